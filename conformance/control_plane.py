@@ -33,8 +33,8 @@ from urllib.parse import urlsplit
 import yaml
 
 import part_flags
-from shunter.kube import certificates
-from shunter.kube.certificates import KeyPair
+from shunter.kube.tls import certificates
+from shunter.kube.tls.certificates import KeyPair
 
 PARTS = ("etcd", "kube-apiserver", "kube-controller-manager", "kube-scheduler", "jobset")
 NEEDED = frozenset({"etcd", "kube-apiserver"})

@@ -10,7 +10,7 @@ from shunter.api.resources import CLUSTER_TRAINING_RUNTIMES
 from shunter.fabrics import Profile, profiles
 from shunter.launch.fabric import fabric_of
 from shunter.launch.fabric_objects import runtime_with_fabric
-from shunter.launch.runtime_copies import copied_runtime
+from shunter.launch.runtimes.copies import copied_runtime
 from shunter.operator.trainer.runtimes import shipped
 
 FABRICS = Path("deploy/fabrics")

@@ -17,9 +17,9 @@ from shunter.api.core import Pod, Service
 from shunter.api.field_errors import FieldError
 from shunter.api.meta import Json, rfc3339
 from shunter.api.resources import HORIZONTAL_POD_AUTOSCALERS, PODS, SERVICES, Resource
+from shunter.kube.cache.store import Store
+from shunter.kube.controllers.plan import Create, Delete, Key, Note, Patch, Plan, Write
 from shunter.kube.merge_patch import merge_patch
-from shunter.kube.plan import Create, Delete, Key, Note, Patch, Plan, Write
-from shunter.kube.store import Store
 from shunter.operator.training.autoscaler import Autoscaler
 from shunter.operator.training.framework import AnyFramework
 from shunter.operator.training.reconciler import INDEXES, SERVICE_INDEXES, TrainingReconciler

@@ -7,7 +7,7 @@ from typing import NamedTuple
 from shunter.api.meta import Json
 from shunter.api.resources import PODS, SERVICE_ACCOUNTS, TRAIN_JOBS
 from shunter.kube.client import Client
-from shunter.kube.faults import FaultTransport, RecordingTransport
+from shunter.kube.transports.faults import FaultTransport, RecordingTransport
 from shunter.operator.trainer.statusserver.place import audience
 from shunter.operator.trainer.statusserver.pods import ReportingPods
 

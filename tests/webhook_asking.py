@@ -8,11 +8,11 @@ import msgspec
 
 from shunter.api.meta import Json
 from shunter.api.resources import CLUSTER_TRAINING_RUNTIMES, TRAINING_RUNTIMES, Resource
-from shunter.kube.certificates import KeyPair
+from shunter.kube.cache.store import Store
 from shunter.kube.client import Client
 from shunter.kube.errors import NotFound, Status
-from shunter.kube.store import Store
-from shunter.kube.webhook import WebhookServer
+from shunter.kube.tls.certificates import KeyPair
+from shunter.kube.webhooks.server import WebhookServer
 from shunter.operator.trainer.admission import TrainerAdmission
 from shunter.operator.trainer.views import Runtime
 from shunter.operator.training.admission import routes

@@ -16,7 +16,7 @@ import msgspec
 from embedded import Cluster, cluster, objects, until
 from figures import Figure
 from shunter.api.core import Pod
-from shunter.kube.store import Store, by_controller_uid
+from shunter.kube.cache.store import Store, by_controller_uid
 
 JOBS = "/apis/kubeflow.org/v1/namespaces/default/pytorchjobs"
 PODS = "/api/v1/namespaces/default/pods"

@@ -19,11 +19,11 @@ from measurements.jobs import JOBS, Running
 WITHOUT_WHY = """
 import asyncio
 import msgspec
-from shunter.cli.console import Output, print_as
+from shunter.cli.output.console import Output, print_as
 from shunter.cli.target import connect
 from shunter.jobs.finding import all_jobs
 from shunter.jobs.jobsets import jobsets_of_all
-from shunter.jobs.log_progress import progress_in_logs
+from shunter.jobs.logs.progress import progress_in_logs
 from shunter.operator.overview import overview
 
 async def listed():

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from figures import Figure
-from shunter.launch.tree import packed_code
+from shunter.launch.code.tree import packed_code
 
 
 def measure(settings: dict[str, Any]) -> list[Figure]:

@@ -24,7 +24,7 @@ from figures import Figure
 from measurements.operator import NAMESPACE, PATIENCE_SECONDS, Plane, each, free_port, named, plane
 from shunter.api.meta import Json
 from shunter.api.resources import SERVICE_ACCOUNTS, TRAIN_JOBS
-from shunter.kube.watch_events import Change
+from shunter.kube.cache.watch_events import Change
 from shunter.operator.trainer.statusserver.place import audience
 
 SETTLING_SECONDS = 2.0

@@ -22,7 +22,7 @@ from pathlib import Path
 from typing import Any
 
 from figures import Figure
-from shunter.kube.certificates import new_authority
+from shunter.kube.tls.certificates import new_authority
 
 ROOT = Path(__file__).resolve().parents[2]
 CALLS = 40

@@ -11,10 +11,10 @@ from shunter.api.meta import Json
 from shunter.api.resources import CONFIG_MAPS
 from shunter.cli import applying
 from shunter.errors import EnvironmentProblem, InputError
-from shunter.kube import admission_wait
 from shunter.kube.client import Client
 from shunter.kube.manifests import Manifest
 from shunter.kube.transport import Response
+from shunter.kube.webhooks import admission_wait
 
 MANIFEST = Manifest({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "a", "namespace": "b"}}, "a.yaml", 3)
 MISFIT = "failed to create typed patch object (b/a; /v1, Kind=ConfigMap): .dta: field not declared in schema"

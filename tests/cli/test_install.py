@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from shunter.cli.console import ObjectForm
 from shunter.cli.install import Screen, install, named_cluster, read_values
+from shunter.cli.output.console import ObjectForm
 from shunter.errors import InputError
 from shunter.install.changes import Change
 

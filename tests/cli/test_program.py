@@ -9,11 +9,11 @@ from typing import Any
 import pytest
 
 from shunter.cli import program
-from shunter.cli.program_options import ProgramOptions
-from shunter.launch.code import PackedCode
+from shunter.cli.options.program_options import ProgramOptions
+from shunter.launch.code.delivery import PackedCode
 from shunter.launch.objects import launch
 from shunter.launch.options import LaunchOptions, Program
-from shunter.launch.runtimes import Runtime
+from shunter.launch.runtimes.choice import Runtime
 
 
 def test_files_of_git_that_stay_behind_are_named() -> None:

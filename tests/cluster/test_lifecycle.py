@@ -17,7 +17,7 @@ from full_disk import SmallDisk
 from shunter.cluster import lifecycle, mlflow_server, supervisor
 from shunter.cluster.state_dir import StateDir, default_state_dir
 from shunter.errors import EnvironmentProblem
-from shunter.kube import certificates
+from shunter.kube.tls import certificates
 
 
 def prepared(tmp_path: Path, port: int = 12345) -> StateDir:

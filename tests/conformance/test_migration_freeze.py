@@ -20,8 +20,8 @@ from shunter.api.meta import Json
 from shunter.api.training.pytorch import PYTORCH_JOBS
 from shunter.kube import kubeconfig
 from shunter.kube.client import Client, connect
-from shunter.kube.faults import RecordingTransport
 from shunter.kube.transport import HttpTransport
+from shunter.kube.transports.faults import RecordingTransport
 from shunter.migrate.backup import taking
 from shunter.migrate.backup.index import read_index
 from shunter.migrate.moving.planning import PlanOptions

@@ -56,7 +56,7 @@ from shunter.api.training.mpi import MPI_JOBS
 from shunter.api.training.pytorch import PYTORCH_JOBS
 from shunter.kube.client import Client
 from shunter.kube.errors import Forbidden
-from shunter.kube.registration import bundles, trust
+from shunter.kube.webhooks.registration import bundles, trust
 from shunter.operator import permissions
 from shunter.operator.trainer.reconciler import LEGACY_FINALIZER
 

@@ -13,9 +13,9 @@ import pytest
 from conformance.installed import NAMESPACE, SERVICE, Endpoints, Replica, admin, install, is_admitting
 from control_plane import ControlPlane
 from shunter.api.resources import LEASES, MUTATING_WEBHOOKS, VALIDATING_WEBHOOKS
-from shunter.kube.certificates import KeyPair, expires_at, issue, new_authority
 from shunter.kube.client import Client
-from shunter.kube.registration import ServiceReference, trust
+from shunter.kube.tls.certificates import KeyPair, expires_at, issue, new_authority
+from shunter.kube.webhooks.registration import ServiceReference, trust
 
 pytestmark = [pytest.mark.conformance, pytest.mark.timeout(300)]
 

@@ -17,8 +17,8 @@ from pathlib import Path
 
 from doctor.test_corpus import CASES, CORPUS
 from migrate.runs.test_comparison import run
-from shunter.cli.console import errors, output
 from shunter.cli.migrate.compare import shown
+from shunter.cli.output.console import errors, output
 from shunter.doctor import recording
 from shunter.doctor.diagnosing import diagnose
 from shunter.doctor.text import report_lines

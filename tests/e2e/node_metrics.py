@@ -17,7 +17,7 @@ from urllib.parse import parse_qs, urlsplit
 
 from conformance.installed import machine_address
 from e2e.real_cluster import NODE, RealCluster
-from shunter.kube import certificates
+from shunter.kube.tls import certificates
 
 GROUP, VERSION = "metrics.k8s.io", "v1beta1"
 API = f"{VERSION}.{GROUP}"

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from e2e.running_cluster import Cluster
-from shunter.launch.runtimes import NOT_EMBEDDED
+from shunter.launch.runtimes.choice import NOT_EMBEDDED
 from shunter.operator.trainer.runtimes import shipped
 from shunter.operator.training_progress import progress
 

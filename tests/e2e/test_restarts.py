@@ -15,10 +15,10 @@ from shunter.cli.deleting import delete_and_wait, delete_leftovers
 from shunter.errors import EnvironmentProblem, InputError
 from shunter.kube import kubeconfig
 from shunter.kube.client import connect
-from shunter.kube.faults import FaultTransport, Killed
-from shunter.launch.code import ImageCode
+from shunter.kube.transports.faults import FaultTransport, Killed
+from shunter.launch.code.delivery import ImageCode
 from shunter.launch.options import LaunchOptions, Program
-from shunter.launch.runtimes import find_runtime
+from shunter.launch.runtimes.choice import find_runtime
 from shunter.launch.submitting import resubmit, submit
 
 pytestmark = pytest.mark.timeout(240)

@@ -22,13 +22,13 @@ from shunter.cli.deleting import delete_and_wait, delete_leftovers
 from shunter.errors import InputError
 from shunter.kube import kubeconfig
 from shunter.kube.client import Client, connect
-from shunter.kube.faults import FaultTransport, Killed
-from shunter.launch.code import PackedCode
+from shunter.kube.transports.faults import FaultTransport, Killed
+from shunter.launch.code.delivery import PackedCode
+from shunter.launch.code.packing import PIECE_BYTES, Entry, archive
 from shunter.launch.marks import CODE_LABEL, PROGRAM
 from shunter.launch.options import LaunchOptions, Program
-from shunter.launch.packing import PIECE_BYTES, Entry, archive
 from shunter.launch.running import followed
-from shunter.launch.runtimes import FRAMEWORK_LABEL, Runtime
+from shunter.launch.runtimes.choice import FRAMEWORK_LABEL, Runtime
 from shunter.launch.submitting import resubmit, submit
 
 pytestmark = pytest.mark.timeout(240)

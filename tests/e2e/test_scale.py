@@ -15,7 +15,7 @@ from e2e.running_cluster import Cluster, eventually
 from shunter.api.resources import TRAIN_JOBS
 from shunter.kube import kubeconfig
 from shunter.kube.client import connect
-from shunter.kube.faults import FaultTransport, Killed
+from shunter.kube.transports.faults import FaultTransport, Killed
 from shunter.launch.scaling import scale_trainjob
 
 pytestmark = pytest.mark.timeout(240)

@@ -13,9 +13,9 @@ from faults.operators import Operator
 from faults.scenarios import Scenario, Stage
 from player.compare import differences
 from player.shape import Json
-from shunter.kube.faults import Request
+from shunter.kube.cache.reflector import Timing
 from shunter.kube.kubeconfig import Connection
-from shunter.kube.reflector import Timing
+from shunter.kube.transports.faults import Request
 
 QUIET = 0.4
 """Seconds without a change after which a cluster is taken as being at rest."""

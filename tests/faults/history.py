@@ -24,10 +24,10 @@ from shunter.api.resources import (
 )
 from shunter.api.training.mpi import MPI_JOBS
 from shunter.api.training.pytorch import PYTORCH_JOBS
+from shunter.kube.cache.watch_events import Bookmark, Change
 from shunter.kube.client import Client, connect
 from shunter.kube.errors import ApiError
 from shunter.kube.kubeconfig import Connection
-from shunter.kube.watch_events import Bookmark, Change
 
 T = TypeVar("T")
 

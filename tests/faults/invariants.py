@@ -21,7 +21,7 @@ from shunter.api.resources import (
 )
 from shunter.api.training.mpi import MPI_JOBS
 from shunter.api.training.pytorch import PYTORCH_JOBS
-from shunter.kube.faults import Request
+from shunter.kube.transports.faults import Request
 from shunter.operator.training.mpi.objects import APP
 from shunter.operator.training.names import JOB_NAME, REPLICA_INDEX, REPLICA_TYPE
 

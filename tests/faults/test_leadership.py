@@ -18,9 +18,9 @@ from faults.planes import Plane
 from faults.scenarios import Stage, pytorch_job, train_job, training_runtime
 from shunter.api.resources import LEASES, PODS, SERVICES, TRAIN_JOBS, TRAINING_RUNTIMES
 from shunter.api.training.pytorch import PYTORCH_JOBS
-from shunter.kube.faults import Delay, Disconnect, Refuse
+from shunter.kube.controllers.leader import LeaderOptions
 from shunter.kube.kubeconfig import Connection
-from shunter.kube.leader import LeaderOptions
+from shunter.kube.transports.faults import Delay, Disconnect, Refuse
 
 pytestmark = pytest.mark.timeout(600)
 

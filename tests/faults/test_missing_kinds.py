@@ -30,10 +30,10 @@ from shunter.api.resources import (
 )
 from shunter.api.training.pytorch import PYTORCH_JOBS
 from shunter.kube import kubeconfig
+from shunter.kube.cache.reflector import Timing
 from shunter.kube.client import Client, connect
 from shunter.kube.errors import NotFound
 from shunter.kube.kubeconfig import Connection
-from shunter.kube.reflector import Timing
 
 CRDS = Path(__file__).parents[2] / "deploy" / "crds"
 TEAM = "team-a"

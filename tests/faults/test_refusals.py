@@ -28,8 +28,8 @@ from shunter.api.resources import (
     Resource,
 )
 from shunter.api.training.pytorch import PYTORCH_JOBS
-from shunter.kube.faults import Delay, Fault, Refuse
 from shunter.kube.kubeconfig import Connection
+from shunter.kube.transports.faults import Delay, Fault, Refuse
 
 pytestmark = pytest.mark.timeout(180)
 

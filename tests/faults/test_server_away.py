@@ -15,9 +15,9 @@ from faults.planes import Plane
 from faults.scenarios import Stage, pytorch_job, train_job, training_runtime
 from shunter.api.resources import JOBSETS, PODS, SERVICES, TRAIN_JOBS, TRAINING_RUNTIMES
 from shunter.api.training.pytorch import PYTORCH_JOBS
+from shunter.kube.cache.reflector import Timing
+from shunter.kube.controllers.leader import LeaderOptions
 from shunter.kube.kubeconfig import Connection
-from shunter.kube.leader import LeaderOptions
-from shunter.kube.reflector import Timing
 
 pytestmark = pytest.mark.timeout(300)
 

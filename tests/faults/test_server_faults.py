@@ -21,7 +21,9 @@ from faults.operators import Operator, running, until
 from faults.scenarios import Stage, pytorch_job
 from shunter.api.resources import PODS, SERVICES
 from shunter.api.training.pytorch import PYTORCH_JOBS
-from shunter.kube.faults import (
+from shunter.kube.cache.reflector import Timing
+from shunter.kube.kubeconfig import Connection
+from shunter.kube.transports.faults import (
     CutStream,
     Delay,
     Disconnect,
@@ -34,8 +36,6 @@ from shunter.kube.faults import (
     Silence,
     Truncate,
 )
-from shunter.kube.kubeconfig import Connection
-from shunter.kube.reflector import Timing
 
 pytestmark = pytest.mark.timeout(300)
 

@@ -20,12 +20,12 @@ from player.outcomes import RECORDINGS
 from player.shape import Json
 from shunter.api.resources import CLUSTER_TRAINING_RUNTIMES, NAMESPACES, TRAIN_JOBS, TRAINING_RUNTIMES, Resource
 from shunter.api.training.kinds import JOB_KINDS
-from shunter.kube.certificates import issue, new_authority
 from shunter.kube.client import Client, connect
 from shunter.kube.errors import ApiError, NotFound
 from shunter.kube.kubeconfig import Connection
-from shunter.kube.registration import Url, manifest
-from shunter.kube.webhook import WebhookServer
+from shunter.kube.tls.certificates import issue, new_authority
+from shunter.kube.webhooks.registration import Url, manifest
+from shunter.kube.webhooks.server import WebhookServer
 from shunter.operator.process import routes, webhook_configurations
 
 pytestmark = pytest.mark.timeout(600)

@@ -19,11 +19,11 @@ from faults.operators import Operator, running
 from faults.scenarios import Stage, pytorch_job
 from shunter.api.resources import PODS, VALIDATING_WEBHOOKS
 from shunter.api.training.pytorch import PYTORCH_JOBS
-from shunter.kube.certificates import KeyPair, issue, new_authority
 from shunter.kube.errors import ApiError, Forbidden, ServerProblem
 from shunter.kube.kubeconfig import Connection
-from shunter.kube.registration import Url, manifest
-from shunter.kube.webhook import AdmissionRequest, AdmissionResponse, WebhookServer
+from shunter.kube.tls.certificates import KeyPair, issue, new_authority
+from shunter.kube.webhooks.registration import Url, manifest
+from shunter.kube.webhooks.server import AdmissionRequest, AdmissionResponse, WebhookServer
 from shunter.operator.training.admission import configurations, path, routes
 from shunter.operator.training.frameworks import framework_of
 

@@ -13,7 +13,8 @@ from random import Random
 from typing import Any, NamedTuple
 
 from shunter.api.resources import Resource
-from shunter.cluster.apiserver import builtin, crd
+from shunter.cluster.apiserver import builtin
+from shunter.cluster.apiserver.custom_resources import crd
 from shunter.cluster.apiserver.definitions import custom_resource_definitions
 from vectors.answers import read
 from vectors.case import PATCHES, case_files

@@ -13,7 +13,7 @@ from install.screen import Remembered
 from shunter.cluster.controllers import namespaces
 from shunter.kube import kubeconfig
 from shunter.kube.client import Client, connect
-from shunter.kube.manager import Manager
+from shunter.kube.controllers.manager import Manager
 
 
 @pytest.fixture

@@ -39,13 +39,13 @@ from shunter.install.installing import Installation, install, made_by_us
 from shunter.install.removing import uninstall
 from shunter.install.values import checked
 from shunter.kube import kubeconfig
-from shunter.kube.certificate_secret import CertificateSecret
 from shunter.kube.client import Client
+from shunter.kube.controllers.leader import LeaderElection, LeaderOptions
 from shunter.kube.discovery import served_versions
 from shunter.kube.errors import NotFound
-from shunter.kube.faults import FaultTransport, Killed, RecordingTransport
-from shunter.kube.leader import LeaderElection, LeaderOptions
+from shunter.kube.tls.certificate_secret import CertificateSecret
 from shunter.kube.transport import HttpTransport
+from shunter.kube.transports.faults import FaultTransport, Killed, RecordingTransport
 
 NAMESPACE = "shunter-system"
 CONTAINER = {"name": "main", "image": "python"}

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from job_evidence import NOW, ago, v1_job, v1_pod, v2_job
-from shunter.cli.diagnosed import diagnosed
+from shunter.cli.output.diagnosed import diagnosed
 from shunter.jobs.description import description
 from shunter.jobs.evidence import Why
 from shunter.jobs.failure_record import as_json, cause_of_end, cell, failure_record, heading, lines

@@ -11,9 +11,9 @@ import pytest
 
 from shunter.api.meta import Json
 from shunter.api.training.pytorch import PYTORCH_JOBS
-from shunter.cli.display import OneRank
-from shunter.cli.log_options import LogOptions
-from shunter.cli.log_printing import print_logs
+from shunter.cli.options.log_options import LogOptions
+from shunter.cli.output.display import OneRank
+from shunter.cli.output.log_printing import print_logs
 from shunter.jobs.display import PipeDisplay
 from shunter.jobs.following import JobFollower
 from shunter.kube.client import Client

@@ -7,10 +7,10 @@ import pytest
 
 from kube.peer import Peer
 from shunter.kube.client import Client
-from shunter.kube.faults import FaultTransport, RecordingTransport
 from shunter.kube.kubeconfig import Connection
 from shunter.kube.retry import RetryPolicy
 from shunter.kube.transport import HttpTransport
+from shunter.kube.transports.faults import FaultTransport, RecordingTransport
 
 
 @pytest.fixture

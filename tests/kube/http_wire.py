@@ -13,11 +13,11 @@ from typing import Any
 import pytest
 import uvloop
 
-from shunter.kube.http_limits import Limits, Timeouts
-from shunter.kube.http_request import Request
-from shunter.kube.http_response import Response
-from shunter.kube.http_server import HttpServer
-from shunter.kube.http_server_connection import Accepts, Handler
+from shunter.kube.http.limits import Limits, Timeouts
+from shunter.kube.http.request import Request
+from shunter.kube.http.response import Response
+from shunter.kube.http.server import HttpServer
+from shunter.kube.http.server_connection import Accepts, Handler
 
 DEADLINE = 10.0
 BODY_LIMIT = 100

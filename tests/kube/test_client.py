@@ -8,6 +8,7 @@ from kube.peer import Peer
 from shunter.api.core import ConfigMap
 from shunter.api.resources import CONFIG_MAPS, NAMESPACES, PODS
 from shunter.errors import InputError
+from shunter.kube.cache.watch_events import Bookmark, Change, Malformed
 from shunter.kube.client import Client
 from shunter.kube.errors import (
     AlreadyExists,
@@ -26,9 +27,8 @@ from shunter.kube.errors import (
     from_answer,
     from_status,
 )
-from shunter.kube.faults import Disconnect, FaultTransport, LoseAnswer, RecordingTransport, Refuse
 from shunter.kube.retry import RetryPolicy
-from shunter.kube.watch_events import Bookmark, Change, Malformed
+from shunter.kube.transports.faults import Disconnect, FaultTransport, LoseAnswer, RecordingTransport, Refuse
 
 COLLECTION = "/api/v1/configmaps"
 

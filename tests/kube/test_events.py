@@ -9,9 +9,9 @@ from kube.peer import Peer
 from shunter.api.training.pytorch import PYTORCH_JOBS
 from shunter.kube import events
 from shunter.kube.client import Client
+from shunter.kube.controllers.plan import Note, Ref
 from shunter.kube.events import EventRecorder
-from shunter.kube.faults import FaultTransport, Refuse
-from shunter.kube.plan import Note, Ref
+from shunter.kube.transports.faults import FaultTransport, Refuse
 
 MOMENT = datetime(2026, 11, 21, 10, 0, 0, 123456, UTC)
 

@@ -10,13 +10,13 @@ from collections.abc import Callable
 import pytest
 
 from kube.http_wire import DEADLINE, LAST, QUICK, Connect, Wire, Wired, answers, asked, bodies, echo, on_both_loops, serving
-from shunter.kube.certificates import issue, new_authority
-from shunter.kube.http_limits import Account, Limits, Timeouts, connections_at_once
-from shunter.kube.http_request import Request
-from shunter.kube.http_response import Response
-from shunter.kube.http_server import HttpServer
-from shunter.kube.http_server_connection import READ_AHEAD, Connection, Service
-from shunter.kube.serving_tls import ServingTls
+from shunter.kube.http.limits import Account, Limits, Timeouts, connections_at_once
+from shunter.kube.http.request import Request
+from shunter.kube.http.response import Response
+from shunter.kube.http.server import HttpServer
+from shunter.kube.http.server_connection import READ_AHEAD, Connection, Service
+from shunter.kube.tls.certificates import issue, new_authority
+from shunter.kube.tls.serving_tls import ServingTls
 
 KIB, MIB = 2**10, 2**20
 ONE_READ = 256 * KIB

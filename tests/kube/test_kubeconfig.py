@@ -19,11 +19,11 @@ from cryptography.x509.oid import NameOID
 
 from shunter.errors import EnvironmentProblem, InputError
 from shunter.kube import credentials, kubeconfig
-from shunter.kube.certificates import KeyPair, issue, new_authority
 from shunter.kube.client import connect
 from shunter.kube.errors import ConnectionProblem
 from shunter.kube.kubeconfig import Connection, Tls
-from shunter.kube.webhook import WebhookServer
+from shunter.kube.tls.certificates import KeyPair, issue, new_authority
+from shunter.kube.webhooks.server import WebhookServer
 
 
 @pytest.fixture(autouse=True)

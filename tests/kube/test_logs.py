@@ -8,7 +8,7 @@ import pytest
 
 from shunter.errors import InputError
 from shunter.kube import logs
-from shunter.kube.plan import Key
+from shunter.kube.controllers.plan import Key
 
 
 @pytest.fixture(autouse=True)
@@ -22,10 +22,14 @@ def root() -> Iterator[None]:
 
 def test_a_record_is_one_line_of_time_level_component_message_and_fields(capsys: pytest.CaptureFixture[str]) -> None:
     logs.set_up("info")
-    logging.getLogger("shunter.kube.manager").info("created\npod", extra={"pod": Key("n", "a"), "why": "a b", "none": ""})
+    logging.getLogger("shunter.kube.controllers.manager").info(
+        "created\npod", extra={"pod": Key("n", "a"), "why": "a b", "none": ""}
+    )
     line = capsys.readouterr().err
     assert re.fullmatch(
-        r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z INFO    kube\.manager created\\npod pod=n/a why=\"a b\" none=\"\"\n", line
+        r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z INFO    kube\.controllers\.manager "
+        r"created\\npod pod=n/a why=\"a b\" none=\"\"\n",
+        line,
     )
 
 

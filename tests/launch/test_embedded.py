@@ -12,7 +12,7 @@ from shunter.errors import InputError
 from shunter.launch.embedded import missing_module, notes, require_fabric_device, stands_for_this_python
 from shunter.launch.fabric import Fabric, require_profile
 from shunter.launch.options import LaunchOptions, Program
-from shunter.launch.runtimes import of_object
+from shunter.launch.runtimes.choice import of_object
 from shunter.operator.trainer.runtimes import shipped
 
 TRAIN = LaunchOptions(program=Program(path="train.py"))

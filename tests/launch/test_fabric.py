@@ -14,17 +14,18 @@ import shunter.operator.trainer.runtimes as shipped
 from shunter.api.meta import Json
 from shunter.api.trainer.runtime import TrainingRuntime
 from shunter.api.trainer.runtime_validation import errors
-from shunter.cli import program_options, runtime
+from shunter.cli import runtime
+from shunter.cli.options import program_options
 from shunter.errors import InputError
 from shunter.fabrics import profiles
-from shunter.launch.code import ImageCode
+from shunter.launch.code.delivery import ImageCode
 from shunter.launch.fabric import Fabric, fabric_of, notes, require_profile
 from shunter.launch.fabric_objects import FABRIC_MANAGER, runtime_with_fabric, with_fabric
 from shunter.launch.objects import launch, rerun_job
 from shunter.launch.options import ClaimVolume, LaunchOptions, Program
-from shunter.launch.runtime_copies import copied_runtime
-from shunter.launch.runtime_creation import RuntimeOptions
-from shunter.launch.runtimes import of_object
+from shunter.launch.runtimes.choice import of_object
+from shunter.launch.runtimes.copies import copied_runtime
+from shunter.launch.runtimes.creation import RuntimeOptions
 
 EFA = "vpc.amazonaws.com/efa"
 GOLDENS = Path(__file__).parent / "fabrics"

@@ -8,11 +8,11 @@ import pytest
 
 from shunter.errors import InputError
 from shunter.launch import option_texts
-from shunter.launch.code import Code, ImageCode, MountedCode, PackedCode
+from shunter.launch.code.delivery import Code, ImageCode, MountedCode, PackedCode
 from shunter.launch.fabric import Fabric, require_profile
 from shunter.launch.objects import launch
 from shunter.launch.options import Checkpoints, ClaimVolume, LaunchOptions, Program
-from shunter.launch.runtimes import Runtime, of_object
+from shunter.launch.runtimes.choice import Runtime, of_object
 from shunter.operator.trainer.runtimes import shipped
 
 RUNTIMES = {found["metadata"]["name"]: of_object(found) for found in shipped()}

@@ -16,14 +16,14 @@ import yaml
 
 from shunter.api.meta import Json
 from shunter.errors import InputError
-from shunter.launch.code import ImageCode, MountedCode, PackedCode
+from shunter.launch.code.delivery import ImageCode, MountedCode, PackedCode
+from shunter.launch.code.packing import Entry, archive
 from shunter.launch.fabric import Fabric, require_profile
 from shunter.launch.marks import CODE_LABEL, DIGEST
 from shunter.launch.named_objects import shared_fault
 from shunter.launch.objects import checkpoints_of, launch, rerun_job, stored_code, train_job
 from shunter.launch.options import Checkpoints, ClaimVolume, LaunchOptions, Program
-from shunter.launch.packing import Entry, archive
-from shunter.launch.runtimes import NOT_EMBEDDED, Runtime, require_embedded, start_command
+from shunter.launch.runtimes.choice import NOT_EMBEDDED, Runtime, require_embedded, start_command
 from shunter.launch.tracking import Tracking
 from shunter.operator.trainer.runtimes import shipped
 

@@ -8,10 +8,10 @@ from typing import Any
 import pytest
 
 from shunter.api.meta import Json
-from shunter.launch.code import ImageCode
+from shunter.launch.code.delivery import ImageCode
 from shunter.launch.objects import launch
 from shunter.launch.options import Checkpoints, LaunchOptions, Program
-from shunter.launch.runtimes import Runtime
+from shunter.launch.runtimes.choice import Runtime
 from shunter.launch.saving_place import SavingPlace, listing_command, saving_place
 
 ENDPOINT = {"name": "AWS_ENDPOINT_URL", "value": "http://s3.local:7070"}

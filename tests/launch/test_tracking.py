@@ -6,10 +6,10 @@ import pytest
 
 from shunter.api.meta import Json
 from shunter.errors import InputError
-from shunter.launch.code import ImageCode
+from shunter.launch.code.delivery import ImageCode
 from shunter.launch.objects import rerun_job, train_job
 from shunter.launch.options import LaunchOptions, Program
-from shunter.launch.runtimes import Runtime
+from shunter.launch.runtimes.choice import Runtime
 from shunter.launch.tracking import Tracking, new_job_id, tracked_run, tracking, with_uri
 
 TORCH = Runtime("torch-distributed", "torch")

@@ -18,7 +18,7 @@ from shunter.api.meta import Json
 from shunter.api.trainer.trainjob import TrainJob
 from shunter.api.training.job_kind import JobKind
 from shunter.api.training.kinds import JOB_KINDS
-from shunter.kube.plan import Plan
+from shunter.kube.controllers.plan import Plan
 from shunter.operator.trainer import plan as trainer
 from shunter.operator.trainer.admission import DEFAULTER_PATH
 from shunter.operator.training import plan as training

@@ -20,7 +20,7 @@ from shunter.errors import InputError
 from shunter.kube import kubeconfig
 from shunter.kube.client import Client, connect
 from shunter.kube.errors import Forbidden, Status
-from shunter.kube.registration import bundles
+from shunter.kube.webhooks.registration import bundles
 from shunter.operator.process import OperatorOptions, RuntimeInstallation, run
 from shunter.operator.trainer.runtimes import shipped
 from shunter.operator.trainer.statusserver.place import audience

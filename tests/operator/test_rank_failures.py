@@ -15,7 +15,7 @@ from shunter.api.core import Pod
 from shunter.api.meta import Json, rfc3339
 from shunter.api.rank_failures import MOST_KEPT, RankFailures
 from shunter.api.resources import TRAIN_JOBS
-from shunter.kube.plan import LastLine, Log, Ref
+from shunter.kube.controllers.plan import LastLine, Log, Ref
 from shunter.operator.diagnosis import exception_line
 from shunter.operator.rank_failures import MOST_LOGS, NewFailure, last_lines, notes, recorded, summary, without_counted
 

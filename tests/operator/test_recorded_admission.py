@@ -20,10 +20,10 @@ from shunter.api.field_errors import FieldError
 from shunter.api.meta import MetadataOnly, ObjectMeta
 from shunter.api.resources import CLUSTER_TRAINING_RUNTIMES, PRIORITY_CLASSES, TRAINING_RUNTIMES, Resource
 from shunter.api.training.job_kind import GROUP
+from shunter.kube.cache.store import Store
 from shunter.kube.client import Client
 from shunter.kube.errors import NotFound, Status
-from shunter.kube.store import Store
-from shunter.kube.webhook import AdmissionRequest, AdmissionResponse, allowed
+from shunter.kube.webhooks.server import AdmissionRequest, AdmissionResponse, allowed
 from shunter.operator.trainer.admission import DEFAULTER_PATH, TrainerAdmission, validator_path
 from shunter.operator.trainer.views import Runtime
 from shunter.operator.training.admission import routes

@@ -16,15 +16,15 @@ from cluster.api_server import start_api_server
 from shunter.api.meta import Json
 from shunter.api.resources import MUTATING_WEBHOOKS, SECRETS, TRAIN_JOBS, VALIDATING_WEBHOOKS
 from shunter.kube import kubeconfig
-from shunter.kube.certificate_secret import MANAGED_BY, OWNER, CertificateSecret, SecretProblem
-from shunter.kube.certificate_sources import SharedCertificate
-from shunter.kube.certificates import KeyPair, expires_at, fault_of
 from shunter.kube.client import Client, connect
 from shunter.kube.errors import NotFound
-from shunter.kube.faults import FaultTransport, Killed, LoseAnswer
 from shunter.kube.kubeconfig import Connection
-from shunter.kube.registration import Configuration, Place, ServiceReference, Webhook, bundles, register
-from shunter.kube.serving_certificate import LIFETIME, RENEWAL, SETTLING
+from shunter.kube.tls.certificate_secret import MANAGED_BY, OWNER, CertificateSecret, SecretProblem
+from shunter.kube.tls.certificate_sources import SharedCertificate
+from shunter.kube.tls.certificates import KeyPair, expires_at, fault_of
+from shunter.kube.tls.serving_certificate import LIFETIME, RENEWAL, SETTLING
+from shunter.kube.transports.faults import FaultTransport, Killed, LoseAnswer
+from shunter.kube.webhooks.registration import Configuration, Place, ServiceReference, Webhook, bundles, register
 from shunter.operator.registrar import Agreed, Registrar
 
 NAMESPACE, SECRET = "default", "shunter-webhook-certificate"

@@ -11,9 +11,9 @@ from shunter.api.core import Service
 from shunter.api.meta import Json
 from shunter.api.podgroups import VOLCANO_POD_GROUPS, PodGroup
 from shunter.api.resources import SERVICES
+from shunter.kube.cache.store import Difference
 from shunter.kube.client import Client
-from shunter.kube.manager import Manager
-from shunter.kube.store import Difference
+from shunter.kube.controllers.manager import Manager
 from shunter.operator.trainer import controllers as trainer
 from shunter.operator.trainer.views import ConfigMap
 from shunter.operator.training import controllers as training

@@ -22,15 +22,15 @@ from shunter.api.resources import (
 from shunter.api.training.pytorch import PYTORCH_JOBS
 from shunter.errors import InputError
 from shunter.kube import kubeconfig
-from shunter.kube.canary import ANNOTATION, NAME, canary
 from shunter.kube.client import Client, connect
+from shunter.kube.controllers.leader import LeaderOptions
+from shunter.kube.controllers.manager import Manager
 from shunter.kube.errors import ApiError, NotFound
-from shunter.kube.faults import Disconnect, FaultTransport, RecordingTransport, Refuse
 from shunter.kube.kubeconfig import Connection
-from shunter.kube.leader import LeaderOptions
-from shunter.kube.manager import Manager
-from shunter.kube.registration import ServiceReference, register
-from shunter.kube.webhook import AdmissionRequest
+from shunter.kube.transports.faults import Disconnect, FaultTransport, RecordingTransport, Refuse
+from shunter.kube.webhooks.canary import ANNOTATION, NAME, canary
+from shunter.kube.webhooks.registration import ServiceReference, register
+from shunter.kube.webhooks.server import AdmissionRequest
 from shunter.operator import webhooks
 from shunter.operator.kinds import EVERYTHING
 from shunter.operator.process import COMPONENT, routes, webhook_configurations

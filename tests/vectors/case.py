@@ -13,7 +13,8 @@ from urllib.parse import quote
 import yaml
 
 from shunter.api.resources import Resource
-from shunter.cluster.apiserver import builtin, crd, definitions
+from shunter.cluster.apiserver import builtin, definitions
+from shunter.cluster.apiserver.custom_resources import crd
 
 HERE = Path(__file__).parent
 Json = dict[str, Any]

@@ -14,7 +14,7 @@ from typing import Any
 
 from aiohttp import web
 
-from shunter.kube.certificates import issue, new_authority
+from shunter.kube.tls.certificates import issue, new_authority
 
 Json = dict[str, Any]
 

@@ -8,16 +8,16 @@ import string
 
 from shunter.api.meta import Json
 from shunter.api.resources import JOBS, NAMESPACES, Resource
-from shunter.cli.console import say
 from shunter.cli.deleting import delete_and_wait
-from shunter.cli.refusals import refused
+from shunter.cli.output.console import say
+from shunter.cli.output.refusals import refused
 from shunter.cluster.target import Target
 from shunter.errors import EnvironmentProblem, InputError
-from shunter.kube.admission_wait import may_pass, once_admitted
 from shunter.kube.client import Client
 from shunter.kube.discovery import Discovery
 from shunter.kube.errors import AlreadyExists, ApiError, NotFound
 from shunter.kube.manifests import Manifest
+from shunter.kube.webhooks.admission_wait import may_pass, once_admitted
 from shunter.operator.native_jobs import has_ranks
 from shunter.operator.overview import JOB_RESOURCES, overview
 

@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from shunter.cli.completion import job_names
-from shunter.cli.console import Output, print_as, print_table, say
+from shunter.cli.options.completion import job_names
+from shunter.cli.output.console import Output, print_as, print_table, say
 from shunter.cli.target import ContextOption, KubeconfigOption, NamespaceOption
 from shunter.errors import InputError
 
@@ -143,7 +143,7 @@ def steps_table(steps: Sequence[SavedStep]) -> Table:
     from rich.table import Table
 
     from shunter.jobs.ages import age
-    from shunter.launch.packing import shown_bytes
+    from shunter.launch.code.packing import shown_bytes
 
     table = Table(box=None, pad_edge=False, header_style="bold")
     for column in ("STEP", "SIZE", "AGE", ""):
@@ -159,7 +159,7 @@ def jobs_table(found: Sequence[SavedCheckpoints]) -> Table:
     from rich.table import Table
 
     from shunter.jobs.ages import age
-    from shunter.launch.packing import shown_bytes
+    from shunter.launch.code.packing import shown_bytes
 
     table = Table(box=None, pad_edge=False, header_style="bold")
     for column in ("NAMESPACE", "JOB", "NEWEST", "AGE", "STEPS", "SIZE"):

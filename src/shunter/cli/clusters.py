@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from shunter.cli.console import Output, errors, output, print_as, print_table, say
+from shunter.cli.output.console import Output, errors, output, print_as, print_table, say
 from shunter.errors import InputError
 
 if TYPE_CHECKING:

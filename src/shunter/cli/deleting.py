@@ -12,14 +12,14 @@ from shunter.api.counts import noun
 from shunter.api.meta import Json
 from shunter.api.ownership import controller_reference
 from shunter.api.resources import JOBS, JOBSETS, PODS, Resource
-from shunter.cli.console import say
+from shunter.cli.output.console import say
 from shunter.cli.stops import StopWords, read_saved, stop_sentence
 from shunter.kube.client import Client
 from shunter.kube.errors import ApiError, Conflict, Forbidden, NotFound
 from shunter.kube.watching import follow
+from shunter.launch.code.stored import tidy
 from shunter.launch.marks import PROGRAM
-from shunter.launch.stored_code import tidy
-from shunter.launch.stored_runtime import tidy_runtimes
+from shunter.launch.runtimes.stored import tidy_runtimes
 from shunter.operator.overview import is_pod_of, moment, pod_selector
 
 QUIET_SECONDS = 2.0

@@ -38,7 +38,7 @@ def demo(
     import signal
     import tempfile
 
-    from shunter.cli.console import errors, print_table
+    from shunter.cli.output.console import errors, print_table
     from shunter.cluster import lifecycle
     from shunter.cluster.state_dir import StateDir
     from shunter.cluster.target import Target
@@ -78,7 +78,7 @@ def demo(
 
 
 def end_cluster(state: StateDir) -> None:
-    from shunter.cli.console import errors
+    from shunter.cli.output.console import errors
     from shunter.cluster import lifecycle
 
     with errors().status("stopping the cluster"):
@@ -127,7 +127,7 @@ async def trained(target: Target, manifests: list[Manifest]) -> list[Row]:
     import time
 
     from shunter.cli.applying import apply_all
-    from shunter.cli.display import Kept, display
+    from shunter.cli.output.display import Kept, display
     from shunter.cli.run import followed
 
     begun = time.monotonic()
@@ -141,7 +141,7 @@ async def trained(target: Target, manifests: list[Manifest]) -> list[Row]:
 def table(rows: list[Row]) -> Table:
     from rich.table import Table
 
-    from shunter.cli.display import STATE_COLOURS
+    from shunter.cli.output.display import STATE_COLOURS
 
     result = Table(box=None, pad_edge=False, header_style="bold")
     for column in ("job", "kind", "state", "ranks", "world size", "seconds"):
@@ -158,7 +158,7 @@ def finish(state: StateDir, rows: list[Row], *, succeeded: bool, keep: bool) -> 
     import shutil
 
     from shunter.cli.clusters import export_line
-    from shunter.cli.console import errors, say
+    from shunter.cli.output.console import errors, say
 
     for row in rows:
         if not row.is_good:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, NamedTuple
 
 import typer
 
-from shunter.cli.completion import job_names
+from shunter.cli.options.completion import job_names
 from shunter.cli.target import ContextOption, KubeconfigOption, NamespaceOption
 
 if TYPE_CHECKING:
@@ -111,7 +111,7 @@ async def looked(target: Target, wanted: str, namespace: str, settings: Settings
         _, job = await readable_job(client, wanted, namespace)
         evidence, report = await one_look(target, job, settings)
     if record is not None:
-        from shunter.cli.console import say
+        from shunter.cli.output.console import say
         from shunter.doctor import recording
 
         recording.write(evidence, record)
@@ -166,7 +166,7 @@ async def own_jobset(client: Client, name: str, namespace: str) -> tuple[Resourc
 async def one_look(target: Target, job: Json, settings: Settings) -> tuple[Evidence, Report]:
     """The evidence without credentials, and the report."""
     from shunter.doctor.looking import look
-    from shunter.kube.remote_command import Commands
+    from shunter.kube.pods.remote_command import Commands
 
     commands = None if settings.no_exec or target.connection is None else Commands(target.connection)
     found = await look(target.client, commands, job, sample=settings.sample, allow_copy=settings.allow_copy)
@@ -177,7 +177,7 @@ async def watched(target: Target, wanted: str, namespace: str, settings: Setting
     """Looks until the job has ended or is gone, and shows a report whenever its verdicts are others; the last exit code."""
     import asyncio
 
-    from shunter.cli.console import say
+    from shunter.cli.output.console import say
     from shunter.kube.errors import NotFound
     from shunter.operator.overview import overview
 
@@ -215,7 +215,7 @@ def show(report: Report, form: Form) -> None:
     """Prints a report."""
     import msgspec
 
-    from shunter.cli.console import Output, output, print_as
+    from shunter.cli.output.console import Output, output, print_as
     from shunter.doctor.text import report_lines
 
     if form is not Form.text:

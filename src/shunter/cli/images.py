@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from shunter.cli.console import Output, output, print_as, print_table, say
+from shunter.cli.output.console import Output, output, print_as, print_table, say
 
 if TYPE_CHECKING:
     from shunter.cluster.node.content.image_environments import ImageEnvironment

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from shunter.cli.console import ObjectForm, errors, output, print_objects
+from shunter.cli.output.console import ObjectForm, errors, output, print_objects
 from shunter.cli.target import ContextOption, KubeconfigOption
 from shunter.errors import InputError
 

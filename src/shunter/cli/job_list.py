@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any, NamedTuple, TypeVar
 
 import typer
 
-from shunter.cli.completion import kinds
+from shunter.cli.options.completion import kinds
 
 if TYPE_CHECKING:
     from shunter.operator.overview import Overview

@@ -6,11 +6,11 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from shunter.cli.completion import job_names, ranks
-from shunter.cli.console import Output, errors, output, print_as, print_table, say
 from shunter.cli.job_list import JobChoice
-from shunter.cli.log_options import LogOptions, PreviousOption, SinceOption, TailOption, TimestampsOption
-from shunter.cli.option_groups import grouped
+from shunter.cli.options.completion import job_names, ranks
+from shunter.cli.options.log_options import LogOptions, PreviousOption, SinceOption, TailOption, TimestampsOption
+from shunter.cli.options.option_groups import grouped
+from shunter.cli.output.console import Output, errors, output, print_as, print_table, say
 from shunter.cli.target import ContextOption, KubeconfigOption, NamespaceOption
 
 if TYPE_CHECKING:
@@ -74,7 +74,7 @@ def table_of(rows: Sequence[Row]) -> Table:
 
     from rich.table import Table
 
-    from shunter.cli.display import STATE_COLOURS
+    from shunter.cli.output.display import STATE_COLOURS
     from shunter.jobs.ages import age
     from shunter.jobs.failure_record import cell
     from shunter.jobs.progress_text import cells
@@ -131,7 +131,7 @@ def logs(
     """
     import asyncio
 
-    from shunter.cli.log_printing import print_logs
+    from shunter.cli.output.log_printing import print_logs
     from shunter.cli.target import connect
 
     options = LogOptions(tail, since, previous, timestamps)
@@ -193,14 +193,14 @@ async def described(target: Target, wanted: str, namespace: str) -> list[str]:
     import asyncio
     from datetime import UTC, datetime
 
-    from shunter.cli.diagnosed import diagnosed
+    from shunter.cli.output.diagnosed import diagnosed
     from shunter.fabrics.chosen import asked_profile, network_lines
     from shunter.jobs.description import description
     from shunter.jobs.evidence import evidence_of
     from shunter.jobs.finding import find, own_pods
     from shunter.jobs.last_words import last_words
-    from shunter.jobs.log_network import networks_in_log
-    from shunter.jobs.log_progress import progress_in_logs
+    from shunter.jobs.logs.network import networks_in_log
+    from shunter.jobs.logs.progress import progress_in_logs
     from shunter.launch.marks import FABRIC
     from shunter.operator.training_progress import progress
 

@@ -44,7 +44,7 @@ def offered(words: Sequence[str]) -> Iterator[Offer]:
     import os
     import subprocess
 
-    from shunter.cli.completion import SECONDS
+    from shunter.cli.options.completion import SECONDS
     from shunter.cluster.state_dir import StateDir, default_state_dir
 
     kubeconfig = os.environ.get("KUBECONFIG") or str(StateDir(default_state_dir()).kubeconfig)

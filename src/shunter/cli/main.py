@@ -101,7 +101,7 @@ def main() -> None:
     try:
         application(verbs)()
     except ShunterError as error:
-        from shunter.cli.console import errors
+        from shunter.cli.output.console import errors
 
         errors().print(f"[bold red]error:[/] {escape(error.message)}", highlight=False, soft_wrap=True)
         if error.remedy:

@@ -9,8 +9,8 @@ from pathlib import Path
 from shunter.api.counts import count
 from shunter.api.meta import Json
 from shunter.api.resources import TRAIN_JOBS
-from shunter.cli.console import ObjectForm, print_objects, say
-from shunter.cli.program_options import ProgramOptions
+from shunter.cli.options.program_options import ProgramOptions
+from shunter.cli.output.console import ObjectForm, print_objects, say
 from shunter.cli.tracking import local_address, require_local_server, say_run, say_server, start_local_server
 from shunter.cluster import mlflow_server
 from shunter.cluster.target import Target
@@ -18,15 +18,15 @@ from shunter.errors import InputError
 from shunter.kube.errors import NotFound
 from shunter.launch import option_texts
 from shunter.launch.checkpoints import names_with_checkpoints
-from shunter.launch.code import Code, ImageCode, MountedCode, PackedCode
+from shunter.launch.code.delivery import Code, ImageCode, MountedCode, PackedCode
+from shunter.launch.code.packing import shown_bytes
 from shunter.launch.marks import DIGEST, DIRECTORY, PROGRAM
 from shunter.launch.names import base_name, free_name
 from shunter.launch.objects import checkpoint_directory, launch
 from shunter.launch.options import LaunchOptions, Program
-from shunter.launch.packing import shown_bytes
 from shunter.launch.preparing import ensure_namespace, prepared, require_understood, secret_environment
 from shunter.launch.programs import program_of
-from shunter.launch.runtimes import PYTHON, Runtime
+from shunter.launch.runtimes.choice import PYTHON, Runtime
 from shunter.launch.submitting import Submitted, job_names, resubmit, submit
 from shunter.launch.tracking import LOCAL, tracked_run, with_uri
 
@@ -197,7 +197,7 @@ async def run_program(
     target: Target, asked: tuple[Program, Path] | None, options: ProgramOptions, *, replace: bool, timeout: float | None
 ) -> bool:
     """Whether the job of the program, or of --rerun, succeeded, or was created where it is not followed."""
-    from shunter.cli.display import display
+    from shunter.cli.output.display import display
     from shunter.cli.run import ended_by, goes_on
     from shunter.jobs.finding import find
 

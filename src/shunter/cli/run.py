@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from shunter.cli.option_groups import grouped
-from shunter.cli.program_options import ProgramOptions, RunCommand, own_words, programs_among
+from shunter.cli.options.option_groups import grouped
+from shunter.cli.options.program_options import ProgramOptions, RunCommand, own_words, programs_among
 from shunter.cli.target import ContextOption, KubeconfigOption, connect
 from shunter.errors import InputError
 
@@ -125,7 +125,7 @@ def only_program(files: list[str], program: ProgramOptions, words: list[str] | N
 def connect_or_start(kubeconfig: Path | None, context: str) -> Target:
     """The named cluster, else the embedded one, started (and said so) when it is down."""
     from shunter.cli.clusters import warn_of_disk
-    from shunter.cli.console import errors
+    from shunter.cli.output.console import errors
     from shunter.cluster.lifecycle import start_default
     from shunter.cluster.target import is_down
 
@@ -146,8 +146,8 @@ async def run_manifests(target: Target, manifests: list[Manifest], *, replace: b
 
     from shunter.api.counts import count
     from shunter.cli.applying import apply_all
-    from shunter.cli.console import say
-    from shunter.cli.display import display
+    from shunter.cli.output.console import say
+    from shunter.cli.output.display import display
     from shunter.fabrics.settings import verdicts_of
 
     async with target.client:
@@ -178,8 +178,8 @@ async def ended_by(deadline: float | None, client: Client, resource: Resource, j
     """Whether the job succeeded by then (on the loop's clock); says how it ended, or what it still waits for."""
     import asyncio
 
-    from shunter.cli.console import say
-    from shunter.cli.diagnosed import diagnosed
+    from shunter.cli.output.console import say
+    from shunter.cli.output.diagnosed import diagnosed
     from shunter.jobs.following import JobFollower
     from shunter.jobs.outcome import outcome
     from shunter.operator.overview import overview
@@ -202,7 +202,7 @@ async def ended_by(deadline: float | None, client: Client, resource: Resource, j
 
 async def followed(client: Client, resource: Resource, job: Json, screen: Display) -> Outcome:
     """Follows a job to its end, and says how it ended."""
-    from shunter.cli.diagnosed import diagnosed
+    from shunter.cli.output.diagnosed import diagnosed
     from shunter.jobs.following import JobFollower
     from shunter.jobs.outcome import outcome
 
@@ -215,7 +215,7 @@ def report(ended: Outcome) -> None:
     """Says how a job ended; of a failure first why, then what the job says of itself, and who else failed."""
     from rich.markup import escape
 
-    from shunter.cli.console import errors
+    from shunter.cli.output.console import errors
 
     title = f"{ended.job.kind} {ended.job.namespace}/{ended.job.name}"
     if ended.succeeded:

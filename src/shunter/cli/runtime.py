@@ -6,9 +6,9 @@ from typing import Annotated
 
 import typer
 
-from shunter.cli import completion
 from shunter.cli.command import Command
-from shunter.cli.console import ObjectForm
+from shunter.cli.options import completion
+from shunter.cli.output.console import ObjectForm
 from shunter.cli.target import ContextOption, KubeconfigOption
 
 app = typer.Typer(no_args_is_help=True, rich_markup_mode=None)
@@ -53,10 +53,10 @@ def create(
     """
     import asyncio
 
-    from shunter.cli.console import print_objects, say
+    from shunter.cli.output.console import print_objects, say
     from shunter.cli.target import connect
     from shunter.errors import InputError
-    from shunter.launch.runtime_creation import RuntimeOptions, create_runtime
+    from shunter.launch.runtimes.creation import RuntimeOptions, create_runtime
 
     options = RuntimeOptions(name=name, source=source, fabric=fabric, instance=instance, restarts=restarts)
     if form and not dry_run:

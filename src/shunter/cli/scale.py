@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from shunter.cli.console import say
 from shunter.cli.jobs import JobArgument
+from shunter.cli.output.console import say
 from shunter.cli.target import ContextOption, KubeconfigOption, NamespaceOption
 
 if TYPE_CHECKING:

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from shunter.cli.option_groups import grouped
-from shunter.cli.size_options import Form, NameOptions, TrainingOptions
+from shunter.cli.options.option_groups import grouped
+from shunter.cli.options.size_options import Form, NameOptions, TrainingOptions
 from shunter.cli.target import ContextOption, KubeconfigOption
 
 if TYPE_CHECKING:
@@ -89,7 +89,7 @@ def _nodes(kubeconfig: Path | None, context: str) -> Sequence[Instance]:
 def _print(found: Sizing, form: Form) -> None:
     from rich.text import Text
 
-    from shunter.cli.console import Output, output, print_as
+    from shunter.cli.output.console import Output, output, print_as
     from shunter.sizing.report import report
 
     if form is not Form.table:
@@ -104,7 +104,7 @@ def _print(found: Sizing, form: Form) -> None:
 
 
 def _print_manifests(found: Sizing, names: NameOptions) -> None:
-    from shunter.cli.console import ObjectForm, print_objects, say
+    from shunter.cli.output.console import ObjectForm, print_objects, say
     from shunter.errors import InputError
     from shunter.sizing.manifests import manifests
     from shunter.sizing.options import ManifestOptions

@@ -12,11 +12,11 @@ from datetime import datetime
 
 from shunter.api.meta import Json, Struct
 from shunter.jobs.ages import age
-from shunter.jobs.log_checkpoints import saved_step
+from shunter.jobs.logs.checkpoints import saved_step
 from shunter.jobs.training_pods import training_container, training_pods
 from shunter.kube.client import Client
 from shunter.kube.errors import ApiError
-from shunter.kube.log_reading import LogPart, followed_lines
+from shunter.kube.pods.log_reading import LogPart, followed_lines
 from shunter.launch.checkpoints import SavedStep, saved_steps
 from shunter.launch.saving_place import SavingPlace, listing_command, saving_place
 from shunter.operator.diagnosis import stop_words

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from shunter.cli import completion
+from shunter.cli.options import completion
 
 if TYPE_CHECKING:
     from shunter.api.meta import Json
@@ -49,7 +49,7 @@ def is_named(kubeconfig: Path | None, context: str) -> bool:
 
 def patient(api: Client, server: str) -> Client:
     """The client, which says so when the server lets it wait."""
-    from shunter.cli.patience import Telling
+    from shunter.cli.output.patience import Telling
 
     api.transport = Telling(api.transport, server)
     return api

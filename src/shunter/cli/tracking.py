@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from typing import TYPE_CHECKING
 
-from shunter.cli.console import errors, say
+from shunter.cli.output.console import errors, say
 from shunter.cluster import mlflow_server
 from shunter.errors import InputError
 from shunter.launch.tracking import LOCAL, NONE, URI, TrackedRun, tracked_run

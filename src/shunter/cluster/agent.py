@@ -19,9 +19,9 @@ import msgspec
 from shunter.cluster.state_dir import StateDir
 from shunter.errors import ShunterError
 from shunter.kube import kubeconfig, logs
-from shunter.kube.certificates import KeyPair
 from shunter.kube.client import Client, connect
-from shunter.kube.manager import Manager
+from shunter.kube.controllers.manager import Manager
+from shunter.kube.tls.certificates import KeyPair
 
 NODE_NAME = "shunter"
 

@@ -1,4 +1,4 @@
-"""Building and removing the environments that stand for images (`node.image_environments` has their layout).
+"""Building and removing the environments that stand for images (`node.content.image_environments` has their layout).
 
 A build is complete before anything names it: whoever is killed in between leaves a directory that the next change removes. The
 build before the present one is kept until then: pods may still run in it.

@@ -309,7 +309,7 @@ def prepare_credentials(state: StateDir, port: int) -> None:
     """Authority, server certificate, tokens and kubeconfigs: made once, kept over restarts."""
     authority, server = state.pki / "ca.crt", state.pki / "server.crt"
     if not server.exists():
-        from shunter.kube.certificates import AUTHORITY_DAYS, issue, new_authority
+        from shunter.kube.tls.certificates import AUTHORITY_DAYS, issue, new_authority
 
         pair = new_authority("shunter-embedded-cluster")
         issued = issue(pair, "kube-apiserver", CERTIFICATE_NAMES, days=AUTHORITY_DAYS)  # nothing renews it

@@ -87,7 +87,7 @@ class StateDir(NamedTuple):
 
     @property
     def images(self) -> Path:
-        """Environments that stand for images (`node.image_environments`). Beside it: pods see nothing that is in it."""
+        """Environments that stand for images (`node.content.image_environments`). Beside it: pods see nothing that is in it."""
         return self.root.with_name(f"{self.root.name}-images")
 
     @property

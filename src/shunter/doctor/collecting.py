@@ -18,9 +18,9 @@ from shunter.doctor.case import Case
 from shunter.doctor.evidence import Evidence, Log, Missing
 from shunter.doctor.redaction import redacted
 from shunter.doctor.rights import Rights, rights_in
-from shunter.doctor.rules.k02_room import insufficient
-from shunter.doctor.rules.t07_address import CLIENT
-from shunter.doctor.rules.texts import matching
+from shunter.doctor.rules.cluster.k02_room import insufficient
+from shunter.doctor.rules.logs.t07_address import CLIENT
+from shunter.doctor.rules.logs.texts import matching
 from shunter.jobs.evidence import evidence_of
 from shunter.jobs.training_pods import training_container
 from shunter.kube.client import Client

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from datetime import datetime
 
 from shunter.api.meta import Struct
-from shunter.jobs.log_patterns import ESCAPES, POSITIONS, VALUE
+from shunter.jobs.logs.patterns import ESCAPES, POSITIONS, VALUE
 from shunter.operator.diagnosis import VICTIM
 
 _TIME = re.compile(r"(\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d+)?(?:Z|[+-]\d\d:\d\d)) ?(.*)", re.DOTALL)

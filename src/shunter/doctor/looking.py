@@ -15,7 +15,7 @@ from shunter.doctor.evidence import Evidence, Missing
 from shunter.doctor.redaction import redacted
 from shunter.doctor.verdicts import Report, Seconds
 from shunter.kube.client import Client
-from shunter.kube.remote_command import Commands
+from shunter.kube.pods.remote_command import Commands
 
 
 class Look(NamedTuple):

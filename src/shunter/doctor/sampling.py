@@ -21,7 +21,7 @@ from shunter.doctor.waiting import group, progress
 from shunter.jobs.training_pods import training_container
 from shunter.kube.client import Client
 from shunter.kube.errors import ApiError
-from shunter.kube.remote_command import Commands
+from shunter.kube.pods.remote_command import Commands
 
 MOST_PODS = 64
 AT_ONCE = 8

@@ -24,10 +24,10 @@ from shunter.install.changes import RESOURCES, Change, resource_of, title_of, to
 from shunter.install.installing import Screen, delete, made_by_us
 from shunter.install.names import OPERATOR, SELECTOR
 from shunter.kube.access import Request
-from shunter.kube.certificate_secret import MANAGED_BY, OWNER
 from shunter.kube.client import Client
 from shunter.kube.discovery import served_versions
 from shunter.kube.errors import NotFound
+from shunter.kube.tls.certificate_secret import MANAGED_BY, OWNER
 from shunter.operator.overview import JOB_RESOURCES
 
 GONE_SECONDS = 60.0

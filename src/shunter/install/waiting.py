@@ -10,9 +10,9 @@ from shunter.api.resources import DEPLOYMENTS, PODS, TRAIN_JOBS
 from shunter.errors import EnvironmentProblem
 from shunter.install.installing import Installation, Screen
 from shunter.install.names import OPERATOR, SELECTOR
-from shunter.kube.canary import asked_by_server, canary
 from shunter.kube.client import Client
 from shunter.kube.errors import ApiError
+from shunter.kube.webhooks.canary import asked_by_server, canary
 from shunter.operator.kinds import served
 from shunter.operator.webhooks import canaries
 

@@ -14,7 +14,7 @@ from shunter.install.names import OPERATOR, WEBHOOK_SERVICE
 from shunter.install.objects import obj
 from shunter.install.resources import CERTIFICATES, ISSUERS
 from shunter.install.template import AllOf, Equals, Namespace, Not, On, Text, Value, When, any_of
-from shunter.kube.registration import Configuration, ServiceReference, Webhook, manifest
+from shunter.kube.webhooks.registration import Configuration, ServiceReference, Webhook, manifest
 from shunter.operator.process import webhook_configurations
 
 CERT_MANAGER = Equals("certificates.mode", "cert-manager")

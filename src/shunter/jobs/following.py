@@ -20,7 +20,7 @@ from shunter.jobs.last_pods import last_pods
 from shunter.jobs.obstacle import Obstacle
 from shunter.kube.client import Client
 from shunter.kube.errors import ApiError
-from shunter.kube.log_reading import WHOLE, LogPart, followed_lines
+from shunter.kube.pods.log_reading import WHOLE, LogPart, followed_lines
 from shunter.kube.watching import follow
 from shunter.operator.causes import STARTING_REASONS, TOLD_REASONS, Cause
 from shunter.operator.diagnosis import disruption, recorded_failure

@@ -14,7 +14,7 @@ from shunter.api.resources import CORE_EVENTS
 from shunter.jobs.failures import NO_LOG, READ_LINES
 from shunter.kube.client import Client
 from shunter.kube.errors import ApiError
-from shunter.kube.log_lines import text_lines
+from shunter.kube.pods.log_lines import text_lines
 from shunter.operator.diagnosis import RANK_FAILED, Fault, faults, recorded_failure, together
 from shunter.operator.overview import member
 

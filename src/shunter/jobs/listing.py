@@ -15,7 +15,7 @@ from shunter.jobs.evidence import Why, why_of_all
 from shunter.jobs.failure_record import as_json, failure_record
 from shunter.jobs.finding import OnRefusal, all_jobs, ignore
 from shunter.jobs.jobsets import jobsets_of_all
-from shunter.jobs.log_progress import progress_in_logs
+from shunter.jobs.logs.progress import progress_in_logs
 from shunter.jobs.pods_up import wanted
 from shunter.kube.client import Client
 from shunter.operator.overview import Overview, overview

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any, Generic, NamedTuple, cast
 import msgspec
 
 from shunter.api.meta import Json, Struct
+from shunter.kube.cache.watch_events import Identified, Malformed, decoder, fitting
 from shunter.kube.errors import ConnectionProblem
-from shunter.kube.watch_events import Identified, Malformed, decoder, fitting
 
 if TYPE_CHECKING:
     from typing_extensions import TypeVar

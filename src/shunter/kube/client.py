@@ -17,10 +17,10 @@ from shunter.api.meta import Json
 from shunter.api.resources import PODS, Resource
 from shunter.errors import InputError
 from shunter.kube.answers import Page, decoded, decoded_page
+from shunter.kube.cache.watch_events import Bookmark, Change, Malformed, line_decoder, lines
 from shunter.kube.errors import ApiError, from_answer
 from shunter.kube.retry import DEFAULT, RetryPolicy, may_retry
 from shunter.kube.transport import HttpTransport, Transport
-from shunter.kube.watch_events import Bookmark, Change, Malformed, line_decoder, lines
 
 if TYPE_CHECKING:
     from typing_extensions import TypeVar

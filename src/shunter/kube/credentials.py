@@ -17,7 +17,7 @@ import msgspec
 
 from shunter.api.meta import Json, Struct
 from shunter.errors import EnvironmentProblem, ShunterError
-from shunter.kube.certificates import load_pair
+from shunter.kube.tls.certificates import load_pair
 
 FILE_AGE = 60.0
 """Seconds before a file is read again; the kubelet renews projected tokens, and others certificates, long before they expire."""

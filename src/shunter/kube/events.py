@@ -21,8 +21,8 @@ from typing import Literal, NamedTuple
 from shunter.api.meta import Json, rfc3339, rfc3339_micro
 from shunter.api.resources import CORE_EVENTS, EVENTS
 from shunter.kube.client import Client
+from shunter.kube.controllers.plan import Note
 from shunter.kube.errors import ApiError, Forbidden, NotFound
-from shunter.kube.plan import Note
 
 log = getLogger(__name__)
 

@@ -7,10 +7,10 @@ from collections.abc import Awaitable, Callable, Mapping
 from typing import NamedTuple
 
 from shunter.errors import EnvironmentProblem, InputError
-from shunter.kube.http_limits import Limits
-from shunter.kube.http_request import Request
-from shunter.kube.http_response import Response
-from shunter.kube.http_server import HttpServer
+from shunter.kube.http.limits import Limits
+from shunter.kube.http.request import Request
+from shunter.kube.http.response import Response
+from shunter.kube.http.server import HttpServer
 
 LIMITS = Limits(body=0, held=2**20, connections=256)
 STOP_SECONDS = 1.0

@@ -20,7 +20,6 @@ import msgspec
 
 from shunter.api.meta import Json
 from shunter.errors import EnvironmentProblem, InputError
-from shunter.kube.certificates import load_pair, verifying
 from shunter.kube.credentials import (
     CertificateFiles,
     ClientCertificate,
@@ -32,7 +31,8 @@ from shunter.kube.credentials import (
     basic,
     bearer,
 )
-from shunter.kube.proxy import environment_proxy
+from shunter.kube.http.proxy import environment_proxy
+from shunter.kube.tls.certificates import load_pair, verifying
 
 EXEC_VERSIONS = ("client.authentication.k8s.io/v1", "client.authentication.k8s.io/v1beta1")
 

@@ -13,7 +13,7 @@ from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, disa
 from prometheus_client.exposition import CONTENT_TYPE_LATEST
 
 from shunter import __version__
-from shunter.kube.controller import Controller, Result
+from shunter.kube.controllers.controller import Controller, Result
 from shunter.kube.health import Answer
 
 disable_created_metrics()  # type: ignore[no-untyped-call]
@@ -123,7 +123,7 @@ class Metrics:
 
     def follow_certificate(self, prefix: str, certificate: Callable[[], bytes]) -> None:
         """`PREFIX_certificate_expiry_timestamp_seconds` of the certificate (PEM) that is served; 0 while there is none."""
-        from shunter.kube.certificates import expires_at
+        from shunter.kube.tls.certificates import expires_at
 
         name = f"{prefix}_certificate_expiry_timestamp_seconds"
         gauge = Gauge(name, "When the certificate that is served expires, in Unix time", registry=self.registry)

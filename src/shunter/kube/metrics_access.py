@@ -6,7 +6,7 @@ from shunter.api.resources import SUBJECT_ACCESS_REVIEWS, TOKEN_REVIEWS
 from shunter.kube.client import Client
 from shunter.kube.errors import ApiError
 from shunter.kube.health import Answer
-from shunter.kube.http_request import Request
+from shunter.kube.http.request import Request
 from shunter.kube.reviews import Answers, User, access_review, reviewed_user, token_review
 
 SECONDS = 60.0

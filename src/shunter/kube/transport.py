@@ -15,8 +15,8 @@ from urllib.parse import urlsplit
 import shunter
 from shunter.errors import EnvironmentProblem
 from shunter.kube.errors import ConnectionProblem, Status, Unauthorized, from_answer
-from shunter.kube.http_client import Fields, HttpClient, target
-from shunter.kube.http_connection import Origin
+from shunter.kube.http.client import Fields, HttpClient, target
+from shunter.kube.http.connection import Origin
 
 if TYPE_CHECKING:
     from shunter.kube.credentials import ClientCertificate

@@ -9,9 +9,9 @@ from typing import NamedTuple
 
 from shunter.api.meta import Json
 from shunter.api.resources import Resource
+from shunter.kube.cache.watch_events import Change
 from shunter.kube.client import Client
 from shunter.kube.errors import ConnectionProblem, Gone, ServerProblem
-from shunter.kube.watch_events import Change
 
 RETRY_SECONDS = 0.5
 PATIENCE_SECONDS = 60.0

@@ -21,12 +21,12 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from shunter.launch.code import ImageCode, MountedCode
+    from shunter.launch.code.delivery import ImageCode, MountedCode
+    from shunter.launch.code.tree import packed_code
     from shunter.launch.objects import launch
     from shunter.launch.options import Checkpoints, ClaimVolume, LaunchOptions, Program
     from shunter.launch.running import Outcome, run
-    from shunter.launch.runtimes import Runtime
-    from shunter.launch.tree import packed_code
+    from shunter.launch.runtimes.choice import Runtime
 
 __all__ = [
     "Checkpoints",

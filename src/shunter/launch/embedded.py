@@ -21,7 +21,7 @@ from shunter.errors import InputError
 from shunter.kube.client import Client
 from shunter.launch.objects import resources
 from shunter.launch.options import LaunchOptions, Program
-from shunter.launch.runtimes import Runtime
+from shunter.launch.runtimes.choice import Runtime
 
 ELSEWHERE = "Leave it out, or use a cluster that has it: --context NAME."
 

@@ -11,7 +11,7 @@ from shunter.api.meta import Json
 from shunter.api.pod_requests import GPU
 from shunter.api.resources import CONFIG_MAPS, TRAIN_JOBS, TRAINING_RUNTIMES
 from shunter.api.trainer.runtime import HOST_FILE, HOST_FILE_DIRECTORY, LAUNCHER, NODE
-from shunter.launch.code import Code, ImageCode, MountedCode, PackedCode, StoredCode
+from shunter.launch.code.delivery import Code, ImageCode, MountedCode, PackedCode, StoredCode
 from shunter.launch.fabric_objects import FABRIC_MANAGER, with_fabric, with_sidecars
 from shunter.launch.marks import CODE_LABEL, COMMIT, DIGEST, DIRECTORY, DIRTY, FABRIC, JOB_LABEL, PROGRAM, RESUMED, SHORT
 from shunter.launch.mounts import (
@@ -25,8 +25,7 @@ from shunter.launch.mounts import (
     require_free_paths,
 )
 from shunter.launch.options import Checkpoints, LaunchOptions, shutdown_seconds
-from shunter.launch.runtime_copies import job_runtime, with_restarts
-from shunter.launch.runtimes import (
+from shunter.launch.runtimes.choice import (
     MPIRUN,
     PYTHON,
     RANK_VARIABLES,
@@ -36,6 +35,7 @@ from shunter.launch.runtimes import (
     require_startable,
     start_command,
 )
+from shunter.launch.runtimes.copies import job_runtime, with_restarts
 from shunter.launch.tracking import renamed, variables
 
 MANAGER = "shunter.dev/run"

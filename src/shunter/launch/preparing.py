@@ -16,14 +16,14 @@ from shunter.kube.client import Client
 from shunter.kube.errors import AlreadyExists
 from shunter.launch import embedded, option_texts
 from shunter.launch.checkpoints import names_with_checkpoints, require_resumable, with_checkpoints, with_resumed_place
-from shunter.launch.code import Code
+from shunter.launch.code.delivery import Code
 from shunter.launch.fabric import find_fabric, require_profile
 from shunter.launch.fabric import notes as fabric_notes
 from shunter.launch.mounts import require_free_paths
 from shunter.launch.named_objects import require_claims, require_queue
 from shunter.launch.options import LaunchOptions
 from shunter.launch.programs import code_of
-from shunter.launch.runtimes import Runtime, find_runtime, require_embedded, require_startable
+from shunter.launch.runtimes.choice import Runtime, find_runtime, require_embedded, require_startable
 from shunter.launch.submitting import secret_variables
 
 

@@ -8,9 +8,9 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from shunter.errors import InputError
-from shunter.launch.code import Code, ImageCode, MountedCode
+from shunter.launch.code.delivery import Code, ImageCode, MountedCode
+from shunter.launch.code.tree import packed_code, require_program
 from shunter.launch.options import Program
-from shunter.launch.tree import packed_code, require_program
 
 
 def program_of(

@@ -9,11 +9,12 @@ from typing import NamedTuple
 from shunter.api.meta import Json, MetadataOnly
 from shunter.api.resources import CONFIG_MAPS, SECRETS, TRAIN_JOBS, TRAINING_RUNTIMES, Resource
 from shunter.errors import EnvironmentProblem, InputError, ShunterError
-from shunter.kube.admission_wait import may_pass, once_admitted
 from shunter.kube.client import Client
 from shunter.kube.errors import AlreadyExists, ApiError, BadRequest, Forbidden, Invalid, NotFound
+from shunter.kube.webhooks.admission_wait import may_pass, once_admitted
 from shunter.launch.checkpoints import require_resumable
-from shunter.launch.code import Code
+from shunter.launch.code.delivery import Code
+from shunter.launch.code.stored import own, send, tidy
 from shunter.launch.marks import DIGEST, PROGRAM
 from shunter.launch.mounts import map_name
 from shunter.launch.named_objects import named_object, require_claims
@@ -21,10 +22,9 @@ from shunter.launch.names import base_name, free_name, unnumbered_name
 from shunter.launch.objects import launch, rerun_job, stored_code
 from shunter.launch.option_texts import secret_variable
 from shunter.launch.options import LaunchOptions
-from shunter.launch.runtime_copies import rerun_runtime
-from shunter.launch.runtimes import Runtime, find_runtime
-from shunter.launch.stored_code import own, send, tidy
-from shunter.launch.stored_runtime import own_runtime, runtime_made_for, tidy_runtimes
+from shunter.launch.runtimes.choice import Runtime, find_runtime
+from shunter.launch.runtimes.copies import rerun_runtime
+from shunter.launch.runtimes.stored import own_runtime, runtime_made_for, tidy_runtimes
 from shunter.launch.tracking import new_job_id
 from shunter.operator.overview import JOB_RESOURCES
 

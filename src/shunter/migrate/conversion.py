@@ -23,7 +23,8 @@ from shunter.migrate.ledger import Manifest, Row
 from shunter.migrate.options import Options
 from shunter.migrate.paths import shown, value_at
 from shunter.migrate.reading import read
-from shunter.migrate.rules import ORDER, names, pod_reads
+from shunter.migrate.rules import ORDER, names
+from shunter.migrate.rules.programs import pod_reads
 from shunter.migrate.source.objects import SourceObject
 from shunter.migrate.surroundings import NOTHING, InputContext
 from shunter.operator.training.framework import AnyFramework

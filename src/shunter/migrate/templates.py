@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 from shunter.api.meta import Json
 from shunter.migrate.draft import Draft
 from shunter.migrate.paths import MISSING, Path, shown
-from shunter.migrate.rules.written_metadata import of_the_user
+from shunter.migrate.rules.pods.written_metadata import of_the_user
 
 _IGNORED_BY_V1: tuple[tuple[str, str], ...] = (
     ("metadata", "name"),

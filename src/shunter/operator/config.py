@@ -19,7 +19,7 @@ from shunter.api import durations
 from shunter.api.resources import Resource
 from shunter.api.yaml import load_yaml
 from shunter.errors import InputError
-from shunter.kube.serving_tls import TlsPolicy
+from shunter.kube.tls.serving_tls import TlsPolicy
 
 API_VERSION = "config.trainer.kubeflow.org/v1alpha1"
 KIND = "Configuration"

@@ -10,7 +10,7 @@ from prometheus_client.core import GaugeMetricFamily
 from prometheus_client.registry import Collector
 
 from shunter.api.trainer.trainjob import TrainJob
-from shunter.kube.store import Store
+from shunter.kube.cache.store import Store
 from shunter.operator.overview import V1_STATES, V2_STATES
 from shunter.operator.trainer.status import find
 from shunter.operator.training.framework import JobView

@@ -37,7 +37,7 @@ from shunter.api.resources import (
     Resource,
 )
 from shunter.api.training.mpi import MPI_JOBS
-from shunter.kube.registration import Configuration
+from shunter.kube.webhooks.registration import Configuration
 from shunter.operator.config import TRAIN_JOB_STATUS
 from shunter.operator.trainer.admission import configurations as trainer_webhooks
 from shunter.operator.training.admission import configurations as training_webhooks

@@ -17,18 +17,18 @@ from shunter.api.trainer.trainjob import TrainJob
 from shunter.errors import InputError
 from shunter.kube import kubeconfig
 from shunter.kube.client import Client, connect
+from shunter.kube.controllers.leader import LeaderOptions
+from shunter.kube.controllers.manager import LIVENESS_PATH, READINESS_PATH, Manager
+from shunter.kube.controllers.plan import Key
 from shunter.kube.errors import ApiError
 from shunter.kube.kubeconfig import Connection
-from shunter.kube.leader import LeaderOptions
 from shunter.kube.logs import set_up
-from shunter.kube.manager import LIVENESS_PATH, READINESS_PATH, Manager
-from shunter.kube.measured import CountingTransport, LimitedTransport
 from shunter.kube.metrics_access import MetricsAccess
-from shunter.kube.plan import Key
-from shunter.kube.registration import Configuration as WebhookConfiguration
-from shunter.kube.serving_tls import ServingTls
+from shunter.kube.tls.serving_tls import ServingTls
 from shunter.kube.transport import Transport
-from shunter.kube.webhook import Handler
+from shunter.kube.transports.measured import CountingTransport, LimitedTransport
+from shunter.kube.webhooks.registration import Configuration as WebhookConfiguration
+from shunter.kube.webhooks.server import Handler
 from shunter.operator import config as configuration_file
 from shunter.operator.config import FEATURE_GATES, TRAIN_JOB_STATUS, Configuration
 from shunter.operator.kinds import EVERYTHING, Served, served

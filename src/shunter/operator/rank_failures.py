@@ -21,7 +21,7 @@ from typing import NamedTuple, TypeVar
 
 from shunter.api.core import ContainerStatus, Pod, TerminatedState
 from shunter.api.rank_failures import MOST_KEPT, RankFailure, RankFailures
-from shunter.kube.plan import LastLine, Log, Note, Ref
+from shunter.kube.controllers.plan import LastLine, Log, Note, Ref
 from shunter.operator.diagnosis import KILLED, RANK_FAILED, TOGETHER, Fault, exception_line
 
 MOST_EVENTS = 20

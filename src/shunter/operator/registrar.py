@@ -13,11 +13,11 @@ from pathlib import Path
 from typing import Literal, NamedTuple
 
 from shunter.api.meta import Json
-from shunter.kube.certificate_sources import Source
-from shunter.kube.certificates import KeyPair
 from shunter.kube.client import Client
 from shunter.kube.errors import NotFound
-from shunter.kube.registration import Configuration, Place, Url, bundles, manifest, register, trust
+from shunter.kube.tls.certificate_sources import Source
+from shunter.kube.tls.certificates import KeyPair
+from shunter.kube.webhooks.registration import Configuration, Place, Url, bundles, manifest, register, trust
 
 log = getLogger(__name__)
 

@@ -21,15 +21,15 @@ from typing import NamedTuple
 from shunter.api.meta import Json
 from shunter.api.resources import TRAIN_JOBS, Resource
 from shunter.errors import InputError
-from shunter.kube.canary import NAME, UNKNOWN_PATH, answering, asked_by_server, asked_directly, canary
-from shunter.kube.certificate_secret import CertificateSecret, SecretProblem
-from shunter.kube.certificate_sources import Announcing, CertificateFiles, OwnCertificate, SharedCertificate, Source
-from shunter.kube.certificates import KeyPair
 from shunter.kube.client import Client
 from shunter.kube.errors import ApiError, Conflict, ConnectionProblem, ServerProblem, TooManyRequests
-from shunter.kube.registration import Configuration, Place, ServiceReference, Url, leads_nowhere
-from shunter.kube.serving_tls import ServingTls
-from shunter.kube.webhook import Handler, WebhookMetrics, WebhookServer
+from shunter.kube.tls.certificate_secret import CertificateSecret, SecretProblem
+from shunter.kube.tls.certificate_sources import Announcing, CertificateFiles, OwnCertificate, SharedCertificate, Source
+from shunter.kube.tls.certificates import KeyPair
+from shunter.kube.tls.serving_tls import ServingTls
+from shunter.kube.webhooks.canary import NAME, UNKNOWN_PATH, answering, asked_by_server, asked_directly, canary
+from shunter.kube.webhooks.registration import Configuration, Place, ServiceReference, Url, leads_nowhere
+from shunter.kube.webhooks.server import Handler, WebhookMetrics, WebhookServer
 from shunter.operator.kinds import Served
 from shunter.operator.registrar import Registrar, Writes
 

@@ -6,7 +6,7 @@ import pytest
 
 from shunter.cluster.apiserver.selectors import Selector, field_terms, label_requirements
 from shunter.cluster.apiserver.status import StatusError
-from shunter.cluster.apiserver.storage import Entry
+from shunter.cluster.apiserver.storage.store import Entry
 
 LABELS = {"app": "web", "tier": "1", "example.com/x": "", "empty": ""}
 ENTRY = Entry(

@@ -17,7 +17,7 @@ from shunter.api.resources import CONFIG_MAPS
 from shunter.cluster.apiserver import watch
 from shunter.cluster.apiserver.negotiation import Form
 from shunter.cluster.apiserver.selectors import EVERYTHING, Selector, label_requirements
-from shunter.cluster.apiserver.storage import Collection, Entry, Event
+from shunter.cluster.apiserver.storage.store import Collection, Entry, Event
 
 Json = dict[str, Any]
 

@@ -10,7 +10,7 @@ from pathlib import Path
 from aiohttp import web
 
 from cluster.api_server import RunningApiServer
-from shunter.kube.certificates import KeyPair, issue
+from shunter.kube.tls.certificates import KeyPair, issue
 
 Handler = Callable[[web.BaseRequest], Awaitable[web.StreamResponse]]
 

@@ -23,8 +23,8 @@ from shunter.api.resources import (
     SERVICES,
     Resource,
 )
+from shunter.kube.controllers.plan import Key
 from shunter.kube.merge_patch import merge_patch
-from shunter.kube.plan import Key
 
 RESOURCES = {resource.kind: resource for resource in (JOBS, JOBSETS, PERSISTENT_VOLUME_CLAIMS, PODS, SERVICES)}
 RESOURCES["PriorityClass"] = Resource("scheduling.k8s.io", "v1", "PriorityClass", "priorityclasses", namespaced=False)

@@ -30,9 +30,9 @@ from shunter.cluster.controllers.job import orphans, ttl
 from shunter.cluster.controllers.job import plan as job
 from shunter.cluster.controllers.job.memory import FinishMemory
 from shunter.cluster.controllers.jobset import plan as jobset
-from shunter.kube.executor import batches
+from shunter.kube.controllers.executor import batches
+from shunter.kube.controllers.plan import NOTHING, Create, Delete, Failure, Key, Note, Patch, Plan, Ref, Write
 from shunter.kube.merge_patch import difference, merge_patch
-from shunter.kube.plan import NOTHING, Create, Delete, Failure, Key, Note, Patch, Plan, Ref, Write
 
 QUIET = 1.5
 """Seconds without a change after which the recorder took a step as done."""

@@ -4,7 +4,7 @@ from datetime import UTC, datetime
 
 from shunter.api.meta import MetadataOnly, ObjectMeta
 from shunter.cluster.controllers.namespaces import Observed, plan
-from shunter.kube.plan import Create, Patch
+from shunter.kube.controllers.plan import Create, Patch
 
 NAMESPACE = MetadataOnly(metadata=ObjectMeta(name="team-a"))
 

@@ -19,10 +19,10 @@ from shunter.cluster.node.runtime.protocol import HostPort, Level
 from shunter.cluster.node.server.access import KnownCallers, KubeletAccess
 from shunter.cluster.node.teardown import teardown
 from shunter.kube import kubeconfig
-from shunter.kube.certificates import KeyPair, issue
 from shunter.kube.client import Client, connect
 from shunter.kube.errors import NotFound
 from shunter.kube.kubeconfig import Connection
+from shunter.kube.tls.certificates import KeyPair, issue
 
 DEADLINE_SECONDS = 30.0
 _numbers = itertools.count()

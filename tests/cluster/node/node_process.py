@@ -11,8 +11,8 @@ from shunter.cluster.node.node import Node
 from shunter.cluster.node.runtime.protocol import HostPort, Level
 from shunter.cluster.node.server.access import KnownCallers, KubeletAccess
 from shunter.kube import kubeconfig
-from shunter.kube.certificates import KeyPair, issue
 from shunter.kube.client import connect
+from shunter.kube.tls.certificates import KeyPair, issue
 
 
 async def main(config: str, pki: str, name: str, directory: str, level: str) -> None:

@@ -12,7 +12,7 @@ import pytest
 
 from shunter.api.meta import Json
 from shunter.api.resources import CONFIG_MAPS, SERVICE_ACCOUNTS
-from shunter.cluster.apiserver.service_account_admission import mount_token
+from shunter.cluster.apiserver.admission.service_account import mount_token
 from shunter.cluster.node.programs.in_cluster_python import write_sitecustomize
 from shunter.cluster.node.runtime.protocol import Level
 

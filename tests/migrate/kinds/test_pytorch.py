@@ -15,7 +15,7 @@ from shunter.migrate.conversion import Conversion, convert
 from shunter.migrate.options import Options, TorchLaunch
 from shunter.migrate.proof.ladder import climbed
 from shunter.migrate.reading import UnreadableJobError
-from shunter.migrate.rules.elastic import ElasticNodesError
+from shunter.migrate.rules.pytorch.elastic import ElasticNodesError
 from shunter.migrate.source.objects import SourceObject
 from shunter.migrate.source.provider import Input, text_file
 

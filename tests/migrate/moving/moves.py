@@ -22,13 +22,13 @@ from shunter.api.resources import (
     Resource,
 )
 from shunter.api.training.pytorch import PYTORCH_JOBS
+from shunter.kube.cache.watch_events import Change
 from shunter.kube.client import Client, connect
 from shunter.kube.credentials import StaticCredentials
 from shunter.kube.errors import NotFound
-from shunter.kube.faults import Fault, FaultTransport, Refuse
 from shunter.kube.kubeconfig import Connection
 from shunter.kube.transport import HttpTransport
-from shunter.kube.watch_events import Change
+from shunter.kube.transports.faults import Fault, FaultTransport, Refuse
 from shunter.migrate.backup.cleaning import clean
 from shunter.migrate.backup.taking import listed
 from shunter.migrate.moving import applying, closing, comparisons, gathering, rolling_back, running, stand_ins

@@ -10,7 +10,7 @@ from collections.abc import Awaitable, Callable
 import pytest
 
 from migrate.moving.moves import Moves, shape
-from shunter.kube.faults import Killed
+from shunter.kube.transports.faults import Killed
 from shunter.migrate.moving.plan import Plan
 from shunter.migrate.moving.planning import PlanOptions
 

@@ -11,8 +11,8 @@ from shunter.api.meta import Json
 from shunter.api.resources import TRAIN_JOBS
 from shunter.api.training.pytorch import PYTORCH_JOBS
 from shunter.errors import EnvironmentProblem, InputError
-from shunter.kube.faults import Disconnect, Fault, Refuse
 from shunter.kube.retry import DEFAULT
+from shunter.kube.transports.faults import Disconnect, Fault, Refuse
 from shunter.migrate.moving.applying import Outcome
 from shunter.migrate.moving.marks import COMPARED, SOURCE, mark
 from shunter.migrate.moving.plan import Item, Plan, text

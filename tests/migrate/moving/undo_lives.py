@@ -13,7 +13,7 @@ from shunter.api.resources import CUSTOM_RESOURCE_DEFINITIONS, TRAIN_JOBS
 from shunter.errors import ShunterError
 from shunter.kube.client import Client
 from shunter.kube.errors import NotFound
-from shunter.kube.faults import Killed
+from shunter.kube.transports.faults import Killed
 from shunter.migrate.backup.cleaning import is_suspended
 from shunter.migrate.moving.marks import SOURCE, mark
 from shunter.migrate.moving.plan import Plan

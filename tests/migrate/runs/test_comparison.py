@@ -10,7 +10,7 @@ import msgspec
 import pytest
 
 from shunter.errors import InputError
-from shunter.jobs.log_metrics import told
+from shunter.jobs.logs.metrics import told
 from shunter.jobs.metrics import Point, Series
 from shunter.migrate.runs.comparison import Comparison, Tolerance, compared
 from shunter.migrate.runs.record import Pod, Run, encoded, stored

@@ -11,7 +11,7 @@ from migrate.proof.jobs import pytorch
 from shunter.api.resources import NAMESPACES, TRAIN_JOBS, TRAINING_RUNTIMES
 from shunter.kube.client import Client
 from shunter.kube.errors import Forbidden
-from shunter.kube.faults import FaultTransport, Refuse
+from shunter.kube.transports.faults import FaultTransport, Refuse
 from shunter.migrate.options import Options
 from shunter.migrate.runs.deploying import start
 from shunter.migrate.runs.trial import TrialOptions, trial_of

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from shunter.jobs.log_metrics import told
+from shunter.jobs.logs.metrics import told
 from shunter.jobs.metrics import Process
 from shunter.jobs.training_pods import ranks, training_pods
 from shunter.migrate.runs import marks

@@ -12,10 +12,10 @@ import pytest
 from shunter.api.meta import Json, MetadataOnly, ObjectMeta
 from shunter.api.resources import CLUSTER_TRAINING_RUNTIMES, TRAINING_RUNTIMES, Resource
 from shunter.api.trainer.trainjob import TrainJob
+from shunter.kube.cache.store import Store
 from shunter.kube.client import Client
 from shunter.kube.errors import NotFound, Status
-from shunter.kube.store import Store
-from shunter.kube.webhook import AdmissionRequest, AdmissionResponse
+from shunter.kube.webhooks.server import AdmissionRequest, AdmissionResponse
 from shunter.operator.trainer.admission import (
     TrainerAdmission,
     configurations,

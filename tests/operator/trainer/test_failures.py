@@ -10,8 +10,8 @@ import msgspec
 from shunter.api.core import PodStatus
 from shunter.api.meta import Json, ObjectMeta
 from shunter.api.trainer.trainjob import TrainJob, TrainJobStatus
-from shunter.kube.plan import Key, Patch, Plan
-from shunter.kube.store import Store
+from shunter.kube.cache.store import Store
+from shunter.kube.controllers.plan import Key, Patch, Plan
 from shunter.operator.trainer.failed_pods import FAILED_INDEX, FailedPods, failed_of, train_job_of_failed
 from shunter.operator.trainer.plan import Observed, plan
 from shunter.operator.trainer.views import LiveJobSet, RankPod

@@ -17,7 +17,7 @@ from shunter.api.podgroups import COSCHEDULING_POD_GROUPS, VOLCANO_POD_GROUPS
 from shunter.api.resources import CONFIG_MAPS, Resource
 from shunter.api.trainer.trainjob import TrainJob
 from shunter.cluster.apiserver.kinds import RejectedError
-from shunter.kube.plan import Apply, Failure, Plan
+from shunter.kube.controllers.plan import Apply, Failure, Plan
 from shunter.operator.trainer.obstacles import LONGEST_MESSAGE
 from shunter.operator.trainer.plan import Observed, plan, plan_failure
 from shunter.operator.trainer.render import jobset_for

@@ -16,7 +16,7 @@ from shunter.api.meta import Json, MetadataOnly
 from shunter.api.podgroups import PodGroup
 from shunter.api.quantity import canonical_resource
 from shunter.api.trainer.trainjob import TrainJob
-from shunter.kube.plan import Apply, Create, Plan
+from shunter.kube.controllers.plan import Apply, Create, Plan
 from shunter.operator.trainer.plan import FIELD_MANAGER, Observed, plan
 from shunter.operator.trainer.plugins import COMPANIONS
 from shunter.operator.trainer.render import jobset_for, rendered

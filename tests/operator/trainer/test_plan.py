@@ -12,7 +12,7 @@ from shunter.api.meta import Json
 from shunter.api.podgroups import PodGroup
 from shunter.api.resources import JOBSETS
 from shunter.api.trainer.trainjob import TrainJob
-from shunter.kube.plan import NOTHING, Apply, Delete, Failure, Plan
+from shunter.kube.controllers.plan import NOTHING, Apply, Delete, Failure, Plan
 from shunter.operator.trainer.plan import LONGEST_CAUSE, Observed, plan, plan_failure
 from shunter.operator.trainer.plugins.coscheduling import Coscheduling
 from shunter.operator.trainer.snapshot import as_go_writes, snapshot_of

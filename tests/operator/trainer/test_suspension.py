@@ -13,7 +13,7 @@ from shunter.api.meta import Json
 from shunter.api.podgroups import COSCHEDULING_POD_GROUPS, PodGroup
 from shunter.api.resources import CONFIG_MAPS, JOBSETS
 from shunter.api.trainer.trainjob import TrainJob
-from shunter.kube.plan import Apply, Delete, Failure, Patch, Plan, Ref, Write
+from shunter.kube.controllers.plan import Apply, Delete, Failure, Patch, Plan, Ref, Write
 from shunter.operator.trainer.plan import Observed, plan, plan_failure
 from shunter.operator.trainer.plugins import COMPANIONS
 from shunter.operator.trainer.render import rendered

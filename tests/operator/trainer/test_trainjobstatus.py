@@ -10,7 +10,7 @@ import msgspec
 import pytest
 
 from shunter.api.meta import Json
-from shunter.kube.plan import Apply, Plan
+from shunter.kube.controllers.plan import Apply, Plan
 from shunter.operator.trainer.plan import Observed, plan
 from shunter.operator.trainer.plugin import Companion
 from shunter.operator.trainer.plugins.trainjobstatus import AUTHORITIES

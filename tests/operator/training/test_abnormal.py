@@ -7,7 +7,7 @@ import pytest
 
 from shunter.api.core import Pod
 from shunter.api.meta import Json
-from shunter.kube.plan import Ref
+from shunter.kube.controllers.plan import Ref
 from shunter.operator.training.abnormal import REPORTED_PODS, abnormal_pod_events
 from shunter.operator.training.frameworks import framework_of
 

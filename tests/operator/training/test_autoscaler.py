@@ -11,7 +11,7 @@ import pytest
 
 from shunter.api.meta import Json
 from shunter.api.resources import HORIZONTAL_POD_AUTOSCALERS
-from shunter.kube.plan import Create, Delete, Patch, Plan, Write
+from shunter.kube.controllers.plan import Create, Delete, Patch, Plan, Write
 from shunter.operator.training.autoscaler import Autoscaler, wanted_spec
 from shunter.operator.training.framework import AnyJob
 from shunter.operator.training.frameworks import framework_of

@@ -10,7 +10,7 @@ import pytest
 
 from shunter.api.meta import Json
 from shunter.api.training.pytorch import PyTorchJob
-from shunter.kube.webhook import AdmissionRequest
+from shunter.kube.webhooks.server import AdmissionRequest
 from shunter.operator.training.admission import GangScheduling, routes
 from shunter.operator.training.framework import AnyJob
 from shunter.operator.training.frameworks import framework_of

@@ -12,7 +12,7 @@ from running_job import RunningJob
 from shunter.api.core import Pod
 from shunter.api.meta import Json
 from shunter.api.resources import PODS
-from shunter.kube.plan import Log, Note
+from shunter.kube.controllers.plan import Log, Note
 from shunter.operator.overview import member
 from shunter.operator.training.children import children_of
 from shunter.operator.training.framework import AnyFramework, AnyJob

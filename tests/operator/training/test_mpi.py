@@ -12,7 +12,7 @@ from shunter.api.core import Pod
 from shunter.api.meta import Json, MetadataOnly
 from shunter.api.resources import CONFIG_MAPS, PODS, ROLE_BINDINGS, ROLES, SERVICE_ACCOUNTS, Resource
 from shunter.api.training.mpi import MPIJob
-from shunter.kube.plan import NOTHING, Create, Delete, Failure, Patch, Plan
+from shunter.kube.controllers.plan import NOTHING, Create, Delete, Failure, Patch, Plan
 from shunter.operator.training.children import children_of
 from shunter.operator.training.frameworks import framework_of
 from shunter.operator.training.mpi import objects, pods

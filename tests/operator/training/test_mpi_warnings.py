@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 
 from shunter.api.meta import Json
-from shunter.kube.registration import Url, manifest
-from shunter.kube.webhook import AdmissionRequest, AdmissionResponse
+from shunter.kube.webhooks.registration import Url, manifest
+from shunter.kube.webhooks.server import AdmissionRequest, AdmissionResponse
 from shunter.operator.kinds import Served
 from shunter.operator.training.admission import GangScheduling, configurations, routes
 from shunter.operator.webhooks import canaries

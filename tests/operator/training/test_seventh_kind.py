@@ -26,7 +26,7 @@ from shunter.jobs.training_pods import TRAINING_CONTAINERS
 from shunter.cluster.apiserver.definitions import definitions
 from shunter.install import manifests
 from shunter.install.values import checked
-from shunter.kube.webhook import AdmissionRequest
+from shunter.kube.webhooks.server import AdmissionRequest
 from shunter.operator.kinds import served
 from shunter.operator.overview import JOB_RESOURCES
 from shunter.operator.process import webhook_configurations

@@ -12,8 +12,8 @@ from shunter.api.batch import MOST_PODS
 from shunter.api.meta import Json
 from shunter.api.training.job_kind import JobKind
 from shunter.api.training.kinds import JOB_KINDS
-from shunter.kube.plan import Plan
-from shunter.kube.webhook import AdmissionRequest, AdmissionResponse
+from shunter.kube.controllers.plan import Plan
+from shunter.kube.webhooks.server import AdmissionRequest, AdmissionResponse
 from shunter.operator.training.admission import routes
 from shunter.operator.training.frameworks import framework_of
 from shunter.operator.training.observed import Observed

@@ -7,10 +7,9 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from shunter.cli.console import errors, say
 from shunter.cli.migrate import exit_codes
-from shunter.cli.migrate.conversion_options import ConversionOptions, SuffixOption
-from shunter.cli.migrate.moving_options import (
+from shunter.cli.migrate.options.conversion import ConversionOptions, SuffixOption
+from shunter.cli.migrate.options.moving import (
     DryRunOption,
     JournalOption,
     MovingScreen,
@@ -35,7 +34,8 @@ from shunter.cli.migrate.plan import (
     planned_for,
     tell,
 )
-from shunter.cli.option_groups import grouped
+from shunter.cli.options.option_groups import grouped
+from shunter.cli.output.console import errors, say
 from shunter.cli.target import ContextOption, KubeconfigOption
 from shunter.errors import InputError
 

@@ -6,12 +6,12 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from shunter.cli.console import errors, output, print_table
 from shunter.cli.migrate import exit_codes
-from shunter.cli.migrate.conversion_options import ConversionOptions, SuffixOption
-from shunter.cli.migrate.form_option import Form, FormOption
-from shunter.cli.migrate.moving_options import NamespacesOption
-from shunter.cli.option_groups import grouped
+from shunter.cli.migrate.options.conversion import ConversionOptions, SuffixOption
+from shunter.cli.migrate.options.form import Form, FormOption
+from shunter.cli.migrate.options.moving import NamespacesOption
+from shunter.cli.options.option_groups import grouped
+from shunter.cli.output.console import errors, output, print_table
 from shunter.cli.target import ContextOption, KubeconfigOption
 
 if TYPE_CHECKING:
@@ -52,7 +52,7 @@ def assess(
 
     import msgspec
 
-    from shunter.cli.console import Output, print_as
+    from shunter.cli.output.console import Output, print_as
     from shunter.cli.target import connect
     from shunter.migrate.readiness import gathering
     from shunter.migrate.readiness.assessment import assessed, chosen

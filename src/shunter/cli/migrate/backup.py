@@ -8,9 +8,9 @@ from typing import Annotated
 import typer
 
 from shunter.api.counts import count
-from shunter.cli.console import say
 from shunter.cli.migrate import exit_codes
-from shunter.cli.migrate.moving_options import NamespacesOption, tell_each
+from shunter.cli.migrate.options.moving import NamespacesOption, tell_each
+from shunter.cli.output.console import say
 from shunter.cli.target import ContextOption, KubeconfigOption
 
 
@@ -31,7 +31,7 @@ def backup(
     import asyncio
     from datetime import UTC, datetime
 
-    from shunter.cli.progress import counting
+    from shunter.cli.output.progress import counting
     from shunter.cli.target import connect
     from shunter.migrate.backup import taking
     from shunter.migrate.backup.index import Index

@@ -6,9 +6,8 @@ from typing import Annotated
 
 import typer
 
-from shunter.cli.console import errors, say
 from shunter.cli.migrate import exit_codes
-from shunter.cli.migrate.moving_options import (
+from shunter.cli.migrate.options.moving import (
     DryRunOption,
     JournalOption,
     MovingScreen,
@@ -20,6 +19,7 @@ from shunter.cli.migrate.moving_options import (
     known_journal,
     tell_each,
 )
+from shunter.cli.output.console import errors, say
 from shunter.cli.target import ContextOption, KubeconfigOption
 
 

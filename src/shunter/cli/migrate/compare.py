@@ -8,15 +8,15 @@ from typing import TYPE_CHECKING, Annotated, NamedTuple
 import typer
 
 from shunter.cli.migrate import exit_codes
-from shunter.cli.migrate.form_option import Form, FormOption
-from shunter.cli.option_groups import grouped
+from shunter.cli.migrate.options.form import Form, FormOption
+from shunter.cli.options.option_groups import grouped
 from shunter.cli.target import ContextOption, KubeconfigOption, NamespaceOption
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from shunter.api.meta import Json
-    from shunter.jobs.log_metrics import MetricPattern
+    from shunter.jobs.logs.metrics import MetricPattern
     from shunter.kube.client import Client
     from shunter.migrate.runs.comparison import Comparison, Tolerance
     from shunter.migrate.runs.record import Run
@@ -52,7 +52,7 @@ class ComparisonOptions(NamedTuple):
 
     def patterns(self) -> list[MetricPattern]:
         """The metrics to look for in logs. InputError for one that is none."""
-        from shunter.jobs.log_metrics import metric_pattern
+        from shunter.jobs.logs.metrics import metric_pattern
 
         return [metric_pattern(text) for text in self.metrics or []]
 
@@ -92,7 +92,7 @@ def compare(
     """
     import asyncio
 
-    from shunter.cli.console import say
+    from shunter.cli.output.console import say
     from shunter.errors import InputError
     from shunter.migrate.runs.comparison import compared
     from shunter.migrate.runs.record import encoded, stored
@@ -135,8 +135,8 @@ def _by_plan(
     """Shows the comparisons of a plan's jobs; the exit code of the worst."""
     import asyncio
 
-    from shunter.cli.console import Output, errors, print_as
     from shunter.cli.migrate.compare_plan import compared_by_plan, print_list
+    from shunter.cli.output.console import Output, errors, print_as
     from shunter.cli.target import connect
 
     target = connect(kubeconfig, context)
@@ -163,7 +163,7 @@ async def noted(client: Client, comparison: Comparison) -> None:
     """Lets `migrate cleanup` know, where the successor is one that a plan made of the original; says why it does not."""
     from rich.markup import escape
 
-    from shunter.cli.console import errors
+    from shunter.cli.output.console import errors
     from shunter.kube.errors import ApiError
     from shunter.migrate.moving import comparisons
 
@@ -248,7 +248,7 @@ def shown(comparison: Comparison, form: Form = Form.table) -> int:
     from rich.markup import escape
     from rich.table import Table
 
-    from shunter.cli.console import Output, errors, print_as, print_table
+    from shunter.cli.output.console import Output, errors, print_as, print_table
 
     if form is Form.json:
         print_as(plain(comparison), Output.json)

@@ -9,7 +9,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from shunter.cluster.target import Target
-    from shunter.jobs.log_metrics import MetricPattern
+    from shunter.jobs.logs.metrics import MetricPattern
     from shunter.kube.client import Client
     from shunter.migrate.moving.plan import Plan
     from shunter.migrate.runs.comparison import Comparison, Tolerance
@@ -48,7 +48,7 @@ async def _runs(
     import msgspec
 
     from shunter.api.resources import TRAIN_JOBS
-    from shunter.cli.migrate.moving_options import beside, tell_each
+    from shunter.cli.migrate.options.moving import beside, tell_each
     from shunter.migrate.backup.taking import listed
     from shunter.migrate.moving import gathering, past_runs
     from shunter.migrate.moving.marks import COMPARED, PASSED, mark, twins_of
@@ -92,8 +92,8 @@ def print_list(comparisons: Sequence[Comparison]) -> None:
     from rich.markup import escape
     from rich.table import Table
 
-    from shunter.cli.console import print_table
     from shunter.cli.migrate.compare import VERDICT_COLOURS
+    from shunter.cli.output.console import print_table
 
     table = Table(box=None, pad_edge=False, header_style="bold")
     for column in ("ORIGINAL", "SUCCESSOR", "VERDICT", "WHY"):

@@ -10,10 +10,10 @@ import typer
 
 from shunter.api.counts import count
 from shunter.cli.migrate import exit_codes
-from shunter.cli.migrate.conversion_options import ConversionOptions, SuffixOption
-from shunter.cli.migrate.input_options import InputOptions
-from shunter.cli.migrate.taking_on import ConfigurationOption, taken_on
-from shunter.cli.option_groups import grouped
+from shunter.cli.migrate.findings.taking_on import ConfigurationOption, taken_on
+from shunter.cli.migrate.options.conversion import ConversionOptions, SuffixOption
+from shunter.cli.migrate.options.inputs import InputOptions
+from shunter.cli.options.option_groups import grouped
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -68,8 +68,8 @@ def convert(
     """
     import sys
 
-    from shunter.cli.migrate.telling import not_looked_into, shorter_forms, summary, tell, tell_blocks
-    from shunter.cli.progress import counting
+    from shunter.cli.migrate.findings.telling import not_looked_into, shorter_forms, summary, tell, tell_blocks
+    from shunter.cli.output.progress import counting
     from shunter.migrate import batch as batches
     from shunter.migrate.emit.files import staying, usable
     from shunter.migrate.sharing import shared_in
@@ -176,7 +176,7 @@ def texts_of(
     """The files to write, None for one that is to go, and what there is to tell of their kustomizations; None for a stream."""
     if not in_place and output_dir is None:
         return None, []
-    from shunter.cli.progress import counting
+    from shunter.cli.output.progress import counting
     from shunter.migrate.emit import files
     from shunter.migrate.gitops.kustomize import build
     from shunter.migrate.gitops.overlays import build_options, with_overlays
@@ -213,7 +213,7 @@ def write(
     from shunter.migrate.emit import files
 
     if texts is None and form is Form.json:
-        from shunter.cli.console import Output, print_as
+        from shunter.cli.output.console import Output, print_as
 
         print_as({"apiVersion": "v1", "kind": "List", "items": files.results(batch)}, Output.json)
         return None, []

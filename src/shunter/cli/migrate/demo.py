@@ -76,8 +76,8 @@ def demo(
     import signal
     import tempfile
 
-    from shunter.cli.console import errors
     from shunter.cli.demo import end_cluster, found
+    from shunter.cli.output.console import errors
     from shunter.cluster import lifecycle
     from shunter.cluster.state_dir import StateDir
     from shunter.errors import EnvironmentProblem
@@ -111,7 +111,7 @@ def ends_as_expected(step: Step, environment: Mapping[str, str]) -> bool:
     import subprocess
     import sys
 
-    from shunter.cli.console import errors
+    from shunter.cli.output.console import errors
 
     errors().print(f"\n[bold]{step.title}[/]")
     shown = shlex.join(("shunter", *step.arguments)) + (f" > {shlex.quote(step.into)}" if step.into else "")

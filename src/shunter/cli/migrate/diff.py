@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from shunter.cli.migrate.conversion_options import ConversionOptions, SuffixOption
-from shunter.cli.migrate.form_option import Form, FormOption
-from shunter.cli.migrate.input_options import InputOptions
+from shunter.cli.migrate.findings.taking_on import ConfigurationOption
+from shunter.cli.migrate.options.conversion import ConversionOptions, SuffixOption
+from shunter.cli.migrate.options.form import Form, FormOption
+from shunter.cli.migrate.options.inputs import InputOptions
 from shunter.cli.migrate.proving import AgainstOption, JobsArgument, proven
-from shunter.cli.migrate.taking_on import ConfigurationOption
-from shunter.cli.option_groups import grouped
+from shunter.cli.options.option_groups import grouped
 
 if TYPE_CHECKING:
     from shunter.api.meta import Json
@@ -48,9 +48,9 @@ def diff(
     found, faults, _ = proven(jobs or [], options, source, against=against or [], configuration=configuration)
     from contextlib import nullcontext
 
-    from shunter.cli.console import errors, output
-    from shunter.cli.migrate.telling import not_looked_into, tell
-    from shunter.cli.progress import counting
+    from shunter.cli.migrate.findings.telling import not_looked_into, tell
+    from shunter.cli.output.console import errors, output
+    from shunter.cli.output.progress import counting
     from shunter.migrate.proof.comparison import compared
     from shunter.migrate.proof.side_by_side import as_json, differs
 
@@ -70,7 +70,7 @@ def diff(
     if form is not Form.json and (unread := not_looked_into(found)):
         errors().print(unread, soft_wrap=True, markup=False, highlight=False)
     if form is Form.json:
-        from shunter.cli import console
+        from shunter.cli.output import console
 
         console.print_as(shown, console.Output.json)
     raise typer.Exit(2 if any(finding.is_blocking for finding in faults) else int(is_different))
@@ -80,7 +80,7 @@ def print_comparison(conversion: Conversion, comparison: Comparison, *, full: bo
     """One job: a title, what is to be looked at, and a line about the rest."""
     from rich.text import Text
 
-    from shunter.cli.console import output
+    from shunter.cli.output.console import output
     from shunter.migrate.proof.ladder import UNPROVED
     from shunter.migrate.proof.side_by_side import blocks, expected_reasons
 
@@ -119,7 +119,7 @@ def _print_block(block: Block) -> None:
     from rich.table import Table
     from rich.text import Text
 
-    from shunter.cli.console import print_table
+    from shunter.cli.output.console import print_table
     from shunter.migrate.proof.showing import shown_place, shown_value
 
     table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0))

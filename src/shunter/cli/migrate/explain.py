@@ -38,7 +38,7 @@ def show(lines: Iterable[tuple[str, str]]) -> None:
     from rich.table import Table
     from rich.text import Text
 
-    from shunter.cli.console import output, print_table
+    from shunter.cli.output.console import output, print_table
 
     table = Table.grid(padding=(0, 2))
     table.add_column(style="bold", no_wrap=True)
@@ -56,7 +56,7 @@ def show(lines: Iterable[tuple[str, str]]) -> None:
 def show_all() -> None:
     from rich.table import Table
 
-    from shunter.cli.console import output, print_table
+    from shunter.cli.output.console import output, print_table
     from shunter.migrate.catalogue import topics
     from shunter.migrate.explaining import fields
 

@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from shunter.cli.console import output, print_table
 from shunter.cli.migrate import exit_codes
-from shunter.cli.migrate.conversion_options import ConversionOptions
-from shunter.cli.migrate.input_options import InputOptions
-from shunter.cli.migrate.taking_on import ConfigurationOption, entries, faults_of, taken_on
-from shunter.cli.option_groups import grouped
+from shunter.cli.migrate.findings.taking_on import ConfigurationOption, entries, faults_of, taken_on
+from shunter.cli.migrate.options.conversion import ConversionOptions
+from shunter.cli.migrate.options.inputs import InputOptions
+from shunter.cli.options.option_groups import grouped
+from shunter.cli.output.console import output, print_table
 
 if TYPE_CHECKING:
     from datetime import datetime
@@ -56,7 +56,7 @@ def inventory(
     import sys
     from datetime import UTC, datetime
 
-    from shunter.cli.migrate.telling import tell
+    from shunter.cli.migrate.findings.telling import tell
     from shunter.migrate import report as reports
     from shunter.migrate.inventory import taking
     from shunter.migrate.inventory.fleet import fleet
@@ -89,7 +89,7 @@ def inventory(
 def of_input(
     given: Input, faults: list[Finding], options: Options, configuration: Path | None, now: datetime
 ) -> tuple[list[Entry], list[Finding]]:
-    from shunter.cli.progress import counting
+    from shunter.cli.output.progress import counting
     from shunter.migrate.batch import converted
     from shunter.migrate.inventory.taking import insides, of_batch
 
@@ -103,7 +103,7 @@ def of_input(
 def of_cluster(source: InputOptions, inventory_options: InventoryOptions) -> tuple[list[Entry], list[Finding]]:
     import asyncio
 
-    from shunter.cli.progress import counting
+    from shunter.cli.output.progress import counting
     from shunter.migrate.inventory import taking
     from shunter.migrate.source.live import require_namespaces
 

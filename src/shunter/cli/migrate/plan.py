@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from shunter.cli.console import errors
-from shunter.cli.migrate.conversion_options import ConversionOptions, SuffixOption
-from shunter.cli.migrate.moving_options import NamespacesOption
-from shunter.cli.migrate.taking_on import ConfigurationOption, taken_on
-from shunter.cli.option_groups import grouped
+from shunter.cli.migrate.findings.taking_on import ConfigurationOption, taken_on
+from shunter.cli.migrate.options.conversion import ConversionOptions, SuffixOption
+from shunter.cli.migrate.options.moving import NamespacesOption
+from shunter.cli.options.option_groups import grouped
+from shunter.cli.output.console import errors
 from shunter.cli.target import ContextOption, KubeconfigOption
 
 if TYPE_CHECKING:
@@ -108,7 +108,7 @@ def planned_for(target: Target, plan_options: PlanOptions, options: Options, con
     """The plan for a cluster; closes the client."""
     import asyncio
 
-    from shunter.cli.progress import counting
+    from shunter.cli.output.progress import counting
     from shunter.migrate.moving import gathering
     from shunter.migrate.moving.planning import planned
     from shunter.migrate.source.live import require_namespaces

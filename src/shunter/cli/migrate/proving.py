@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING, Annotated, NamedTuple
 import typer
 
 from shunter.api.counts import count
-from shunter.cli.migrate.taking_on import taken_on
+from shunter.cli.migrate.findings.taking_on import taken_on
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from shunter.api.meta import Json
-    from shunter.cli.migrate.input_options import InputOptions
+    from shunter.cli.migrate.options.inputs import InputOptions
     from shunter.migrate.conversion import Conversion
     from shunter.migrate.findings import Finding
     from shunter.migrate.options import Options
@@ -53,7 +53,7 @@ def proven(
     """The jobs with what they became, in the order of the input. InputError when nothing was named, or there is no such job."""
     import gc
 
-    from shunter.cli.progress import counting
+    from shunter.cli.output.progress import counting
     from shunter.migrate import batch as batches
     from shunter.migrate.proof.given import each_with_given, with_given
     from shunter.migrate.sharing import shared_in
@@ -63,7 +63,7 @@ def proven(
     given, faults = source.read()
     jobs = _named(given.jobs, names)
     if not jobs:
-        from shunter.cli.console import errors
+        from shunter.cli.output.console import errors
 
         text = f"no job of kubeflow.org/v1 among {count(len(given.objects), 'object')}: nothing was compared"
         errors().print(text, soft_wrap=True, markup=False, highlight=False)

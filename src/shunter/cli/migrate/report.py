@@ -9,11 +9,11 @@ import typer
 
 from shunter.api.counts import count as counted
 from shunter.cli.migrate import exit_codes
-from shunter.cli.migrate.conversion_options import ConversionOptions
-from shunter.cli.migrate.input_options import InputOptions
+from shunter.cli.migrate.findings.taking_on import ConfigurationOption, entries, marked, taken_on
 from shunter.cli.migrate.kept import ComparisonsOption, kept
-from shunter.cli.migrate.taking_on import ConfigurationOption, entries, marked, taken_on
-from shunter.cli.option_groups import grouped
+from shunter.cli.migrate.options.conversion import ConversionOptions
+from shunter.cli.migrate.options.inputs import InputOptions
+from shunter.cli.options.option_groups import grouped
 
 
 @grouped
@@ -34,15 +34,15 @@ def report(
     """
     from datetime import UTC, datetime
 
-    from shunter.cli.console import say
-    from shunter.cli.migrate.telling import tell
-    from shunter.cli.progress import counting
+    from shunter.cli.migrate.findings.telling import tell
+    from shunter.cli.output.console import say
+    from shunter.cli.output.progress import counting
     from shunter.migrate.batch import converted
     from shunter.migrate.briefing.decision import verdict
     from shunter.migrate.briefing.facts import Readiness, gathered
     from shunter.migrate.briefing.site import files as pages_of
     from shunter.migrate.inventory.taking import insides
-    from shunter.migrate.proof.runs import RunComparison
+    from shunter.migrate.proof.rungs.runs import RunComparison
     from shunter.migrate.scan.scanning import paths_below, scanned
     from shunter.migrate.sharing import shared_in
 

@@ -8,9 +8,9 @@ from typing import Annotated
 import typer
 
 from shunter.api.counts import count
-from shunter.cli.console import errors, output
 from shunter.cli.migrate import exit_codes
-from shunter.cli.migrate.moving_options import DryRunOption, NamespacesOption, YesOption, confirm
+from shunter.cli.migrate.options.moving import DryRunOption, NamespacesOption, YesOption, confirm
+from shunter.cli.output.console import errors, output
 from shunter.cli.target import ContextOption, KubeconfigOption
 
 COLOURS = {"create": "green", "create suspended": "green", "unchanged": "dim", "leave": "dim", "refuse": "yellow"}

@@ -7,9 +7,8 @@ from typing import TYPE_CHECKING
 import typer
 
 from shunter.api.counts import count
-from shunter.cli.console import errors, output, say
 from shunter.cli.migrate import exit_codes
-from shunter.cli.migrate.moving_options import (
+from shunter.cli.migrate.options.moving import (
     UNDO_COLOURS,
     DryRunOption,
     JournalOption,
@@ -20,6 +19,7 @@ from shunter.cli.migrate.moving_options import (
     journal_of,
     known_journal,
 )
+from shunter.cli.output.console import errors, output, say
 from shunter.cli.target import ContextOption, KubeconfigOption
 
 if TYPE_CHECKING:

@@ -10,7 +10,7 @@ import typer
 
 from shunter.api.counts import count
 from shunter.cli.migrate import exit_codes
-from shunter.cli.migrate.taking_on import ConfigurationOption, entries, faults_of, marked
+from shunter.cli.migrate.findings.taking_on import ConfigurationOption, entries, faults_of, marked
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -45,9 +45,9 @@ def scan(
     """
     import sys
 
-    from shunter.cli.console import errors
-    from shunter.cli.migrate.telling import tell
-    from shunter.cli.progress import counting
+    from shunter.cli.migrate.findings.telling import tell
+    from shunter.cli.output.console import errors
+    from shunter.cli.output.progress import counting
     from shunter.migrate import report as reports
     from shunter.migrate.report.contents import by_source, contents
     from shunter.migrate.scan.scanning import paths_below, scanned
@@ -82,8 +82,8 @@ def show(findings: Sequence[Finding]) -> None:
     """A line for each finding, and its remedy below where it is the first of its kind or says something of its own."""
     from rich.text import Text
 
-    from shunter.cli.console import output
-    from shunter.cli.migrate.telling import COLOURS
+    from shunter.cli.migrate.findings.telling import COLOURS
+    from shunter.cli.output.console import output
 
     seen: set[str] = set()
     for finding in findings:

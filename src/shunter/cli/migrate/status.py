@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from shunter.api.counts import count as counted
-from shunter.cli.console import output, print_table
-from shunter.cli.migrate.form_option import Form, FormOption
-from shunter.cli.migrate.moving_options import JournalOption, PlanOption, known_journal, tell_each
+from shunter.cli.migrate.options.form import Form, FormOption
+from shunter.cli.migrate.options.moving import JournalOption, PlanOption, known_journal, tell_each
+from shunter.cli.output.console import output, print_table
 from shunter.cli.target import ContextOption, KubeconfigOption
 
 if TYPE_CHECKING:
@@ -29,7 +29,7 @@ def status(
     import msgspec
 
     from shunter.api.resources import TRAIN_JOBS
-    from shunter.cli.console import Output, print_as
+    from shunter.cli.output.console import Output, print_as
     from shunter.cli.target import connect
     from shunter.migrate.backup.taking import listed
     from shunter.migrate.moving import gathering

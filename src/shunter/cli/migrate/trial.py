@@ -9,8 +9,8 @@ import typer
 
 from shunter.cli.migrate import exit_codes
 from shunter.cli.migrate.compare import ComparisonOptions
-from shunter.cli.migrate.conversion_options import ConversionOptions
-from shunter.cli.option_groups import grouped
+from shunter.cli.migrate.options.conversion import ConversionOptions
+from shunter.cli.options.option_groups import grouped
 from shunter.cli.target import ContextOption, KubeconfigOption, NamespaceOption
 
 if TYPE_CHECKING:
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
     from shunter.api.meta import Json
     from shunter.cluster.target import Target
-    from shunter.jobs.log_metrics import MetricPattern
+    from shunter.jobs.logs.metrics import MetricPattern
     from shunter.kube.client import Client
     from shunter.migrate.findings import Finding
     from shunter.migrate.options import Options
@@ -198,8 +198,8 @@ class Trials:
         """The exit code."""
         from datetime import UTC, datetime
 
-        from shunter.cli.console import errors
         from shunter.cli.migrate.trial_objects import make_room, removed, started
+        from shunter.cli.output.console import errors
         from shunter.migrate.runs.trial import trial_of
 
         async with self._target.client as client:
@@ -244,7 +244,7 @@ class Trials:
 
     async def _refusals(self, client: Client, source: SourceObject, trial: Trial) -> list[Finding]:
         """Everything that speaks against the trial: its conversion, places that both write to, and no room."""
-        from shunter.cli.console import errors
+        from shunter.cli.output.console import errors
         from shunter.migrate.proof.pods import v1_pods, v2_pods
         from shunter.migrate.runs.deploying import obstacles
         from shunter.migrate.runs.outputs import shared
@@ -264,7 +264,7 @@ class Trials:
 
     async def _followed(self, client: Client, source: SourceObject, created: Json, export: Path | None) -> int:
         from shunter.api.resources import TRAIN_JOBS
-        from shunter.cli.display import Kept, display
+        from shunter.cli.output.display import Kept, display
         from shunter.cli.run import followed
         from shunter.migrate.runs.reading import run_of
         from shunter.migrate.runs.record import encoded
@@ -284,8 +284,8 @@ class Trials:
 
     async def _compared(self, client: Client, source: SourceObject, run: Run, *, succeeded: bool) -> int:
         """Shows how the trial's run compares with the original's; the exit code."""
-        from shunter.cli.console import errors
         from shunter.cli.migrate.compare import shown
+        from shunter.cli.output.console import errors
         from shunter.migrate.runs.comparison import compared
         from shunter.migrate.runs.reading import run_of
 

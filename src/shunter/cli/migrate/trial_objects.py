@@ -28,8 +28,8 @@ async def make_room(client: Client, trial: Trial, *, replace: bool) -> None:
 
 async def started(client: Client, trial: Trial, of: str, refusals: Sequence[Finding], *, dry_run: bool) -> Json | int:
     """The TrainJob of a trial that was started; the exit code where something speaks against it, or in a dry run."""
-    from shunter.cli.console import errors
-    from shunter.cli.migrate.telling import tell
+    from shunter.cli.migrate.findings.telling import tell
+    from shunter.cli.output.console import errors
     from shunter.migrate.runs.deploying import start
 
     tell(refusals, with_notes=False)
@@ -49,7 +49,7 @@ async def removed(client: Client, job: Json) -> None:
     import asyncio
 
     from shunter.api.resources import TRAIN_JOBS
-    from shunter.cli.console import errors
+    from shunter.cli.output.console import errors
     from shunter.migrate.runs.deploying import remove
 
     await asyncio.shield(remove(client, TRAIN_JOBS, job))
@@ -61,7 +61,7 @@ async def remove_leftovers(client: Client, namespace: str) -> int:
     """Removes trials whose time is over, and says so; how many objects those were."""
     from datetime import UTC, datetime
 
-    from shunter.cli.console import errors
+    from shunter.cli.output.console import errors
     from shunter.migrate.runs.deploying import leftovers, remove
 
     count = 0

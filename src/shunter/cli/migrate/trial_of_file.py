@@ -49,10 +49,10 @@ async def deployed(
     from datetime import UTC, datetime
 
     from shunter.api.resources import TRAIN_JOBS
-    from shunter.cli.console import errors
-    from shunter.cli.display import Kept, display
     from shunter.cli.migrate import exit_codes
     from shunter.cli.migrate.trial_objects import make_room, removed, started
+    from shunter.cli.output.console import errors
+    from shunter.cli.output.display import Kept, display
     from shunter.cli.run import followed
     from shunter.migrate.runs.converted_trial import trial_of_converted
 
@@ -88,7 +88,7 @@ def _original(job: SourceObject) -> str:
 
 async def _refusals(client: Client, job: SourceObject, trial: Trial, *, allow_shared_output: bool) -> list[Finding]:
     """What speaks against the trial: places that its original writes to as well, and no room."""
-    from shunter.cli.console import errors
+    from shunter.cli.output.console import errors
     from shunter.migrate.proof.pods import v1_pods, v2_pods
     from shunter.migrate.runs.deploying import obstacles
     from shunter.migrate.runs.outputs import shared

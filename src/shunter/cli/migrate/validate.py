@@ -7,13 +7,13 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from shunter.cli.migrate import exit_codes
-from shunter.cli.migrate.conversion_options import ConversionOptions, SuffixOption
-from shunter.cli.migrate.form_option import Form, FormOption
-from shunter.cli.migrate.input_options import InputOptions
+from shunter.cli.migrate.findings.taking_on import ConfigurationOption, entries, marked
 from shunter.cli.migrate.kept import ComparisonsOption, kept
+from shunter.cli.migrate.options.conversion import ConversionOptions, SuffixOption
+from shunter.cli.migrate.options.form import Form, FormOption
+from shunter.cli.migrate.options.inputs import InputOptions
 from shunter.cli.migrate.proving import AgainstOption, JobsArgument, proven
-from shunter.cli.migrate.taking_on import ConfigurationOption, entries, marked
-from shunter.cli.option_groups import grouped
+from shunter.cli.options.option_groups import grouped
 
 if TYPE_CHECKING:
     from shunter.api.meta import Json
@@ -58,10 +58,10 @@ def validate(
         raise InputError("--smoke runs our own conversions, not what --against names.", "Leave one of them out.")
     options = flags.meaning(suspend=source.cluster, suffix=suffix)
     found, faults, others = proven(jobs or [], options, source, against=against or [], configuration=configuration)
-    from shunter.cli.migrate.telling import tell
-    from shunter.cli.progress import counting
+    from shunter.cli.migrate.findings.telling import tell
+    from shunter.cli.output.progress import counting
     from shunter.migrate.proof.ladder import climbed
-    from shunter.migrate.proof.runs import RunComparison, compared
+    from shunter.migrate.proof.rungs.runs import RunComparison, compared
 
     seen = [kept(path, "--comparison", RunComparison) for path in comparisons or ()]
     tell(faults, with_notes=False)
@@ -86,7 +86,7 @@ def validate(
         ladders = run_on_embedded_cluster(ladders, others, trial_options, options)
     ladders = [compared(ladder, seen) for ladder in ladders]
     if form is Form.json:
-        from shunter.cli import console
+        from shunter.cli.output import console
 
         console.print_as([as_json(ladder) for ladder in ladders], console.Output.json)
     else:
@@ -103,10 +103,10 @@ def ask_server(ladders: list[Ladder], scratch: str, source: InputOptions) -> lis
     """Those that hold so far, with the rung `server`."""
     import asyncio
 
-    from shunter.cli.progress import counting
+    from shunter.cli.output.progress import counting
     from shunter.cli.target import connect
     from shunter.kube.errors import Forbidden
-    from shunter.migrate.proof.server import asked, not_asked, scratch_namespace
+    from shunter.migrate.proof.rungs.server import asked, not_asked, scratch_namespace
 
     async def climb() -> list[Ladder]:
         higher = []
@@ -132,11 +132,11 @@ def run_on_embedded_cluster(
     import asyncio
     from datetime import UTC, datetime
 
-    from shunter.cli.progress import counting
+    from shunter.cli.output.progress import counting
     from shunter.cli.target import connect
     from shunter.errors import EnvironmentProblem
-    from shunter.migrate.proof.server import scratch_namespace
-    from shunter.migrate.proof.smoke import tried
+    from shunter.migrate.proof.rungs.server import scratch_namespace
+    from shunter.migrate.proof.rungs.smoke import tried
 
     target = connect(None, "")
     if target.embedded is None:
@@ -163,8 +163,8 @@ def print_ladder(ladder: Ladder) -> None:
     """The rung that was reached, and what stands in the way of the next."""
     from rich.text import Text
 
-    from shunter.cli.console import output
-    from shunter.cli.migrate.telling import reads_of, tell
+    from shunter.cli.migrate.findings.telling import reads_of, tell
+    from shunter.cli.output.console import output
     from shunter.migrate.proof.ladder import UNPROVED
 
     unproved = ladder.unproved
@@ -199,8 +199,8 @@ def print_summary(ladders: list[Ladder]) -> None:
     """How many reached which rung, and what that says."""
     from collections import Counter
 
-    from shunter.cli.console import errors
-    from shunter.cli.migrate.telling import not_looked_into
+    from shunter.cli.migrate.findings.telling import not_looked_into
+    from shunter.cli.output.console import errors
     from shunter.migrate.proof.ladder import RUNGS, UNPROVED
 
     counts = Counter(ladder.reached for ladder in ladders)

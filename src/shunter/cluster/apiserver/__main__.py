@@ -17,21 +17,24 @@ from pathlib import Path
 
 import uvloop
 
-from shunter.cluster.apiserver import builtin, crd_lifecycle, event_expiry, service_account_admission
-from shunter.cluster.apiserver.authn import Authenticator
-from shunter.cluster.apiserver.authz import Authorizer
+from shunter.cluster.apiserver import builtin
+from shunter.cluster.apiserver.admission import service_account
+from shunter.cluster.apiserver.admission.webhooks import Webhooks
+from shunter.cluster.apiserver.auth.authn import Authenticator
+from shunter.cluster.apiserver.auth.authz import Authorizer
+from shunter.cluster.apiserver.auth.rbac import Rbac
+from shunter.cluster.apiserver.auth.service_account_tokens import TokenIssuer
 from shunter.cluster.apiserver.backend import Backend, StoredObjects
 from shunter.cluster.apiserver.bootstrap import bootstrap
-from shunter.cluster.apiserver.pod_logs import NodeClient
-from shunter.cluster.apiserver.rbac import Rbac
+from shunter.cluster.apiserver.custom_resources import crd_lifecycle
 from shunter.cluster.apiserver.registry import Registry
 from shunter.cluster.apiserver.server import BODY_LIMIT, ApiServer
-from shunter.cluster.apiserver.service_account_tokens import TokenIssuer
-from shunter.cluster.apiserver.storage import Store
-from shunter.cluster.apiserver.storage_room import StorageRoom
-from shunter.cluster.apiserver.webhooks import Webhooks
-from shunter.kube.http_limits import Limits
-from shunter.kube.http_server import HttpServer
+from shunter.cluster.apiserver.storage import event_expiry
+from shunter.cluster.apiserver.storage.disk_room import StorageRoom
+from shunter.cluster.apiserver.storage.store import Store
+from shunter.cluster.apiserver.subresources.pod_logs import NodeClient
+from shunter.kube.http.limits import Limits
+from shunter.kube.http.server import HttpServer
 
 _SHUTDOWN_SECONDS = 5.0
 LIMITS = Limits(body=BODY_LIMIT, held=128 * 2**20)
@@ -44,7 +47,7 @@ def _arguments() -> argparse.Namespace:
     parser.add_argument("--port", type=int, required=True)
     parser.add_argument(
         "--disable-admission-plugins",
-        choices=[service_account_admission.NAME],
+        choices=[service_account.NAME],
         help="for a server without the controllers that make service accounts",
     )
     return parser.parse_args()

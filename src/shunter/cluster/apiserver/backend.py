@@ -12,12 +12,12 @@ from shunter.api.meta import Json
 from shunter.api.resources import NAMESPACES, Resource
 from shunter.cluster.apiserver.registry import Registry, Served
 from shunter.cluster.apiserver.status import StatusError, forbidden, not_found
-from shunter.cluster.apiserver.storage import Collection, Entry, Store
-from shunter.cluster.apiserver.storage_room import StorageRoom
+from shunter.cluster.apiserver.storage.disk_room import StorageRoom
+from shunter.cluster.apiserver.storage.store import Collection, Entry, Store
 
 if TYPE_CHECKING:
-    from shunter.cluster.apiserver.authz import Authorizer
-    from shunter.cluster.apiserver.webhooks import Webhooks
+    from shunter.cluster.apiserver.admission.webhooks import Webhooks
+    from shunter.cluster.apiserver.auth.authz import Authorizer
 
 
 def utc_now() -> datetime:

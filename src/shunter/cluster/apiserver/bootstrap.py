@@ -21,12 +21,12 @@ from shunter.api.resources import (
     ROLES,
 )
 from shunter.api.trainer import public_version
-from shunter.cluster.apiserver import crd_lifecycle
 from shunter.cluster.apiserver.backend import Backend
 from shunter.cluster.apiserver.builtin.scheduling import SYSTEM_CLASSES
+from shunter.cluster.apiserver.custom_resources import crd_lifecycle
 from shunter.cluster.apiserver.definitions import custom_resource_definitions
 from shunter.cluster.apiserver.object_meta import new_uid
-from shunter.cluster.apiserver.storage import Collection
+from shunter.cluster.apiserver.storage.store import Collection
 
 log = logging.getLogger(__name__)
 

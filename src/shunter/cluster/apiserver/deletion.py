@@ -13,8 +13,9 @@ from typing import Literal, NamedTuple
 from shunter.api.field_errors import FieldError
 from shunter.api.meta import Json, rfc3339
 from shunter.api.resources import NAMESPACES
-from shunter.cluster.apiserver import crd_lifecycle
+from shunter.cluster.apiserver.admission.webhooks import Attributes
 from shunter.cluster.apiserver.backend import Backend
+from shunter.cluster.apiserver.custom_resources import crd_lifecycle
 from shunter.cluster.apiserver.kinds import Kind, MalformedError
 from shunter.cluster.apiserver.negotiation import read
 from shunter.cluster.apiserver.object_meta import FOREGROUND, ORPHAN
@@ -32,8 +33,7 @@ from shunter.cluster.apiserver.status import (
     precondition_failed,
     success,
 )
-from shunter.cluster.apiserver.storage import Entry, StaleError
-from shunter.cluster.apiserver.webhooks import Attributes
+from shunter.cluster.apiserver.storage.store import Entry, StaleError
 from shunter.cluster.apiserver.writes import Outcome
 
 _read_options = golang.reader("io.k8s.apimachinery.pkg.apis.meta.v1.DeleteOptions")

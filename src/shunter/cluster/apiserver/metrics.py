@@ -6,7 +6,7 @@ from bisect import bisect_left
 from collections import Counter, defaultdict
 from collections.abc import Iterable
 
-from shunter.cluster.apiserver.storage import Store
+from shunter.cluster.apiserver.storage.store import Store
 
 BUCKETS = (0.005, 0.025, 0.05, 0.1, 0.2, 0.4, 1.0, 5.0, 30.0)
 """Seconds."""

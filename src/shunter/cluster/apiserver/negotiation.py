@@ -17,8 +17,8 @@ import yaml
 
 from shunter.api.meta import Json
 from shunter.api.yaml import LenientLoader, dump_yaml
-from shunter.cluster.apiserver import nesting
 from shunter.cluster.apiserver.protobuf.decode import decode as decode_protobuf
+from shunter.cluster.apiserver.schema import nesting
 from shunter.cluster.apiserver.status import StatusError, bad_request, not_acceptable, unsupported_body
 
 PROTOBUF = "application/vnd.kubernetes.protobuf"

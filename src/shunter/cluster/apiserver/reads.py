@@ -17,12 +17,12 @@ from shunter.api.field_errors import FieldError, forbidden, not_supported
 from shunter.api.meta import Json
 from shunter.cluster.apiserver.backend import Backend
 from shunter.cluster.apiserver.negotiation import Form, encoded
+from shunter.cluster.apiserver.printers.tables import check_include, partial, table
 from shunter.cluster.apiserver.registry import Served
 from shunter.cluster.apiserver.requests import Call, Query, number, revision
 from shunter.cluster.apiserver.selectors import Selector, field_terms, label_requirements
 from shunter.cluster.apiserver.status import StatusError, bad_request, expired, invalid, revision_too_large
-from shunter.cluster.apiserver.storage import Collection, Entry, ExpiredError
-from shunter.cluster.apiserver.tables import check_include, partial, table
+from shunter.cluster.apiserver.storage.store import Collection, Entry, ExpiredError
 
 
 def selector(call: Call, served: Served) -> Selector:

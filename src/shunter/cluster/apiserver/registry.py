@@ -11,11 +11,12 @@ from typing import TYPE_CHECKING
 
 from shunter.api.meta import Json
 from shunter.api.resources import Resource
-from shunter.cluster.apiserver import crd, event_versions
+from shunter.cluster.apiserver import event_versions
 from shunter.cluster.apiserver.apply.fields import compile_fields
+from shunter.cluster.apiserver.custom_resources import crd
 from shunter.cluster.apiserver.definitions import definitions
 from shunter.cluster.apiserver.kinds import Kind
-from shunter.cluster.apiserver.storage import Entry, encoded_tail
+from shunter.cluster.apiserver.storage.store import Entry, encoded_tail
 
 if TYPE_CHECKING:
     from shunter.cluster.apiserver.apply.fields import FieldTree

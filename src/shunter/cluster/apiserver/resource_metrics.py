@@ -18,11 +18,11 @@ from shunter.api.quantity import canonical
 from shunter.api.resources import NODES, PODS
 from shunter.cluster.apiserver.backend import Backend
 from shunter.cluster.apiserver.discovery import METRICS
-from shunter.cluster.apiserver.pod_logs import LogSource, NodeClient, node_address
 from shunter.cluster.apiserver.requests import Call, Target
 from shunter.cluster.apiserver.selectors import Selector, field_terms, label_requirements
 from shunter.cluster.apiserver.status import StatusError, method_not_allowed
-from shunter.cluster.apiserver.storage import Entry
+from shunter.cluster.apiserver.storage.store import Entry
+from shunter.cluster.apiserver.subresources.pod_logs import LogSource, NodeClient, node_address
 
 log = getLogger(__name__)
 

@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 from shunter.api.names import label_key_faults
 from shunter.cluster.apiserver.status import bad_request
-from shunter.cluster.apiserver.storage import Entry
+from shunter.cluster.apiserver.storage.store import Entry
 
 Labels = Mapping[str, str]
 

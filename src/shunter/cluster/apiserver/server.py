@@ -12,30 +12,20 @@ from typing import Any
 
 import msgspec
 
-from shunter.cluster.apiserver import (
-    deletion,
-    impersonation,
-    patches,
-    pod_logs,
-    pod_streams,
-    reads,
-    resource_metrics,
-    reviews,
-    subresources,
-    watch,
-    writes,
-)
-from shunter.cluster.apiserver.authn import Authenticator
+from shunter.cluster.apiserver import deletion, reads, resource_metrics, watch, writes
+from shunter.cluster.apiserver.auth import impersonation, reviews
+from shunter.cluster.apiserver.auth.authn import Authenticator
+from shunter.cluster.apiserver.auth.service_account_tokens import TokenIssuer
 from shunter.cluster.apiserver.backend import Backend
 from shunter.cluster.apiserver.discovery import AGGREGATED, Discovery, Document
 from shunter.cluster.apiserver.discovery import subresources as subresources_of
 from shunter.cluster.apiserver.metrics import Metrics
 from shunter.cluster.apiserver.negotiation import Form, content_type, encoded, form
 from shunter.cluster.apiserver.openapi import OpenApi
+from shunter.cluster.apiserver.patch.requests import patch
 from shunter.cluster.apiserver.protobuf import swagger
 from shunter.cluster.apiserver.registry import Served
 from shunter.cluster.apiserver.requests import Call, flag, target, verb
-from shunter.cluster.apiserver.service_account_tokens import TokenIssuer
 from shunter.cluster.apiserver.status import (
     StatusError,
     internal,
@@ -44,11 +34,12 @@ from shunter.cluster.apiserver.status import (
     too_large,
     unauthorized,
 )
-from shunter.cluster.apiserver.storage_room import not_stored
+from shunter.cluster.apiserver.storage.disk_room import not_stored
+from shunter.cluster.apiserver.subresources import actions, pod_logs, pod_streams
 from shunter.cluster.apiserver.version import version
 from shunter.cluster.apiserver.writes import Outcome
-from shunter.kube.http_request import Request, Stream
-from shunter.kube.http_response import Response
+from shunter.kube.http.request import Request, Stream
+from shunter.kube.http.response import Response
 
 log = logging.getLogger(__name__)
 
@@ -155,7 +146,7 @@ class ApiServer:
         if reviews.serves(call.target):
             return _answer(msgspec.json.encode(self._reviews.answer(call)), 201)
         if call.target[:3] == _BINDINGS and call.method == "POST":
-            call.target = subresources.binding_target(call)
+            call.target = actions.binding_target(call)
         if resource_metrics.serves(call.target):
             return _answer(msgspec.json.encode(await resource_metrics.answer(self._backend, call, self._nodes)))
         served = self._served(call)
@@ -180,7 +171,7 @@ class ApiServer:
             case "update" if call.target.name:
                 return await self._outcome(call, served, wanted, await writes.update(backend, call, served))
             case "patch" if call.target.name:
-                return await self._outcome(call, served, wanted, await patches.patch(backend, call, served))
+                return await self._outcome(call, served, wanted, await patch(backend, call, served))
             case "delete" if not subresource:
                 return await self._outcome(call, served, wanted, await deletion.delete(backend, call, served))
             case "deletecollection" if call.target.namespace or not served.resource.namespaced:
@@ -209,16 +200,16 @@ class ApiServer:
             case ("", "pods"), "exec" | "attach" | "portforward", _:
                 return await self._streams(request, call, served)
             case ("", "pods"), "binding", "POST":
-                outcome = await subresources.bind(backend, call, served)
+                outcome = await actions.bind(backend, call, served)
             case ("", "pods"), "eviction", "POST":
-                outcome = await subresources.evict(backend, call, served)
+                outcome = await actions.evict(backend, call, served)
             case ("", "serviceaccounts"), "token", "POST":
-                outcome = subresources.token(backend, call, served, self._issuer)
+                outcome = actions.token(backend, call, served, self._issuer)
             case ("", "namespaces"), "finalize", "PUT":
-                outcome = await subresources.finalize(backend, call, served)
+                outcome = await actions.finalize(backend, call, served)
                 return await self._outcome(call, served, wanted, outcome)
             case _, "scale", "GET" | "PUT" | "PATCH" if served.kind.scale is not None:
-                outcome = await subresources.scale(backend, call, served)
+                outcome = await actions.scale(backend, call, served)
             case _:
                 raise _refused_subresource(served, call)
         return _answer(encoded(outcome.document or {}, wanted), outcome.code, wanted)

@@ -18,13 +18,13 @@ from shunter.api.field_errors import FieldError, forbidden, not_supported
 from shunter.api.meta import Json
 from shunter.cluster.apiserver.backend import Backend
 from shunter.cluster.apiserver.negotiation import Form
+from shunter.cluster.apiserver.printers.tables import check_include, partial, table
 from shunter.cluster.apiserver.reads import selector
 from shunter.cluster.apiserver.registry import Served
 from shunter.cluster.apiserver.requests import Call, Query, flag, number, revision
 from shunter.cluster.apiserver.selectors import Selector
 from shunter.cluster.apiserver.status import StatusError, expired, invalid
-from shunter.cluster.apiserver.storage import Collection, Entry, Event, EventType, ExpiredError
-from shunter.cluster.apiserver.tables import check_include, partial, table
+from shunter.cluster.apiserver.storage.store import Collection, Entry, Event, EventType, ExpiredError
 
 log = logging.getLogger(__name__)
 

@@ -15,11 +15,13 @@ from typing import NamedTuple
 from shunter.api.field_errors import FieldError
 from shunter.api.field_errors import invalid as invalid_field
 from shunter.api.meta import Json, rfc3339
-from shunter.cluster.apiserver import crd_lifecycle, escalation, object_meta
-from shunter.cluster.apiserver.admission import admitted, attributes_of, reviewed
+from shunter.cluster.apiserver import object_meta
+from shunter.cluster.apiserver.admission.chain import admitted, attributes_of, reviewed
 from shunter.cluster.apiserver.apply import managed
 from shunter.cluster.apiserver.apply.reset import reset_fields
+from shunter.cluster.apiserver.auth import escalation
 from shunter.cluster.apiserver.backend import Backend
+from shunter.cluster.apiserver.custom_resources import crd_lifecycle
 from shunter.cluster.apiserver.decoding import expect_kind, fill_defaults, prune
 from shunter.cluster.apiserver.negotiation import Body, read
 from shunter.cluster.apiserver.registry import Served
@@ -33,7 +35,7 @@ from shunter.cluster.apiserver.status import (
     not_found,
     plain,
 )
-from shunter.cluster.apiserver.storage import Entry, StaleError
+from shunter.cluster.apiserver.storage.store import Entry, StaleError
 
 _STATUS_IN_BODY = re.compile(r": status\.?(?=.* in body )")
 _ATTEMPTS = 5

@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from shunter.kube.client import Client
-    from shunter.kube.manager import Manager
+    from shunter.kube.controllers.manager import Manager
 
 
 def register_all(

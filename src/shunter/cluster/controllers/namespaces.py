@@ -17,12 +17,12 @@ from shunter.api.meta import Json, MetadataOnly
 from shunter.api.resources import CONFIG_MAPS, NAMESPACES, SERVICE_ACCOUNTS, Resource
 from shunter.cluster.controllers.removals import Removals
 from shunter.cluster.controllers.served_kinds import served_kinds
+from shunter.kube.cache.store import Store
 from shunter.kube.client import Client
+from shunter.kube.controllers.manager import Manager
+from shunter.kube.controllers.plan import NOTHING, Create, Failure, Key, Patch, Plan, Ref, Write
 from shunter.kube.errors import ApiError, NotFound
-from shunter.kube.manager import Manager
-from shunter.kube.metadata_transport import MetadataTransport
-from shunter.kube.plan import NOTHING, Create, Failure, Key, Patch, Plan, Ref, Write
-from shunter.kube.store import Store
+from shunter.kube.transports.metadata import MetadataTransport
 
 log = getLogger(__name__)
 

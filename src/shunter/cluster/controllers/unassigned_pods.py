@@ -7,9 +7,9 @@ from datetime import datetime
 
 from shunter.api.core import Pod
 from shunter.api.resources import PODS
-from shunter.kube.manager import Manager
-from shunter.kube.plan import NOTHING, Failure, Key, Patch, Plan, Ref
-from shunter.kube.store import Store
+from shunter.kube.cache.store import Store
+from shunter.kube.controllers.manager import Manager
+from shunter.kube.controllers.plan import NOTHING, Failure, Key, Patch, Plan, Ref
 
 WAIT_SECONDS = 20.0
 """Until then whoever keeps the pod may let go of it as it is."""

@@ -44,11 +44,11 @@ from shunter.cluster.node.streams.remote_command import StreamRefusedError
 from shunter.cluster.node.streams.sessions import RunningContainer
 from shunter.cluster.node.teardown import kill_pod, teardown
 from shunter.errors import EnvironmentProblem
+from shunter.kube.cache.informer import Informer
 from shunter.kube.client import Client
+from shunter.kube.controllers.plan import Note
 from shunter.kube.errors import ConnectionProblem, ServerProblem
 from shunter.kube.events import EventRecorder
-from shunter.kube.informer import Informer
-from shunter.kube.plan import Note
 
 __all__ = ["Node", "teardown"]
 

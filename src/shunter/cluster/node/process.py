@@ -33,12 +33,12 @@ from shunter.cluster.node.server.access import KubeletAccess, ReviewedCallers
 from shunter.cluster.node.teardown import teardown
 from shunter.errors import EnvironmentProblem, InputError
 from shunter.kube import kubeconfig
-from shunter.kube.certificates import KeyPair, issue, new_authority
 from shunter.kube.client import Client, connect
+from shunter.kube.controllers.manager import Manager
 from shunter.kube.errors import ConnectionProblem, Forbidden, NotFound, ServerProblem
 from shunter.kube.kubeconfig import Connection
 from shunter.kube.logs import set_up
-from shunter.kube.manager import Manager
+from shunter.kube.tls.certificates import KeyPair, issue, new_authority
 
 log = getLogger(__name__)
 

@@ -22,7 +22,7 @@ from shunter.migrate.inventory.entry import Entry, entry
 from shunter.migrate.inventory.fleet import Fleet, fleet
 from shunter.migrate.options import Options
 from shunter.migrate.proof.ladder import Ladder, climbed
-from shunter.migrate.proof.runs import RunComparison, compared
+from shunter.migrate.proof.rungs.runs import RunComparison, compared
 from shunter.migrate.source.objects import SourceObject
 
 

@@ -8,7 +8,7 @@ from shunter.migrate.briefing.decision import Point, checklist, metrics, phases,
 from shunter.migrate.briefing.facts import Facts, Job
 from shunter.migrate.findings import Finding
 from shunter.migrate.inventory.forms.html import TONES, blockers, classes, parts
-from shunter.migrate.proof.runs import worst
+from shunter.migrate.proof.rungs.runs import worst
 from shunter.migrate.report.page import Html, badge, bars, cards, element, page, prose, table
 
 TITLE = "Migration to Kubeflow Trainer v2"

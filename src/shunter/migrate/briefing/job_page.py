@@ -61,7 +61,7 @@ def commands(job: Job, *, is_live: bool) -> list[str]:
 
 
 def _named(source: str, space: str) -> str:
-    """The flags that name an input, as `cli.migrate.input_options` calls what it reads."""
+    """The flags that name an input, as `cli.migrate.options.inputs` calls what it reads."""
     if source == STANDARD_INPUT:
         return "-f -"
     for beginning, flag, more in (("kustomize build ", "-k", ""), ("helm release ", "--helm-release", space)):

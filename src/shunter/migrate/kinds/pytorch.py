@@ -15,10 +15,10 @@ from shunter.api.training.pytorch import MASTER, WORKER
 from shunter.migrate.draft import SUCCESS_OF_RUNTIME, Change, Draft, Group
 from shunter.migrate.findings import NO_DIFFERENCE, Topic
 from shunter.migrate.launch.rewriting import with_option
-from shunter.migrate.rules import elastic, launcher, meeting_port, processes
-from shunter.migrate.rules.elastic import Nodes
-from shunter.migrate.rules.launcher import Telling, TrainingContainer
-from shunter.migrate.rules.meeting_port import Meeting
+from shunter.migrate.rules.pytorch import elastic, launcher, meeting_port, processes
+from shunter.migrate.rules.pytorch.elastic import Nodes
+from shunter.migrate.rules.pytorch.launcher import Telling, TrainingContainer
+from shunter.migrate.rules.pytorch.meeting_port import Meeting
 from shunter.migrate.shims import GLOBAL_INDEX_SOURCE, place_roles, told_by_v1
 from shunter.migrate.templates import Difference, differences, have_differing_ports
 from shunter.operator.trainer.rendezvous import RANK_SOURCE

@@ -14,7 +14,7 @@ from shunter.api.meta import Json
 from shunter.api.selectors import selects
 from shunter.migrate.neighbours.job_pods import JobPods, Jobs
 from shunter.migrate.neighbours.selections import Selection, placements
-from shunter.migrate.rules.placement import JOBSET_NAME, REPLICATED_JOB, V1_PREFIX
+from shunter.migrate.rules.pods.placement import JOBSET_NAME, REPLICATED_JOB, V1_PREFIX
 from shunter.operator.training.names import JOB_NAME, JOB_ROLE, REPLICA_INDEX, REPLICA_TYPE
 
 INDEX = "batch.kubernetes.io/job-completion-index"

@@ -17,7 +17,7 @@ from shunter.migrate.neighbours.changes import Change, Counts, change_of, counts
 from shunter.migrate.neighbours.job_pods import Jobs
 from shunter.migrate.neighbours.selections import Selection, selections
 from shunter.migrate.neighbours.selector_texts import NotRewrittenError, with_selectors
-from shunter.migrate.rules.placement import JOBSET_NAME
+from shunter.migrate.rules.pods.placement import JOBSET_NAME
 from shunter.migrate.scan.manifests import MONITOR, SELECTOR
 from shunter.migrate.scan.scanning import findings_of
 from shunter.migrate.scan.text import LABEL

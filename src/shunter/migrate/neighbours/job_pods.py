@@ -17,7 +17,7 @@ from shunter.migrate.options import Options
 from shunter.migrate.paths import Path, value_at
 from shunter.migrate.proof.differences import paired
 from shunter.migrate.proof.pods import Replica, v1_side, v2_side
-from shunter.migrate.rules.placement import JOBSET_NAME, V1_PREFIX
+from shunter.migrate.rules.pods.placement import JOBSET_NAME, V1_PREFIX
 from shunter.operator.training.names import JOB_NAME
 from shunter.operator.training.services import desired_services
 

@@ -15,7 +15,8 @@ import msgspec
 from shunter.api.field_errors import FieldError
 from shunter.api.meta import Json
 from shunter.api.resources import PRIORITY_CLASSES, Resource
-from shunter.cluster.apiserver import builtin, crd
+from shunter.cluster.apiserver import builtin
+from shunter.cluster.apiserver.custom_resources import crd
 from shunter.cluster.apiserver.definitions import custom_resource_definitions
 from shunter.cluster.apiserver.kinds import Kind, MalformedError, RejectedError
 from shunter.cluster.apiserver.object_meta import creation_errors

@@ -18,7 +18,7 @@ from shunter.migrate.proof.differences import Difference
 from shunter.migrate.proof.facts import TRAINING
 from shunter.migrate.proof.launches import launch_of, reads_nothing
 from shunter.migrate.proof.mpi_expectations import MPI_RULES
-from shunter.migrate.rules.launcher import TOLD_BY_V1
+from shunter.migrate.rules.pytorch.launcher import TOLD_BY_V1
 from shunter.migrate.rules.ssh import is_set_up
 from shunter.operator.trainer.plugins.mpi import OPEN_MPI_ENVIRONMENT
 from shunter.operator.trainer.plugins.xgboost import TRACKER_ENVIRONMENT

@@ -14,26 +14,12 @@ from shunter.migrate.draft import Draft
 from shunter.migrate.rules import (
     admission,
     aftermath,
-    built_names,
-    cluster_requests,
-    containers,
     deadline,
-    downward,
-    environment,
-    files_of_v1,
     gang,
-    hosts,
-    init_containers,
     managed_by,
     metadata,
     names,
-    network,
-    new_variables,
     owners,
-    placement,
-    pod_deadline,
-    pod_metadata,
-    pod_template,
     profiles,
     restart_policy,
     roles,
@@ -41,6 +27,18 @@ from shunter.migrate.rules import (
     suspend,
     trainer,
 )
+from shunter.migrate.rules.pods import (
+    containers,
+    downward,
+    environment,
+    init_containers,
+    network,
+    placement,
+    pod_deadline,
+    pod_metadata,
+    pod_template,
+)
+from shunter.migrate.rules.programs import built_names, cluster_requests, files_of_v1, hosts, new_variables
 
 Rule = Callable[[Draft], None]
 ORDER: tuple[Rule, ...] = (

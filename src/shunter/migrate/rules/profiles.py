@@ -16,8 +16,8 @@ from shunter.migrate.findings import Topic
 from shunter.migrate.launch.rewriting import with_torchrun
 from shunter.migrate.ledger import Target
 from shunter.migrate.paths import Path
-from shunter.migrate.rules.environment import EXPANDS_NOW, are_known, references
-from shunter.migrate.rules.launcher import TOLD_BY_V1, training_container
+from shunter.migrate.rules.pods.environment import EXPANDS_NOW, are_known, references
+from shunter.migrate.rules.pytorch.launcher import TOLD_BY_V1, training_container
 from shunter.migrate.rules.restart_policy import UNLIMITED
 from shunter.migrate.rules.trainer import fits
 from shunter.migrate.versions import has

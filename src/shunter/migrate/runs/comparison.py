@@ -16,7 +16,7 @@ from typing import Literal, NamedTuple
 from shunter.api.counts import count
 from shunter.api.meta import Struct
 from shunter.api.quantity import parse
-from shunter.jobs.log_metrics import RATE
+from shunter.jobs.logs.metrics import RATE
 from shunter.jobs.metrics import Series
 from shunter.migrate.runs.integrity import grouping
 from shunter.migrate.runs.learning import learning

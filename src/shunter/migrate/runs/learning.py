@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from shunter.jobs.log_metrics import RATE
+from shunter.jobs.logs.metrics import RATE
 from shunter.jobs.metrics import Point, Series
 from shunter.migrate.runs.integrity import grouping
 from shunter.migrate.runs.record import Run

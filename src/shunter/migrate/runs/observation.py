@@ -9,7 +9,7 @@ import msgspec
 
 from shunter.api.meta import Json
 from shunter.api.pod_requests import PodRequests, total
-from shunter.jobs.log_metrics import LogReport
+from shunter.jobs.logs.metrics import LogReport
 from shunter.jobs.metrics import Point, Series, finite
 from shunter.jobs.training_pods import ranks, training_pods
 from shunter.migrate.runs import marks

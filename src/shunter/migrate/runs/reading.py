@@ -8,11 +8,11 @@ from types import MappingProxyType
 
 from shunter.api.meta import Json
 from shunter.api.resources import JOBSETS, PODS
-from shunter.jobs.log_metrics import LogReader, LogReport, MetricPattern, told
+from shunter.jobs.logs.metrics import LogReader, LogReport, MetricPattern, told
 from shunter.jobs.training_pods import ranks, training_container, training_pods
 from shunter.kube.client import Client
 from shunter.kube.errors import BadRequest, Forbidden, NotFound
-from shunter.kube.log_lines import text_lines
+from shunter.kube.pods.log_lines import text_lines
 from shunter.migrate.runs.observation import observed
 from shunter.migrate.runs.record import Run
 from shunter.operator.overview import is_pod_of, is_v2, member, pod_selector

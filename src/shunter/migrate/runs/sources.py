@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from shunter.errors import InputError
-from shunter.jobs.log_metrics import MetricPattern, told
+from shunter.jobs.logs.metrics import MetricPattern, told
 from shunter.migrate.runs import mlflow, tensorboard
 from shunter.migrate.runs.record import Run
 

@@ -18,7 +18,7 @@ from shunter.api.trainer.trainjob import TrainJob
 from shunter.migrate.batch import Batch, Outcome
 from shunter.migrate.conversion import Conversion, runtime_name
 from shunter.migrate.provenance import GENERATOR
-from shunter.migrate.rules.environment import references
+from shunter.migrate.rules.pods.environment import references
 from shunter.migrate.sharing.jobset_equality import same_jobset
 from shunter.migrate.sharing.on_runtime import on_runtime
 from shunter.migrate.sharing.parts import TRAINER, Part, Parts, Taken, put_together, taken_apart

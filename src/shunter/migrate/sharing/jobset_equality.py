@@ -6,7 +6,7 @@ from typing import Any
 
 from shunter.api.meta import Json
 from shunter.api.trainer.trainjob import TrainJob
-from shunter.migrate.rules.environment import references
+from shunter.migrate.rules.pods.environment import references
 from shunter.operator.trainer.model import BuildError
 from shunter.operator.trainer.render import jobset_for
 

@@ -13,7 +13,7 @@ from typing import Any, NamedTuple, TypeAlias
 from shunter.api.meta import Json
 from shunter.api.trainer.runtime import ANCESTOR_LABEL, ANCESTOR_TRAINER, NODE
 from shunter.migrate.paths import Path
-from shunter.migrate.rules.environment import references, reserved
+from shunter.migrate.rules.pods.environment import references, reserved
 from shunter.migrate.rules.trainer import OF_THE_TRAINER, fits
 
 TRAINER = "trainer"

@@ -18,13 +18,21 @@ from shunter.api.shapes import ShapeError, shaped, shaped_if_possible
 from shunter.api.trainer import runtime_validation, validation
 from shunter.api.trainer.runtime import TrainingRuntime
 from shunter.api.trainer.trainjob import TrainJob
+from shunter.kube.cache.store import Store
 from shunter.kube.client import Client
+from shunter.kube.controllers.plan import Key
 from shunter.kube.errors import NotFound
-from shunter.kube.plan import Key
-from shunter.kube.registration import Configuration, Webhook
 from shunter.kube.served_fields import is_field_served
-from shunter.kube.store import Store
-from shunter.kube.webhook import AdmissionRequest, AdmissionResponse, Handler, allowed, changes_nothing_judged, denied, mutated
+from shunter.kube.webhooks.registration import Configuration, Webhook
+from shunter.kube.webhooks.server import (
+    AdmissionRequest,
+    AdmissionResponse,
+    Handler,
+    allowed,
+    changes_nothing_judged,
+    denied,
+    mutated,
+)
 from shunter.operator.trainer.go_types import go_decode_error
 from shunter.operator.trainer.model import BuildError
 from shunter.operator.trainer.reconciler import RuntimeStores

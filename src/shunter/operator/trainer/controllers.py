@@ -9,9 +9,9 @@ from shunter.api.meta import MetadataOnly
 from shunter.api.podgroups import COSCHEDULING_POD_GROUPS, VOLCANO_POD_GROUPS, PodGroup
 from shunter.api.resources import CONFIG_MAPS, JOBS, JOBSETS, PODS, SECRETS, TRAIN_JOBS, Resource
 from shunter.api.trainer.trainjob import TrainJob
-from shunter.kube.informer import Informer
-from shunter.kube.manager import Manager
-from shunter.kube.store import by_controller_uid, key_of
+from shunter.kube.cache.informer import Informer
+from shunter.kube.cache.store import by_controller_uid, key_of
+from shunter.kube.controllers.manager import Manager
 from shunter.operator.trainer.failed_pods import FAILED_INDEX, FailedPods, failed_of, train_job_of_failed
 from shunter.operator.trainer.reconciler import (
     CONTROLLER_UID,

@@ -7,8 +7,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from shunter.api.trainer.trainjob import TrainJob
-from shunter.kube.plan import Key
-from shunter.kube.store import Store, key_of
+from shunter.kube.cache.store import Store, key_of
+from shunter.kube.controllers.plan import Key
 from shunter.operator.rank_failures import without_counted
 from shunter.operator.trainer.status import COMPLETE, find
 from shunter.operator.trainer.views import RankPod

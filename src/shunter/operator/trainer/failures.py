@@ -9,7 +9,7 @@ import msgspec
 from shunter.api.core import Pod
 from shunter.api.resources import TRAIN_JOBS
 from shunter.api.trainer.trainjob import TrainJob
-from shunter.kube.plan import Plan
+from shunter.kube.controllers.plan import Plan
 from shunter.operator import rank_failures
 from shunter.operator.overview import member
 from shunter.operator.trainer.status import COMPLETE, failures_json, find

@@ -11,7 +11,7 @@ from shunter.api.meta import Condition
 from shunter.api.podgroups import VOLCANO_POD_GROUPS
 from shunter.api.resources import JOBSETS, Resource
 from shunter.api.trainer.trainjob import TrainJob
-from shunter.kube.plan import Apply, Create, Failure, Patch
+from shunter.kube.controllers.plan import Apply, Create, Failure, Patch
 from shunter.operator.trainer.model import BuildError
 from shunter.operator.trainer.snapshot import snapshot_name
 from shunter.operator.trainer.status import Conditions, with_only

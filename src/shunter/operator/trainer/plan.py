@@ -12,7 +12,7 @@ from shunter.api.meta import Condition, Json, MetadataOnly, ObjectMeta, stamp
 from shunter.api.podgroups import PodGroup
 from shunter.api.resources import CONFIG_MAPS, JOBSETS, SECRETS, TRAIN_JOBS, Resource
 from shunter.api.trainer.trainjob import MANAGED_BY_US, TrainJob, TrainJobStatus
-from shunter.kube.plan import NOTHING, Apply, Create, Delete, Failure, Note, Patch, Plan, Ref, StatusWrite, Write
+from shunter.kube.controllers.plan import NOTHING, Apply, Create, Delete, Failure, Note, Patch, Plan, Ref, StatusWrite, Write
 from shunter.operator.trainer import deadline, resumption, ttl
 from shunter.operator.trainer.failures import with_failures
 from shunter.operator.trainer.model import BuildError

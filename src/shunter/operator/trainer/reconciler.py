@@ -9,8 +9,8 @@ from typing import Any
 
 from shunter.api.resources import CLUSTER_TRAINING_RUNTIMES, TRAINING_RUNTIMES, Resource
 from shunter.api.trainer.trainjob import TrainJob
-from shunter.kube.plan import NOTHING, Failure, Key, Patch, Plan, Ref
-from shunter.kube.store import Store, key_of
+from shunter.kube.cache.store import Store, key_of
+from shunter.kube.controllers.plan import NOTHING, Failure, Key, Patch, Plan, Ref
 from shunter.operator.trainer.failed_pods import FailedPods
 from shunter.operator.trainer.plan import Observed, plan, plan_failure
 from shunter.operator.trainer.plugins import COMPANIONS

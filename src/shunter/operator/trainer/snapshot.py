@@ -15,7 +15,7 @@ from shunter.api.meta import Json
 from shunter.api.resources import CLUSTER_TRAINING_RUNTIMES, CONFIG_MAPS, TRAINING_RUNTIMES
 from shunter.api.trainer.trainjob import TrainJob
 from shunter.api.yaml import LenientLoader, dump_yaml
-from shunter.kube.plan import Key
+from shunter.kube.controllers.plan import Key
 from shunter.operator.trainer.model import BuildError
 from shunter.operator.trainer.views import ConfigMap
 

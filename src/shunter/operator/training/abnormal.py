@@ -6,7 +6,7 @@ from __future__ import annotations
 
 from shunter.api.core import Pod
 from shunter.api.meta import Condition
-from shunter.kube.plan import Note, Ref
+from shunter.kube.controllers.plan import Note, Ref
 
 REPORTED_PODS = 20
 """How many pods are reported at most: a thousand pods that nobody can place have one reason, not a thousand."""

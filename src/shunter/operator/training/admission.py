@@ -15,8 +15,8 @@ from shunter.api.field_errors import aggregate, made_worse
 from shunter.api.shapes import ShapeError, shaped, shaped_if_possible
 from shunter.api.training.job import RunPolicy
 from shunter.api.training.validation import RUN_POLICY
-from shunter.kube.registration import Configuration, Webhook
-from shunter.kube.webhook import AdmissionRequest, AdmissionResponse, Handler, allowed, changes_nothing_judged, denied
+from shunter.kube.webhooks.registration import Configuration, Webhook
+from shunter.kube.webhooks.server import AdmissionRequest, AdmissionResponse, Handler, allowed, changes_nothing_judged, denied
 from shunter.operator.training.framework import AnyFramework
 from shunter.operator.training.frameworks import FRAMEWORKS
 from shunter.operator.training.gang import pod_groups

@@ -11,8 +11,8 @@ from typing import Any
 from shunter.api.meta import Json, ObjectMeta, Struct
 from shunter.api.quantity import parse
 from shunter.api.resources import HORIZONTAL_POD_AUTOSCALERS
+from shunter.kube.controllers.plan import Create, Delete, Note, Patch, Ref, Write
 from shunter.kube.merge_patch import difference
-from shunter.kube.plan import Create, Delete, Note, Patch, Ref, Write
 from shunter.operator.training.framework import AnyJob
 
 

@@ -7,10 +7,10 @@ from collections.abc import Callable, Iterable
 from shunter.api.core import Pod, Service
 from shunter.api.podgroups import PodGroup
 from shunter.api.resources import HORIZONTAL_POD_AUTOSCALERS, PODS, SERVICES, Resource
-from shunter.kube.informer import Handler
-from shunter.kube.manager import Manager
-from shunter.kube.mapping import own_key
-from shunter.kube.plan import Key
+from shunter.kube.cache.informer import Handler
+from shunter.kube.cache.mapping import own_key
+from shunter.kube.controllers.manager import Manager
+from shunter.kube.controllers.plan import Key
 from shunter.operator.training.autoscaler import Autoscaler
 from shunter.operator.training.framework import AnyFramework, JobView, Settings, controller_name
 from shunter.operator.training.frameworks import FRAMEWORKS

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from shunter.api.core import Pod
 from shunter.operator import rank_failures
-from shunter.operator.training import restart
 from shunter.operator.training.children import Children, index_or_none
-from shunter.operator.training.clean_pods import is_kept
 from shunter.operator.training.framework import AnyFramework, AnyJob
 from shunter.operator.training.names import REPLICA_TYPE
+from shunter.operator.training.policies import restart
+from shunter.operator.training.policies.clean_pods import is_kept
 from shunter.operator.training.progress import Progress
 
 

@@ -14,7 +14,7 @@ from shunter.api.field_errors import FieldError
 from shunter.api.meta import Json, ObjectMeta, controller_reference
 from shunter.api.resources import Resource
 from shunter.api.training.job import JobStatus, ReplicaSpec, ReplicaStatus, RunPolicy
-from shunter.kube.plan import Failure, Note, Ref, Write
+from shunter.kube.controllers.plan import Failure, Note, Ref, Write
 
 if TYPE_CHECKING:
     from shunter.operator.training.children import Children

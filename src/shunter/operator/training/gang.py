@@ -26,8 +26,8 @@ from shunter.api.podgroups import (
 from shunter.api.quantity import format_milli, is_binary, parse
 from shunter.api.resources import Resource
 from shunter.api.training.job import SchedulingPolicy
+from shunter.kube.controllers.plan import Create, Delete, Note, Patch, Ref, Write
 from shunter.kube.merge_patch import difference
-from shunter.kube.plan import Create, Delete, Note, Patch, Ref, Write
 from shunter.operator.training.conditions import find
 from shunter.operator.training.framework import AnyJob
 from shunter.operator.training.progress import Progress

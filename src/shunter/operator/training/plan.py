@@ -7,13 +7,14 @@ from datetime import datetime
 import msgspec
 
 from shunter.api.resources import PODS, SERVICES
-from shunter.kube.plan import NOTHING, Create, Delete, Failure, Note, Plan, StatusWrite, Write
-from shunter.operator.training import autoscaler, backoff, deadline, failures, gang, scale_in, suspend, ttl
+from shunter.kube.controllers.plan import NOTHING, Create, Delete, Failure, Note, Plan, StatusWrite, Write
+from shunter.operator.training import autoscaler, failures, gang
 from shunter.operator.training.abnormal import abnormal_pod_events
-from shunter.operator.training.clean_pods import clean_up, deletions
 from shunter.operator.training.conditions import is_true
 from shunter.operator.training.framework import AnyFramework
 from shunter.operator.training.observed import Observed
+from shunter.operator.training.policies import backoff, deadline, scale_in, suspend, ttl
+from shunter.operator.training.policies.clean_pods import clean_up, deletions
 from shunter.operator.training.progress import Progress
 from shunter.operator.training.status import judged, settled
 

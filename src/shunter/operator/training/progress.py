@@ -11,7 +11,7 @@ import msgspec
 from shunter.api.meta import Json, stamp
 from shunter.api.rank_failures import RankFailures
 from shunter.api.training.job import JobCondition, JobStatus, ReplicaStatus
-from shunter.kube.plan import LastLine, Note, Ref, StatusWrite
+from shunter.kube.controllers.plan import LastLine, Note, Ref, StatusWrite
 from shunter.operator.training.conditions import Conditions, find, is_true, with_condition
 from shunter.operator.training.framework import AnyJob
 

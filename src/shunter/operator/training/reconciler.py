@@ -12,10 +12,10 @@ from shunter.api.core import Pod, Service
 from shunter.api.meta import ObjectMeta
 from shunter.api.podgroups import PodGroup
 from shunter.api.resources import Resource
-from shunter.kube.informer import Informer
-from shunter.kube.mapping import Mapping as KeyMapping
-from shunter.kube.plan import Failure, Key, Plan
-from shunter.kube.store import Object, Store, by_controller_uid
+from shunter.kube.cache.informer import Informer
+from shunter.kube.cache.mapping import Mapping as KeyMapping
+from shunter.kube.cache.store import Object, Store, by_controller_uid
+from shunter.kube.controllers.plan import Failure, Key, Plan
 from shunter.operator.training.autoscaler import Autoscaler
 from shunter.operator.training.children import children_of
 from shunter.operator.training.framework import AnyFramework, AnyJob, JobView, controller_name

@@ -9,12 +9,13 @@ from shunter.api.meta import Json
 from shunter.api.names import label_1035_faults
 from shunter.api.resources import Resource
 from shunter.api.training.validation import TOO_MANY
-from shunter.kube.plan import Failure, Note, Write
-from shunter.operator.training import failures, gang, restart, scale_in
+from shunter.kube.controllers.plan import Failure, Note, Write
+from shunter.operator.training import failures, gang
 from shunter.operator.training.children import Children, index, is_own
 from shunter.operator.training.framework import AnyFramework, AnyJob, KeptKind, Settings
 from shunter.operator.training.names import LONGEST_LABEL, replica_name
 from shunter.operator.training.observed import Observed
+from shunter.operator.training.policies import restart, scale_in
 from shunter.operator.training.progress import Progress
 from shunter.operator.training.replicas import OVERWRITTEN_RESTART_POLICY, desired_pods, replicas, sets_own_restart_policy
 from shunter.operator.training.services import services

@@ -5,7 +5,7 @@ from __future__ import annotations
 from shunter.api.core import Pod, Service
 from shunter.api.meta import Json
 from shunter.api.resources import PODS, SERVICES
-from shunter.kube.plan import Create, Delete, Note, Ref
+from shunter.kube.controllers.plan import Create, Delete, Note, Ref
 
 
 def create_pod(job: Ref, body: Json) -> Create:

@@ -14,7 +14,7 @@ from shunter.cluster.controllers.autoscaling.limits import History, Moment
 from shunter.cluster.controllers.autoscaling.plan import Observed, decide, failed
 from shunter.cluster.controllers.autoscaling.proposals import Sources
 from shunter.cluster.controllers.autoscaling.views import Autoscaler, PodMetrics, Scale, ScaledPod
-from shunter.kube.plan import Failure, Patch, Plan
+from shunter.kube.controllers.plan import Failure, Patch, Plan
 
 NOW = datetime(2026, 11, 21, 12, tzinfo=UTC)
 JOBS = Resource("kubeflow.org", "v1", "PyTorchJob", "pytorchjobs")

@@ -14,7 +14,7 @@ from shunter.cluster.controllers.garbage.collector import GarbageCollector
 from shunter.kube import kubeconfig
 from shunter.kube.client import Client, connect
 from shunter.kube.errors import AlreadyExists, NotFound
-from shunter.kube.faults import Delay, FaultTransport
+from shunter.kube.transports.faults import Delay, FaultTransport
 
 pytestmark = pytest.mark.e2e
 

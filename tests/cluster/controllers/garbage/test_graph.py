@@ -6,7 +6,7 @@ from shunter.api.meta import MetadataOnly, ObjectMeta, OwnerReference
 from shunter.api.resources import JOBS, NODES, PODS
 from shunter.cluster.controllers.garbage.graph import Graph
 from shunter.cluster.controllers.garbage.plan import Observed, OwnerState
-from shunter.kube.plan import Ref
+from shunter.kube.controllers.plan import Ref
 
 NOW = datetime(2026, 11, 21, tzinfo=UTC)
 

@@ -7,7 +7,7 @@ import pytest
 from shunter.api.meta import ObjectMeta, OwnerReference
 from shunter.api.resources import PODS
 from shunter.cluster.controllers.garbage.plan import Member, Observed, OwnerState, plan
-from shunter.kube.plan import Delete, Patch, Ref
+from shunter.kube.controllers.plan import Delete, Patch, Ref
 
 NOW = datetime(2026, 11, 21, tzinfo=UTC)
 PRESENT, ABSENT, DELETING = OwnerState.PRESENT, OwnerState.ABSENT, OwnerState.DELETING

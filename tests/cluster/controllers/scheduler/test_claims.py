@@ -13,7 +13,7 @@ from shunter.cluster.controllers.scheduler.claims import Claimed
 from shunter.cluster.controllers.scheduler.plan import Observed, plan
 from shunter.cluster.controllers.scheduler.pod import SchedulablePod
 from shunter.cluster.controllers.volumes.views import SELECTED_NODE, Claim, StorageClass
-from shunter.kube.plan import Create, Patch, Plan
+from shunter.kube.controllers.plan import Create, Patch, Plan
 
 NOW = datetime(2026, 11, 21, 12, tzinfo=UTC)
 WAITS = msgspec.convert({"metadata": {"name": "standard"}, "volumeBindingMode": "WaitForFirstConsumer"}, StorageClass)

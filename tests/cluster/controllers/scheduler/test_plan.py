@@ -9,7 +9,7 @@ import pytest
 from shunter.api.core import Node
 from shunter.cluster.controllers.scheduler.plan import Observed, plan, plan_strictly
 from shunter.cluster.controllers.scheduler.pod import SchedulablePod
-from shunter.kube.plan import Create, Patch
+from shunter.kube.controllers.plan import Create, Patch
 
 NOW = datetime(2026, 11, 21, 12, tzinfo=UTC)
 HELPLESS = "preemption: 0/1 nodes are available: 1 Preemption is not helpful for scheduling."

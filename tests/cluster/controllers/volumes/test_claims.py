@@ -22,7 +22,7 @@ from shunter.cluster.controllers.volumes.views import (
     StorageClass,
     Volume,
 )
-from shunter.kube.plan import NOTHING, Create, Patch, Plan
+from shunter.kube.controllers.plan import NOTHING, Create, Patch, Plan
 
 STANDARD = msgspec.convert(
     {"metadata": {"name": "standard"}, "provisioner": PROVISIONER, "volumeBindingMode": "WaitForFirstConsumer"}, StorageClass

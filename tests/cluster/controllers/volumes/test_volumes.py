@@ -19,7 +19,7 @@ from shunter.cluster.controllers.volumes.views import (
     Volume,
 )
 from shunter.cluster.controllers.volumes.volume_plan import Observed, plan
-from shunter.kube.plan import NOTHING, Delete, Patch, Plan
+from shunter.kube.controllers.plan import NOTHING, Delete, Patch, Plan
 
 OURS = {"annotations": {PROVISIONED_BY: PROVISIONER}, "finalizers": [DIRECTORY_FINALIZER, VOLUME_PROTECTION]}
 REFERENCE = {"namespace": "n", "name": "data", "uid": "c1"}

@@ -14,7 +14,7 @@ import pytest
 from shunter.cluster.node.server import kubelet_api
 from shunter.cluster.node.server.access import KnownCallers, KubeletAccess
 from shunter.cluster.node.server.kubelet_api import ContainerLog, KubeletServer
-from shunter.kube.certificates import issue, new_authority
+from shunter.kube.tls.certificates import issue, new_authority
 
 AUTHORITY = new_authority("tests")
 DEADLINE = 20.0

@@ -11,7 +11,7 @@ import pytest
 
 from shunter.api.meta import Json
 from shunter.api.podgroups import PodGroup
-from shunter.kube.plan import Apply
+from shunter.kube.controllers.plan import Apply
 from shunter.operator.trainer.model import BuildError
 from shunter.operator.trainer.plan import Observed, plan
 from shunter.operator.trainer.plugins.volcano import TIER_NAME, Volcano

@@ -13,7 +13,7 @@ from shunter.api.resources import NAMESPACES, SERVICE_ACCOUNTS, TRAIN_JOBS
 from shunter.kube import kubeconfig
 from shunter.kube.client import connect
 from shunter.kube.errors import AlreadyExists
-from shunter.kube.faults import FaultTransport, RecordingTransport
+from shunter.kube.transports.faults import FaultTransport, RecordingTransport
 from status_stage import JOB, Stage
 
 

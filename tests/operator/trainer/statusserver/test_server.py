@@ -12,10 +12,10 @@ import msgspec
 import pytest
 
 from shunter.api.meta import Json
-from shunter.kube.certificates import issue, new_authority
-from shunter.kube.faults import Disconnect, Refuse
-from shunter.kube.plan import Key
-from shunter.kube.serving_tls import ServingTls
+from shunter.kube.controllers.plan import Key
+from shunter.kube.tls.certificates import issue, new_authority
+from shunter.kube.tls.serving_tls import ServingTls
+from shunter.kube.transports.faults import Disconnect, Refuse
 from shunter.operator.trainer.statusserver.place import StatusServerPlace, audience, job_of
 from shunter.operator.trainer.statusserver.server import Rates, StatusServer
 from shunter.operator.trainer.statusserver.tokens import TokenReviewer

@@ -7,9 +7,9 @@ import asyncio
 import pytest
 
 from shunter.api.meta import Json
+from shunter.kube.controllers.plan import Key
 from shunter.kube.errors import ApiError, Invalid, NotFound
-from shunter.kube.faults import Delay, Refuse
-from shunter.kube.plan import Key
+from shunter.kube.transports.faults import Delay, Refuse
 from shunter.operator.trainer.statusserver import writes
 from shunter.operator.trainer.statusserver.writes import StatusWriter, TooManyReportsError
 from status_stage import JOB, Stage

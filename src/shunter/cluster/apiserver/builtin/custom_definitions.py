@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from shunter.api.meta import Json
 from shunter.api.resources import CUSTOM_RESOURCE_DEFINITIONS
-from shunter.cluster.apiserver import crd
 from shunter.cluster.apiserver.builtin.typed import typed
+from shunter.cluster.apiserver.custom_resources import crd
 from shunter.cluster.apiserver.kinds import Kind
 
 _NO_CONVERSION = (

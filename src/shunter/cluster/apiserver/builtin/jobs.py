@@ -8,10 +8,10 @@ from __future__ import annotations
 from shunter.api.meta import Json
 from shunter.api.names import label_faults, label_value_faults
 from shunter.api.resources import JOBS, Resource
-from shunter.cluster.apiserver.builtin.job_rules import cron_job_errors, job_errors
-from shunter.cluster.apiserver.builtin.job_status_rules import job_status_errors
-from shunter.cluster.apiserver.builtin.pod_defaults import default_pod_spec
-from shunter.cluster.apiserver.builtin.pod_warnings import template_warnings
+from shunter.cluster.apiserver.builtin.job.rules import cron_job_errors, job_errors
+from shunter.cluster.apiserver.builtin.job.status_rules import job_status_errors
+from shunter.cluster.apiserver.builtin.pod.defaults import default_pod_spec
+from shunter.cluster.apiserver.builtin.pod.warnings import template_warnings
 from shunter.cluster.apiserver.builtin.typed import typed
 from shunter.cluster.apiserver.kinds import Kind
 

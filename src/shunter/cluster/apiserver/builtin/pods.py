@@ -9,12 +9,12 @@ from __future__ import annotations
 from shunter.api.meta import Json
 from shunter.api.names import label_faults
 from shunter.api.resources import PODS, PRIORITY_CLASSES
-from shunter.cluster.apiserver.builtin.pod_defaults import default_pod
-from shunter.cluster.apiserver.builtin.pod_resources import qos_class
-from shunter.cluster.apiserver.builtin.pod_rules import pod_errors, pod_status_errors
-from shunter.cluster.apiserver.builtin.pod_warnings import pod_spec_warnings
+from shunter.cluster.apiserver.admission.jobset import label_pod
+from shunter.cluster.apiserver.builtin.pod.defaults import default_pod
+from shunter.cluster.apiserver.builtin.pod.resources import qos_class
+from shunter.cluster.apiserver.builtin.pod.rules import pod_errors, pod_status_errors
+from shunter.cluster.apiserver.builtin.pod.warnings import pod_spec_warnings
 from shunter.cluster.apiserver.builtin.typed import typed
-from shunter.cluster.apiserver.jobset_admission import label_pod
 from shunter.cluster.apiserver.kinds import Kind, Objects, RejectedError
 
 _EVICTION_TAINTS = ("node.kubernetes.io/not-ready", "node.kubernetes.io/unreachable")

@@ -11,7 +11,7 @@ from shunter.api.field_errors import FieldError, duplicate, invalid, required
 from shunter.api.meta import Json
 from shunter.api.names import subdomain_faults
 from shunter.api.resources import MUTATING_WEBHOOKS, VALIDATING_WEBHOOKS, Resource
-from shunter.cluster.apiserver import match_conditions
+from shunter.cluster.apiserver.admission import match_conditions
 from shunter.cluster.apiserver.builtin.typed import typed
 from shunter.cluster.apiserver.field_rules import faults, selector_errors, unsupported
 from shunter.cluster.apiserver.kinds import Kind

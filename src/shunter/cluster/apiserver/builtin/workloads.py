@@ -11,9 +11,9 @@ from shunter.api.field_errors import FieldError, invalid, required
 from shunter.api.meta import Json
 from shunter.api.resources import Resource
 from shunter.api.selectors import selects
-from shunter.cluster.apiserver.builtin.pod_defaults import default_pod_spec
-from shunter.cluster.apiserver.builtin.pod_rules import template_errors
-from shunter.cluster.apiserver.builtin.pod_warnings import template_warnings
+from shunter.cluster.apiserver.builtin.pod.defaults import default_pod_spec
+from shunter.cluster.apiserver.builtin.pod.rules import template_errors
+from shunter.cluster.apiserver.builtin.pod.warnings import template_warnings
 from shunter.cluster.apiserver.builtin.typed import WORKLOAD_SCALE, typed
 from shunter.cluster.apiserver.field_rules import changed, negative, selector_errors, unsupported
 from shunter.cluster.apiserver.kinds import Kind

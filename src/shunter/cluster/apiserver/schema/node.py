@@ -11,7 +11,7 @@ from enum import Flag, auto
 from typing import Any, Final
 
 from shunter.api.meta import Json
-from shunter.cluster.apiserver.cel import Rule, compile_rule
+from shunter.cluster.apiserver.schema.cel import Rule, compile_rule
 
 NOTHING: Final = object()
 """Stands for an absent value where None is a value."""

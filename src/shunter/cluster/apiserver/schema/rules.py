@@ -13,7 +13,7 @@ from typing import Any
 
 from shunter.api.field_errors import FieldError, duplicate, forbidden, invalid, required
 from shunter.api.meta import Json
-from shunter.cluster.apiserver.cel import NO_OLD, EvaluationError, Rule, escaped
+from shunter.cluster.apiserver.schema.cel import NO_OLD, EvaluationError, Rule, escaped
 from shunter.cluster.apiserver.schema.node import NOTHING, Node
 from shunter.cluster.apiserver.schema.validate import NO_FIELD, correlated
 

@@ -13,8 +13,8 @@ from typing import Any, NamedTuple
 
 from shunter.api.field_errors import FieldError, forbidden, invalid, not_supported, required
 from shunter.api.meta import Json
-from shunter.cluster.apiserver.cel import compilation_fault, compile_rule, message_fault
 from shunter.cluster.apiserver.schema import prune
+from shunter.cluster.apiserver.schema.cel import compilation_fault, compile_rule, message_fault
 from shunter.cluster.apiserver.schema.formats import go_pattern
 from shunter.cluster.apiserver.schema.node import Node, Source
 from shunter.cluster.apiserver.schema.validate import schema_errors

@@ -17,14 +17,14 @@ from shunter.cluster.controllers.autoscaling.limits import History
 from shunter.cluster.controllers.autoscaling.plan import Observed
 from shunter.cluster.controllers.autoscaling.proposals import Sources
 from shunter.cluster.controllers.autoscaling.views import Autoscaler, PodMetricsList, Scale, ScaledPod
+from shunter.kube.cache.informer import Informer
+from shunter.kube.cache.store import key_of
 from shunter.kube.client import Client
+from shunter.kube.controllers.executor import Executor
+from shunter.kube.controllers.manager import Manager
+from shunter.kube.controllers.plan import Key
 from shunter.kube.discovery import Discovery
 from shunter.kube.errors import ApiError
-from shunter.kube.executor import Executor
-from shunter.kube.informer import Informer
-from shunter.kube.manager import Manager
-from shunter.kube.plan import Key
-from shunter.kube.store import key_of
 
 log = getLogger(__name__)
 

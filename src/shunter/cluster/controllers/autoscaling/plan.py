@@ -17,7 +17,7 @@ from shunter.cluster.controllers.autoscaling.calculation import TOLERANCE, Toler
 from shunter.cluster.controllers.autoscaling.limits import History, Moment, limited
 from shunter.cluster.controllers.autoscaling.proposals import Failed, Sources, highest, propose
 from shunter.cluster.controllers.autoscaling.views import Autoscaler, AutoscalerStatus, Proposal, Scale
-from shunter.kube.plan import Failure, Note, Patch, Plan, Ref, StatusWrite
+from shunter.kube.controllers.plan import Failure, Note, Patch, Plan, Ref, StatusWrite
 
 ABOVE = "Current number of replicas above Spec.MaxReplicas"
 BELOW = "Current number of replicas below Spec.MinReplicas"

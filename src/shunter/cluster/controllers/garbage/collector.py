@@ -18,15 +18,15 @@ from shunter.api.resources import CUSTOM_RESOURCE_DEFINITIONS, Resource
 from shunter.cluster.controllers.garbage.graph import Graph
 from shunter.cluster.controllers.garbage.plan import FOREGROUND, Member, Observed, plan
 from shunter.cluster.controllers.served_kinds import NOT_COLLECTED, served_kinds
+from shunter.kube.cache.expectations import Expectations
+from shunter.kube.cache.informer import Informer
+from shunter.kube.cache.store import Store
 from shunter.kube.client import Client
-from shunter.kube.controller import Controller
+from shunter.kube.controllers.controller import Controller
+from shunter.kube.controllers.executor import Executor
+from shunter.kube.controllers.plan import NOTHING, Delete, Failure, Key, Plan, Ref
 from shunter.kube.errors import ApiError, NotFound
-from shunter.kube.executor import Executor
-from shunter.kube.expectations import Expectations
-from shunter.kube.informer import Informer
-from shunter.kube.metadata_transport import MetadataTransport
-from shunter.kube.plan import NOTHING, Delete, Failure, Key, Plan, Ref
-from shunter.kube.store import Store
+from shunter.kube.transports.metadata import MetadataTransport
 
 log = getLogger(__name__)
 

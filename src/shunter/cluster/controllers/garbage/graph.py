@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from shunter.api.meta import MetadataOnly, OwnerReference
 from shunter.api.resources import Resource
 from shunter.cluster.controllers.garbage.plan import FOREGROUND, ORPHAN, Member, Observed, OwnerState
-from shunter.kube.plan import Ref
+from shunter.kube.controllers.plan import Ref
 
 MOST_ABSENT = 4096
 """Owners known to be gone that are remembered."""

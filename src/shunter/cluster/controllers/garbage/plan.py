@@ -14,7 +14,7 @@ from typing import Literal, NamedTuple
 import msgspec
 
 from shunter.api.meta import Json, ObjectMeta
-from shunter.kube.plan import NOTHING, Delete, Patch, Plan, Ref, Write
+from shunter.kube.controllers.plan import NOTHING, Delete, Patch, Plan, Ref, Write
 
 FOREGROUND = "foregroundDeletion"
 ORPHAN = "orphan"

@@ -10,7 +10,7 @@ from shunter.api.batch import JOB_TRACKING_FINALIZER, Job
 from shunter.api.core import Pod
 from shunter.api.meta import Json, controller_reference
 from shunter.api.resources import PODS
-from shunter.kube.plan import Patch, Ref
+from shunter.kube.controllers.plan import Patch, Ref
 
 
 def controls(job: Job, pod: Pod) -> bool:

@@ -12,10 +12,10 @@ from shunter.cluster.controllers.job import orphans, ttl
 from shunter.cluster.controllers.job.memory import FinishMemory
 from shunter.cluster.controllers.job.orphans import Orphan
 from shunter.cluster.controllers.job.plan import Observed, plan, plan_failure
-from shunter.kube.manager import Manager
-from shunter.kube.mapping import enqueuing, to_controller
-from shunter.kube.plan import NOTHING, Failure, Key, Plan
-from shunter.kube.store import Store, by_controller_uid, key_of
+from shunter.kube.cache.mapping import enqueuing, to_controller
+from shunter.kube.cache.store import Store, by_controller_uid, key_of
+from shunter.kube.controllers.manager import Manager
+from shunter.kube.controllers.plan import NOTHING, Failure, Key, Plan
 
 COMPONENT = "job-controller"
 BATCH_SECONDS = 0.1

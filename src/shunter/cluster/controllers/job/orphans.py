@@ -8,7 +8,7 @@ from shunter.api.batch import Job
 from shunter.api.core import Pod
 from shunter.cluster.controllers.job.adoption import release_patch
 from shunter.cluster.controllers.job.pods import is_tracked
-from shunter.kube.plan import NOTHING, Plan
+from shunter.kube.controllers.plan import NOTHING, Plan
 
 
 class Orphan(msgspec.Struct, frozen=True, kw_only=True):

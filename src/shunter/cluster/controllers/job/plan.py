@@ -19,7 +19,7 @@ from shunter.cluster.controllers.job.status import Counts, counted, finished, jo
 from shunter.cluster.controllers.job.tally import Tally
 from shunter.cluster.controllers.job.tracking import settle
 from shunter.cluster.controllers.job.verdict import Verdict, completed, deadline_in, verdict_of
-from shunter.kube.plan import NOTHING, Create, Delete, Failure, Note, Plan, Ref, StatusWrite, Write
+from shunter.kube.controllers.plan import NOTHING, Create, Delete, Failure, Note, Plan, Ref, StatusWrite, Write
 
 
 class Observed(msgspec.Struct, frozen=True, kw_only=True):

@@ -12,7 +12,7 @@ from shunter.api.resources import JOBS
 from shunter.cluster.controllers.job.tally import Tally
 from shunter.cluster.controllers.job.tracking import Settlement
 from shunter.cluster.controllers.job.verdict import Verdict
-from shunter.kube.plan import Note, Ref
+from shunter.kube.controllers.plan import Note, Ref
 
 
 class Counts(NamedTuple):

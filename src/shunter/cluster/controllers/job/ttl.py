@@ -6,7 +6,7 @@ from datetime import datetime, timedelta
 
 from shunter.api.batch import Job
 from shunter.api.resources import JOBS
-from shunter.kube.plan import NOTHING, Delete, Plan, Ref
+from shunter.kube.controllers.plan import NOTHING, Delete, Plan, Ref
 
 
 def plan(job: Job, now: datetime) -> Plan:

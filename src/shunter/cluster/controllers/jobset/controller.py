@@ -11,9 +11,9 @@ from shunter.api.jobset import JobSet
 from shunter.api.meta import MetadataOnly
 from shunter.api.resources import JOBS, JOBSETS, PERSISTENT_VOLUME_CLAIMS, SERVICES
 from shunter.cluster.controllers.jobset.plan import Observed, plan
-from shunter.kube.manager import Manager
-from shunter.kube.plan import NOTHING, Failure, Key, Plan
-from shunter.kube.store import Store, by_controller_uid
+from shunter.kube.cache.store import Store, by_controller_uid
+from shunter.kube.controllers.manager import Manager
+from shunter.kube.controllers.plan import NOTHING, Failure, Key, Plan
 
 COMPONENT = "jobset"
 CONTROLLER_UID = "controller-uid"

@@ -18,7 +18,7 @@ from shunter.cluster.controllers.jobset.progress import Progress, status_json
 from shunter.cluster.controllers.jobset.replicated_status import replicated_status
 from shunter.cluster.controllers.jobset.service import service_of
 from shunter.cluster.controllers.jobset.volume_claims import claims_of
-from shunter.kube.plan import NOTHING, Create, Delete, Note, Plan, Ref, StatusWrite, Write
+from shunter.kube.controllers.plan import NOTHING, Create, Delete, Note, Plan, Ref, StatusWrite, Write
 
 
 class Observed(msgspec.Struct, frozen=True, kw_only=True):

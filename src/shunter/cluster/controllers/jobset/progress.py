@@ -10,7 +10,7 @@ import msgspec
 from shunter.api.jobset import JobSet, JobSetStatus
 from shunter.api.meta import Condition, Json, rfc3339
 from shunter.api.resources import JOBSETS
-from shunter.kube.plan import Note, Ref
+from shunter.kube.controllers.plan import Note, Ref
 
 _EXCLUSIVE = {"StartupPolicyInProgress": "StartupPolicyCompleted", "StartupPolicyCompleted": "StartupPolicyInProgress"}
 

@@ -9,7 +9,7 @@ from shunter.api.jobset import ReplicatedJob
 from shunter.api.meta import Json
 from shunter.api.resources import JOBS
 from shunter.cluster.controllers.jobset.progress import Progress
-from shunter.kube.plan import Patch, Ref
+from shunter.kube.controllers.plan import Patch, Ref
 
 
 def suspended(progress: Progress) -> Progress:

@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from shunter.api.resources import PERSISTENT_VOLUME_CLAIMS
 from shunter.cluster.controllers.volumes.views import SELECTED_NODE, WAIT_FOR_CONSUMER, Claim, StorageClass
-from shunter.kube.plan import Patch, Ref
+from shunter.kube.controllers.plan import Patch, Ref
 
 UNBOUND = "pod has unbound immediate PersistentVolumeClaims"
 

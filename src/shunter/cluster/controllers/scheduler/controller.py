@@ -13,9 +13,9 @@ from shunter.cluster.controllers.scheduler.claims import Claimed
 from shunter.cluster.controllers.scheduler.plan import Observed, plan, plan_strictly, turn
 from shunter.cluster.controllers.scheduler.pod import SchedulablePod
 from shunter.cluster.controllers.volumes.views import Claim, StorageClass
-from shunter.kube.manager import Manager
-from shunter.kube.plan import NOTHING, Create, Failure, Key, Plan
-from shunter.kube.store import Store, key_of
+from shunter.kube.cache.store import Store, key_of
+from shunter.kube.controllers.manager import Manager
+from shunter.kube.controllers.plan import NOTHING, Create, Failure, Key, Plan
 
 COMPONENT = "default-scheduler"
 WAITING = "waiting-for-node"

@@ -15,7 +15,7 @@ from shunter.cluster.controllers.scheduler.claims import Claimed
 from shunter.cluster.controllers.scheduler.fit import Misfit
 from shunter.cluster.controllers.scheduler.pod import SchedulablePod
 from shunter.cluster.controllers.scheduler.resources import left, take
-from shunter.kube.plan import NOTHING, Create, Note, Patch, Plan, Ref
+from shunter.kube.controllers.plan import NOTHING, Create, Note, Patch, Plan, Ref
 
 _EPOCH = datetime.fromtimestamp(0, UTC)
 

@@ -22,7 +22,7 @@ from shunter.cluster.controllers.volumes.views import (
     StorageClass,
     Volume,
 )
-from shunter.kube.plan import NOTHING, Create, Note, Patch, Plan, Ref
+from shunter.kube.controllers.plan import NOTHING, Create, Note, Patch, Plan, Ref
 
 LOST = "Bound claim has lost its PersistentVolume. Data on the volume is lost!"
 NO_CLASS = "no persistent volumes available for this claim and no storage class is set"

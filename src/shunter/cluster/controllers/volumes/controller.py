@@ -20,11 +20,11 @@ from shunter.cluster.controllers.volumes.views import (
     StorageClass,
     Volume,
 )
+from shunter.kube.cache.store import Store, key_of
 from shunter.kube.client import Client
+from shunter.kube.controllers.manager import Manager
+from shunter.kube.controllers.plan import NOTHING, Failure, Key, Plan
 from shunter.kube.errors import AlreadyExists, ApiError
-from shunter.kube.manager import Manager
-from shunter.kube.plan import NOTHING, Failure, Key, Plan
-from shunter.kube.store import Store, key_of
 
 log = getLogger(__name__)
 

@@ -7,7 +7,7 @@ import msgspec
 from shunter.api.meta import Json
 from shunter.api.resources import PERSISTENT_VOLUMES
 from shunter.cluster.controllers.volumes.views import VOLUME_PROTECTION, Claim, Volume
-from shunter.kube.plan import NOTHING, Delete, Note, Patch, Plan, Ref, Write
+from shunter.kube.controllers.plan import NOTHING, Delete, Note, Patch, Plan, Ref, Write
 
 
 class Observed(msgspec.Struct, frozen=True, kw_only=True):

@@ -8,7 +8,7 @@ import msgspec
 
 from shunter.api.meta import Json, ObjectMeta, Struct
 from shunter.api.resources import PODS
-from shunter.kube.plan import Ref
+from shunter.kube.controllers.plan import Ref
 
 
 class AssignedPod(Struct, frozen=True):

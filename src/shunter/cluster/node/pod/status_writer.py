@@ -13,10 +13,10 @@ from shunter.api.meta import Json, Struct
 from shunter.api.resources import PODS
 from shunter.cluster.node.pod.assigned_pod import AssignedPod
 from shunter.cluster.node.pod.status import OWNED_CONDITIONS
+from shunter.kube.cache.store import revision
 from shunter.kube.client import Client
 from shunter.kube.errors import ApiError, Conflict, ConnectionProblem, NotFound, ServerProblem
 from shunter.kube.merge_patch import difference
-from shunter.kube.store import revision
 
 log = getLogger(__name__)
 

@@ -40,9 +40,9 @@ from shunter.cluster.node.server.stats import Measured
 from shunter.cluster.node.streams.port_forward import ForwardedPod
 from shunter.cluster.node.streams.remote_command import StreamRefusedError
 from shunter.cluster.node.streams.sessions import RunningContainer
+from shunter.kube.controllers.plan import Note
 from shunter.kube.errors import ApiError, Conflict, NotFound
 from shunter.kube.events import EventRecorder
-from shunter.kube.plan import Note
 
 log = getLogger(__name__)
 

@@ -21,7 +21,7 @@ from typing import Any, NamedTuple
 from urllib.parse import quote, urlencode
 
 from shunter.cluster.node.streams import spdy_frames as frames
-from shunter.kube.certificates import verifying
+from shunter.kube.tls.certificates import verifying
 
 ACCOUNT = Path("/var/run/secrets/kubernetes.io/serviceaccount")
 PROTOCOL = "v4.channel.k8s.io"

@@ -50,7 +50,7 @@ exec python3 -I "$0" "$@"
 """
 _KUBECTL_MODULES = (
     "shunter.cluster.node.programs.kubectl_exec",
-    "shunter.kube.certificates",
+    "shunter.kube.tls.certificates",
     "shunter.cluster.node.streams.spdy_frames",
     "shunter.cluster.node.streams.spdy_dictionary",
 )

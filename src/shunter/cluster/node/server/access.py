@@ -14,10 +14,10 @@ from typing import Any, NamedTuple, Protocol
 
 from shunter.api.meta import Json
 from shunter.api.resources import NODES, SUBJECT_ACCESS_REVIEWS, TOKEN_REVIEWS
-from shunter.kube.certificates import KeyPair
 from shunter.kube.client import Client
 from shunter.kube.errors import ApiError
 from shunter.kube.reviews import Answers, User, access_review, reviewed_user, token_review
+from shunter.kube.tls.certificates import KeyPair
 
 TOKEN_SECONDS = 120.0
 ALLOWED_SECONDS = 300.0

@@ -11,8 +11,8 @@ from collections.abc import Callable
 from shunter.api.meta import MetadataOnly
 from shunter.api.resources import PODS
 from shunter.kube.client import Client
+from shunter.kube.controllers.plan import Key
 from shunter.kube.errors import NotFound
-from shunter.kube.plan import Key
 from shunter.kube.reviews import Answers, Pod
 
 THERE_SECONDS = 2.0

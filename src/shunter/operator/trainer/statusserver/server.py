@@ -16,12 +16,12 @@ import msgspec
 
 from shunter.api.meta import Json
 from shunter.errors import EnvironmentProblem
+from shunter.kube.controllers.plan import Key
 from shunter.kube.errors import ApiError, BadRequest, Invalid, NotFound
-from shunter.kube.http_limits import Limits, Timeouts
-from shunter.kube.http_request import Request
-from shunter.kube.http_response import Headers, Response
-from shunter.kube.http_server import HttpServer
-from shunter.kube.plan import Key
+from shunter.kube.http.limits import Limits, Timeouts
+from shunter.kube.http.request import Request
+from shunter.kube.http.response import Headers, Response
+from shunter.kube.http.server import HttpServer
 from shunter.operator.trainer.statusserver.place import job_of
 from shunter.operator.trainer.statusserver.report import BadReport, parsed
 from shunter.operator.trainer.statusserver.tokens import TokenReviewer

@@ -17,7 +17,7 @@ from typing import NamedTuple
 from shunter.api.meta import Json
 from shunter.api.resources import TOKEN_REVIEWS
 from shunter.kube.client import Client
-from shunter.kube.plan import Key
+from shunter.kube.controllers.plan import Key
 from shunter.kube.reviews import Answers, Pod, bound_pod, reviewed_user, token_review, unverified_claims
 from shunter.operator.trainer.statusserver.place import audience
 from shunter.operator.trainer.statusserver.pods import ReportingPods

@@ -16,8 +16,8 @@ from logging import getLogger
 from shunter.api.meta import Json
 from shunter.api.resources import TRAIN_JOBS
 from shunter.kube.client import Client
+from shunter.kube.controllers.plan import Key
 from shunter.kube.errors import ApiError, BadRequest, Invalid
-from shunter.kube.plan import Key
 from shunter.operator.trainer.statusserver.report import is_acceptable
 
 log = getLogger(__name__)

@@ -12,8 +12,8 @@ from shunter.api.resources import CONFIG_MAPS, ROLE_BINDINGS, ROLES, SERVICE_ACC
 from shunter.api.training import mpi_rules
 from shunter.api.training.job import ReplicaStatus
 from shunter.api.training.mpi import KIND, LAUNCHER, MPI_JOBS, MPI_OPERATOR, OTHER_VERSION, WORKER, MPIJob
-from shunter.kube.plan import Failure, Note, Write
-from shunter.operator.training import failures, scale_in
+from shunter.kube.controllers.plan import Failure, Note, Write
+from shunter.operator.training import failures
 from shunter.operator.training.children import Children
 from shunter.operator.training.conditions import find
 from shunter.operator.training.framework import Environment, KeptKind, Settings, TrainingJob, Verdict
@@ -23,6 +23,7 @@ from shunter.operator.training.mpi.objects import APP, HostList, Role
 from shunter.operator.training.mpi.pods import KUBECTL_DELIVERY_IMAGE
 from shunter.operator.training.mpi.upkeep import Members
 from shunter.operator.training.observed import Observed
+from shunter.operator.training.policies import scale_in
 from shunter.operator.training.progress import Progress
 from shunter.operator.training.writes import delete_pod
 

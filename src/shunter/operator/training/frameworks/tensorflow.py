@@ -18,8 +18,8 @@ from shunter.operator.training.children import Children, index
 from shunter.operator.training.conditions import find
 from shunter.operator.training.framework import Environment, Settings, TrainingJob, Verdict
 from shunter.operator.training.names import replica_name
+from shunter.operator.training.policies.restart import exit_code
 from shunter.operator.training.ports import rendezvous_port
-from shunter.operator.training.restart import exit_code
 from shunter.operator.training.upkeep import NumberedReplicas
 
 Job = TrainingJob[TFJobSpec]

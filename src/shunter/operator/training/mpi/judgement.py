@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 from shunter.api.core import Pod
 from shunter.api.training.job import ReplicaStatus
 from shunter.api.training.mpi import LAUNCHER, WORKER
-from shunter.kube.plan import Note
+from shunter.kube.controllers.plan import Note
 from shunter.operator.training.framework import Verdict
 from shunter.operator.training.mpi.names import Job
 from shunter.operator.training.mpi.upkeep import Members

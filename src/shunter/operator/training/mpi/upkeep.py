@@ -11,8 +11,8 @@ from shunter.api.core import Pod
 from shunter.api.meta import Json
 from shunter.api.resources import CONFIG_MAPS, PODS, ROLE_BINDINGS, ROLES, SERVICE_ACCOUNTS, Resource
 from shunter.api.training.mpi import LAUNCHER, WORKER
-from shunter.kube.plan import Create, Failure, Note, Patch, Ref, Write
-from shunter.operator.training import gang, restart, scale_in
+from shunter.kube.controllers.plan import Create, Failure, Note, Patch, Ref, Write
+from shunter.operator.training import gang
 from shunter.operator.training.children import Children, index
 from shunter.operator.training.gang import Gang
 from shunter.operator.training.mpi import objects, pods
@@ -23,6 +23,7 @@ from shunter.operator.training.mpi.names import (
     service_account_name,
 )
 from shunter.operator.training.observed import Observed
+from shunter.operator.training.policies import restart, scale_in
 from shunter.operator.training.progress import Progress
 from shunter.operator.training.replicas import OVERWRITTEN_RESTART_POLICY, sets_own_restart_policy
 

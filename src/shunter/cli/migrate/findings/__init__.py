@@ -1,0 +1,1 @@
+"""Findings as verbs show them, and those that the user suppressed."""

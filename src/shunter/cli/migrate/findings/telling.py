@@ -1,0 +1,111 @@
+"""Findings on standard error: where, what, and what to do about it."""
+
+from __future__ import annotations
+
+import sys
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING
+
+from shunter.api.counts import count
+from shunter.cli.output.console import errors
+from shunter.migrate.grouping import Group, blocks, grouped, once_per_cause
+
+if TYPE_CHECKING:
+    from rich.text import Text
+
+    from shunter.migrate.batch import Outcome
+    from shunter.migrate.conversion import Conversion
+    from shunter.migrate.findings import Finding
+
+COLOURS = {"error": "bold red", "warning": "yellow", "info": "cyan"}
+
+
+def tell(findings: Iterable[Finding], *, with_notes: bool) -> None:
+    """The findings in the order of the input, equal ones together. What is suppressed, and notes unless `with_notes`, is only
+    counted (`summary`)."""
+    told = [finding for finding in findings if not finding.suppressed and (with_notes or finding.topic.severity != "info")]
+    groups = grouped(told)
+    if not sys.stderr.isatty():
+        sys.stderr.write("".join(f"{line}\n" for group in groups for line in _words(group)))
+        return
+    for group in groups:
+        for line in _coloured(group):
+            errors().print(line, soft_wrap=True)
+
+
+def tell_blocks(outcomes: Iterable[Outcome]) -> None:
+    """Which jobs are blocked, each with all that blocks it, and the option that accepts it."""
+    for found in blocks((outcome.source.title, outcome.findings) for outcome in outcomes):
+        sys.stderr.write("".join(f"{line}\n" for line in found.lines))
+
+
+def not_looked_into(conversions: Iterable[Conversion]) -> str:
+    """`Not looked into: what 2 images hold (a, b). ...`, told once a run; empty when there are none."""
+    images = [*dict.fromkeys(image for conversion in conversions for image in conversion.images)]
+    if not images:
+        return ""
+    listed = ", ".join(images[:3]) + (f" and {len(images) - 3} more" if len(images) > 3 else "")
+    what = f"the image {listed} holds" if len(images) == 1 else f"{len(images)} images hold ({listed})"
+    return f"Not looked into: what {what}. Programs there may read names, ports or files that are others in v2."
+
+
+def shorter_forms(conversions: Sequence[Conversion]) -> list[str]:
+    """`Shorter for 3 of 4 jobs: --profile=idiomatic ...`: with which options they need no runtime of their own, and under which
+    condition they train the same."""
+    from shunter.migrate.rules.profiles import SHORTER
+
+    jobs = Counter(one.shorter for one in conversions if one.shorter)
+    return [
+        f"Shorter for {number} of {count(len(conversions), 'job')}: {' '.join(options)}, on a shipped runtime. Trains the same "
+        f"if {', and if '.join(SHORTER[option] for option in options)}."
+        for options, number in sorted(jobs.items())
+    ]
+
+
+def reads_of(findings: Sequence[Finding]) -> str:
+    """`HOST009 at jobs/bert.yaml:12:7, POD007 at ...`: the first three of them."""
+    told = [f"{finding.topic.id} at {finding.place}" for finding in findings[:3]]
+    return ", ".join(told) + (f", and {len(findings) - 3} more" if len(findings) > 3 else "")
+
+
+def summary(findings: Sequence[Finding]) -> str:
+    """`2 blocking, 3 warnings, 5 notes`, each cause once; empty when there is nothing to say."""
+    findings = once_per_cause(findings)
+    standing = [finding for finding in findings if not finding.suppressed]
+    counts = Counter(_severity(finding) for finding in standing)
+    parts = [
+        (counts["blocking"], "blocking", "blocking"),
+        (counts["error"], "error", "errors"),
+        (counts["warning"], "warning", "warnings"),
+        (counts["info"], "note", "notes"),
+        (len(findings) - len(standing), "accepted", "accepted"),
+    ]
+    return ", ".join(f"{number} {one if number == 1 else many}" for number, one, many in parts if number)
+
+
+def _words(group: Group) -> list[str]:
+    finding = group.first
+    return [f"{finding.place}: {_severity(finding)} {finding.topic.id} {finding.message}", *_below(group)]
+
+
+def _below(group: Group) -> list[str]:
+    lines = [group.first.advice] * _has_advice(group.first) + [group.line] * bool(group.line)
+    return [f"    {line}" for line in lines]
+
+
+def _coloured(group: Group) -> list[Text]:
+    from rich.text import Text
+
+    finding = group.first
+    colour = COLOURS["error" if finding.is_blocking else finding.topic.severity]
+    head = Text.assemble(f"{finding.place}: ", (f"{_severity(finding)} {finding.topic.id}", colour), f" {finding.message}")
+    return [head, *(Text(line, style="dim") for line in _below(group))]
+
+
+def _severity(finding: Finding) -> str:
+    return "blocking" if finding.is_blocking else finding.topic.severity
+
+
+def _has_advice(finding: Finding) -> bool:
+    return bool(finding.advice) and finding.topic.severity != "info"

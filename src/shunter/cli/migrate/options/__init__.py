@@ -1,0 +1,1 @@
+"""Options that verbs of `shunter migrate` share."""

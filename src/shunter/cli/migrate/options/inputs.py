@@ -1,0 +1,128 @@
+"""Where v1 jobs come from, the same for every verb that reads them: files, a kustomize build, a Helm release, a cluster."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, NamedTuple
+
+import typer
+
+from shunter.cli.target import ContextOption, KubeconfigOption, connect
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from shunter.cluster.target import Target
+    from shunter.migrate.findings import Finding
+    from shunter.migrate.source.provider import Input
+
+
+class InputOptions(NamedTuple):
+    files: Annotated[
+        list[str] | None,
+        typer.Option("-f", "--filename", help="A file, a directory with all below it, or - for standard input; repeatable."),
+    ] = None
+    kustomize: Annotated[
+        list[str] | None, typer.Option("--kustomize", "-k", help="A directory that kustomize builds; repeatable.")
+    ] = None
+    helm_release: Annotated[str, typer.Option("--helm-release", help="A Helm release of the cluster: what it installed.")] = ""
+    cluster: Annotated[bool, typer.Option("--cluster", help="The jobs of a cluster.")] = False
+    namespace: Annotated[str, typer.Option("-n", "--namespace", help="Namespace of the cluster's jobs.")] = ""
+    all_namespaces: Annotated[bool, typer.Option("-A", "--all-namespaces", help="All namespaces.")] = False
+    selector: Annotated[str, typer.Option("-l", "--selector", help="Labels of the cluster's jobs.")] = ""
+    kubeconfig: KubeconfigOption = None
+    context: ContextOption = ""
+    mpi_operator: Annotated[
+        bool,
+        typer.Option("--mpi-operator", help="Convert MPIJobs of mpi-operator (kubeflow.org/v2beta1) as well."),
+    ] = False
+
+    @property
+    def names_files(self) -> bool:
+        return bool(self.files or self.kustomize or self.helm_release)
+
+    def with_paths(self, words: Sequence[str]) -> tuple[InputOptions, list[str]]:
+        """The input with the files and directories among the words that name it or jobs of it, and the other words. Where an
+        input was named by an option a word is a job's name, unless it ends as a manifest's does."""
+        from shunter.kube.manifests import SUFFIXES
+
+        has_source = self.cluster or self.names_files
+        paths = [word for word in words if word.endswith(SUFFIXES) or (not has_source and Path(word).exists())]
+        return self._replace(files=[*(self.files or []), *paths] or None), [word for word in words if word not in paths]
+
+    def require_one_source(self) -> None:
+        """Raises InputError unless it is either files or a cluster, with no flag that says nothing about that one."""
+        from shunter.errors import InputError
+
+        if self.cluster and self.names_files:
+            raise InputError("--cluster goes with no other input.", "Leave one of them out.")
+        if not self.cluster and not self.names_files:
+            raise InputError("no input was named.", "Name files, or use --kustomize, --helm-release or --cluster.")
+        in_cluster = self.cluster or self.helm_release
+        for flag, is_without_use in (
+            ("-n", self.namespace and not in_cluster),
+            ("-A", self.all_namespaces and not in_cluster),
+            ("-l", self.selector and not self.cluster),
+        ):
+            if is_without_use:
+                raise InputError(f"{flag} chooses among a cluster's jobs.", "Leave it out: what is named is read whole.")
+
+    def target(self) -> tuple[Target, str]:
+        """The cluster, and the namespace to look at there: empty for all."""
+        found = connect(self.kubeconfig, self.context)
+        return found, "" if self.all_namespaces else self.namespace or found.client.namespace
+
+    def read(self) -> tuple[Input, list[Finding]]:
+        """All that was named, and what there is to tell of reading it."""
+        from shunter.migrate.collector import collect_seldom
+
+        collect_seldom()
+        given, faults = self._read()
+        return replace(given, mpi_operator=self.mpi_operator), faults
+
+    def _read(self) -> tuple[Input, list[Finding]]:
+        from shunter.cli.output.progress import counting
+        from shunter.migrate.source import provider
+        from shunter.migrate.source.files import text_file
+
+        with counting("reading files") as advance:
+            given = provider.read(self.files or [], advance)
+        if self.kustomize:
+            from shunter.migrate.gitops.kustomize import build
+
+            built = (text_file(build(Path(directory)), f"kustomize build {directory}") for directory in self.kustomize)
+            given += provider.Input(tuple(built))
+        if self.helm_release:
+            return given + provider.Input((text_file(self._manifest(), f"helm release {self.helm_release}"),)), []
+        return self._jobs_of_cluster() if self.cluster else (given, [])
+
+    def _manifest(self) -> str:
+        import asyncio
+
+        from shunter.migrate.source.helm_release import manifest_of_release
+
+        target, namespace = self.target()
+
+        async def manifest() -> str:
+            async with target.client as client:
+                return await manifest_of_release(client, namespace, self.helm_release)
+
+        return asyncio.run(manifest())
+
+    def _jobs_of_cluster(self) -> tuple[Input, list[Finding]]:
+        import asyncio
+
+        from shunter.cli.output.progress import counting
+        from shunter.migrate.source import live, provider
+
+        target, namespace = self.target()
+
+        async def listed() -> live.Live:
+            with counting("reading jobs") as advance:
+                async with target.client as client:
+                    await live.require_namespaces(client, [namespace])
+                    return await live.jobs(client, [namespace], label_selector=self.selector, read=advance)
+
+        found = asyncio.run(listed())
+        return provider.Input(live=found.jobs), list(found.findings)

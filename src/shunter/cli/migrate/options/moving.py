@@ -1,0 +1,118 @@
+"""What verbs that move jobs have in common: flags, the plan and its journal, the question before a write, the screen."""
+
+from __future__ import annotations
+
+from contextlib import ExitStack
+from pathlib import Path
+from types import TracebackType
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from shunter.cli.output.console import errors, output
+from shunter.errors import InputError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from shunter.cli.output.progress import Advance
+    from shunter.kube.client import Client
+    from shunter.migrate.moving.applying import Outcome
+    from shunter.migrate.moving.journal import Journal
+    from shunter.migrate.moving.plan import Plan
+
+NamespacesOption = Annotated[
+    list[str] | None, typer.Option("-n", "--namespace", help="Only jobs of this namespace; repeatable [default: all].")
+]
+PlanOption = Annotated[Path, typer.Option("--plan", help="The plan that `migrate plan` wrote, and you edited.")]
+JournalOption = Annotated[Path | None, typer.Option("--journal", help="Folder of the journal [default: PLAN.journal].")]
+YesOption = Annotated[bool, typer.Option("-y", "--yes", help="Do it without asking.")]
+DryRunOption = Annotated[bool, typer.Option("--dry-run", help="Change nothing; say what would be done.")]
+
+COLOURS = {"done": "green", "before": "dim", "there": "dim", "refused": "bold red", "waiting": "yellow", "left": "yellow"}
+WORDS = {
+    "done": "done",
+    "before": "done before",
+    "there": "there already",
+    "refused": "refused",
+    "waiting": "waits",
+    "left": "left",
+}
+UNDO_COLOURS = {"delete": "red", "patch": "yellow", "create": "green", "nothing": "dim", "keep": "cyan", "refuse": "bold red"}
+
+
+def journal_of(plan: Plan, path: Path, directory: Path | None, client: Client) -> Journal:
+    from shunter.migrate.moving.journal import Journal
+
+    return Journal(directory or beside(path, "journal"), plan.id, client, plan.journal_namespace)
+
+
+async def known_journal(plan: Plan, path: Path, directory: Path | None, client: Client) -> Journal:
+    """What is known of a plan, for those who only look; says so where that is not all."""
+    journal = journal_of(plan, path, directory, client)
+    await journal.load()
+    if journal.unread:
+        errors().print(f"[bold]note:[/] the journal's ConfigMaps were not read: {journal.unread}", soft_wrap=True)
+    return journal
+
+
+def beside(path: Path, what: str) -> Path:
+    """`plan.yaml.journal` for `plan.yaml`."""
+    return path.with_name(f"{path.name}.{what}")
+
+
+def confirm(question: str, *, yes: bool) -> None:
+    """Returns when the user says yes. InputError when there is nobody to ask; Abort for a no."""
+    import sys
+
+    if yes:
+        return
+    if not sys.stdin.isatty():
+        raise InputError("nothing was changed: there is nobody to ask.", "Add --yes, or look first with --dry-run.")
+    typer.confirm(question, abort=True, err=True)
+
+
+class MovingScreen:
+    """A line for each step, and in a terminal a bar that says how far it is."""
+
+    def __init__(self) -> None:
+        self._stack = ExitStack()
+        self._advance: Advance = lambda count: None
+
+    def __enter__(self) -> MovingScreen:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+        self._stack.close()
+
+    def begin(self, total: int) -> None:
+        from shunter.cli.output.progress import counting
+
+        self._stack.close()
+        self._advance = self._stack.enter_context(counting("applying", total))
+
+    def done(self, outcome: Outcome) -> None:
+        self._advance(1)
+        show(outcome)
+
+
+def show(outcome: Outcome, *, would: bool = False) -> None:
+    from rich.markup import escape
+
+    if outcome.verdict == "before" and not would:
+        return
+    word = "would" if would and outcome.verdict == "done" else WORDS[outcome.verdict]
+    why = f": {outcome.why}" if outcome.why else ""
+    output().print(f"[{COLOURS[outcome.verdict]}]{word}[/] {escape(outcome.step.title + why)}", soft_wrap=True)
+
+
+def tell_each(heading: str, entries: Iterable[tuple[str, str]]) -> None:
+    """Objects and what there is to say of each, on standard error."""
+    from rich.markup import escape
+
+    listed = list(entries)
+    if not listed:
+        return
+    errors().print(f"[bold]{escape(heading)}[/]", soft_wrap=True)
+    for name, why in listed:
+        errors().print(f"  {escape(name)}{': ' if why else ''}{escape(why)}", soft_wrap=True)

@@ -1,0 +1,166 @@
+"""The options of `run` that are about a program, as in `shunter run train.py`, and the words after `--`, which are its own."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
+
+import typer
+
+from shunter.cli.command import Command
+from shunter.cli.options import completion
+from shunter.cli.output.console import ObjectForm
+from shunter.errors import InputError
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+OWN_WORDS = "shunter.program.words"
+
+
+class RunCommand(Command):
+    """Keeps the words after the first `--` apart: the parser would put them among the manifests."""
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        if "--" in args:
+            at = args.index("--")
+            ctx.meta[OWN_WORDS] = args[at + 1 :]
+            args = args[:at]
+        rest = list(super().parse_args(ctx, args))
+        require_values(ctx, self.get_params(ctx))
+        return rest
+
+    def missing_option(self, ctx: Any, missing: str, words: list[str]) -> InputError:
+        error = super().missing_option(ctx, missing, words)
+        if not (program := programs_among(words)[:1]):
+            return error
+        own = f"Options of the program itself come after --: shunter run {program[0]} -- {missing}"
+        meant = f"{error.remedy} " if error.remedy.startswith("Did you mean") else ""
+        return InputError(error.message, f"{meant}{own}")
+
+
+def require_values(ctx: Any, parameters: Sequence[Any]) -> None:
+    """InputError for an option that was given an empty text. It would count as not given: `--resume "$JOB"` without that variable
+    would train from nothing."""
+    for parameter in parameters:
+        name = parameter.name
+        if ctx.params.get(name) == "" and ctx.get_parameter_source(name).name == "COMMANDLINE":
+            option = max(parameter.opts, key=len)
+            raise InputError(
+                f"{option} is empty, as when a variable of the shell is not set.", "Give it a value, or leave it out."
+            )
+
+
+def own_words(ctx: typer.Context) -> list[str] | None:
+    """What stood after `--`; None without `--`."""
+    words: list[str] | None = ctx.meta.get(OWN_WORDS)
+    return words
+
+
+def _option(*names: str, help: str, **settings: Any) -> Any:
+    return typer.Option(*names, help=help, **settings)
+
+
+class ProgramOptions(NamedTuple):
+    """What a program is started with. Every one is refused beside manifests, which say all that themselves."""
+
+    module: Annotated[str, _option("-m", metavar="MODULE", help="Run a module, as python -m does.")] = ""
+    nodes: Annotated[int, _option("--nodes", help="Training nodes.")] = 1
+    gpus: Annotated[int, _option("--gpus", help="GPUs of each node.")] = 0
+    procs: Annotated[int | None, _option("--procs", help="Processes a node [default: one a GPU, else 1].")] = None
+    cpus: Annotated[str, _option("--cpus", help="CPUs that each node requests, as in 4 or 500m.")] = ""
+    memory: Annotated[str, _option("--memory", help="Memory of each node, as in 16Gi: request and limit.")] = ""
+    name: Annotated[
+        str, _option("--name", help="Name of the job [default: the program's, with a number when that is taken].")
+    ] = ""
+    env: Annotated[
+        list[str],
+        _option(
+            "-e",
+            "--env",
+            metavar="K=V|K",
+            help="A variable of the program; K alone takes its value from mine. Secrets by --env-from.",
+        ),
+    ] = []
+    env_from: Annotated[
+        list[str], _option("--env-from", metavar="secret/NAME[:KEY]", help="Variables from a Secret: one key, or all.")
+    ] = []
+    image: Annotated[str, _option("--image", help="Image of the containers [default: the runtime's].")] = ""
+    runtime: Annotated[
+        str, _option("--runtime", help="Runtime to start from [default: shunter-torch where installed, else torch-distributed].")
+    ] = ""
+    workdir: Annotated[
+        str, _option("--workdir", metavar="DIR", help="Directory that travels [default: this one if the script is below it].")
+    ] = ""
+    volume: Annotated[list[str], _option("--volume", metavar="CLAIM:/PATH[:ro]", help="Mount a claim.")] = []
+    checkpoints: Annotated[
+        str,
+        _option(
+            "--checkpoints",
+            metavar="CLAIM[:SUB/PATH]|DIR|URL",
+            help="Where SHUNTER_CHECKPOINT_DIR is [default: on the embedded cluster a directory of its state, else nowhere].",
+        ),
+    ] = ""
+    resume: Annotated[
+        str,
+        _option(
+            "--resume",
+            metavar="JOB",
+            autocompletion=completion.job_names,
+            help="Go on from another job's checkpoints, where that job keeps them.",
+        ),
+    ] = ""
+    grace: Annotated[
+        str, _option("--grace", help="Time to end after SIGTERM, as in 5m [default: 120s with checkpoints, else the runtime's].")
+    ] = ""
+    restarts: Annotated[
+        int | None,
+        _option("--restarts", help="Make all pods anew so often when one fails, before the job fails [default: the runtime's]."),
+    ] = None
+    fabric: Annotated[
+        str,
+        _option("--fabric", metavar="PROFILE", help="A fast network: efa, gib, ib, tcpxo or none [default: none]."),
+    ] = ""
+    instance: Annotated[
+        str, _option("--instance", metavar="TYPE", help="With --fabric: the type of machine, where the nodes do not say it.")
+    ] = ""
+    queue: Annotated[str, _option("--queue", help="Kueue's LocalQueue to wait in.")] = ""
+    label: Annotated[list[str], _option("--label", metavar="K=V", help="A label of the job.")] = []
+    deadline: Annotated[str, _option("--deadline", help="End the job after this time, as in 12h.")] = ""
+    mlflow: Annotated[
+        str,
+        _option(
+            "--mlflow",
+            metavar="URI|local|none",
+            help="MLflow server to log to; local: one of the embedded cluster's [default: $MLFLOW_TRACKING_URI, if set].",
+        ),
+    ] = ""
+    no_code: Annotated[bool, _option("--no-code", help="Send nothing: the program is in the image.")] = False
+    snapshot: Annotated[
+        bool, _option("--snapshot", help="On the embedded cluster: send a copy, so that later edits do not show in the job.")
+    ] = False
+    detach: Annotated[bool, _option("-d", "--detach", help="Start it and return, without following it.")] = False
+    rerun: Annotated[
+        str, _option("--rerun", metavar="JOB", autocompletion=completion.job_names, help="Run a job's program again.")
+    ] = ""
+    dry_run: Annotated[bool, _option("--dry-run", help="Change nothing; print the objects.")] = False
+    form: Annotated[ObjectForm | None, _option("-o", "--output", help="With --dry-run: as yaml or json [default: yaml].")] = None
+    namespace: Annotated[
+        str,
+        _option("-n", "--namespace", autocompletion=completion.namespaces, help="Namespace of the job [default: the context's]."),
+    ] = ""
+
+    def given(self) -> list[str]:
+        """The options that were given, as they are written."""
+        hints = ProgramOptions.__annotations__
+        names = {"module": "-m", "env_from": "--env-from", "no_code": "--no-code", "dry_run": "--dry-run", "form": "--output"}
+        defaults = ProgramOptions._field_defaults
+        return [names.get(field, f"--{field}") for field in hints if getattr(self, field) != defaults[field]]
+
+
+def is_program(word: str) -> bool:
+    """Whether a word of the command line is a script and no manifest."""
+    return word.endswith(".py")
+
+
+def programs_among(files: Sequence[str]) -> list[str]:
+    return [word for word in files if is_program(word)]

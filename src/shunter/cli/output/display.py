@@ -1,0 +1,108 @@
+"""What a followed job looks like in a terminal: log lines with a coloured rank before them, conditions, a line of progress.
+
+In a pipe there are no colours and no moving line (`shunter.jobs.display.PipeDisplay`).
+"""
+
+from __future__ import annotations
+
+import time
+
+from rich.markup import escape
+from rich.status import Status
+
+from shunter.cli.output.console import errors, output
+from shunter.jobs.display import Display, PipeDisplay, prefix
+from shunter.operator.overview import Member, Overview
+
+RANK_COLOURS = ("cyan", "green", "magenta", "yellow", "blue", "bright_red", "bright_cyan", "bright_green")
+STATE_COLOURS = {"Succeeded": "green", "Failed": "red", "Running": "cyan", "Restarting": "yellow", "Suspended": "yellow"}
+PHASE_MARKS = {"Pending": "[dim]◌[/]", "Running": "[cyan]●[/]", "Succeeded": "[green]✓[/]", "Failed": "[red]✗[/]"}
+
+
+class TerminalDisplay:
+    """Log lines scroll, one line at the bottom shows how far the job is."""
+
+    def __init__(self) -> None:
+        self._console = output()
+        self._status: Status | None = None
+        self._begun = time.monotonic()
+
+    def log(self, member: Member, container: str, line: str) -> None:
+        colour = RANK_COLOURS[(member.rank if member.rank is not None else 0) % len(RANK_COLOURS)]
+        self._console.print(f"[{colour}]{prefix(member, container)}[/] {escape(line)}", soft_wrap=True)
+
+    def note(self, text: str) -> None:
+        self._console.print(f"[bold]--[/] {escape(text)}", soft_wrap=True)
+
+    def trouble(self, text: str) -> None:
+        self.note(text)
+
+    def progress(self, job: Overview, phases: dict[str, str]) -> None:
+        colour = STATE_COLOURS.get(job.state, "default")
+        marks = "".join(PHASE_MARKS.get(phase, "[dim]◌[/]") for _, phase in sorted(phases.items()))
+        running = sum(phase == "Running" for phase in phases.values())
+        seconds = time.monotonic() - self._begun
+        text = f"{job.kind} {job.name} [{colour}]{job.state}[/] {marks} {running}/{job.ranks} ranks running, {seconds:.0f} s"
+        if self._status is None:
+            self._status = self._console.status(text)
+            self._status.start()
+        else:
+            self._status.update(text)
+
+    def close(self) -> None:
+        if self._status is not None:
+            self._status.stop()
+
+
+class OneRank:
+    """Shows the log lines of one rank of a job (of all with None) on another display, and else only why there are none."""
+
+    def __init__(self, screen: Display, rank: int | None) -> None:
+        self._screen = screen
+        self._rank = rank
+
+    def log(self, member: Member, container: str, line: str) -> None:
+        if self._rank is None or self._rank == member.rank:
+            self._screen.log(member, container, line)
+
+    def note(self, text: str) -> None:
+        return
+
+    def trouble(self, text: str) -> None:
+        self._screen.trouble(text)
+
+    def progress(self, job: Overview, phases: dict[str, str]) -> None:
+        return
+
+    def close(self) -> None:
+        self._screen.close()
+
+
+class Kept:
+    """Shows everything on another display, and keeps the log lines."""
+
+    def __init__(self, screen: Display) -> None:
+        self._screen = screen
+        self.lines: dict[str, list[str]] = {}
+        """Of each pod that wrote some, by label (`master-0`)."""
+
+    def log(self, member: Member, container: str, line: str) -> None:
+        self.lines.setdefault(member.label, []).append(line)
+        self._screen.log(member, container, line)
+
+    def note(self, text: str) -> None:
+        self._screen.note(text)
+
+    def trouble(self, text: str) -> None:
+        self._screen.trouble(text)
+
+    def progress(self, job: Overview, phases: dict[str, str]) -> None:
+        self._screen.progress(job, phases)
+
+    def close(self) -> None:
+        self._screen.close()
+
+
+def display() -> Display:
+    """The display that fits where standard output goes."""
+    return TerminalDisplay() if output().is_terminal and errors().is_terminal else PipeDisplay()

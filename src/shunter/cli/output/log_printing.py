@@ -1,0 +1,98 @@
+"""What `logs` prints: of all ranks or of one, now or until the job ends."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from shunter.api.meta import Json
+from shunter.cli.options.log_options import LogOptions, attempts, container_statuses
+from shunter.cli.output.console import say
+from shunter.cli.output.display import OneRank, display
+from shunter.errors import EnvironmentProblem, InputError
+from shunter.jobs.display import Display
+from shunter.jobs.finding import find, pods_of
+from shunter.jobs.following import OPERATOR_CONTAINERS, JobFollower
+from shunter.kube.client import Client
+from shunter.kube.errors import ApiError, BadRequest, NotFound
+from shunter.kube.pods.log_reading import LogPart, log_lines
+from shunter.operator.overview import is_v1, member, overview
+
+
+async def print_logs(client: Client, wanted: str, namespace: str, rank: int | None, *, follow: bool, options: LogOptions) -> None:
+    """InputError when there is nothing that could have a log; EnvironmentProblem, after all others were printed, when the logs of
+    some containers could not be read."""
+    part = options.part(follow=follow)
+    async with client:
+        resource, job = await find(client, wanted, namespace)
+        pods = await pods_of(client, job)
+        _refuse_unknown_rank(job, pods, rank)
+        if follow and not overview(job).is_finished:
+            screen = OneRank(display(), rank)
+            await JobFollower(client, resource, job, screen, part=part, begun=attempts(pods)).run()
+            return
+        chosen = [pod for pod in pods if rank is None or member(job, pod).rank == rank]
+        if not chosen:
+            raise InputError(no_pods(job, rank), f"See: shunter describe {wanted}")
+        if not await _print_pods(client, job, chosen, part, display()):
+            say(no_lines(job, chosen, options))
+
+
+def _refuse_unknown_rank(job: Json, pods: Sequence[Json], rank: int | None) -> None:
+    last = max(overview(job).ranks - 1, *(member(job, pod).rank or 0 for pod in pods), 0)
+    if rank is not None and not 0 <= rank <= last:
+        raise InputError(f"job {job['metadata']['name']!r} has no rank {rank}: its ranks are 0 to {last}.")
+
+
+async def _print_pods(client: Client, job: Json, pods: Sequence[Json], part: LogPart, screen: Display) -> bool:
+    """Whether a line was printed."""
+    has_lines, unread = False, []
+    for pod in sorted(pods, key=lambda pod: (member(job, pod).rank or 0, pod["metadata"].get("creationTimestamp", ""))):
+        for container in container_statuses(pod):
+            if is_noise(container):
+                continue
+            try:
+                async for line in log_lines(client, pod, container["name"], part):
+                    screen.log(member(job, pod), container["name"], line)
+                    has_lines = True
+            except (NotFound, BadRequest):
+                continue  # it has not started, or has not run before
+            except ApiError as error:
+                unread.append(f"{member(job, pod).label} {container['name']}")
+                screen.trouble(f"no log of pod {pod['metadata']['name']}, container {container['name']}: {error.message}")
+    if unread:
+        raise EnvironmentProblem(f"the logs of {', '.join(unread)} could not be read.", "The reasons stand above.")
+    return has_lines
+
+
+def is_noise(container: Json) -> bool:
+    """Whether it is an init container that the operator added and that did what it should, as `run` leaves out."""
+    ended = (container.get("state") or {}).get("terminated") or {}
+    return container["name"] in OPERATOR_CONTAINERS and ended.get("exitCode") == 0
+
+
+def no_pods(job: Json, rank: int | None) -> str:
+    """Why a job, or one rank of it, has no pod to ask for its log."""
+    row = overview(job)
+    title = f"{row.kind} {row.namespace}/{row.name}"
+    whose = f"{title} has no pod of rank {rank}" if rank is not None else f"{title} has no pods"
+    if row.is_finished:
+        kept = "; spec.runPolicy.cleanPodPolicy: None keeps them" if is_v1(job) else ""
+        return f"{whose}: it has {row.state.lower()}, and what was deleted took its logs along{kept}."
+    if row.state == "Suspended":
+        return f"{whose}: it is suspended, and its pods took their logs along."
+    return f"{whose} yet."
+
+
+def no_lines(job: Json, pods: Sequence[Json], options: LogOptions) -> str:
+    """Why no line was printed of pods that are there."""
+    name = job["metadata"]["name"]
+    if not attempts(pods):
+        return f"no container of job {name!r} has started; see why: shunter describe {name}"
+    if options.previous:
+        return (
+            f"no container of job {name!r} has run before: none was restarted in its pod. "
+            "A pod that was replaced took its logs along."
+        )
+    if options.since:
+        return f"no line was written in the last {options.since}"
+    return f"the pods of job {name!r} have printed nothing{'' if overview(job).is_finished else ' yet'}"

@@ -1,0 +1,45 @@
+"""Says once when a cluster lets a command wait for an answer: a lost connection looks like work otherwise."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncGenerator, Mapping
+from typing import TYPE_CHECKING
+
+from shunter.cli.output.console import say
+
+if TYPE_CHECKING:
+    from shunter.kube.transport import Response, Transport
+
+SECONDS = 3.0
+
+
+class Telling:
+    """A transport that says so when an answer takes longer than SECONDS."""
+
+    def __init__(self, inner: Transport, server: str) -> None:
+        self._inner = inner
+        self._server = server
+        self._told = False
+
+    async def request(
+        self, method: str, path: str, *, params: Mapping[str, str] = {}, headers: Mapping[str, str] = {}, body: bytes = b""
+    ) -> Response:
+        timer = asyncio.get_running_loop().call_later(SECONDS, self._tell)
+        try:
+            return await self._inner.request(method, path, params=params, headers=headers, body=body)
+        finally:
+            timer.cancel()
+
+    def stream(
+        self, method: str, path: str, *, params: Mapping[str, str] = {}, headers: Mapping[str, str] = {}
+    ) -> AsyncGenerator[bytes]:
+        return self._inner.stream(method, path, params=params, headers=headers)
+
+    async def close(self) -> None:
+        await self._inner.close()
+
+    def _tell(self) -> None:
+        if not self._told:
+            self._told = True
+            say(f"no answer yet from {self._server}; waiting")

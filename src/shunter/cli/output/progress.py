@@ -1,0 +1,32 @@
+"""A bar with count, rate and time left on standard error, for work that may take longer than a second. Only in a terminal."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+
+from shunter.cli.output.console import errors
+
+Advance = Callable[[int], None]
+"""Says that so many more are done."""
+
+
+@contextmanager
+def counting(what: str, total: int | None = None) -> Iterator[Advance]:
+    """A bar while the block runs: `converting  812/1000  640/s`. Without a total it counts."""
+    if not sys.stderr.isatty():  # asked before rich is imported, which takes longer than converting a file
+        yield lambda count: None
+        return
+    from rich.progress import BarColumn, MofNCompleteColumn, Progress, ProgressColumn, Task, TextColumn, TimeRemainingColumn
+    from rich.text import Text
+
+    class Rate(ProgressColumn):
+        def render(self, task: Task) -> Text:
+            speed = task.finished_speed or task.speed
+            return Text(f"{speed:,.0f}/s" if speed else "")
+
+    columns = (TextColumn("{task.description}", markup=False), BarColumn(), MofNCompleteColumn(), Rate(), TimeRemainingColumn())
+    with Progress(*columns, console=errors(), transient=True) as bar:
+        task = bar.add_task(what, total=total)
+        yield lambda count: bar.advance(task, count)

@@ -1,0 +1,1 @@
+"""Admission of a write: the built-in steps and the webhooks."""

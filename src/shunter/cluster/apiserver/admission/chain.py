@@ -1,0 +1,92 @@
+"""Admission of a write: built-in and by webhooks, which change the object first and then judge what came of it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from shunter.api.meta import Json
+from shunter.cluster.apiserver.admission import service_account
+from shunter.cluster.apiserver.admission.webhooks import Attributes, Operation
+from shunter.cluster.apiserver.backend import Backend
+from shunter.cluster.apiserver.decoding import fill_defaults
+from shunter.cluster.apiserver.kinds import MalformedError, RejectedError
+from shunter.cluster.apiserver.registry import Served
+from shunter.cluster.apiserver.requests import Call, WriteOptions
+from shunter.cluster.apiserver.status import StatusError, internal
+from shunter.cluster.apiserver.subresources.scales import SCALES, scale_of
+
+
+def attributes_of(
+    call: Call, served: Served, operation: Operation, name: str, old: Json | None, options: WriteOptions
+) -> Attributes:
+    """What webhooks are told of the write."""
+    target = call.target
+    return Attributes(
+        operation=operation,
+        resource=served.resource,
+        options=_sent_options(call),
+        subresource=target.subresource,
+        namespace=target.namespace,
+        name=name,
+        old=old,
+        user=call.user,
+        dry_run=options.dry_run,
+        warn=call.warn,
+        **_scale_view(served, target.subresource),
+    )
+
+
+def _sent_options(call: Call) -> Json:
+    sent: Json = {name: call.query[name] for name in ("fieldManager", "fieldValidation") if call.query.get(name)}
+    return {**sent, "dryRun": ["All"]} if call.query.get("dryRun") else sent
+
+
+def _scale_view(served: Served, subresource: str) -> Json:
+    """Webhooks are shown a Scale where one is written."""
+    paths = served.kind.scale
+    if subresource != "scale" or paths is None:
+        return {}
+    return {"kind": SCALES, "view": lambda document: scale_of(document, paths)}
+
+
+async def admitted(
+    backend: Backend, served: Served, document: Json, old: Json | None, attributes: Attributes, *, status: bool = False
+) -> Json:
+    """After built-in mutating admission and mutating webhooks."""
+    kind = served.kind
+    if old is None and service_account.NAME not in backend.disabled_plugins:
+        await service_account.admit(backend, served, document)
+    if not status:
+        try:
+            kind.admit(document, old, backend.objects)
+        except RejectedError as rejection:
+            raise _rejection(served, attributes.name, rejection) from None
+    if attributes.subresource != "scale" and backend.webhooks.mutating(attributes, document):
+        document = await backend.webhooks.mutate(attributes, document)
+        try:
+            kind.schema().prune(document)
+        except MalformedError as error:
+            raise internal(str(error)) from None
+        fill_defaults(served, document)
+    return document
+
+
+async def reviewed(
+    backend: Backend, served: Served, document: Json, old: Json | None, attributes: Attributes, *, status: bool = False
+) -> None:
+    """Asks validating webhooks, then built-in validating admission."""
+    if backend.webhooks.validating(attributes, document):
+        await backend.webhooks.validate(attributes, document)
+    if not status:
+        try:
+            served.kind.review(document, old, backend.objects)
+        except RejectedError as rejection:
+            raise _rejection(served, attributes.name, rejection) from None
+
+
+def _rejection(served: Served, name: str, rejection: RejectedError) -> StatusError:
+    details: dict[str, Any] = {"name": name} if name else {}
+    if served.resource.group:
+        details["group"] = served.resource.group
+    details["kind"] = served.resource.plural
+    return StatusError(rejection.code, rejection.reason, str(rejection), details)

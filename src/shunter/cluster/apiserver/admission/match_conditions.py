@@ -1,0 +1,71 @@
+"""The matchConditions of webhooks: CEL expressions that all must hold before a webhook is asked about a write.
+
+Source: k8s.io/apiserver 1.36 `admission/plugin/webhook/matchconditions`. Rules may not ask the authorizer here.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Sequence
+from typing import Any
+
+from shunter.api.field_errors import FieldError, duplicate, invalid, required
+from shunter.api.meta import Json
+from shunter.api.names import label_key_faults
+from shunter.cluster.apiserver.schema import cel
+
+VARIABLES = ("object", "oldObject", "request")
+_LIMIT = 64
+
+
+class ConditionError(Exception):
+    """Conditions that could not be evaluated."""
+
+
+def hold(conditions: Sequence[Json], request: Json) -> bool:
+    """Whether all conditions hold for an AdmissionRequest. One that does not hold decides, whatever the others are; else one that
+    cannot be evaluated raises ConditionError."""
+    about = {name: part for name, part in request.items() if name not in ("object", "oldObject")}
+    values: dict[str, Any] = {"object": request["object"], "oldObject": request["oldObject"], "request": about}
+    faults: list[str] = []
+    for condition in conditions:
+        try:
+            if not cel.evaluated(condition["expression"], values):
+                return False
+        except cel.EvaluationError as error:
+            faults.append(f"expression '{condition['expression']}' resulted in error: {error}")
+    if faults:
+        shown = faults[0] if len(faults) == 1 else f"[{', '.join(faults)}]"
+        raise ConditionError(shown)
+    return True
+
+
+def errors(conditions: Sequence[Json], field: str) -> list[FieldError]:
+    """What is wrong with the conditions of one webhook."""
+    found: list[FieldError] = []
+    if len(conditions) > _LIMIT:
+        found.append(FieldError("FieldValueTooMany", field, f"Too many: {len(conditions)}: must have at most {_LIMIT} items"))
+    names: set[str] = set()
+    for index, condition in enumerate(conditions):
+        here, name, expression = f"{field}[{index}]", condition.get("name", ""), condition.get("expression", "")
+        if not expression.strip():
+            found.append(required(f"{here}.expression"))
+        elif fault := _compilation_fault(expression):
+            found.append(invalid(f"{here}.expression", expression, fault))
+        if not name:
+            found.append(required(f"{here}.name"))
+        elif name in names:
+            found.append(duplicate(f"{here}.name", name))
+        else:
+            found += [invalid(f"{here}.name", name, detail) for detail in label_key_faults(name)]
+        names.add(name)
+    return found
+
+
+@functools.lru_cache(maxsize=256)
+def _compilation_fault(expression: str) -> str:
+    try:
+        found = cel.result_type(expression, VARIABLES)
+    except cel.CompilationError as error:
+        return str(error)
+    return "" if found in ("bool", "dyn") else f"must evaluate to bool but got {found}"

@@ -1,0 +1,96 @@
+"""Who may do what. The components of an embedded cluster are members of `system:masters` and may do everything; others may do
+what roles allow them (`rbac`), and anyone who is known may discover the API and ask about themselves."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from shunter.api.resources import NAMESPACES
+from shunter.cluster.apiserver.auth.rbac import Action, Rbac
+from shunter.cluster.apiserver.requests import Call, User
+from shunter.cluster.apiserver.selectors import exact_name
+from shunter.cluster.apiserver.status import StatusError
+
+_OPEN_RESOURCES = {
+    ("authorization.k8s.io", "selfsubjectaccessreviews"),
+    ("authorization.k8s.io", "selfsubjectrulesreviews"),
+    ("authentication.k8s.io", "selfsubjectreviews"),
+}
+_OPEN_PATHS = ("/api", "/apis", "/openapi", "/version", "/healthz", "/livez", "/readyz")
+
+
+@dataclass(frozen=True, slots=True)
+class Decision:
+    """Whether somebody may do something, and by which binding."""
+
+    allowed: bool
+    reason: str = ""
+
+
+_NO = Decision(False)
+_YES = Decision(True)
+
+
+class Authorizer:
+    """Decides by group membership and by the stored roles."""
+
+    def __init__(self, rbac: Rbac) -> None:
+        self.rbac = rbac
+
+    def decision(self, user: User, action: Action) -> Decision:
+        if user.is_admin or _is_open(user, action):
+            return _YES
+        reason = self.rbac.reason(user, action)
+        return Decision(True, reason) if reason else _NO
+
+    def refusal(self, call: Call) -> StatusError | None:
+        """403 in the original's words, or None."""
+        if call.user.is_admin:
+            return None
+        action = _action(call)
+        return None if self.decision(call.user, action).allowed else forbidden(call.user, action)
+
+    def refusal_of_path(self, user: User, path: str, method: str) -> StatusError | None:
+        """The same for what is no resource."""
+        action = Action(method.lower(), path=path)
+        return None if self.decision(user, action).allowed else forbidden(user, action)
+
+
+def _action(call: Call) -> Action:
+    """What a request is about: a namespace lies in itself, and who lists or watches one name asks for no other. Source:
+    k8s.io/apiserver `endpoints/request/requestinfo.go`."""
+    target = call.target
+    namespace, name = target.namespace, target.name
+    if (target.group, target.plural) == ("", NAMESPACES.plural):
+        namespace = name
+    if call.verb in ("list", "watch"):
+        name = exact_name(call.query.get("fieldSelector", ""))
+    return Action(call.verb, target.group, target.plural, target.subresource, namespace, name)
+
+
+def _is_open(user: User, action: Action) -> bool:
+    if "system:authenticated" not in user.groups:
+        return False
+    if action.path:
+        return action.verb in ("get", "head") and any(
+            action.path == path or action.path.startswith(f"{path}/") for path in _OPEN_PATHS
+        )
+    return action.verb == "create" and (action.group, action.plural) in _OPEN_RESOURCES
+
+
+def forbidden(user: User, action: Action) -> StatusError:
+    """The refusal of an action."""
+    if action.path:
+        return StatusError(403, "Forbidden", f'forbidden: User "{user.name}" cannot {action.verb} path "{action.path}"', {})
+    resource = f"{action.plural}/{action.subresource}" if action.subresource else action.plural
+    where = f'in the namespace "{action.namespace}"' if action.namespace else "at the cluster scope"
+    qualified = f"{action.plural}.{action.group}" if action.group else action.plural
+    what = f'{qualified} "{action.name}"' if action.name else qualified
+    wish = f'cannot {action.verb} resource "{resource}" in API group "{action.group}" {where}'
+    message = f'{what} is forbidden: User "{user.name}" {wish}'
+    details = {"kind": action.plural}
+    if action.group:
+        details["group"] = action.group
+    if action.name:
+        details["name"] = action.name
+    return StatusError(403, "Forbidden", message, details)

@@ -1,0 +1,147 @@
+"""Questions about users: who am I, may I, may they, whose token is this. Nothing here is stored."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from shunter.api.field_errors import invalid as invalid_field
+from shunter.api.meta import Json, rfc3339
+from shunter.api.resources import Resource
+from shunter.cluster.apiserver import object_meta
+from shunter.cluster.apiserver.auth.authn import Authenticator
+from shunter.cluster.apiserver.auth.authz import Authorizer
+from shunter.cluster.apiserver.auth.rbac import Action
+from shunter.cluster.apiserver.auth.service_account_tokens import API_AUDIENCES, TokenError
+from shunter.cluster.apiserver.backend import utc_now
+from shunter.cluster.apiserver.decoding import read_as
+from shunter.cluster.apiserver.discovery import VIRTUAL
+from shunter.cluster.apiserver.requests import Call, Target, User
+from shunter.cluster.apiserver.status import bad_request, invalid, method_not_allowed
+
+_KINDS = {(virtual.group, virtual.version, virtual.plural): virtual.kind for virtual in VIRTUAL if virtual.group}
+
+
+def serves(target: Target) -> bool:
+    """Whether the target is one of these questions."""
+    return (target.group, target.version, target.plural) in _KINDS
+
+
+class Reviews:
+    """Answers reviews with what authentication and authorization would do."""
+
+    def __init__(self, authenticator: Authenticator, authorizer: Authorizer) -> None:
+        self._authenticator = authenticator
+        self._authorizer = authorizer
+        self._answers: dict[str, Callable[[Call, Json], Json]] = {
+            "SelfSubjectReview": self._self_subject,
+            "TokenReview": self._token,
+            "SelfSubjectAccessReview": self._self_access,
+            "SelfSubjectRulesReview": self._self_rules,
+            "SubjectAccessReview": self._access,
+            "LocalSubjectAccessReview": self._local_access,
+        }
+
+    def answer(self, call: Call) -> Json:
+        """The review with its status filled in. Raises 405 for anything but a create."""
+        if call.method != "POST":
+            raise method_not_allowed()
+        target = call.target
+        kind = _KINDS[target.group, target.version, target.plural]
+        review = read_as(call, Resource(target.group, target.version, kind, target.plural))
+        metadata = {"creationTimestamp": rfc3339(utc_now())} if kind == "SelfSubjectReview" else {}
+        if target.namespace:
+            object_meta.in_namespace(review["metadata"], target.namespace)
+            metadata["namespace"] = target.namespace
+        status = self._answers[kind](call, review.get("spec") or {})
+        return {
+            "kind": kind,
+            "apiVersion": f"{target.group}/{target.version}",
+            "metadata": metadata,
+            **({"spec": review["spec"]} if "spec" in review else {}),
+            "status": status,
+        }
+
+    def _self_subject(self, call: Call, spec: Json) -> Json:
+        return {"userInfo": _user_info(call.user)}
+
+    def _token(self, call: Call, spec: Json) -> Json:
+        if not spec.get("token"):
+            raise bad_request("token is required for TokenReview in authentication")
+        wanted = spec.get("audiences") or sorted(API_AUDIENCES)
+        try:
+            user, meant_for = self._authenticator.identity(spec["token"], wanted)
+        except TokenError as error:
+            return {"user": {}, "error": f"[invalid bearer token, {error}]" if str(error) else "invalid bearer token"}
+        audiences = [audience for audience in wanted if audience in meant_for]
+        return {"authenticated": True, "user": _user_info(user), "audiences": audiences}
+
+    def _self_access(self, call: Call, spec: Json) -> Json:
+        return self._decision(call.user, spec)
+
+    def _access(self, call: Call, spec: Json) -> Json:
+        if not spec.get("user") and not spec.get("groups"):
+            fault = invalid_field("spec.user", "", "at least one of user or group must be specified")
+            raise invalid("authorization.k8s.io", "", "", [fault])
+        return self._decision(User(spec.get("user", ""), tuple(spec.get("groups") or ())), spec)
+
+    def _local_access(self, call: Call, spec: Json) -> Json:
+        """Who may ask in a namespace may ask about that namespace, and about nothing else."""
+        resource, other = spec.get("resourceAttributes"), spec.get("nonResourceAttributes")
+        namespace, fault = call.target.namespace, None
+        if other is not None:
+            fault = invalid_field("spec.nonResourceAttributes", other, "disallowed on this kind of request")
+        elif resource is not None and resource.get("namespace", "") != namespace:
+            given = resource.get("namespace", "")
+            fault = invalid_field("spec.resourceAttributes.namespace", given, "must match metadata.namespace")
+        if fault:
+            raise invalid("authorization.k8s.io", "", "", [fault])
+        return self._access(call, spec)
+
+    def _decision(self, user: User, spec: Json) -> Json:
+        decision = self._authorizer.decision(user, _asked(spec))
+        return {"allowed": decision.allowed, **({"reason": decision.reason} if decision.reason else {})}
+
+    def _self_rules(self, call: Call, spec: Json) -> Json:
+        if not spec.get("namespace"):
+            raise bad_request("no namespace on request")
+        everything = {"verbs": ["*"], "apiGroups": ["*"], "resources": ["*"]}
+        anywhere = {"verbs": ["*"], "nonResourceURLs": ["*"]}
+        if call.user.is_admin:
+            return {"resourceRules": [everything], "nonResourceRules": [anywhere], "incomplete": False}
+        rules = self._authorizer.rbac.rules(call.user, spec.get("namespace", ""))
+        return {
+            "resourceRules": [rule for rule in rules if not rule.get("nonResourceURLs")],
+            "nonResourceRules": [rule for rule in rules if rule.get("nonResourceURLs")],
+            "incomplete": False,
+        }
+
+
+def _asked(spec: Json) -> Action:
+    """The action that a review is about. Raises 422."""
+    resource, other = spec.get("resourceAttributes"), spec.get("nonResourceAttributes")
+    if resource is None and other is None:
+        detail = "exactly one of nonResourceAttributes or resourceAttributes must be specified"
+        raise invalid("authorization.k8s.io", "", "", [invalid_field("spec.resourceAttributes", None, detail)])
+    if resource is not None and other is not None:
+        detail = "cannot be specified in combination with resourceAttributes"
+        raise invalid("authorization.k8s.io", "", "", [invalid_field("spec.nonResourceAttributes", other, detail)])
+    if resource is None:
+        assert other is not None, "one of the two is there"
+        return Action(other.get("verb", ""), path=other.get("path", ""))
+    return Action(
+        resource.get("verb", ""),
+        resource.get("group", ""),
+        resource.get("resource", ""),
+        resource.get("subresource", ""),
+        resource.get("namespace", ""),
+        resource.get("name", ""),
+    )
+
+
+def _user_info(user: User) -> Json:
+    info: Json = {"username": user.name, "groups": list(user.groups)}
+    if user.uid:
+        info["uid"] = user.uid
+    if user.extra:
+        info["extra"] = {key: list(values) for key, values in user.extra.items()}
+    return info

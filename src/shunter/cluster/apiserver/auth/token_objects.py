@@ -1,0 +1,53 @@
+"""What a service account token stands on: its account, and the pod, Secret or Node that it is bound to. It dies with any of them,
+also where another one of the same name came in its place.
+
+Source: k8s.io/kubernetes 1.36 `serviceaccount/claims.go`; the words are its.
+"""
+
+from __future__ import annotations
+
+from datetime import datetime, timedelta
+
+from shunter.api.meta import Json
+from shunter.api.resources import NODES, PODS, SECRETS, SERVICE_ACCOUNTS, Resource
+from shunter.cluster.apiserver.status import qualified
+from shunter.cluster.apiserver.storage.store import Entry, Store
+
+_LEEWAY = timedelta(seconds=60)
+"""For so long after its deletionTimestamp an object that is still there carries its tokens."""
+_INVALIDATED = "service account token has been invalidated"
+_BOUND = {"secret": SECRETS, "pod": PODS, "node": NODES}
+
+
+def fault(claims: Json, store: Store, now: datetime) -> str:
+    """Why a token with these claims (`kubernetes.io`) is good no more; nothing when it is."""
+    namespace, account = claims["namespace"], claims["serviceaccount"]
+    entry = _find(store, SERVICE_ACCOUNTS, namespace, account["name"])
+    if entry is None:
+        return f'{qualified(SERVICE_ACCOUNTS)} "{account["name"]}" not found'
+    if entry.uid != account["uid"]:
+        return f"service account UID ({entry.uid}) does not match claim ({account['uid']})"
+    if _is_gone(entry, now):
+        return f"service account {namespace}/{account['name']} has been deleted"
+    return next((why for name, resource in _BOUND.items() if (why := _bound_fault(claims, name, resource, store, now))), "")
+
+
+def _bound_fault(claims: Json, name: str, resource: Resource, store: Store, now: datetime) -> str:
+    bound = claims.get(name)
+    if bound is None or (name == "node" and "pod" in claims):
+        return ""  # A pod's token names the pod's node, and is not bound to it.
+    entry = _find(store, resource, claims["namespace"], bound["name"])
+    if entry is None or (entry.uid == bound["uid"] and _is_gone(entry, now)):
+        return _INVALIDATED
+    if entry.uid != bound["uid"]:
+        return f"{name} UID ({entry.uid}) does not match service account {name} ref claim ({bound['uid']})"
+    return ""
+
+
+def _find(store: Store, resource: Resource, namespace: str, name: str) -> Entry | None:
+    return store.collection(resource.group, resource.plural).get(namespace if resource.namespaced else "", name)
+
+
+def _is_gone(entry: Entry, now: datetime) -> bool:
+    since = entry.field("metadata.deletionTimestamp")
+    return bool(since) and datetime.fromisoformat(since) < now - _LEEWAY

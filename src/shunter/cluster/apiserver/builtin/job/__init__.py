@@ -1,0 +1,1 @@
+"""Rules of Jobs and of their status."""

@@ -1,0 +1,1 @@
+"""Defaults, rules and warnings of pods and pod templates."""

@@ -1,0 +1,1 @@
+"""CustomResourceDefinitions: their rules, their life, and the kinds that they define."""

@@ -1,0 +1,1 @@
+"""The state of the cluster: in memory for reads and watches, in a journal on disk."""

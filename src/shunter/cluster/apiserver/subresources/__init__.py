@@ -1,0 +1,1 @@
+"""Subresources that are actions or streams: binding, eviction, tokens, scale, logs, exec."""

@@ -1,0 +1,1 @@
+"""K: what the cluster says."""

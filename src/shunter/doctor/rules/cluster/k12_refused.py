@@ -1,0 +1,20 @@
+"""K12: an object of the job is refused, or cannot be made: for want of a ServiceAccount, a PriorityClass or a runtime, say."""
+
+from __future__ import annotations
+
+from shunter.doctor.case import Case
+from shunter.doctor.rules.carried import of_job
+from shunter.doctor.rules.cluster import k10_queue, k13_peers, k14_node, k15_stopped
+from shunter.doctor.rules.rule import Rule, pods_and_events
+from shunter.doctor.verdicts import Verdict
+
+OTHERS = frozenset({*k10_queue.WORDS, *k13_peers.WORDS, *k14_node.WORDS, *k15_stopped.WORDS, "QuotaExceeded"})
+"""Causes of a job as a whole that other rules carry. What is left is refused, in words that a TrainJob's condition may invent."""
+
+
+def judge(case: Case) -> list[Verdict]:
+    cause = case.cause
+    return [] if cause is None or cause.word in OTHERS else of_job(case, "K12", "CANNOT START", (cause.word,))
+
+
+RULE = Rule("K12", judge, pods_and_events)

@@ -1,0 +1,1 @@
+"""T: what logs say."""

@@ -1,0 +1,89 @@
+"""T00: the rank that ended first, and its last exception.
+
+An exit code by itself is no cause. Does not
+order ranks that ended within a second of each other unless their log lines have finer times.
+"""
+
+from __future__ import annotations
+
+from shunter.doctor.case import Case
+from shunter.doctor.endings import TOGETHER, Ending
+from shunter.doctor.places import rank_list
+from shunter.doctor.rules.logs.texts import said, verdict
+from shunter.doctor.rules.rule import Rule, logs_of_failures, of_error, ranks_of
+from shunter.doctor.verdicts import Excerpt, Verdict
+from shunter.operator import needs as program_needs
+from shunter.operator.diagnosis import SIGNALS
+
+KILL = 137
+
+
+def judge(case: Case) -> list[Verdict]:
+    groups: dict[str, list[Ending]] = {}
+    for ending in case.reasons:
+        groups.setdefault(_how(ending), []).append(ending)
+    return [_verdict(case, how, ones) for how, ones in groups.items()]
+
+
+def _how(ending: Ending) -> str:
+    if ending.error is not None and not ending.error.is_victim:
+        return f"ended with {ending.error.text}"
+    if ending.exit_code in SIGNALS:
+        return f"was ended by {SIGNALS[ending.exit_code]} (exit code {ending.exit_code})"
+    return f"ended with exit code {ending.exit_code}"
+
+
+def _verdict(case: Case, how: str, ones: list[Ending]) -> Verdict:
+    ranks = ranks_of(ones)
+    who = rank_list(ranks) if ranks else f"container {ones[0].container} of pod {ones[0].pod}"
+    how = how.replace("was ", "were ", 1) if len(ranks) > 1 else how
+    return verdict(
+        case,
+        "T00",
+        "FAILED",
+        f"{who} {how}{_order(case, ones)}",
+        ones,
+        confidence="certain" if ones[0].error is not None or ones[0].exit_code in SIGNALS else "possible",
+        remedy=_remedy(case, ones[0]),
+        evidence=[item for one in ones for item in (of_error(one), *_place(one))][:6],
+    )
+
+
+def _order(case: Case, ones: list[Ending]) -> str:
+    """Of several that ended in different ways: that others did so in the same second."""
+    first = min((one.time for one in ones if one.time is not None), default=None)
+    if first is None:
+        return ""
+    is_fine = all(_is_fine(one) for one in case.reasons)
+    others = [one for one in case.reasons if one not in ones and one.time is not None]
+    close = [one for one in others if one.time is not None and abs(one.time - first) < TOGETHER and not is_fine]
+    return f"; {rank_list(ranks_of(close))} within the same second" if close else ""
+
+
+def _is_fine(ending: Ending) -> bool:
+    """Whether its time has more than whole seconds."""
+    return ending.error is not None and "." in ending.error.at
+
+
+def _place(ending: Ending) -> list[Excerpt]:
+    """The innermost frame of the program's own code."""
+    if ending.error is None:
+        return []
+    own = [frame for frame in ending.error.frames if "site-packages" not in frame[0] and "/lib/python" not in frame[0]]
+    return [said(ending, f'File "{own[-1][0]}", line {own[-1][1]}, in {own[-1][2]}')] if own else []
+
+
+def _remedy(case: Case, ending: Ending) -> str:
+    if need := program_needs.for_missing("\n".join((ending.text, ending.whole))):
+        return need
+    if ending.error is None and ending.exit_code == KILL:
+        return "Something killed it: kill -9, or a grace period that was over. It is not said to be memory."
+    if not ending.has_log:
+        return "Its log could not be read."
+    if not _place(ending):
+        return ""
+    rank = f" --rank {ending.ranks[0]}" if ending.ranks else ""
+    return f"Read the traceback above that line: shunter logs {case.overview.name} -n {case.overview.namespace}{rank}"
+
+
+RULE = Rule("T00", judge, logs_of_failures, yields=True)

@@ -1,0 +1,50 @@
+"""T04: a host's name does not resolve. Only where that ended the rank: torch warns of each attempt that it repeats."""
+
+from __future__ import annotations
+
+import re
+
+from shunter.doctor.case import Case
+from shunter.doctor.places import rank_list
+from shunter.doctor.rules.logs.texts import line, matching, said, verdict
+from shunter.doctor.rules.rule import Rule, logs_of_failures, ranks_of
+from shunter.doctor.verdicts import Verdict
+
+_TEXT = re.compile(
+    r"(?:Name or service not known|Temporary failure in name resolution|Name does not resolve|nodename nor servname provided"
+    r"|Could not resolve host(?:name)?)"
+)
+_HOST = re.compile(
+    r"(?:hostname|host(?: name)?|getaddrinfo for|resolve)[ :'\"]+([\w.-]*\w)|\(['\"]?([\w.-]+)['\"]?, ?\d+\)|//([\w.-]+)",
+    re.IGNORECASE,
+)
+
+
+def judge(case: Case) -> list[Verdict]:
+    found = matching(case, _TEXT)
+    if not found:
+        return []
+    ones = [ending for ending, _ in found]
+    host = next((name for ending, match in found if (name := _host(line(match)) or _host(ending.whole))), "")
+    named = f"the name {host}" if host else "a host's name"
+    many = "s" if len(ranks_of(ones)) == 1 else ""
+    return [
+        verdict(
+            case,
+            "T04",
+            "NAME NOT RESOLVED",
+            f"{rank_list(ranks_of(ones))} need{many} {named}, which does not resolve",
+            ones,
+            confidence="likely",
+            evidence=[said(ending, line(match)) for ending, match in found],
+            remedy="Compare it with the job's services: kubectl get services. Take MASTER_ADDR as the job gives it.",
+        )
+    ]
+
+
+def _host(text: str) -> str:
+    match = _HOST.search(text)
+    return next((group for group in match.groups() if group), "") if match else ""
+
+
+RULE = Rule("T04", judge, logs_of_failures, explains=True)

@@ -1,0 +1,39 @@
+"""T06: all joined, and all wait for one rank, which is not there: another appears twice.
+
+Only when no rank's store says `n/m clients joined`: until then the last number of a key is that of a rank that may be there.
+Does not say which pod has the wrong rank.
+"""
+
+from __future__ import annotations
+
+from shunter.doctor.case import Case
+from shunter.doctor.rules.logs.t05_rendezvous import KEYS
+from shunter.doctor.rules.logs.t07_address import JOINED
+from shunter.doctor.rules.logs.texts import line, matching, said, verdict
+from shunter.doctor.rules.rule import Rule, logs_of_failures
+from shunter.doctor.verdicts import Verdict
+
+
+def judge(case: Case) -> list[Verdict]:
+    found = matching(case, KEYS)
+    absent = {int(match[2]) for _, match in found}
+    ranks = {rank for ending, _ in found for rank in ending.ranks}
+    if len(found) < 2 or len(absent) != 1 or matching(case, JOINED) or len(ranks) < len(case.all_ranks):
+        return []
+    (rank,) = absent
+    return [
+        verdict(
+            case,
+            "T06",
+            "RANK TAKEN TWICE",
+            f"all ranks wait for rank {rank}, which is not there: another process has taken a rank twice",
+            [ending for ending, _ in found],
+            confidence="likely",
+            ranks=(rank,),
+            evidence=[said(ending, line(match)) for ending, match in found],
+            remedy="Do not set RANK in scripts or arguments: take the RANK that the job gives to each pod.",
+        )
+    ]
+
+
+RULE = Rule("T06", judge, logs_of_failures, explains=True)

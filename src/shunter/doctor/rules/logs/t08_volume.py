@@ -1,0 +1,136 @@
+"""T08: a file cannot be used: its volume is full or read-only, or the program's user has no permission. Names the path and the
+volume mounted there.
+
+Does not claim that a node's disk is full when the path is on a claim, nor that a volume is at fault where the message names no
+path, nor that a file is meant where permission may be missing for a port, a device or a program.
+"""
+
+from __future__ import annotations
+
+import posixpath
+import re
+from typing import NamedTuple
+
+from shunter.api.meta import Json
+from shunter.doctor.case import Case
+from shunter.doctor.endings import Ending
+from shunter.doctor.places import rank_list
+from shunter.doctor.rules.logs.texts import said, verdict
+from shunter.doctor.rules.rule import Rule, logs_of_failures, ranks_of
+from shunter.doctor.verdicts import Verdict
+
+DENIED = "Permission denied"
+_TEXT = re.compile(r"(No space left on device|Read-only file system|Disk quota exceeded)(?:[^'\"/]*['\"]?(/[^'\"\s]*))?")
+# Python's own message, that of safetensors, and that of torch.save, which names no path. Python names none for a port.
+_DENIED = re.compile(
+    rf"\[Errno 13\] {DENIED}: b?['\"]([^'\"]+)|{DENIED} \(os error 13\) at path \"([^\"]+)"
+    rf"|open file failed with strerror: {DENIED}"
+)
+_STARTS_A_PROGRAM = ("_execute_child", "execv", "execve", "execvp", "execvpe")
+_QUOTED = re.compile(r"['\"](/[\w./-]+)['\"]")
+_SAVED = re.compile(r"\bsave\w*\([^'\"]*['\"](/[\w./-]+)['\"]")
+_OF_THE_KERNEL = ("/dev/", "/proc/", "/sys/")
+TITLES = {
+    "No space left on device": ("VOLUME FULL", "is full", "Free space there, or make the volume larger."),
+    "Disk quota exceeded": ("VOLUME FULL", "has no quota left", "Free space there, or raise the quota."),
+    "Read-only file system": ("NOT WRITABLE", "is read-only", "Write elsewhere, or mount the volume without readOnly."),
+}
+_OWNER = "Set securityContext.runAsUser to the owner of the path, or change its owner or mode"
+WITHOUT_GROUP = ("hostPath", "nfs")
+"""Types of volumes whose owner Kubernetes never changes to fsGroup."""
+MOST_PATHS = 2
+
+
+class Fault(NamedTuple):
+    """What is wrong with files of one place."""
+
+    what: str
+    place: str
+    """What is mounted there, in words; empty where no absolute path is known."""
+    kind: str
+    """The volume's type, as `hostPath`; empty where the path is on no volume, or not known."""
+
+
+def judge(case: Case) -> list[Verdict]:
+    groups: dict[Fault, dict[str, list[Ending]]] = {}
+    for ending in case.reasons:
+        # The exception itself: a library's message about a path that it does without stands elsewhere in the log.
+        if found := _said(case, ending):
+            what, path = found
+            groups.setdefault(Fault(what, *_place(case, ending, path)), {}).setdefault(path, []).append(ending)
+    return [_verdict(case, fault, ones) for fault, ones in groups.items()]
+
+
+def _said(case: Case, ending: Ending) -> tuple[str, str] | None:
+    """What the exception says of a file, and the file's path: empty where none is named, relative where the container has no
+    workingDir."""
+    if match := _TEXT.search(ending.text):
+        return match[1], match[2] or _path(ending, _QUOTED)
+    match = _DENIED.search(ending.text)
+    if match is None or ending.error is None or any(frame[2] in _STARTS_A_PROGRAM for frame in ending.error.frames):
+        return None
+    path = match[1] or match[2] or _path(ending, _SAVED)
+    if path.startswith(_OF_THE_KERNEL) and not _mounts(case, ending, path):
+        return None
+    directory = case.container(ending.pod, ending.container).get("workingDir") or ""
+    return DENIED, posixpath.join(directory, path) if path else ""
+
+
+def _verdict(case: Case, fault: Fault, by_path: dict[str, list[Ending]]) -> Verdict:
+    ones = [one for group in by_path.values() for one in group]
+    who, paths = rank_list(ranks_of(ones)), _listed([path for path in by_path if path])
+    if fault.what == DENIED:
+        title, remedy = "NOT PERMITTED", _remedy(fault)
+        be = "are" if len(ranks_of(ones)) > 1 else "is"
+        text = f"{who} {be} denied access to {paths or 'a file'}{f' on {fault.place}' if fault.place else ''}"
+    else:
+        title, is_so, remedy = TITLES[fault.what]
+        text = f"{who} cannot write{f' at {paths}' if paths else ''}: {fault.place or 'a file system that is not named'} {is_so}"
+    return verdict(
+        case, "T08", title, text, ones, confidence="certain", evidence=[said(one, one.text) for one in ones], remedy=remedy
+    )
+
+
+def _listed(paths: list[str]) -> str:
+    rest = len(paths) - MOST_PATHS
+    return ", ".join(paths[:MOST_PATHS]) + (f" and {rest} more" if rest > 0 else "")
+
+
+def _remedy(fault: Fault) -> str:
+    """What opens the path to the program's user."""
+    if fault.kind in WITHOUT_GROUP:
+        return f"{_OWNER}. fsGroup does not change who owns a {fault.kind} volume."
+    return f"{_OWNER}{', or set fsGroup where the volume supports it' if fault.kind else ''}."
+
+
+def _path(ending: Ending, pattern: re.Pattern[str]) -> str:
+    """A path that the traceback's lines of source name."""
+    match = pattern.search("\n".join(line for line in ending.whole.splitlines() if 'File "' not in line))
+    return match[1] if match else ""
+
+
+def _place(case: Case, ending: Ending, path: str) -> tuple[str, str]:
+    """What is mounted at the path, in words, and the type of the volume."""
+    if not path.startswith("/"):
+        return "", ""
+    under = _mounts(case, ending, path)
+    if not under:
+        return "the container's own file system", ""
+    mount = max(under, key=lambda one: len(one["mountPath"]))
+    volumes: list[Json] = case.pod(ending.pod).get("spec", {}).get("volumes") or []
+    volume = next((one for one in volumes if one["name"] == mount["name"]), {})
+    kind = next((key for key in volume if key != "name"), "volume")
+    if claim := volume.get("persistentVolumeClaim"):
+        return f"PersistentVolumeClaim {claim['claimName']} (mounted at {mount['mountPath']})", kind
+    if mount.get("readOnly"):
+        return f"volume {mount['name']} (mounted at {mount['mountPath']} with readOnly)", kind
+    return f"{kind} {mount['name']} (mounted at {mount['mountPath']})", kind
+
+
+def _mounts(case: Case, ending: Ending, path: str) -> list[Json]:
+    """The container's mounts that hold the path."""
+    mounts: list[Json] = case.container(ending.pod, ending.container).get("volumeMounts") or []
+    return [mount for mount in mounts if f"{path}/".startswith(f"{mount['mountPath'].rstrip('/')}/")]
+
+
+RULE = Rule("T08", judge, logs_of_failures, explains=True)

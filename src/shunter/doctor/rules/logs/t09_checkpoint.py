@@ -1,0 +1,54 @@
+"""T09: a checkpoint cannot be read. Only in a traceback with a frame that loads one; does not say who wrote it badly."""
+
+from __future__ import annotations
+
+import re
+
+from shunter.doctor.case import Case
+from shunter.doctor.endings import Ending
+from shunter.doctor.places import rank_list
+from shunter.doctor.rules.logs.texts import said, verdict
+from shunter.doctor.rules.rule import Rule, logs_of_failures, ranks_of
+from shunter.doctor.verdicts import Verdict
+
+_TEXT = re.compile(
+    r"failed finding central directory|PytorchStreamReader failed|unexpected EOF|^EOFError|Ran out of input|SafetensorError"
+    r"|\[Errno 22\]|UnpicklingError|invalid magic number|HeaderTooSmall|InvalidHeader"
+)
+_LOADERS = re.compile(r"torch/serialization\.py|safetensors|torch/distributed/checkpoint|load_state_dict|load_checkpoint")
+_LOADING = re.compile(r"(?:torch\.load|load_file|safe_open|dcp\.load|load_state_dict|load_checkpoint)\(")
+_PATH = re.compile(
+    r"""['"]([^'"\s]+\.(?:pt|pth|bin|ckpt|safetensors|distcp|tar)[^'"\s]*|/[^'"\s]*(?:ckpt|checkpoint)[^'"\s]*)['"]"""
+)
+
+
+def judge(case: Case) -> list[Verdict]:
+    ones = [ending for ending in case.reasons if _TEXT.search(ending.text) and _loads(ending)]
+    if not ones:
+        return []
+    path = next((match[1] for one in ones if (match := _PATH.search(_without_frames(one)))), "")
+    return [
+        verdict(
+            case,
+            "T09",
+            "CHECKPOINT UNREADABLE",
+            f"{rank_list(ranks_of(ones))} cannot read the checkpoint{f' {path}' if path else ''}",
+            ones,
+            confidence="likely",
+            evidence=[said(one, one.text) for one in ones],
+            remedy="Go on from the checkpoint before it; look whether this one is complete.",
+        )
+    ]
+
+
+def _loads(ending: Ending) -> bool:
+    if ending.error is None:
+        return False
+    return any(_LOADERS.search(frame[0]) for frame in ending.error.frames) or _LOADING.search(ending.whole) is not None
+
+
+def _without_frames(ending: Ending) -> str:
+    return "\n".join(line for line in ending.whole.splitlines() if 'File "' not in line)
+
+
+RULE = Rule("T09", judge, logs_of_failures, explains=True)

@@ -1,0 +1,83 @@
+"""T10: the loss is not finite, in two or more lines in a row that tell it. Which rank first, since which step; not the reason."""
+
+from __future__ import annotations
+
+import re
+from typing import NamedTuple
+
+from shunter.doctor.case import Case
+from shunter.doctor.lines import Line
+from shunter.doctor.places import rank_list
+from shunter.doctor.rules.rule import Rule
+from shunter.doctor.verdicts import Excerpt, Verdict
+from shunter.jobs.logs.patterns import POSITIONS, VALUE
+
+LINES = 2
+
+
+class Turn(NamedTuple):
+    """Where the loss of a rank stopped being finite for good."""
+
+    pod: str
+    line: Line
+    step: str
+    is_first: bool
+    """Whether no line before it told a loss: the log may have been cut off."""
+
+
+def judge(case: Case) -> list[Verdict]:
+    turns = [turn for pod, lines in case.rank_lines.items() if (turn := _turn(pod, lines)) is not None]
+    if not turns:
+        return []
+    first = min(turns, key=lambda turn: (int(turn.step) if turn.step.isdecimal() else 0, turn.line.at))
+    ranks = case.ranks_of(turn.pod for turn in turns)
+    since = f"since step {first.step}{' or before' * first.is_first}" if first.step else "in its last lines"
+    earliest = [turn for turn in turns if turn.step == first.step]
+    on = rank_list([rank for turn in earliest for rank in _ranks(case, turn)])
+    where = f", on {on} first" if len(earliest) < len(turns) else f", on {on}"
+    return [
+        Verdict(
+            id="T10",
+            title="LOSS NOT FINITE",
+            cause=f"the loss is not finite {since}{where}",
+            confidence="certain",
+            ranks=ranks,
+            pods=tuple(turn.pod for turn in turns),
+            evidence=tuple(Excerpt(source="log", text=turn.line.text.strip(), pod=turn.pod, at=turn.line.at) for turn in turns),
+            remedy="Go on from a checkpoint before that step with a lower learning rate or clipped gradients.",
+        )
+    ]
+
+
+def _ranks(case: Case, turn: Turn) -> tuple[int, ...]:
+    return (turn.line.rank,) if turn.line.rank is not None else case.ranks_of([turn.pod])
+
+
+def _turn(pod: str, lines: list[Line]) -> Turn | None:
+    """The first of the lines with which the log ends that tell a loss which is not finite."""
+    found: list[Line] = []
+    was_finite = False
+    for line in lines:
+        values = [match["value"].lower() for match in VALUE.finditer(line.text) if "loss" in match["name"].lower()]
+        if values:
+            is_finite = not any(value.lstrip("+-") in ("nan", "inf", "infinity") for value in values)
+            was_finite = was_finite or is_finite
+            found = [] if is_finite else [*found, line]
+    if len(found) < LINES:
+        return None
+    return Turn(pod, found[0], _step(found[0].text), not was_finite)
+
+
+def _step(text: str) -> str:
+    for position in POSITIONS:
+        if match := position.pattern.search(text):
+            return match.groupdict().get("step") or ""
+    match = re.search(r"\bepoch[ =:]+(\d+)", text, re.IGNORECASE)
+    return match[1] if match else ""
+
+
+def needs(case: Case) -> tuple[str, ...]:
+    return ("logs",) if case.overview.state in ("Running", "Failed") else ()
+
+
+RULE = Rule("T10", judge, needs)

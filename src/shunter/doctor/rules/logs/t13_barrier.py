@@ -1,0 +1,41 @@
+"""T13: torch's monitored barrier names the ranks that did not come."""
+
+from __future__ import annotations
+
+import re
+
+from shunter.doctor.case import Case
+from shunter.doctor.places import rank_list
+from shunter.doctor.rules.logs.texts import line, matching, said, verdict
+from shunter.doctor.rules.rule import Rule, logs_of_failures
+from shunter.doctor.verdicts import Verdict
+
+_TEXT = re.compile(r"\bRanks? (\d+(?:, ?\d+)*) failed to pass monitoredBarrier in (\d+) ms")
+
+_CAME = re.compile(r"successfully reached monitoredBarrier, but received errors")
+"""What ranks say that came, when another did not."""
+
+
+def judge(case: Case) -> list[Verdict]:
+    found = matching(case, _TEXT)
+    if not found:
+        return []
+    ones = [*(ending for ending, _ in found), *(ending for ending, _ in matching(case, _CAME))]
+    ranks = tuple(sorted({int(number) for _, match in found for number in match[1].split(",")}))
+    seconds = int(found[0][1][2]) / 1000
+    return [
+        verdict(
+            case,
+            "T13",
+            "RANKS ARE MISSING",
+            f"{rank_list(ranks)} did not come to the barrier within {seconds:g} s",
+            ones,
+            confidence="certain",
+            ranks=ranks,
+            evidence=[said(ending, line(match)) for ending, match in found],
+            remedy=f"Look what {rank_list(ranks)} did instead: its log, and its stack while the job hangs (shunter doctor).",
+        )
+    ]
+
+
+RULE = Rule("T13", judge, logs_of_failures, explains=True)

@@ -1,0 +1,1 @@
+"""S: what the pace of ranks says."""

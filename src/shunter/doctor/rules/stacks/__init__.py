@@ -1,0 +1,1 @@
+"""H: what stacks say."""

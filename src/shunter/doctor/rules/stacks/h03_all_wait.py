@@ -1,0 +1,47 @@
+"""H03: all ranks wait in two samples, and nothing goes on: for the network, or a rank that is not the job's. Names no link."""
+
+from __future__ import annotations
+
+from shunter.doctor.case import Case
+from shunter.doctor.rules.rule import Rule
+from shunter.doctor.rules.stacks import h04_recorder
+from shunter.doctor.rules.stacks.h01_hung import needs
+from shunter.doctor.verdicts import Excerpt, Verdict
+from shunter.doctor.waiting import call, group, progress
+
+
+def judge(case: Case) -> list[Verdict]:
+    ranks = group(case)
+    if ranks is None or not ranks.is_whole or len(ranks.ranks) < 2 or not all(rank.is_same for rank in ranks.ranks):
+        return []
+    joining = len(ranks.doing("rendezvous")) == len(ranks.ranks)
+    if not joining and len(ranks.doing("collective")) != len(ranks.ranks):
+        return []
+    made = progress(case, ranks)
+    if made.is_made or h04_recorder.judge(case):
+        return []
+    number = len(ranks.ranks)
+    if joining:
+        text = f"all {number} ranks wait in the rendezvous: for another rank, or for an address where nobody listens"
+        remedy = f"WORLD_SIZE and --nnodes must be that of the job ({number}); MASTER_ADDR and MASTER_PORT as the job gives them."
+    else:
+        text = f"all {number} ranks wait in a collective: for the network, or for a rank that is not the job's"
+        remedy = "Ask NCCL (ncclras, NCCL_DEBUG=INFO) which link is silent; compare the ranks' flight recorders."
+    return [
+        Verdict(
+            id="H03",
+            title="HUNG",
+            cause=text,
+            confidence="possible",
+            ranks=tuple(rank.rank for rank in ranks.ranks),
+            pods=tuple(dict.fromkeys(rank.pod for rank in ranks.ranks)),
+            evidence=(
+                *(Excerpt(source="stack", text=call(rank), pod=rank.pod, rank=rank.rank) for rank in ranks.ranks),
+                Excerpt(source="log", text=made.text),
+            ),
+            remedy=remedy,
+        )
+    ]
+
+
+RULE = Rule("H03", judge, needs)

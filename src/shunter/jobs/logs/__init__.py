@@ -1,0 +1,1 @@
+"""What the log of a training process says: metrics, progress, checkpoints, network."""

@@ -1,0 +1,1 @@
+"""Local pictures of collections: reflector, store, informer."""

@@ -1,0 +1,1 @@
+"""Controllers: work queue, workers, plans, their execution, leader election."""

@@ -1,0 +1,134 @@
+"""One controller: workers that take keys from a queue and run observe, plan, execute on them.
+
+Level-triggered: a key says that something may have changed, never what. A bug in one object's reconcile is logged with its key,
+counted and retried with back-off; it never stops the others.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Callable
+from datetime import UTC, datetime
+from logging import getLogger
+from typing import Generic, Literal, Protocol, TypeVar
+
+from shunter.kube.cache.expectations import Expectations
+from shunter.kube.controllers.executor import Executor, concerns_user
+from shunter.kube.controllers.plan import Failure, Key, Reconciler
+from shunter.kube.controllers.workqueue import WorkQueue
+
+log = getLogger(__name__)
+
+Observed = TypeVar("Observed")
+
+Result = Literal["success", "error", "requeue", "requeue_after"]
+
+RECHECK = 0.5
+"""Seconds after which a key that waits for its own writes is looked at again, should no event of them map to it."""
+
+
+class ReconcileMetrics(Protocol):
+    """What is worth counting about reconciles; times are seconds."""
+
+    def reconciled(self, result: Result, seconds: float) -> None: ...
+
+    def panicked(self) -> None: ...
+
+
+class Controller(Generic[Observed]):
+    """Runs one reconciler. `add` is what informers' handlers call."""
+
+    def __init__(
+        self,
+        name: str,
+        reconciler: Reconciler[Observed],
+        executor: Executor,
+        expectations: Expectations,
+        *,
+        queue: WorkQueue | None = None,
+        workers: int = 4,
+        metrics: ReconcileMetrics | None = None,
+        now: Callable[[], datetime] = lambda: datetime.now(UTC),
+    ) -> None:
+        self.name = name
+        self.queue = queue or WorkQueue()
+        self.workers = workers
+        self._reconciler = reconciler
+        self._executor = executor
+        self._expectations = expectations
+        self._metrics = metrics
+        self._now = now
+
+    def add(self, key: Key) -> None:
+        """Has the object of this name reconciled soon."""
+        self.queue.add(key)
+
+    async def run(self) -> None:
+        """Works until `stop`, and returns when the reconciles under way are through."""
+        async with asyncio.TaskGroup() as group:
+            for number in range(self.workers):
+                group.create_task(self._work(), name=f"{self.name}-{number}")
+
+    def stop(self) -> None:
+        """Starts no reconcile any more."""
+        self.queue.close()
+
+    async def _work(self) -> None:
+        while (key := await self.queue.get()) is not None:
+            try:
+                wait = self._expectations.seconds_left(key)
+                if wait:
+                    self.queue.add_after(key, min(wait, RECHECK))
+                else:
+                    await self.reconcile(key)
+            finally:
+                self.queue.done(key)
+            # Neither a full queue nor a reconcile that writes nothing ever waits: let watches and the lease have their turn.
+            await asyncio.sleep(0)
+
+    async def reconcile(self, key: Key) -> Result:
+        """One reconcile of one key, now; it puts the key back into the queue as its result demands."""
+        started = time.monotonic()
+        try:
+            result = await self._reconcile(key)
+        except Exception:
+            log.exception("%s: reconciling %s failed by a bug of ours", self.name, key)
+            if self._metrics:
+                self._metrics.panicked()
+            self.queue.add_rate_limited(key)
+            result = "error"
+        if self._metrics:
+            self._metrics.reconciled(result, time.monotonic() - started)
+        return result
+
+    async def _reconcile(self, key: Key) -> Result:
+        observed = self._reconciler.observe(key)
+        if observed is None:
+            self._expectations.forget(key)
+            self.queue.forget(key)
+            return "success"
+        plan = self._reconciler.plan(observed, self._now())
+        outcome = await self._executor.execute(plan)
+        self._expectations.expect(key, outcome.written)
+        if outcome.failure is not None:
+            return await self._failed(key, observed, outcome.failure)
+        self.queue.forget(key)
+        if plan.requeue_after is None:
+            return "success"
+        self.queue.add_after(key, plan.requeue_after)
+        return "requeue_after"
+
+    async def _failed(self, key: Key, observed: Observed, failure: Failure) -> Result:
+        self.queue.add_rate_limited(key)
+        if failure.reason == "Conflict":
+            # Somebody else wrote first: look again, nothing is wrong.
+            log.debug("%s: %s: %s", self.name, key, failure.message)
+            return "requeue"
+        log.warning("%s: %s: %s: %s", self.name, key, failure.reason or failure.code, failure.message)
+        if concerns_user(failure):
+            outcome = await self._executor.execute(self._reconciler.plan_failure(observed, failure, self._now()))
+            self._expectations.expect(key, outcome.written)
+            if outcome.failure is not None and outcome.failure.reason != "Conflict":
+                log.warning("%s: %s: the failure could not be recorded: %s", self.name, key, outcome.failure.message)
+        return "error"

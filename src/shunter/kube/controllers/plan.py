@@ -1,0 +1,165 @@
+"""A plan: everything one reconcile wants written, as a value.
+
+Planners (pure functions in operator/ and cluster/controllers/) return a `Plan`; `shunter.kube.controllers.executor` is the
+only code that carries one out. So a rule is tested by `assert plan(observed, now) == ...`, the fault sweep kills the executor
+between any two writes, and the migration chains plans in memory.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from datetime import datetime
+from typing import Generic, Literal, NamedTuple, Protocol, TypeVar
+
+import msgspec
+
+from shunter.api.meta import Json
+from shunter.api.resources import Resource
+
+
+class Key(NamedTuple):
+    """What a work queue holds: the name of one object."""
+
+    namespace: str
+    name: str
+
+    def __str__(self) -> str:
+        return f"{self.namespace}/{self.name}" if self.namespace else self.name
+
+
+class Ref(NamedTuple):
+    """One object in the cluster. A write with a uid is refused by the server when the name belongs to another object by now."""
+
+    resource: Resource
+    namespace: str
+    name: str
+    uid: str = ""
+
+
+class Log(NamedTuple):
+    """What one container said, or what it said before it was started again."""
+
+    namespace: str
+    pod: str
+    container: str
+    previous: bool = False
+
+
+class Note(msgspec.Struct, frozen=True, kw_only=True):
+    """An event to record about `regarding`. In the message of a write's `succeeded` note `{name}` stands for the name the server
+    gave (generateName), in that of its `failed` note `{error}` for the server's answer. `last_words` names a log whose last lines
+    follow the message; it is read before anything is written, while its pod is still there."""
+
+    regarding: Ref
+    type: Literal["Normal", "Warning"]
+    reason: str
+    message: str
+    action: str = "Reconciling"
+    last_words: Log | None = None
+
+
+class Create(msgspec.Struct, frozen=True, kw_only=True):
+    """POST `body`, or POST it to a subresource (`binding`) of the object it names. An object of that name with the same managing
+    owner and the wanted labels is taken for the one that was to be made; any other makes AlreadyExists a failure like others."""
+
+    resource: Resource
+    body: Json
+    subresource: str = ""
+    succeeded: Note | None = None
+    failed: Note | None = None
+
+
+class Apply(msgspec.Struct, frozen=True, kw_only=True):
+    """Server-side apply of `body` with force: fields we own, and stop owning when we no longer send them."""
+
+    resource: Resource
+    body: Json
+    field_manager: str
+    succeeded: Note | None = None
+    failed: Note | None = None
+
+
+class Patch(msgspec.Struct, frozen=True, kw_only=True):
+    """JSON merge patch of an object, or of a subresource such as `scale`. Missing objects are not an error."""
+
+    ref: Ref
+    patch: Json
+    subresource: str = ""
+    succeeded: Note | None = None
+    failed: Note | None = None
+
+
+class Delete(msgspec.Struct, frozen=True, kw_only=True):
+    """DELETE with a uid precondition when the ref has one. Already gone is success."""
+
+    ref: Ref
+    propagation: Literal["Background", "Foreground", "Orphan"] = "Background"
+    grace_period_seconds: int | None = None
+    succeeded: Note | None = None
+    failed: Note | None = None
+
+
+Write = Create | Apply | Patch | Delete
+
+
+class LastLine(NamedTuple):
+    """A place in a status for one of the last lines of a log, e.g. `("failures", 0, "message")`."""
+
+    path: tuple[str | int, ...]
+    log: Log
+    choose: Callable[[Sequence[str]], str]
+    """Which of the lines."""
+
+
+class StatusWrite(msgspec.Struct, frozen=True, kw_only=True):
+    """The status wanted after this reconcile. Only the difference to `observed` is sent (merge patch on /status), with the
+    resourceVersion as precondition when given; equal values send nothing. `last_lines` are read before anything is written, and
+    left out where they cannot be read."""
+
+    ref: Ref
+    observed: Json
+    wanted: Json
+    resource_version: str = ""
+    last_lines: tuple[LastLine, ...] = ()
+
+
+class Plan(msgspec.Struct, frozen=True, kw_only=True):
+    """Writes in order (neighbours of one verb and resource may run at the same time), then the status once, then events.
+
+    `requeue_after` is in seconds; None means only an event brings this key back.
+    """
+
+    writes: tuple[Write, ...] = ()
+    status: StatusWrite | None = None
+    is_status_first: bool = False
+    """Whether status and events come before the writes: they tell of objects that the writes delete."""
+    events: tuple[Note, ...] = ()
+    requeue_after: float | None = None
+
+
+NOTHING = Plan()
+
+
+class Failure(NamedTuple):
+    """A write the API server refused. Writes after it were not sent; neither was the plan's status."""
+
+    write: Write | StatusWrite
+    code: int
+    reason: str
+    message: str
+
+
+Observed = TypeVar("Observed")
+
+
+class Reconciler(Protocol, Generic[Observed]):
+    """The three steps of every controller. `observe` is thin and reads caches only; the other two are pure."""
+
+    def observe(self, key: Key) -> Observed | None:
+        """The object and what it owns, or None when there is nothing to do for this key."""
+
+    def plan(self, observed: Observed, now: datetime) -> Plan:
+        """What should be written, given what is."""
+
+    def plan_failure(self, observed: Observed, failure: Failure, now: datetime) -> Plan:
+        """What to record (a condition, an event) when a write of the plan failed; the key is retried with back-off after it."""

@@ -1,0 +1,286 @@
+"""One connection of the HTTP client: made, directly or through a proxy, asked, and read.
+
+What to know before changing it: one request is under way at a time, and waiting costs one future a request or a chunk. Parsing
+is httptools'.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import base64
+import socket
+import ssl
+from functools import lru_cache
+from typing import NamedTuple
+from urllib.parse import unquote, urlsplit
+
+import httptools
+
+from shunter.kube.tls.certificates import verifying
+
+BUFFER_BYTES = 2**20
+"""What a stream holds for its reader before the connection is read no further."""
+HEAD_LIMIT = 2**20
+"""Bytes that may come before an answer's head is complete, hints (status 1xx) included; Go's clients take as much by default."""
+HEADER_LIMIT = 1000
+"""Headers of one answer: equal ones are joined, which takes the square of their number."""
+_PROXY_SECONDS = 10.0
+"""For a proxy to open its tunnel."""
+
+
+class Origin(NamedTuple):
+    """A server and the way to it."""
+
+    host: str
+    port: int
+    tls: ssl.SSLContext | None = None
+    """None for plain HTTP."""
+    server_name: str = ""
+    """The name that its certificate must have, when that is not the host."""
+    proxy: str = ""
+    """URL, or nothing."""
+
+    @property
+    def authority(self) -> str:
+        host = self.quoted_host
+        return host if self.port == (443 if self.tls else 80) else f"{host}:{self.port}"
+
+    @property
+    def quoted_host(self) -> str:
+        """As it stands before a colon and a port."""
+        return f"[{self.host}]" if ":" in self.host else self.host
+
+
+class Connection(asyncio.Protocol):
+    """One connection: asks, and collects the answer. `on_...` are what httptools calls."""
+
+    def __init__(self) -> None:
+        self.loop = asyncio.get_running_loop()
+        self.idle_since = 0.0
+        self.status = 0
+        self.headers: dict[str, str] = {}
+        self.was_answered = False
+        """Whether anything has come since the last request."""
+        self._transport: asyncio.Transport | None = None
+        self._parser = httptools.HttpResponseParser(self)
+        self._news: asyncio.Future[None] | None = None
+        self._wants = ""
+        """What `_news` waits for: `head`, `chunk` or `end`."""
+        self._trouble: OSError | None = None
+        self._is_asking = False
+        self._has_head = False
+        self._head_bytes = 0
+        self._header_count = 0
+        self._keeps = False
+        self._body: list[bytes] = []
+        self._waiting_bytes = 0
+        self._is_paused = False
+
+    @property
+    def is_usable(self) -> bool:
+        return self._transport is not None and not self._is_asking and self._keeps
+
+    def abort(self) -> None:
+        if self._transport is not None:
+            self._transport.abort()
+
+    async def ask(self, text: bytes, *, whole: bool, seconds: float | None = None) -> None:
+        """Returns when the answer is here, the whole of it or its head. Raises OSError, after so many seconds TimeoutError."""
+        self._is_asking, self._has_head, self.was_answered, self._keeps = True, False, False, True
+        self._body = []
+        self._head_bytes = 0
+        if self._transport is None:
+            raise self._trouble or _hung_up()
+        self._transport.write(text)
+        expiry = self.loop.call_later(seconds, self._fail, TimeoutError(f"no answer within {seconds:g} s")) if seconds else None
+        try:
+            await self._until("end" if whole else "head")
+        finally:
+            if expiry is not None:
+                expiry.cancel()
+
+    async def tunnel(self, tls: ssl.SSLContext, name: str) -> Connection:
+        """TLS inside this connection, which is used up by that."""
+        transport, self._transport = self._transport, None
+        if transport is None:
+            raise self._trouble or _hung_up()
+        inner = Connection()
+        wrapped = await self.loop.start_tls(transport, inner, tls, server_hostname=name)
+        if wrapped is None:
+            raise _hung_up()
+        inner.connection_made(wrapped)
+        return inner
+
+    def body(self) -> bytes:
+        return self._body[0] if len(self._body) == 1 else b"".join(self._body)
+
+    async def chunk(self) -> bytes | None:
+        """What has come since the last one; None at the end. Raises OSError when the connection breaks before that."""
+        if not self._body and self._is_asking:
+            await self._until("chunk")
+        if not self._body:
+            return None
+        chunk = self.body()
+        self._body = []
+        self._waiting_bytes = 0
+        if self._is_paused and self._transport is not None:
+            self._is_paused = False
+            self._transport.resume_reading()
+        return chunk
+
+    async def _until(self, wants: str) -> None:
+        if self._trouble is None:
+            self._wants = wants
+            self._news = self.loop.create_future()
+            await self._news
+        if self._trouble is not None and self._is_asking:
+            raise self._trouble
+
+    def _tell(self) -> None:
+        if self._news is not None and not self._news.done():
+            self._news.set_result(None)
+
+    def _fail(self, trouble: OSError) -> None:
+        self._trouble = self._trouble or trouble
+        self._keeps = False
+        self.abort()
+        self._tell()
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        self._transport = transport  # type: ignore[assignment]  # uvloop's is no asyncio.Transport
+
+    def data_received(self, data: bytes) -> None:
+        if not self._is_asking:
+            self.abort()
+            return
+        self.was_answered = True
+        try:
+            self._parser.feed_data(data)
+        except (httptools.HttpParserError, httptools.HttpParserUpgrade) as error:
+            self._fail(ConnectionError(f"the answer is not HTTP: {error}"))
+        if not self._has_head and self._trouble is None:
+            self._head_bytes += len(data)
+            if self._head_bytes > HEAD_LIMIT:
+                self._fail(ConnectionError(f"the answer has headers of more than {HEAD_LIMIT} bytes"))
+
+    def connection_lost(self, error: Exception | None) -> None:
+        self._transport = None
+        if self._has_head and error is None and self.headers.keys().isdisjoint(("content-length", "transfer-encoding")):
+            # A body without a length ends with its connection.
+            self._is_asking = False
+        self._fail(error if isinstance(error, OSError) else _hung_up())
+
+    def on_message_begin(self) -> None:
+        if self._is_asking:
+            self.headers = {}
+            self._header_count = 0
+        else:
+            # Nobody asked for this answer, which came together with the one before: it must not be taken for that, or the next.
+            self._keeps = False
+
+    def on_header(self, name: bytes, value: bytes) -> None:
+        if self._has_head:
+            # A trailer, which must not count as said before the body (RFC 9110, 6.5.1), or of an answer that nobody asked for.
+            return
+        self._header_count += 1
+        if self._header_count > HEADER_LIMIT:
+            if self._trouble is None:
+                self._fail(ConnectionError(f"the answer has more than {HEADER_LIMIT} headers"))
+            return
+        found, text = _header_name(name), value.decode("latin-1")
+        # A field that comes again adds to a list, as Warning does (RFC 9110, 5.3).
+        self.headers[found] = f"{self.headers[found]}, {text}" if found in self.headers else text
+
+    def on_headers_complete(self) -> None:
+        if self._has_head:
+            return
+        self.status = self._parser.get_status_code()
+        self._has_head = self.status >= 200
+        if self._has_head and self._wants == "head":
+            self._tell()
+
+    def on_body(self, part: bytes) -> None:
+        if not self._is_asking:
+            return
+        self._body.append(part)
+        if self._wants != "end":
+            self._waiting_bytes += len(part)
+            if self._waiting_bytes > BUFFER_BYTES and not self._is_paused and self._transport is not None:
+                self._is_paused = True
+                self._transport.pause_reading()
+            if self._wants == "chunk":
+                self._tell()
+
+    def on_message_complete(self) -> None:
+        if self.status < 200 or not self._is_asking:
+            return
+        self._is_asking = False
+        self._keeps = self._parser.should_keep_alive()
+        self._tell()
+
+
+@lru_cache(maxsize=256)
+def _header_name(name: bytes) -> str:
+    """In lower case."""
+    return name.decode("latin-1").lower()
+
+
+def _hung_up() -> ConnectionError:
+    return ConnectionResetError("the server closed the connection")
+
+
+async def connected(origin: Origin, *, seconds: float) -> Connection:
+    """Tries all addresses of the server for so long together, or goes through the proxy."""
+    if origin.proxy:
+        return await _connected_by_proxy(origin, seconds)
+    name = (origin.server_name or origin.host) if origin.tls else None
+    return await _dialled(origin.host, origin.port, origin.tls, name, seconds)
+
+
+async def _dialled(host: str, port: int, tls: ssl.SSLContext | None, name: str | None, seconds: float) -> Connection:
+    """Addresses one after another, so that the trouble with one address is told and not a summary of all. Each gets its share of
+    the time that is left, as Go's dialer gives it: one that is gone without a word must not hide those that are there."""
+    loop = asyncio.get_running_loop()
+    trouble: OSError | None = None
+    deadline = loop.time() + seconds
+    addresses = await loop.getaddrinfo(host, port, type=socket.SOCK_STREAM)
+    for tried, (_, _, _, _, address) in enumerate(addresses):
+        try:
+            async with asyncio.timeout((deadline - loop.time()) / (len(addresses) - tried)):
+                _, connection = await loop.create_connection(Connection, str(address[0]), port, ssl=tls, server_hostname=name)
+        except ssl.SSLCertVerificationError:
+            raise
+        except OSError as error:
+            trouble = trouble or error
+        else:
+            return connection
+    raise trouble or OSError(f"{host} has no address")
+
+
+async def _connected_by_proxy(origin: Origin, seconds: float) -> Connection:
+    """A tunnel for TLS; a plain connection to the proxy else, which then is asked for whole URLs."""
+    proxy = urlsplit(origin.proxy)
+    host, is_secure = proxy.hostname or "", proxy.scheme == "https"
+    tls = verifying(b"") if is_secure else None
+    outer = await _dialled(host, proxy.port or (443 if is_secure else 80), tls, host if is_secure else None, seconds)
+    if origin.tls is None:
+        return outer
+    place = f"{origin.quoted_host}:{origin.port}"
+    lines = [f"CONNECT {place} HTTP/1.1", f"Host: {place}", *proxy_authorization(origin.proxy)]
+    try:
+        await outer.ask("".join(f"{line}\r\n" for line in (*lines, "")).encode(), seconds=_PROXY_SECONDS, whole=False)
+        if outer.status != 200:
+            raise ConnectionError(f"the proxy {host} answered {outer.status}")
+        return await outer.tunnel(origin.tls, origin.server_name or origin.host)
+    except BaseException:
+        outer.abort()
+        raise
+
+
+def proxy_authorization(proxy: str) -> list[str]:
+    """The header line for the user and password in a proxy's URL."""
+    url = urlsplit(proxy)
+    if not url.username:
+        return []
+    identity = f"{unquote(url.username)}:{unquote(url.password or '')}"
+    return [f"Proxy-Authorization: Basic {base64.b64encode(identity.encode()).decode()}"]

@@ -1,0 +1,79 @@
+"""An HTTP/1.1 server for many small requests: one task a connection, one write an answer, nothing built that nobody reads.
+
+A request reaches the handler with its whole body. The handler returns a `Response`, or answers by itself, with `Request.stream`
+or `Request.take_over`, and returns None. Know before changing it: every request of the embedded cluster passes here. It stands in
+the place of aiohttp's server because that took a quarter of the API server's time (docs/architecture.md). Heads are read by
+`http_head`, chunks by `http_chunks`; what clients may, and for how long, is in `http_limits`.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import ssl
+
+from shunter.kube.http.limits import Account, Limits, Timeouts
+from shunter.kube.http.server_connection import Accepts, Connection, Handler, Service
+
+_BACKLOG = 1024
+_LOOKS = 2
+"""At overdue connections, within the shortest time that any may take."""
+
+
+class HttpServer:
+    """Listens, and is the protocol factory of its connections. A handler is cancelled when its client goes away."""
+
+    def __init__(
+        self, handler: Handler, limits: Limits, *, timeouts: Timeouts | None = None, accepts: Accepts | None = None
+    ) -> None:
+        self._service = Service(handler, limits, timeouts or Timeouts(), accepts)
+        self._account: Account[Connection] = Account(limits)
+        self._watch: asyncio.Task[None] | None = None
+        self._listener: asyncio.Server | None = None
+
+    def __call__(self) -> Connection:
+        return Connection(self._service, self._account)
+
+    @property
+    def held(self) -> int:
+        """Bytes of requests that have come and are not answered, of all connections."""
+        return self._account.held
+
+    @property
+    def connections(self) -> int:
+        """How many there are."""
+        return len(self._account.connections)
+
+    async def start(self, host: str, port: int, tls: ssl.SSLContext | None = None) -> int:
+        """Listens, with an empty host on all interfaces, and returns the port, which is a free one for 0. Raises OSError."""
+        loop = asyncio.get_running_loop()
+        handshake = self._service.timeouts.head if tls else None
+        self._listener = await loop.create_server(
+            self, host or None, port, ssl=tls, backlog=_BACKLOG, ssl_handshake_timeout=handshake
+        )
+        self._watch = loop.create_task(self._cut_overdue())
+        return int(self._listener.sockets[0].getsockname()[1])
+
+    async def stop(self, seconds: float) -> None:
+        """Takes no more connections, lets the requests under way be answered, for so long, and closes the connections."""
+        if self._listener is not None:
+            self._listener.close()
+        if self._watch is not None:
+            self._watch.cancel()
+        connections = tuple(self._account.connections)
+        tasks = [connection.task for connection in connections if connection.task is not None]
+        for connection in connections:
+            connection.close_when_answered()
+        if tasks:
+            await asyncio.wait(tasks, timeout=seconds)
+        for connection in tuple(self._account.connections):
+            connection.abort()
+
+    async def _cut_overdue(self) -> None:
+        loop = asyncio.get_running_loop()
+        pause = min(self._service.timeouts) / _LOOKS
+        while True:
+            await asyncio.sleep(pause)
+            now = loop.time()
+            for connection in tuple(self._account.connections):
+                if now > connection.deadline:
+                    connection.give_up()

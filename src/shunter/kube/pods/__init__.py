@@ -1,0 +1,1 @@
+"""Logs of containers, and commands in them."""

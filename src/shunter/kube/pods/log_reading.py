@@ -1,0 +1,94 @@
+"""The log of one container, read once or followed to its end across lost connections."""
+
+from __future__ import annotations
+
+import asyncio
+import re
+from collections.abc import AsyncIterator
+from contextlib import aclosing
+from datetime import UTC, datetime
+from typing import NamedTuple
+
+from shunter.api.meta import Json
+from shunter.kube.client import Client
+from shunter.kube.errors import BadRequest, ConnectionProblem, NotFound, ServerProblem
+from shunter.kube.pods.log_lines import text_lines
+
+RETRY_SECONDS = 0.3
+_TIME = re.compile(r"(\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d)(?:\.(\d{1,9}))?(Z|[+-]\d\d:\d\d)")
+
+
+class LogPart(NamedTuple):
+    """Which part of a log is meant: the options of a log request."""
+
+    previous: bool = False
+    timestamps: bool = False
+    tail_lines: int | None = None
+    since_seconds: int | None = None
+
+    def later(self) -> LogPart:
+        """The part for a container that starts after the request: everything it writes is new."""
+        return LogPart(timestamps=self.timestamps)
+
+
+WHOLE = LogPart()
+
+
+async def log_lines(client: Client, pod: Json, container: str, part: LogPart) -> AsyncIterator[str]:
+    """The lines that are there now."""
+    metadata = pod["metadata"]
+    chunks = client.logs(metadata["name"], metadata["namespace"], container=container, **part._asdict())
+    async with aclosing(chunks):
+        async for line in text_lines(chunks):
+            yield line
+
+
+async def followed_lines(client: Client, pod: Json, container: str, part: LogPart) -> AsyncIterator[str]:
+    """Lines until the container has ended; none when it is gone. After a lost connection it goes on with the line after the
+    last one: lines are known by their times, since how many there are before does not say where a tail began."""
+    metadata = pod["metadata"]
+    last, of_that_time = "", 0
+    while True:
+        begin = {"since_time": last} if last else {"tail_lines": part.tail_lines, "since_seconds": part.since_seconds}
+        known, skip = time_key(last), of_that_time
+        try:
+            chunks = client.logs(
+                metadata["name"],
+                metadata["namespace"],
+                container=container,
+                follow=True,
+                timestamps=True,
+                **begin,
+            )
+            async with aclosing(chunks):
+                async for line in text_lines(chunks):
+                    time, _, text = line.partition(" ")
+                    key = time_key(time)
+                    if key is None:
+                        yield line
+                        continue
+                    if known is not None and (key < known or (key == known and skip)):
+                        skip -= key == known
+                        continue
+                    of_that_time = of_that_time + 1 if time == last else 1
+                    last = time
+                    yield line if part.timestamps else text
+            return
+        except (NotFound, BadRequest):
+            return
+        except (ConnectionProblem, ServerProblem):
+            await asyncio.sleep(RETRY_SECONDS)
+
+
+def time_key(text: str) -> tuple[datetime, str] | None:
+    """What orders the times of log lines, to the nanosecond, whatever zone and number of digits they are written with; None for
+    what is no time."""
+    match = _TIME.fullmatch(text)
+    if match is None:
+        return None
+    second, fraction, zone = match.groups()
+    try:
+        moment = datetime.fromisoformat(second + ("+00:00" if zone == "Z" else zone)).astimezone(UTC)
+    except ValueError:
+        return None
+    return moment, (fraction or "").ljust(9, "0")

@@ -1,0 +1,1 @@
+"""Certificates and TLS: making, sharing and renewing them."""

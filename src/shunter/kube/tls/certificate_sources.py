@@ -1,0 +1,83 @@
+"""Where a webhook server's certificate comes from when no Secret is shared: files that somebody else renews, or this process."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from datetime import datetime
+from pathlib import Path
+from typing import NamedTuple, Protocol
+
+from shunter.errors import InputError
+from shunter.kube.tls.certificate_secret import CertificateSecret
+from shunter.kube.tls.certificates import KeyPair
+from shunter.kube.tls.serving_certificate import ServingCertificate, includes, successor
+
+
+class Offer(NamedTuple):
+    """What to serve (a directory is followed by the server itself) and the authorities (PEM) that clients are to trust."""
+
+    certificate: KeyPair | Path
+    authorities: bytes
+
+
+class Source(Protocol):
+    async def offer(self, bundles: Sequence[bytes]) -> Offer:
+        """What is to be served now. `bundles`: what each client trusts, read before this call."""
+
+
+class Announcing:
+    """Another source, of whose authorities somebody else wants to hear as well."""
+
+    def __init__(self, source: Source, hear: Callable[[bytes], None]) -> None:
+        self._source = source
+        self._hear = hear
+
+    async def offer(self, bundles: Sequence[bytes]) -> Offer:
+        offer = await self._source.offer(bundles)
+        self._hear(offer.authorities)
+        return offer
+
+
+class SharedCertificate:
+    """From the Secret that all replicas share."""
+
+    def __init__(self, secret: CertificateSecret) -> None:
+        self._secret = secret
+
+    async def offer(self, bundles: Sequence[bytes]) -> Offer:
+        certificate = await self._secret.sync(bundles)
+        return Offer(certificate.serving, certificate.authorities)
+
+
+class OwnCertificate:
+    """Made by this process for itself, and renewed while it runs."""
+
+    def __init__(self, hosts: Sequence[str], *, now: Callable[[], datetime]) -> None:
+        self._hosts = hosts
+        self._now = now
+        self._current: ServingCertificate | None = None
+
+    async def offer(self, bundles: Sequence[bytes]) -> Offer:
+        now, current = self._now(), self._current
+        is_trusted = current is not None and bool(bundles) and all(includes(b, current.authorities, now) for b in bundles)
+        self._current = successor(current, self._hosts, now, is_trusted=is_trusted).certificate
+        return Offer(self._current.serving, self._current.authorities)
+
+
+class CertificateFiles:
+    """tls.crt, tls.key and ca.crt in a directory, as cert-manager's Secrets are mounted."""
+
+    def __init__(self, directory: Path, *, is_authority_needed: bool) -> None:
+        self._directory = directory
+        self._is_authority_needed = is_authority_needed
+
+    async def offer(self, bundles: Sequence[bytes]) -> Offer:
+        path = self._directory / "ca.crt"
+        try:
+            authorities = path.read_bytes() if self._is_authority_needed else b""
+        except OSError as error:
+            raise InputError(
+                f"The CA of the serving certificate has to be told to others: {path}: {error.strerror}.",
+                "Put ca.crt into --webhook-cert-dir, or leave out --register-webhooks and the feature gate TrainJobStatus.",
+            ) from error
+        return Offer(self._directory, authorities)

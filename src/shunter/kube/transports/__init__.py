@@ -1,0 +1,1 @@
+"""Transports around a transport: metering, metadata only, and faults for tests."""

@@ -1,0 +1,1 @@
+"""Admission webhooks: the server, and its registration at an API server."""

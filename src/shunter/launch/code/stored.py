@@ -1,0 +1,122 @@
+"""The ConfigMaps that hold code, in a cluster: sent once, owned by every job that uses them, removed when none does.
+
+A job is written in three steps: ConfigMaps, TrainJob, the ConfigMaps' owners. Killed after the first, they have no owner and no
+job; killed after the second, no owner. `tidy` mends both; it is part of the next run of that name and of its deletion.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Sequence
+
+from shunter.api.meta import Json
+from shunter.api.names import label_value_faults
+from shunter.api.resources import CONFIG_MAPS, TRAIN_JOBS, Resource
+from shunter.errors import InputError
+from shunter.kube.client import Client
+from shunter.kube.errors import AlreadyExists, NotFound
+from shunter.kube.transports.metadata import MetadataTransport
+from shunter.launch.marks import CODE_LABEL, DIGEST, JOB_LABEL, SHORT
+
+
+async def send(client: Client, namespace: str, maps: Sequence[Json]) -> int:
+    """Creates those of the ConfigMaps that are not there; returns how many that were."""
+    if not maps:
+        return 0
+    short = maps[0]["metadata"]["labels"][CODE_LABEL]
+    present = {
+        item["metadata"]["name"]: item for item in await _labelled(client, CONFIG_MAPS, namespace, f"{CODE_LABEL}={short}")
+    }
+    sent = 0
+    for wanted in maps:
+        name, digest = wanted["metadata"]["name"], wanted["metadata"]["annotations"][DIGEST]
+        if name not in present:
+            try:
+                await client.create(CONFIG_MAPS, wanted, field_validation="Strict")
+                sent += 1
+                continue
+            except AlreadyExists:
+                present[name] = await client.get(CONFIG_MAPS, name, namespace)
+        if (present[name]["metadata"].get("annotations") or {}).get(DIGEST) != digest:
+            raise InputError(
+                f"ConfigMap {namespace}/{name} exists and does not hold this code.",
+                f"kubectl delete configmap {name} -n {namespace}",
+            )
+    return sent
+
+
+async def own(client: Client, namespace: str, maps: Sequence[Json]) -> None:
+    """Makes every job that uses the ConfigMaps their owner. What went meanwhile, with another job that was its only owner, is
+    created anew."""
+    if not maps:
+        return
+    metadata = maps[0]["metadata"]
+    owners = await users(client, namespace, metadata["labels"][CODE_LABEL], metadata["annotations"][DIGEST])
+    for wanted in maps:
+        if not await _add_owners(client, namespace, wanted["metadata"]["name"], owners):
+            owned = {**wanted, "metadata": {**wanted["metadata"], "ownerReferences": owners}}
+            try:
+                await client.create(CONFIG_MAPS, owned, field_validation="Strict")
+            except AlreadyExists:
+                await _add_owners(client, namespace, wanted["metadata"]["name"], owners)
+
+
+async def tidy(client: Client, namespace: str, *, names: Collection[str], digests: Collection[str] = (), keep: str = "") -> int:
+    """Looks at ConfigMaps without owner that were made for jobs of these names, or that hold code of these digests, but for those
+    of the digest `keep`: gives them the jobs that use them as owners, and deletes those that none does. Returns how many it
+    deleted. An empty namespace means all."""
+    valid = sorted(name for name in names if not label_value_faults(name))
+    selectors = [f"{JOB_LABEL} in ({','.join(valid)})"] if valid else []
+    if shorts := sorted({digest[:SHORT] for digest in digests}):
+        selectors.append(f"{CODE_LABEL} in ({','.join(shorts)})")
+    found = {
+        item["metadata"]["uid"]: item for each in selectors for item in await _labelled(client, CONFIG_MAPS, namespace, each)
+    }
+    deleted = 0
+    for item in found.values():
+        metadata = item["metadata"]
+        digest = (metadata.get("annotations") or {}).get(DIGEST, "")
+        if metadata.get("ownerReferences") or not digest or digest == keep:
+            continue
+        if owners := await users(client, metadata["namespace"], digest[:SHORT], digest):
+            await _add_owners(client, metadata["namespace"], metadata["name"], owners)
+            continue
+        try:
+            await client.delete(CONFIG_MAPS, metadata["name"], metadata["namespace"], uid=metadata["uid"])
+            deleted += 1
+        except NotFound:
+            continue
+    return deleted
+
+
+async def users(client: Client, namespace: str, short: str, digest: str) -> list[Json]:
+    """Owner references to the jobs that use this code and are not being deleted."""
+    jobs = await _labelled(client, TRAIN_JOBS, namespace, f"{CODE_LABEL}={short}")
+    return list(_references(jobs, digest))
+
+
+def owner_reference(job: Json) -> Json:
+    """What makes an object one of this TrainJob's."""
+    metadata = job["metadata"]
+    return {"apiVersion": TRAIN_JOBS.api_version, "kind": TRAIN_JOBS.kind, "name": metadata["name"], "uid": metadata["uid"]}
+
+
+def _references(jobs: Iterable[Json], digest: str) -> Iterable[Json]:
+    for job in jobs:
+        metadata = job["metadata"]
+        if metadata.get("deletionTimestamp") is None and (metadata.get("annotations") or {}).get(DIGEST) == digest:
+            yield owner_reference(job)
+
+
+async def _add_owners(client: Client, namespace: str, name: str, owners: Sequence[Json]) -> bool:
+    """Whether the ConfigMap was there. Owners are merged by their uid, so that those of others stay."""
+    try:
+        await client.patch(CONFIG_MAPS, name, namespace, {"metadata": {"ownerReferences": list(owners)}}, type="strategic")
+    except NotFound:
+        return False
+    return True
+
+
+async def _labelled(client: Client, resource: Resource, namespace: str, selector: str) -> list[Json]:
+    """Metadata of the objects with such labels: ConfigMaps of code are large."""
+    only_metadata = client.through(MetadataTransport(client.transport))
+    return (await only_metadata.list(resource, namespace, label_selector=selector)).items

@@ -1,0 +1,1 @@
+"""TrainingRuntimes of programs: chosen, copied, created, stored."""

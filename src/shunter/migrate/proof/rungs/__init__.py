@@ -1,0 +1,1 @@
+"""Rungs of the ladder that need a cluster or a run."""

@@ -1,0 +1,1 @@
+"""Rules about what programs of the pods say and read."""

@@ -1,0 +1,1 @@
+"""Rules about PyTorchJobs: how processes are started and find each other."""

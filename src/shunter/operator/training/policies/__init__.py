@@ -1,0 +1,1 @@
+"""The fields of runPolicy and restartPolicy: a module per field."""

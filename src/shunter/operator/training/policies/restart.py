@@ -1,0 +1,64 @@
+"""What happens to a pod that has failed for good: by its role's restart policy it is replaced, or it fails the job.
+
+In-place restarts are the kubelet's; a pod in phase Failed will not run again by itself.
+"""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from shunter.api.core import Pod
+from shunter.kube.cache.store import revision
+from shunter.kube.controllers.plan import Note
+from shunter.operator.training.abnormal import REPORTED_PODS
+from shunter.operator.training.framework import AnyJob
+
+RETRYABLE_FROM = 128
+"""Exit codes from here on (signals, mostly) are worth another try under the policy ExitCode; lower ones are the program's own."""
+
+Consequence = Literal["replace", "fail", "none"]
+
+
+def exited(job: AnyJob, pod: Pod, code: int) -> Note:
+    """The event that tells how a container ended."""
+    text = f"Pod: {pod.metadata.namespace}.{pod.metadata.name} exited with code {code}"
+    return Note(regarding=job.ref, type="Normal", reason="ExitedWithCode", message=text)
+
+
+def consequence(pod: Pod, restart_policy: str, container: str) -> Consequence:
+    """What a pod's failure leads to; `none` while it has not failed, is being deleted already, or its role never restarts."""
+    if pod.status.phase != "Failed" or pod.metadata.deletion_timestamp is not None:
+        return "none"
+    if restart_policy in ("OnFailure", "Always"):
+        return "replace"
+    if restart_policy != "ExitCode":
+        return "none"
+    code = exit_code(pod, container)
+    return "replace" if code is None or code >= RETRYABLE_FROM else "fail"
+
+
+def exit_code(pod: Pod, container: str) -> int | None:
+    """The exit code of the training container; None while it has none (an evicted pod never has one)."""
+    status = pod.container_status(container)
+    terminated = status.state.terminated if status else None
+    return terminated.exit_code if terminated else None
+
+
+def newly_finished(container: str, pods: list[Pod], known: int) -> list[Pod]:
+    """The pods whose end nobody has reported yet: those that ended last, beyond the `known` number the status counts already, and
+    those whose training container has ended while others of it run on, which no status counts.
+
+    Upstream reports every exit at every reconcile, which floods the events of large jobs.
+    """
+    running_on = [pod for pod in pods if not pod.is_finished and exit_code(pod, container) is not None]
+    finished = [pod for pod in pods if pod.is_finished]
+    finished.sort(key=lambda pod: _finished_at(pod, container))
+    return [*running_on[:REPORTED_PODS], *finished[known:]]
+
+
+def _finished_at(pod: Pod, container: str) -> tuple[float, int]:
+    """The moment, in whole seconds, and for those of one second which the API server was told first."""
+    status = pod.container_status(container)
+    terminated = status.state.terminated if status else None
+    moment = terminated.finished_at.timestamp() if terminated and terminated.finished_at else 0.0
+    return moment, revision(pod.metadata.resource_version)

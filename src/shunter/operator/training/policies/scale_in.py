@@ -1,0 +1,47 @@
+"""Scaling in: pods beyond the number of replicas go, and carry with them that the operator took them away.
+
+Their role may be scaled out again before they have ended: then how they end is no evidence about the job, while a pod that
+somebody else deletes counts as failed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from shunter.api.core import Pod
+from shunter.api.resources import PODS
+from shunter.kube.controllers.plan import Patch, Ref, Write
+from shunter.operator.training.children import Children, index
+from shunter.operator.training.framework import AnyJob
+from shunter.operator.training.writes import delete_pod
+
+SCALED_IN = "shunter.dev/scaled-in"
+"""The annotation of a pod whose replica was one too many when it was deleted; its value is the pod's own uid, so that none has it
+from a template."""
+
+
+def superfluous(pods: Iterable[Pod], wanted: int) -> list[Pod]:
+    """Those of one role's pods, all with an index, that are to be deleted: beyond the wanted number, or about to be deleted when
+    an operator ended."""
+    return [pod for pod in pods if not pod.is_leaving and (_is_marked(pod) or index(pod) >= wanted)]
+
+
+def writes(job: AnyJob, pods: list[Pod]) -> list[Write]:
+    """Marks these pods, then deletes them. One that has ended already goes as what it is."""
+    marks = [_mark(pod) for pod in pods if not _is_marked(pod) and not pod.is_finished]
+    return [*marks, *(delete_pod(job.ref, pod) for pod in pods)]
+
+
+def evidence(children: Children) -> Children:
+    """Children whose pods tell how the job is doing: all but those on their way out that were scaled in."""
+    return Children(tuple(pod for pod in children.pods if not (pod.is_leaving and _is_marked(pod))), children.services)
+
+
+def _is_marked(pod: Pod) -> bool:
+    return pod.metadata.annotations.get(SCALED_IN) == pod.metadata.uid
+
+
+def _mark(pod: Pod) -> Patch:
+    metadata = pod.metadata
+    ref = Ref(PODS, metadata.namespace, metadata.name, metadata.uid)
+    return Patch(ref=ref, patch={"metadata": {"annotations": {SCALED_IN: metadata.uid}}})

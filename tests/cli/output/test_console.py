@@ -1,0 +1,77 @@
+"""What is printed is what was meant: whole names where no terminal is, paths as they are, a line that a shell can evaluate."""
+
+from __future__ import annotations
+
+import fcntl
+import os
+import pty
+import re
+import shlex
+import struct
+import subprocess
+import sys
+import termios
+from pathlib import Path
+
+import pytest
+import yaml
+
+from shunter.api.yaml import readable_yaml
+from shunter.cli.clusters import export_line
+from shunter.cli.output.console import say
+from shunter.cluster.state_dir import StateDir
+
+ESCAPES = re.compile(r"\x1b\[[0-9;]*m")
+PRINTING = """
+from rich.table import Table
+from shunter.cli.output.console import errors, output, print_table
+table = Table("NAME", "STATE", box=None)
+table.add_row("n" * 300, "e" * 30)
+print_table(table)
+errors().print("word " * 100)
+"""
+
+
+@pytest.mark.parametrize(
+    "environment", [{}, {"COLUMNS": "40"}, {"FORCE_COLOR": "1"}, {"FORCE_COLOR": "1", "COLUMNS": "20"}], ids=str
+)
+def test_nothing_is_cut_or_folded_where_no_terminal_is(environment: dict[str, str]) -> None:
+    given = {name: value for name, value in os.environ.items() if name not in ("COLUMNS", "FORCE_COLOR")}
+    done = subprocess.run(
+        [sys.executable, "-c", PRINTING], env={**given, **environment}, capture_output=True, text=True, check=True
+    )
+    rows = [line.split() for line in ESCAPES.sub("", done.stdout).splitlines()]
+    assert rows == [["NAME", "STATE"], ["n" * 300, "e" * 30]]
+    assert done.stderr.splitlines() == ["word " * 100]
+
+
+def test_a_name_wider_than_the_terminal_goes_on_in_the_next_line() -> None:
+    master, slave = pty.openpty()
+    fcntl.ioctl(slave, termios.TIOCSWINSZ, struct.pack("HHHH", 24, 40, 0, 0))
+    given = {name: value for name, value in os.environ.items() if name != "COLUMNS"}
+    subprocess.run([sys.executable, "-c", PRINTING], env={**given, "TERM": "xterm"}, stdin=slave, stdout=slave, check=True)
+    shown = ESCAPES.sub("", os.read(master, 65536).decode())
+    os.close(master)
+    os.close(slave)
+    assert (shown.count("n"), shown.count("e")) == (300, 30)
+    assert max(map(len, shown.splitlines())) <= 40
+
+
+def test_a_path_that_looks_like_markup_is_told_as_it_is_and_in_one_line(capsys: pytest.CaptureFixture[str]) -> None:
+    path = f"/home/ann/[project]/[/b]/{'long' * 40}"
+    say(path)
+    assert capsys.readouterr().err == f"{path}\n"
+
+
+def test_the_line_that_names_the_kubeconfig_is_one_word_for_a_shell() -> None:
+    state = StateDir(Path("/home/ann/my state"))
+    assert shlex.split(export_line(state)) == ["export", "KUBECONFIG=/home/ann/my state/kubeconfig"]
+
+
+def test_yaml_shows_a_script_as_a_block_and_reads_back_the_same() -> None:
+    shared = {"path": "/data"}
+    value = {"command": ["sh", "-c", "trap 'x' TERM\n  cd /x\n"], "mounts": [shared, shared], "words": ["yes", "0755", "é", ""]}
+    text = readable_yaml(value)
+    assert "- |\n" in text
+    assert "&id" not in text
+    assert yaml.safe_load(text) == value

@@ -1,0 +1,61 @@
+"""How far a training is by its log."""
+
+from __future__ import annotations
+
+import math
+from datetime import UTC, datetime
+
+import pytest
+
+from shunter.jobs.logs.progress import logged_progress
+from shunter.operator.training_progress import Progress
+
+
+def written(*lines: str) -> list[str]:
+    """The lines as a kubelet gives them, one every two seconds from noon on."""
+    return [f"2026-01-01T12:00:{2 * number:02}.5Z {line}" for number, line in enumerate(lines)]
+
+
+def at(second: float) -> datetime:
+    return datetime(2026, 1, 1, 12, 0, int(second), 500_000, tzinfo=UTC)
+
+
+def read(second: int, **fields: object) -> Progress:
+    return Progress(at(second), **fields, source="log")  # type: ignore[arg-type]
+
+
+TOLD = {
+    "steps with their number": (
+        ["starting", "step 10/300 loss 1.5", "step 20/300 loss 1.26"], read(4, step=20, steps=300, loss=1.26, left_seconds=56)),
+    "steps": (["step 10 loss 1.5", "step 20 loss 1.26", "saving"], read(2, step=20, loss=1.26)),
+    "one line tells no pace": (["step 10 of 300: loss 1.5"], read(0, step=10, steps=300, loss=1.5)),
+    "epochs": (["epoch 3: loss 0.5"], read(0, epoch=3.0, loss=0.5)),
+    "epochs after steps": (["step 10 loss 1.5", "epoch 3: loss 0.5"], read(2, epoch=3.0, loss=0.5)),
+    "PyTorch's MNIST example": (
+        ["Train Epoch: 1 [640/60000 (1%)]\tloss=0.5"], read(0, epoch=1.0, step=640, loss=0.5)),
+    "Hugging Face's Trainer": (["{'loss': 0.25, 'grad_norm': 1.5, 'epoch': 1.5}"], read(0, epoch=1.5, loss=0.25)),
+    "JSON": (['{"step": 7, "loss": 0.25}'], read(0, step=7, loss=0.25)),
+    "a loss without steps": (["loss 0.5", "loss 0.25"], read(2, loss=0.25)),
+    "no loss": (["step 4 accuracy 0.5"], read(0, step=4)),
+    "a loss of validation is not that of training": (
+        ["step 10 loss 0.5", "step 10 val_loss 0.7"], read(0, step=10, loss=0.5)),
+    "a restart": (
+        ["step 50/60 loss 0.5", "step 20/60 loss 0.9", "step 30/60 loss 0.8"], read(4, step=30, steps=60, loss=0.8)),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(("lines", "expected"), TOLD.values(), ids=TOLD)
+def test_what_lines_tell(lines: list[str], expected: Progress) -> None:
+    assert logged_progress(written(*lines)) == expected
+
+
+def test_a_loss_that_is_no_number_any_more_is_told() -> None:
+    found = logged_progress(written("step 10 loss 1.5", "step 20 loss nan"))
+    assert found is not None
+    assert found.loss is not None
+    assert math.isnan(found.loss)
+
+
+@pytest.mark.parametrize("lines", [[], ["hello"], ["listening on port 29500"], ["rank 0 of 2, seed 7"]])
+def test_other_lines_tell_nothing(lines: list[str]) -> None:
+    assert logged_progress(written(*lines)) is None

@@ -1,0 +1,113 @@
+"""The work queue: once per key, never two workers on one key, nothing lost, everybody's turn."""
+
+import asyncio
+from collections.abc import Awaitable, Callable
+
+import pytest
+
+from shunter.kube.controllers.plan import Key
+from shunter.kube.controllers.workqueue import WorkQueue
+
+A, B = Key("n", "a"), Key("n", "b")
+
+
+async def taken(queue: WorkQueue) -> Key:
+    key = await asyncio.wait_for(queue.get(), 2)
+    assert key is not None
+    return key
+
+
+async def test_a_key_added_twice_is_handed_out_once() -> None:
+    queue = WorkQueue()
+    queue.add(A)
+    queue.add(A)
+    queue.add(B)
+    assert len(queue) == 2
+    assert [await taken(queue), await taken(queue)] == [A, B]
+    assert len(queue) == 0
+
+
+async def test_a_key_under_work_is_handed_out_again_only_when_done() -> None:
+    queue = WorkQueue()
+    queue.add(A)
+    await taken(queue)
+    queue.add(A)
+    queue.add(A)
+    assert len(queue) == 0
+    queue.done(A)
+    assert len(queue) == 1
+    assert await taken(queue) == A
+
+
+async def test_namespaces_take_turns() -> None:
+    queue = WorkQueue()
+    for number in range(5):
+        queue.add(Key("big", str(number)))
+    queue.add(Key("small", "x"))
+    assert [(await taken(queue)).namespace for _ in range(6)] == ["big", "small", "big", "big", "big", "big"]
+
+
+async def test_an_earlier_appointment_wins() -> None:
+    queue = WorkQueue()
+    queue.add_after(A, 60)
+    queue.add_after(A, 0.01)
+    queue.add_after(A, 60)
+    assert await taken(queue) == A
+
+
+async def test_an_appointment_of_no_time_is_now() -> None:
+    queue = WorkQueue()
+    queue.add_after(A, 0)
+    assert len(queue) == 1
+
+
+async def test_failures_wait_longer_each_time_until_forgotten(monkeypatch: pytest.MonkeyPatch) -> None:
+    queue = WorkQueue(first_wait=0.005, longest_wait=60)
+    waits: list[float] = []
+    monkeypatch.setattr(queue, "add_after", lambda key, seconds: waits.append(seconds))
+    for _ in range(16):
+        queue.add_rate_limited(A)
+    assert waits[:4] == [0.005, 0.01, 0.02, 0.04]
+    assert waits[-1] == 60
+    assert queue.failures(A) == 16
+    queue.forget(A)
+    queue.add_rate_limited(A)
+    assert waits[-1] == 0.005
+
+
+async def test_closing_wakes_all_workers_and_takes_nothing_more() -> None:
+    queue = WorkQueue()
+    workers = [asyncio.create_task(queue.get()) for _ in range(3)]
+    queue.add_after(A, 0.01)
+    await asyncio.sleep(0)
+    queue.close()
+    queue.add(B)
+    assert await asyncio.wait_for(asyncio.gather(*workers), 2) == [None, None, None]
+
+
+async def test_no_key_is_lost_or_shared_under_load(eventually: Callable[[Callable[[], object]], Awaitable[object]]) -> None:
+    queue = WorkQueue()
+    under_work: set[Key] = set()
+    wanted = {Key("n", str(number)): 0 for number in range(50)}
+    done = dict.fromkeys(wanted, 0)
+
+    async def work() -> None:
+        while (key := await queue.get()) is not None:
+            assert key not in under_work
+            under_work.add(key)
+            version = wanted[key]
+            await asyncio.sleep(0)
+            done[key] = version
+            under_work.discard(key)
+            queue.done(key)
+
+    workers = [asyncio.create_task(work()) for _ in range(8)]
+    for step in range(2000):
+        key = Key("n", str(step % 50))
+        wanted[key] = step
+        queue.add(key)
+        if step % 7 == 0:
+            await asyncio.sleep(0)
+    await eventually(lambda: done == wanted)
+    queue.close()
+    await asyncio.gather(*workers)

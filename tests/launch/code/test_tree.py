@@ -1,0 +1,242 @@
+"""Directories as they are on disks: listed, packed to the same bytes each time, and refused with a sentence."""
+
+from __future__ import annotations
+
+import gzip
+import io
+import os
+import random
+import shutil
+import subprocess
+import tarfile
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from shunter.errors import InputError
+from shunter.launch.code import packing, tree
+from shunter.launch.code.delivery import PackedCode
+from shunter.launch.code.tree import packed_code
+from shunter.launch.options import Program
+
+NOBODY = 65534
+
+
+def write(root: Path, *names: str, content: str = "x = 1\n") -> None:
+    for name in names:
+        (root / name).parent.mkdir(parents=True, exist_ok=True)
+        (root / name).write_text(content)
+
+
+def git(root: Path, *words: str) -> None:
+    identity = ["-c", "user.name=a", "-c", "user.email=a@example.com", "-c", "protocol.file.allow=always"]
+    subprocess.run(["git", *identity, "-C", str(root), *words], check=True, capture_output=True)
+
+
+def packed_names(code: PackedCode) -> list[str]:
+    with tarfile.open(fileobj=io.BytesIO(code.archive)) as tar:
+        return tar.getnames()
+
+
+@pytest.fixture
+def repository(tmp_path: Path) -> Path:
+    root = tmp_path / "repository"
+    root.mkdir()
+    git(root, "init", "-q")
+    return root
+
+
+def test_the_same_files_give_the_same_bytes(tmp_path: Path) -> None:
+    names = ["train.py", "pkg/__init__.py", "pkg/model.py", "data/ä b.txt"]
+    archives = []
+    for number, order in enumerate((names, names[::-1])):
+        root = tmp_path / str(number)
+        write(root, *order)
+        (root / "train.py").chmod(0o755 if number else 0o700)
+        for name in order:
+            os.utime(root / name, (number, number))
+            if os.geteuid() == 0:
+                os.chown(root / name, NOBODY * number, NOBODY * number)
+        archives.append(packed_code(root))
+    assert archives[0].archive == archives[1].archive
+    write(tmp_path / "1", "train.py", content="x = 2\n")
+    assert packed_code(tmp_path / "1").digest != archives[0].digest
+
+
+def test_what_was_packed_unpacks_to_the_same_files(tmp_path: Path) -> None:
+    root, there = tmp_path / "root", tmp_path / "there"
+    write(root, "train.py", "pkg/a.py")
+    (root / "run.sh").write_text("#!/bin/sh\n")
+    (root / "run.sh").chmod(0o700)
+    (root / "link.py").symlink_to(root / "pkg/a.py")
+    (root / "same").symlink_to("pkg")
+    with tarfile.open(fileobj=io.BytesIO(packed_code(root).archive)) as tar:
+        tar.extractall(there, filter="data")
+    assert sorted(os.listdir(there)) == ["link.py", "pkg", "run.sh", "same", "train.py"]
+    assert (there / "link.py").read_text() == (there / "same/a.py").read_text() == "x = 1\n"
+    assert os.access(there / "run.sh", os.X_OK)
+    assert not os.access(there / "train.py", os.X_OK) or os.stat(there / "train.py").st_mode & 0o111 == 0
+
+
+def test_git_says_which_files_travel(repository: Path) -> None:
+    write(repository, "train.py", "pkg/model.py", "new.py", "out/log.txt", "gone.py", ".env", "weights.pt")
+    write(repository, ".gitignore", content="out/\n")
+    git(repository, "add", "train.py", "pkg", "gone.py", ".gitignore", "-f", ".env", "weights.pt")
+    git(repository, "commit", "-qm", "one")
+    (repository / "gone.py").unlink()
+    code = packed_code(repository)
+    assert packed_names(code) == [".gitignore", "new.py", "pkg/model.py", "train.py"]
+    assert (code.from_git, code.is_dirty, len(code.commit), code.left_out) == (True, True, 40, (".env", "weights.pt"))
+
+
+def test_a_part_of_a_repository_travels_alone(repository: Path) -> None:
+    write(repository, "a/train.py", "b/other.py")
+    git(repository, "add", ".")
+    git(repository, "commit", "-qm", "one")
+    code = packed_code(repository / "a")
+    assert (packed_names(code), code.is_dirty) == (["train.py"], False)
+
+
+def test_files_of_submodules_and_inner_repositories_travel(repository: Path, tmp_path: Path) -> None:
+    library = tmp_path / "library"
+    library.mkdir()
+    git(library, "init", "-q")
+    write(library, "lib.py", "junk.log")
+    write(library, ".gitignore", content="*.log\n")
+    git(library, "add", "lib.py", ".gitignore")
+    git(library, "commit", "-qm", "one")
+    write(repository, "train.py")
+    git(repository, "submodule", "add", "-q", str(library), "vendored")
+    shutil.copytree(library, repository / "inner")
+    names = packed_names(packed_code(repository))
+    assert {"train.py", "vendored/lib.py", "inner/lib.py"} <= set(names)
+    assert not [name for name in names if "junk" in name or ".git/" in name]
+
+
+def test_git_that_refuses_is_an_error_and_not_a_reason_to_send_everything(repository: Path) -> None:
+    write(repository, "train.py", "secret.txt")
+    (repository / ".git/config").write_text("[broken")
+    with pytest.raises(InputError, match=r"git cannot list .*bad config"):
+        packed_code(repository)
+
+
+def test_git_that_is_missing_is_said(repository: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    write(repository, "train.py")
+    monkeypatch.setenv("PATH", str(tmp_path / "nothing"))
+    with pytest.raises(InputError, match=r"git is not installed: what .gitignore keeps back is not known"):
+        packed_code(repository)
+
+
+def test_without_a_repository_git_is_not_needed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    write(tmp_path / "code", "train.py", "data/a.txt")
+    write(tmp_path / "code", ".shunterignore", content="data/\n")
+    monkeypatch.setenv("PATH", str(tmp_path / "nothing"))
+    code = packed_code(tmp_path / "code")
+    assert (packed_names(code), code.from_git, code.commit) == ([".shunterignore", "train.py"], False, "")
+
+
+def test_a_link_out_of_the_directory_is_refused(tmp_path: Path) -> None:
+    write(tmp_path, "root/train.py", "outside.py", "elsewhere/a.py")
+    (tmp_path / "root/link.py").symlink_to(tmp_path / "outside.py")
+    with pytest.raises(InputError, match=r"root/link.py is a link out of the directory that travels, to .*/outside.py"):
+        packed_code(tmp_path / "root")
+    (tmp_path / "root/link.py").unlink()
+    (tmp_path / "root/folder").symlink_to("../elsewhere")
+    with pytest.raises(InputError, match="root/folder is a link out of"):
+        packed_code(tmp_path / "root")
+
+
+def test_a_link_does_not_carry_a_secret_out(tmp_path: Path) -> None:
+    write(tmp_path, "train.py")
+    write(tmp_path, ".env", content="TOKEN=abc123\n")
+    (tmp_path / "settings.txt").symlink_to(".env")
+    assert b"abc123" not in gzip.decompress(packed_code(tmp_path).archive)
+
+
+@pytest.fixture
+def open_directory() -> Iterator[Path]:
+    """A directory that other users can reach, as pytest's own are not."""
+    root = Path(tempfile.mkdtemp())
+    root.chmod(0o755)
+    yield root
+    shutil.rmtree(root)
+
+
+@pytest.mark.parametrize("closed", ["secret.txt", "data"])
+def test_a_file_that_cannot_be_read_is_named(open_directory: Path, closed: str) -> None:
+    write(open_directory, "train.py", "secret.txt", "data/a.txt")
+    (open_directory / closed).chmod(0)
+    as_root = os.geteuid() == 0
+    if as_root:
+        os.seteuid(NOBODY)
+    try:
+        with pytest.raises(InputError, match=rf"/{closed} cannot be read: Permission denied. Make it readable"):
+            packed_code(open_directory)
+    finally:
+        if as_root:
+            os.seteuid(0)
+        (open_directory / closed).chmod(0o700)
+
+
+def test_a_directory_of_2_gigabytes_is_refused_without_being_read(tmp_path: Path) -> None:
+    write(tmp_path, "train.py", "a.bin", "b.bin")
+    for name, size in (("a.bin", 2 * 10**9), ("b.bin", 5 * 10**6)):
+        os.truncate(tmp_path / name, size)
+    expected = (
+        r"the 3 files in .* have 2.0 GB, more than 268 MB. Largest: a.bin \(2.0 GB\), b.bin \(5.0 MB\), train.py \(6 bytes\)."
+    )
+    before = os.stat(tmp_path / "a.bin").st_atime_ns
+    with pytest.raises(InputError, match=expected):
+        packed_code(tmp_path)
+    assert os.stat(tmp_path / "a.bin").st_atime_ns == before
+
+
+def test_an_archive_that_is_too_large_names_the_largest_files(tmp_path: Path) -> None:
+    noise = random.Random(7)
+    for number in range(7):
+        (tmp_path / f"{number}.bin").write_bytes(noise.randbytes(1_200_000 + number))
+    with pytest.raises(
+        InputError, match=r"the 7 files in .* have 8.4 MB, more than 7.4 MB when packed. Largest: 6.bin .*, 2.bin"
+    ) as error:
+        packed_code(tmp_path)
+    assert "1.bin" not in error.value.message
+    assert ".shunterignore" in error.value.remedy
+
+
+def test_a_directory_with_too_many_files_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    write(tmp_path, *(f"{number}.py" for number in range(4)), *(f"env/{number}.py" for number in range(9)), "env/pyvenv.cfg")
+    monkeypatch.setattr(tree, "FILES_LIMIT", 4)
+    assert packed_code(tmp_path).files == 4, "a virtual environment is not even listed"
+    write(tmp_path, "5.py")
+    with pytest.raises(InputError, match="has more than 4 files"):
+        packed_code(tmp_path)
+
+
+def test_an_archive_in_pieces_is_the_archive(tmp_path: Path) -> None:
+    (tmp_path / "a.bin").write_bytes(random.Random(7).randbytes(2_500_000))
+    code = packed_code(tmp_path)
+    assert [len(piece) for piece in code.pieces[:-1]] == [packing.PIECE_BYTES] * 2
+    assert b"".join(code.pieces) == code.archive
+
+
+@pytest.mark.parametrize(
+    ("program", "message"),
+    [
+        (Program(path="ignored.py"), "ignored.py would not travel with the job"),
+        (Program(module="pkg.trian"), "-m pkg.trian: neither pkg/trian.py nor pkg/trian/__main__.py is among the files"),
+    ],
+    ids=["a script that is ignored", "a module that is not in its package"],
+)
+def test_a_program_that_would_not_travel_is_refused(repository: Path, program: Program, message: str) -> None:
+    write(repository, "ignored.py", "pkg/__init__.py", "pkg/train.py")
+    write(repository, ".gitignore", content="ignored.py\n")
+    with pytest.raises(InputError, match=message):
+        packed_code(repository, program)
+
+
+@pytest.mark.parametrize("module", ["pkg.train", "pkg.sub", "torch.distributed.run"])
+def test_modules_of_the_directory_and_of_the_image_may_be_run(tmp_path: Path, module: str) -> None:
+    write(tmp_path, "pkg/train.py", "pkg/sub/__main__.py")
+    assert packed_code(tmp_path, Program(module=module)).files == 2
