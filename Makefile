@@ -66,6 +66,7 @@ lint: setup
 	@.venv/bin/ruff format --check .
 	@.venv/bin/mypy
 	@.venv/bin/lint-imports
+	@.venv/bin/deptry --no-ansi src
 	@$(PY) scripts/generate.py --check
 
 generate: setup ## write generated files anew: CRDs, built-in schemas

@@ -10,12 +10,12 @@ import os
 import ssl
 from collections.abc import AsyncGenerator, Mapping
 from typing import TYPE_CHECKING, NamedTuple, Protocol
-from urllib.parse import urlsplit
+from urllib.parse import urlencode, urlsplit
 
 import shunter
 from shunter.errors import EnvironmentProblem
 from shunter.kube.errors import ConnectionProblem, Status, Unauthorized, from_answer
-from shunter.kube.http.client import Fields, HttpClient, target
+from shunter.kube.http.client import Answer, Fields, HttpClient, Upgraded, target
 from shunter.kube.http.connection import Origin
 
 if TYPE_CHECKING:
@@ -85,6 +85,22 @@ class HttpTransport:
             except OSError as error:
                 raise self._problem(method, path, error) from error
         return Response(*answer)
+
+    async def upgrade(self, path: str, params: Fields, headers: Mapping[str, str]) -> Upgraded:
+        """A connection that goes on in another protocol, which `headers` name; only this transport can. Raises the ApiError
+        of a refusal, and ConnectionProblem."""
+        where = f"{target(self._prefix + path, {})}?{urlencode(params)}"
+        try:
+            client, fields = await self._identified(headers)
+            answer = await client.upgrade(where, fields, seconds=self._timeout)
+            if isinstance(answer, Answer) and answer.status == 401 and await self._refreshed(client):
+                client, fields = await self._identified(headers)
+                answer = await client.upgrade(where, fields, seconds=self._timeout)
+        except OSError as error:
+            raise self._problem("GET", path, error) from error
+        if isinstance(answer, Answer):
+            raise from_answer("GET", path, answer.status, answer.headers, answer.body)
+        return answer
 
     async def stream(
         self, method: str, path: str, *, params: Mapping[str, str] = {}, headers: Mapping[str, str] = {}

@@ -15,6 +15,7 @@ from typing import NamedTuple
 from urllib.parse import quote, urlencode
 
 from shunter.kube.http.connection import Connection, Origin, connected, proxy_authorization
+from shunter.kube.http.connection_streams import connection_streams
 
 IDLE_SECONDS = 15.0
 """How long a connection is kept for the next request."""
@@ -31,6 +32,14 @@ class Answer(NamedTuple):
     status: int
     headers: Mapping[str, str]
     body: bytes
+
+
+class Upgraded(NamedTuple):
+    """A connection that goes on in another protocol, which its user closes. Header names are in lower case."""
+
+    headers: Mapping[str, str]
+    reader: asyncio.StreamReader
+    writer: asyncio.StreamWriter
 
 
 def target(path: str, params: Mapping[str, str]) -> str:
@@ -92,6 +101,18 @@ class HttpClient:
                 raise
             return AnswerStream(connection, self._give_back)
 
+    async def upgrade(self, target: str, headers: Fields, *, seconds: float) -> Answer | Upgraded:
+        """Asks by GET, on a new connection, to go on in another protocol, which `headers` name; an `Answer` is a refusal."""
+        text = self._text("GET", target, headers, b"")
+        connection = await self._connected()
+        try:
+            await connection.ask(text, whole=True, seconds=seconds, may_upgrade=True)
+            if connection.status == 101:
+                return Upgraded(connection.headers, *connection_streams(*connection.take_over()))
+            return Answer(connection.status, connection.headers, connection.body())
+        finally:
+            self._give_back(connection)
+
     def _text(self, method: str, target: str, headers: Fields, body: bytes) -> bytes:
         origin = self._origin
         lines = [f"{method} {target} HTTP/1.1", f"Host: {origin.authority}", *[f"{name}: {value}" for name, value in headers]]
@@ -112,13 +133,17 @@ class HttpClient:
             if connection.is_usable:
                 self._busy.add(connection)
                 return connection, True
+        return await self._connected(), False
+
+    async def _connected(self) -> Connection:
+        """A new connection, to be given back."""
         try:
             async with asyncio.timeout(self._connect_seconds):
                 connection = await connected(self._origin, seconds=self._connect_seconds)
         except TimeoutError:
             raise TimeoutError(f"no connection within {self._connect_seconds:g} s") from None
         self._busy.add(connection)
-        return connection, False
+        return connection
 
     def _give_back(self, connection: Connection) -> None:
         self._busy.discard(connection)

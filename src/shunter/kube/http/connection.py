@@ -61,6 +61,8 @@ class Connection(asyncio.Protocol):
         self.headers: dict[str, str] = {}
         self.was_answered = False
         """Whether anything has come since the last request."""
+        self._early: bytes | None = None
+        """What has come in another protocol, once the server has agreed to it; then this connection reads no more."""
         self._transport: asyncio.Transport | None = None
         self._parser = httptools.HttpResponseParser(self)
         self._news: asyncio.Future[None] | None = None
@@ -68,6 +70,7 @@ class Connection(asyncio.Protocol):
         """What `_news` waits for: `head`, `chunk` or `end`."""
         self._trouble: OSError | None = None
         self._is_asking = False
+        self._may_upgrade = False
         self._has_head = False
         self._head_bytes = 0
         self._header_count = 0
@@ -84,9 +87,11 @@ class Connection(asyncio.Protocol):
         if self._transport is not None:
             self._transport.abort()
 
-    async def ask(self, text: bytes, *, whole: bool, seconds: float | None = None) -> None:
-        """Returns when the answer is here, the whole of it or its head. Raises OSError, after so many seconds TimeoutError."""
+    async def ask(self, text: bytes, *, whole: bool, seconds: float | None = None, may_upgrade: bool = False) -> None:
+        """Returns when the answer is here, the whole of it or its head. Raises OSError, after so many seconds TimeoutError. With
+        `may_upgrade` the answer may be 101: see `take_over`."""
         self._is_asking, self._has_head, self.was_answered, self._keeps = True, False, False, True
+        self._may_upgrade = may_upgrade
         self._body = []
         self._head_bytes = 0
         if self._transport is None:
@@ -110,6 +115,14 @@ class Connection(asyncio.Protocol):
             raise _hung_up()
         inner.connection_made(wrapped)
         return inner
+
+    def take_over(self) -> tuple[asyncio.Transport, bytes]:
+        """After an answer of status 101: the connection, paused, and what the server has sent in its new protocol. Raises OSError
+        when the server has hung up."""
+        transport, self._transport = self._transport, None
+        if transport is None or self._early is None:
+            raise self._trouble or _hung_up()
+        return transport, self._early
 
     def body(self) -> bytes:
         return self._body[0] if len(self._body) == 1 else b"".join(self._body)
@@ -156,7 +169,15 @@ class Connection(asyncio.Protocol):
         self.was_answered = True
         try:
             self._parser.feed_data(data)
-        except (httptools.HttpParserError, httptools.HttpParserUpgrade) as error:
+        except httptools.HttpParserUpgrade as upgrade:
+            if self._may_upgrade and self.status == 101 and self._transport is not None:
+                self._transport.pause_reading()
+                self._early = data[upgrade.args[0] :]
+                self._is_asking = False
+                self._tell()
+            else:
+                self._fail(ConnectionError(f"the answer is not HTTP: {upgrade}"))
+        except httptools.HttpParserError as error:
             self._fail(ConnectionError(f"the answer is not HTTP: {error}"))
         if not self._has_head and self._trouble is None:
             self._head_bytes += len(data)

@@ -15,14 +15,35 @@ from typing import Any
 import aiohttp
 import pytest
 from aiohttp import web
+from aiohttp.abc import AbstractStreamWriter
 
 from cluster.api_server import RunningApiServer
 from cluster.apiserver.http_client import Api
 from cluster.apiserver.tls_server import serving
-from shunter.cluster.upgrade import TakenOver, take_over
+from shunter.kube.http.connection_streams import connection_streams
 
 SPDY = {"Connection": "Upgrade", "Upgrade": "SPDY/3.1", "X-Stream-Protocol-Version": "v4.channel.k8s.io"}
 CONTAINER = {"name": "c", "image": "x"}
+
+
+class TakenOver(web.StreamResponse):
+    """What an aiohttp handler returns for a connection that it took over and is done with: nothing more is sent."""
+
+    async def prepare(self, request: web.BaseRequest) -> AbstractStreamWriter | None:
+        return None
+
+    async def write_eof(self, data: bytes = b"") -> None:
+        self.force_close()
+
+    @property
+    def keep_alive(self) -> bool:
+        return False
+
+
+def taken_over(request: web.BaseRequest) -> tuple[asyncio.StreamReader, asyncio.StreamWriter]:
+    """The connection of an aiohttp request: aiohttp itself upgrades to WebSocket only."""
+    assert request.transport is not None
+    return connection_streams(request.transport, b"")
 
 
 class FakeNode:
@@ -44,7 +65,7 @@ class FakeNode:
             async for message in socket:
                 await socket.send_bytes(message.data)
             return socket
-        reader, writer = take_over(request)
+        reader, writer = taken_over(request)
         writer.write(b"HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: SPDY/3.1\r\n\r\n")
         with suppress(ConnectionError):
             while data := await reader.read(65536):

@@ -14,10 +14,12 @@ import pytest
 from shunter.cluster.node.server import kubelet_api
 from shunter.cluster.node.server.access import KnownCallers, KubeletAccess
 from shunter.cluster.node.server.kubelet_api import ContainerLog, KubeletServer
+from shunter.kube.http.limits import Timeouts
 from shunter.kube.tls.certificates import issue, new_authority
 
 AUTHORITY = new_authority("tests")
 DEADLINE = 20.0
+TIMEOUTS = Timeouts(head=0.5, body=0.5, idle=0.5, answer=0.5, farewell=0.5)
 
 
 class Nothing:
@@ -32,8 +34,7 @@ class Nothing:
 
 @pytest.fixture
 async def port(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[int]:
-    monkeypatch.setattr(kubelet_api, "QUIET_SECONDS", 0.5)
-    monkeypatch.setattr(kubelet_api, "HANDSHAKE_SECONDS", 1.0)
+    monkeypatch.setattr(kubelet_api, "TIMEOUTS", TIMEOUTS)
     nothing: Any = Nothing()
     access = KubeletAccess(issue(AUTHORITY, "node", ["127.0.0.1"]), AUTHORITY.certificate, KnownCallers(frozenset(("good",))))
     server = KubeletServer(access, nothing, nothing, nothing, tmp_path)
@@ -76,7 +77,7 @@ async def test_who_follows_a_log_is_not_cut(port: int) -> None:
         writer.write(b"GET /containerLogs/a/b/c?follow=1 HTTP/1.1\r\nHost: a\r\nAuthorization: Bearer good\r\n\r\n")
         assert (await reader.readuntil(b"\r\n\r\n")).startswith(b"HTTP/1.1 200 ")
         more = asyncio.create_task(reader.read())
-        await asyncio.wait([more], timeout=3 * kubelet_api.QUIET_SECONDS)
+        await asyncio.wait([more], timeout=3 * max(TIMEOUTS))
         assert not more.done()
         more.cancel()
         writer.transport.abort()

@@ -20,7 +20,7 @@ from shunter.cluster.apiserver.registry import Served
 from shunter.cluster.apiserver.requests import Call, flag
 from shunter.cluster.apiserver.status import StatusError, bad_request, method_not_allowed, plain
 from shunter.cluster.apiserver.subresources.pod_logs import NodeClient, container_name, node_address
-from shunter.cluster.upgrade import BUFFER_BYTES, connection_streams
+from shunter.kube.http.connection_streams import BUFFER_BYTES, connection_streams
 from shunter.kube.http.request import Request
 from shunter.kube.http.response import Response
 
@@ -93,8 +93,7 @@ async def proxy(request: Request, location: StreamLocation, nodes: NodeClient) -
             raise _unreachable(location, f"no answer: {error or type(error).__name__}") from None
         if answer.status != 101:
             return Response(answer.body, status=answer.status, content_type=answer.headers.get("content-type", "text/plain"))
-        transport, received = request.take_over()
-        client_reader, client_writer = connection_streams(transport, received=received)
+        client_reader, client_writer = connection_streams(*request.take_over())
         client_writer.write(answer.head)
         await _carry((client_reader, client_writer), (reader, writer))
     finally:

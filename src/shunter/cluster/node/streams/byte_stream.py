@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from typing import Protocol
 
-from aiohttp import WSMsgType, web
+from shunter.kube.http.websocket import WebSocket
 
 _CHUNK = 64 * 1024
 
@@ -47,21 +47,16 @@ class SocketStream:
 
 
 class MessageStream:
-    """A WebSocket whose binary messages, one after the other, are the bytes (`SPDY/3.1+...` subprotocols)."""
+    """A WebSocket whose messages, one after the other, are the bytes (`SPDY/3.1+...` subprotocols)."""
 
-    def __init__(self, socket: web.WebSocketResponse) -> None:
+    def __init__(self, socket: WebSocket) -> None:
         self._socket = socket
 
     async def read(self) -> bytes:
-        while True:
-            message = await self._socket.receive()
-            if message.type is WSMsgType.BINARY and message.data:
-                return bytes(message.data)
-            if message.type not in (WSMsgType.BINARY, WSMsgType.TEXT):
-                return b""
+        return await self._socket.receive()
 
     async def write(self, data: bytes) -> None:
-        await self._socket.send_bytes(data)
+        await self._socket.send(data)
 
     async def close(self) -> None:
         await self._socket.close()

@@ -8,11 +8,10 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable, Coroutine, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from contextlib import suppress
-from typing import Any, Protocol
-
-from aiohttp import web
+from typing import Protocol
+from urllib.parse import parse_qs
 
 from shunter.api.meta import Json
 from shunter.cluster.node.runtime.launcher import Launcher
@@ -28,15 +27,16 @@ from shunter.cluster.node.streams.remote_command import (
 from shunter.cluster.node.streams.sessions import RunningContainer
 from shunter.cluster.node.streams.spdy_command import SpdyCommandClient
 from shunter.cluster.node.streams.websocket_command import WebSocketCommandClient
-from shunter.cluster.upgrade import TakenOver, take_over, wants_upgrade
+from shunter.kube.http.connection_streams import connection_streams
+from shunter.kube.http.request import Request
+from shunter.kube.http.response import Response
+from shunter.kube.http.websocket import WebSocket, acceptance
 
 PATHS = ("exec", "attach", "portForward")
 _TUNNEL = f"SPDY/3.1+{PROTOCOL}"
 _SPDY = "SPDY/3.1"
 _OFFERED = "X-Stream-Protocol-Version"
-_MAX_MESSAGE_BYTES = 32 * 1024 * 1024
-"""What a WebSocket message may hold, as with kubelet."""
-_CLOSE_SECONDS = 2.0
+NOT_FOUND = Response(b"404 page not found\n", status=404)
 
 
 class Pods(Protocol):
@@ -54,6 +54,7 @@ class StreamServer:
         self._launcher = launcher
         self._pods = pods
         self._sessions: set[asyncio.Task[None]] = set()
+        """Of connections, while they are served here."""
 
     async def stop(self) -> None:
         """Cuts all streams. Commands see the end of their input."""
@@ -61,70 +62,52 @@ class StreamServer:
             session.cancel()
         await asyncio.gather(*self._sessions, return_exceptions=True)
 
-    async def answer(self, request: web.BaseRequest) -> web.StreamResponse:
+    async def answer(self, request: Request) -> Response | None:
         """Upgrades the connection and serves it to its end, or says why not."""
+        session = asyncio.current_task()
+        assert session is not None, "a handler runs in a task"
+        # Only `stop` cancels it once the connection is taken over: a command runs on when its client goes away.
+        self._sessions.add(session)
         try:
             match [part for part in request.path.split("/") if part]:
                 case ["exec", namespace, pod, *uid, container] if len(uid) < 2:
-                    return await self._execute(request, self._container(namespace, pod, container, uid))
+                    await self._execute(request, self._container(namespace, pod, container, uid))
                 case ["attach", namespace, pod, *uid, container] if len(uid) < 2:
-                    return await self._attach(request, self._container(namespace, pod, container, uid))
+                    await self._attach(request, self._container(namespace, pod, container, uid))
                 case ["portForward", namespace, pod, *uid] if len(uid) < 2:
-                    return await self._forward(request, self._pods.forwarded_pod(namespace, pod, uid="".join(uid)))
+                    await self._forward(request, self._pods.forwarded_pod(namespace, pod, uid="".join(uid)))
+                case _:
+                    return NOT_FOUND
         except StreamRefusedError as error:
-            return web.Response(status=error.status, text=f"{error}\n", headers=error.headers)
-        return web.Response(status=404, text="404 page not found\n")
+            return Response(f"{error}\n".encode(), status=error.status, headers=tuple(error.headers.items()))
+        finally:
+            self._sessions.discard(session)
+        return None
 
     def _container(self, namespace: str, pod: str, container: str, uid: list[str]) -> RunningContainer:
         return self._pods.running_container(namespace, pod, container, uid="".join(uid))
 
-    async def _execute(self, request: web.BaseRequest, container: RunningContainer) -> web.StreamResponse:
+    async def _execute(self, request: Request, container: RunningContainer) -> None:
         options = command_options(request.query)
-        argv = request.query.getall("command", [])
+        argv = _all(request, "command")
         if not argv:
             raise StreamRefusedError(400, "you must specify at least 1 command to run")
-        return await self._serve_command(
-            request, options, lambda client: sessions.execute(self._launcher, container, argv, options, client)
-        )
+        client = _command_client(request, options)
+        await _converse(client, lambda client: sessions.execute(self._launcher, container, argv, options, client))
 
-    async def _attach(self, request: web.BaseRequest, container: RunningContainer) -> web.StreamResponse:
+    async def _attach(self, request: Request, container: RunningContainer) -> None:
         options = command_options(request.query)
-        return await self._serve_command(
-            request, options, lambda client: sessions.attach(self._launcher, container, options, client)
-        )
+        client = _command_client(request, options)
+        await _converse(client, lambda client: sessions.attach(self._launcher, container, options, client))
 
-    async def _serve_command(
-        self, request: web.BaseRequest, options: CommandOptions, command: Callable[[CommandClient], Awaitable[Json]]
-    ) -> web.StreamResponse:
-        client: CommandClient
-        if _is_websocket(request):
-            socket = await _websocket(request, websocket_command.PROTOCOLS)
-            client, response = WebSocketCommandClient(socket, options), socket
-            await self._serve(_converse(client, command))
-            return response
-        client = SpdyCommandClient(_spdy(request, spdy_command.PROTOCOLS), options)
-        await self._serve(_converse(client, command))
-        return TakenOver()
-
-    async def _forward(self, request: web.BaseRequest, pod: ForwardedPod) -> web.StreamResponse:
+    async def _forward(self, request: Request, pod: ForwardedPod) -> None:
         if not _is_websocket(request):
-            await self._serve(PortForwarding(_spdy(request, (PROTOCOL,)), pod).run())
-            return TakenOver()
-        if _TUNNEL in _offered(request, "Sec-WebSocket-Protocol"):
-            socket = await _websocket(request, (_TUNNEL,))
-            await self._serve(PortForwarding(MessageStream(socket), pod).run())
-            return socket
-        ports = websocket_ports.ports(request.query.getall("port", []))
-        socket = await _websocket(request, (websocket_ports.PROTOCOL,))
-        await self._serve(websocket_ports.forward_ports(socket, pod, ports))
-        return socket
-
-    async def _serve(self, session: Coroutine[Any, Any, None]) -> None:
-        """Runs a session that outlives its handler, which is cancelled when the client goes away: a command runs on."""
-        task = asyncio.create_task(session)
-        self._sessions.add(task)
-        task.add_done_callback(self._sessions.discard)
-        await asyncio.shield(task)
+            await PortForwarding(_spdy(request, (PROTOCOL,)), pod).run()
+        elif _TUNNEL in _offered(request, "sec-websocket-protocol"):
+            await PortForwarding(MessageStream(_websocket(request, (_TUNNEL,))), pod).run()
+        else:
+            ports = websocket_ports.ports(_all(request, "port"))
+            await websocket_ports.forward_ports(_websocket(request, (websocket_ports.PROTOCOL,)), pod, ports)
 
 
 async def _converse(client: CommandClient, command: Callable[[CommandClient], Awaitable[Json]]) -> None:
@@ -136,23 +119,32 @@ async def _converse(client: CommandClient, command: Callable[[CommandClient], Aw
         await client.stop()
 
 
-def _is_websocket(request: web.BaseRequest) -> bool:
-    return wants_upgrade(request.headers) and request.headers.get("Upgrade", "").lower() == "websocket"
+def _command_client(request: Request, options: CommandOptions) -> CommandClient:
+    if _is_websocket(request):
+        return WebSocketCommandClient(_websocket(request, websocket_command.PROTOCOLS), options)
+    return SpdyCommandClient(_spdy(request, spdy_command.PROTOCOLS), options)
 
 
-def _offered(request: web.BaseRequest, header: str) -> list[str]:
+def _all(request: Request, parameter: str) -> list[str]:
+    return parse_qs(request.query_string, keep_blank_values=True).get(parameter, [])
+
+
+def _is_websocket(request: Request) -> bool:
+    return request.upgrade.lower() == "websocket"
+
+
+def _offered(request: Request, header: str) -> list[str]:
     """The protocols that a client can speak, the one it likes best first."""
-    values = (name.strip() for line in request.headers.getall(header, []) for name in line.split(","))
-    return [value for value in values if value]
+    return [name for name in (part.strip() for part in request.headers.get(header, "").split(",")) if name]
 
 
-def _spdy(request: web.BaseRequest, protocols: Sequence[str]) -> ByteStream:
+def _spdy(request: Request, protocols: Sequence[str]) -> ByteStream:
     """Upgrades to SPDY. Raises StreamRefusedError, in the words of k8s.io/streaming, or ConnectionError."""
-    if not wants_upgrade(request.headers):
+    if not request.upgrade:
         raise StreamRefusedError(400, "Upgrade request required")
-    if _SPDY.lower() not in request.headers.get("Upgrade", "").lower():
+    if _SPDY.lower() not in request.upgrade.lower():
         raise StreamRefusedError(400, f"unable to upgrade: the header Upgrade does not name {_SPDY}")
-    offered = _offered(request, _OFFERED)
+    offered = _offered(request, _OFFERED.lower())
     if not offered:
         raise StreamRefusedError(400, f"unable to upgrade: header {_OFFERED} does not exist in request")
     chosen = next((name for name in offered if name in protocols), "")
@@ -160,18 +152,23 @@ def _spdy(request: web.BaseRequest, protocols: Sequence[str]) -> ByteStream:
         why = f"unable to negotiate protocol: client supports [{' '.join(offered)}], server accepts [{' '.join(protocols)}]"
         accepted = {"X-Accepted-Stream-Protocol-Versions": ", ".join(protocols)}
         raise StreamRefusedError(403, f"unable to upgrade: {why}", accepted)
-    reader, writer = take_over(request)
+    reader, writer = connection_streams(*request.take_over())
     head = f"HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: {_SPDY}\r\n{_OFFERED}: {chosen}\r\n\r\n"
     writer.write(head.encode())
     return SocketStream(reader, writer)
 
 
-async def _websocket(request: web.BaseRequest, protocols: Sequence[str]) -> web.WebSocketResponse:
-    """Upgrades to WebSocket. Raises StreamRefusedError when the client speaks none of the protocols."""
-    offered = _offered(request, "Sec-WebSocket-Protocol")
-    if not set(offered) & set(protocols):
+def _websocket(request: Request, protocols: Sequence[str]) -> WebSocket:
+    """Upgrades to WebSocket. Raises StreamRefusedError when the client speaks none of the protocols, or ConnectionError."""
+    offered = _offered(request, "sec-websocket-protocol")
+    chosen = next((name for name in offered if name in protocols), "")
+    if not chosen:
         why = f"requested protocol(s) are not supported: [{' '.join(offered)}]; supports [{' '.join(protocols)}]"
         raise StreamRefusedError(403, why)
-    socket = web.WebSocketResponse(protocols=protocols, max_msg_size=_MAX_MESSAGE_BYTES, compress=False, timeout=_CLOSE_SECONDS)
-    await socket.prepare(request)
-    return socket
+    try:
+        answer = acceptance(request.headers, chosen)
+    except ValueError as error:
+        raise StreamRefusedError(400, f"unable to upgrade: {error}") from error
+    reader, writer = connection_streams(*request.take_over())
+    writer.write(answer)
+    return WebSocket(reader, writer, protocol=chosen)

@@ -9,11 +9,10 @@ import asyncio
 import json
 from collections import deque
 
-from aiohttp import WSMsgType, web
-
 from shunter.api.meta import Json
 from shunter.cluster.node.streams.inbox import Budget, Inbox
 from shunter.cluster.node.streams.remote_command import CommandOptions, Size, SizeReader
+from shunter.kube.http.websocket import WebSocket
 
 PROTOCOLS = ("v5.channel.k8s.io", "v4.channel.k8s.io")
 _STDIN, _STDOUT, _STDERR, _ERROR, _RESIZE, _CLOSE = 0, 1, 2, 3, 4, 255
@@ -26,9 +25,9 @@ _MAX_SIZES = 100
 class WebSocketCommandClient:
     """See CommandClient. `start` must have returned before anything else is used."""
 
-    def __init__(self, socket: web.WebSocketResponse, options: CommandOptions) -> None:
+    def __init__(self, socket: WebSocket, options: CommandOptions) -> None:
         self._socket = socket
-        self._can_close = socket.ws_protocol == PROTOCOLS[0]
+        self._can_close = socket.protocol == PROTOCOLS[0]
         self._options = options
         self._budget = Budget(_HELD_BYTES)
         self._input = Inbox(self._budget)
@@ -40,7 +39,7 @@ class WebSocketCommandClient:
     async def start(self) -> None:
         """Tells the client that we are ready, with an empty message on the first channel it reads, as kubelet does."""
         first = next((_OUTPUTS[name] for name in self._options.streams if name in _OUTPUTS), _ERROR)
-        await self._socket.send_bytes(bytes([first]))
+        await self._socket.send(bytes([first]))
         self._running = asyncio.create_task(self._receive())
 
     async def stop(self) -> None:
@@ -59,7 +58,7 @@ class WebSocketCommandClient:
     async def write_output(self, stream: str, data: bytes) -> None:
         channel = bytes([_OUTPUTS[stream]])
         for start in range(0, len(data), _PIECE):
-            await self._socket.send_bytes(channel + data[start : start + _PIECE])
+            await self._socket.send(channel + data[start : start + _PIECE])
 
     async def next_size(self) -> Size | None:
         assert self._running is not None, "started"
@@ -75,28 +74,18 @@ class WebSocketCommandClient:
         await asyncio.wait((self._running,))
 
     async def finish(self, status: Json) -> None:
-        await self._socket.send_bytes(bytes([_ERROR]) + json.dumps(status).encode())
+        await self._socket.send(bytes([_ERROR]) + json.dumps(status).encode())
 
     async def _receive(self) -> None:
         try:
-            while True:
-                message = await self._socket.receive()
-                match message.type:
-                    case WSMsgType.BINARY:
-                        self._take(bytes(message.data))
-                    case WSMsgType.TEXT:
-                        # The Python client sends text as text.
-                        self._take(message.data.encode())
-                    case _:
-                        return
+            while message := await self._socket.receive():
+                self._take(message)
                 await self._budget.room()
         finally:
             self._input.end()
             self._news.set()
 
     def _take(self, data: bytes) -> None:
-        if not data:
-            return
         channel = data[0]
         if channel == _CLOSE and self._can_close:
             if data[1:] == bytes([_STDIN]):

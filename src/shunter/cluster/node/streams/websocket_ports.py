@@ -7,11 +7,10 @@ import struct
 from collections.abc import Sequence
 from contextlib import suppress
 
-from aiohttp import WSMsgType, web
-
 from shunter.cluster.node.streams.inbox import Budget, Inbox
 from shunter.cluster.node.streams.port_forward import ForwardedPod, forward
 from shunter.cluster.node.streams.remote_command import StreamRefusedError
+from shunter.kube.http.websocket import WebSocket
 
 PROTOCOL = "v4.channel.k8s.io"
 _MAX_PORTS = 127
@@ -35,7 +34,7 @@ def ports(values: Sequence[str]) -> list[int]:
 class _Port:
     """One port: its number here gives its channels, bytes on the even one, errors on the odd one."""
 
-    def __init__(self, socket: web.WebSocketResponse, index: int, port: int, budget: Budget) -> None:
+    def __init__(self, socket: WebSocket, index: int, port: int, budget: Budget) -> None:
         self._socket = socket
         self._index = index
         self.port = port
@@ -45,16 +44,16 @@ class _Port:
         return await self.inbox.get()
 
     async def write(self, data: bytes) -> None:
-        await self._socket.send_bytes(bytes([2 * self._index]) + data)
+        await self._socket.send(bytes([2 * self._index]) + data)
 
     async def write_error(self, data: bytes) -> None:
-        await self._socket.send_bytes(bytes([2 * self._index + 1]) + data)
+        await self._socket.send(bytes([2 * self._index + 1]) + data)
 
     async def finish(self) -> None:
         """The protocol cannot say it of one port."""
 
 
-async def forward_ports(socket: web.WebSocketResponse, pod: ForwardedPod, numbers: Sequence[int]) -> None:
+async def forward_ports(socket: WebSocket, pod: ForwardedPod, numbers: Sequence[int]) -> None:
     """Connects every port once, until all connections have ended or the client is gone."""
     budget = Budget(_HELD_BYTES)
     ports = [_Port(socket, index, number, budget) for index, number in enumerate(numbers)]
@@ -77,10 +76,9 @@ async def _serve(pod: ForwardedPod, port: _Port) -> None:
             await port.write_error(problem.encode())
 
 
-async def _receive(socket: web.WebSocketResponse, ports: Sequence[_Port], budget: Budget) -> None:
-    while (message := await socket.receive()).type in (WSMsgType.BINARY, WSMsgType.TEXT):
-        data = message.data.encode() if message.type is WSMsgType.TEXT else bytes(message.data)
-        if data and data[0] % 2 == 0 and data[0] // 2 < len(ports):
+async def _receive(socket: WebSocket, ports: Sequence[_Port], budget: Budget) -> None:
+    while data := await socket.receive():
+        if data[0] % 2 == 0 and data[0] // 2 < len(ports):
             ports[data[0] // 2].inbox.put(data[1:])
         await budget.room()
     for port in ports:
