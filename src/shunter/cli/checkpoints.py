@@ -24,17 +24,19 @@ if TYPE_CHECKING:
 
 
 def checkpoints(
-    job: Annotated[str, typer.Argument(metavar="JOB", autocompletion=job_names, help="Whose [default: all jobs'].")] = "",
+    job: Annotated[
+        str, typer.Argument(metavar="JOB", autocompletion=job_names, help="Name of the job [default: all jobs].")
+    ] = "",
     kubeconfig: KubeconfigOption = None,
     context: ContextOption = "",
     namespace: NamespaceOption = "",
     form: Annotated[Output, typer.Option("-o", "--output", help="table, json or yaml.")] = Output.table,
 ) -> None:
-    """List the checkpoints of a job that shunter run made, the newest first; without a job, of all jobs that have some.
+    """List the checkpoints of a job started with shunter run, newest first; without a job, of all jobs that have any.
 
-    They are those in directories of the embedded cluster, also of jobs that were deleted; of a named job also those in its
-    bucket, listed with your own credentials. Go on from them with: shunter run PROGRAM --resume JOB. One without a .metadata is
-    incomplete: it is being saved, or its save was killed.
+    Lists checkpoints in directories of the embedded cluster, including those of deleted jobs, and for a named job those in its
+    bucket (with your credentials). Resume from one with: shunter run PROGRAM --resume JOB. A checkpoint without .metadata is
+    incomplete: it is still being saved, or its save was interrupted.
     """
     import asyncio
 

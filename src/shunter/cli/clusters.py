@@ -26,9 +26,7 @@ class RealLevel(StrEnum):
 
 StateDirOption = Annotated[
     Path | None,
-    typer.Option(
-        "--state-dir", help="Where the embedded cluster keeps everything [default: under $XDG_STATE_HOME].", show_default=False
-    ),
+    typer.Option("--state-dir", help="Directory of the embedded cluster [default: under $XDG_STATE_HOME].", show_default=False),
 ]
 
 
@@ -36,29 +34,33 @@ def up(
     state_dir: StateDirOption = None,
     port: Annotated[
         int,
-        typer.Option(min=0, max=65535, help="Port of the API server on 127.0.0.1; 0 keeps the last one or takes a free one."),
+        typer.Option(
+            min=0, max=65535, help="Port of the API server on 127.0.0.1; 0 reuses the previous port or picks a free one."
+        ),
     ] = 0,
-    foreground: Annotated[bool, typer.Option("--foreground", help="Stay, and stop the cluster on Ctrl-C.")] = False,
-    simulate: Annotated[bool, typer.Option("--simulate", help="Pods are not run: they become Running at once.")] = False,
+    foreground: Annotated[bool, typer.Option("--foreground", help="Run in the foreground; Ctrl-C stops the cluster.")] = False,
+    simulate: Annotated[bool, typer.Option("--simulate", help="Do not run pods: mark them Running immediately.")] = False,
     strict_resources: Annotated[
-        bool, typer.Option("--strict-resources", help="Leave pods Pending that ask for more than this machine has.")
+        bool, typer.Option("--strict-resources", help="Leave pods Pending that request more than this machine has.")
     ] = False,
     level: Annotated[
-        RealLevel | None, typer.Option(help="How pods are isolated [default: the best one possible].", show_default=False)
+        RealLevel | None, typer.Option(help="Isolation of pods [default: the strongest available].", show_default=False)
     ] = None,
     images: Annotated[
         Path | None, typer.Option(exists=True, dir_okay=False, help="YAML file mapping image names to environments.")
     ] = None,
     feature_gates: Annotated[
         str,
-        typer.Option(help="Of the operator: NAME=true, several with commas [default: TrainJobStatus=true].", show_default=False),
+        typer.Option(
+            help="Feature gates of the operator: NAME=true, comma-separated [default: TrainJobStatus=true].", show_default=False
+        ),
     ] = "",
     autoscaler_sync_period: Annotated[
         float,
-        typer.Option(min=0, help="Seconds between two looks of the horizontal pod autoscaler; 0 is Kubernetes' default, 15."),
+        typer.Option(min=0, help="Sync period of the horizontal pod autoscaler in seconds; 0 is the default of Kubernetes, 15."),
     ] = 0,
 ) -> None:
-    """Start the embedded cluster (in the background) and say how to use it."""
+    """Start the embedded cluster in the background and print how to use it."""
     import signal
 
     from shunter.cluster import lifecycle
@@ -144,7 +146,7 @@ def stay(started: Started) -> None:
 
 
 def down(state_dir: StateDirOption = None) -> None:
-    """Stop the embedded cluster and every pod on it. Objects stay on disk for the next `up`."""
+    """Stop the embedded cluster and its pods. Objects stay on disk for the next `up`."""
     from shunter.cluster import lifecycle
     from shunter.cluster.state_dir import StateDir
 
@@ -158,7 +160,7 @@ def status(
     state_dir: StateDirOption = None,
     form: Annotated[Output, typer.Option("-o", "--output", help="table, json or yaml.")] = Output.table,
 ) -> None:
-    """Show whether the embedded cluster is up, how pods are run, and its processes. Exit code 1 when it is down."""
+    """Show whether the embedded cluster is running, its isolation level and its processes. Exit code 1 if it is not running."""
     from shunter.cluster.disk_space import amount, disk_space
     from shunter.cluster.state_dir import StateDir
 

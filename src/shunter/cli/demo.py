@@ -30,9 +30,9 @@ SINGLE = re.compile(r"^Training completed successfully!")
 
 def demo(
     examples: Annotated[Path, typer.Option(help="Directory with the example manifests.")] = Path("examples"),
-    keep: Annotated[bool, typer.Option("--keep", help="Leave the cluster running afterwards.")] = False,
+    keep: Annotated[bool, typer.Option("--keep", help="Keep the cluster running.")] = False,
 ) -> None:
-    """Start an embedded cluster, train three distributed jobs for real, show the result, stop everything."""
+    """Start an embedded cluster, train three distributed jobs, show the results, stop everything."""
     import asyncio
     import shutil
     import signal

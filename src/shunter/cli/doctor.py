@@ -37,33 +37,33 @@ def doctor(
         typer.Argument(
             metavar="[JOB]",
             autocompletion=job_names,
-            help="Name of the job, or KIND/NAME when two kinds share it. jobset/NAME: a JobSet of one's own.",
+            help="Name of the job, or KIND/NAME when two kinds share it. jobset/NAME: a JobSet that you created.",
         ),
     ] = "",
-    watch: Annotated[bool, typer.Option("--watch", help="Look again until the job ends; print what changes.")] = False,
-    no_exec: Annotated[bool, typer.Option("--no-exec", help="Never run anything in a pod: no stacks.")] = False,
+    watch: Annotated[bool, typer.Option("--watch", help="Repeat until the job ends; print changes.")] = False,
+    no_exec: Annotated[bool, typer.Option("--no-exec", help="Never run anything in a pod: no stack samples.")] = False,
     allow_copy: Annotated[
-        bool, typer.Option("--allow-copy", help="Copy py-spy of this machine to /tmp of containers whose image has none.")
+        bool, typer.Option("--allow-copy", help="Copy py-spy from this machine to /tmp of containers whose image lacks it.")
     ] = False,
-    sample: Annotated[float, typer.Option("--sample", metavar="SECONDS", help="Time between two samples of the stacks.")] = 5.0,
+    sample: Annotated[float, typer.Option("--sample", metavar="SECONDS", help="Time between the two stack samples.")] = 5.0,
     form: Annotated[Form, typer.Option("-o", "--output", help="text, json or yaml.")] = Form.text,
     record: Annotated[
-        Path | None, typer.Option("--record", metavar="DIR", help="Write the evidence there, without credentials.")
+        Path | None, typer.Option("--record", metavar="DIR", help="Write the evidence to this directory, without credentials.")
     ] = None,
     from_: Annotated[
-        Path | None, typer.Option("--from", metavar="DIR", help="Diagnose what --record wrote; no cluster is asked.")
+        Path | None, typer.Option("--from", metavar="DIR", help="Diagnose a directory written by --record, without a cluster.")
     ] = None,
     kubeconfig: KubeconfigOption = None,
     context: ContextOption = "",
     namespace: NamespaceOption = "",
 ) -> None:
-    """Say why a job does not train, hangs or failed.
+    """Diagnose why a job does not train, hangs or failed.
 
-    Reads the job, its pods, events and logs; of a job that runs and has no cause among them, the stacks of its ranks, twice
-    (py-spy, by exec). Each verdict comes with its evidence, how sure it is, and what to do. What may not be read is named.
+    Reads the job, its pods, events and logs. If they show no cause and the job runs, samples the stacks of its ranks twice
+    (py-spy, by exec). Prints each verdict with evidence, certainty and remedy, and lists what it has no permission to read.
 
-    Exit code 0: nothing wrong was seen. 1: a cause is named. 2: wrong input. 3: something is wrong and no cause was found, or
-    evidence was refused that a rule needed.
+    Exit codes: 0 no problem found, 1 cause found, 2 invalid input, 3 problem found without a cause, or required evidence was
+    not accessible.
     """
     import asyncio
 

@@ -14,23 +14,23 @@ if TYPE_CHECKING:
 
 app = typer.Typer(no_args_is_help=True, rich_markup_mode=None)
 
-ImageArgument = Annotated[str, typer.Argument(metavar="IMAGE", help="As pods name it; * stands for anything.")]
+ImageArgument = Annotated[str, typer.Argument(metavar="IMAGE", help="Image name as in pods; * matches anything.")]
 
 
-@app.command("add", short_help="Make an environment that stands for an image.")
+@app.command("add", short_help="Create the environment for an image.")
 def add(
     image: ImageArgument,
-    pip: Annotated[list[str], typer.Option("--pip", help="A package, as pip takes it; may be given several times.")] = [],  # noqa: B006
+    pip: Annotated[list[str], typer.Option("--pip", help="Package, in the syntax of pip; repeatable.")] = [],  # noqa: B006
     requirements: Annotated[
-        Path | None, typer.Option("--requirements", exists=True, dir_okay=False, help="A file of packages for pip.")
+        Path | None, typer.Option("--requirements", exists=True, dir_okay=False, help="Requirements file for pip.")
     ] = None,
     python: Annotated[
-        str, typer.Option("--python", help="The interpreter [default: the one that runs shunter].", show_default=False)
+        str, typer.Option("--python", help="Python interpreter [default: the one that runs shunter].", show_default=False)
     ] = "",
 ) -> None:
-    """Make a virtual environment with these packages; from then on containers of this image run in it.
+    """Create a virtual environment with these packages, in which containers of this image run from now on.
 
-    Where --images of `shunter up` maps the image, that is used instead. Other images stay the environment that shunter runs in.
+    A mapping of the image by `shunter up --images` takes precedence. All other images use the environment of shunter itself.
     """
     from shunter.cluster import image_builds
 
@@ -38,9 +38,9 @@ def add(
     _say(image_builds.add(_root(), image, packages, python))
 
 
-@app.command("list", short_help="List them.")
+@app.command("list", short_help="List the environments.")
 def list_(form: Annotated[Output, typer.Option("-o", "--output", help="table, json or yaml.")] = Output.table) -> None:
-    """List the images that have an environment of their own."""
+    """List the images that have their own environment."""
     import msgspec
 
     from shunter.cluster import image_builds
@@ -65,20 +65,20 @@ def list_(form: Annotated[Output, typer.Option("-o", "--output", help="table, js
     print_table(table)
 
 
-@app.command("rebuild", short_help="Make one anew.")
+@app.command("rebuild", short_help="Recreate the environment of an image.")
 def rebuild(image: ImageArgument) -> None:
-    """Install the same requirements into a new environment: newer releases, a changed file of requirements.
+    """Install the same requirements into a new environment, to pick up newer releases or a changed requirements file.
 
-    Containers that run keep the one they started in; it is removed with the next change.
+    Running containers keep the old environment, which is removed with the next change.
     """
     from shunter.cluster import image_builds
 
     _say(image_builds.rebuild(_root(), image))
 
 
-@app.command("remove", short_help="Remove one.")
+@app.command("remove", short_help="Remove the environment of an image.")
 def remove(image: ImageArgument) -> None:
-    """Remove an image's environment. Containers that still run in it lose its files."""
+    """Remove the environment of an image. Containers that still run in it lose its files."""
     from shunter.cluster import image_builds
 
     image_builds.remove(_root(), image)

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 
 InstallationOption = Annotated[str, typer.Option("-n", "--namespace", help="Namespace of the operator.")]
-DryRunOption = Annotated[bool, typer.Option("--dry-run", help="Change nothing; say what would be done.")]
+DryRunOption = Annotated[bool, typer.Option("--dry-run", help="Print what would be done; change nothing.")]
 
 COLOURS = {"created": "green", "changed": "yellow", "unchanged": "dim", "deleted": "red", "skipped": "dim"}
 
@@ -31,20 +31,20 @@ def install(
     context: ContextOption = "",
     namespace: InstallationOption = "shunter-system",
     assignments: Annotated[
-        list[str] | None, typer.Option("--set", metavar="KEY=VALUE", help="Set a value (docs/values.md); may be repeated.")
+        list[str] | None, typer.Option("--set", metavar="KEY=VALUE", help="Set a value (see docs/values.md); repeatable.")
     ] = None,
     files: Annotated[
-        list[Path] | None, typer.Option("--values", help="YAML file with values; may be repeated, the last one wins.")
+        list[Path] | None, typer.Option("--values", help="YAML file with values; repeatable, the last one wins.")
     ] = None,
     dry_run: DryRunOption = False,
     form: Annotated[
         ObjectForm | None,
-        typer.Option("-o", "--output", help="With --dry-run: print the objects as yaml or json; asks no cluster."),
+        typer.Option("-o", "--output", help="With --dry-run: print the objects as yaml or json, without a cluster."),
     ] = None,
-    wait: Annotated[bool, typer.Option("--wait/--no-wait", help="Wait until the operator's webhooks answer.")] = True,
-    timeout: Annotated[float, typer.Option(help="Seconds to wait.")] = 180.0,
+    wait: Annotated[bool, typer.Option("--wait/--no-wait", help="Wait until the webhooks of the operator respond.")] = True,
+    timeout: Annotated[float, typer.Option(help="Maximum seconds to wait.")] = 180.0,
 ) -> None:
-    """Install the operator on a cluster, or upgrade it. Run it again after a failure: it goes on where it stopped."""
+    """Install the operator on a cluster, or upgrade it. After a failure, run it again to continue."""
     import asyncio
 
     from shunter.cluster.apiserver.definitions import custom_resource_definitions
@@ -78,10 +78,10 @@ def uninstall(
     context: ContextOption = "",
     namespace: InstallationOption = "shunter-system",
     crds: Annotated[bool, typer.Option("--crds", help="Delete the CustomResourceDefinitions as well.")] = False,
-    with_jobs: Annotated[bool, typer.Option("--with-jobs", help="With --crds: all training jobs may be lost.")] = False,
+    with_jobs: Annotated[bool, typer.Option("--with-jobs", help="With --crds: allow the deletion of all training jobs.")] = False,
     dry_run: DryRunOption = False,
 ) -> None:
-    """Take away what `install` made. Jobs and CustomResourceDefinitions stay, unless asked for."""
+    """Uninstall the operator. Jobs stay, and CustomResourceDefinitions too unless --crds is set."""
     import asyncio
 
     from shunter.install import removing

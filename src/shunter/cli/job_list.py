@@ -41,21 +41,17 @@ class Order(StrEnum):
 class JobChoice(NamedTuple):
     """Which jobs are listed, and in which order."""
 
-    state: Annotated[
-        list[State], typer.Option("--state", case_sensitive=False, help="Only jobs in this state; may be given several times.")
-    ] = []
-    kind: Annotated[
-        list[str], typer.Option("--kind", autocompletion=kinds, help="Only jobs of this kind; may be given several times.")
-    ] = []
+    state: Annotated[list[State], typer.Option("--state", case_sensitive=False, help="Only jobs in this state; repeatable.")] = []
+    kind: Annotated[list[str], typer.Option("--kind", autocompletion=kinds, help="Only jobs of this kind; repeatable.")] = []
     sort: Annotated[
         Order | None,
         typer.Option(
             "--sort",
-            help="name; kind; state: the worst first; ranks: the most first; age: the youngest first; ran: the longest first "
+            help="name, kind, state (worst first), ranks (most first), age (newest first) or ran (longest first) "
             "[default: namespace, then age].",
         ),
     ] = None
-    reverse: Annotated[bool, typer.Option("-r", "--reverse", help="The other way round.")] = False
+    reverse: Annotated[bool, typer.Option("-r", "--reverse", help="Reverse the order.")] = False
 
     def chosen(self, rows: Iterable[T], of: Callable[[T], Overview]) -> list[T]:
         """The rows that are meant, in order; `of` tells the job of a row. InputError for a kind that does not exist."""

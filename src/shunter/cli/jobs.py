@@ -37,13 +37,12 @@ def jobs(
     namespace: NamespaceOption = "",
     form: Annotated[Output, typer.Option("-o", "--output", help="table, json or yaml.")] = Output.table,
 ) -> None:
-    """List training jobs of every kind, in all namespaces unless one is named.
+    """List training jobs of every kind, by default in all namespaces.
 
-    WHY says in a word what keeps a job from training, or why it failed: the rank that failed first, and how. describe says more.
-    UP/WANTED counts the ranks whose pod runs, and those that the job asks for. FAILURES is there where a rank has failed: how
-    often, and the last. RESTARTS is there where all pods of a job were made anew: how often, of how often they may be. PROGRESS,
-    LOSS, LEFT and CHECKPOINT are there when a program reports its progress, or else says it in its log: (log) marks that.
-    Kubernetes' own Jobs are listed where they number their pods (completionMode: Indexed).
+    WHY is the reason why a job does not train, or why it failed: the rank that failed first, and how; see describe for details.
+    UP/WANTED is the number of ranks with a running pod and the number requested. FAILURES (count and latest) and RESTARTS (count
+    and limit of restarts of all pods) appear if there were any. PROGRESS, LOSS, LEFT and CHECKPOINT appear if a program
+    reports its progress or logs it; (log) marks values from logs. Kubernetes Jobs are listed if they are Indexed (completionMode: Indexed).
     """
     import asyncio
 
@@ -102,7 +101,7 @@ def table_of(rows: Sequence[Row]) -> Table:
 def describe(
     job: JobArgument, kubeconfig: KubeconfigOption = None, context: ContextOption = "", namespace: NamespaceOption = ""
 ) -> None:
-    """Show one job: state, conditions, pods by rank, what failed and its last words, events."""
+    """Show one job: state, conditions, pods by rank, failures with their last log lines, events."""
     import asyncio
 
     from rich.markup import escape
@@ -116,7 +115,7 @@ def describe(
 def logs(
     job: JobArgument,
     rank: Annotated[int | None, typer.Option("--rank", autocompletion=ranks, help="Only this rank.")] = None,
-    follow: Annotated[bool, typer.Option("-f", "--follow", help="Go on until the job ends.")] = False,
+    follow: Annotated[bool, typer.Option("-f", "--follow", help="Follow the logs until the job ends.")] = False,
     tail: TailOption = -1,
     since: SinceOption = "",
     previous: PreviousOption = False,
@@ -125,9 +124,9 @@ def logs(
     context: ContextOption = "",
     namespace: NamespaceOption = "",
 ) -> None:
-    """Print the logs of all ranks of a job, or of one, each line after its rank.
+    """Print the logs of one rank or all ranks of a job, each line prefixed with its rank.
 
-    Logs are those of the pods that are there: a pod that was deleted or replaced took its log along.
+    Only existing pods have logs: the log of a deleted or replaced pod is lost.
     """
     import asyncio
 
@@ -141,15 +140,15 @@ def logs(
 
 def delete(
     job: JobArgument,
-    now: Annotated[bool, typer.Option("--now", help="Give its pods a second to end, not their own grace periods.")] = False,
+    now: Annotated[bool, typer.Option("--now", help="Give pods one second to end instead of their grace period.")] = False,
     kubeconfig: KubeconfigOption = None,
     context: ContextOption = "",
     namespace: NamespaceOption = "",
 ) -> None:
     """Delete a job and its pods, and wait until they are gone.
 
-    Pods get their terminationGracePeriodSeconds (30 by default) to end after SIGTERM. What a job that ran has saved is said,
-    where its directory, its log or its reports tell.
+    Pods have their terminationGracePeriodSeconds (default 30) to end after SIGTERM. Prints the latest saved checkpoint of a job
+    that ran, if its directory, log or reports show one.
     """
     import asyncio
 

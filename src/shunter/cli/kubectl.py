@@ -66,9 +66,9 @@ def offered(words: Sequence[str]) -> Iterator[Offer]:
 
 
 def kubectl(context: typer.Context) -> None:
-    """Run kubectl against the embedded cluster (or $KUBECONFIG, when set).
+    """Run kubectl on the embedded cluster (or $KUBECONFIG, if set).
 
-    Every word is passed on as it stands, `--` and `--help` included: shunter kubectl exec -it POD -- ls -l
+    All arguments are passed on unchanged, including `--` and `--help`: shunter kubectl exec -it POD -- ls -l
     """
     import os
 

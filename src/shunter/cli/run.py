@@ -34,24 +34,25 @@ def run(
     *,
     ctx: typer.Context,
     files: Annotated[
-        list[str], typer.Argument(metavar="FILE|DIR|-...|PROGRAM.py", help="Manifests: jobs and what they need; or a program.")
+        list[str],
+        typer.Argument(metavar="FILE|DIR|-...|PROGRAM.py", help="Manifests of jobs and the objects they need, or a program."),
     ] = NO_FILES,
     program: ProgramOptions,
     kubeconfig: KubeconfigOption = None,
     context: ContextOption = "",
-    replace: Annotated[bool, typer.Option("--replace", help="Delete jobs of the same name first, with their pods.")] = False,
+    replace: Annotated[bool, typer.Option("--replace", help="Delete jobs of the same name and their pods first.")] = False,
     timeout: Annotated[
-        str, typer.Option("--timeout", help="Follow the jobs no longer than this, as in 90s or 10m [default: until they end].")
+        str, typer.Option("--timeout", help="Maximum time to follow the jobs, as in 90s or 10m [default: until they end].")
     ] = "",
 ) -> None:
-    """Apply manifests, or start a program as a job; follow the logs of all ranks, and exit with the outcome of the jobs.
+    """Apply manifests or start a program as a job, follow the logs of all ranks, and exit with the outcome.
 
-    A program is a word that ends in .py, or a module (-m); the words after -- are its own: shunter run train.py --nodes 2 -- --lr
-    3e-4. Its directory travels with it, but for what .gitignore and .shunterignore name, secrets and weights.
+    A program is a file that ends in .py, or a module (-m). Arguments after -- are passed to it: shunter run train.py --nodes 2 --
+    --lr 3e-4. Its directory is sent with it, except files named in .gitignore and .shunterignore, secrets and weights.
 
-    What keeps a job from training is said once, in one sentence; the job waits for it to pass, and so does the command unless
-    --timeout ends it. Starts an embedded cluster when no cluster is named (by --kubeconfig, --context or $KUBECONFIG). Exit
-    codes: 0 every job succeeded, 1 one failed or had not ended when the time was over, 2 wrong input, 3 no cluster.
+    If something keeps a job from training, the command prints the reason once and waits, at most until --timeout. Without
+    --kubeconfig, --context or $KUBECONFIG it starts an embedded cluster. Exit codes: 0 all jobs succeeded, 1 a job failed or did
+    not end before the timeout, 2 invalid input, 3 no cluster.
     """
     import asyncio
 

@@ -16,28 +16,28 @@ app = typer.Typer(no_args_is_help=True, rich_markup_mode=None)
 
 @app.callback()
 def runtime() -> None:
-    """TrainingRuntimes, made from others."""
+    """Create TrainingRuntimes from others."""
 
 
-@app.command("create", cls=Command, short_help="Make a runtime with a fast network, or with restarts.")
+@app.command("create", cls=Command, short_help="Create a runtime with a fast network or with restarts.")
 def create(
-    name: Annotated[str, typer.Argument(metavar="NAME", help="Of the TrainingRuntime.")],
-    fabric: Annotated[str, typer.Option("--fabric", metavar="PROFILE", help="A fast network: efa, gib, ib or tcpxo.")] = "",
+    name: Annotated[str, typer.Argument(metavar="NAME", help="Name of the TrainingRuntime.")],
+    fabric: Annotated[str, typer.Option("--fabric", metavar="PROFILE", help="Fast network: efa, gib, ib or tcpxo.")] = "",
     instance: Annotated[
-        str, typer.Option("--instance", metavar="TYPE", help="With --fabric: the type of machine, where the nodes do not say it.")
+        str, typer.Option("--instance", metavar="TYPE", help="With --fabric: machine type, if the nodes are not labeled with it.")
     ] = "",
     restarts: Annotated[
-        int | None, typer.Option("--restarts", help="Make all pods anew so often when one fails, before a job fails.")
+        int | None, typer.Option("--restarts", help="How often to recreate all pods after a failure before a job fails.")
     ] = None,
     source: Annotated[
         str,
         typer.Option(
             "--from",
             metavar="RUNTIME",
-            help="The runtime that it is a copy of [default: shunter-torch where installed, else torch-distributed].",
+            help="Runtime to copy [default: shunter-torch where installed, else torch-distributed].",
         ),
     ] = "",
-    dry_run: Annotated[bool, typer.Option("--dry-run", help="Change nothing; print the runtime.")] = False,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Print the runtime; change nothing.")] = False,
     form: Annotated[
         ObjectForm | None, typer.Option("-o", "--output", help="With --dry-run: as yaml or json [default: yaml].")
     ] = None,
@@ -45,11 +45,14 @@ def create(
     context: ContextOption = "",
     namespace: Annotated[
         str,
-        typer.Option("-n", "--namespace", autocompletion=completion.namespaces, help="Of the runtime [default: the context's]."),
+        typer.Option(
+            "-n", "--namespace", autocompletion=completion.namespaces, help="Namespace of the runtime [default: the context's]."
+        ),
     ] = "",
 ) -> None:
-    """Make a TrainingRuntime that is a copy of another one, with a fast network (devices, variables, sidecars) or restarts of all
-    pods. TrainJobs name it in their runtimeRef, programs by shunter run train.py --runtime NAME.
+    """Create a copy of a runtime with a fast network (devices, variables, sidecars) or with restarts of all pods.
+
+    Refer to it in the runtimeRef of a TrainJob, or with shunter run train.py --runtime NAME.
     """
     import asyncio
 

@@ -16,16 +16,16 @@ if TYPE_CHECKING:
 
 def scale(
     job: JobArgument,
-    nodes: Annotated[int, typer.Option("--nodes", metavar="N", help="How many nodes it is to have.")],
+    nodes: Annotated[int, typer.Option("--nodes", metavar="N", help="New number of nodes.")],
     kubeconfig: KubeconfigOption = None,
     context: ContextOption = "",
     namespace: NamespaceOption = "",
 ) -> None:
-    """Give a TrainJob, or an elastic PyTorchJob, another number of nodes.
+    """Change the number of nodes of a TrainJob or an elastic PyTorchJob.
 
-    A TrainJob is stopped for it: its pods get SIGTERM and their grace period to save, and when the last of them has ended it
-    starts with the new number, from its newest checkpoint if its program keeps some. One that is suspended stays so. The Workers
-    of an elastic PyTorchJob come and go while it trains. Interrupted, it goes on by itself or with the same command again.
+    A TrainJob is stopped first: its pods receive SIGTERM and can save within their grace period. It then starts with the new
+    number of nodes, from its latest checkpoint if its program saves any. A suspended TrainJob stays suspended. An elastic
+    PyTorchJob keeps training while Workers join and leave. If this command is interrupted, run it again.
     """
     import asyncio
 

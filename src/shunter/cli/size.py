@@ -25,31 +25,32 @@ STYLES = {"fits": "green", "tight": "yellow", "unknown": "yellow", "no": "red"}
 
 @grouped
 def size(
-    model: Annotated[str, typer.Argument(metavar="[MODEL]", help="A known model, like Llama-3.1-8B, or a config.json.")] = "",
-    parameters: Annotated[str, typer.Option("--params", help="In place of a model: its number of parameters, like 8B.")] = "",
+    model: Annotated[
+        str, typer.Argument(metavar="[MODEL]", help="Known model, as in Llama-3.1-8B, or path of a config.json.")
+    ] = "",
+    parameters: Annotated[str, typer.Option("--params", help="Number of parameters, as in 8B, instead of a model.")] = "",
     training: TrainingOptions = TrainingOptions(),  # noqa: B008
     on: Annotated[
         str,
         typer.Option(
             "--on",
-            help="aws, azure, machine types like aws:p5.48xlarge,g6e.48xlarge, or cluster for its own nodes [default: aws].",
+            help="aws, azure, machine types as in aws:p5.48xlarge,g6e.48xlarge, or cluster for the nodes of the "
+            "cluster [default: aws].",
         ),
     ] = "",
-    prices: Annotated[
-        Path | None, typer.Option("--prices", help="YAML file with prices of machines; see docs/sizing.md.")
-    ] = None,
+    prices: Annotated[Path | None, typer.Option("--prices", help="YAML file with machine prices; see docs/sizing.md.")] = None,
     form: Annotated[
-        Form, typer.Option("-o", "--output", help="table, json, yaml, or manifests for the first that fits.")
+        Form, typer.Option("-o", "--output", help="table, json, yaml, or manifests for the first machine type that fits.")
     ] = Form.table,
     names: NameOptions = NameOptions(),  # noqa: B008
     kubeconfig: KubeconfigOption = None,
     context: ContextOption = "",
 ) -> None:
-    """Say what memory a training needs, on which machines it fits, and how long it takes. Nothing is started and no network is
-    asked, but for --on cluster.
+    """Estimate the memory that a training needs, the machines it fits on, and its duration. Starts nothing, and uses no network
+    except with --on cluster.
 
-    Exit codes: 0 it fits somewhere (or is tight); 1 it fits nowhere; 2 wrong input; 3 manifests have holes, or no verdict is
-    possible.
+    Exit codes: 0 it fits on a machine (possibly tight), 1 it fits on none, 2 invalid input, 3 manifests are incomplete or no
+    verdict is possible.
     """
     from shunter import sizing
     from shunter.sizing.options import amount

@@ -27,7 +27,7 @@ NamespaceOption = Annotated[
         "-n",
         "--namespace",
         autocompletion=completion.namespaces,
-        help="Namespace of the job [default: all of them are searched].",
+        help="Namespace of the job [default: all namespaces].",
     ),
 ]
 

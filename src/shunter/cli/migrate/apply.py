@@ -56,16 +56,16 @@ def apply(
     context: ContextOption = "",
     waves: WaveOption = None,
     finalize: Annotated[
-        bool, typer.Option("--finalize", help="Instead: delete v1's definitions that nothing needs any more, and the freeze.")
+        bool, typer.Option("--finalize", help="Only remove the freeze and the v1 definitions that are no longer needed.")
     ] = False,
     journal: JournalOption = None,
     dry_run: DryRunOption = False,
     yes: YesOption = False,
 ) -> None:
-    """Execute a migration plan: the freeze, then wave by wave. Run it again after any interruption: it goes on where it was.
+    """Execute a migration plan: the freeze, then wave by wave. After an interruption, run it again to continue.
 
-    Each write is in a journal (a file, and ConfigMaps) before it is made; `migrate rollback` takes back what is there.
-    Exit codes: 0 all of it is done, 6 not all of it, a rollback is available.
+    Each write is recorded in a journal (a file and ConfigMaps) before it is made; `migrate rollback` undoes the recorded writes.
+    Exit codes: 0 completed, 6 incomplete (a rollback is available).
     """
     from shunter.cli.target import connect
     from shunter.migrate.moving.plan import read
@@ -94,9 +94,9 @@ def live_migrate(
     dry_run: DryRunOption = False,
     yes: YesOption = False,
 ) -> None:
-    """Plan and apply in one go: shows what is going to be done, asks, does it. The plan is kept for status and rollback.
+    """Plan and apply in one step: shows the steps, asks for confirmation, executes them. Keeps the plan for status and rollback.
 
-    Where the plan file is there already, it goes on with that plan: run it again after any interruption.
+    If the plan file exists, continues with that plan; after an interruption, run it again.
     """
     from shunter.cli.target import connect
     from shunter.migrate.moving.plan import text

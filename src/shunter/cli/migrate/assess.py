@@ -38,14 +38,14 @@ def assess(
         list[str] | None, typer.Option("--checks", metavar="GLOB", help="Only these checks, by name or id; repeatable.")
     ] = None,
     form: FormOption = Form.table,
-    as_json: Annotated[bool, typer.Option("--json", help="The same as -o json.")] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="Same as -o json.")] = False,
     strict: Annotated[bool, typer.Option("--strict", help="Exit with 4 unless the verdict is READY.")] = False,
     flags: ConversionOptions,
     suffix: SuffixOption = "",
 ) -> None:
-    """Say whether a cluster is ready for v2: READY, PARTIAL or BLOCKED, with what to do next.
+    """Check whether a cluster is ready for v2: READY, PARTIAL or BLOCKED, with the next steps.
 
-    Reads, makes dry runs and asks about your own permissions; changes nothing. What may not be read is said to be unknown.
+    Reads, sends dry runs and checks your permissions; changes nothing. What you may not read is reported as unknown.
     Exit codes: 0 READY or PARTIAL, 4 BLOCKED (with --strict also PARTIAL).
     """
     import asyncio

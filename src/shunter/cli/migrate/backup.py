@@ -15,18 +15,19 @@ from shunter.cli.target import ContextOption, KubeconfigOption
 
 
 def backup(
-    directory: Annotated[Path, typer.Argument(help="Where to; it must be new or empty.")],
+    directory: Annotated[Path, typer.Argument(help="Directory to write to; must be new or empty.")],
     kubeconfig: KubeconfigOption = None,
     context: ContextOption = "",
     namespaces: NamespacesOption = None,
     verify: Annotated[
-        bool, typer.Option("--verify/--no-verify", help="Ask the server, in a dry run, whether it would take each object back.")
+        bool,
+        typer.Option("--verify/--no-verify", help="Check by a dry run whether the server would accept each object on restore."),
     ] = True,
 ) -> None:
-    """Write all jobs of both generations, and their runtimes, into a folder: one clean manifest each, and an index with hashes.
+    """Write all v1 and v2 jobs and their runtimes to a directory: a clean manifest for each, and an index with hashes.
 
-    Secrets are never read: what jobs need of them stands in the index by name. Exit codes: 0, 6 when all of it is written and
-    the server would not take some of it back as it is: each is named, here and in the index.
+    Never reads Secrets: the index lists those that jobs need by name. Exit codes: 0, 6 if everything is written but the server
+    would reject some objects on restore; they are listed in the output and in the index.
     """
     import asyncio
     from datetime import UTC, datetime

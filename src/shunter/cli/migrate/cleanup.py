@@ -29,19 +29,18 @@ def cleanup(
     context: ContextOption = "",
     journal: JournalOption = None,
     i_know: Annotated[
-        bool, typer.Option("--i-know", help="Delete v1 jobs that do not run even where none of this holds yet.")
+        bool, typer.Option("--i-know", help="Also delete v1 jobs that do not run and meet none of these conditions.")
     ] = False,
     dry_run: DryRunOption = False,
     yes: YesOption = False,
 ) -> None:
-    """Delete the v1 jobs that the migration is through with. Shows them, asks, archives, deletes.
+    """Delete v1 jobs that are no longer needed. Shows them, asks for confirmation, archives and deletes them.
 
-    Those are jobs whose TrainJobs are Complete and compare (`migrate compare --plan`), jobs that have finished by themselves, and
-    jobs that never ran and whose TrainJobs, proved pod by pod, wait in their place. Jobs that run, that are not as they were
-    planned for, or that somebody else looks after, stay in any case. The manifest of each goes into PLAN.archive, a backup that
-    `migrate restore` reads, and its run into PLAN.runs, with which `migrate compare --baseline` compares; a rollback brings back,
-    suspended, what had not finished. Trials whose time is over go as well, without a question. Exit codes: 0, 6 when a deletion
-    was refused.
+    Deletes jobs whose TrainJobs are Complete and compared (`migrate compare --plan`), jobs that have finished, and jobs that
+    never ran and whose proved TrainJobs wait in their place. Never deletes jobs that run, that changed since the plan, or that
+    another controller owns. Saves each manifest to PLAN.archive, a backup for `migrate restore`, and each run to PLAN.runs for
+    `migrate compare --baseline`; a rollback recreates unfinished jobs suspended. Also removes expired trials, without asking.
+    Exit codes: 0, 6 if a deletion was refused.
     """
     import asyncio
     from datetime import UTC, datetime

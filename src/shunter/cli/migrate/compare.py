@@ -31,19 +31,19 @@ VERDICT_COLOURS = {
 
 
 SourcesOption = Annotated[
-    list[str] | None, typer.Option(help="More metrics of it: tensorboard:DIR, mlflow:URI#RUN or log:FILE; repeatable.")
+    list[str] | None, typer.Option(help="Additional metrics: tensorboard:DIR, mlflow:URI#RUN or log:FILE; repeatable.")
 ]
 
 
 class ComparisonOptions(NamedTuple):
     metrics: Annotated[
         list[str] | None,
-        typer.Option("--metric", help="A metric that logs print: NAME, or NAME=REGEX with a group for the value; repeatable."),
+        typer.Option("--metric", help="Metric in logs: NAME, or NAME=REGEX with a group for the value; repeatable."),
     ] = None
-    relative: Annotated[float, typer.Option("--relative", min=0, help="A metric may be off by this part of its value.")] = 0.01
-    absolute: Annotated[float, typer.Option("--absolute", min=0, help="A metric may be off by so much in any case.")] = 1e-6
-    throughput: Annotated[float, typer.Option("--throughput", min=0, help="Steps a second may differ by this part.")] = 0.05
-    first_steps: Annotated[int, typer.Option("--first-steps", min=0, help="How many steps are compared one by one.")] = 10
+    relative: Annotated[float, typer.Option("--relative", min=0, help="Relative tolerance of metrics.")] = 0.01
+    absolute: Annotated[float, typer.Option("--absolute", min=0, help="Absolute tolerance of metrics.")] = 1e-6
+    throughput: Annotated[float, typer.Option("--throughput", min=0, help="Relative tolerance of steps per second.")] = 0.05
+    first_steps: Annotated[int, typer.Option("--first-steps", min=0, help="Number of steps to compare one by one.")] = 10
 
     def tolerance(self) -> Tolerance:
         from shunter.migrate.runs.comparison import Tolerance
@@ -64,17 +64,17 @@ def compare(
         list[str] | None,
         typer.Argument(
             metavar="[ORIGINAL] [SUCCESSOR]",
-            help="NAME or KIND/NAME. No SUCCESSOR: the latest trial of ORIGINAL, or the TrainJob made of it.",
+            help="NAME or KIND/NAME [default SUCCESSOR: the latest trial of ORIGINAL, or its TrainJob].",
         ),
     ] = None,
     plan: Annotated[
         Path | None,
         typer.Option(
-            help="Compare the jobs of this plan (all, or the one named) with their TrainJobs, by what apply kept of their runs."
+            help="Compare the jobs of this plan (all, or the named one) with their TrainJobs, using the runs saved by apply."
         ),
     ] = None,
-    baseline: Annotated[Path | None, typer.Option(help="A file that --export-baseline wrote, in place of ORIGINAL.")] = None,
-    export_baseline: Annotated[Path | None, typer.Option(help="Write what is known of ORIGINAL's run to this file.")] = None,
+    baseline: Annotated[Path | None, typer.Option(help="File written by --export-baseline, instead of ORIGINAL.")] = None,
+    export_baseline: Annotated[Path | None, typer.Option(help="Write the data of ORIGINAL's run to this file.")] = None,
     original_metrics: SourcesOption = None,
     successor_metrics: SourcesOption = None,
     comparing: ComparisonOptions,
@@ -83,12 +83,12 @@ def compare(
     context: ContextOption = "",
     namespace: NamespaceOption = "",
 ) -> None:
-    """Compare what two runs did: process groups, outcome, resources, metrics step by step, speed.
+    """Compare two runs: process groups, outcome, resources, metrics step by step, speed.
 
-    Runs in which nothing differs are equal, and what could not be seen of them is named. Not comparable are runs of which one has
-    not finished, or is silent where the other speaks: each reason says what to do. A verdict on the TrainJob of a plan is noted
-    on it for `migrate cleanup`.
-    Exit codes: 0 equal or within tolerance, 1 not comparable (or no such job), 5 different.
+    Runs without a difference are equal; what could not be observed is listed. Runs are not comparable if one has not finished or
+    reports no value where the other does; each reason comes with a remedy. A verdict on the TrainJob of a plan is recorded on it
+    for `migrate cleanup`.
+    Exit codes: 0 equal or within tolerance, 1 not comparable or no such job, 5 different.
     """
     import asyncio
 

@@ -36,35 +36,34 @@ def convert(
     *,
     paths: Annotated[list[str] | None, typer.Argument(metavar="[FILE]...", help="Files and directories, as with -f.")] = None,
     directory: Annotated[
-        str, typer.Option("--directory", help="The same as naming it; results go to DIRECTORY-converted, or to --output-dir.")
+        str, typer.Option("--directory", help="Convert this directory; results go to DIRECTORY-converted, or to --output-dir.")
     ] = "",
     source: InputOptions,
-    form: Annotated[Form, typer.Option("-o", "--output", help="yaml or json to standard output, or dir.")] = Form.yaml,
-    output_dir: Annotated[Path | None, typer.Option(help="Write files to this directory, in the same tree.")] = None,
-    in_place: Annotated[
-        bool, typer.Option("--in-place", help="Change the files themselves; they must be committed to git.")
-    ] = False,
+    form: Annotated[Form, typer.Option("-o", "--output", help="yaml or json on standard output, or dir.")] = Form.yaml,
+    output_dir: Annotated[Path | None, typer.Option(help="Write the results to this directory, with the same file tree.")] = None,
+    in_place: Annotated[bool, typer.Option("--in-place", help="Change the input files; they must be committed to git.")] = False,
     force: Annotated[
-        bool, typer.Option("--force", help="--in-place: ignore uncommitted changes; --output-dir: overwrite files.")
+        bool, typer.Option("--force", help="Ignore uncommitted changes (--in-place) or overwrite files (--output-dir).")
     ] = False,
     report: Annotated[
-        list[str] | None, typer.Option("--report", metavar="FORM=PATH", help="json, md, html, sarif or junit; repeatable.")
+        list[str] | None,
+        typer.Option("--report", metavar="FORM=PATH", help="Write json, md, html, sarif or junit to a file; repeatable."),
     ] = None,
-    strict: Annotated[bool, typer.Option("--strict", help="Exit with 2 when something is lost or changes its meaning.")] = False,
+    strict: Annotated[bool, typer.Option("--strict", help="Exit with 2 if a setting is lost or changes its meaning.")] = False,
     configuration: ConfigurationOption = None,
     flags: ConversionOptions,
     suffix: SuffixOption = "",
     update_selectors: Annotated[
         bool,
-        typer.Option("--update-selectors", help="Rewrite selectors that select the jobs' pods: of Services, policies, monitors."),
+        typer.Option("--update-selectors", help="Rewrite selectors of the jobs' pods in Services, policies and monitors."),
     ] = False,
-    suspend: Annotated[bool, typer.Option("--suspend", help="Suspend the results.")] = False,
+    suspend: Annotated[bool, typer.Option("--suspend", help="Write suspended TrainJobs.")] = False,
     quiet: Annotated[bool, typer.Option("-q", "--quiet", help="Print nothing; use the exit code.")] = False,
-    verbose: Annotated[bool, typer.Option("-v", "--verbose", help="Also print notes: changes without loss.")] = False,
+    verbose: Annotated[bool, typer.Option("-v", "--verbose", help="Also print notes: lossless changes.")] = False,
 ) -> None:
     """Convert jobs of kubeflow.org/v1 to TrainJobs.
 
-    Exit codes: 0 converted, 1 the tool failed, 2 (with --strict) lossy, 3 a job cannot be converted or must not be used.
+    Exit codes: 0 converted, 1 internal error, 2 lossy (with --strict), 3 a job cannot be converted safely.
     """
     import sys
 

@@ -65,11 +65,11 @@ def steps(examples: Path, results: Path) -> tuple[Step, ...]:
 
 def demo(
     examples: Annotated[Path, typer.Option(help="Directory with the example manifests.")] = Path("examples"),
-    results: Annotated[Path, typer.Option(help="Where converted manifests and the report go.")] = Path("migration-demo"),
+    results: Annotated[Path, typer.Option(help="Directory for converted manifests and the report.")] = Path("migration-demo"),
 ) -> None:
-    """Assess, convert, prove, train beside the original, compare and report, with one trap caught on the way.
+    """Assess, convert, prove, train beside the original, compare and report; shows a pitfall that the proof detects.
 
-    Starts an embedded cluster of its own and stops it at the end. Exit code 1 when a step does not end as it should.
+    Starts a separate embedded cluster and stops it at the end. Exit code 1 if a step fails.
     """
     import os
     import shutil

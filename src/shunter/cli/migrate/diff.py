@@ -31,7 +31,7 @@ def diff(
     jobs: JobsArgument = None,
     source: InputOptions,
     against: AgainstOption = None,
-    full: Annotated[bool, typer.Option("--full", help="Show what is the same and what is expected as well.")] = False,
+    full: Annotated[bool, typer.Option("--full", help="Also show equal fields and expected differences.")] = False,
     form: FormOption = Form.table,
     configuration: ConfigurationOption = None,
     flags: ConversionOptions,
@@ -39,10 +39,10 @@ def diff(
 ) -> None:
     """Show how the pods of v1 jobs and of their TrainJobs differ, rank by rank. No cluster is needed.
 
-    Signs: ! nothing says why, ~ a finding of the conversion says it, = it follows from how v2 works, ? a program reads what is
-    another value in v2, and what it makes of it is not compared.
-    Exit codes, as of kubectl diff: 0 nothing but what is expected differs, 1 something else does, or a program reads what
-    changes, above 1 the tool failed.
+    Signs: ! unexplained, ~ explained by a finding of the conversion, = caused by how v2 works, ? a program reads a value that
+    differs in v2, and its use of the value is not compared.
+    Exit codes, as of kubectl diff: 0 only expected differences, 1 other differences, or a program reads a value that differs,
+    above 1 internal error.
     """
     options = flags.meaning(suspend=source.cluster, suffix=suffix)
     found, faults, _ = proven(jobs or [], options, source, against=against or [], configuration=configuration)

@@ -12,11 +12,14 @@ if TYPE_CHECKING:
 
 def explain(
     asked: Annotated[
-        list[str] | None, typer.Argument(metavar="[ID|FIELD]...", help="TTL001, or spec.runPolicy.cleanPodPolicy.")
+        list[str] | None,
+        typer.Argument(
+            metavar="[ID|FIELD]...", help="Id of a finding, as in TTL001, or field of v1, as in spec.runPolicy.cleanPodPolicy."
+        ),
     ] = None,
     listed: Annotated[bool, typer.Option("--list", help="List all ids and fields.")] = False,
 ) -> None:
-    """Explain a finding by its id, or a field of v1 jobs: what v1 did, what v2 does, what to do."""
+    """Explain a finding by its id, or a field of v1 jobs: behavior in v1 and v2, and remedy."""
     from shunter.errors import InputError
     from shunter.migrate.explaining import fields, topics
 

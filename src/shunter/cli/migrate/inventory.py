@@ -42,16 +42,16 @@ class Form(StrEnum):
 def inventory(
     *,
     source: InputOptions,
-    form: Annotated[Form, typer.Option("-o", "--output", help="What goes to standard output.")] = Form.table,
+    form: Annotated[Form, typer.Option("-o", "--output", help="Format on standard output.")] = Form.table,
     report: Annotated[
-        list[str] | None, typer.Option("--report", metavar="FORM=PATH", help="csv, json, md or html into a file; repeatable.")
+        list[str] | None, typer.Option("--report", metavar="FORM=PATH", help="Write csv, json, md or html to a file; repeatable.")
     ] = None,
     configuration: ConfigurationOption = None,
     flags: ConversionOptions,
 ) -> None:
-    """List v1 jobs with the work that each means: simple, standard, complex, blocked, finished or owned, and why.
+    """List v1 jobs with the effort to migrate each: simple, standard, complex, blocked, finished or owned, with reasons.
 
-    Reads only. Exit codes: 0, 3 when not all of the input could be read.
+    Read-only. Exit codes: 0, 3 if part of the input could not be read.
     """
     import sys
     from datetime import UTC, datetime

@@ -10,7 +10,7 @@ import typer
 T = TypeVar("T")
 
 ComparisonsOption = Annotated[
-    list[Path] | None, typer.Option("--comparison", help="What `compare -o json` wrote of a job's runs; repeatable.")
+    list[Path] | None, typer.Option("--comparison", help="Output of `compare -o json` for a job's runs; repeatable.")
 ]
 
 

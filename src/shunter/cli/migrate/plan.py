@@ -41,16 +41,17 @@ class FreezeChoice(StrEnum):
 
 
 StrategyOption = Annotated[
-    Strategy, typer.Option("--strategy", help="A: side by side, wave by wave. B: drain v1, then replace all of it.")
+    Strategy, typer.Option("--strategy", help="A (side-by-side): wave by wave. B (drain): drain v1, then replace everything.")
 ]
 RunningOption = Annotated[
     Running,
-    typer.Option("--running", help="Jobs that run: wait for their end, move them (they go on from a checkpoint), or leave them."),
+    typer.Option("--running", help="Running jobs: wait for their end, move them (resume from a checkpoint), or leave them."),
 ]
 FreezeOption = Annotated[
-    FreezeChoice | None, typer.Option("--freeze", help="Warn whoever makes a v1 job, or deny it [default: as the strategy asks].")
+    FreezeChoice | None,
+    typer.Option("--freeze", help="Warn on creation of v1 jobs, or deny it [default: depends on the strategy]."),
 ]
-JournalNamespaceOption = Annotated[str, typer.Option("--journal-namespace", help="Where the ConfigMaps of the journal are kept.")]
+JournalNamespaceOption = Annotated[str, typer.Option("--journal-namespace", help="Namespace for the ConfigMaps of the journal.")]
 
 
 @grouped
@@ -59,7 +60,7 @@ def plan(
     kubeconfig: KubeconfigOption = None,
     context: ContextOption = "",
     namespaces: NamespacesOption = None,
-    out: Annotated[Path | None, typer.Option("-o", "--output", help="Write it there [default: standard output].")] = None,
+    out: Annotated[Path | None, typer.Option("-o", "--output", help="Output file [default: standard output].")] = None,
     strategy: StrategyOption = Strategy.side_by_side,
     running: RunningOption = Running.wait,
     freeze: FreezeOption = None,
@@ -68,9 +69,9 @@ def plan(
     flags: ConversionOptions,
     suffix: SuffixOption = "",
 ) -> None:
-    """Plan the move of a cluster's v1 jobs: an editable file with every decision and why. Reads only.
+    """Plan the migration of a cluster's v1 jobs: an editable file with every decision and its reason. Read-only.
 
-    The same cluster gives the same plan. Carry it out with `migrate apply --plan`.
+    The same cluster gives the same plan. Execute it with `migrate apply --plan`.
     """
     from shunter.cli.target import connect
     from shunter.migrate.moving.plan import text

@@ -22,13 +22,13 @@ if TYPE_CHECKING:
 
 JobsArgument = Annotated[
     list[str] | None,
-    typer.Argument(metavar="[FILE | [KIND/]NAME]...", help="Files, as with -f; only these v1 jobs [default: all of the input]."),
+    typer.Argument(metavar="[FILE | [KIND/]NAME]...", help="Files, as with -f, or names of v1 jobs to select [default: all]."),
 ]
 AgainstOption = Annotated[
     list[str] | None,
     typer.Option(
         "--against",
-        help="TrainJobs and runtimes to take in the place of our own conversion: a file, a directory or `cluster`; repeatable.",
+        help="Compare these TrainJobs and runtimes instead of converting: a file, a directory or `cluster`; repeatable.",
     ),
 ]
 CLUSTER = "cluster"

@@ -20,17 +20,17 @@ from shunter.cli.options.option_groups import grouped
 def report(
     *,
     source: InputOptions,
-    output_dir: Annotated[Path, typer.Option(help="Where the pages go.")] = Path("migration-report"),
-    scan: Annotated[list[Path] | None, typer.Option("--scan", help="A repository that is scanned as well; repeatable.")] = None,
+    output_dir: Annotated[Path, typer.Option(help="Output directory.")] = Path("migration-report"),
+    scan: Annotated[list[Path] | None, typer.Option("--scan", help="Repository to scan; repeatable.")] = None,
     comparisons: ComparisonsOption = None,
-    assessment: Annotated[Path | None, typer.Option(help="What `assess -o json` wrote of the cluster.")] = None,
+    assessment: Annotated[Path | None, typer.Option(help="Output of `assess -o json` for the cluster.")] = None,
     configuration: ConfigurationOption = None,
     flags: ConversionOptions,
 ) -> None:
-    """Write a report: verdict, success metrics, waves, checklist, a page for each job, the move of the SDK.
+    """Write an HTML report: verdict, success metrics, waves, checklist, a page per job, SDK changes.
 
-    HTML that needs nothing from elsewhere, and the front page as Markdown too. Reads only. Exit codes: 0, 3 when not all of the
-    input could be read; what could not is told, and the front page names it.
+    The HTML is self-contained; the front page is also written as Markdown. Read-only. Exit codes: 0, 3 if part of the input could
+    not be read; it is listed in the output and on the front page.
     """
     from datetime import UTC, datetime
 

@@ -17,22 +17,18 @@ COLOURS = {"create": "green", "create suspended": "green", "unchanged": "dim", "
 
 
 def restore(
-    directory: Annotated[Path, typer.Argument(help="What `migrate backup` wrote.")],
+    directory: Annotated[Path, typer.Argument(help="Directory written by `migrate backup`.")],
     kubeconfig: KubeconfigOption = None,
     context: ContextOption = "",
     namespaces: NamespacesOption = None,
-    resume: Annotated[
-        bool, typer.Option("--resume", help="Jobs that had not finished, and were not suspended, run at once.")
-    ] = False,
-    finished: Annotated[
-        bool, typer.Option("--finished", help="Bring jobs that had finished back as well, suspended in any case.")
-    ] = False,
+    resume: Annotated[bool, typer.Option("--resume", help="Start jobs that were neither finished nor suspended.")] = False,
+    finished: Annotated[bool, typer.Option("--finished", help="Also restore finished jobs, always suspended.")] = False,
     dry_run: DryRunOption = False,
     yes: YesOption = False,
 ) -> None:
-    """Recreate objects from a backup. Jobs come back suspended; a finished training is never started again.
+    """Recreate objects from a backup. Jobs are created suspended; a finished training is never started again.
 
-    What is there is never overwritten. Exit codes: 0, 6 when something was refused.
+    Never overwrites existing objects. Exit codes: 0, 6 if an object was refused.
     """
     import asyncio
 

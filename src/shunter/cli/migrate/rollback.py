@@ -34,10 +34,10 @@ def rollback(
     dry_run: DryRunOption = False,
     yes: YesOption = False,
 ) -> None:
-    """Take back what the journal says was done, the last first, and nothing else. Shows it, asks, does it.
+    """Undo the steps recorded in the journal, latest first. Shows them, asks for confirmation, undoes them.
 
-    What was changed since is left and named. A training that has finished is never started again, and none is lost: its
-    TrainJob stays until its v1 job is there again. Exit codes: 0, 6 when something was not taken back.
+    Leaves objects that were changed since, and lists them. Never starts a finished training again and never loses one: a
+    TrainJob stays until its v1 job exists again. Exit codes: 0, 6 if a step was not undone.
     """
     import asyncio
 

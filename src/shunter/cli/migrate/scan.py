@@ -29,19 +29,20 @@ class Form(StrEnum):
 
 def scan(
     paths: Annotated[list[Path] | None, typer.Argument(help="Directories or files [default: the current directory].")] = None,
-    form: Annotated[Form, typer.Option("-o", "--output", help="What goes to standard output.")] = Form.text,
+    form: Annotated[Form, typer.Option("-o", "--output", help="Format on standard output.")] = Form.text,
     report: Annotated[
-        list[str] | None, typer.Option("--report", metavar="FORM=PATH", help="json, md, html, sarif or junit; repeatable.")
+        list[str] | None,
+        typer.Option("--report", metavar="FORM=PATH", help="Write json, md, html, sarif or junit to a file; repeatable."),
     ] = None,
-    strict: Annotated[bool, typer.Option("--strict", help="Exit with 2 when a warning or an error stands.")] = False,
+    strict: Annotated[bool, typer.Option("--strict", help="Exit with 2 if there are warnings or errors.")] = False,
     configuration: ConfigurationOption = None,
-    quiet: Annotated[bool, typer.Option("-q", "--quiet", help="Print no findings on standard output.")] = False,
+    quiet: Annotated[bool, typer.Option("-q", "--quiet", help="Print no findings.")] = False,
 ) -> None:
-    """Find other references to v1: SDK calls, rights, selectors, alerts, policies, quotas, scripts, host names; and
-    settings of NCCL and EFA that do nothing or harm, in v1 as in v2.
+    """Find other references to v1: SDK calls, RBAC rules, selectors, alerts, policies, quotas, scripts, host names; and settings
+    of NCCL and EFA that have no effect or do harm, in v1 and v2.
 
-    Files that git ignores, binary files and what this tool wrote (plans, backups, reports) are left out; v1 jobs themselves are
-    for convert. Exit codes: 0, 2 with --strict.
+    Skips files ignored by git, binary files and files written by this tool (plans, backups, reports). Use convert for v1 jobs
+    themselves. Exit codes: 0, 2 with --strict.
     """
     import sys
 

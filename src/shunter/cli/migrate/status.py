@@ -23,7 +23,7 @@ def status(
     journal: JournalOption = None,
     form: FormOption = Form.table,
 ) -> None:
-    """Show how far a plan is: each job, its TrainJob and what comes next, and how much of v1 is left. Reads only."""
+    """Show the progress of a plan: each job, its TrainJob and next step, and what is left of v1. Read-only."""
     import asyncio
 
     import msgspec

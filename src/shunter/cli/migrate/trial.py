@@ -36,58 +36,60 @@ def trial(
     *,
     job: Annotated[
         str,
-        typer.Argument(metavar="[KIND/]NAME|FILE", help="The v1 job, or a file with it, or a file with the TrainJob made of it."),
+        typer.Argument(metavar="[KIND/]NAME|FILE", help="The v1 job, a file with it, or a file with the converted TrainJob."),
     ],
     files: Annotated[
         list[str] | None,
-        typer.Option("-f", "--filename", help="Read the job, or what belongs to the FILE, from here as well; repeatable."),
+        typer.Option("-f", "--filename", help="Also read the job, or objects that FILE needs, from here; repeatable."),
     ] = None,
-    in_namespace: Annotated[str, typer.Option("--in-namespace", help="Run the trial there, not beside the original.")] = "",
-    suffix: Annotated[str, typer.Option("--suffix", help="Appended to the name of a v1 job.")] = "-trial",
-    prefix: Annotated[str, typer.Option("--prefix", help="Put before the name of a TrainJob of a FILE.")] = "test-",
-    nodes: Annotated[int | None, typer.Option("--nodes", min=1, help="Train on fewer pods than the original.")] = None,
+    in_namespace: Annotated[
+        str, typer.Option("--in-namespace", help="Namespace of the trial [default: that of the original].")
+    ] = "",
+    suffix: Annotated[str, typer.Option("--suffix", help="Suffix of the trial's name, for a v1 job.")] = "-trial",
+    prefix: Annotated[str, typer.Option("--prefix", help="Prefix of the trial's name, for a TrainJob from a FILE.")] = "test-",
+    nodes: Annotated[int | None, typer.Option("--nodes", min=1, help="Number of nodes, if fewer than the original has.")] = None,
     steps: Annotated[
-        int | None, typer.Option("--steps", min=1, help="Do so many steps; say how with one of the next two.")
+        int | None, typer.Option("--steps", min=1, help="Number of steps; requires --steps-arg or --steps-env.")
     ] = None,
-    steps_argument: Annotated[str, typer.Option("--steps-arg", help="The program's flag for its number of steps.")] = "",
-    steps_variable: Annotated[str, typer.Option("--steps-env", help="The variable for its number of steps.")] = "",
+    steps_argument: Annotated[str, typer.Option("--steps-arg", help="Flag of the program for the number of steps.")] = "",
+    steps_variable: Annotated[str, typer.Option("--steps-env", help="Environment variable for the number of steps.")] = "",
     arguments: Annotated[
         PairsOption, typer.Option("--arg", metavar="FLAG=VALUE", help="Set a flag of the program; repeatable.")
     ] = None,
-    variables: Annotated[PairsOption, typer.Option("--env", metavar="NAME=VALUE", help="Set a variable; repeatable.")] = None,
-    deadline: Annotated[int, typer.Option("--deadline", min=1, help="Seconds after which it ends by itself.")] = 3600,
+    variables: Annotated[
+        PairsOption, typer.Option("--env", metavar="NAME=VALUE", help="Set an environment variable; repeatable.")
+    ] = None,
+    deadline: Annotated[int, typer.Option("--deadline", min=1, help="Seconds after which the trial ends.")] = 3600,
     keep: Annotated[
         int | None,
         typer.Option(
             "--keep",
             min=0,
-            help="Seconds to leave it there, for logs; 0 removes it at the end [default: 0; 3600 for a TrainJob of a FILE].",
+            help="Seconds to keep the trial for its logs after it ends [default: 0; 3600 for a TrainJob from a FILE].",
         ),
     ] = None,
     allow_shared_output: Annotated[
-        bool, typer.Option("--allow-shared-output", help="Run it though it writes to where the original writes.")
+        bool, typer.Option("--allow-shared-output", help="Run even if the trial writes to the output location of the original.")
     ] = False,
     replace: Annotated[
-        bool, typer.Option("--replace", help="Remove an earlier trial of the job first, even one that runs.")
+        bool, typer.Option("--replace", help="Remove an earlier trial of the job first, even if it runs.")
     ] = False,
-    dry_run: Annotated[bool, typer.Option("--dry-run", help="Print its manifests after all checks, and start nothing.")] = False,
-    baseline: Annotated[Path | None, typer.Option(help="Compare with the run in this file, not with the job's pods.")] = None,
-    export: Annotated[Path | None, typer.Option(help="Write what is known of the trial's run to this file.")] = None,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Print the manifests after all checks; start nothing.")] = False,
+    baseline: Annotated[Path | None, typer.Option(help="Compare with the run in this file instead of the job's pods.")] = None,
+    export: Annotated[Path | None, typer.Option(help="Write the data of the trial's run to this file.")] = None,
     comparing: ComparisonOptions,
     flags: ConversionOptions,
     kubeconfig: KubeconfigOption = None,
     context: ContextOption = "",
     namespace: NamespaceOption = "",
 ) -> None:
-    """Run the converted job beside its original, compare both, and remove it.
+    """Run the converted job beside its original, compare the runs, and remove it.
 
-    Of a FILE with a TrainJob, as `convert` writes it, that TrainJob runs as `test-NAME`, and stays for `migrate compare ORIGINAL
-    test-NAME`.
+    A TrainJob from a FILE, as written by `convert`, runs as `test-NAME` and stays for `migrate compare ORIGINAL test-NAME`.
 
-    When this command is killed, the trial ends by its deadline, and the next `test` or `cleanup` in its namespace removes
-    what is left of it.
-    Exit codes: 0 it succeeded, and is equal if the original has finished (on fewer nodes: is one group); 1 it failed, or could
-    not be compared; 3 it was not started; 5 its results are different.
+    If this command is killed, the trial ends at its deadline, and the next `test` or `cleanup` in its namespace removes the rest.
+    Exit codes: 0 succeeded, and equal if the original has finished (on fewer nodes: one process group); 1 failed or not
+    comparable; 3 not started; 5 different.
     """
     import asyncio
     import signal

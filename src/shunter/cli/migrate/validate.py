@@ -29,28 +29,30 @@ def validate(
     jobs: JobsArgument = None,
     source: InputOptions,
     against: AgainstOption = None,
-    server: Annotated[bool, typer.Option("--server", help="Ask the cluster in a dry run as well.")] = False,
+    server: Annotated[bool, typer.Option("--server", help="Also send a dry run to the cluster.")] = False,
     scratch_namespace: Annotated[
-        str, typer.Option("--scratch-namespace", help="A namespace to ask in [default: one is made, and removed].")
+        str, typer.Option("--scratch-namespace", help="Namespace of the dry run [default: a temporary one].")
     ] = "",
-    smoke: Annotated[bool, typer.Option("--smoke", help="Run each for a moment on the embedded cluster as well.")] = False,
-    smoke_seconds: Annotated[int, typer.Option("--smoke-seconds", min=1, help="How long a run may take.")] = 120,
+    smoke: Annotated[bool, typer.Option("--smoke", help="Also run each job briefly on the embedded cluster.")] = False,
+    smoke_seconds: Annotated[int, typer.Option("--smoke-seconds", min=1, help="Maximum seconds of a run.")] = 120,
     steps_argument: Annotated[
-        str, typer.Option("--steps-arg", help="The program's flag for its number of steps: 1 is set.")
+        str, typer.Option("--steps-arg", help="Flag of the program for the number of steps; set to 1.")
     ] = "",
-    steps_variable: Annotated[str, typer.Option("--steps-env", help="The variable for its number of steps: 1 is set.")] = "",
+    steps_variable: Annotated[
+        str, typer.Option("--steps-env", help="Environment variable for the number of steps; set to 1.")
+    ] = "",
     comparisons: ComparisonsOption = None,
     form: FormOption = Form.table,
     configuration: ConfigurationOption = None,
     flags: ConversionOptions,
     suffix: SuffixOption = "",
 ) -> None:
-    """Prove conversions, and say how far the proof reaches.
+    """Prove conversions, and report how far the proof reaches.
 
-    Rungs: yaml, schema, cel, webhooks, objects (JobSet, Jobs, pods), pods (alike in v1 and v2), server (dry run, with --server),
-    smoke (with --smoke), runs (one of each side was compared, with --comparison).
+    Stages: yaml, schema, cel, webhooks, objects (JobSet, Jobs, pods), pods (equal in v1 and v2), server (dry run, with
+    --server), smoke (with --smoke), runs (a run of each was compared, with --comparison).
 
-    Exit codes: 0 all rungs that were tried hold, 1 the tool failed, 3 one does not, or a finding of the conversion blocks.
+    Exit codes: 0 all attempted stages passed, 1 internal error, 3 a stage failed, or a finding of the conversion blocks.
     """
     from shunter.errors import InputError
 

@@ -15,10 +15,12 @@ if TYPE_CHECKING:
     from shunter.api.meta import Json
     from shunter.kube.pods.log_reading import LogPart
 
-TailOption = Annotated[int, typer.Option("--tail", min=-1, help="Only the last lines of each container; -1 means all.")]
-SinceOption = Annotated[str, typer.Option("--since", help="Only lines of the last 10s, 5m or 1h30m.")]
-PreviousOption = Annotated[bool, typer.Option("-p", "--previous", help="Of containers that were restarted, the run before.")]
-TimestampsOption = Annotated[bool, typer.Option("--timestamps", help="With the time of each line.")]
+TailOption = Annotated[
+    int, typer.Option("--tail", min=-1, help="Number of lines to show from the end of each container log; -1 means all.")
+]
+SinceOption = Annotated[str, typer.Option("--since", help="Only lines newer than this, as in 10s, 5m or 1h30m.")]
+PreviousOption = Annotated[bool, typer.Option("-p", "--previous", help="Show the previous instance of restarted containers.")]
+TimestampsOption = Annotated[bool, typer.Option("--timestamps", help="Include timestamps.")]
 
 
 class LogOptions(NamedTuple):

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 ConfigurationOption = Annotated[
     Path | None,
-    typer.Option("--config", help="A file of accepted findings, with reasons [default: ./migration.yaml, if it exists]."),
+    typer.Option("--config", help="File of suppressed findings with reasons [default: ./migration.yaml, if it exists]."),
 ]
 
 

@@ -26,7 +26,7 @@ class Profile(StrEnum):
     plain = "plain"
 
 
-SuffixOption = Annotated[str, typer.Option("--suffix", help="Appended to the names of results.")]
+SuffixOption = Annotated[str, typer.Option("--suffix", help="Suffix of the names of results.")]
 
 
 class ConversionOptions(NamedTuple):
@@ -34,24 +34,29 @@ class ConversionOptions(NamedTuple):
 
     accept: Annotated[
         list[str] | None,
-        typer.Option("--accept", help="Accept a blocking finding by its id; repeatable, or ID,ID.", metavar="ID"),
+        typer.Option("--accept", help="Suppress a blocking finding by id; repeatable or comma-separated.", metavar="ID"),
     ] = None
     torch_launch: Annotated[
-        TorchLaunch, typer.Option("--torch-launch", help="How programs that torchrun does not start learn their rank.")
+        TorchLaunch, typer.Option("--torch-launch", help="How programs not started by torchrun get their rank.")
     ] = TorchLaunch.auto
     profile: Annotated[
-        Profile, typer.Option("--profile", help="A shipped runtime, one of its own, or one without a framework's plugin.")
+        Profile,
+        typer.Option("--profile", help="Runtime of the result: shipped, generated, or generated without a framework plugin."),
     ] = Profile.auto
     gang: Annotated[
-        str, typer.Option("--gang", help="The v1 operator's gang scheduler: volcano, coscheduling:SCHEDULER or none.")
+        str, typer.Option("--gang", help="Gang scheduler of the v1 operator: volcano, coscheduling:SCHEDULER or none.")
     ] = "none"
     elastic_nodes: Annotated[
-        str, typer.Option("--elastic-nodes", help="Nodes of an elastic job: min, max, replicas or a number.")
+        str, typer.Option("--elastic-nodes", help="Number of nodes of an elastic job: min, max, replicas or a number.")
     ] = ""
-    mpi_image: Annotated[str, typer.Option("--mpi-image", help="An image with sshd for MPIJobs.")] = ""
-    target_version: Annotated[str, typer.Option("--target-version", help="The Trainer that runs the result: 2.0 to 2.4.")] = "2.3"
-    v1_labels: Annotated[bool, typer.Option("--v1-labels", help="Keep the v1 labels on pods, for queries and selectors.")] = False
-    cluster_domain: Annotated[str, typer.Option("--cluster-domain", help="CUSTOM_CLUSTER_DOMAIN of the v1 operator.")] = ""
+    mpi_image: Annotated[str, typer.Option("--mpi-image", help="Image with sshd for MPIJobs.")] = ""
+    target_version: Annotated[str, typer.Option("--target-version", help="Trainer release that runs the result: 2.0 to 2.4.")] = (
+        "2.3"
+    )
+    v1_labels: Annotated[bool, typer.Option("--v1-labels", help="Keep the v1 labels on pods for queries and selectors.")] = False
+    cluster_domain: Annotated[
+        str, typer.Option("--cluster-domain", help="Value of CUSTOM_CLUSTER_DOMAIN of the v1 operator.")
+    ] = ""
 
     def meaning(self, *, suspend: bool, suffix: str = "") -> Options:
         """The options that the flags mean. InputError for a value that is none."""

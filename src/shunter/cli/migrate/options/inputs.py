@@ -21,21 +21,19 @@ if TYPE_CHECKING:
 class InputOptions(NamedTuple):
     files: Annotated[
         list[str] | None,
-        typer.Option("-f", "--filename", help="A file, a directory with all below it, or - for standard input; repeatable."),
+        typer.Option("-f", "--filename", help="File, directory (recursive), or - for standard input; repeatable."),
     ] = None
-    kustomize: Annotated[
-        list[str] | None, typer.Option("--kustomize", "-k", help="A directory that kustomize builds; repeatable.")
-    ] = None
-    helm_release: Annotated[str, typer.Option("--helm-release", help="A Helm release of the cluster: what it installed.")] = ""
-    cluster: Annotated[bool, typer.Option("--cluster", help="The jobs of a cluster.")] = False
-    namespace: Annotated[str, typer.Option("-n", "--namespace", help="Namespace of the cluster's jobs.")] = ""
-    all_namespaces: Annotated[bool, typer.Option("-A", "--all-namespaces", help="All namespaces.")] = False
-    selector: Annotated[str, typer.Option("-l", "--selector", help="Labels of the cluster's jobs.")] = ""
+    kustomize: Annotated[list[str] | None, typer.Option("--kustomize", "-k", help="Kustomization directory; repeatable.")] = None
+    helm_release: Annotated[str, typer.Option("--helm-release", help="Helm release in the cluster.")] = ""
+    cluster: Annotated[bool, typer.Option("--cluster", help="Read the jobs of a cluster.")] = False
+    namespace: Annotated[str, typer.Option("-n", "--namespace", help="Namespace of the jobs in the cluster.")] = ""
+    all_namespaces: Annotated[bool, typer.Option("-A", "--all-namespaces", help="Jobs of all namespaces.")] = False
+    selector: Annotated[str, typer.Option("-l", "--selector", help="Label selector of the jobs in the cluster.")] = ""
     kubeconfig: KubeconfigOption = None
     context: ContextOption = ""
     mpi_operator: Annotated[
         bool,
-        typer.Option("--mpi-operator", help="Convert MPIJobs of mpi-operator (kubeflow.org/v2beta1) as well."),
+        typer.Option("--mpi-operator", help="Also convert MPIJobs of mpi-operator (kubeflow.org/v2beta1)."),
     ] = False
 
     @property

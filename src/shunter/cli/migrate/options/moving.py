@@ -24,10 +24,10 @@ if TYPE_CHECKING:
 NamespacesOption = Annotated[
     list[str] | None, typer.Option("-n", "--namespace", help="Only jobs of this namespace; repeatable [default: all].")
 ]
-PlanOption = Annotated[Path, typer.Option("--plan", help="The plan that `migrate plan` wrote, and you edited.")]
-JournalOption = Annotated[Path | None, typer.Option("--journal", help="Folder of the journal [default: PLAN.journal].")]
-YesOption = Annotated[bool, typer.Option("-y", "--yes", help="Do it without asking.")]
-DryRunOption = Annotated[bool, typer.Option("--dry-run", help="Change nothing; say what would be done.")]
+PlanOption = Annotated[Path, typer.Option("--plan", help="Plan file written by `migrate plan`.")]
+JournalOption = Annotated[Path | None, typer.Option("--journal", help="Directory of the journal [default: PLAN.journal].")]
+YesOption = Annotated[bool, typer.Option("-y", "--yes", help="Skip the confirmation.")]
+DryRunOption = Annotated[bool, typer.Option("--dry-run", help="Print what would be done; change nothing.")]
 
 COLOURS = {"done": "green", "before": "dim", "there": "dim", "refused": "bold red", "waiting": "yellow", "left": "yellow"}
 WORDS = {
