@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from shunter.api.meta import Json
 from shunter.operator.causes.job import GANG_REASON, NO_GROUP_REASON
-from shunter.operator.overview import overview
+from shunter.operator.overview import is_finished, job_state
 
 NEVER_TOLD_WHEN_FALSE = ("Restarting", "Complete", "Succeeded", "Failed")
 """Conditions whose end another condition tells of."""
@@ -27,8 +27,8 @@ def sentence(job: Json, condition: Json) -> str:
         )
     if type == "Suspended":
         return f"Resumed: {message}" if "resumed" in message.lower() else "Resumed"
-    if type in NEVER_TOLD_WHEN_FALSE or overview(job).is_finished:
+    if type in NEVER_TOLD_WHEN_FALSE or is_finished(job):
         return ""
     if type == "Running":
-        return "" if overview(job).state in ("Suspended", "Restarting") else "No longer running"
+        return "" if job_state(job) in ("Suspended", "Restarting") else "No longer running"
     return f"No longer {type}"

@@ -25,7 +25,17 @@ from shunter.kube.errors import ApiError, ConnectionProblem, NotFound
 from shunter.operator.causes import Cause, Evidence, Position, cause, runs_in_full, unread
 from shunter.operator.causes.queue import own_workload, queue_name
 from shunter.operator.native_jobs import JOB_NAME, NOT_OF_JOBSETS, is_native
-from shunter.operator.overview import is_pod_of, is_suspended, is_v2, overview, pod_selector
+from shunter.operator.overview import (
+    FINISHED_STATES,
+    is_finished,
+    is_pod_of,
+    is_suspended,
+    is_v2,
+    job_ranks,
+    job_state,
+    overview,
+    pod_selector,
+)
 
 V1_PODS, V2_PODS = "training.kubeflow.org/job-name", "jobset.sigs.k8s.io/jobset-name"
 NATIVE_PODS = f"{JOB_NAME},{NOT_OF_JOBSETS}"
@@ -90,8 +100,9 @@ class Why(NamedTuple):
 async def why_of_all(client: Client, jobs: Sequence[Json], namespace: str, now: datetime) -> dict[str, Why]:
     """By the uid of the job, for those that have not succeeded."""
     reader = _Reader(client)
-    failed = {job["metadata"]["uid"]: job for job in jobs if overview(job).state == "Failed"}
-    live = {job["metadata"]["uid"]: job for job in jobs if not overview(job).is_finished}
+    states = [(job_state(job), job) for job in jobs]
+    failed = {job["metadata"]["uid"]: job for state, job in states if state == "Failed"}
+    live = {job["metadata"]["uid"]: job for state, job in states if state not in FINISHED_STATES}
     held = [job for job in live.values() if not is_suspended(job)]
     # Kueue may have suspended the JobSet of a TrainJob and not the TrainJob itself.
     queued = [job for job in live.values() if queue_name(job) and (is_suspended(job) or is_v2(job))]
@@ -140,7 +151,7 @@ def is_well(job: Json) -> bool:
         return False
     if is_v2(job):
         return all(group.get("active") and group["active"] == group.get("ready") for group in groups)
-    return overview(job).state == "Running" and sum(group.get("active", 0) for group in groups) == overview(job).ranks
+    return job_state(job) == "Running" and sum(group.get("active", 0) for group in groups) == job_ranks(job)
 
 
 async def _all_up(reader: _Reader, well: Sequence[Json], namespace: str) -> set[str]:
@@ -213,7 +224,7 @@ async def completed(client: Client, job: Json, evidence: Evidence) -> Evidence:
 async def _completed(client: Client, reader: _Reader, job: Json, evidence: Evidence) -> Evidence:
     children = await _children(reader, job)
     workloads, position = None, None
-    if queue_name(job) and not overview(job).is_finished:
+    if queue_name(job) and not is_finished(job):
         workloads = await reader.workloads([job["metadata"]["namespace"]])
         uids = {job["metadata"]["uid"], *(child["metadata"]["uid"] for child in children)}
         if (own := own_workload(uids, workloads or ())) is not None:

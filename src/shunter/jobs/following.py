@@ -24,7 +24,7 @@ from shunter.kube.pods.log_reading import WHOLE, LogPart, followed_lines
 from shunter.kube.watching import follow
 from shunter.operator.causes import STARTING_REASONS, TOLD_REASONS, Cause
 from shunter.operator.diagnosis import disruption, recorded_failure
-from shunter.operator.overview import is_pod_of, is_v2, member, overview, pod_selector
+from shunter.operator.overview import is_finished, is_pod_of, is_v2, member, overview, pod_selector
 from shunter.operator.restarts import is_jobset_of, restarts
 
 DRAIN_SECONDS = 5.0
@@ -138,7 +138,7 @@ class JobFollower:
             self._show_conditions()
             self._obstacle.look_soon()
             self._show_progress()
-            if overview(self._job).is_finished:
+            if is_finished(self._job):
                 return self._job
         raise AssertionError("following never ends by itself")
 

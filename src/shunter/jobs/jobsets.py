@@ -9,7 +9,7 @@ from shunter.api.meta import Json
 from shunter.api.resources import JOBSETS
 from shunter.kube.client import Client
 from shunter.kube.errors import ApiError, ConnectionProblem
-from shunter.operator.overview import is_v2, overview
+from shunter.operator.overview import is_finished, is_v2
 from shunter.operator.restarts import is_jobset_of
 
 
@@ -54,7 +54,7 @@ class JobSetFields(TypedDict, total=False):
 async def jobsets_of_all(client: Client, jobs: Sequence[Json], namespace: str) -> dict[str, Json]:
     """The JobSets of those of the TrainJobs that are not finished, by the uid of the job; none where they may not be listed."""
     live = {(job["metadata"]["namespace"], job["metadata"]["name"]): job for job in jobs if is_v2(job)}
-    live = {key: job for key, job in live.items() if not overview(job).is_finished}
+    live = {key: job for key, job in live.items() if not is_finished(job)}
     if not live:
         return {}
     try:

@@ -13,7 +13,7 @@ from shunter.jobs.evidence import completed
 from shunter.kube.client import Client
 from shunter.kube.errors import ApiError
 from shunter.operator.causes import Cause, Evidence, cause, runs_in_full
-from shunter.operator.overview import overview
+from shunter.operator.overview import is_finished
 
 SETTLE_SECONDS = 1.0
 """Pods, their events and the job's status change one after another: they are looked at together."""
@@ -59,7 +59,7 @@ class Obstacle:
         self._changed.clear()
         job, pods, events = self._observed()
         evidence = Evidence(pods=pods, events=events)
-        if not overview(job).is_finished and not runs_in_full(job, pods):
+        if not is_finished(job) and not runs_in_full(job, pods):
             # What is not answered now is asked again with the next change.
             with contextlib.suppress(ApiError):
                 evidence = await completed(self._client, job, evidence)
@@ -72,7 +72,7 @@ class Obstacle:
             if before is None or (before.word, before.text) != (found.word, found.text):
                 self._display.trouble(str(found))
             return
-        if overview(job).is_finished:
+        if is_finished(job):
             return
         if before is not None and before.word not in TOLD_BY_CONDITIONS:
             self._display.note(f"{before.word} has passed")

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from shunter.api.meta import Json
-from shunter.operator.overview import is_pod_of, is_v2, member, overview
+from shunter.operator.overview import is_pod_of, is_v2, job_ranks, member
 
 INITIALIZER = "initializer"
 """Ends the names of replicated jobs whose pods do not train."""
@@ -18,7 +18,7 @@ def wanted(job: Json, jobset: Json | None = None) -> int:
     """The pods that train when all are there. A TrainJob may leave their number to its runtime: then its JobSet tells."""
     groups = ((jobset or {}).get("spec") or {}).get("replicatedJobs")
     if not is_v2(job) or not groups:
-        return overview(job).ranks
+        return job_ranks(job)
     return sum(_pods(group) for group in groups if not str(group.get("name", "")).endswith(INITIALIZER))
 
 

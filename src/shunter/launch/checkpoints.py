@@ -25,7 +25,7 @@ from shunter.launch.marks import RESUMED
 from shunter.launch.objects import CHECKPOINT_VARIABLE, MUST_RESUME_VARIABLE, checkpoints_of
 from shunter.launch.options import Checkpoints, LaunchOptions
 from shunter.launch.saving_place import saving_place
-from shunter.operator.overview import overview
+from shunter.operator.overview import is_finished, overview
 from shunter.operator.training_progress import Checkpoint, Progress
 
 COMPLETE = ".metadata"
@@ -108,7 +108,7 @@ def with_saved(found: Progress | None, job: Json) -> Progress | None:
     holds before the job has reported anything, as after a resumption. Unchanged for a job that keeps none there, and for one that
     has ended: another may have gone on in its place since."""
     place = saving_place(job)
-    if place is None or place.directory is None or overview(job).is_finished:
+    if place is None or place.directory is None or is_finished(job):
         return found
     newest = newest_complete(place.directory)
     if newest is None:

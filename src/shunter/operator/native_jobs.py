@@ -16,9 +16,11 @@ NOT_OF_JOBSETS = "!jobset.sigs.k8s.io/jobset-name"
 ENDS = (("Complete", "Succeeded"), ("Failed", "Failed"), ("Suspended", "Suspended"))
 """Condition types, and the states that they name."""
 
+_API_VERSION = JOBS.api_version
+
 
 def is_native(job: Json) -> bool:
-    return str(job.get("apiVersion", "")) == JOBS.api_version
+    return job.get("apiVersion") == _API_VERSION
 
 
 def has_ranks(job: Json) -> bool:

@@ -33,6 +33,8 @@ CLOCK_SKEW = timedelta(seconds=1)
 OWN_MANAGERS = ("", trainjob.MANAGED_BY_US, training_job.MANAGED_BY_US)
 """Values of managedBy that mean us; it may be absent."""
 
+_V2_GROUP = f"{TRAIN_JOBS.group}/"
+
 
 class Overview(Struct, frozen=True):
     """One job as a row: `state` is Created, Running, Restarting, Suspended, Succeeded or Failed in both generations."""
@@ -72,15 +74,7 @@ class Member(Struct, frozen=True):
 
 def overview(job: Json) -> Overview:
     """The row of a job of any kind in `SHOWN_RESOURCES`."""
-    if is_native(job):
-        state, condition = native_jobs.state(job)
-        ranks = native_jobs.ranks(job)
-    elif is_v2(job):
-        state, condition = v2_state(job)
-        ranks = v2_ranks(job)
-    else:
-        state, condition = v1_state(job)
-        ranks = sum(_replicas(job, role, spec) for role, spec in replica_specs(job).items())
+    state, condition = _state_and_condition(job)
     metadata = job["metadata"]
     finished = None
     if state in FINISHED_STATES:
@@ -93,10 +87,26 @@ def overview(job: Json) -> Overview:
         state=state,
         reason=condition.get("reason", ""),
         message=condition.get("message", ""),
-        ranks=ranks,
+        ranks=job_ranks(job),
         created=moment(metadata.get("creationTimestamp")),
         finished=finished,
     )
+
+
+def job_state(job: Json) -> str:
+    """That of `overview`, for who looks at thousands of jobs and needs no more."""
+    return _state_and_condition(job)[0]
+
+
+def is_finished(job: Json) -> bool:
+    return job_state(job) in FINISHED_STATES
+
+
+def job_ranks(job: Json) -> int:
+    """Pods that take part in the training when all are there, by the job alone."""
+    if is_native(job):
+        return native_jobs.ranks(job)
+    return v2_ranks(job) if is_v2(job) else sum(_replicas(job, role, spec) for role, spec in replica_specs(job).items())
 
 
 def pod_selector(job: Json) -> str:
@@ -161,7 +171,7 @@ def is_v1(job: Json) -> bool:
 
 
 def is_v2(job: Json) -> bool:
-    return str(job.get("apiVersion", "")).startswith(f"{TRAIN_JOBS.group}/")
+    return str(job.get("apiVersion", "")).startswith(_V2_GROUP)
 
 
 def replica_specs(job: Json) -> Json:
@@ -193,6 +203,12 @@ def is_suspended(job: Json) -> bool:
     spec = job.get("spec", {})
     policy = spec.get("runPolicy") or {} if is_v1(job) else spec
     return bool(policy.get("suspend"))
+
+
+def _state_and_condition(job: Json) -> tuple[str, Json]:
+    if is_native(job):
+        return native_jobs.state(job)
+    return v2_state(job) if is_v2(job) else v1_state(job)
 
 
 def v1_state(job: Json) -> tuple[str, Json]:

@@ -8,12 +8,12 @@ from shunter.api.meta import Json
 from shunter.doctor.diagnosing import diagnose_from_api
 from shunter.jobs.failures import NamedCause
 from shunter.operator.causes import Evidence
-from shunter.operator.overview import overview
+from shunter.operator.overview import job_state
 
 
 def diagnosed(job: Json, evidence: Evidence) -> NamedCause | None:
     """None where the job has not failed, or its objects do not say more than how a process ended."""
-    if overview(job).state != "Failed":
+    if job_state(job) != "Failed":
         return None
     verdicts = diagnose_from_api(job, evidence, datetime.now(UTC)).verdicts
     best = next((one for one in verdicts if one.confidence != "possible"), None)

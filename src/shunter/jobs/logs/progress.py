@@ -17,7 +17,7 @@ from shunter.jobs.training_pods import training_container, training_pods
 from shunter.kube.client import Client
 from shunter.kube.errors import ApiError, BadRequest, NotFound
 from shunter.kube.pods.log_lines import text_lines
-from shunter.operator.overview import is_pod_of, overview, pod_selector
+from shunter.operator.overview import is_pod_of, job_state, pod_selector
 from shunter.operator.training_progress import Progress, progress
 
 MOST_JOBS = 20
@@ -36,7 +36,7 @@ class LogProgress(NamedTuple):
 
 async def progress_in_logs(client: Client, jobs: Sequence[Json]) -> LogProgress:
     """That of the running jobs among these whose programs report none, by the log of their first rank."""
-    silent = [job for job in jobs if overview(job).state == "Running" and progress(job) is None]
+    silent = [job for job in jobs if job_state(job) == "Running" and progress(job) is None]
     read = await asyncio.gather(*(_read(client, job) for job in silent[:MOST_JOBS]), return_exceptions=True)
     found, unread = {}, len(silent[MOST_JOBS:])
     for job, one in zip(silent, read, strict=False):

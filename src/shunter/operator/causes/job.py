@@ -20,7 +20,7 @@ from shunter.operator.causes.queue import Position, queue_cause, queue_name
 from shunter.operator.causes.words import Cause
 from shunter.operator.interrupted_scaling import is_to_be_resumed
 from shunter.operator.native_jobs import is_native
-from shunter.operator.overview import OWN_MANAGERS, is_pod_of, is_suspended, is_v1, is_v2, moment, overview
+from shunter.operator.overview import OWN_MANAGERS, is_finished, is_pod_of, is_suspended, is_v1, is_v2, job_ranks, moment
 
 GANG_REASON = "WaitingForPodGroup"
 """Reason (after the kind's own prefix) of the condition of a v1 job whose PodGroup is not admitted."""
@@ -55,7 +55,7 @@ class Evidence(Struct, frozen=True):
 
 def cause(job: Json, evidence: Evidence, now: datetime) -> Cause | None:
     """Why the job does not train; None when nothing stands in its way, or the evidence does not say."""
-    if overview(job).is_finished:
+    if is_finished(job):
         return None
     if since := job["metadata"].get("deletionTimestamp"):
         return _deleted(job, evidence, since)
@@ -66,7 +66,7 @@ def cause(job: Json, evidence: Evidence, now: datetime) -> Cause | None:
 
 def unread(job: Json, evidence: Evidence, found: Cause | None) -> tuple[str, ...]:
     """Kinds that could not be read and might have told why the job does not train."""
-    if found is not None or overview(job).is_finished:
+    if found is not None or not evidence.unread or is_finished(job):
         return ()
     return tuple(sorted(kind for kind in evidence.unread if kind != "workloads" or queue_name(job)))
 
@@ -79,7 +79,7 @@ def runs_in_full(job: Json, pods: Sequence[Json]) -> bool:
     if is_native(job):
         return not _lacks_pods(job, own)
     if is_v1(job):
-        return len(own) >= overview(job).ranks
+        return len(own) >= job_ranks(job)
     groups = job.get("status", {}).get("jobsStatus") or []
     return any(group.get("ready") for group in groups) and all(
         group.get("active", 0) <= group.get("ready", 0) for group in groups
@@ -121,7 +121,7 @@ def _stopped(job: Json, evidence: Evidence, now: datetime) -> Cause | None:
         return None
     name, namespace = job["metadata"]["name"], job["metadata"]["namespace"]
     if is_v2(job) and is_to_be_resumed(job):
-        nodes = overview(job).ranks
+        nodes = job_ranks(job)
         text = f"shunter scale suspended it to give it {count(nodes, 'node')}, and was interrupted before it resumed it"
         return Cause("ScaleInterrupted", text, f"finish that with: shunter scale {name} --nodes {nodes} -n {namespace}")
     path = "spec.runPolicy" if is_v1(job) else "spec"
@@ -179,6 +179,8 @@ def _of_pods(held: Sequence[Held]) -> Cause:
 
 def _refused_children(job: Json, pods: Sequence[Json], evidence: Evidence) -> Cause | None:
     """Why a pod that is missing could not be made, by the newest event about it, unless a pod has been made since."""
+    if not evidence.events:
+        return None
     children = owned_by(evidence, job)
     if not _is_short_of_pods(job, pods, children):
         return None
@@ -201,7 +203,7 @@ def _is_short_of_pods(job: Json, pods: Sequence[Json], children: Sequence[Json])
     if is_native(job):
         return _lacks_pods(job, there)
     if not is_v2(job):
-        return len(there) < overview(job).ranks
+        return len(there) < job_ranks(job)
     jobs = [child for child in children if child.get("kind") == "Job"]
     jobsets = [child for child in children if child.get("kind") == "JobSet"]
     groups = [group for one in jobsets for group in (one.get("spec") or {}).get("replicatedJobs") or []]
