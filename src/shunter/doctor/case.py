@@ -13,7 +13,8 @@ from shunter.doctor.lines import Line, parsed
 from shunter.doctor.places import places
 from shunter.jobs.training_pods import training_container, training_pods
 from shunter.operator.causes import Cause, cause, runs_in_full
-from shunter.operator.causes.pods import Held, held_pods, loops
+from shunter.operator.causes.held import Held
+from shunter.operator.causes.pods import held_pods, loops
 from shunter.operator.overview import Overview, is_pod_of, member, overview
 
 

@@ -75,6 +75,7 @@ class SpecFields(TypedDict, total=False):
     containers: list[ContainerFields]
     nodeName: str
     schedulerName: str
+    schedulingGroup: Json
     schedulingGates: list[Json]
 
 

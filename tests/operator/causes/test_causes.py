@@ -23,8 +23,8 @@ from job_evidence import (
     waiting,
 )
 from shunter.operator.causes import WORDS, Cause, Evidence, cause
+from shunter.operator.causes.held import ORDER
 from shunter.operator.causes.job import GANG_REASON, NO_GROUP_REASON
-from shunter.operator.causes.pods import ORDER
 from shunter.operator.interrupted_scaling import RESUMES
 from shunter.operator.training import gang
 
@@ -59,6 +59,18 @@ PODS: dict[str, tuple[Json, str, str]] = {
         "{}: 0/1 nodes are available: pod has unbound immediate PersistentVolumeClaims.",
     ),
     "a gang that is not complete": (unplaced(GANG), "WaitingForGang", f"{{}}: {GANG}"),
+    "a PodGroup that is not there, or asks for more pods": (
+        {"spec": {"nodeName": "", "schedulingGroup": {"podGroupName": "g"}}},
+        "WaitingForGang",
+        "{}: scheduler default-scheduler has not looked at the pod, which is of PodGroup g",
+    ),
+    "what the scheduler of Kubernetes 1.36 adds": (
+        unplaced(
+            "0/1 nodes are available: 1 Insufficient cpu. no new claims to deallocate, preemption: 0/1 nodes are available: x"
+        ),
+        "Unschedulable",
+        "{}: 0/1 nodes are available: 1 Insufficient cpu.",
+    ),
     "a scheduling gate": (
         {**unplaced("", "SchedulingGated"), "spec": {"nodeName": "", "schedulingGates": [{"name": "x/y"}]}},
         "SchedulingGated",
@@ -247,6 +259,30 @@ def test_a_refusal_of_an_earlier_job_of_the_same_name_is_no_cause() -> None:
     stale = jobset()
     stale[0]["metadata"]["ownerReferences"][0]["uid"] = "u-before"
     assert found(v2_job(), children=stale, events=[event("u-job", "FailedCreate", QUOTA)]) is None
+
+
+NO_CPU = "0/1 nodes are available: 1 Insufficient cpu."
+WAITS = "pod group is unschedulable, waiting for minCount pods from a gang to be scheduled"
+
+
+def ganged(index: int, message: str, group: str = "g") -> Json:
+    pod = v1_pod("worker", index, **unplaced(message))
+    pod["spec"]["schedulingGroup"] = {"podGroupName": group}
+    return pod
+
+
+def test_a_gang_that_has_no_room_is_one_cause_and_not_that_of_one_pod() -> None:
+    """Each of its pods would find room alone; so says kube-scheduler 1.36 with its gate GangScheduling."""
+    answer = found(v1_job(2), ganged(0, WAITS), ganged(1, NO_CPU))
+    assert answer is not None
+    assert (answer.word, answer.who, answer.rest) == ("WaitingForGang", "worker-0 and 1 more", "")
+    assert answer.text == f"PodGroup g cannot be placed as a whole: worker-1 finds no room beside the others: {NO_CPU}"
+    assert answer.remedy.startswith("Ask for less")
+
+
+def test_pods_of_which_none_finds_room_wait_for_no_gang() -> None:
+    assert word(v1_job(2), ganged(0, NO_CPU), ganged(1, NO_CPU)) == "Unschedulable"
+    assert word(v1_job(2), ganged(0, WAITS, "other"), ganged(1, NO_CPU)) == "Unschedulable"
 
 
 CONDITIONS = {

@@ -14,8 +14,9 @@ from shunter.api.counts import count
 from shunter.api.meta import Json, Struct
 from shunter.api.ownership import controller_uid
 from shunter.operator.causes.events import LONG_AGO, event_time
+from shunter.operator.causes.held import Held
 from shunter.operator.causes.peers import GROUP_REMEDY, is_torch_group, peers_succeeded, succeeded_ranks
-from shunter.operator.causes.pods import IMAGE_REASONS, NODE_REASONS, Held, held_pods, loops
+from shunter.operator.causes.pods import IMAGE_REASONS, NODE_REASONS, held_pods, loops
 from shunter.operator.causes.queue import Position, queue_cause, queue_name
 from shunter.operator.causes.words import Cause
 from shunter.operator.interrupted_scaling import is_to_be_resumed

@@ -6,13 +6,13 @@ import re
 from collections.abc import Iterable, Sequence
 from datetime import datetime, timedelta
 
-from shunter.api.meta import Json, Struct
+from shunter.api.meta import Json
 from shunter.operator import needs
 from shunter.operator.causes.events import event_time
+from shunter.operator.causes.held import PATIENCE, Held, age
+from shunter.operator.causes.placement import unplaced, with_gangs
 from shunter.operator.overview import member, moment
 
-PATIENCE = timedelta(seconds=30)
-"""How long a scheduler or a node may say nothing about a pod before that is told."""
 LOOP_RESTARTS = 2
 """Restarts after which a container that runs for less than STEADY fails again and again."""
 STEADY = timedelta(minutes=1)
@@ -27,40 +27,6 @@ IMAGE_REASONS = (
 )
 NODE_REASONS = ("FailedMount", "FailedAttachVolume", "FailedMapVolume", "FailedCreatePodSandBox", "NetworkNotReady")
 """Reasons of events in which a node says why it cannot begin with a pod."""
-AUTOSCALER_REASONS = ("TriggeredScaleUp", "Nominated")
-ORDER = (
-    "MissingClaim",
-    "MissingConfigMap",
-    "MissingSecret",
-    "ConfigError",
-    "ImagePull",
-    "StartError",
-    "UnboundClaim",
-    "VolumeMount",
-    "PodSandbox",
-    "Unschedulable",
-    "SchedulingGated",
-    "NoScheduler",
-    "NodeNotResponding",
-    "WaitingForGang",
-    "CrashLoop",
-)
-"""Which cause heads the others of a job: what never passes by itself before what may, and what is often a consequence last."""
-
-
-class Held(Struct, frozen=True):
-    """What holds up one pod."""
-
-    label: str
-    word: str
-    text: str
-    remedy: str = ""
-    is_loop: bool = False
-    """Whether the pod has run: it may have failed because another is not there."""
-
-    @property
-    def order(self) -> int:
-        return ORDER.index(self.word)
 
 
 def held_pods(job: Json, pods: Sequence[Json], events: Iterable[Json], now: datetime) -> list[Held]:
@@ -70,7 +36,7 @@ def held_pods(job: Json, pods: Sequence[Json], events: Iterable[Json], now: date
         about.setdefault(event.get("involvedObject", {}).get("uid", ""), []).append(event)
     doubtful = sorted((pod for pod in pods if not _is_well(pod)), key=lambda pod: _rank(job, pod))
     held = (_held(member(job, pod).label, pod, about.get(pod["metadata"].get("uid", ""), []), now) for pod in doubtful)
-    return [one for one in held if one is not None]
+    return with_gangs([one for one in held if one is not None])
 
 
 def _is_well(pod: Json) -> bool:
@@ -142,7 +108,7 @@ def _held(label: str, pod: Json, events: Sequence[Json], now: datetime) -> Held 
     status = pod.get("status", {})
     containers = [*(status.get("initContainerStatuses") or []), *(status.get("containerStatuses") or [])]
     if not pod.get("spec", {}).get("nodeName") and not containers:
-        return _unplaced(label, pod, events, now)
+        return unplaced(label, pod, events, now)
     for container in containers:
         if (found := _container(label, container, now)) is not None:
             return found
@@ -151,65 +117,11 @@ def _held(label: str, pod: Json, events: Sequence[Json], now: datetime) -> Held 
         return None
     if (found := _not_begun(label, events)) is not None:
         return found
-    if not containers and _age(pod, now) > PATIENCE:
+    if not containers and age(pod, now) > PATIENCE:
         node = pod["spec"]["nodeName"]
         text = f"node {node} has not taken up the pod"
         return Held(label=label, word="NodeNotResponding", text=text, remedy=f"See: kubectl describe node {node}")
     return None
-
-
-def _age(pod: Json, now: datetime) -> timedelta:
-    created = moment(pod["metadata"].get("creationTimestamp"))
-    return now - created if created else timedelta()
-
-
-def _condition(pod: Json, type: str) -> Json:
-    conditions = pod.get("status", {}).get("conditions") or []
-    found: Json = next((condition for condition in conditions if condition.get("type") == type), {})
-    return found
-
-
-def _unplaced(label: str, pod: Json, events: Sequence[Json], now: datetime) -> Held | None:
-    """A pod without a node, by the scheduler's condition."""
-    scheduled = _condition(pod, "PodScheduled")
-    scheduler = pod.get("spec", {}).get("schedulerName") or "default-scheduler"
-    message = str(scheduled.get("message", "")).split(" preemption:")[0].strip()
-    if scheduled.get("reason") == "SchedulingGated" or pod.get("spec", {}).get("schedulingGates"):
-        gates = ", ".join(gate.get("name", "") for gate in pod.get("spec", {}).get("schedulingGates") or [])
-        text = f"the scheduling gates {gates} keep it back" if gates else "scheduling gates keep it back"
-        return Held(label=label, word="SchedulingGated", text=text, remedy="Whoever sets them must take them away.")
-    if scheduled.get("status") == "False":
-        word, text, remedy = _scheduling(message)
-        if word == "Unschedulable" and any(event.get("reason") in AUTOSCALER_REASONS for event in events):
-            remedy = "An autoscaler has seen it: a node may come."
-        return Held(label=label, word=word, text=text, remedy=remedy)
-    if not scheduled and _age(pod, now) > PATIENCE:
-        text = f"scheduler {scheduler} has not looked at the pod"
-        return Held(label=label, word="NoScheduler", text=text, remedy=f"Is {scheduler} installed, and does it run?")
-    return None
-
-
-_CLAIM_MISSING = re.compile(r'persistentvolumeclaim "([^"]+)" not found')
-_CLAIM_TROUBLE = re.compile(
-    r'unbound immediate PersistentVolumeClaims|persistentvolumeclaim "[^"]+" (?:is being deleted|bound to non-existent)'
-    r"|waiting for ephemeral volume controller"
-)
-_GANG = re.compile(r"pod group|PodGroup|in gang|gang ", re.IGNORECASE)
-
-
-def _scheduling(message: str) -> tuple[str, str, str]:
-    """Word, text and remedy for what a scheduler says."""
-    if missing := _CLAIM_MISSING.search(message):
-        text = f"PersistentVolumeClaim {missing[1]} does not exist"
-        return "MissingClaim", text, "Create it, or correct persistentVolumeClaim.claimName of the volume."
-    if _CLAIM_TROUBLE.search(message):
-        return "UnboundClaim", message, "See why: kubectl get pvc, kubectl describe pvc"
-    if _GANG.search(message):
-        return "WaitingForGang", message, ""
-    if not message:
-        return "Unschedulable", "the scheduler found no node for it, and does not say why", ""
-    remedy = "Ask for less in the pod template, free what others hold, or add a node." if "Insufficient" in message else ""
-    return "Unschedulable", message, remedy
 
 
 def _container(label: str, container: Json, now: datetime) -> Held | None:

@@ -1,0 +1,85 @@
+"""Why a pod has no node, as its scheduler says: alone, or with the gang that it is placed with. Pure; input is plain JSON."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from datetime import datetime
+
+import msgspec
+
+from shunter.api.meta import Json
+from shunter.operator.causes.held import PATIENCE, Held, age
+
+AUTOSCALER_REASONS = ("TriggeredScaleUp", "Nominated")
+_PREEMPTION = re.compile(r"( no new claims to deallocate,)? preemption:.*", re.DOTALL)
+"""What a scheduler adds to the reason: whom it could take away."""
+_CLAIM_MISSING = re.compile(r'persistentvolumeclaim "([^"]+)" not found')
+_CLAIM_TROUBLE = re.compile(
+    r'unbound immediate PersistentVolumeClaims|persistentvolumeclaim "[^"]+" (?:is being deleted|bound to non-existent)'
+    r"|waiting for ephemeral volume controller"
+)
+_GANG = re.compile(r"pod group|PodGroup|in gang|gang ", re.IGNORECASE)
+
+
+def unplaced(label: str, pod: Json, events: Sequence[Json], now: datetime) -> Held | None:
+    """A pod without a node, by the scheduler's condition."""
+    scheduled = _condition(pod, "PodScheduled")
+    scheduler = pod.get("spec", {}).get("schedulerName") or "default-scheduler"
+    message = _PREEMPTION.sub("", str(scheduled.get("message", ""))).strip()
+    group = str((pod.get("spec", {}).get("schedulingGroup") or {}).get("podGroupName") or "")
+    if scheduled.get("reason") == "SchedulingGated" or pod.get("spec", {}).get("schedulingGates"):
+        gates = ", ".join(gate.get("name", "") for gate in pod.get("spec", {}).get("schedulingGates") or [])
+        text = f"the scheduling gates {gates} keep it back" if gates else "scheduling gates keep it back"
+        return Held(label=label, word="SchedulingGated", text=text, remedy="Whoever sets them must take them away.")
+    if scheduled.get("status") == "False":
+        word, text, remedy = _scheduling(message)
+        if word == "Unschedulable" and any(event.get("reason") in AUTOSCALER_REASONS for event in events):
+            remedy = "An autoscaler has seen it: a node may come."
+        return Held(label=label, word=word, text=text, remedy=remedy, gang=group)
+    if not scheduled and group and age(pod, now) > PATIENCE:
+        # The scheduler of Kubernetes 1.36 writes neither a condition nor an event then.
+        text = f"scheduler {scheduler} has not looked at the pod, which is of PodGroup {group}"
+        see = f"kubectl get podgroups.scheduling.k8s.io {group} -n {pod['metadata']['namespace']} -o yaml"
+        remedy = f"Is the PodGroup there, and are there as many pods as its minCount? See: {see}"
+        return Held(label=label, word="WaitingForGang", text=text, remedy=remedy, gang=group)
+    if not scheduled and age(pod, now) > PATIENCE:
+        text = f"scheduler {scheduler} has not looked at the pod"
+        return Held(label=label, word="NoScheduler", text=text, remedy=f"Is {scheduler} installed, and does it run?")
+    return None
+
+
+def with_gangs(held: Sequence[Held]) -> list[Held]:
+    """Of a gang one pod may be told that no node has room, and the others that they wait: it is the gang as a whole that finds
+    none, as a pod that is alone would."""
+    waiting = {one.gang for one in held if one.word == "WaitingForGang"} - {""}
+    first = {one.gang: one for one in reversed(held) if one.word == "Unschedulable" and one.gang in waiting}
+    return [_of_gang(one, first[one.gang]) if one.gang in first else one for one in held]
+
+
+def _of_gang(one: Held, without_room: Held) -> Held:
+    if one.word not in ("WaitingForGang", "Unschedulable"):
+        return one
+    text = f"PodGroup {one.gang} cannot be placed as a whole: {without_room.label} finds no room beside the others: "
+    return msgspec.structs.replace(one, word="WaitingForGang", text=f"{text}{without_room.text}", remedy=without_room.remedy)
+
+
+def _scheduling(message: str) -> tuple[str, str, str]:
+    """Word, text and remedy for what a scheduler says."""
+    if missing := _CLAIM_MISSING.search(message):
+        text = f"PersistentVolumeClaim {missing[1]} does not exist"
+        return "MissingClaim", text, "Create it, or correct persistentVolumeClaim.claimName of the volume."
+    if _CLAIM_TROUBLE.search(message):
+        return "UnboundClaim", message, "See why: kubectl get pvc, kubectl describe pvc"
+    if _GANG.search(message):
+        return "WaitingForGang", message, ""
+    if not message:
+        return "Unschedulable", "the scheduler found no node for it, and does not say why", ""
+    remedy = "Ask for less in the pod template, free what others hold, or add a node." if "Insufficient" in message else ""
+    return "Unschedulable", message, remedy
+
+
+def _condition(pod: Json, type: str) -> Json:
+    conditions = pod.get("status", {}).get("conditions") or []
+    found: Json = next((condition for condition in conditions if condition.get("type") == type), {})
+    return found
