@@ -12,6 +12,7 @@ from shunter.errors import ShunterError
 from shunter.migrate.conversion import Conversion, convert, framework_of
 from shunter.migrate.findings import Finding, Topic
 from shunter.migrate.options import Options
+from shunter.migrate.parallel import mapped
 from shunter.migrate.reading import UnreadableJobError
 from shunter.migrate.source.objects import SourceObject
 from shunter.migrate.surroundings import InputContext, surroundings_of
@@ -42,6 +43,9 @@ DEFECT = Topic(
     remedy="Please report it, with the message and the manifest, which may be shortened to what it takes.",
     effort=3,
 )
+
+LEAST_JOBS = 50
+"""For which another process pays: it starts, and sends its results, in the time of a dozen."""
 
 
 @dataclass(frozen=True)
@@ -84,10 +88,7 @@ def converted(
     `done` hears of each job. `is_one_stream` where all results are applied together."""
     jobs = tuple(sources)
     surroundings = surroundings_of(jobs, others, is_one_stream=is_one_stream)
-    outcomes = []
-    for job in jobs:
-        outcomes.append(_outcome(job, options, surroundings))
-        done(1)
+    outcomes = mapped(lambda job: _outcome(job, options, surroundings), jobs, least=LEAST_JOBS, known=jobs, done=done)
     return Batch(tuple(outcomes), options)
 
 

@@ -20,7 +20,7 @@ from shunter.migrate.briefing.site import files
 from shunter.migrate.findings import Finding, Place
 from shunter.migrate.options import Options
 from shunter.migrate.proof.rungs.runs import RunComparison
-from shunter.migrate.scan.scanning import findings_of
+from shunter.migrate.scan.references import findings_of
 from shunter.migrate.sdk_moves import MOVES
 from shunter.migrate.source.documents import UNPARSABLE
 from shunter.migrate.source.objects import SourceObject

@@ -17,7 +17,7 @@ from shunter.migrate.briefing.masking import masked_manifest
 from shunter.migrate.briefing.site import files
 from shunter.migrate.emit.job import text_of
 from shunter.migrate.options import Options
-from shunter.migrate.scan.scanning import findings_of
+from shunter.migrate.scan.references import findings_of
 from shunter.migrate.source.documents import parsed
 from shunter.migrate.source.objects import SourceObject
 

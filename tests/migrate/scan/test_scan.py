@@ -21,7 +21,8 @@ from shunter.migrate.moving.plan import text as text_of_plan
 from shunter.migrate.options import Options
 from shunter.migrate.report.contents import of_batch
 from shunter.migrate.scan import files
-from shunter.migrate.scan.scanning import findings_of, paths_below, scanned
+from shunter.migrate.scan.references import findings_of
+from shunter.migrate.scan.scanning import paths_below, scanned
 from shunter.migrate.source.files import text_file
 from shunter.migrate.source.objects import SourceObject
 from shunter.migrate.source.provider import Input

@@ -62,16 +62,14 @@ def validate(
     found, faults, others = proven(jobs or [], options, source, against=against or [], configuration=configuration)
     from shunter.cli.migrate.findings.telling import tell
     from shunter.cli.output.progress import counting
-    from shunter.migrate.proof.ladder import climbed
+    from shunter.migrate.proof.ladder import all_climbed
     from shunter.migrate.proof.rungs.runs import RunComparison, compared
 
     seen = [kept(path, "--comparison", RunComparison) for path in comparisons or ()]
     tell(faults, with_notes=False)
-    ladders, known = [], entries(configuration)
+    known = entries(configuration)
     with counting("proving", len(found)) as advance:
-        for conversion in found:
-            ladders.append(climbed(conversion, options).taken_on(lambda findings: marked(findings, known)))
-            advance(1)
+        ladders = [ladder.taken_on(lambda findings: marked(findings, known)) for ladder in all_climbed(found, options, advance)]
     if server:
         ladders = ask_server(ladders, scratch_namespace, source)
     if smoke:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
@@ -27,6 +28,17 @@ def counting(what: str, total: int | None = None) -> Iterator[Advance]:
             return Text(f"{speed:,.0f}/s" if speed else "")
 
     columns = (TextColumn("{task.description}", markup=False), BarColumn(), MofNCompleteColumn(), Rate(), TimeRemainingColumn())
-    with Progress(*columns, console=errors(), transient=True) as bar:
+    # Drawn when something is done, not by a thread: a process with threads shares its work out to no others.
+    with Progress(*columns, console=errors(), transient=True, auto_refresh=False) as bar:
         task = bar.add_task(what, total=total)
-        yield lambda count: bar.advance(task, count)
+        bar.refresh()
+        drawn = time.monotonic()
+
+        def advance(count: int) -> None:
+            nonlocal drawn
+            bar.advance(task, count)
+            if time.monotonic() - drawn > 0.1:
+                bar.refresh()
+                drawn = time.monotonic()
+
+        yield advance

@@ -21,17 +21,19 @@ class Origins:
         self._rows = [row for row in rows if row.target is not None]
         self._sources: dict[Target, list[Path]] = {}
         self._targets: dict[Path, Target] = {}
-        self._holding = {
-            Target(row.target.manifest, row.target.path[:length])
-            for row in self._rows
-            if row.target is not None
-            for length in range(len(row.target.path) + 1)
-        }
+        self._holding: set[Target] = set()
         for path in _SAME:
             self._climb(path, Target("TrainJob", path))
         for row in self._rows:
             assert row.target is not None
+            self._hold(row.target)
             self._climb(row.path, row.target)
+
+    def _hold(self, target: Target) -> None:
+        """What holds a field that is held already is held as well."""
+        while target not in self._holding:
+            self._holding.add(target)
+            target = target._replace(path=target.path[:-1])
 
     def _climb(self, source: Path, target: Target) -> None:
         """Relates the two, and then what holds them as far as names agree. What holds fields with other names is no counterpart,

@@ -208,7 +208,7 @@ class _Attempt:
 
 def _is_of_lines(finding: Finding) -> bool:
     """Whether it says that the word for several fields is no field."""
-    return finding.topic is OF_TEMPLATE and _WORD.fullmatch(str(finding.path[-1])) is not None
+    return finding.topic.id == OF_TEMPLATE.id and _WORD.fullmatch(str(finding.path[-1])) is not None
 
 
 def _unwrapped(text: str) -> tuple[str, str, str]:

@@ -86,7 +86,7 @@ def _changed_meaning(subject: Subject) -> str:
         [
             finding
             for finding in subject.standing
-            if finding.topic.severity != "info" and finding.topic.change in _CHANGED and finding.topic is not RUNTIME_DECIDES
+            if finding.topic.severity != "info" and finding.topic.change in _CHANGED and finding.topic.id != RUNTIME_DECIDES.id
         ]
     )
 

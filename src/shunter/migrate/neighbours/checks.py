@@ -19,7 +19,7 @@ from shunter.migrate.neighbours.selections import Selection, selections
 from shunter.migrate.neighbours.selector_texts import NotRewrittenError, with_selectors
 from shunter.migrate.rules.pods.placement import JOBSET_NAME
 from shunter.migrate.scan.manifests import MONITOR, SELECTOR
-from shunter.migrate.scan.scanning import findings_of
+from shunter.migrate.scan.references import findings_of
 from shunter.migrate.scan.text import LABEL
 from shunter.migrate.source.documents import Document
 from shunter.migrate.source.kustomization import FILE_NAMES

@@ -5,7 +5,7 @@ Nothing is called validated for a rung that was not reached: below `runs` nobody
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import Literal, NamedTuple
@@ -25,6 +25,7 @@ from shunter.migrate.emit.job import text_of
 from shunter.migrate.findings import Finding, Topic
 from shunter.migrate.ledger import Manifest
 from shunter.migrate.options import Options
+from shunter.migrate.parallel import mapped
 from shunter.migrate.paths import Path, shown
 from shunter.migrate.proof.admission import admitted, cel_errors, rule_errors, schema_errors, title, unknown_fields
 from shunter.migrate.proof.comparison import Comparison, compared
@@ -48,6 +49,9 @@ RUNGS: dict[RungName, str] = {
 """From the lowest to the highest, and what is true there."""
 UNPROVED = "but not what programs make of names, ports or files that are others in v2"
 """How far the proof of a job reaches in which programs read such."""
+
+LEAST_CONVERSIONS = 10
+"""For whose proof another process pays."""
 
 
 class Step(NamedTuple):
@@ -120,6 +124,16 @@ def climbed(conversion: Conversion, options: Options = Options()) -> Ladder:  # 
     comparison = compared(conversion, options)
     step = Step("pods", comparison.findings, _note(comparison), was_tried=comparison.matched is not None)
     return ladder.higher(step)
+
+
+def all_climbed(
+    conversions: Sequence[Conversion], options: Options, done: Callable[[int], None] = lambda count: None
+) -> list[Ladder]:
+    """Each as far as one comes without a cluster. `done` hears how many more are."""
+    climbs = mapped(
+        lambda conversion: climbed(conversion, options).steps, conversions, least=LEAST_CONVERSIONS, known=conversions, done=done
+    )
+    return [Ladder(conversion, steps) for conversion, steps in zip(conversions, climbs, strict=True)]
 
 
 class _Reporter:

@@ -1,5 +1,5 @@
-"""What the migration itself wrote, which a scan passes over: plans and what is beside them, backups, reports; and in converted
-files its annotations and comments. Each is known by its content, so a folder may have any name.
+"""What the migration itself wrote, which a scan passes over: plans and what is beside them, backups, reports. Each is known by
+its content, so a folder may have any name.
 """
 
 from __future__ import annotations
@@ -25,7 +25,6 @@ _HEADS = (
 )
 _TAILS = re.compile(rb"[Ww]ritten by shunter [\w.+]+\.\s*(</footer>.*)?$", re.DOTALL)
 _BACKUP = re.compile(rb"format: \d+\ntool: shunter ")
-_LINES = re.compile(r"^\s*(?:annotations: \{)?migrate\.shunter\.dev/|^# .* \(.*\) is not converted:$")
 
 
 class OwnFiles:
@@ -44,11 +43,6 @@ class OwnFiles:
             is_top = folder.parent == folder
             self._is_own_folder[folder] = _is_own_folder(folder) or (not is_top and self._is_within(folder.parent))
         return self._is_own_folder[folder]
-
-
-def own_lines(text: str) -> list[range]:
-    """The lines, from 1, that conversion wrote about where a result comes from and why there is none."""
-    return [range(number, number + 1) for number, line in enumerate(text.split("\n"), 1) if _LINES.search(line)]
 
 
 def _is_own_folder(folder: Path) -> bool:

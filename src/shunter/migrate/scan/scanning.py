@@ -6,16 +6,14 @@ from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
-from shunter.jobs.masking import masked
-from shunter.migrate.findings import Finding, Place
-from shunter.migrate.scan import files, manifests, network, notebooks, python_code, text
-from shunter.migrate.scan.own_files import OwnFiles, own_lines
-from shunter.migrate.scan.reference import WORDS, Reference
+from shunter.migrate.findings import Finding
+from shunter.migrate.scan import files, network
+from shunter.migrate.scan.own_files import OwnFiles
+from shunter.migrate.scan.reference import WORDS
+from shunter.migrate.scan.references import findings_of
 from shunter.migrate.source.files import name_of
 
 _WORDS = tuple(word.encode() for word in WORDS)
-_OBJECTS = (".yaml", ".yml", ".json")
-_PYTHON = (".py", ".pyi")
 
 
 class Scanned(NamedTuple):
@@ -49,30 +47,6 @@ def scanned(paths: Sequence[Path], advance: Callable[[int], None] = lambda count
             findings += findings_of(name_of(path), content.decode(errors="replace"))
         advance(1)
     return Scanned(tuple(findings), len(paths) - skipped - own, skipped, own)
-
-
-def findings_of(name: str, content: str) -> list[Finding]:
-    """What one file says of v1 and of the network, by line and column."""
-    content = content.removeprefix("\ufeff")
-    told: list[Reference] = []
-    jobs: list[range] = []
-    if name.endswith(_PYTHON):
-        told = list(python_code.references(content))
-    elif name.endswith(".ipynb"):
-        told = notebooks.references(content)
-    elif name.endswith(_OBJECTS):
-        found = manifests.references(content)
-        told, jobs = found.references, found.jobs
-    told += text.references(content, list(told), skipped=[*jobs, *own_lines(content)])
-    told += network.references(content)
-    told.sort(key=lambda reference: (reference.line, reference.column, reference.topic.id))
-    return [_finding(name, reference) for reference in told]
-
-
-def _finding(name: str, reference: Reference) -> Finding:
-    """Without credentials: what is told of a repository stands in logs and pages that more people read."""
-    place = Place(name, reference.line, reference.column)
-    return Finding(reference.topic, name, place, (), masked(reference.message, ()), masked(reference.remedy, ()))
 
 
 def _may_speak_of_v1(content: bytes) -> bool:

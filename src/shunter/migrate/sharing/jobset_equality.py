@@ -40,6 +40,7 @@ def _variables(variables: list[Json]) -> dict[str, Any]:
     """Each with those before it that it refers to."""
     found: dict[str, Any] = {}
     for variable in variables:
-        known = sorted({*references(variable.get("value"))} & found.keys())
+        named = references(variable.get("value"))
+        known = sorted({*named} & found.keys()) if named else []
         found[variable["name"]] = (variable, known)
     return found

@@ -131,6 +131,9 @@ class Kustomization:
 
 def kustomizations(files: Iterable[TextFile]) -> list[Kustomization]:
     """The kustomizations among the files, in their order."""
+    files = [file for file in files if file.path is not None]
+    if not any(file.path is not None and file.path.name in FILE_NAMES for file in files):
+        return []
     known = {os.path.realpath(file.path): file for file in files if file.path is not None}
     return [
         Kustomization(file, document, known)
@@ -145,6 +148,8 @@ def without_patches(files: Sequence[TextFile]) -> tuple[TextFile, ...]:
     """The files, with no objects in those that some kustomization among them takes as patches: a patch of a job is no job."""
     found = kustomizations(files)
     patches = {os.path.realpath(patch.file) for each in found for patch in each.patches if patch.file is not None}
+    if not patches:
+        return tuple(files)
     return tuple(_without_objects(file) if file.path and os.path.realpath(file.path) in patches else file for file in files)
 
 

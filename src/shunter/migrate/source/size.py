@@ -19,7 +19,9 @@ _DEEP = re.compile(rf"^ {{{MAXIMUM_DEPTH}}}|(?:[-?:][ \t]+){{{MAXIMUM_DEPTH}}}",
 
 def refuse_depth(text: str) -> None:
     """Raises YAMLError for nesting that would end the process: libyaml makes nodes by recursion, events it does not."""
-    if text.count("[") + text.count("{") <= MAXIMUM_DEPTH and not _DEEP.search(text):
+    # A line that nests so deep without brackets is as long at least, and most texts have none.
+    has_long_line = any(len(line) >= MAXIMUM_DEPTH for line in text.split("\n"))
+    if text.count("[") + text.count("{") <= MAXIMUM_DEPTH and not (has_long_line and _DEEP.search(text)):
         return
     depth = 0
     for event in yaml.parse(text, Loader):
@@ -46,7 +48,7 @@ def refuse_expansion(root: yaml.Node) -> None:
                 raise yaml.composer.ComposerError(None, None, "an alias stands within what it stands for", node.start_mark)
             return known[id(node)]
         known[id(node)] = _OPEN
-        inner = [measure(below, level + 1) for below in _below(node)]
+        inner = [measure(below, level + 1) if below.__class__ is not yaml.ScalarNode else (1, 1) for below in _below(node)]
         count = 1 + sum(nodes for nodes, _ in inner)
         depth = 1 + max((levels for _, levels in inner), default=0)
         if count > MAXIMUM_EXPANDED_NODES or depth > MAXIMUM_DEPTH:
