@@ -165,9 +165,10 @@ class Draft:
     def group_of(self, role: str) -> Group:
         return next(group for group in self.groups if role in group.roles)
 
-    def config_map(self, name: str) -> Json | None:
-        """The ConfigMap of that name in the job's namespace, if the input has it."""
-        return self.surroundings.find("ConfigMap", self.source.namespace, name)
+    def texts_of(self, title: str) -> Json | None:
+        """The `ConfigMap NAME` or `Secret NAME` of the job's namespace, if the input has it: its texts are in `data`."""
+        kind, _, name = title.partition(" ")
+        return self.surroundings.find(kind, self.source.namespace, name)
 
     def carry(self, path: Path, manifest: Manifest, target: Path, note: str = "") -> None:
         """The source's field at `path`, and all below it, stands at `target` of a result. The caller puts it there."""
@@ -249,5 +250,6 @@ def role_path(source: SourceObject, framework: AnyFramework, role: str) -> Path:
     """Where a role of a v1 job stands, as its user spells it."""
     field = replica_specs(framework)
     specs = value_at(source.value, ("spec", field))
-    spelled = next((key for key in specs if key.lower() == role.lower()), role) if isinstance(specs, dict) else role
-    return ("spec", field, spelled)
+    if not isinstance(specs, dict) or role in specs:
+        return ("spec", field, role)
+    return ("spec", field, next((key for key in specs if key.lower() == role.lower()), role))

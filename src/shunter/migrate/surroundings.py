@@ -1,10 +1,11 @@
-"""What else is in the input beside the job that is converted, as far as rules look at it: ConfigMaps with scripts, Services in
-the way, jobs of other kinds with the same name. Of other objects only that is kept which is what it should be: nobody asked for
-them, and rules need not look at types again.
+"""What else is in the input beside the job that is converted, as far as rules look at it: ConfigMaps and Secrets with scripts,
+Services in the way, jobs of other kinds with the same name. Of other objects only that is kept which is what it should be: nobody
+asked for them, and rules need not look at types again.
 """
 
 from __future__ import annotations
 
+import base64
 from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
@@ -90,10 +91,20 @@ def _stems(kinds: Mapping[tuple[str, str], tuple[str, ...]]) -> Mapping[tuple[st
 def _well_formed(value: Json) -> Json:
     """The object with the metadata and the texts that have the types of the API."""
     metadata, data = _object(value.get("metadata")), _object(value.get("data"))
+    if value.get("kind") == "Secret":
+        data = {**{key: _decoded(text) for key, text in data.items()}, **_object(value.get("stringData"))}
     owners = metadata.get("ownerReferences")
     references = [owner for owner in owners if isinstance(owner, dict)] if isinstance(owners, list) else []
     texts = {key: text for key, text in data.items() if isinstance(key, str) and isinstance(text, str)}
     return {**value, "metadata": {**metadata, "ownerReferences": references}, "data": texts}
+
+
+def _decoded(text: object) -> str | None:
+    """The text of a value of a Secret; None for what is none."""
+    try:
+        return base64.b64decode(str(text), validate=True).decode()
+    except ValueError:
+        return None
 
 
 def _object(value: object) -> Json:

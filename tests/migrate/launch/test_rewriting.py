@@ -59,7 +59,7 @@ def test_torchrun_is_put_in_front_of_a_program(container: dict[str, Any], change
 def test_script_of_a_config_map_is_left_alone() -> None:
     container = {"command": ["sh", "/s/run.sh"], "volumeMounts": [{"name": "s", "mountPath": "/s"}]}
     volumes = [{"name": "s", "configMap": {"name": "s"}}]
-    found = understood(container, volumes, {"s": {"data": {"run.sh": "python t.py"}}}.get).main
+    found = understood(container, volumes, {"ConfigMap s": {"data": {"run.sh": "python t.py"}}}.get).main
     assert found.launcher == "python"
     assert with_torchrun(container, found) is None
 

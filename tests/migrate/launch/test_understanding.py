@@ -22,7 +22,7 @@ def launch(*command: str, args: list[str] | None = None, files: dict[str, str] |
         container["args"] = args
     if files is not None:
         container["volumeMounts"] = MOUNT
-    return understood(container, SCRIPTS, {"scripts": {"data": files or {}}}.get)
+    return understood(container, SCRIPTS, {"ConfigMap scripts": {"data": files or {}}}.get)
 
 
 def in_shell(text: str, **fields: Any) -> Launch:
@@ -199,6 +199,8 @@ def test_way_to_the_program_is_told() -> None:
     [
         ({"configMap": {"name": "scripts", "items": [{"key": "run.sh", "path": "bin/go.sh"}]}}, {"mountPath": "/w"}),
         ({"configMap": {"name": "scripts"}}, {"mountPath": "/w/bin/go.sh", "subPath": "run.sh"}),
+        ({"secret": {"secretName": "scripts", "items": [{"key": "run.sh", "path": "bin/go.sh"}]}}, {"mountPath": "/w"}),
+        ({"projected": {"sources": [{"secret": {"name": "scripts"}}]}}, {"mountPath": "/w/bin/go.sh", "subPath": "run.sh"}),
         (
             {
                 "projected": {
@@ -211,11 +213,12 @@ def test_way_to_the_program_is_told() -> None:
             {"mountPath": "/w"},
         ),
     ],
-    ids=["chosen keys", "a single file", "a projected volume"],
+    ids=["chosen keys", "a single file", "chosen keys of a Secret", "a file of a projected Secret", "a projected volume"],
 )
 def test_files_are_found_where_they_are_mounted(volume: dict[str, Any], mount: dict[str, Any]) -> None:
     container = {"command": ["sh", "bin/go.sh"], "workingDir": "/w", "volumeMounts": [{"name": "v", **mount}]}
-    data = {"scripts": {"data": {"run.sh": "torchrun t.py"}}}
+    script = {"data": {"run.sh": "torchrun t.py"}}
+    data = {"ConfigMap scripts": script, "Secret scripts": script}
     assert understood(container, [{"name": "v", **volume}], data.get).launcher == "torchrun"
 
 

@@ -84,8 +84,7 @@ def adapt(draft: Draft, launcher: Group, container: Json, path: Path, slots: int
     """Changes the launcher's command, and tells what it says of its hosts. `container` is the launcher's, at `path` of the
     source; `slots` are those of all nodes."""
     volumes = (draft.job.replicas[LAUNCHER].template.get("spec") or {}).get("volumes") or []
-    namespace = draft.source.namespace
-    found = understood(container, volumes, lambda name: draft.surroundings.find("ConfigMap", namespace, name))
+    found = understood(container, volumes, draft.texts_of)
     runs = [started for started in found.started if started.launcher == "mpirun"]
     agents = [option for run in runs for option in _agents(run)]
     changed = without_options(container, agents) if agents else {}

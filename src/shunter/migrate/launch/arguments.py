@@ -23,6 +23,11 @@ class Spot(NamedTuple):
     file: str = ""
     """`ConfigMap training-script`; empty for a text of the container itself."""
 
+    @property
+    def is_secret(self) -> bool:
+        """Whether it stands in a Secret, so that nobody is shown what it says."""
+        return self.file.startswith("Secret ")
+
 
 class Argument(NamedTuple):
     value: str

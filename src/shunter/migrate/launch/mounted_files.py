@@ -1,4 +1,4 @@
-"""The files of a container as far as they can be seen: keys of ConfigMaps that are mounted, when the ConfigMaps are at hand."""
+"""The files of a container as far as they can be seen: keys of mounted ConfigMaps and Secrets that the input has."""
 
 from __future__ import annotations
 
@@ -9,24 +9,24 @@ from typing import NamedTuple
 from shunter.api.meta import Json
 from shunter.migrate.launch.arguments import Spot
 
-FindConfigMap = Callable[[str], Json | None]
-"""The ConfigMap of that name, None when nobody has it."""
+FindObject = Callable[[str], Json | None]
+"""The object of a title (`ConfigMap scripts`, `Secret scripts`) with its texts in `data`, None when nobody has it."""
 
 
 class File(NamedTuple):
     text: str
     spot: Spot
     """Of the text as a whole."""
-    config_map: str = ""
-    """The ConfigMap that has it; empty for a file that a script writes."""
+    source: str = ""
+    """The title of the object that has it; empty for a file that a script writes."""
 
 
 def nowhere(name: str) -> Json | None:
-    """A FindConfigMap that has none."""
+    """A FindObject that has none."""
     return None
 
 
-def mounted_files(container: Json, volumes: Sequence[Json], find: FindConfigMap) -> dict[str, File]:
+def mounted_files(container: Json, volumes: Sequence[Json], find: FindObject) -> dict[str, File]:
     """The files by absolute path."""
     sources = {volume.get("name"): volume for volume in volumes}
     files: dict[str, File] = {}
@@ -43,15 +43,22 @@ def mounted_files(container: Json, volumes: Sequence[Json], find: FindConfigMap)
     return files
 
 
-def _volume_files(volume: Json, find: FindConfigMap) -> Iterator[tuple[str, File]]:
-    """The files of a ConfigMap's volume, or of the ConfigMaps of a projected one, by path within it."""
-    projected: Sequence[Json] = (volume.get("projected") or {}).get("sources") or ()
-    for source in (volume.get("configMap"), *(part.get("configMap") for part in projected)):
-        name = (source or {}).get("name")
-        config_map = find(name) if name else None
-        contents: dict[str, str] = (config_map or {}).get("data") or {}
-        items: Sequence[Json] = (source or {}).get("items") or [{"key": key, "path": key} for key in contents]
+def _volume_files(volume: Json, find: FindObject) -> Iterator[tuple[str, File]]:
+    """The files of the ConfigMap or Secret of a volume, or of those of a projected one, by path within it."""
+    for title, source in sources(volume):
+        contents: dict[str, str] = (find(title) or {}).get("data") or {}
+        items: Sequence[Json] = source.get("items") or [{"key": key, "path": key} for key in contents]
         for item in items:
             text = contents.get(item.get("key", ""))
             if text is not None and item.get("path"):
-                yield item["path"], File(text, Spot(("data", item["key"]), 0, len(text), file=f"ConfigMap {name}"), str(name))
+                yield item["path"], File(text, Spot(("data", item["key"]), 0, len(text), file=title), title)
+
+
+def sources(volume: Json) -> Iterator[tuple[str, Json]]:
+    """What a volume holds, by the titles of the objects."""
+    for part in (volume, *((volume.get("projected") or {}).get("sources") or ())):
+        for kind, field, names in (("ConfigMap", "configMap", ("name",)), ("Secret", "secret", ("secretName", "name"))):
+            source = part.get(field) or {}
+            name = next((source[key] for key in names if source.get(key)), "")
+            if name:
+                yield f"{kind} {name}", source

@@ -1,5 +1,5 @@
 """What the programs of a container read of their own pod: those that its words, hooks and probes write out, and the files of
-ConfigMaps that it mounts. What stands in its image is not looked into.
+ConfigMaps and Secrets that it mounts. What stands in its image is not looked into.
 """
 
 from __future__ import annotations
@@ -17,8 +17,8 @@ from shunter.migrate.launch import python_reads, shell_reads
 from shunter.migrate.launch.arguments import Spot
 from shunter.migrate.launch.inline_python import code_words
 from shunter.migrate.launch.mentions import insertions, mentions
-from shunter.migrate.launch.mounted_files import File, FindConfigMap, mounted_files
-from shunter.migrate.launch.reads import HOST_NAME, OF_HOST_NAME, Read, is_rank, line_of
+from shunter.migrate.launch.mounted_files import File, FindObject, mounted_files
+from shunter.migrate.launch.reads import HOST_NAME, OF_HOST_NAME, Read, is_rank
 from shunter.migrate.launch.shell_programs import PYTHONS, RUNNERS
 from shunter.migrate.launch.understanding import Text, understood
 from shunter.migrate.launch.wrappers import program_name
@@ -53,37 +53,37 @@ class PodRead(NamedTuple):
     read: Read
     spot: Spot
     """Where it stands: the path is that of the text, below the container or in its file."""
-    line: str
-    """The line of the text that it is in."""
-    number: int
-    """Of the line, from 1."""
+    text: str
+    """All of the text that it stands in."""
+    start: int
+    """Where in that text."""
 
 
-def pod_reads(container: Json, volumes: Sequence[Json], find: FindConfigMap, variables: Mapping[str, str]) -> Sequence[PodRead]:
+def pod_reads(container: Json, volumes: Sequence[Json], find: FindObject, variables: Mapping[str, str]) -> Sequence[PodRead]:
     """All of them, each place once. `variables` are those of the environment that hold a value of the pod, with what each is
     called. Containers that say the same are read once."""
     return _pod_reads(_said(container, volumes, find), tuple(variables.items()))
 
 
-def words_and_texts(container: Json, volumes: Sequence[Json], find: FindConfigMap) -> Sequence[tuple[str, Spot]]:
+def words_and_texts(container: Json, volumes: Sequence[Json], find: FindObject) -> Sequence[tuple[str, Spot]]:
     """All that stands in words, hooks, probes and mounted files, whoever reads it, each once."""
     return _words_and_texts(_said(container, volumes, find))
 
 
-def _said(container: Json, volumes: Sequence[Json], find: FindConfigMap) -> bytes:
-    """What the container says of its programs, with the ConfigMaps that it mounts."""
+def _said(container: Json, volumes: Sequence[Json], find: FindObject) -> bytes:
+    """What the container says of its programs, with the ConfigMaps and Secrets that it takes texts from."""
     files = mounted_files(container, volumes, find)
     fields = {field: container[field] for field in _READ if field in container}
-    names = {*(file.config_map for file in files.values()), *_config_maps(container)}
-    config_maps = {name: config_map for name in sorted(names) if (config_map := find(name))}
-    return msgspec.json.encode((fields, volumes if files else (), config_maps))
+    titles = {*(file.source for file in files.values()), *(title for title, _ in _references(container))}
+    objects = {title: {"data": found["data"]} for title in sorted(titles) if (found := find(title))}
+    return msgspec.json.encode((fields, volumes if files else (), objects))
 
 
 @lru_cache(maxsize=1024)
 def _pod_reads(said: bytes, variables: tuple[tuple[str, str], ...]) -> tuple[PodRead, ...]:
-    container, volumes, config_maps = msgspec.json.decode(said)
+    container, volumes, objects = msgspec.json.decode(said)
     found: dict[tuple[str, Path, int], PodRead] = {}
-    for one in _all(container, volumes, config_maps.get, dict(variables)):
+    for one in _all(container, volumes, objects.get, dict(variables)):
         key = one.spot.file, one.spot.path, one.spot.start
         if key not in found or (one.read.decides and not found[key].read.decides):
             found[key] = one
@@ -92,9 +92,9 @@ def _pod_reads(said: bytes, variables: tuple[tuple[str, str], ...]) -> tuple[Pod
 
 @lru_cache(maxsize=1024)
 def _words_and_texts(said: bytes) -> tuple[tuple[str, Spot], ...]:
-    container, volumes, config_maps = msgspec.json.decode(said)
+    container, volumes, objects = msgspec.json.decode(said)
     found: dict[tuple[str, Path], tuple[str, Spot]] = {}
-    for _, text, spot in _texts(container, volumes, config_maps.get):
+    for _, text, spot in _texts(container, volumes, objects.get):
         found[spot.file, spot.path] = text, spot
     for _, words in _commands(container):
         for path, word in words:
@@ -102,7 +102,7 @@ def _words_and_texts(said: bytes) -> tuple[tuple[str, Spot], ...]:
     return tuple(found.values())
 
 
-def _texts(container: Json, volumes: Sequence[Json], find: FindConfigMap) -> Iterator[Text]:
+def _texts(container: Json, volumes: Sequence[Json], find: FindObject) -> Iterator[Text]:
     """The programs that could be read: of its words, hooks and probes, and files that it mounts without starting them."""
     seen = set()
     for path, words in _commands(container):
@@ -117,7 +117,7 @@ def _texts(container: Json, volumes: Sequence[Json], find: FindConfigMap) -> Ite
             yield Text(language, file.text, file.spot)
 
 
-def _all(container: Json, volumes: Sequence[Json], find: FindConfigMap, variables: Mapping[str, str]) -> Iterator[PodRead]:
+def _all(container: Json, volumes: Sequence[Json], find: FindObject, variables: Mapping[str, str]) -> Iterator[PodRead]:
     read_as_text: set[Path] = set()
     known: set[tuple[str, Path]] = set()
     for language, text, spot in _texts(container, volumes, find):
@@ -135,29 +135,28 @@ def _all(container: Json, volumes: Sequence[Json], find: FindConfigMap, variable
             yield from (_at(read, file.text, file.spot) for read in search(file.text, variables))
 
 
-def _values(container: Json, find: FindConfigMap) -> Iterator[tuple[str, Spot]]:
+def _values(container: Json, find: FindObject) -> Iterator[tuple[str, Spot]]:
     """Values of variables, which may be programs that a shell is told to run."""
     for number, variable in enumerate(container.get("env") or ()):
-        reference = (variable.get("valueFrom") or {}).get("configMapKeyRef") or {}
-        if reference:
-            text = ((find(str(reference.get("name"))) or {}).get("data") or {}).get(str(reference.get("key")), "")
-            yield text, Spot(("data", str(reference.get("key"))), 0, len(text), file=f"ConfigMap {reference.get('name')}")
-        elif isinstance(text := variable.get("value"), str):
+        if isinstance(text := variable.get("value"), str):
             yield text, Spot(("env", number, "value"), 0, len(text), is_item=True)
-    for source in container.get("envFrom") or ():
-        name = str((source.get("configMapRef") or {}).get("name", ""))
-        for key, text in ((find(name) or {}).get("data") or {}).items() if name else ():
-            yield text, Spot(("data", key), 0, len(text), file=f"ConfigMap {name}")
+    for title, key in _references(container):
+        texts: dict[str, str] = (find(title) or {}).get("data") or {}
+        for name, text in texts.items():
+            if key in (None, name):
+                yield text, Spot(("data", name), 0, len(text), file=title)
 
 
-def _config_maps(container: Json) -> Iterator[str]:
-    """Those that variables come from."""
+def _references(container: Json) -> Iterator[tuple[str, str | None]]:
+    """The objects that variables come from: the title, and the key, None for all of them."""
     for variable in container.get("env") or ():
-        if reference := (variable.get("valueFrom") or {}).get("configMapKeyRef"):
-            yield str(reference.get("name"))
+        for kind, field in (("ConfigMap", "configMapKeyRef"), ("Secret", "secretKeyRef")):
+            if reference := (variable.get("valueFrom") or {}).get(field):
+                yield f"{kind} {reference.get('name')}", str(reference.get("key"))
     for source in container.get("envFrom") or ():
-        if reference := source.get("configMapRef"):
-            yield str(reference.get("name"))
+        for kind, field in (("ConfigMap", "configMapRef"), ("Secret", "secretRef")):
+            if reference := source.get(field):
+                yield f"{kind} {reference.get('name')}", None
 
 
 def _commands(container: Json) -> Iterator[tuple[Path, list[tuple[Path, str]]]]:
@@ -195,7 +194,7 @@ def _of_words(words: Sequence[tuple[Path, str]], variables: Mapping[str, str]) -
 
 def _at(read: Read, text: str, spot: Spot) -> PodRead:
     where = spot._replace(start=spot.start + read.start, is_item=False)
-    return PodRead(read, where, line_of(text, read.start), text.count("\n", 0, read.start) + 1)
+    return PodRead(read, where, text, read.start)
 
 
 def _language(place: str, file: File) -> Literal["shell", "python"] | None:

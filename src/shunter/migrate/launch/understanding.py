@@ -16,7 +16,7 @@ from shunter.cluster.node.content.expansion import expand
 from shunter.migrate.launch import python_code, shell
 from shunter.migrate.launch.arguments import Argument, Spot
 from shunter.migrate.launch.launchers import Launcher, Started, started, starts_programs
-from shunter.migrate.launch.mounted_files import File, FindConfigMap, mounted_files, nowhere
+from shunter.migrate.launch.mounted_files import File, FindObject, mounted_files, nowhere
 from shunter.migrate.launch.shell_words import HereDocument, Word
 from shunter.migrate.launch.wrappers import is_wrapper, program_name, unwrapped
 
@@ -95,10 +95,10 @@ _WEIGHT: dict[Launcher, int] = {
 
 
 def understood(
-    container: Json, volumes: Sequence[Json] = (), find: FindConfigMap = nowhere, *, told: Collection[str] = ()
+    container: Json, volumes: Sequence[Json] = (), find: FindObject = nowhere, *, told: Collection[str] = ()
 ) -> Launch:
-    """What the container starts; `volumes` are its pod's, `find` knows ConfigMaps by name. `told` are variables that an operator
-    sets over the container's own: each has a value, which cannot be seen here."""
+    """What the container starts; `volumes` are its pod's, `find` knows ConfigMaps and Secrets by title. `told` are variables
+    that an operator sets over the container's own: each has a value, which cannot be seen here."""
     reader = _Reader(mounted_files(container, volumes, find))
     variables = [one for one in container.get("env") or () if one.get("name") not in told]
     environment = {str(one.get("name")): one["value"] for one in variables if isinstance(one.get("value"), str)}

@@ -10,8 +10,7 @@ import re
 from shunter.migrate.draft import Draft
 from shunter.migrate.findings import Topic
 from shunter.migrate.launch.pod_reads import words_and_texts
-from shunter.migrate.launch.reads import line_of
-from shunter.migrate.rules.programs.texts import all_programs, place, shortened
+from shunter.migrate.rules.programs.texts import all_programs, place, quoted
 
 BUILT = Topic(
     id="HOST013",
@@ -38,10 +37,9 @@ def apply(draft: Draft) -> None:
     roles = "|".join(role.lower() for role in draft.job.replicas)
     pattern = re.compile(rf"{_JOINED}(?:{roles})-?(?:\d|[$%{{\"'<]|$)")
     for programs in all_programs(draft):
-        for text, spot in words_and_texts(programs.container, programs.volumes, draft.config_map):
+        for text, spot in words_and_texts(programs.container, programs.volumes, draft.texts_of):
             if match := pattern.search(text):
                 path, offset = place(programs, spot, spot.start + match.start())
-                where = f"{spot.file}, {spot.path[-1]}: " if spot.file else ""
                 first = draft.host(programs.group, 0)
-                says = f"{shortened(line_of(text, match.start()))!r} may name a pod as v1 does; the first one is {first} in v2."
-                draft.report(BUILT, path, where + says, offset=offset)
+                says = f"{quoted(text, match.start(), spot)} may name a pod as v1 does; the first one is {first} in v2."
+                draft.report(BUILT, path, says, offset=offset)

@@ -13,8 +13,7 @@ from shunter.migrate.draft import Draft
 from shunter.migrate.findings import Topic
 from shunter.migrate.launch.arguments import Spot
 from shunter.migrate.launch.pod_reads import words_and_texts
-from shunter.migrate.launch.reads import line_of
-from shunter.migrate.rules.programs.texts import Programs, all_programs, place, shortened
+from shunter.migrate.rules.programs.texts import Programs, all_programs, place, quoted
 from shunter.migrate.scan import text as scan_text
 
 ASKS = Topic(
@@ -73,7 +72,7 @@ def apply(draft: Draft) -> None:
     asked = [topic for topic in _ASKED if topic is not scan_text.LABEL or not draft.options.v1_labels]
     rules = [rule for rule in scan_text.RULES if rule.topic in asked]
     for programs in all_programs(draft):
-        texts = words_and_texts(programs.container, programs.volumes, draft.config_map)
+        texts = words_and_texts(programs.container, programs.volumes, draft.texts_of)
         asks = [(text, spot, start, says) for text, spot in texts for start, says in _asks(draft, text, rules)]
         named = [(text, spot, *found) for text, spot in texts if (found := _named(draft, text))]
         for text, spot, start, says in named:
@@ -109,5 +108,4 @@ def _named(draft: Draft, text: str) -> tuple[int, str] | None:
 
 def _report(draft: Draft, topic: Topic, programs: Programs, text: str, spot: Spot, start: int, says: str) -> None:
     path, offset = place(programs, spot, spot.start + start)
-    where = f"{spot.file}, {spot.path[-1]}: " if spot.file else ""
-    draft.report(topic, path, f"{where}{shortened(line_of(text, start))!r}: {says}", offset=offset)
+    draft.report(topic, path, f"{quoted(text, start, spot)}: {says}", offset=offset)

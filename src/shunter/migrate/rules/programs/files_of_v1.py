@@ -8,8 +8,7 @@ from shunter.api.training.mpi import KIND
 from shunter.migrate.draft import Draft
 from shunter.migrate.findings import Topic
 from shunter.migrate.launch.pod_reads import words_and_texts
-from shunter.migrate.launch.reads import line_of
-from shunter.migrate.rules.programs.texts import all_programs, place, shortened
+from shunter.migrate.rules.programs.texts import all_programs, place, quoted
 
 ONLY_IN_V1 = Topic(
     id="HOST017",
@@ -43,9 +42,8 @@ def apply(draft: Draft) -> None:
     told = {finding.topic.id for finding in draft.findings}
     pattern = re.compile("|".join(rf"{re.escape(name)}\b" for name, topics in _OF_V1.items() if not told.intersection(topics)))
     for programs in all_programs(draft):
-        for text, spot in words_and_texts(programs.container, programs.volumes, draft.config_map):
+        for text, spot in words_and_texts(programs.container, programs.volumes, draft.texts_of):
             if match := pattern.search(text):
                 path, offset = place(programs, spot, spot.start + match.start())
-                where = f"{spot.file}, {spot.path[-1]}: " if spot.file else ""
-                says = f"{shortened(line_of(text, match.start()))!r} uses {match[0]}, which is not there in v2."
-                draft.report(ONLY_IN_V1, path, where + says, offset=offset)
+                says = f"{quoted(text, match.start(), spot)} uses {match[0]}, which is not there in v2."
+                draft.report(ONLY_IN_V1, path, says, offset=offset)

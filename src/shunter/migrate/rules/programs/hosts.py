@@ -14,11 +14,11 @@ from shunter.api.meta import Json
 from shunter.api.resources import JOBSETS
 from shunter.migrate.draft import JOB_NAME, Draft, Group
 from shunter.migrate.findings import Topic
+from shunter.migrate.launch.mounted_files import sources
 from shunter.migrate.launch.pod_reads import words_and_texts
-from shunter.migrate.launch.reads import line_of
 from shunter.migrate.launch.wrappers import program_name
 from shunter.migrate.paths import Path
-from shunter.migrate.rules.programs.texts import all_programs, shortened
+from shunter.migrate.rules.programs.texts import all_programs, quoted
 from shunter.migrate.rules.programs.texts import place as programs_place
 from shunter.operator.trainer.rendezvous import PORT
 
@@ -67,13 +67,13 @@ BUILT = Topic(
 )
 IN_A_SCRIPT = Topic(
     id="HOST005",
-    title="a ConfigMap of the pods contains host names of v1",
+    title="a ConfigMap or Secret of the pods contains host names of v1",
     severity="warning",
     impact="advisory",
     change="manual",
     grade="D",
-    explanation="The ConfigMap is converted by nobody: the names in it lead nowhere in v2.",
-    remedy="Replace the names in the ConfigMap by those that the message says.",
+    explanation="ConfigMaps and Secrets are not converted; the v1 host names in them do not resolve in v2.",
+    remedy="Replace the names there by those that the message gives.",
     effort=1,
     limits_proof=True,
 )
@@ -122,12 +122,31 @@ OWN_PORTS = Topic(
     effort=1,
 )
 
+ASKED_OF_DNS = Topic(
+    id="HOST018",
+    title="a program asks DNS for a port of a pod",
+    severity="warning",
+    impact="blocking",
+    change="manual",
+    grade="D",
+    explanation=(
+        "An SRV record (_PORT._tcp.JOB-worker-0) exists for each named port of a Service. v1 made a Service with the ports of "
+        "the training container for each pod; the headless service of a JobSet has no ports, so DNS has no such record in v2."
+    ),
+    remedy="Name the host and the port in the program, or make a Service with the port; then accept with --accept HOST018.",
+    effort=1,
+    acceptable=True,
+    limits_proof=True,
+)
+_SRV = re.compile(r"_[A-Za-z0-9-]+\._(?:tcp|udp|sctp)\.(?P<host>[A-Za-z0-9-]+)")
+
 
 def apply(draft: Draft) -> None:
     _look_for_service(draft)
     for group in draft.groups:
         _look_at_ports(draft, group)
     _look_for_port(draft)
+    _look_for_srv(draft)
     if not _may_name_hosts(draft):
         return
     known, begun = _known_names(draft), _begun_names(draft)
@@ -143,7 +162,7 @@ def apply(draft: Draft) -> None:
                 draft.report(RENAMED, place, "; ".join(f"{old} is {name} now" for old, name in new.items()) + ".")
             if built := begun.search(words[key]):
                 draft.report(BUILT, place, f"A host name that begins with {built[0]} is put together here.")
-        _look_at_config_maps(draft, group, known)
+        _look_at_mounted_texts(draft, group, known)
 
 
 def _may_name_hosts(draft: Draft) -> bool:
@@ -151,7 +170,7 @@ def _may_name_hosts(draft: Draft) -> bool:
     stems = {name.rpartition("-")[0] for name in draft.hosts}
     for group in draft.groups:
         texts = [words[key] for _, words, key in _texts(group.pod["spec"])]
-        texts += [text for _, _, inner in _config_maps(draft, group) for text in inner]
+        texts += [text for _, _, inner in _mounted_texts(draft, group) for text in inner]
         if any(stem in text for text in texts for stem in stems):
             return True
     return False
@@ -242,31 +261,44 @@ def _look_for_port(draft: Draft) -> None:
         return
     number = re.compile(rf"(?<!\d){port.number}(?!\d)")
     for programs in all_programs(draft):
-        for text, spot in words_and_texts(programs.container, programs.volumes, draft.config_map):
+        for text, spot in words_and_texts(programs.container, programs.volumes, draft.texts_of):
             if match := number.search(text):
                 path, offset = programs_place(programs, spot, spot.start + match.start())
-                where = f"{spot.file}, {spot.path[-1]}: " if spot.file else ""
-                line = shortened(line_of(text, match.start()))
-                says = f"{where}{line!r} names {port.number}, where v1's pods meet; v2's meet at {PORT}."
+                line = quoted(text, match.start(), spot)
+                says = f"{line} names {port.number}, where v1's pods meet; v2's meet at {PORT}."
                 draft.report(FIXED_PORT, path, says, offset=offset)
 
 
-def _look_at_config_maps(draft: Draft, group: Group, known: re.Pattern[str]) -> None:
+def _look_for_srv(draft: Draft) -> None:
+    """Says which texts ask DNS for a port of a pod of the job, each once."""
+    for programs in all_programs(draft):
+        for text, spot in words_and_texts(programs.container, programs.volumes, draft.texts_of):
+            if "._" not in text:
+                continue
+            match = next((found for found in _SRV.finditer(text) if found["host"] in draft.hosts), None)
+            if match is not None:
+                path, offset = programs_place(programs, spot, spot.start + match.start())
+                host = draft.host(*draft.hosts[match["host"]])
+                asked = quoted(text, match.start(), spot)
+                says = f"{asked} asks for {match[0]}; in v2 the host is {host}, and no record has its port."
+                draft.report(ASKED_OF_DNS, path, says, offset=offset)
+
+
+def _look_at_mounted_texts(draft: Draft, group: Group, known: re.Pattern[str]) -> None:
     template = draft.template_paths(group)[0]
-    for index, name, texts in _config_maps(draft, group):
+    for index, title, texts in _mounted_texts(draft, group):
         found = list(dict.fromkeys(host for text in texts for host in _names_in(draft, known, text)))
         if found:
             new = ", ".join(f"{host} is {draft.host(*draft.hosts[host])} now" for host in found)
-            draft.report(IN_A_SCRIPT, (*template, "spec", "volumes", index), f"ConfigMap {name} names hosts: {new}.")
+            draft.report(IN_A_SCRIPT, (*template, "spec", "volumes", index), f"{title} names hosts: {new}.")
 
 
-def _config_maps(draft: Draft, group: Group) -> Iterator[tuple[int, str, list[str]]]:
-    """The ConfigMaps among the volumes that are in the input: which volume, the name, the texts."""
+def _mounted_texts(draft: Draft, group: Group) -> Iterator[tuple[int, str, list[str]]]:
+    """The ConfigMaps and Secrets among the volumes that are in the input: which volume, the title, the texts."""
     for index, volume in enumerate(group.pod["spec"].get("volumes") or []):
-        name = str((volume.get("configMap") or {}).get("name") or "")
-        config_map = draft.config_map(name) if name else None
-        if config_map:
-            yield index, name, [*config_map["data"].values()]
+        for title, _ in sources(volume):
+            if found := draft.texts_of(title):
+                yield index, title, [*found["data"].values()]
 
 
 def _look_for_service(draft: Draft) -> None:

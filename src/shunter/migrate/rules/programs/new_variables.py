@@ -9,8 +9,7 @@ from shunter.cluster.controllers.job.pods import COMPLETION_INDEX_ENV
 from shunter.migrate.draft import Draft
 from shunter.migrate.findings import Topic
 from shunter.migrate.launch.pod_reads import words_and_texts
-from shunter.migrate.launch.reads import line_of
-from shunter.migrate.rules.programs.texts import all_programs, place, shortened
+from shunter.migrate.rules.programs.texts import all_programs, place, quoted
 from shunter.operator.trainer.plugins.mpi import OPEN_MPI_ENVIRONMENT
 from shunter.operator.trainer.plugins.xgboost import TRACKER_ENVIRONMENT
 
@@ -41,7 +40,7 @@ def apply(draft: Draft) -> None:
     """Tells of each text once for each variable."""
     of_plugin = [name for policy in draft.ml_policy for name in _OF_PLUGINS.get(policy, ())]
     for programs in all_programs(draft):
-        texts = words_and_texts(programs.container, programs.volumes, draft.config_map)
+        texts = words_and_texts(programs.container, programs.volumes, draft.texts_of)
         names = [COMPLETION_INDEX_ENV, *(of_plugin if programs.group.trains and programs.field == "containers" else ())]
         if not any(name in text for name in names for text, _ in texts):
             continue
@@ -54,6 +53,5 @@ def apply(draft: Draft) -> None:
                 found.setdefault(match[0], match.start())
             for name, start in found.items():
                 path, offset = place(programs, spot, spot.start + start)
-                where = f"{spot.file}, {spot.path[-1]}: " if spot.file else ""
-                says = f"{shortened(line_of(text, start))!r} asks for {name}, which is not set in v1 and is set in v2."
-                draft.report(ONLY_IN_V2, path, where + says, offset=offset)
+                says = f"{quoted(text, start, spot)} asks for {name}, which is not set in v1 and is set in v2."
+                draft.report(ONLY_IN_V2, path, says, offset=offset)

@@ -15,7 +15,7 @@ from shunter.migrate.launch.pod_reads import PodRead, pod_reads
 from shunter.migrate.launch.reads import HOST_LIST, HOST_NAME, HOSTS_FILE
 from shunter.migrate.paths import Path
 from shunter.migrate.proof.pod_values import PodValue, PodValues, pod_values, shown
-from shunter.migrate.rules.programs.texts import Programs, all_programs, place, shortened
+from shunter.migrate.rules.programs.texts import Programs, all_programs, place, quoted
 from shunter.operator.training.names import REPLICA_INDEX
 
 DECIDES = Topic(
@@ -73,7 +73,7 @@ def report(draft: Draft, train_job: Json, runtime: Json | None) -> None:
         variables = _variables(draft, programs)
         found = [
             one
-            for one in pod_reads(programs.container, programs.volumes, draft.config_map, variables)
+            for one in pod_reads(programs.container, programs.volumes, draft.texts_of, variables)
             # That a variable is told of the pod has a finding of its own (POD005, POD007).
             if one.read.decides or one.read.name in (HOST_NAME, HOSTS_FILE)
         ]
@@ -107,10 +107,10 @@ def _report(draft: Draft, programs: Programs, reads: list[PodRead], values: PodV
 
 
 def _message(one: PodRead, others: int, values: list[PodValue], *, decides: bool) -> str:
-    where = f"{one.spot.file}, {one.spot.path[-1]} line {one.number}: " if one.spot.file else ""
     what = f"the {one.read.name}" if one.read.name == HOST_NAME else one.read.name
     more = f" (and in {others} more place{'s' if others > 1 else ''})" if others else ""
-    text = f"{where}{shortened(one.line)!r} {'decides by' if decides else 'reads'} {what}{more}."
+    line = quoted(one.text, one.start, one.spot, with_number=True)
+    text = f"{line} {'decides by' if decides else 'reads'} {what}{more}."
     if not values:
         return text
     text += f" {shown(values)}."

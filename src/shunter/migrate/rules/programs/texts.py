@@ -10,11 +10,12 @@ import msgspec
 from shunter.api.meta import Json
 from shunter.migrate.draft import Draft, Group
 from shunter.migrate.launch.arguments import Spot
+from shunter.migrate.launch.reads import line_of
 from shunter.migrate.paths import Path
 
 _CONTAINERS = ("initContainers", "containers")
 _LONGEST = 90
-"""Characters of a line of a program that are told."""
+"""Characters of a line of a program that are shown."""
 
 
 class Programs(NamedTuple):
@@ -53,5 +54,14 @@ def place(programs: Programs, spot: Spot, start: int) -> tuple[Path, int | None]
     return (*programs.path, *spot.path), start
 
 
-def shortened(line: str) -> str:
-    return line if len(line) <= _LONGEST else f"{line[:_LONGEST]} ..."
+def quoted(text: str, start: int, spot: Spot, *, with_number: bool = False) -> str:
+    """The line of a text in which something stands, as findings name it: `ConfigMap scripts, run.sh: 'hostname -s'`. Of a Secret
+    only its number: reports are read by people who may not read the Secret. With the number in any case where a reader has to
+    find the line in a long file."""
+    number = f" line {text.count(chr(10), 0, start) + 1}" if with_number or spot.is_secret else ""
+    where = f"{spot.file}, {spot.path[-1]}{number}" if spot.file else ""
+    if spot.is_secret:
+        return where
+    line = line_of(text, start)
+    shown = line if len(line) <= _LONGEST else f"{line[:_LONGEST]} ..."
+    return f"{where}: {shown!r}" if where else repr(shown)

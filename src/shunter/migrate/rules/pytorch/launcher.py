@@ -102,9 +102,7 @@ def training_container(draft: Draft, role: str, told: Collection[str] = ()) -> T
 
     path = (*draft.role_path(role), "template", "spec", "containers", index)
     known = draft.operator_variables(role).union(told)
-    return TrainingContainer(
-        container, path, understood(container, spec.get("volumes") or (), draft.config_map, told=known), known
-    )
+    return TrainingContainer(container, path, understood(container, spec.get("volumes") or (), draft.texts_of, told=known), known)
 
 
 def telling(draft: Draft, group: Group, found: TrainingContainer) -> Telling:
@@ -246,6 +244,9 @@ def _meets_by_itself(found: TrainingContainer) -> bool:
 def _text(found: Started) -> str:
     if found.launcher == "unknown" and (not found.text or ENTRYPOINT in found.through):
         return "the image's own program"
+    start = _start(found)
+    if start is not None and start.is_secret:
+        return f"the program of {start.file}, {start.path[-1]}"
     return f"`{found.text}`" + (f" ({', '.join(found.through)})" if found.through else "")
 
 
