@@ -42,7 +42,8 @@ def jobs(
     WHY is the reason why a job does not train, or why it failed: the rank that failed first, and how; see describe for details.
     UP/WANTED is the number of ranks with a running pod and the number requested. FAILURES (count and latest) and RESTARTS (count
     and limit of restarts of all pods) appear if there were any. PROGRESS, LOSS, LEFT and CHECKPOINT appear if a program
-    reports its progress or logs it; (log) marks values from logs. Kubernetes Jobs are listed if they are Indexed (completionMode: Indexed).
+    reports its progress or logs it; (log) marks values from logs. Kubernetes Jobs are listed if they are Indexed
+    (completionMode: Indexed).
     """
     import asyncio
 
