@@ -18,6 +18,7 @@ from shunter.api.resources import PODS, SERVICES
 from shunter.cluster.disk_space import disk_space, shortage
 from shunter.cluster.node.content.images import Images
 from shunter.cluster.node.content.service_links import has_variables
+from shunter.cluster.node.content.user_identity import ignored
 from shunter.cluster.node.gpus import Gpus, shared_gpu
 from shunter.cluster.node.layout import NodeDirectory
 from shunter.cluster.node.net.network import PLACES, owner_name
@@ -218,6 +219,11 @@ class Node:
                 self._recorder.record(
                     Note(regarding=pod.ref, type="Warning", reason="InsufficientResources", message=shortfall, action="Running")
                 )
+        is_new = not pod.is_finished and not pod.status.get("startTime")
+        if is_new and not self._node_services.dependencies.runtime.switches_users and (message := ignored(pod.spec)):
+            self._recorder.record(
+                Note(regarding=pod.ref, type="Warning", reason="UserIgnored", message=message, action="Running")
+            )
 
     def _pod_gone(self, pod: AssignedPod) -> None:
         if self._simulated is not None:

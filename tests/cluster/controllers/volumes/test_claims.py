@@ -16,12 +16,12 @@ from shunter.cluster.controllers.volumes.views import (
     BOUND_BY_CONTROLLER,
     CLAIM_PROTECTION,
     IS_DEFAULT_CLASS,
-    PROVISIONER,
     SELECTED_NODE,
     Claim,
     StorageClass,
     Volume,
 )
+from shunter.cluster.local_path import PROVISIONER
 from shunter.kube.controllers.plan import NOTHING, Create, Patch, Plan
 
 STANDARD = msgspec.convert(

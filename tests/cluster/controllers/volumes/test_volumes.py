@@ -12,13 +12,12 @@ import pytest
 from shunter.cluster.controllers.volumes.directories import is_to_be_emptied, remove_tree
 from shunter.cluster.controllers.volumes.views import (
     DIRECTORY_FINALIZER,
-    PROVISIONED_BY,
-    PROVISIONER,
     VOLUME_PROTECTION,
     Claim,
     Volume,
 )
 from shunter.cluster.controllers.volumes.volume_plan import Observed, plan
+from shunter.cluster.local_path import PROVISIONED_BY, PROVISIONER
 from shunter.kube.controllers.plan import NOTHING, Delete, Patch, Plan
 
 OURS = {"annotations": {PROVISIONED_BY: PROVISIONER}, "finalizers": [DIRECTORY_FINALIZER, VOLUME_PROTECTION]}

@@ -83,7 +83,7 @@ POD: Any = {
                     ]
                 }
             },
-            {"a": (b"A", 0o644), "k": (b"K", 0o644), "token": (b"token", 0o600)},
+            {"a": (b"A", 0o644), "k": (b"K", 0o644), "token": (b"token", 0o644)},
             id="projected",
         ),
     ],
@@ -92,6 +92,20 @@ def test_files(volume: Any, expected: dict[str, tuple[bytes, int]]) -> None:
     assert volume_files({"name": "v", **volume}, POD, SOURCES, CONTEXT) == {
         path: VolumeFile(*file) for path, file in expected.items()
     }
+
+
+@pytest.mark.parametrize(
+    ("security", "wanted"),
+    [
+        pytest.param({"runAsUser": 5}, {"a": (b"A", 0o644), "token": (b"token", 0o600, 5)}, id="one-user"),
+        pytest.param({"fsGroup": 6}, {"a": (b"A", 0o644), "token": (b"token", 0o640)}, id="a-group"),
+    ],
+)
+def test_tokens_are_for_the_pods_user_or_group_alone(security: Any, wanted: Any) -> None:
+    sources = [{"configMap": {"name": "cm", "items": [{"key": "a", "path": "a"}]}}, {"serviceAccountToken": {"path": "token"}}]
+    pod = {**POD, "spec": {**POD["spec"], "securityContext": security}}
+    files = volume_files({"name": "v", "projected": {"sources": sources}}, pod, SOURCES, CONTEXT)
+    assert files == {path: VolumeFile(*file) for path, file in wanted.items()}
 
 
 @pytest.mark.parametrize(

@@ -14,14 +14,13 @@ from shunter.cluster.controllers.volumes.views import (
     BOUND_BY_CONTROLLER,
     CLAIM_PROTECTION,
     DIRECTORY_FINALIZER,
-    PROVISIONED_BY,
-    PROVISIONER,
     SELECTED_NODE,
     WAIT_FOR_CONSUMER,
     Claim,
     StorageClass,
     Volume,
 )
+from shunter.cluster.local_path import PROVISIONED_BY, PROVISIONER
 from shunter.kube.controllers.plan import NOTHING, Create, Note, Patch, Plan, Ref
 
 LOST = "Bound claim has lost its PersistentVolume. Data on the volume is lost!"

@@ -14,12 +14,12 @@ from shunter.cluster.controllers.volumes import claim_plan, volume_plan
 from shunter.cluster.controllers.volumes.directories import DirectoryRemover
 from shunter.cluster.controllers.volumes.views import (
     IS_DEFAULT_CLASS,
-    PROVISIONER,
     WAIT_FOR_CONSUMER,
     Claim,
     StorageClass,
     Volume,
 )
+from shunter.cluster.local_path import PROVISIONER
 from shunter.kube.cache.store import Store, key_of
 from shunter.kube.client import Client
 from shunter.kube.controllers.manager import Manager

@@ -4,15 +4,14 @@ from __future__ import annotations
 
 from shunter.api.meta import Json, ObjectMeta, Struct
 from shunter.api.selectors import LabelSelector
+from shunter.cluster.local_path import PROVISIONED_BY, PROVISIONER
 
-PROVISIONER = "shunter.dev/local-path"
 IS_DEFAULT_CLASS = "storageclass.kubernetes.io/is-default-class"
 WAIT_FOR_CONSUMER = "WaitForFirstConsumer"
 SELECTED_NODE = "volume.kubernetes.io/selected-node"
 """Annotation of a claim: the scheduler has chosen a node for its first pod, so the volume may be made."""
 BOUND_BY_CONTROLLER = "pv.kubernetes.io/bound-by-controller"
 BIND_COMPLETED = "pv.kubernetes.io/bind-completed"
-PROVISIONED_BY = "pv.kubernetes.io/provisioned-by"
 CLAIM_PROTECTION = "kubernetes.io/pvc-protection"
 VOLUME_PROTECTION = "kubernetes.io/pv-protection"
 DIRECTORY_FINALIZER = "shunter.dev/directory"

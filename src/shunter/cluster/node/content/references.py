@@ -58,6 +58,11 @@ class Sources(NamedTuple):
         metadata = found["metadata"]["name"]
         raise MissingSourceError(f"PersistentVolume {metadata} is neither hostPath nor local: this node mounts no other")
 
+    def volume_behind(self, volume: Json) -> Json | None:
+        """The PersistentVolume of a pod's volume that is a claim; None for others, and where there is none yet."""
+        claim = self.claims.get((volume.get("persistentVolumeClaim") or {}).get("claimName", ""))
+        return self.volumes.get(claim["spec"].get("volumeName", "")) if claim else None
+
     def config_map(self, name: str, *, optional: bool) -> dict[str, bytes] | None:
         """Its entries that may become variables (`data`); None when it does not exist but may be missing."""
         found = self.config_maps.get(name)

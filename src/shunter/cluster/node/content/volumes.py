@@ -16,15 +16,19 @@ from typing import NamedTuple
 from shunter.api.meta import Json
 from shunter.cluster.node.content.downward import PodContext, field_value, named_container, resource_value
 from shunter.cluster.node.content.references import MissingSourceError, Sources, token_key
+from shunter.cluster.node.content.user_identity import token_owner, volume_group
 
 _DATA = "..data"
 _NEXT = "..data_tmp"
+_GROUP_READS, _GROUP_WRITES, _GROUP_ENTERS = 0o440, 0o660, 0o2110
 _FROM_API = ("configMap", "secret", "downwardAPI", "projected")
 
 
 class VolumeFile(NamedTuple):
     content: bytes
     mode: int
+    owner: int | None = None
+    """The user that it belongs to, where that is not the node's."""
 
 
 Files = Mapping[str, VolumeFile]
@@ -40,6 +44,7 @@ def volume_files(volume: Json, pod: Json, sources: Sources, context: PodContext)
 
     Raises MissingSourceError with kubelet's words when something that is not optional does not exist.
     """
+    group = volume_group(pod["spec"])
     projections = volume["projected"].get("sources") or () if "projected" in volume else (volume,)
     default_mode = next((volume[kind].get("defaultMode") for kind in _FROM_API if kind in volume), None) or 0o644
     files: dict[str, VolumeFile] = {}
@@ -48,7 +53,9 @@ def volume_files(volume: Json, pod: Json, sources: Sources, context: PodContext)
     for path in files:
         if PurePosixPath(path).is_absolute() or ".." in PurePosixPath(path).parts:
             raise MissingSourceError(f"invalid path {path}: must be relative and stay inside the volume")
-    return files
+    if group is None:
+        return files
+    return {path: file._replace(mode=file.mode | _GROUP_READS) for path, file in files.items()}
 
 
 def _projected(projection: Json, mode: int, pod: Json, sources: Sources, context: PodContext) -> dict[str, VolumeFile]:
@@ -71,7 +78,9 @@ def _projected(projection: Json, mode: int, pod: Json, sources: Sources, context
         token = sources.tokens.get(token_key(source))
         if token is None:
             raise MissingSourceError(f'service account token of "{pod["spec"].get("serviceAccountName", "default")}" not found')
-        return {source["path"]: VolumeFile(token.encode(), 0o600)}
+        owner = token_owner(pod["spec"])
+        is_private = owner is not None or volume_group(pod["spec"]) is not None
+        return {source["path"]: VolumeFile(token.encode(), 0o600 if is_private else mode, owner)}
     unknown = next(iter(projection), "")
     raise MissingSourceError(f"projected volume source {unknown!r} is not supported by this node")
 
@@ -98,21 +107,27 @@ def _downward(item: Json, pod: Json, context: PodContext) -> str:
     return resource_value(reference, named_container(pod, reference["containerName"]), context)
 
 
-def write_files(directory: Path, files: Files) -> bool:
-    """Makes the volume's visible content exactly `files`; returns whether anything changed."""
+def write_files(directory: Path, files: Files, *, group: int | None = None, own: bool = False) -> bool:
+    """Makes the volume's visible content exactly `files`; returns whether anything changed. With `own` files get the owner that
+    they name; `group` is the group of them all. Both need the rights of root."""
     directory.mkdir(parents=True, exist_ok=True)
     data = directory / _DATA
     previous = os.readlink(data) if data.is_symlink() else ""
-    if previous and _read_files(directory / previous) == dict(files):
+    if previous and _read_files(directory / previous) == {path: file._replace(owner=None) for path, file in files.items()}:
         return False
     fresh = f"..{time.strftime('%Y_%m_%d_%H_%M_%S', time.gmtime())}.{time.time_ns() % 10**9:09d}"
     try:
         (directory / fresh).mkdir()
-        for path, (content, mode) in files.items():
+        for path, (content, mode, owner) in files.items():
             target = directory / fresh / path
             target.parent.mkdir(parents=True, exist_ok=True)
             target.write_bytes(content)
+            if own and owner is not None:
+                os.chown(target, owner, -1)
             target.chmod(mode)
+        if group is not None:
+            give_to_group(directory / fresh, group, read_only=True)
+            _give(directory, group, _GROUP_ENTERS)
     except OSError:
         # A full disk: what the volume shows stays, and no half of it takes room.
         shutil.rmtree(directory / fresh, ignore_errors=True)
@@ -132,6 +147,23 @@ def write_files(directory: Path, files: Files) -> bool:
         if not (directory / name).is_symlink():
             os.symlink(f"{_DATA}/{name}", directory / name)
     return True
+
+
+def give_to_group(directory: Path, group: int, *, read_only: bool) -> None:
+    """All files below get this group and may be read by it, and written unless `read_only`; what is made in the directories
+    later gets it as well. As kubelet does for a pod's fsGroup. Needs the rights of root."""
+    _give(directory, group, _GROUP_ENTERS | (_GROUP_READS if read_only else _GROUP_WRITES))
+    for place, directories, files in os.walk(directory):
+        for name in directories:
+            _give(Path(place, name), group, _GROUP_ENTERS | (_GROUP_READS if read_only else _GROUP_WRITES))
+        for name in files:
+            _give(Path(place, name), group, _GROUP_READS if read_only else _GROUP_WRITES)
+
+
+def _give(path: Path, group: int, mode: int) -> None:
+    os.chown(path, -1, group, follow_symlinks=False)
+    if not path.is_symlink():
+        path.chmod(path.stat().st_mode & 0o7777 | mode)
 
 
 def _read_files(directory: Path) -> dict[str, VolumeFile]:

@@ -38,8 +38,9 @@ class RunningContainer:
         os.chdir(self.spec["cwd"])
 
     def join(self) -> None:
-        """The calling process gets the container's limits and rights, no more."""
+        """The calling process, with its standard streams in place, gets the container's limits, user and rights, no more."""
         for group in self._groups:
             os.write(group, b"0")
         if self._has_namespaces:
             sandbox.keep_capabilities(self.spec["capabilities"])
+            sandbox.become_user(self.spec)

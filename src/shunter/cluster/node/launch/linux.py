@@ -30,6 +30,7 @@ _PR_SET_PDEATHSIG = 1
 _PR_SET_NAME = 15
 _PR_CAPBSET_DROP = 24
 _PR_SET_CHILD_SUBREAPER = 36
+_PR_SET_NO_NEW_PRIVS = 38
 
 _PIVOT_ROOT = {"x86_64": 155, "aarch64": 41, "riscv64": 41, "ppc64le": 203, "s390x": 217}
 
@@ -102,3 +103,8 @@ def set_process_name(name: str) -> None:
 def drop_capability(number: int) -> None:
     """Takes a capability out of the bounding set: no program executed from here on can have it."""
     _check(_libc.prctl(_PR_CAPBSET_DROP, number, 0, 0, 0), "prctl")
+
+
+def keep_from_gaining_rights() -> None:
+    """No program executed from here on gets rights from its set-user-ID bit or its file capabilities."""
+    _check(_libc.prctl(_PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0), "prctl")

@@ -8,12 +8,13 @@ from __future__ import annotations
 
 import os
 import socket
+import stat
 from contextlib import suppress
 from typing import Any
 
 from shunter.cluster.node.launch import linux
 from shunter.cluster.node.launch.netlink import RouteSocket
-from shunter.cluster.node.launch.rootfs import assemble_root, bind_read_only, touch
+from shunter.cluster.node.launch.rootfs import OWN_TREES, assemble_root, bind_read_only, touch
 
 _OLD_ROOT = "/.host"
 _NAMESPACES = {"net": linux.CLONE_NEWNET, "uts": linux.CLONE_NEWUTS, "ipc": linux.CLONE_NEWIPC}
@@ -71,6 +72,8 @@ def enter_container(spec: dict[str, Any], directory: str) -> None:
     os.mkdir(root + _OLD_ROOT)
     linux.pivot_root(root, root + _OLD_ROOT)
     os.chdir("/")
+    for path in spec["reachable"]:
+        _open_to_all(path)
     _mount_kernel_trees(spec["shm"], own_network=any(path.endswith("/net") for path in spec["namespaces"]))
     # Sources are paths of the host, now below _OLD_ROOT; targets are resolved by the kernel inside the new root, so a symlink in
     # the image can never lead a mount out of it.
@@ -84,8 +87,10 @@ def enter_container(spec: dict[str, Any], directory: str) -> None:
             linux.mount("tmpfs", path, "tmpfs", linux.MS_RDONLY, "size=4k,mode=000")
     linux.unmount(_OLD_ROOT)
     os.rmdir(_OLD_ROOT)
-    keep_capabilities(spec["capabilities"])
     os.makedirs(spec["cwd"], exist_ok=True)
+    if spec["read_only_root"]:
+        _seal_root({bind["target"] for bind in spec["mounts"]})
+    keep_capabilities(spec["capabilities"])
     os.chdir(spec["cwd"])
 
 
@@ -94,6 +99,41 @@ def keep_capabilities(numbers: list[int]) -> None:
     for number in range(_LAST_CAPABILITY + 1):
         if number not in numbers:
             linux.drop_capability(number)
+
+
+def become_user(spec: dict[str, Any]) -> None:
+    """The calling process gets the user and groups that `spec` names, and its standard streams with it: what it has open as
+    /dev/stdout it may open again. Root keeps its rights; any other user loses them. Call `linux.die_with_parent` after it: the
+    kernel forgets that when the user changes."""
+    if spec.get("no_new_privileges"):
+        linux.keep_from_gaining_rights()
+    user = spec.get("user")  # containers of an earlier version say nothing of it
+    if not user:
+        return
+    for stream in (0, 1, 2):
+        if stat.S_ISFIFO(os.fstat(stream).st_mode) or os.isatty(stream):
+            os.fchown(stream, user["uid"], -1)
+    os.setgroups(user["groups"])
+    os.setresgid(user["gid"], user["gid"], user["gid"])
+    os.setresuid(user["uid"], user["uid"], user["uid"])
+
+
+def _open_to_all(path: str) -> None:
+    """Any user may pass through this directory of the image, as through those of images that are made for all users."""
+    with suppress(OSError):
+        mode = os.stat(path).st_mode
+        if not mode & stat.S_IXOTH:
+            os.chmod(path, stat.S_IMODE(mode) | stat.S_IXOTH)
+
+
+def _seal_root(volumes: set[str]) -> None:
+    """The root file system becomes read-only, but for volumes and what the kernel and the node put there."""
+    kept = (*OWN_TREES, *volumes)
+    with open("/proc/self/mountinfo", errors="surrogateescape") as file:
+        mounts = dict.fromkeys(linux.mount_point(line) for line in file)
+    for path in mounts:
+        if not any(path == tree or path.startswith(tree.rstrip("/") + "/") for tree in kept):
+            bind_read_only(path)
 
 
 def _connect(host: RouteSocket, bridge: int, network: dict[str, Any]) -> None:

@@ -210,6 +210,9 @@ def _become_container(spec: dict[str, Any], directory: str, streams: StandardStr
         # Last: a container of 0.1 cores would otherwise spend its first quota on our own work.
         for group in groups:
             os.write(group, b"0")
+        if spec["level"] == "namespaces":
+            sandbox.become_user(spec)
+            _die_with_supervisor(failure)
         message = execute(spec["argv"], {**_TERMINAL, **spec["env"]} if spec["terminal"] else spec["env"])
         if spec["unknown_program"]:
             message += f". {spec['unknown_program']}"
@@ -220,6 +223,15 @@ def _become_container(spec: dict[str, Any], directory: str, streams: StandardStr
         message = traceback.format_exc(limit=-2)
     os.write(failure, f"unable to start container process: error during container init: {message}".encode())
     os._exit(code)
+
+
+def _die_with_supervisor(failure: int) -> None:
+    """Again, after the user changed. One that was killed meanwhile has closed its end of `failure`."""
+    linux.die_with_parent(signal.SIGKILL)
+    poll = select.poll()
+    poll.register(failure, 0)
+    if poll.poll(0):
+        os.kill(os.getpid(), signal.SIGKILL)
 
 
 def process_defaults() -> None:

@@ -12,6 +12,7 @@ from typing import NamedTuple
 
 from shunter.api.core import Service
 from shunter.api.meta import Json
+from shunter.cluster.local_path import PROVISIONED_BY, PROVISIONER
 from shunter.cluster.node.content.downward import PodContext
 from shunter.cluster.node.content.environment import declared_environment, unknown_program, unsupported_source
 from shunter.cluster.node.content.images import ImageError, Images
@@ -20,7 +21,8 @@ from shunter.cluster.node.content.references import MissingSourceError, Sources,
 from shunter.cluster.node.content.service_account_tokens import is_fresh, stored_tokens
 from shunter.cluster.node.content.service_links import api_server_variables, service_variables
 from shunter.cluster.node.content.sources import fetch_sources
-from shunter.cluster.node.content.volumes import is_from_api, volume_files, write_files
+from shunter.cluster.node.content.user_identity import refuse_root, volume_group
+from shunter.cluster.node.content.volumes import give_to_group, is_from_api, volume_files, write_files
 from shunter.cluster.node.gpus import Gpus, variables
 from shunter.cluster.node.launch import attempt as files
 from shunter.cluster.node.layout import PodDirectory
@@ -98,10 +100,7 @@ class ContainerStarter:
             sources.cancel()
         for volume in pod.spec.get("volumes") or ():
             try:
-                source = volume_source(self._sources.resolved(volume), self._directory)
-                if is_from_api(volume):
-                    write_files(source, volume_files(volume, body, self._sources, self._context()))
-                self._volumes[volume["name"]] = source
+                self._volumes[volume["name"]] = self._filled(volume, body)
             except (MissingSourceError, ValueError, OSError) as error:
                 message = f'MountVolume.SetUp failed for volume "{volume["name"]}" : {error}'
                 raise StartProblem("ContainerCreating", message, event="FailedMount", event_message=message) from error
@@ -115,8 +114,21 @@ class ContainerStarter:
         for volume in pod.spec.get("volumes") or ():
             if is_from_api(volume):
                 with suppress(MissingSourceError):
-                    source = volume_source(volume, self._directory)
-                    write_files(source, volume_files(volume, body, self._sources, self._context()))
+                    self._filled(volume, body)
+
+    def _filled(self, volume: Json, pod: Json) -> Path:
+        """Where a volume lies, with the files, rights and group that are its pod's."""
+        source = volume_source(self._sources.resolved(volume), self._directory)
+        behind = self._sources.volume_behind(volume)
+        if _is_provisioned(behind) and not any(source.iterdir()):
+            source.chmod(0o777)  # its users are not known yet
+        own = self._dependencies.runtime.switches_users
+        group = volume_group(pod["spec"]) if own else None
+        if is_from_api(volume):
+            write_files(source, volume_files(volume, pod, self._sources, self._context()), group=group, own=own)
+        elif group is not None and ("emptyDir" in volume or _is_provisioned(behind) or (behind and "local" in behind["spec"])):
+            give_to_group(source, group, read_only=False)
+        return source
 
     async def start(self, pod: AssignedPod, container: Json, number: int) -> int:
         """Launches one attempt and returns the read end of its events FIFO. Raises StartProblem."""
@@ -130,6 +142,7 @@ class ContainerStarter:
         try:
             if problem := unsupported_source(container):
                 raise ValueError(problem)
+            refuse_root(body, container)
             found = self._dependencies.images.find(image)
             platform = api_server_variables(*self._dependencies.runtime.api_server(body))
             links = self._service_variables(pod)
@@ -219,6 +232,12 @@ def _standard_streams(container: Json) -> Json:
         "stdin_once": bool(container.get("stdinOnce")),
         "terminal": bool(container.get("tty")),
     }
+
+
+def _is_provisioned(volume: Json | None) -> bool:
+    """Whether a PersistentVolume is a directory that this cluster has made."""
+    annotations = ((volume or {}).get("metadata") or {}).get("annotations") or {}
+    return annotations.get(PROVISIONED_BY) == PROVISIONER
 
 
 def has_refreshable_volumes(spec: Json) -> bool:

@@ -40,6 +40,11 @@ class Launcher:
             return boot
         return f"{boot} {user_namespace.start_time(user_namespace.holder(str(self._holder_file)))}"
 
+    @property
+    def is_root(self) -> bool:
+        """Whether containers can run as any user: in a user namespace there is only one."""
+        return self._holder_file is None and os.geteuid() == 0
+
     async def start(self) -> None:
         """Starts the process; returns before it is ready, as requests wait in its socket."""
         ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_STREAM)

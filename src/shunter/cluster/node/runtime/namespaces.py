@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import os
 import socket
 from collections.abc import Iterable, Sequence
 from logging import getLogger
+from pathlib import Path
 
 from shunter.api import quantity
 from shunter.api.core import Service
@@ -13,6 +15,7 @@ from shunter.cluster.node.content import images
 from shunter.cluster.node.content.environment import program
 from shunter.cluster.node.content.mounts import Mount, memory_volumes, uncovered
 from shunter.cluster.node.content.service_links import API_SERVER, API_SERVER_NAMESPACE
+from shunter.cluster.node.content.user_identity import ROOT, Accounts, asks_for_a_user, user_identity
 from shunter.cluster.node.launch import attempt
 from shunter.cluster.node.layout import NodeDirectory, PodDirectory
 from shunter.cluster.node.net.api_server_proxy import ApiServerProxy
@@ -60,6 +63,10 @@ class NamespaceRuntime:
         self._network = _stored_network(node)
         self._addresses: dict[str, str] = {}
         self._names = NameServer()
+
+    @property
+    def switches_users(self) -> bool:
+        return self._launcher.is_root
 
     async def start(self) -> None:
         write_shims(self._node.shims, self._network.gateway)
@@ -157,12 +164,17 @@ class NamespaceRuntime:
         files = {"/etc/hostname": f"{hostname}\n", "/etc/hosts": hosts_file(pod, hostname, address)}
         if not on_host:
             files["/etc/resolv.conf"] = resolver_file(pod, self._network.gateway)
+        context = container.get("securityContext") or {}
+        user = None
+        if self.switches_users and asks_for_a_user(pod["spec"], container):
+            user = user_identity(pod, container, _accounts(request.image.root))
+        home = {"HOME": user.home} if user and user.uid != ROOT else {}
         return {
             "level": self.level.value,
             "argv": request.image.provided(
                 program(container, {**request.platform, **request.declared}, request.image.entrypoint)
             ),
-            "env": {**request.image.environment, "HOSTNAME": hostname, **request.platform, **request.declared},
+            "env": {**request.image.environment, **home, "HOSTNAME": hostname, **request.platform, **request.declared},
             "cwd": container.get("workingDir") or "/",
             "namespaces": [str(request.directory.namespaces / kind) for kind in _NAMESPACES if not (on_host and kind == "net")],
             "image_root": request.image.root,
@@ -170,7 +182,11 @@ class NamespaceRuntime:
             "shm": str(request.directory.shm),
             "mounts": [mount._asdict() for mount in mounts],
             "hidden": [str(self._node.path.parent)],
-            "capabilities": capabilities(container.get("securityContext") or {}),
+            "capabilities": capabilities(context),
+            "user": user._asdict() if user else None,
+            "reachable": reachable(request.image.trees) if user and user.uid != ROOT else [],
+            "no_new_privileges": context.get("allowPrivilegeEscalation") is False,
+            "read_only_root": bool(context.get("readOnlyRootFilesystem")),
             "cgroup_files": list(request.group.join_files),
             "oom_files": list(request.group.oom_files),
         }
@@ -190,6 +206,22 @@ class NamespaceRuntime:
 
     def probe_address(self, pod_ip: str) -> str:
         return pod_ip
+
+
+def reachable(trees: Iterable[str]) -> list[str]:
+    """The directories that lead to the trees an image is made of, and the trees, outermost first."""
+    found = {str(place) for tree in map(os.path.realpath, trees) for place in (Path(tree), *Path(tree).parents)}
+    return sorted(found, key=lambda path: path.count("/"))
+
+
+def _accounts(root: str) -> Accounts:
+    texts = []
+    for name in ("passwd", "group"):
+        try:
+            texts.append(Path(root, "etc", name).read_text(errors="replace"))
+        except OSError:
+            texts.append("")
+    return Accounts(*texts)
 
 
 def capabilities(security: Json) -> list[int]:

@@ -58,6 +58,10 @@ class PlainRuntime:
     async def stop(self) -> None:
         """Nothing here belongs to the agent alone."""
 
+    @property
+    def switches_users(self) -> bool:
+        return False
+
     async def create_sandbox(self, pod: Json, directory: PodDirectory) -> str:
         attempt.write_json(str(directory.sandbox_file), {"address": LOOPBACK})
         return LOOPBACK

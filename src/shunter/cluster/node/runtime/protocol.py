@@ -60,6 +60,10 @@ class Runtime(Protocol):
 
     level: Level
 
+    @property
+    def switches_users(self) -> bool:
+        """Whether containers run as the user that their pod names."""
+
     async def start(self) -> None:
         """Prepares what all pods share."""
 
