@@ -49,6 +49,10 @@ def up(
     images: Annotated[
         Path | None, typer.Option(exists=True, dir_okay=False, help="YAML file mapping image names to environments.")
     ] = None,
+    max_container_restart_period: Annotated[
+        float,
+        typer.Option(min=0, max=300, help="Longest restart back-off of containers in seconds; 0 is the default, 300."),
+    ] = 0,
     feature_gates: Annotated[
         str,
         typer.Option(
@@ -79,6 +83,7 @@ def up(
         strict_resources=strict_resources,
         level=level or "",
         images=images,
+        max_container_restart_period=max_container_restart_period,
         feature_gates=feature_gates,
         autoscaler_sync_period=autoscaler_sync_period,
     )

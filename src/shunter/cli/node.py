@@ -28,6 +28,10 @@ def node(
     strict_resources: Annotated[
         bool, typer.Option("--strict-resources", help="Reject an --allocatable above the resources of this machine.")
     ] = False,
+    max_container_restart_period: Annotated[
+        float,
+        typer.Option(min=0, max=300, help="Longest restart back-off of containers in seconds; 0 is the default, 300."),
+    ] = 0,
     address: Annotated[str, typer.Option(help="Address at which the API server reaches this machine [default: detected].")] = "",
     port: Annotated[int, typer.Option(min=0, max=65535, help="Port of the node's server; 0 picks a free one.")] = 0,
     client_ca_file: Annotated[Path | None, typer.Option(help="CA of client certificates [default: that of the cluster].")] = None,
@@ -55,6 +59,7 @@ def node(
             images=images,
             allocatable=allocatable,
             strict_resources=strict_resources,
+            max_restart_period=max_container_restart_period,
             address=address,
             port=port,
             client_ca_file=client_ca_file,

@@ -32,6 +32,7 @@ def main(arguments: list[str]) -> int:
     parser.add_argument("--health-probe-bind-address", default="0")
     parser.add_argument("--level", choices=("namespaces", "plain", "simulated"), help="default: the best this machine allows")
     parser.add_argument("--strict-resources", action="store_true")
+    parser.add_argument("--max-container-restart-period", type=float, default=0.0, help="seconds, 0 for 300")
     parser.add_argument("--no-node", action="store_true", help="no scheduler either: pods stay Pending")
     parser.add_argument("--autoscaler-sync-period", type=float, default=15.0, help="seconds between two looks")
     parser.add_argument("--images", type=Path, help="maps image names to environments")
@@ -90,6 +91,7 @@ def add_node(manager: Manager, client: Client, api_server: tuple[str, int], stat
     from shunter.cluster.node.content.images import load_images
     from shunter.cluster.node.net import ways
     from shunter.cluster.node.node import Node
+    from shunter.cluster.node.pod.lifecycle import MAX_BACK_OFF
     from shunter.cluster.node.runtime.protocol import HostPort, Level
     from shunter.cluster.node.server.access import KnownCallers, KubeletAccess
 
@@ -108,6 +110,7 @@ def add_node(manager: Manager, client: Client, api_server: tuple[str, int], stat
         images=load_images(options.images, state.images),
         level=Level(options.level) if options.level else None,
         strict_resources=options.strict_resources,
+        max_restart_period=options.max_container_restart_period or MAX_BACK_OFF,
         ways=ways.parsed(options.reach),
     )
     manager.background("node", node.run)

@@ -51,6 +51,8 @@ class Options(NamedTuple):
     strict_resources: bool = False
     level: str = ""
     images: Path | None = None
+    max_container_restart_period: float = 0.0
+    """The longest restart back-off of containers, in seconds; 0 is Kubernetes' default."""
     controllers: bool = True
     """False starts no scheduler and no node: pods stay Pending, as on a control plane without nodes."""
     autoscaler_sync_period: float = 0.0
@@ -238,6 +240,8 @@ def node_options(options: Options) -> Iterator[list[str]]:
         yield ["--level", level]
     if options.strict_resources:
         yield ["--strict-resources"]
+    if options.max_container_restart_period:
+        yield ["--max-container-restart-period", f"{options.max_container_restart_period:g}"]
     if not options.controllers:
         yield ["--no-node"]
     if options.autoscaler_sync_period:

@@ -401,7 +401,7 @@ async def test_logs_of_a_pod_are_bounded_however_often_its_container_restarts(
     node: NodeUnderTest, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Each attempt's log is bounded by its rotation; those of all but the last two go."""
-    monkeypatch.setattr(lifecycle, "back_off", lambda streak: 0.0)
+    monkeypatch.setattr(lifecycle, "back_off", lambda streak, max_period: 0.0)
     main = {"name": "main", "image": "any", "command": ["sh", "-c", "echo again; exit 1"]}
     pod = await node.create("p", {"containers": [main], "terminationGracePeriodSeconds": 0})
     attempts = node.attempts(pod["metadata"]["uid"])

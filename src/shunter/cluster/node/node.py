@@ -25,6 +25,7 @@ from shunter.cluster.node.net.network import PLACES, owner_name
 from shunter.cluster.node.net.ways import Way
 from shunter.cluster.node.pod.assigned_pod import AssignedPod
 from shunter.cluster.node.pod.container_start import StartDependencies
+from shunter.cluster.node.pod.lifecycle import MAX_BACK_OFF
 from shunter.cluster.node.pod.status_writer import StatusWriter
 from shunter.cluster.node.pod.worker import NodeServices, PodWorker
 from shunter.cluster.node.registration import Description, keep_alive, refusal, register
@@ -65,7 +66,8 @@ class Node:
     `level` forces one; None takes the best this machine allows. `address` is where the API server reaches us, and what pods see
     as the host's address; `api_server` is where we reach the server; `port` 0 is one of the system's choosing. `allocatable` is
     what the scheduler is told, if that is not the machine's `capacity`. With `strict_resources` the scheduler keeps pods that ask
-    for too much away, so nobody is warned. A `guest` is a node in the cluster of others: it carries the taint. `ways` lead pods
+    for too much away, so nobody is warned. `max_restart_period` is in seconds.
+    A `guest` is a node in the cluster of others: it carries the taint. `ways` lead pods
     to what is outside of their network.
     """
 
@@ -80,6 +82,7 @@ class Node:
         images: Images,
         level: Level | None = None,
         strict_resources: bool = False,
+        max_restart_period: float = MAX_BACK_OFF,
         address: str = "127.0.0.1",
         port: int = 0,
         capacity: Mapping[str, Fraction] | None = None,
@@ -95,6 +98,7 @@ class Node:
         self._images = images
         self._wanted_level = level
         self._strict_resources = strict_resources
+        self._max_restart_period = max_restart_period
         self._address = address
         self._port = port
         self._capacity = machine_capacity() if capacity is None else capacity
@@ -290,7 +294,12 @@ class Node:
             services=lambda namespace: self._services.store.by_index(_LINKED, namespace),
         )
         self._node_services = NodeServices(
-            dependencies, self._statuses, self._recorder, self._publish_soon, refusal if self._guest else lambda spec: ""
+            dependencies,
+            self._statuses,
+            self._recorder,
+            self._publish_soon,
+            refusal if self._guest else lambda spec: "",
+            self._max_restart_period,
         )
 
     async def _register(self, description: Description) -> str:

@@ -27,6 +27,7 @@ from shunter.cluster.node.content.images import load_images
 from shunter.cluster.node.draining import drain, remove_node
 from shunter.cluster.node.net import ways
 from shunter.cluster.node.node import Node
+from shunter.cluster.node.pod.lifecycle import MAX_BACK_OFF
 from shunter.cluster.node.resources import claimed, machine_capacity
 from shunter.cluster.node.runtime.protocol import HostPort, Level
 from shunter.cluster.node.server.access import KubeletAccess, ReviewedCallers
@@ -60,6 +61,8 @@ class NodeOptions:
     images: Path | None = None
     allocatable: str = ""
     strict_resources: bool = False
+    max_restart_period: float = 0.0
+    """Longest restart back-off of containers, in seconds; 0 is Kubernetes' default."""
     address: str = ""
     port: int = 0
     client_ca_file: Path | None = None
@@ -117,6 +120,7 @@ async def new_node(client: Client, connection: Connection, options: NodeOptions,
         access=access,
         images=load_images(options.images),
         level=options.level,
+        max_restart_period=options.max_restart_period or MAX_BACK_OFF,
         address=address,
         port=options.port,
         capacity=capacity,

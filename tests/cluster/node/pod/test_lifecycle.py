@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from shunter.cluster.node.pod.containers import Attempt, ContainerState, Role
-from shunter.cluster.node.pod.lifecycle import Decision, back_off, decide, decide_stop, next_streak, will_restart
+from shunter.cluster.node.pod.lifecycle import MAX_BACK_OFF, Decision, back_off, decide, decide_stop, next_streak, will_restart
 from shunter.cluster.node.pod.status import pod_phase
 
 NOW = 1000.0
@@ -160,7 +160,14 @@ def test_sidecars_stop_after_the_others_from_last_to_first() -> None:
 
 
 def test_back_off_doubles_up_to_five_minutes() -> None:
-    assert [back_off(streak) for streak in range(8)] == [0, 10, 20, 40, 80, 160, 300, 300]
+    assert [back_off(streak, MAX_BACK_OFF) for streak in range(8)] == [0, 10, 20, 40, 80, 160, 300, 300]
+
+
+def test_a_node_may_have_a_shorter_longest_back_off() -> None:
+    assert [back_off(streak, 25.0) for streak in range(5)] == [0, 10, 20, 25, 25]
+    assert back_off(1, 2.0) == 2.0
+    containers = {"main": main(FAILED, streak=2)}
+    assert decide(spec("OnFailure"), containers, NOW, max_period=14.0).back_off == (("main", 4.0),)
 
 
 def test_back_off_starts_over_after_ten_minutes_of_running() -> None:

@@ -1,7 +1,8 @@
 """What a pod needs next: which containers to start, which to stop, when to look again. Pure.
 
 Source: kubelet 1.36 `computePodActions` and its back-off: the first restart is immediate, the n-th waits 10 s * 2^(n-2) after the
-end of the run before, at most 5 minutes, and starts over once a container ran for 10 minutes.
+end of the run before, at most 5 minutes, and starts over once a container ran for 10 minutes. `max_period` stands for its setting
+`crashLoopBackOff.maxContainerRestartPeriod`: no wait is longer, the first one included.
 """
 
 from __future__ import annotations
@@ -31,7 +32,7 @@ class Decision(NamedTuple):
         return min((seconds for _, seconds in self.back_off), default=None)
 
 
-def decide(spec: Json, containers: Containers, now: float) -> Decision:
+def decide(spec: Json, containers: Containers, now: float, *, max_period: float = MAX_BACK_OFF) -> Decision:
     """The next steps of a pod that shall run."""
     mains = [(container, containers[container["name"]]) for container, role in declared(spec) if role is Role.MAIN]
     if all(_is_final(spec, container, state) for container, state in mains):
@@ -49,7 +50,7 @@ def decide(spec: Json, containers: Containers, now: float) -> Decision:
         if role is Role.INIT and _is_final(spec, container, state):
             return decide_stop(spec, containers)
         if not state.is_active and not _is_final(spec, container, state):
-            wait = restart_wait(state, now)
+            wait = restart_wait(state, now, max_period)
             if wait > 0:
                 waits.append((name, wait))
             else:
@@ -71,16 +72,16 @@ def decide_stop(spec: Json, containers: Containers) -> Decision:
     return Decision(stop=(max(active, key=order.index),))
 
 
-def restart_wait(state: ContainerState, now: float) -> float:
+def restart_wait(state: ContainerState, now: float, max_period: float) -> float:
     """Seconds that a container which is not running has to wait before its next start; 0 or less means none."""
     if state.attempt is None or state.attempt.seconds >= RESET_AFTER:
         return 0.0
-    return state.attempt.finished_at + back_off(state.streak) - now
+    return state.attempt.finished_at + back_off(state.streak, max_period) - now
 
 
-def back_off(streak: int) -> float:
-    """Seconds between the end of a run and the next one, after `streak` restarts."""
-    return min(FIRST_BACK_OFF * 2.0 ** min(streak - 1, 10), MAX_BACK_OFF) if streak else 0.0
+def back_off(streak: int, max_period: float) -> float:
+    """Seconds between the end of a run and the next one, after `streak` restarts; `max_period` at most."""
+    return min(FIRST_BACK_OFF * 2.0 ** min(streak - 1, 10), max_period) if streak else 0.0
 
 
 def next_streak(state: ContainerState) -> int:

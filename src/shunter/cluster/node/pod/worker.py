@@ -64,6 +64,8 @@ class NodeServices(NamedTuple):
     names_changed: Callable[[], None]
     refusal: Callable[[Json], str]
     """Why a pod of this spec is not run here; empty when it is."""
+    max_restart_period: float
+    """The longest wait between two runs of a container, in seconds."""
 
 
 class PodWorker:
@@ -234,7 +236,9 @@ class PodWorker:
         if self._is_ending():
             decision = lifecycle.decide_stop(self._pod.spec, self._containers.states)
         else:
-            decision = lifecycle.decide(self._pod.spec, self._containers.states, now)
+            decision = lifecycle.decide(
+                self._pod.spec, self._containers.states, now, max_period=self._node_services.max_restart_period
+            )
             await self._start_all(decision.start)
             self._show_back_off(decision.back_off)
             waits += [decision.wake_in, self._retries.next_wait(now), self._refresh_volumes(now)]
@@ -388,7 +392,7 @@ class PodWorker:
             state = self._containers.states[name]
             if state.waiting is not None and state.waiting.reason == "CrashLoopBackOff":
                 continue
-            delay = _go_duration(lifecycle.back_off(state.streak))
+            delay = _go_duration(lifecycle.back_off(state.streak, self._node_services.max_restart_period))
             message = f"back-off {delay} restarting failed container={name} pod={self._pod.title}"
             self._containers.wait(name, Waiting("CrashLoopBackOff", message))
             self._note("Warning", "BackOff", f"Back-off restarting failed container {name} in pod {self._pod.title}")
