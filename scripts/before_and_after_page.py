@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from shunter.migrate import batch
-from shunter.migrate.emit import files
-from shunter.migrate.emit.sizes import sizes
+from shunter.migrate.conversion import batch
+from shunter.migrate.conversion.emit import files
+from shunter.migrate.conversion.emit.sizes import sizes
+from shunter.migrate.conversion.provenance import MADE_BY
+from shunter.migrate.conversion.rules.profiles import SHORTER
+from shunter.migrate.conversion.sharing import shared_in
+from shunter.migrate.conversion.source.provider import read
 from shunter.migrate.options import Options
-from shunter.migrate.provenance import MADE_BY
-from shunter.migrate.rules.profiles import SHORTER
-from shunter.migrate.sharing import shared_in
-from shunter.migrate.source.provider import read
 
 EXAMPLES = Path(__file__).resolve().parent.parent / "examples" / "v1"
 PAIRS: tuple[tuple[str, str, Options], ...] = (

@@ -29,8 +29,8 @@ from shunter.api.crd import custom_resource_definition
 from shunter.api.custom_kinds import CUSTOM_KINDS
 from shunter.api.meta import Json
 from shunter.api.resources import JOBSETS
-from shunter.migrate.inventory.forms.json import schema as inventory_schema
-from shunter.migrate.report.json import schema as report_schema
+from shunter.migrate.survey.inventory.forms.json import schema as inventory_schema
+from shunter.migrate.survey.report.json import schema as report_schema
 from sizing_page import PAGE, sizing_page
 
 ROOT = Path(__file__).resolve().parent.parent

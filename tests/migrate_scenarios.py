@@ -20,16 +20,16 @@ from typing import NamedTuple
 import msgspec
 import yaml
 
-from shunter.migrate import batch
-from shunter.migrate.emit import files
+from shunter.migrate.conversion import batch
+from shunter.migrate.conversion.emit import files
+from shunter.migrate.conversion.gitops import helm
+from shunter.migrate.conversion.provenance import MADE_BY
+from shunter.migrate.conversion.sharing import shared_in
+from shunter.migrate.conversion.source.files import text_file
+from shunter.migrate.conversion.source.provider import Input
 from shunter.migrate.findings import Finding
-from shunter.migrate.gitops import helm
-from shunter.migrate.neighbours.checks import neighbours
 from shunter.migrate.options import Options
-from shunter.migrate.provenance import MADE_BY
-from shunter.migrate.sharing import shared_in
-from shunter.migrate.source.files import text_file
-from shunter.migrate.source.provider import Input
+from shunter.migrate.survey.neighbours.checks import neighbours
 
 CASES = Path(__file__).parent / "scenarios" / "migrate"
 OPTIONS = "# options:"

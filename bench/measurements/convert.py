@@ -15,11 +15,11 @@ from typing import Any
 
 from embedded import SHUNTER
 from figures import Figure
-from shunter.migrate import batch
-from shunter.migrate.emit import files
+from shunter.migrate.conversion import batch
+from shunter.migrate.conversion.emit import files
+from shunter.migrate.conversion.source.provider import read
 from shunter.migrate.options import Options
 from shunter.migrate.proof.comparison import compared
-from shunter.migrate.source.provider import read
 
 EXAMPLES = Path(__file__).parents[2] / "examples" / "v1"
 

@@ -15,17 +15,17 @@ import yaml
 
 from figures import Figure
 from shunter.api.meta import Json
-from shunter.migrate import batch
-from shunter.migrate.conversion import framework_of
-from shunter.migrate.emit import files
-from shunter.migrate.emit.job import plain_text
-from shunter.migrate.emit.sizes import sizes
+from shunter.migrate.conversion import batch
+from shunter.migrate.conversion.emit import files
+from shunter.migrate.conversion.emit.job import plain_text
+from shunter.migrate.conversion.emit.sizes import sizes
+from shunter.migrate.conversion.one_job import framework_of
+from shunter.migrate.conversion.sharing import shared_in
+from shunter.migrate.conversion.source.files import text_file
+from shunter.migrate.conversion.source.objects import SourceObject
+from shunter.migrate.conversion.source.provider import Input
 from shunter.migrate.options import Options
 from shunter.migrate.proof.comparison import compared
-from shunter.migrate.sharing import shared_in
-from shunter.migrate.source.files import text_file
-from shunter.migrate.source.objects import SourceObject
-from shunter.migrate.source.provider import Input
 
 ROOT = Path(__file__).parents[2]
 RECORDINGS = [ROOT / "tests" / "recordings" / name for name in ("v1", "v1-volcano", "v1-coscheduling")]

@@ -22,8 +22,8 @@ from shunter.kube import kubeconfig
 from shunter.kube.client import Client, connect
 from shunter.kube.transport import HttpTransport
 from shunter.kube.transports.faults import RecordingTransport
-from shunter.migrate.backup import taking
-from shunter.migrate.backup.index import read_index
+from shunter.migrate.moving.backup import taking
+from shunter.migrate.moving.backup.index import read_index
 from shunter.migrate.moving.planning import PlanOptions
 
 pytestmark = pytest.mark.conformance

@@ -22,8 +22,8 @@ from shunter.cli.output.console import errors, output
 from shunter.doctor import recording
 from shunter.doctor.diagnosing import diagnose
 from shunter.doctor.text import report_lines
-from shunter.migrate.runs.comparison import Tolerance, compared
-from shunter.migrate.runs.record import Run
+from shunter.migrate.moving.runs.comparison import Tolerance, compared
+from shunter.migrate.moving.runs.record import Run
 
 ROOT = Path(__file__).parents[2]
 PAGE = ROOT / "docs" / "troubleshooting.md"

@@ -11,9 +11,9 @@ import yaml
 
 from e2e.running_cluster import Cluster
 from shunter.api.meta import Json
-from shunter.migrate.conversion import convert
+from shunter.migrate.conversion.one_job import convert
+from shunter.migrate.conversion.source.objects import SourceObject
 from shunter.migrate.options import Options
-from shunter.migrate.source.objects import SourceObject
 
 MANIFESTS = Path(__file__).parent / "manifests/migration"
 EXAMPLES = Path(__file__).parents[2] / "examples/v1"

@@ -7,14 +7,14 @@ from typing import NoReturn
 import pytest
 
 from shunter.errors import InputError
-from shunter.migrate import batch
-from shunter.migrate.conversion import Conversion, convert
-from shunter.migrate.emit import files
+from shunter.migrate.conversion import batch
+from shunter.migrate.conversion.emit import files
+from shunter.migrate.conversion.one_job import Conversion, convert
+from shunter.migrate.conversion.source.files import text_file
+from shunter.migrate.conversion.source.objects import SourceObject
+from shunter.migrate.conversion.source.provider import Input
+from shunter.migrate.conversion.surroundings import InputContext
 from shunter.migrate.options import Options
-from shunter.migrate.source.files import text_file
-from shunter.migrate.source.objects import SourceObject
-from shunter.migrate.source.provider import Input
-from shunter.migrate.surroundings import InputContext
 
 JOB = """\
 apiVersion: kubeflow.org/v1

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import pytest
 
-from shunter.migrate import batch
+from shunter.migrate.conversion import batch
+from shunter.migrate.conversion.source.files import text_file
+from shunter.migrate.conversion.source.provider import Input
 from shunter.migrate.findings import Finding, Place, Topic
 from shunter.migrate.grouping import blocks, grouped, once_per_cause
 from shunter.migrate.options import Options
-from shunter.migrate.source.files import text_file
-from shunter.migrate.source.provider import Input
 
 LOUD = Topic("LOUD001", "loud", "warning", "advisory", "lossy", "D", "", "Be quiet.")
 STOP = Topic("STOP001", "stop", "error", "blocking", "manual", "D", "", "Go.", acceptable=True)

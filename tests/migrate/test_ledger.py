@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from shunter.migrate.ledger import Ledger, Row, Target
+from shunter.migrate.conversion.ledger import Ledger, Row, Target
 from shunter.migrate.paths import Path
 
 JOB = {"spec": {"args": ["a", "b"], "env": []}, "kind": "X"}

@@ -9,10 +9,10 @@ import pytest
 
 from migrate_scenarios import CASES, cases, converted_jobs, options_of
 from shunter.api.meta import Json
-from shunter.migrate.conversion import convert
-from shunter.migrate.proof.effective import effective_container
-from shunter.migrate.proof.pods import NoPodsError, v1_pods, v2_pods
-from shunter.migrate.source.objects import SourceObject
+from shunter.migrate.conversion.one_job import convert
+from shunter.migrate.conversion.source.objects import SourceObject
+from shunter.migrate.pods.effective import effective_container
+from shunter.migrate.pods.sides import NoPodsError, v1_pods, v2_pods
 from shunter.operator.overview import replica_specs
 
 FILES = [

@@ -132,12 +132,12 @@ def test_conversions_and_proofs_are_the_same_in_any_number_of_processes(tmp_path
         (folder / f"job-{number}.yaml").write_text(texts[number % len(texts)])
     script = """
     import sys
-    from shunter.migrate import batch
-    from shunter.migrate.emit import files
+    from shunter.migrate.conversion import batch
+    from shunter.migrate.conversion.emit import files
     from shunter.migrate.options import Options
     from shunter.migrate.proof.ladder import all_climbed
-    from shunter.migrate.sharing import shared_in
-    from shunter.migrate.source.provider import read
+    from shunter.migrate.conversion.sharing import shared_in
+    from shunter.migrate.conversion.source.provider import read
 
     batch.LEAST_JOBS = 10
     results = []

@@ -17,13 +17,13 @@ from shunter.api.trainer.runtime import TrainingRuntime
 from shunter.api.trainer.trainjob import TrainJob
 from shunter.api.training.job_kind import JobKind
 from shunter.api.training.kinds import JOB_KINDS
-from shunter.migrate import batch
 from shunter.migrate.catalogue import topics
-from shunter.migrate.conversion import Conversion, convert
+from shunter.migrate.conversion import batch
+from shunter.migrate.conversion.one_job import Conversion, convert
+from shunter.migrate.conversion.source.objects import SourceObject
 from shunter.migrate.options import Options
 from shunter.migrate.paths import Path, leaves, value_at
-from shunter.migrate.proof import admission
-from shunter.migrate.source.objects import SourceObject
+from shunter.migrate.pods import admission
 from shunter.operator.trainer.render import trainjob_errors
 from shunter.operator.trainer.runtimes import shipped
 

@@ -13,10 +13,10 @@ import yaml
 
 from migrate.test_properties import converted, lost, refused
 from shunter.api.meta import Json
-from shunter.migrate.conversion import Conversion, framework_of
+from shunter.migrate.conversion.one_job import Conversion, framework_of
+from shunter.migrate.conversion.reading import UnreadableJobError
+from shunter.migrate.conversion.source.objects import SourceObject
 from shunter.migrate.options import Options
-from shunter.migrate.reading import UnreadableJobError
-from shunter.migrate.source.objects import SourceObject
 
 TESTS = Path(__file__).parent.parent
 FOLDERS = [TESTS / "recordings" / name for name in ("v1", "v1-volcano", "v1-coscheduling", "admission-v1")]

@@ -10,7 +10,7 @@ import pytest
 from kubeflow.trainer import TrainerClient
 from kubeflow.training import TrainingClient
 
-from shunter.migrate.sdk_moves import MOVES, Move, move_of
+from shunter.migrate.survey.sdk_moves import MOVES, Move, move_of
 
 IDS = [move.calls[0] for move in MOVES]
 

@@ -8,11 +8,11 @@ from pathlib import Path
 import pytest
 
 from shunter.errors import InputError
-from shunter.migrate import suppression
-from shunter.migrate.batch import Batch, converted
 from shunter.migrate.catalogue import topics
+from shunter.migrate.conversion import suppression
+from shunter.migrate.conversion.batch import Batch, converted
+from shunter.migrate.conversion.source.objects import SourceObject
 from shunter.migrate.options import Options
-from shunter.migrate.source.objects import SourceObject
 
 TODAY = date(2026, 11, 21)
 

@@ -13,7 +13,7 @@ import pytest
 import yaml
 
 from shunter.errors import InputError
-from shunter.migrate.proof import admission
+from shunter.migrate.pods import admission
 from shunter.sizing import ManifestOptions, SizeOptions, size
 from shunter.sizing.fits import Choice, judged
 from shunter.sizing.instances import Instance, known_instances

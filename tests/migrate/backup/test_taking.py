@@ -15,9 +15,9 @@ from shunter.api.resources import NAMESPACES, SECRETS
 from shunter.api.training.pytorch import PYTORCH_JOBS
 from shunter.errors import EnvironmentProblem, InputError
 from shunter.kube.client import Client
-from shunter.migrate.backup.index import Index, read_entry, read_index
-from shunter.migrate.backup.restoring import Choice, decisions, restore
-from shunter.migrate.backup.taking import everything, take
+from shunter.migrate.moving.backup.index import Index, read_entry, read_index
+from shunter.migrate.moving.backup.restoring import Choice, decisions, restore
+from shunter.migrate.moving.backup.taking import everything, take
 
 NOW = datetime(2026, 11, 21, tzinfo=UTC)
 

@@ -11,20 +11,20 @@ from typing import Any
 
 import pytest
 
-from shunter.migrate.batch import converted
-from shunter.migrate.briefing import decision, sdk_page
-from shunter.migrate.briefing.facts import Facts, Readiness, gathered
-from shunter.migrate.briefing.front_page import LISTED_FAULTS
-from shunter.migrate.briefing.job_page import commands
-from shunter.migrate.briefing.site import files
+from shunter.migrate.conversion.batch import converted
+from shunter.migrate.conversion.source.documents import UNPARSABLE
+from shunter.migrate.conversion.source.objects import SourceObject
+from shunter.migrate.conversion.source.provider import NOT_TEXT, text_file
 from shunter.migrate.findings import Finding, Place
 from shunter.migrate.options import Options
 from shunter.migrate.proof.rungs.runs import RunComparison
-from shunter.migrate.scan.references import findings_of
-from shunter.migrate.sdk_moves import MOVES
-from shunter.migrate.source.documents import UNPARSABLE
-from shunter.migrate.source.objects import SourceObject
-from shunter.migrate.source.provider import NOT_TEXT, text_file
+from shunter.migrate.survey.briefing import decision, sdk_page
+from shunter.migrate.survey.briefing.facts import Facts, Readiness, gathered
+from shunter.migrate.survey.briefing.front_page import LISTED_FAULTS
+from shunter.migrate.survey.briefing.job_page import commands
+from shunter.migrate.survey.briefing.site import files
+from shunter.migrate.survey.scan.references import findings_of
+from shunter.migrate.survey.sdk_moves import MOVES
 
 NOW = datetime(2026, 11, 21, 12, tzinfo=UTC)
 TEXT = """\

@@ -11,15 +11,15 @@ import yaml
 
 from migrate.briefing.test_briefing import facts
 from shunter.jobs.masking import credentials, masked
-from shunter.migrate.batch import converted
-from shunter.migrate.briefing.facts import gathered
-from shunter.migrate.briefing.masking import masked_manifest
-from shunter.migrate.briefing.site import files
-from shunter.migrate.emit.job import text_of
+from shunter.migrate.conversion.batch import converted
+from shunter.migrate.conversion.emit.job import text_of
+from shunter.migrate.conversion.source.documents import parsed
+from shunter.migrate.conversion.source.objects import SourceObject
 from shunter.migrate.options import Options
-from shunter.migrate.scan.references import findings_of
-from shunter.migrate.source.documents import parsed
-from shunter.migrate.source.objects import SourceObject
+from shunter.migrate.survey.briefing.facts import gathered
+from shunter.migrate.survey.briefing.masking import masked_manifest
+from shunter.migrate.survey.briefing.site import files
+from shunter.migrate.survey.scan.references import findings_of
 
 SECRET = "hf_s3cr3t,x"
 JOB = """\

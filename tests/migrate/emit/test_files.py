@@ -12,12 +12,12 @@ import yaml
 
 from shunter.api.yaml import Loader
 from shunter.errors import InputError
-from shunter.migrate import batch
-from shunter.migrate.batch import Batch
-from shunter.migrate.emit import files
+from shunter.migrate.conversion import batch
+from shunter.migrate.conversion.batch import Batch
+from shunter.migrate.conversion.emit import files
+from shunter.migrate.conversion.source.files import text_file
+from shunter.migrate.conversion.source.provider import Input, read
 from shunter.migrate.options import Options
-from shunter.migrate.source.files import text_file
-from shunter.migrate.source.provider import Input, read
 
 EXAMPLES = Path(__file__).parents[3] / "examples" / "v1"
 JOB = """\

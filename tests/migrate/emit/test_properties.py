@@ -12,10 +12,10 @@ from hypothesis import strategies as st
 
 from migrate.generated_jobs import JOBS
 from shunter.api.yaml import Loader
-from shunter.migrate.conversion import Conversion, convert
-from shunter.migrate.emit import text_of
+from shunter.migrate.conversion.emit import text_of
+from shunter.migrate.conversion.one_job import Conversion, convert
+from shunter.migrate.conversion.source.documents import parsed
 from shunter.migrate.options import Options
-from shunter.migrate.source.documents import parsed
 
 WORDS = st.text("abcxz", min_size=1, max_size=6)
 TEXTS = st.one_of(

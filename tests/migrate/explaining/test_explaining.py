@@ -11,9 +11,9 @@ from shunter.api.training.kinds import JOB_KINDS
 from shunter.cluster.apiserver.definitions import custom_resource_definitions
 from shunter.errors import InputError
 from shunter.migrate.catalogue import topics
-from shunter.migrate.conversion import NOT_UNDERSTOOD
-from shunter.migrate.explaining import fields
-from shunter.migrate.explaining import topics as topic_texts
+from shunter.migrate.conversion.one_job import NOT_UNDERSTOOD
+from shunter.migrate.survey.explaining import fields
+from shunter.migrate.survey.explaining import topics as topic_texts
 
 V1_KINDS = {kind.resource.kind for kind in JOB_KINDS}
 

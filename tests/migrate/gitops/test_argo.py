@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 import yaml
 
-from shunter.migrate.gitops.argo import runtime_annotations
+from shunter.migrate.conversion.gitops.argo import runtime_annotations
 from shunter.operator.trainer.status import COMPLETE, FAILED, SUSPENDED
 
 HEALTH = Path(__file__).parents[3] / "deploy" / "argocd" / "trainjob-health.yaml"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from shunter.migrate.gitops.editing import with_item, with_patch, without_items
+from shunter.migrate.conversion.gitops.editing import with_item, with_patch, without_items
 
 TEXT = """\
 # top

@@ -10,12 +10,12 @@ from typing import Any
 import helm_python
 import pytest
 
-from shunter.migrate.gitops.helm import Refusal, skeleton_of
-from shunter.migrate.gitops.square import build_of, converted_build, differences
+from shunter.migrate.conversion.gitops.helm import Refusal, skeleton_of
+from shunter.migrate.conversion.gitops.square import build_of, converted_build, differences
+from shunter.migrate.conversion.source.documents import parsed
+from shunter.migrate.conversion.source.files import text_file
+from shunter.migrate.conversion.source.provider import Input
 from shunter.migrate.options import Options
-from shunter.migrate.source.documents import parsed
-from shunter.migrate.source.files import text_file
-from shunter.migrate.source.provider import Input
 
 HELPERS = """\
 {{- define "chart.fullname" -}}{{ .Release.Name }}-bert{{- end }}

@@ -10,13 +10,13 @@ import pytest
 import yaml
 
 from shunter.errors import EnvironmentProblem, InputError
-from shunter.migrate import batch
-from shunter.migrate.emit import files
-from shunter.migrate.gitops.kustomize import build
-from shunter.migrate.gitops.overlays import Build, Tree, converted_tree, with_overlays
-from shunter.migrate.gitops.square import build_of, converted_build, differences
+from shunter.migrate.conversion import batch
+from shunter.migrate.conversion.emit import files
+from shunter.migrate.conversion.gitops.kustomize import build
+from shunter.migrate.conversion.gitops.overlays import Build, Tree, converted_tree, with_overlays
+from shunter.migrate.conversion.gitops.square import build_of, converted_build, differences
+from shunter.migrate.conversion.source.provider import read
 from shunter.migrate.options import Options
-from shunter.migrate.source.provider import read
 
 OPTIONS = Options(torch_launch="as-is")
 JOB = """\

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from shunter.api.meta import Json
-from shunter.migrate.gitops.square import Built, differences
+from shunter.migrate.conversion.gitops.square import Built, differences
 
 
 def built(trainer: Json) -> Built:

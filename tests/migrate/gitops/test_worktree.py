@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from shunter.migrate.gitops.worktree import unsaved
+from shunter.migrate.conversion.gitops.worktree import unsaved
 
 
 def git(folder: Path, *arguments: str) -> None:

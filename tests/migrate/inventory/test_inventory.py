@@ -14,19 +14,19 @@ from typing import Any
 import jsonschema_rs
 import pytest
 
-from shunter.migrate.batch import converted
-from shunter.migrate.inventory import gpu_hours
-from shunter.migrate.inventory.classes import CLASSES, RULES
-from shunter.migrate.inventory.entry import Entry, entry
-from shunter.migrate.inventory.fleet import Fleet, fleet
-from shunter.migrate.inventory.forms import FORMS
-from shunter.migrate.inventory.forms.json import schema
-from shunter.migrate.inventory.taking import insides, of_batch
+from shunter.migrate.conversion.batch import converted
+from shunter.migrate.conversion.source.files import text_file
+from shunter.migrate.conversion.source.objects import SourceObject
+from shunter.migrate.conversion.source.provider import Input, read
+from shunter.migrate.conversion.suppression import applied, parsed
 from shunter.migrate.options import Options
-from shunter.migrate.source.files import text_file
-from shunter.migrate.source.objects import SourceObject
-from shunter.migrate.source.provider import Input, read
-from shunter.migrate.suppression import applied, parsed
+from shunter.migrate.survey.inventory import gpu_hours
+from shunter.migrate.survey.inventory.classes import CLASSES, RULES
+from shunter.migrate.survey.inventory.entry import Entry, entry
+from shunter.migrate.survey.inventory.fleet import Fleet, fleet
+from shunter.migrate.survey.inventory.forms import FORMS
+from shunter.migrate.survey.inventory.forms.json import schema
+from shunter.migrate.survey.inventory.taking import insides, of_batch
 
 NOW = datetime(2026, 11, 21, 12, tzinfo=UTC)
 

@@ -18,11 +18,11 @@ from faults.planes import Plane
 from shunter.api.resources import NAMESPACES, ROLE_BINDINGS, ROLES, SERVICE_ACCOUNTS, Resource
 from shunter.api.training.kinds import JOB_KINDS
 from shunter.kube.client import Client
-from shunter.migrate.inventory.fleet import fleet
-from shunter.migrate.inventory.taking import InventoryOptions, of_cluster
+from shunter.migrate.conversion.source import live
+from shunter.migrate.conversion.suppression import parsed
 from shunter.migrate.options import Options
-from shunter.migrate.source import live
-from shunter.migrate.suppression import parsed
+from shunter.migrate.survey.inventory.fleet import fleet
+from shunter.migrate.survey.inventory.taking import InventoryOptions, of_cluster
 
 WANTED = InventoryOptions(Options(suspend=True), datetime(2026, 11, 21, tzinfo=UTC))
 RESOURCES = {kind.resource.kind: kind.resource for kind in JOB_KINDS}

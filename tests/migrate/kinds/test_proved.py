@@ -9,10 +9,10 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from shunter.api.training.kinds import JOB_KINDS
-from shunter.migrate.conversion import convert
+from shunter.migrate.conversion.one_job import convert
+from shunter.migrate.conversion.source.objects import SourceObject
 from shunter.migrate.options import Options
 from shunter.migrate.proof.ladder import climbed
-from shunter.migrate.source.objects import SourceObject
 
 KINDS = {kind.resource.kind: kind for kind in JOB_KINDS if kind.resource.kind != "PyTorchJob"}
 PROGRAMS: list[list[str] | None] = [

@@ -10,14 +10,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from migrate_scenarios import CASES, cases, options_of
-from shunter.migrate import batch
-from shunter.migrate.conversion import Conversion, convert
+from shunter.migrate.conversion import batch
+from shunter.migrate.conversion.one_job import Conversion, convert
+from shunter.migrate.conversion.reading import UnreadableJobError
+from shunter.migrate.conversion.rules.pytorch.elastic import ElasticNodesError
+from shunter.migrate.conversion.source.objects import SourceObject
+from shunter.migrate.conversion.source.provider import Input, text_file
 from shunter.migrate.options import Options, TorchLaunch
 from shunter.migrate.proof.ladder import climbed
-from shunter.migrate.reading import UnreadableJobError
-from shunter.migrate.rules.pytorch.elastic import ElasticNodesError
-from shunter.migrate.source.objects import SourceObject
-from shunter.migrate.source.provider import Input, text_file
 
 REPOSITORY = Path(__file__).parents[3]
 PLAIN = ["python", "train.py"]

@@ -9,12 +9,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from shunter.api.training.kinds import JOB_KINDS
-from shunter.migrate.conversion import convert, drafted
+from shunter.migrate.conversion.one_job import convert, drafted
+from shunter.migrate.conversion.source.objects import SourceObject
 from shunter.migrate.options import Options
-from shunter.migrate.proof.effective import effective_container
-from shunter.migrate.proof.hosts import Hosts
-from shunter.migrate.proof.pods import Replica, v1_pods, v2_pods
-from shunter.migrate.source.objects import SourceObject
+from shunter.migrate.pods.effective import effective_container
+from shunter.migrate.pods.hosts import Hosts
+from shunter.migrate.pods.sides import Replica, v1_pods, v2_pods
 
 NAMESPACE = "team"
 KINDS = {kind.resource.kind: kind for kind in JOB_KINDS}

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from shunter.migrate.launch import python_reads, shell_reads
-from shunter.migrate.launch.reads import is_rank
+from shunter.migrate.conversion.launch import python_reads, shell_reads
+from shunter.migrate.conversion.launch.reads import is_rank
 
 KNOWN = {"HOSTNAME": "host name", "POD_NAME": "POD_NAME", "MASTER_ADDR": "MASTER_ADDR", "TF_CONFIG": "TF_CONFIG"}
 SHOWS, DECIDES, LAST = "shows", "decides", "takes the last number"

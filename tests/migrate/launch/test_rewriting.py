@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from shunter.migrate.launch import understood
-from shunter.migrate.launch.rewriting import with_option, with_torchrun
+from shunter.migrate.conversion.launch import understood
+from shunter.migrate.conversion.launch.rewriting import with_option, with_torchrun
 
 REWRITTEN: dict[str, tuple[dict[str, Any], dict[str, Any] | None]] = {
     "a script": ({"command": ["python", "train.py", "--x"]}, {"command": ["torchrun", "train.py", "--x"]}),

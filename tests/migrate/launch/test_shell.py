@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from shunter.migrate.launch import shell
+from shunter.migrate.conversion.launch import shell
 
 COMMANDS = {
     "words, and a comment": ("python train.py --lr 0.1 # slow", [["python", "train.py", "--lr", "0.1"]]),

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from shunter.migrate.launch import Launch, understood
+from shunter.migrate.conversion.launch import Launch, understood
 
 SCRIPTS = [{"name": "scripts", "configMap": {"name": "scripts"}}]
 MOUNT = [{"name": "scripts", "mountPath": "/scripts"}]

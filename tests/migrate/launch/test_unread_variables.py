@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from shunter.migrate.launch.unread_variables import unread
+from shunter.migrate.conversion.launch.unread_variables import unread
 
 NAMES = ("RANK", "WORLD_SIZE")
 

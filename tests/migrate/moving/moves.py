@@ -29,17 +29,17 @@ from shunter.kube.errors import NotFound
 from shunter.kube.kubeconfig import Connection
 from shunter.kube.transport import HttpTransport
 from shunter.kube.transports.faults import Fault, FaultTransport, Refuse
-from shunter.migrate.backup.cleaning import clean
-from shunter.migrate.backup.taking import listed
+from shunter.migrate.conversion.cleaning import clean
 from shunter.migrate.moving import applying, closing, comparisons, gathering, rolling_back, running, stand_ins
 from shunter.migrate.moving.applying import GateTimeouts, Outcome
+from shunter.migrate.moving.backup.taking import listed
 from shunter.migrate.moving.journal import Journal
 from shunter.migrate.moving.plan import Plan
 from shunter.migrate.moving.planning import PlanOptions, planned
+from shunter.migrate.moving.runs.record import Run
 from shunter.migrate.moving.tidying import Tidying, tidied
 from shunter.migrate.moving.undoing import Undo
 from shunter.migrate.options import Options
-from shunter.migrate.runs.record import Run
 from shunter.operator.overview import overview
 
 NOW = datetime(2026, 11, 21, tzinfo=UTC)

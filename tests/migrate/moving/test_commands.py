@@ -15,7 +15,7 @@ from migrate.moving.moves import Moves
 from shunter.api.resources import TRAIN_JOBS
 from shunter.api.training.pytorch import PYTORCH_JOBS
 from shunter.migrate.moving.marks import COMPARED, SOURCE, mark
-from shunter.migrate.runs.marks import TRIAL
+from shunter.migrate.moving.runs.marks import TRIAL
 
 FREEZE = ("--freeze", "none")
 

@@ -11,7 +11,7 @@ from migrate.moving.moves import pytorch_job
 from shunter.api.meta import Json
 from shunter.api.resources import TRAIN_JOBS, TRAINING_RUNTIMES
 from shunter.kube.merge_patch import merge_patch
-from shunter.migrate.backup.cleaning import digest
+from shunter.migrate.conversion.cleaning import digest
 from shunter.migrate.moving.deciding import decided, holds, intended, why_not_stopped, why_over
 from shunter.migrate.moving.journal import Record
 from shunter.migrate.moving.marks import PLAN, marked

@@ -11,8 +11,10 @@ from migrate.moving.test_planning import job, plan
 from shunter.api.meta import Json
 from shunter.cluster.apiserver.definitions import custom_resource_definitions
 from shunter.kube.merge_patch import merge_patch
-from shunter.migrate.backup.cleaning import digest
-from shunter.migrate.batch import converted
+from shunter.migrate.conversion.batch import converted
+from shunter.migrate.conversion.cleaning import digest
+from shunter.migrate.conversion.rules.metadata import KUEUE_QUEUE
+from shunter.migrate.conversion.source.objects import SourceObject
 from shunter.migrate.moving.burn_down import Row, progress
 from shunter.migrate.moving.deciding import intended
 from shunter.migrate.moving.finalizing import endings
@@ -21,8 +23,6 @@ from shunter.migrate.moving.marks import COMPARED, PLAN, SOURCE
 from shunter.migrate.moving.plan import Action, Plan
 from shunter.migrate.moving.steps import V1_JOBS, Step, item_steps
 from shunter.migrate.moving.tidying import tidied
-from shunter.migrate.rules.metadata import KUEUE_QUEUE
-from shunter.migrate.source.objects import SourceObject
 
 FOUND: Plan = plan(job(suspend=True))
 TITLE = "PyTorchJob team/bert"

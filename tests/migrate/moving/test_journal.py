@@ -22,7 +22,7 @@ from shunter.errors import EnvironmentProblem, InputError
 from shunter.kube.client import Client
 from shunter.kube.errors import Forbidden, Invalid
 from shunter.kube.transports.faults import FaultTransport, Killed, Refuse
-from shunter.migrate.backup.cleaning import digest
+from shunter.migrate.conversion.cleaning import digest
 from shunter.migrate.moving import applying, rolling_back
 from shunter.migrate.moving.deciding import intended
 from shunter.migrate.moving.journal import Journal, Record

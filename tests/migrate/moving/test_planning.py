@@ -8,11 +8,11 @@ import pytest
 
 from migrate.moving.moves import pytorch_job
 from shunter.api.meta import Json
-from shunter.migrate.batch import converted
+from shunter.migrate.conversion.batch import converted
+from shunter.migrate.conversion.source.objects import SourceObject
 from shunter.migrate.moving.plan import Item, Plan, text
 from shunter.migrate.moving.planning import Cluster, Made, PlanOptions, planned
 from shunter.migrate.options import Options
-from shunter.migrate.source.objects import SourceObject
 
 CLUSTER = Cluster("https://server", "uid-of-kube-system", has_policies=True)
 

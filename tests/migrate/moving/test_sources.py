@@ -5,11 +5,11 @@ from __future__ import annotations
 import yaml
 
 from migrate.moving.moves import pytorch_job
-from shunter.migrate.batch import converted
+from shunter.migrate.conversion.batch import converted
+from shunter.migrate.conversion.source.objects import SourceObject
 from shunter.migrate.moving.plan import Item
 from shunter.migrate.moving.sources import source_patch
 from shunter.migrate.options import Options
-from shunter.migrate.source.objects import SourceObject
 
 
 def test_texts_that_kubectl_would_take_for_numbers_are_quoted() -> None:

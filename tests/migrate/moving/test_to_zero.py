@@ -8,13 +8,13 @@ from faults.operators import Operator
 from migrate.moving.moves import NOW, Moves
 from shunter.api.resources import TRAIN_JOBS, TRAINING_RUNTIMES
 from shunter.api.training.pytorch import PYTORCH_JOBS
-from shunter.migrate.backup import restoring, taking
-from shunter.migrate.backup.index import read_index
+from shunter.migrate.conversion.rules.metadata import KUEUE_QUEUE
 from shunter.migrate.moving import past_runs
+from shunter.migrate.moving.backup import restoring, taking
+from shunter.migrate.moving.backup.index import read_index
 from shunter.migrate.moving.marks import COMPARED, NOT_SEEN, mark
 from shunter.migrate.moving.plan import Plan
 from shunter.migrate.moving.planning import PlanOptions
-from shunter.migrate.rules.metadata import KUEUE_QUEUE
 
 SIDE_BY_SIDE = PlanOptions(freeze="none")
 

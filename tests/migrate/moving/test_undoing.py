@@ -23,7 +23,7 @@ from migrate.moving.test_deciding import (
 from shunter.api.meta import Json
 from shunter.api.resources import CUSTOM_RESOURCE_DEFINITIONS
 from shunter.kube.merge_patch import merge_patch
-from shunter.migrate.backup.cleaning import digest, is_suspended
+from shunter.migrate.conversion.cleaning import digest, is_suspended
 from shunter.migrate.moving import freeze
 from shunter.migrate.moving.deciding import intended
 from shunter.migrate.moving.journal import Phase, Record

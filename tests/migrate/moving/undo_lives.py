@@ -14,7 +14,7 @@ from shunter.errors import ShunterError
 from shunter.kube.client import Client
 from shunter.kube.errors import NotFound
 from shunter.kube.transports.faults import Killed
-from shunter.migrate.backup.cleaning import is_suspended
+from shunter.migrate.conversion.cleaning import is_suspended
 from shunter.migrate.moving.marks import SOURCE, mark
 from shunter.migrate.moving.plan import Plan
 from shunter.migrate.moving.planning import PlanOptions

@@ -9,13 +9,13 @@ import yaml
 
 from shunter.api.meta import Json
 from shunter.api.selectors import selects
-from shunter.migrate import batch
-from shunter.migrate.neighbours.checks import Neighbours, neighbours
+from shunter.migrate.conversion import batch
+from shunter.migrate.conversion.source.files import text_file
+from shunter.migrate.conversion.source.provider import Input
 from shunter.migrate.options import Options
-from shunter.migrate.proof.differences import paired
-from shunter.migrate.proof.pods import v1_side, v2_side
-from shunter.migrate.source.files import text_file
-from shunter.migrate.source.provider import Input
+from shunter.migrate.pods.differences import paired
+from shunter.migrate.pods.sides import v1_side, v2_side
+from shunter.migrate.survey.neighbours.checks import Neighbours, neighbours
 
 FIELDS = {"PyTorchJob": "pytorchReplicaSpecs", "TFJob": "tfReplicaSpecs", "MPIJob": "mpiReplicaSpecs"}
 CONTAINERS = {"PyTorchJob": "pytorch", "TFJob": "tensorflow", "MPIJob": "mpi"}

@@ -8,9 +8,9 @@ from dataclasses import replace
 from typing import Any
 
 from shunter.api.meta import Json
-from shunter.migrate.conversion import Conversion, convert
+from shunter.migrate.conversion.one_job import Conversion, convert
+from shunter.migrate.conversion.source.objects import SourceObject
 from shunter.migrate.options import Options
-from shunter.migrate.source.objects import SourceObject
 
 Change = Callable[[Json, Json], None]
 """Changes a TrainJob and a runtime in place."""

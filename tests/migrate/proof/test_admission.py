@@ -8,7 +8,7 @@ import pytest
 
 from migrate.proof.jobs import converted, pytorch
 from shunter.api.meta import Json
-from shunter.migrate.proof.admission import PriorityClasses, RefusedError, admitted, cel_errors, rule_errors, unknown_fields
+from shunter.migrate.pods.admission import PriorityClasses, RefusedError, admitted, cel_errors, rule_errors, unknown_fields
 
 POD: Json = {
     "apiVersion": "v1",

@@ -11,9 +11,9 @@ from migrate.proof.jobs import converted, pytorch
 from shunter.api.meta import Json
 from shunter.api.training.kinds import JOB_KINDS
 from shunter.cluster.controllers.job.pods import pods_of
-from shunter.migrate.proof.admission import ANY_PRIORITY_CLASS, admitted
-from shunter.migrate.proof.alike import admitted_pods
-from shunter.migrate.proof.pods import v2_side
+from shunter.migrate.pods.admission import ANY_PRIORITY_CLASS, admitted
+from shunter.migrate.pods.alike import admitted_pods
+from shunter.migrate.pods.sides import v2_side
 from shunter.operator.training.frameworks import framework_of
 
 

@@ -14,11 +14,11 @@ from player.outcomes import recorded
 from shunter.api.meta import Json
 from shunter.api.training.job_kind import JobKind
 from shunter.api.training.kinds import JOB_KINDS
-from shunter.migrate.conversion import convert
+from shunter.migrate.conversion.one_job import convert
+from shunter.migrate.conversion.source.objects import SourceObject
 from shunter.migrate.options import Options
 from shunter.migrate.paths import Path
 from shunter.migrate.proof.comparison import compared
-from shunter.migrate.source.objects import SourceObject
 
 OPTIONS = Options(elastic_nodes="max", accepted=("MPI001",))
 REFUSED = ("mpijob-validation", "tfjob-worker-zero")

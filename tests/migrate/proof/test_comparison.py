@@ -6,13 +6,13 @@ import pytest
 
 from migrate.proof.jobs import Change, changed, converted, environment, job_spec, pod_spec, pytorch
 from shunter.api.meta import Json
-from shunter.migrate.conversion import Conversion
+from shunter.migrate.conversion.one_job import Conversion
+from shunter.migrate.conversion.source.objects import SourceObject
 from shunter.migrate.findings import Finding, Place, Topic
 from shunter.migrate.options import Options
+from shunter.migrate.pods.differences import matched
+from shunter.migrate.pods.sides import v1_side, v2_side
 from shunter.migrate.proof.comparison import compared, compared_objects
-from shunter.migrate.proof.differences import matched
-from shunter.migrate.proof.pods import v1_side, v2_side
-from shunter.migrate.source.objects import SourceObject
 from shunter.operator.training.frameworks import framework_of
 from shunter.operator.training.services import desired_services
 

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from shunter.migrate.proof.effective import effective_container
+from shunter.migrate.pods.effective import effective_container
 
 
 def container(env: list[dict[str, Any]], **fields: Any) -> dict[str, Any]:

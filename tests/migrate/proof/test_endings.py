@@ -8,10 +8,10 @@ import pytest
 
 from migrate.proof.jobs import Change, changed, converted, job_spec, pod_spec, pytorch
 from shunter.api.meta import Json
-from shunter.migrate.conversion import Conversion
-from shunter.migrate.proof.differences import matched
+from shunter.migrate.conversion.one_job import Conversion
+from shunter.migrate.pods.differences import matched
+from shunter.migrate.pods.sides import v1_side, v2_side
 from shunter.migrate.proof.endings import disagreements
-from shunter.migrate.proof.pods import v1_side, v2_side
 
 
 def told(conversion: Conversion) -> list[str]:

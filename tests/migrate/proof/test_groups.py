@@ -6,10 +6,10 @@ import pytest
 
 from migrate.proof.jobs import changed, converted, environment, pytorch
 from shunter.api.meta import Json
-from shunter.migrate.conversion import Conversion
-from shunter.migrate.proof.differences import Matched, matched
+from shunter.migrate.conversion.one_job import Conversion
+from shunter.migrate.pods.differences import Matched, matched
+from shunter.migrate.pods.sides import v1_side, v2_side
 from shunter.migrate.proof.groups import Member, breaches, faults, members
-from shunter.migrate.proof.pods import v1_side, v2_side
 
 
 def both(conversion: Conversion) -> Matched:

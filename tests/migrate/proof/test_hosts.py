@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from shunter.migrate.proof.hosts import Hosts
+from shunter.migrate.pods.hosts import Hosts
 
 V1 = Hosts({"bert-master-0": "<Master 0>", "bert-worker-1": "<Worker 1>", "bert-worker-10": "<Worker 10>"}, "team")
 V2 = Hosts({"bert-node-0-0.bert": "<Master 0>", "bert-node-0-1.bert": "<Worker 1>"}, "team")

@@ -12,12 +12,12 @@ from typing import Any
 
 import pytest
 
-from shunter.migrate.conversion import Conversion, convert
+from shunter.migrate.conversion.one_job import Conversion, convert
+from shunter.migrate.conversion.rules.restart_policy import UNLIMITED
+from shunter.migrate.conversion.source import provider
 from shunter.migrate.options import Options
 from shunter.migrate.paths import Path, leaves, shown, value_at
 from shunter.migrate.proof.ladder import climbed
-from shunter.migrate.rules.restart_policy import UNLIMITED
-from shunter.migrate.source import provider
 
 EXAMPLES = FilePath(__file__).parents[3] / "examples" / "v1"
 OPTIONS = Options(elastic_nodes="max", accepted=("MPI001",))

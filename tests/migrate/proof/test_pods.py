@@ -16,8 +16,8 @@ from shunter.cluster.controllers.job.pods import pods_of
 from shunter.cluster.controllers.jobset.jobs import jobs_of
 from shunter.errors import InputError
 from shunter.migrate.options import Options
-from shunter.migrate.proof.admission import PriorityClasses, admitted
-from shunter.migrate.proof.pods import v1_side, v2_side
+from shunter.migrate.pods.admission import PriorityClasses, admitted
+from shunter.migrate.pods.sides import v1_side, v2_side
 
 GANGS = {
     "": "none",

@@ -7,12 +7,12 @@ from dataclasses import replace
 import msgspec
 import pytest
 
-from shunter.migrate import batch
-from shunter.migrate.conversion import Conversion
+from shunter.migrate.conversion import batch
+from shunter.migrate.conversion.one_job import Conversion
+from shunter.migrate.conversion.source.files import text_file
+from shunter.migrate.conversion.source.provider import Input
 from shunter.migrate.options import Options
 from shunter.migrate.proof.comparison import compared
-from shunter.migrate.source.files import text_file
-from shunter.migrate.source.provider import Input
 
 JOB = """
 apiVersion: kubeflow.org/v1

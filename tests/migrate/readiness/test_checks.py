@@ -29,12 +29,12 @@ from shunter.api.training.pytorch import PYTORCH_JOBS
 from shunter.cluster.apiserver.definitions import custom_resource_definitions
 from shunter.errors import InputError
 from shunter.kube.access import Request
-from shunter.migrate.batch import converted
+from shunter.migrate.conversion.batch import converted
+from shunter.migrate.conversion.source.objects import SourceObject
+from shunter.migrate.moving.readiness.assessment import all_checks, assessed, chosen
+from shunter.migrate.moving.readiness.checks import permissions
+from shunter.migrate.moving.readiness.facts import EXPERIMENTS, MPI_JOBS_V2BETA1, Dried, Facts
 from shunter.migrate.options import Options
-from shunter.migrate.readiness.assessment import all_checks, assessed, chosen
-from shunter.migrate.readiness.checks import permissions
-from shunter.migrate.readiness.facts import EXPERIMENTS, MPI_JOBS_V2BETA1, Dried, Facts
-from shunter.migrate.source.objects import SourceObject
 
 REFUSED = Dried("admission webhook denied the request: TrainingRuntime shunter-no-such-runtime not found", 403)
 ESTABLISHED = {"conditions": [{"type": "Established", "status": "True"}], "storedVersions": ["v1"]}

@@ -15,9 +15,9 @@ from shunter.errors import InputError
 from shunter.kube.client import Client, connect
 from shunter.kube.credentials import StaticCredentials
 from shunter.kube.kubeconfig import Connection
+from shunter.migrate.moving.readiness.assessment import Assessment, all_checks, assessed
+from shunter.migrate.moving.readiness.gathering import dried, gather
 from shunter.migrate.options import Options
-from shunter.migrate.readiness.assessment import Assessment, all_checks, assessed
-from shunter.migrate.readiness.gathering import dried, gather
 
 
 @pytest.fixture

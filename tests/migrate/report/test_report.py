@@ -13,14 +13,15 @@ import jsonschema_rs
 import pytest
 
 from shunter.errors import InputError
-from shunter.migrate import report, suppression
-from shunter.migrate.batch import Batch, converted
+from shunter.migrate.conversion import suppression
+from shunter.migrate.conversion.batch import Batch, converted
+from shunter.migrate.conversion.source.objects import SourceObject
 from shunter.migrate.findings import Finding, Place
 from shunter.migrate.options import Options
-from shunter.migrate.report import markdown
-from shunter.migrate.report.contents import of_batch
-from shunter.migrate.report.json import schema
-from shunter.migrate.source.objects import SourceObject
+from shunter.migrate.survey import report
+from shunter.migrate.survey.report import markdown
+from shunter.migrate.survey.report.contents import of_batch
+from shunter.migrate.survey.report.json import schema
 
 SARIF = json.loads((Path(__file__).parent / "sarif-2.1.0.part.json").read_text())
 VOID_TAGS = {"meta"}

@@ -11,12 +11,12 @@ from migrate.generated_jobs import smallest
 from shunter.api.meta import Json
 from shunter.api.names import label_1035_faults
 from shunter.api.training.kinds import JOB_KINDS
-from shunter.migrate import batch
-from shunter.migrate.conversion import convert
+from shunter.migrate.conversion import batch
+from shunter.migrate.conversion.one_job import convert
+from shunter.migrate.conversion.source.files import text_file
+from shunter.migrate.conversion.source.objects import SourceObject
+from shunter.migrate.conversion.source.provider import Input
 from shunter.migrate.options import Options
-from shunter.migrate.source.files import text_file
-from shunter.migrate.source.objects import SourceObject
-from shunter.migrate.source.provider import Input
 
 RANDOM = "abcde"
 NAMES = st.from_regex(r"[a-z0-9]([a-z0-9.-]{0,70}[a-z0-9])?", fullmatch=True)

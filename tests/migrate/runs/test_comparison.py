@@ -12,8 +12,8 @@ import pytest
 from shunter.errors import InputError
 from shunter.jobs.logs.metrics import told
 from shunter.jobs.metrics import Point, Series
-from shunter.migrate.runs.comparison import Comparison, Tolerance, compared
-from shunter.migrate.runs.record import Pod, Run, encoded, stored
+from shunter.migrate.moving.runs.comparison import Comparison, Tolerance, compared
+from shunter.migrate.moving.runs.record import Pod, Run, encoded, stored
 
 BEGUN = datetime(2026, 11, 21, 10, tzinfo=UTC)
 

@@ -10,12 +10,12 @@ import pytest
 from shunter.api.meta import Json
 from shunter.errors import InputError
 from shunter.kube.merge_patch import merge_patch
+from shunter.migrate.conversion.source.objects import SourceObject
 from shunter.migrate.moving.marks import COMPARED, PLAN, SOURCE, mark
-from shunter.migrate.proof.pods import v2_pods
-from shunter.migrate.runs import marks
-from shunter.migrate.runs.converted_trial import Naming, train_job_in, trial_of_converted
-from shunter.migrate.runs.trial import Trial
-from shunter.migrate.source.objects import SourceObject
+from shunter.migrate.moving.runs import marks
+from shunter.migrate.moving.runs.converted_trial import Naming, train_job_in, trial_of_converted
+from shunter.migrate.moving.runs.trial import Trial
+from shunter.migrate.pods.sides import v2_pods
 
 NOW = datetime(2026, 11, 21, tzinfo=UTC)
 API = "trainer.kubeflow.org/v1alpha1"

@@ -12,10 +12,10 @@ from shunter.api.resources import NAMESPACES, TRAIN_JOBS, TRAINING_RUNTIMES
 from shunter.kube.client import Client
 from shunter.kube.errors import Forbidden
 from shunter.kube.transports.faults import FaultTransport, Refuse
+from shunter.migrate.conversion.source.objects import SourceObject
+from shunter.migrate.moving.runs.deploying import start
+from shunter.migrate.moving.runs.trial import TrialOptions, trial_of
 from shunter.migrate.options import Options
-from shunter.migrate.runs.deploying import start
-from shunter.migrate.runs.trial import TrialOptions, trial_of
-from shunter.migrate.source.objects import SourceObject
 
 
 @pytest.mark.parametrize(("method", "path"), [("POST", TRAIN_JOBS.plural), ("PATCH", TRAINING_RUNTIMES.plural)])

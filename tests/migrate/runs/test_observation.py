@@ -10,10 +10,10 @@ import pytest
 from shunter.jobs.logs.metrics import told
 from shunter.jobs.metrics import Process
 from shunter.jobs.training_pods import ranks, training_pods
-from shunter.migrate.runs import marks
-from shunter.migrate.runs.integrity import grouping
-from shunter.migrate.runs.observation import observed
-from shunter.migrate.runs.record import Pod, Run
+from shunter.migrate.moving.runs import marks
+from shunter.migrate.moving.runs.integrity import grouping
+from shunter.migrate.moving.runs.observation import observed
+from shunter.migrate.moving.runs.record import Pod, Run
 from shunter.operator.overview import member
 
 COMPLETE = {"conditions": [{"type": "Complete", "status": "True", "lastTransitionTime": "2026-11-21T10:01:00Z"}]}

@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from shunter.migrate.runs.headroom import node_obstacles, quota_obstacles
-from shunter.migrate.runs.outputs import outputs, shared
+from shunter.migrate.moving.runs.headroom import node_obstacles, quota_obstacles
+from shunter.migrate.moving.runs.outputs import outputs, shared
 
 
 def pod(*, volume: dict[str, Any] | None = None, mount: dict[str, Any] | None = None, **container: Any) -> dict[str, Any]:

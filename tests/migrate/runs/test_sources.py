@@ -16,9 +16,9 @@ from urllib.parse import parse_qs, urlsplit
 import pytest
 
 from shunter.errors import EnvironmentProblem, InputError
-from shunter.migrate.runs import mlflow, tensorboard
-from shunter.migrate.runs.record import Run
-from shunter.migrate.runs.sources import with_metrics_of
+from shunter.migrate.moving.runs import mlflow, tensorboard
+from shunter.migrate.moving.runs.record import Run
+from shunter.migrate.moving.runs.sources import with_metrics_of
 
 EVENTS = Path(__file__).parent / "events"
 RUN_ID = "4f2a"

@@ -9,11 +9,11 @@ from typing import Any
 import pytest
 
 from shunter.errors import InputError
+from shunter.migrate.conversion.source.objects import SourceObject
 from shunter.migrate.moving.marks import SOURCE, mark
+from shunter.migrate.moving.runs import marks
+from shunter.migrate.moving.runs.trial import Trial, TrialOptions, trial_of
 from shunter.migrate.options import Options
-from shunter.migrate.runs import marks
-from shunter.migrate.runs.trial import Trial, TrialOptions, trial_of
-from shunter.migrate.source.objects import SourceObject
 
 NOW = datetime(2026, 11, 21, 10, tzinfo=UTC)
 

@@ -13,19 +13,19 @@ import yaml
 from migrate.moving.moves import pytorch_job
 from migrate.moving.test_planning import job, plan
 from shunter.errors import InputError
-from shunter.migrate import report as reports
-from shunter.migrate.batch import converted
 from shunter.migrate.catalogue import topics
-from shunter.migrate.emit.files import stream
+from shunter.migrate.conversion.batch import converted
+from shunter.migrate.conversion.emit.files import stream
+from shunter.migrate.conversion.source.files import text_file
+from shunter.migrate.conversion.source.objects import SourceObject
+from shunter.migrate.conversion.source.provider import Input
 from shunter.migrate.moving.plan import text as text_of_plan
 from shunter.migrate.options import Options
-from shunter.migrate.report.contents import of_batch
-from shunter.migrate.scan import files
-from shunter.migrate.scan.references import findings_of
-from shunter.migrate.scan.scanning import paths_below, scanned
-from shunter.migrate.source.files import text_file
-from shunter.migrate.source.objects import SourceObject
-from shunter.migrate.source.provider import Input
+from shunter.migrate.survey import report as reports
+from shunter.migrate.survey.report.contents import of_batch
+from shunter.migrate.survey.scan import files
+from shunter.migrate.survey.scan.references import findings_of
+from shunter.migrate.survey.scan.scanning import paths_below, scanned
 
 CASES = yaml.safe_load((Path(__file__).parent / "cases.yaml").read_text())
 

@@ -11,7 +11,7 @@ import kubeflow.trainer.options
 import pytest
 from kubeflow.trainer import TrainerClient
 
-from shunter.migrate.scan.suggested_calls import suggested
+from shunter.migrate.survey.scan.suggested_calls import suggested
 
 CALLS = {
     "TrainingClient": ["TrainingClient()", "TrainingClient(namespace='a', context=c, job_kind='TFJob')"],

@@ -13,15 +13,15 @@ import yaml
 from migrate.test_properties import lost, refused
 from migrate.test_recorded_jobs import jobs as jobs_in
 from shunter.api.meta import Json
-from shunter.migrate import batch
-from shunter.migrate.conversion import Conversion
-from shunter.migrate.emit import files
+from shunter.migrate.conversion import batch
+from shunter.migrate.conversion.emit import files
+from shunter.migrate.conversion.one_job import Conversion
+from shunter.migrate.conversion.sharing import shared, shared_in
+from shunter.migrate.conversion.source.files import text_file
+from shunter.migrate.conversion.source.objects import SourceObject
+from shunter.migrate.conversion.source.provider import Input, read
 from shunter.migrate.options import Options
 from shunter.migrate.proof.comparison import compared
-from shunter.migrate.sharing import shared, shared_in
-from shunter.migrate.source.files import text_file
-from shunter.migrate.source.objects import SourceObject
-from shunter.migrate.source.provider import Input, read
 
 TESTS = Path(__file__).parent.parent.parent
 ANY_VARIABLE = ["train"]

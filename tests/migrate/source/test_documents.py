@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from shunter.migrate.source.documents import parsed
+from shunter.migrate.conversion.source.documents import parsed
 
 JOB = "apiVersion: kubeflow.org/v1\nkind: PyTorchJob\nmetadata: {name: a}\n"
 PIECES = st.sampled_from(

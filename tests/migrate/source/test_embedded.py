@@ -6,8 +6,8 @@ import json
 
 import pytest
 
+from shunter.migrate.conversion.source.documents import parsed
 from shunter.migrate.paths import shown
-from shunter.migrate.source.documents import parsed
 
 JOB = {"apiVersion": "kubeflow.org/v1", "kind": "PyTorchJob", "metadata": {"name": "bert"}, "spec": {}}
 TEXT = "apiVersion: kubeflow.org/v1\nkind: PyTorchJob\nmetadata: {name: bert}\n"

@@ -10,7 +10,7 @@ import pytest
 
 from shunter.api.meta import Json
 from shunter.errors import InputError
-from shunter.migrate.source.helm_release import release_of
+from shunter.migrate.conversion.source.helm_release import release_of
 
 
 def secret(content: bytes) -> Json:

@@ -19,8 +19,8 @@ from shunter.api.training.pytorch import KIND as PYTORCH_JOB
 from shunter.api.training.tensorflow import KIND as TF_JOB
 from shunter.errors import InputError
 from shunter.kube.client import Client
-from shunter.migrate.source.helm_release import manifest_of_release
-from shunter.migrate.source.live import KINDS, jobs, require_namespaces
+from shunter.migrate.conversion.source.helm_release import manifest_of_release
+from shunter.migrate.conversion.source.live import KINDS, jobs, require_namespaces
 
 
 def job(name: str, namespace: str, **labels: str) -> Json:

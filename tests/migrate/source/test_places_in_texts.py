@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from shunter.migrate.source.documents import parsed
+from shunter.migrate.conversion.source.documents import parsed
 
 JOB = "apiVersion: kubeflow.org/v1\nkind: PyTorchJob\nmetadata:\n  name: bert\n"
 

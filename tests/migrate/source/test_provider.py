@@ -11,8 +11,8 @@ from pathlib import Path
 import pytest
 
 from shunter.errors import InputError
-from shunter.migrate.source import provider
-from shunter.migrate.source.provider import read
+from shunter.migrate.conversion.source import provider
+from shunter.migrate.conversion.source.provider import read
 
 JOB = "apiVersion: kubeflow.org/v1\nkind: PyTorchJob\nmetadata: {name: NAME}\n"
 

@@ -15,7 +15,7 @@ from shunter.cli.output.console import errors, output, print_table
 from shunter.cli.target import ContextOption, KubeconfigOption
 
 if TYPE_CHECKING:
-    from shunter.migrate.readiness.assessment import Assessment
+    from shunter.migrate.moving.readiness.assessment import Assessment
 
 COLOURS = {"READY": "green", "PARTIAL": "yellow", "BLOCKED": "bold red"}
 MARKS = {
@@ -54,10 +54,10 @@ def assess(
 
     from shunter.cli.output.console import Output, print_as
     from shunter.cli.target import connect
-    from shunter.migrate.readiness import gathering
-    from shunter.migrate.readiness.assessment import assessed, chosen
-    from shunter.migrate.readiness.facts import Facts
-    from shunter.migrate.source.live import require_namespaces
+    from shunter.migrate.conversion.source.live import require_namespaces
+    from shunter.migrate.moving.readiness import gathering
+    from shunter.migrate.moving.readiness.assessment import assessed, chosen
+    from shunter.migrate.moving.readiness.facts import Facts
 
     wanted = chosen(checks or [])
     options = flags.meaning(suspend=True, suffix=suffix)

@@ -34,9 +34,9 @@ def backup(
 
     from shunter.cli.output.progress import counting
     from shunter.cli.target import connect
-    from shunter.migrate.backup import taking
-    from shunter.migrate.backup.index import Index
-    from shunter.migrate.source.live import require_namespaces
+    from shunter.migrate.conversion.source.live import require_namespaces
+    from shunter.migrate.moving.backup import taking
+    from shunter.migrate.moving.backup.index import Index
 
     target = connect(kubeconfig, context)
 

@@ -48,8 +48,8 @@ def cleanup(
     from shunter.api.resources import TRAIN_JOBS, TRAINING_RUNTIMES
     from shunter.cli.migrate.trial_objects import remove_leftovers
     from shunter.cli.target import connect
-    from shunter.migrate.backup import taking
     from shunter.migrate.moving import applying, gathering, stand_ins
+    from shunter.migrate.moving.backup import taking
     from shunter.migrate.moving.plan import read
     from shunter.migrate.moving.tidying import tidied
 

@@ -18,8 +18,8 @@ if TYPE_CHECKING:
     from shunter.api.meta import Json
     from shunter.jobs.logs.metrics import MetricPattern
     from shunter.kube.client import Client
-    from shunter.migrate.runs.comparison import Comparison, Tolerance
-    from shunter.migrate.runs.record import Run
+    from shunter.migrate.moving.runs.comparison import Comparison, Tolerance
+    from shunter.migrate.moving.runs.record import Run
 
 VERDICT_COLOURS = {
     "equal": "green",
@@ -46,7 +46,7 @@ class ComparisonOptions(NamedTuple):
     first_steps: Annotated[int, typer.Option("--first-steps", min=0, help="Number of steps to compare one by one.")] = 10
 
     def tolerance(self) -> Tolerance:
-        from shunter.migrate.runs.comparison import Tolerance
+        from shunter.migrate.moving.runs.comparison import Tolerance
 
         return Tolerance(relative=self.relative, absolute=self.absolute, throughput=self.throughput, first_steps=self.first_steps)
 
@@ -94,8 +94,8 @@ def compare(
 
     from shunter.cli.output.console import say
     from shunter.errors import InputError
-    from shunter.migrate.runs.comparison import compared
-    from shunter.migrate.runs.record import encoded, stored
+    from shunter.migrate.moving.runs.comparison import compared
+    from shunter.migrate.moving.runs.record import encoded, stored
     from shunter.migrate.writing import require_writable, write_whole
 
     names = list(jobs or [])
@@ -190,8 +190,8 @@ async def _runs(
     from shunter.api.resources import TRAIN_JOBS
     from shunter.cli.target import connect
     from shunter.jobs.finding import find
-    from shunter.migrate.runs.reading import run_of
-    from shunter.migrate.runs.record import Run
+    from shunter.migrate.moving.runs.reading import run_of
+    from shunter.migrate.moving.runs.record import Run
     from shunter.operator.overview import JOB_RESOURCES
 
     async with connect(kubeconfig, context).client as client:
@@ -219,7 +219,7 @@ async def successor_of(client: Client, original: Json) -> Json:
     from shunter.jobs.finding import find, jobs_of
     from shunter.kube.errors import Forbidden
     from shunter.migrate.moving.marks import SOURCE, mark
-    from shunter.migrate.runs.marks import SOURCE_UID, is_trial
+    from shunter.migrate.moving.runs.marks import SOURCE_UID, is_trial
 
     metadata = original["metadata"]
     title = f"{original['kind']} {metadata['namespace']}/{metadata['name']}"
@@ -236,7 +236,7 @@ async def successor_of(client: Client, original: Json) -> Json:
 
 
 def _with_metrics(run: Run, sources: Sequence[str], extra: Sequence[MetricPattern]) -> Run:
-    from shunter.migrate.runs.sources import with_metrics_of
+    from shunter.migrate.moving.runs.sources import with_metrics_of
 
     for source in sources:
         run = with_metrics_of(run, source, extra=extra)

@@ -12,8 +12,8 @@ if TYPE_CHECKING:
     from shunter.jobs.logs.metrics import MetricPattern
     from shunter.kube.client import Client
     from shunter.migrate.moving.plan import Plan
-    from shunter.migrate.runs.comparison import Comparison, Tolerance
-    from shunter.migrate.runs.record import Run
+    from shunter.migrate.moving.runs.comparison import Comparison, Tolerance
+    from shunter.migrate.moving.runs.record import Run
 
 
 async def compared_by_plan(
@@ -25,7 +25,7 @@ async def compared_by_plan(
     from shunter.errors import InputError
     from shunter.migrate.moving import gathering
     from shunter.migrate.moving.plan import read
-    from shunter.migrate.runs.comparison import compared
+    from shunter.migrate.moving.runs.comparison import compared
 
     plan = read(path)
     for name in names:
@@ -49,10 +49,10 @@ async def _runs(
 
     from shunter.api.resources import TRAIN_JOBS
     from shunter.cli.migrate.options.moving import beside, tell_each
-    from shunter.migrate.backup.taking import listed
     from shunter.migrate.moving import gathering, past_runs
+    from shunter.migrate.moving.backup.taking import listed
     from shunter.migrate.moving.marks import COMPARED, PASSED, mark, twins_of
-    from shunter.migrate.runs.reading import run_of
+    from shunter.migrate.moving.runs.reading import run_of
     from shunter.operator.overview import overview
 
     jobs = {source.title: source.value for source in (await gathering.read(client, plan.namespaces)).jobs}

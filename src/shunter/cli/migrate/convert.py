@@ -18,11 +18,11 @@ from shunter.cli.options.option_groups import grouped
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
-    from shunter.migrate.batch import Batch
+    from shunter.migrate.conversion.batch import Batch
+    from shunter.migrate.conversion.source.files import TextFile
+    from shunter.migrate.conversion.source.provider import Input
     from shunter.migrate.findings import Finding
     from shunter.migrate.options import Options
-    from shunter.migrate.source.files import TextFile
-    from shunter.migrate.source.provider import Input
 
 
 class Form(StrEnum):
@@ -69,9 +69,9 @@ def convert(
 
     from shunter.cli.migrate.findings.telling import not_looked_into, shorter_forms, summary, tell, tell_blocks
     from shunter.cli.output.progress import counting
-    from shunter.migrate import batch as batches
-    from shunter.migrate.emit.files import staying, usable
-    from shunter.migrate.sharing import shared_in
+    from shunter.migrate.conversion import batch as batches
+    from shunter.migrate.conversion.emit.files import staying, usable
+    from shunter.migrate.conversion.sharing import shared_in
 
     if directory:  # of the migration guide, which finds the results in DIRECTORY-converted
         paths = [*(paths or []), directory]
@@ -134,7 +134,7 @@ def refuse_contradictions(source: InputOptions, *, in_place: bool, output_dir: P
 def refuse_unsaved(paths: Sequence[Path]) -> None:
     """Raises InputError unless git can bring back what is about to be changed."""
     from shunter.errors import InputError
-    from shunter.migrate.gitops.worktree import unsaved
+    from shunter.migrate.conversion.gitops.worktree import unsaved
 
     reasons = [reason for path in paths for reason in unsaved(path)]
     if reasons:
@@ -146,7 +146,7 @@ def templates_of(given: Input, options: Options) -> tuple[dict[int, str], list[F
     """New texts of Helm templates, by document, and what there is to tell of them."""
     if not given.templates:
         return {}, []
-    from shunter.migrate.gitops import helm
+    from shunter.migrate.conversion.gitops import helm
 
     return helm.skeletons(given.templates, options)
 
@@ -157,7 +157,7 @@ def neighbours_of(
     """New texts of documents, with those whose selectors are rewritten, and what there is to tell of what is passed on."""
     if not given.passed_on and len(batch.outcomes) < 2:
         return templates, []
-    from shunter.migrate.neighbours.checks import neighbours
+    from shunter.migrate.survey.neighbours.checks import neighbours
 
     found = neighbours(given, batch, update_selectors=update_selectors)
     return {**templates, **found.texts}, found.findings
@@ -176,9 +176,9 @@ def texts_of(
     if not in_place and output_dir is None:
         return None, []
     from shunter.cli.output.progress import counting
-    from shunter.migrate.emit import files
-    from shunter.migrate.gitops.kustomize import build
-    from shunter.migrate.gitops.overlays import build_options, with_overlays
+    from shunter.migrate.conversion.emit import files
+    from shunter.migrate.conversion.gitops.kustomize import build
+    from shunter.migrate.conversion.gitops.overlays import build_options, with_overlays
 
     roots = {path: path for path in named if path.is_dir()}
     if output_dir is None:
@@ -209,7 +209,7 @@ def write(
     """Writes the results; the files that were written, None for standard output, and the texts of manifests."""
     import sys
 
-    from shunter.migrate.emit import files
+    from shunter.migrate.conversion.emit import files
 
     if texts is None and form is Form.json:
         from shunter.cli.output.console import Output, print_as
@@ -232,7 +232,7 @@ def write(
 
 def measured(batch: Batch, texts: list[str]) -> list[str]:
     """How long the jobs were, and the results are; nothing where no manifest was written, or all stand in other objects."""
-    from shunter.migrate.emit.sizes import sizes
+    from shunter.migrate.conversion.emit.sizes import sizes
 
     found = sizes(batch, texts)
     return [f"{found}."] if found.jobs and found.train_job_lines else []
@@ -251,7 +251,7 @@ def wanted_reports(texts: list[str] | None) -> list[tuple[str, Path]]:
     """Forms and paths of the reports. InputError for what is neither."""
     if not texts:
         return []
-    from shunter.migrate import report
+    from shunter.migrate.survey import report
 
     return report.wanted(texts)
 
@@ -259,7 +259,7 @@ def wanted_reports(texts: list[str] | None) -> list[tuple[str, Path]]:
 def write_reports(wanted: list[tuple[str, Path]], batch: Batch, faults: list[Finding]) -> None:
     if not wanted:
         return
-    from shunter.migrate import report
+    from shunter.migrate.survey import report
     from shunter.migrate.writing import write_whole
 
     for form, path in wanted:
@@ -268,7 +268,7 @@ def write_reports(wanted: list[tuple[str, Path]], batch: Batch, faults: list[Fin
 
 def said_of(given: Input, batch: Batch, templates: int, changed: list[Path] | None) -> str:
     """`3 of 4 jobs and 1 template converted, 2 files written`."""
-    from shunter.migrate.emit.files import usable
+    from shunter.migrate.conversion.emit.files import usable
 
     done, jobs = len(usable(batch)), len(batch.outcomes)
     files = "" if changed is None else f", {count(len(changed), 'file')} written"

@@ -16,7 +16,7 @@ from shunter.cli.options.option_groups import grouped
 
 if TYPE_CHECKING:
     from shunter.api.meta import Json
-    from shunter.migrate.conversion import Conversion
+    from shunter.migrate.conversion.one_job import Conversion
     from shunter.migrate.findings import Finding
     from shunter.migrate.proof.comparison import Comparison
     from shunter.migrate.proof.side_by_side import Block
@@ -120,7 +120,7 @@ def _print_block(block: Block) -> None:
     from rich.text import Text
 
     from shunter.cli.output.console import print_table
-    from shunter.migrate.proof.showing import shown_place, shown_value
+    from shunter.migrate.pods.showing import shown_place, shown_value
 
     table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0))
     table.add_column("")

@@ -21,7 +21,7 @@ def explain(
 ) -> None:
     """Explain a finding by its id, or a field of v1 jobs: behavior in v1 and v2, and remedy."""
     from shunter.errors import InputError
-    from shunter.migrate.explaining import fields, topics
+    from shunter.migrate.survey.explaining import fields, topics
 
     if listed:
         show_all()
@@ -61,7 +61,7 @@ def show_all() -> None:
 
     from shunter.cli.output.console import output, print_table
     from shunter.migrate.catalogue import topics
-    from shunter.migrate.explaining import fields
+    from shunter.migrate.survey.explaining import fields
 
     table = Table(box=None, pad_edge=False)
     for heading in ("ID", "SEVERITY", "IMPACT", "EFFORT", "ABOUT"):

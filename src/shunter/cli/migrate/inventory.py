@@ -18,12 +18,12 @@ from shunter.cli.output.console import output, print_table
 if TYPE_CHECKING:
     from datetime import datetime
 
+    from shunter.migrate.conversion.source.provider import Input
     from shunter.migrate.findings import Finding
-    from shunter.migrate.inventory.entry import Entry
-    from shunter.migrate.inventory.fleet import Fleet
-    from shunter.migrate.inventory.taking import InventoryOptions
     from shunter.migrate.options import Options
-    from shunter.migrate.source.provider import Input
+    from shunter.migrate.survey.inventory.entry import Entry
+    from shunter.migrate.survey.inventory.fleet import Fleet
+    from shunter.migrate.survey.inventory.taking import InventoryOptions
 
 SHOWN = 40
 """Jobs that a terminal lists one by one; of more it shows the figures."""
@@ -57,10 +57,10 @@ def inventory(
     from datetime import UTC, datetime
 
     from shunter.cli.migrate.findings.telling import tell
-    from shunter.migrate import report as reports
-    from shunter.migrate.inventory import taking
-    from shunter.migrate.inventory.fleet import fleet
-    from shunter.migrate.inventory.forms import FORMS
+    from shunter.migrate.survey import report as reports
+    from shunter.migrate.survey.inventory import taking
+    from shunter.migrate.survey.inventory.fleet import fleet
+    from shunter.migrate.survey.inventory.forms import FORMS
     from shunter.migrate.writing import write_whole
 
     source.require_one_source()
@@ -90,8 +90,8 @@ def of_input(
     given: Input, faults: list[Finding], options: Options, configuration: Path | None, now: datetime
 ) -> tuple[list[Entry], list[Finding]]:
     from shunter.cli.output.progress import counting
-    from shunter.migrate.batch import converted
-    from shunter.migrate.inventory.taking import insides, of_batch
+    from shunter.migrate.conversion.batch import converted
+    from shunter.migrate.survey.inventory.taking import insides, of_batch
 
     jobs = [*given.jobs, *(embedded.job for embedded in given.embedded)]
     with counting("looking at jobs", len(jobs)) as advance:
@@ -104,8 +104,8 @@ def of_cluster(source: InputOptions, inventory_options: InventoryOptions) -> tup
     import asyncio
 
     from shunter.cli.output.progress import counting
-    from shunter.migrate.inventory import taking
-    from shunter.migrate.source.live import require_namespaces
+    from shunter.migrate.conversion.source.live import require_namespaces
+    from shunter.migrate.survey.inventory import taking
 
     target, namespace = source.target()
 
@@ -125,8 +125,8 @@ def show(fleet: Fleet) -> None:
     from rich.markup import escape
     from rich.table import Table
 
-    from shunter.migrate.inventory.classes import CLASSES
-    from shunter.migrate.inventory.forms.markdown import figures
+    from shunter.migrate.survey.inventory.classes import CLASSES
+    from shunter.migrate.survey.inventory.forms.markdown import figures
 
     for name, value in figures(fleet):
         output().print(f"{name}: {escape(value)}")

@@ -110,9 +110,9 @@ def planned_for(target: Target, plan_options: PlanOptions, options: Options, con
     import asyncio
 
     from shunter.cli.output.progress import counting
+    from shunter.migrate.conversion.source.live import require_namespaces
     from shunter.migrate.moving import gathering
     from shunter.migrate.moving.planning import planned
-    from shunter.migrate.source.live import require_namespaces
 
     async def read() -> tuple[Any, ...]:
         async with target.client as client:

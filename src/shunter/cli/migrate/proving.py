@@ -15,10 +15,10 @@ if TYPE_CHECKING:
 
     from shunter.api.meta import Json
     from shunter.cli.migrate.options.inputs import InputOptions
-    from shunter.migrate.conversion import Conversion
+    from shunter.migrate.conversion.one_job import Conversion
+    from shunter.migrate.conversion.source.objects import SourceObject
     from shunter.migrate.findings import Finding
     from shunter.migrate.options import Options
-    from shunter.migrate.source.objects import SourceObject
 
 JobsArgument = Annotated[
     list[str] | None,
@@ -54,9 +54,9 @@ def proven(
     import gc
 
     from shunter.cli.output.progress import counting
-    from shunter.migrate import batch as batches
+    from shunter.migrate.conversion import batch as batches
+    from shunter.migrate.conversion.sharing import shared_in
     from shunter.migrate.proof.given import each_with_given, with_given
-    from shunter.migrate.sharing import shared_in
 
     source, names = source.with_paths(names)
     source.require_one_source()
@@ -104,7 +104,7 @@ def _named(jobs: list[SourceObject], names: Sequence[str]) -> list[SourceObject]
 
 def _objects(against: Sequence[str], source: InputOptions) -> tuple[list[Json], list[Finding]]:
     """TrainJobs and runtimes of files, and of the cluster where it is named; and what there is to tell of reading files."""
-    from shunter.migrate.source import provider
+    from shunter.migrate.conversion.source import provider
 
     files = [name for name in against if name != CLUSTER]
     given = provider.read(files)

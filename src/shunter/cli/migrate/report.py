@@ -37,14 +37,14 @@ def report(
     from shunter.cli.migrate.findings.telling import tell
     from shunter.cli.output.console import say
     from shunter.cli.output.progress import counting
-    from shunter.migrate.batch import converted
-    from shunter.migrate.briefing.decision import verdict
-    from shunter.migrate.briefing.facts import Readiness, gathered
-    from shunter.migrate.briefing.site import files as pages_of
-    from shunter.migrate.inventory.taking import insides
+    from shunter.migrate.conversion.batch import converted
+    from shunter.migrate.conversion.sharing import shared_in
     from shunter.migrate.proof.rungs.runs import RunComparison
-    from shunter.migrate.scan.scanning import paths_below, scanned
-    from shunter.migrate.sharing import shared_in
+    from shunter.migrate.survey.briefing.decision import verdict
+    from shunter.migrate.survey.briefing.facts import Readiness, gathered
+    from shunter.migrate.survey.briefing.site import files as pages_of
+    from shunter.migrate.survey.inventory.taking import insides
+    from shunter.migrate.survey.scan.scanning import paths_below, scanned
 
     source.require_one_source()
     options = flags.meaning(suspend=source.cluster)

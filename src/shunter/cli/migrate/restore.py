@@ -35,8 +35,8 @@ def restore(
     from rich.markup import escape
 
     from shunter.cli.target import connect
-    from shunter.migrate.backup import restoring
-    from shunter.migrate.backup.index import read_index
+    from shunter.migrate.moving.backup import restoring
+    from shunter.migrate.moving.backup.index import read_index
 
     index = read_index(directory)
     target = connect(kubeconfig, context)

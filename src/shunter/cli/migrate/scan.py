@@ -49,9 +49,9 @@ def scan(
     from shunter.cli.migrate.findings.telling import tell
     from shunter.cli.output.console import errors
     from shunter.cli.output.progress import counting
-    from shunter.migrate import report as reports
-    from shunter.migrate.report.contents import by_source, contents
-    from shunter.migrate.scan.scanning import paths_below, scanned
+    from shunter.migrate.survey import report as reports
+    from shunter.migrate.survey.report.contents import by_source, contents
+    from shunter.migrate.survey.scan.scanning import paths_below, scanned
     from shunter.migrate.writing import write_whole
 
     wanted = reports.wanted(report or ())

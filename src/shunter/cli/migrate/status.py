@@ -31,8 +31,8 @@ def status(
     from shunter.api.resources import TRAIN_JOBS
     from shunter.cli.output.console import Output, print_as
     from shunter.cli.target import connect
-    from shunter.migrate.backup.taking import listed
     from shunter.migrate.moving import gathering
+    from shunter.migrate.moving.backup.taking import listed
     from shunter.migrate.moving.burn_down import progress
     from shunter.migrate.moving.plan import read
 

@@ -20,13 +20,13 @@ if TYPE_CHECKING:
     from shunter.cluster.target import Target
     from shunter.jobs.logs.metrics import MetricPattern
     from shunter.kube.client import Client
+    from shunter.migrate.conversion.source.objects import SourceObject
+    from shunter.migrate.conversion.surroundings import InputContext
     from shunter.migrate.findings import Finding
+    from shunter.migrate.moving.runs.comparison import Tolerance
+    from shunter.migrate.moving.runs.record import Run
+    from shunter.migrate.moving.runs.trial import Trial, TrialOptions
     from shunter.migrate.options import Options
-    from shunter.migrate.runs.comparison import Tolerance
-    from shunter.migrate.runs.record import Run
-    from shunter.migrate.runs.trial import Trial, TrialOptions
-    from shunter.migrate.source.objects import SourceObject
-    from shunter.migrate.surroundings import InputContext
 
 PairsOption = list[str] | None
 
@@ -97,10 +97,10 @@ def trial(
     from shunter.cli.migrate.trial_of_file import deployed, is_path, only_job
     from shunter.cli.target import connect
     from shunter.errors import InputError
-    from shunter.migrate.runs.converted_trial import Naming, train_job_in
-    from shunter.migrate.runs.record import stored
-    from shunter.migrate.runs.trial import TrialOptions
-    from shunter.migrate.source.provider import read
+    from shunter.migrate.conversion.source.provider import read
+    from shunter.migrate.moving.runs.converted_trial import Naming, train_job_in
+    from shunter.migrate.moving.runs.record import stored
+    from shunter.migrate.moving.runs.trial import TrialOptions
     from shunter.migrate.writing import require_writable
 
     options = flags.meaning(suspend=False, suffix=suffix)
@@ -202,7 +202,7 @@ class Trials:
 
         from shunter.cli.migrate.trial_objects import make_room, removed, started
         from shunter.cli.output.console import errors
-        from shunter.migrate.runs.trial import trial_of
+        from shunter.migrate.moving.runs.trial import trial_of
 
         async with self._target.client as client:
             source, surroundings = await self._source(client, job, namespace, files)
@@ -227,9 +227,9 @@ class Trials:
         import copy
         import dataclasses
 
+        from shunter.migrate.conversion.source import provider
+        from shunter.migrate.conversion.surroundings import surroundings_of
         from shunter.migrate.moving.gathering import read as read_live
-        from shunter.migrate.source import provider
-        from shunter.migrate.surroundings import surroundings_of
 
         if files:
             given = provider.read(files)
@@ -247,10 +247,10 @@ class Trials:
     async def _refusals(self, client: Client, source: SourceObject, trial: Trial) -> list[Finding]:
         """Everything that speaks against the trial: its conversion, places that both write to, and no room."""
         from shunter.cli.output.console import errors
-        from shunter.migrate.proof.pods import v1_pods, v2_pods
-        from shunter.migrate.runs.deploying import obstacles
-        from shunter.migrate.runs.outputs import shared
-        from shunter.migrate.runs.refusals import no_room, shared_output
+        from shunter.migrate.moving.runs.deploying import obstacles
+        from shunter.migrate.moving.runs.outputs import shared
+        from shunter.migrate.moving.runs.refusals import no_room, shared_output
+        from shunter.migrate.pods.sides import v1_pods, v2_pods
 
         assert trial.conversion is not None, "it was made of a v1 job"
         blocking = [finding for finding in trial.conversion.findings if finding.is_blocking]
@@ -268,8 +268,8 @@ class Trials:
         from shunter.api.resources import TRAIN_JOBS
         from shunter.cli.output.display import Kept, display
         from shunter.cli.run import followed
-        from shunter.migrate.runs.reading import run_of
-        from shunter.migrate.runs.record import encoded
+        from shunter.migrate.moving.runs.reading import run_of
+        from shunter.migrate.moving.runs.record import encoded
         from shunter.migrate.writing import write_whole
 
         screen = Kept(display())
@@ -288,8 +288,8 @@ class Trials:
         """Shows how the trial's run compares with the original's; the exit code."""
         from shunter.cli.migrate.compare import shown
         from shunter.cli.output.console import errors
-        from shunter.migrate.runs.comparison import compared
-        from shunter.migrate.runs.reading import run_of
+        from shunter.migrate.moving.runs.comparison import compared
+        from shunter.migrate.moving.runs.reading import run_of
 
         original = self._baseline
         if original is None and (job := await live(client, source)):
@@ -308,7 +308,7 @@ class Trials:
 async def live(client: Client, source: SourceObject) -> Json | None:
     """The v1 job as it is in the cluster by now; None when it is not there."""
     from shunter.kube.errors import NotFound
-    from shunter.migrate.conversion import framework_of
+    from shunter.migrate.conversion.one_job import framework_of
 
     framework = framework_of(source)
     assert framework is not None, f"{source.title} is of no kind of v1"

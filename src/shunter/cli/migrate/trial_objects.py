@@ -12,14 +12,14 @@ if TYPE_CHECKING:
     from shunter.api.meta import Json
     from shunter.kube.client import Client
     from shunter.migrate.findings import Finding
-    from shunter.migrate.runs.trial import Trial
+    from shunter.migrate.moving.runs.trial import Trial
 
 
 async def make_room(client: Client, trial: Trial, *, replace: bool) -> None:
     """Removes trials whose time is over, and with `replace` an earlier one of the same job."""
     from shunter.api.resources import TRAIN_JOBS
     from shunter.cli.deleting import delete_and_wait
-    from shunter.migrate.runs.deploying import former
+    from shunter.migrate.moving.runs.deploying import former
 
     await remove_leftovers(client, trial.namespace)
     if replace and (before := await former(client, trial)):
@@ -30,7 +30,7 @@ async def started(client: Client, trial: Trial, of: str, refusals: Sequence[Find
     """The TrainJob of a trial that was started; the exit code where something speaks against it, or in a dry run."""
     from shunter.cli.migrate.findings.telling import tell
     from shunter.cli.output.console import errors
-    from shunter.migrate.runs.deploying import start
+    from shunter.migrate.moving.runs.deploying import start
 
     tell(refusals, with_notes=False)
     if any(finding.is_blocking for finding in refusals):
@@ -50,7 +50,7 @@ async def removed(client: Client, job: Json) -> None:
 
     from shunter.api.resources import TRAIN_JOBS
     from shunter.cli.output.console import errors
-    from shunter.migrate.runs.deploying import remove
+    from shunter.migrate.moving.runs.deploying import remove
 
     await asyncio.shield(remove(client, TRAIN_JOBS, job))
     metadata = job["metadata"]
@@ -62,7 +62,7 @@ async def remove_leftovers(client: Client, namespace: str) -> int:
     from datetime import UTC, datetime
 
     from shunter.cli.output.console import errors
-    from shunter.migrate.runs.deploying import leftovers, remove
+    from shunter.migrate.moving.runs.deploying import leftovers, remove
 
     count = 0
     async for resource, obj in leftovers(client, namespace, datetime.now(UTC)):
@@ -76,7 +76,7 @@ async def remove_leftovers(client: Client, namespace: str) -> int:
 def print_manifests(trial: Trial) -> None:
     import sys
 
-    from shunter.migrate.emit.job import SEPARATOR, plain_text
+    from shunter.migrate.conversion.emit.job import SEPARATOR, plain_text
 
     for manifest in (trial.runtime, trial.train_job):
         if manifest is not None:

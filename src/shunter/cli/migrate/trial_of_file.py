@@ -11,10 +11,10 @@ if TYPE_CHECKING:
     from shunter.api.meta import Json
     from shunter.cluster.target import Target
     from shunter.kube.client import Client
+    from shunter.migrate.conversion.source.objects import SourceObject
     from shunter.migrate.findings import Finding
-    from shunter.migrate.runs.converted_trial import Naming
-    from shunter.migrate.runs.trial import Trial
-    from shunter.migrate.source.objects import SourceObject
+    from shunter.migrate.moving.runs.converted_trial import Naming
+    from shunter.migrate.moving.runs.trial import Trial
 
 
 def is_path(word: str) -> bool:
@@ -54,7 +54,7 @@ async def deployed(
     from shunter.cli.output.console import errors
     from shunter.cli.output.display import Kept, display
     from shunter.cli.run import followed
-    from shunter.migrate.runs.converted_trial import trial_of_converted
+    from shunter.migrate.moving.runs.converted_trial import trial_of_converted
 
     async with target.client as client:
         naming = naming._replace(namespace=naming.namespace or client.namespace)
@@ -89,10 +89,10 @@ def _original(job: SourceObject) -> str:
 async def _refusals(client: Client, job: SourceObject, trial: Trial, *, allow_shared_output: bool) -> list[Finding]:
     """What speaks against the trial: places that its original writes to as well, and no room."""
     from shunter.cli.output.console import errors
-    from shunter.migrate.proof.pods import v1_pods, v2_pods
-    from shunter.migrate.runs.deploying import obstacles
-    from shunter.migrate.runs.outputs import shared
-    from shunter.migrate.runs.refusals import no_room, shared_output
+    from shunter.migrate.moving.runs.deploying import obstacles
+    from shunter.migrate.moving.runs.outputs import shared
+    from shunter.migrate.moving.runs.refusals import no_room, shared_output
+    from shunter.migrate.pods.sides import v1_pods, v2_pods
 
     pods = [replica.pod for replica in v2_pods(trial.train_job, trial.runtime or await _of_cluster(client, trial))]
     looked_at = await obstacles(client, trial, pods)

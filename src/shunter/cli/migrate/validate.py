@@ -18,9 +18,9 @@ from shunter.cli.options.option_groups import grouped
 if TYPE_CHECKING:
     from shunter.api.meta import Json
     from shunter.migrate.findings import Finding
+    from shunter.migrate.moving.runs.trial import TrialOptions
     from shunter.migrate.options import Options
     from shunter.migrate.proof.ladder import Ladder
-    from shunter.migrate.runs.trial import TrialOptions
 
 
 @grouped
@@ -73,7 +73,7 @@ def validate(
     if server:
         ladders = ask_server(ladders, scratch_namespace, source)
     if smoke:
-        from shunter.migrate.runs.trial import TrialOptions
+        from shunter.migrate.moving.runs.trial import TrialOptions
 
         steps = 1 if steps_argument or steps_variable else None
         trial_options = TrialOptions(
@@ -135,8 +135,8 @@ def run_on_embedded_cluster(
     from shunter.cli.output.progress import counting
     from shunter.cli.target import connect
     from shunter.errors import EnvironmentProblem
+    from shunter.migrate.moving.runs.smoke import tried
     from shunter.migrate.proof.rungs.server import scratch_namespace
-    from shunter.migrate.proof.rungs.smoke import tried
 
     target = connect(None, "")
     if target.embedded is None:

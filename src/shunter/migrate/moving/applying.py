@@ -19,7 +19,7 @@ from shunter.api.resources import CONFIG_MAPS, JOBSETS, PODS, TRAIN_JOBS
 from shunter.kube.access import Request
 from shunter.kube.client import Client
 from shunter.kube.errors import AlreadyExists, ApiError, Conflict, ConnectionProblem, NotFound, ServerProblem, TooManyRequests
-from shunter.migrate.backup.cleaning import digest
+from shunter.migrate.conversion.cleaning import digest
 from shunter.migrate.moving import deciding, past_runs
 from shunter.migrate.moving.journal import Journal, Record
 from shunter.migrate.moving.steps import Step, v1_job_of

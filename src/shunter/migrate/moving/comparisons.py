@@ -8,9 +8,9 @@ from shunter.api.resources import TRAIN_JOBS
 from shunter.kube.client import Client
 from shunter.kube.errors import NotFound
 from shunter.migrate.moving.marks import COMPARED, NOT_SEEN, PLAN, SOURCE, mark
+from shunter.migrate.moving.runs.marks import SOURCE_UID
+from shunter.migrate.moving.runs.record import Run
 from shunter.migrate.moving.steps import V1_JOBS
-from shunter.migrate.runs.marks import SOURCE_UID
-from shunter.migrate.runs.record import Run
 
 
 async def note(client: Client, original: Run, successor: Run, verdict: str, unseen: Sequence[str] = ()) -> str:

@@ -12,7 +12,7 @@ from shunter.api.meta import Json
 from shunter.api.resources import CONFIG_MAPS
 from shunter.kube.client import Client
 from shunter.kube.errors import AlreadyExists, Forbidden, Invalid, NotFound, TooLarge
-from shunter.migrate.backup.cleaning import digest
+from shunter.migrate.conversion.cleaning import digest
 
 PLAN_OF_COPY = "migrate.shunter.dev/deleted-by"
 """Label on a copy: the id of the plan."""

@@ -13,7 +13,7 @@ from shunter.api.meta import Json
 from shunter.api.ownership import other_manager
 from shunter.api.resources import CUSTOM_RESOURCE_DEFINITIONS
 from shunter.api.training.kinds import JOB_KINDS
-from shunter.migrate.backup.cleaning import digest
+from shunter.migrate.conversion.cleaning import digest
 from shunter.migrate.moving.steps import Step
 
 V1_DEFINITIONS: Mapping[str, str] = {f"{kind.resource.plural}.{kind.resource.group}": kind.resource.kind for kind in JOB_KINDS}

@@ -12,21 +12,21 @@ from shunter.api.resources import CONFIG_MAPS, NAMESPACES, SERVICES, TRAIN_JOBS,
 from shunter.errors import EnvironmentProblem, InputError
 from shunter.kube.client import Client
 from shunter.kube.errors import Forbidden, NotFound
-from shunter.migrate.backup.cleaning import digest
-from shunter.migrate.backup.index import needs_of
-from shunter.migrate.backup.taking import listed
-from shunter.migrate.batch import Batch, converted
-from shunter.migrate.conversion import Conversion, convert
+from shunter.migrate.conversion.batch import Batch, converted
+from shunter.migrate.conversion.cleaning import digest
+from shunter.migrate.conversion.one_job import Conversion, convert
+from shunter.migrate.conversion.reading import UnreadableJobError
+from shunter.migrate.conversion.source import live
+from shunter.migrate.conversion.source.objects import SourceObject
+from shunter.migrate.conversion.surroundings import surroundings_of
 from shunter.migrate.moving import freeze
+from shunter.migrate.moving.backup.index import needs_of
+from shunter.migrate.moving.backup.taking import listed
 from shunter.migrate.moving.journal import Journal
 from shunter.migrate.moving.marks import queue_of
 from shunter.migrate.moving.plan import Item, Plan
 from shunter.migrate.moving.planning import Cluster, Made, made_of
 from shunter.migrate.options import Options
-from shunter.migrate.reading import UnreadableJobError
-from shunter.migrate.source import live
-from shunter.migrate.source.objects import SourceObject
-from shunter.migrate.surroundings import surroundings_of
 
 IN_THE_WAY: tuple[Resource, ...] = (TRAIN_JOBS, SERVICES, VOLCANO_POD_GROUPS, COSCHEDULING_POD_GROUPS)
 """What a result's own objects would meet by name."""

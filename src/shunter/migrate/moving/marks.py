@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from shunter.api.meta import Json
-from shunter.migrate.backup.cleaning import suspended
-from shunter.migrate.provenance import SOURCE as SOURCE
-from shunter.migrate.rules.metadata import KUEUE_QUEUE
+from shunter.migrate.conversion.cleaning import suspended
+from shunter.migrate.conversion.provenance import SOURCE as SOURCE
+from shunter.migrate.conversion.rules.metadata import KUEUE_QUEUE
 
 PLAN = "migrate.shunter.dev/plan"
 """Annotation on what a plan made: the plan's id. Who finds it knows whose write succeeded when its answer was lost."""

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator
 from typing import Literal
 
 from shunter.api.meta import Json
-from shunter.migrate.backup.cleaning import digest, resumed, suspended
+from shunter.migrate.conversion.cleaning import digest, resumed, suspended
 from shunter.migrate.moving.journal import Record
 from shunter.migrate.moving.plan import Item
 

@@ -8,9 +8,9 @@ import msgspec
 
 from shunter.api.meta import Json
 from shunter.kube.client import Client
+from shunter.migrate.moving.runs.reading import run_of
+from shunter.migrate.moving.runs.record import Run, encoded, stored
 from shunter.migrate.moving.steps import v1_job_of
-from shunter.migrate.runs.reading import run_of
-from shunter.migrate.runs.record import Run, encoded, stored
 from shunter.migrate.writing import write_whole
 
 

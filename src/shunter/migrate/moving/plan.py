@@ -9,8 +9,8 @@ import msgspec
 
 from shunter.api.meta import Struct
 from shunter.errors import InputError
-from shunter.migrate.inventory.classes import JobClass
 from shunter.migrate.options import Options
+from shunter.migrate.survey.inventory.classes import JobClass
 
 FORMAT = 1
 

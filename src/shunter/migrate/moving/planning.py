@@ -12,14 +12,14 @@ import msgspec
 from shunter.api.meta import Json
 from shunter.api.ownership import owner_of
 from shunter.api.resources import TRAIN_JOBS
-from shunter.migrate.backup.cleaning import digest, is_suspended
-from shunter.migrate.batch import Batch, Outcome
-from shunter.migrate.conversion import Conversion
+from shunter.migrate.conversion.batch import Batch, Outcome
+from shunter.migrate.conversion.cleaning import digest, is_suspended
+from shunter.migrate.conversion.one_job import Conversion
 from shunter.migrate.findings import Finding
-from shunter.migrate.inventory.classes import JobClass, Subject, judged
 from shunter.migrate.moving.marks import ACTION, PLAN, SOURCE, mark, queue_of
 from shunter.migrate.moving.plan import FORMAT, Action, Freeze, Item, Plan, Strategy, Wave
 from shunter.migrate.options import Options
+from shunter.migrate.survey.inventory.classes import JobClass, Subject, judged
 from shunter.operator.overview import FINISHED_STATES, overview
 
 WAVES: Mapping[JobClass, str] = {

@@ -11,9 +11,9 @@ from shunter.api.resources import PODS, TRAIN_JOBS, Resource
 from shunter.kube.client import Client
 from shunter.kube.errors import ApiError, NotFound
 from shunter.kube.merge_patch import merge_patch
-from shunter.migrate.backup.cleaning import digest
-from shunter.migrate.backup.taking import listed
+from shunter.migrate.conversion.cleaning import digest
 from shunter.migrate.moving.applying import LOOKS_AT_ONCE, may_run
+from shunter.migrate.moving.backup.taking import listed
 from shunter.migrate.moving.undoing import Undo
 from shunter.operator.overview import pod_selector
 

@@ -13,7 +13,7 @@ from shunter.api.meta import Json
 from shunter.api.resources import CUSTOM_RESOURCE_DEFINITIONS, TRAIN_JOBS, TRAINING_RUNTIMES, Resource
 from shunter.kube.client import Client
 from shunter.kube.errors import AlreadyExists, ApiError, Conflict, Forbidden, NotFound
-from shunter.migrate.backup.cleaning import digest, is_suspended
+from shunter.migrate.conversion.cleaning import digest, is_suspended
 from shunter.migrate.moving import closing
 from shunter.migrate.moving.applying import ASK_SECONDS, ATTEMPTS, FIRST_WAIT, PASSING
 from shunter.migrate.moving.journal import Journal, Record

@@ -12,10 +12,10 @@ from shunter.api.resources import TRAIN_JOBS
 from shunter.errors import InputError
 from shunter.kube import access
 from shunter.kube.client import Client
-from shunter.migrate.backup import taking
-from shunter.migrate.backup.index import INDEX, read_index
 from shunter.migrate.moving import applying, gathering
 from shunter.migrate.moving.applying import DEFAULT_TIMEOUTS, GateTimeouts, Outcome, Screen
+from shunter.migrate.moving.backup import taking
+from shunter.migrate.moving.backup.index import INDEX, read_index
 from shunter.migrate.moving.gathering import Input
 from shunter.migrate.moving.journal import Journal
 from shunter.migrate.moving.plan import Item, Plan

@@ -6,17 +6,17 @@ from collections.abc import Iterable, Mapping
 
 from shunter.api.meta import Json
 from shunter.api.resources import TRAINING_RUNTIMES
-from shunter.migrate.backup.cleaning import is_suspended
-from shunter.migrate.conversion import Conversion
+from shunter.migrate.conversion.cleaning import is_suspended
+from shunter.migrate.conversion.one_job import Conversion
 from shunter.migrate.moving import gathering
 from shunter.migrate.moving.deciding import holds
 from shunter.migrate.moving.gathering import Input
 from shunter.migrate.moving.journal import Journal
 from shunter.migrate.moving.marks import queue_of, twins_of
 from shunter.migrate.moving.plan import Item, Plan
+from shunter.migrate.moving.runs.observation import has_run
 from shunter.migrate.options import Options
 from shunter.migrate.proof.ladder import climbed
-from shunter.migrate.runs.observation import has_run
 from shunter.operator.overview import overview
 
 

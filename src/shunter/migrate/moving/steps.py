@@ -8,8 +8,8 @@ from typing import Literal, NamedTuple
 from shunter.api.meta import Json
 from shunter.api.resources import TRAIN_JOBS, TRAINING_RUNTIMES, Resource
 from shunter.api.training.kinds import JOB_KINDS
-from shunter.migrate import provenance
-from shunter.migrate.conversion import Conversion
+from shunter.migrate.conversion import provenance
+from shunter.migrate.conversion.one_job import Conversion
 from shunter.migrate.moving import freeze
 from shunter.migrate.moving.marks import ACTION, PLAN, SOURCE, marked, queue_of, without_queue
 from shunter.migrate.moving.plan import Item, Plan

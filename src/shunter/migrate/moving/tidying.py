@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 from shunter.api.meta import Json
 from shunter.api.ownership import owner_of
-from shunter.migrate.backup.cleaning import digest
+from shunter.migrate.conversion.cleaning import digest
 from shunter.migrate.moving.journal import Record
 from shunter.migrate.moving.marks import COMPARED, NOT_SEEN, PASSED, mark, twins_of
 from shunter.migrate.moving.origins import digests_by_suspension, is_planned_for

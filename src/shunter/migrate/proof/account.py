@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from shunter.migrate.conversion import Conversion
-from shunter.migrate.ledger import Row
+from shunter.migrate.conversion.ledger import Row
+from shunter.migrate.conversion.one_job import Conversion
 from shunter.migrate.paths import MISSING, value_at
 
 

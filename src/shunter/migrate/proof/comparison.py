@@ -14,18 +14,19 @@ from typing import Any
 
 from shunter.api.meta import Json
 from shunter.errors import InputError
-from shunter.migrate.conversion import Conversion
+from shunter.migrate.conversion.one_job import Conversion
+from shunter.migrate.conversion.source.objects import SourceObject
 from shunter.migrate.findings import Finding, Topic
 from shunter.migrate.options import Options
 from shunter.migrate.paths import Path, shown
+from shunter.migrate.pods.differences import Difference, Matched, UnofferedError, matched
+from shunter.migrate.pods.showing import shown_place, shown_value
+from shunter.migrate.pods.sides import OtherOperatorError, Replica, v1_side, v2_side
 from shunter.migrate.proof import account, endings, groups
 from shunter.migrate.proof.context import Context
-from shunter.migrate.proof.differences import Difference, Matched, UnofferedError, matched
 from shunter.migrate.proof.endings import Disagreement
 from shunter.migrate.proof.expectations import expected
 from shunter.migrate.proof.explanations import explained, explains_ending, source_paths
-from shunter.migrate.proof.pods import OtherOperatorError, Replica, v1_side, v2_side
-from shunter.migrate.proof.showing import shown_place, shown_value
 from shunter.migrate.proof.topics import (
     GENERATED_NAME,
     MORE_PATIENT,
@@ -37,7 +38,6 @@ from shunter.migrate.proof.topics import (
     OTHER_GROUP,
     UNEXPLAINED,
 )
-from shunter.migrate.source.objects import SourceObject
 
 
 @dataclass(frozen=True)

@@ -10,8 +10,8 @@ from functools import cached_property
 from shunter.api.training.job_kind import JobKind
 from shunter.api.training.kinds import JOB_KINDS
 from shunter.api.training.mpi import MPI_JOBS
-from shunter.migrate.proof.differences import Matched
-from shunter.migrate.proof.facts import Place
+from shunter.migrate.pods.differences import Matched
+from shunter.migrate.pods.facts import Place
 
 _REFERENCE = re.compile(r"\$\(([^)]+)\)")
 

@@ -27,8 +27,8 @@ from shunter.cluster.controllers.jobset import failure_policy, success_policy
 from shunter.cluster.controllers.jobset.children import Children as JobChildren
 from shunter.cluster.controllers.jobset.progress import Progress
 from shunter.kube.controllers.plan import Delete, Plan
-from shunter.migrate.proof.differences import Matched, Pair
-from shunter.migrate.proof.pods import V1, V2, Replica
+from shunter.migrate.pods.differences import Matched, Pair
+from shunter.migrate.pods.sides import V1, V2, Replica
 from shunter.operator.training.children import children_of
 from shunter.operator.training.framework import AnyJob
 from shunter.operator.training.observed import Observed

@@ -13,13 +13,13 @@ from shunter.api.batch import JOB_TRACKING_FINALIZER
 from shunter.api.podgroups import COSCHEDULING_GROUP, VOLCANO_GROUP_NAME, VOLCANO_TASK
 from shunter.api.trainer.torch_validation import TORCHRUN_ENVIRONMENT
 from shunter.cluster.controllers.job.pods import COMPLETION_INDEX_ENV
+from shunter.migrate.conversion.rules.pytorch.launcher import TOLD_BY_V1
+from shunter.migrate.conversion.rules.ssh import is_set_up
+from shunter.migrate.pods.differences import Difference
+from shunter.migrate.pods.facts import TRAINING
 from shunter.migrate.proof.context import Context
-from shunter.migrate.proof.differences import Difference
-from shunter.migrate.proof.facts import TRAINING
 from shunter.migrate.proof.launches import launch_of, reads_nothing
 from shunter.migrate.proof.mpi_expectations import MPI_RULES
-from shunter.migrate.rules.pytorch.launcher import TOLD_BY_V1
-from shunter.migrate.rules.ssh import is_set_up
 from shunter.operator.trainer.plugins.mpi import OPEN_MPI_ENVIRONMENT
 from shunter.operator.trainer.plugins.xgboost import TRACKER_ENVIRONMENT
 from shunter.operator.trainer.rendezvous import PORT

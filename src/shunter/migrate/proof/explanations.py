@@ -5,13 +5,13 @@ from __future__ import annotations
 import fnmatch
 from collections.abc import Iterable, Iterator
 
-from shunter.migrate.draft import role_path
+from shunter.migrate.conversion.draft import role_path
+from shunter.migrate.conversion.source.objects import SourceObject
 from shunter.migrate.findings import Finding
 from shunter.migrate.paths import Path, value_at
-from shunter.migrate.proof.differences import Difference, Matched
+from shunter.migrate.pods.differences import Difference, Matched
+from shunter.migrate.pods.facts import TRAINING
 from shunter.migrate.proof.endings import Case
-from shunter.migrate.proof.facts import TRAINING
-from shunter.migrate.source.objects import SourceObject
 
 PODS = "pods"
 """What a topic says to explain pods that have no counterpart."""

@@ -9,9 +9,9 @@ from shunter.api.field_errors import aggregate
 from shunter.api.meta import Json
 from shunter.api.resources import CLUSTER_TRAINING_RUNTIMES, TRAIN_JOBS, TRAINING_RUNTIMES
 from shunter.errors import InputError
-from shunter.migrate.conversion import Conversion
+from shunter.migrate.conversion.one_job import Conversion
 from shunter.migrate.findings import Finding
-from shunter.migrate.proof.admission import admitted, schema_errors, title
+from shunter.migrate.pods.admission import admitted, schema_errors, title
 from shunter.migrate.proof.topics import NOTHING_GIVEN
 
 _RUNTIMES = (TRAINING_RUNTIMES.kind, CLUSTER_TRAINING_RUNTIMES.kind)

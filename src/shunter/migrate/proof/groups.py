@@ -21,12 +21,12 @@ from shunter.api.training.pytorch import KIND as PYTORCH
 from shunter.api.training.pytorch import WORKER
 from shunter.api.training.tensorflow import KIND as TENSORFLOW
 from shunter.api.training.xgboost import KIND as XGBOOST
-from shunter.migrate.launch.launchers import Started
-from shunter.migrate.proof.differences import Matched, Pair
-from shunter.migrate.proof.effective import effective_container
-from shunter.migrate.proof.hosts import Hosts
+from shunter.migrate.conversion.launch.launchers import Started
+from shunter.migrate.pods.differences import Matched, Pair
+from shunter.migrate.pods.effective import effective_container
+from shunter.migrate.pods.hosts import Hosts
+from shunter.migrate.pods.sides import Replica
 from shunter.migrate.proof.launches import launch_of, reads_nothing
-from shunter.migrate.proof.pods import Replica
 from shunter.operator.training.mpi.objects import hostfile
 
 EXPLAINED = "group"

@@ -20,16 +20,16 @@ from shunter.api.trainer.runtime import TrainingRuntime
 from shunter.api.trainer.trainjob import TrainJob
 from shunter.api.yaml import load_all_yaml
 from shunter.errors import InputError
-from shunter.migrate.conversion import Conversion
-from shunter.migrate.emit.job import text_of
+from shunter.migrate.conversion.emit.job import text_of
+from shunter.migrate.conversion.ledger import Manifest
+from shunter.migrate.conversion.one_job import Conversion
 from shunter.migrate.findings import Finding, Topic
-from shunter.migrate.ledger import Manifest
 from shunter.migrate.options import Options
 from shunter.migrate.parallel import mapped
 from shunter.migrate.paths import Path, shown
-from shunter.migrate.proof.admission import admitted, cel_errors, rule_errors, schema_errors, title, unknown_fields
+from shunter.migrate.pods.admission import admitted, cel_errors, rule_errors, schema_errors, title, unknown_fields
+from shunter.migrate.pods.sides import V2, runtime_of, v2_side
 from shunter.migrate.proof.comparison import Comparison, compared
-from shunter.migrate.proof.pods import V2, runtime_of, v2_side
 from shunter.migrate.proof.topics import NO_OBJECTS, NOT_THE_SAME_TEXT, REFUSED_BY_CEL, REFUSED_BY_SCHEMA, REFUSED_BY_WEBHOOK
 from shunter.operator.trainer.go_types import go_decode_error
 from shunter.operator.trainer.render import trainjob_errors

@@ -8,10 +8,10 @@ from functools import lru_cache
 import msgspec
 
 from shunter.api.meta import Json
-from shunter.migrate.launch import Launch, understood
-from shunter.migrate.launch.unread_variables import unread
-from shunter.migrate.proof.effective import effective_container
-from shunter.migrate.proof.pods import Replica
+from shunter.migrate.conversion.launch import Launch, understood
+from shunter.migrate.conversion.launch.unread_variables import unread
+from shunter.migrate.pods.effective import effective_container
+from shunter.migrate.pods.sides import Replica
 
 _READ = ("command", "args", "workingDir", "volumeMounts")
 

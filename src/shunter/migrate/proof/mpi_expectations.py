@@ -5,11 +5,11 @@
 from __future__ import annotations
 
 from shunter.api.training.mpi import WORKER
+from shunter.migrate.conversion.rules.ssh import KEYS_PATH, PORT, SERVE, SET_UP, SETUP_PATH, client_environment, is_set_up
+from shunter.migrate.pods.differences import Difference
+from shunter.migrate.pods.facts import TRAINING
+from shunter.migrate.pods.sides import Replica
 from shunter.migrate.proof.context import Context
-from shunter.migrate.proof.differences import Difference
-from shunter.migrate.proof.facts import TRAINING
-from shunter.migrate.proof.pods import Replica
-from shunter.migrate.rules.ssh import KEYS_PATH, PORT, SERVE, SET_UP, SETUP_PATH, client_environment, is_set_up
 from shunter.operator.trainer.plugins.mpi import HOST_FILE_VOLUME, KEYS_VOLUME
 from shunter.operator.training.mpi import names as mpi_names
 from shunter.operator.training.mpi import pods as mpi_pods

@@ -7,9 +7,9 @@ from collections.abc import Iterable, Iterator
 from typing import Any, Literal, NamedTuple
 
 from shunter.api.meta import Json
+from shunter.migrate.pods.differences import Difference, Matched
+from shunter.migrate.pods.facts import Place
 from shunter.migrate.proof.comparison import Comparison
-from shunter.migrate.proof.differences import Difference, Matched
-from shunter.migrate.proof.facts import Place
 
 Sameness = Literal["same", "expected", "reported", "unexplained"]
 

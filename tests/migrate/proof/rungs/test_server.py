@@ -12,7 +12,7 @@ from shunter.api.resources import JOBSETS
 from shunter.kube.client import Client
 from shunter.kube.errors import ApiError
 from shunter.kube.transports.faults import FaultTransport, Refuse
-from shunter.migrate.conversion import Conversion
+from shunter.migrate.conversion.one_job import Conversion
 from shunter.migrate.proof.ladder import Ladder, Step
 from shunter.migrate.proof.rungs.server import asked, scratch_namespace
 

@@ -9,10 +9,10 @@ from migrate.proof.jobs import converted, pytorch
 from shunter.api.meta import Json
 from shunter.api.resources import CONFIG_MAPS, NAMESPACES, TRAIN_JOBS
 from shunter.kube.client import Client
+from shunter.migrate.moving.runs.smoke import tried
+from shunter.migrate.moving.runs.trial import TrialOptions
 from shunter.migrate.options import Options
 from shunter.migrate.proof.ladder import Ladder, Step
-from shunter.migrate.proof.rungs.smoke import tried
-from shunter.migrate.runs.trial import TrialOptions
 
 NOW = datetime(2026, 11, 21, tzinfo=UTC)
 SCRIPT = {"run.sh": "torchrun --nproc_per_node=1 train.py\n"}

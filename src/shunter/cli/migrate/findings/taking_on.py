@@ -10,9 +10,9 @@ import typer
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from shunter.migrate.batch import Batch
+    from shunter.migrate.conversion.batch import Batch
+    from shunter.migrate.conversion.suppression import Entry
     from shunter.migrate.findings import Finding
-    from shunter.migrate.suppression import Entry
 
 ConfigurationOption = Annotated[
     Path | None,
@@ -25,7 +25,7 @@ def entries(configuration: Path | None) -> tuple[Entry, ...]:
     path = configuration or Path("migration.yaml")
     if configuration is None and not path.exists():
         return ()
-    from shunter.migrate import suppression
+    from shunter.migrate.conversion import suppression
 
     return suppression.read(path)
 
@@ -37,7 +37,7 @@ def taken_on(batch: Batch, faults: list[Finding], configuration: Path | None) ->
         return batch, faults
     from datetime import UTC, datetime
 
-    from shunter.migrate import suppression
+    from shunter.migrate.conversion import suppression
 
     today = datetime.now(UTC).date()
     applied = suppression.applied(batch, known, today)
@@ -51,7 +51,7 @@ def faults_of(known: tuple[Entry, ...]) -> list[Finding]:
         return []
     from datetime import UTC, datetime
 
-    from shunter.migrate import suppression
+    from shunter.migrate.conversion import suppression
 
     told = suppression.faults((), known, datetime.now(UTC).date())
     return [fault for fault in told if fault.topic is not suppression.UNUSED]
@@ -63,6 +63,6 @@ def marked(findings: Iterable[Finding], known: tuple[Entry, ...]) -> tuple[Findi
         return tuple(findings)
     from datetime import UTC, datetime
 
-    from shunter.migrate import suppression
+    from shunter.migrate.conversion import suppression
 
     return suppression.marked(findings, known, datetime.now(UTC).date())

@@ -14,8 +14,8 @@ from shunter.migrate.grouping import Group, blocks, grouped, once_per_cause
 if TYPE_CHECKING:
     from rich.text import Text
 
-    from shunter.migrate.batch import Outcome
-    from shunter.migrate.conversion import Conversion
+    from shunter.migrate.conversion.batch import Outcome
+    from shunter.migrate.conversion.one_job import Conversion
     from shunter.migrate.findings import Finding
 
 COLOURS = {"error": "bold red", "warning": "yellow", "info": "cyan"}
@@ -53,7 +53,7 @@ def not_looked_into(conversions: Iterable[Conversion]) -> str:
 def shorter_forms(conversions: Sequence[Conversion]) -> list[str]:
     """`Shorter for 3 of 4 jobs: --profile=idiomatic ...`: with which options they need no runtime of their own, and under which
     condition they train the same."""
-    from shunter.migrate.rules.profiles import SHORTER
+    from shunter.migrate.conversion.rules.profiles import SHORTER
 
     jobs = Counter(one.shorter for one in conversions if one.shorter)
     return [

@@ -75,7 +75,7 @@ class ConversionOptions(NamedTuple):
             raise InputError(f"--suffix {suffix}: no part of a name.", "Small letters, digits and '-', not '-' last.")
         accepted: tuple[str, ...] = ()
         if self.accept:
-            from shunter.migrate import suppression
+            from shunter.migrate.conversion import suppression
 
             accepted = suppression.accepted(self.accept)
         return Options(

@@ -14,8 +14,8 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from shunter.cluster.target import Target
+    from shunter.migrate.conversion.source.provider import Input
     from shunter.migrate.findings import Finding
-    from shunter.migrate.source.provider import Input
 
 
 class InputOptions(NamedTuple):
@@ -81,13 +81,13 @@ class InputOptions(NamedTuple):
 
     def _read(self) -> tuple[Input, list[Finding]]:
         from shunter.cli.output.progress import counting
-        from shunter.migrate.source import provider
-        from shunter.migrate.source.files import text_file
+        from shunter.migrate.conversion.source import provider
+        from shunter.migrate.conversion.source.files import text_file
 
         with counting("reading files") as advance:
             given = provider.read(self.files or [], advance)
         if self.kustomize:
-            from shunter.migrate.gitops.kustomize import build
+            from shunter.migrate.conversion.gitops.kustomize import build
 
             built = (text_file(build(Path(directory)), f"kustomize build {directory}") for directory in self.kustomize)
             given += provider.Input(tuple(built))
@@ -98,7 +98,7 @@ class InputOptions(NamedTuple):
     def _manifest(self) -> str:
         import asyncio
 
-        from shunter.migrate.source.helm_release import manifest_of_release
+        from shunter.migrate.conversion.source.helm_release import manifest_of_release
 
         target, namespace = self.target()
 
@@ -112,7 +112,7 @@ class InputOptions(NamedTuple):
         import asyncio
 
         from shunter.cli.output.progress import counting
-        from shunter.migrate.source import live, provider
+        from shunter.migrate.conversion.source import live, provider
 
         target, namespace = self.target()
 

@@ -16,11 +16,11 @@ from shunter.api.meta import Json
 from shunter.api.resources import JOBS, JOBSETS, NAMESPACES, TRAIN_JOBS, TRAINING_RUNTIMES, Resource
 from shunter.kube.client import Client
 from shunter.kube.errors import ApiError, ConnectionProblem, Forbidden, NotFound, ServerProblem, TooManyRequests
-from shunter.migrate.backup.cleaning import clean
+from shunter.migrate.conversion.cleaning import clean
 from shunter.migrate.findings import Finding
-from shunter.migrate.proof.admission import title
+from shunter.migrate.pods.admission import title
+from shunter.migrate.pods.sides import v2_side
 from shunter.migrate.proof.ladder import Ladder, Step
-from shunter.migrate.proof.pods import v2_side
 from shunter.migrate.proof.topics import REFUSED_BY_SERVER
 
 PREFIX = "shunter-dry-run-"

@@ -1,0 +1,117 @@
+"""Many objects converted at once: one that cannot be read, or has no counterpart, never stops the others."""
+
+from __future__ import annotations
+
+import traceback
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from pathlib import PurePath
+
+from shunter.api.meta import Json
+from shunter.errors import ShunterError
+from shunter.migrate.conversion.one_job import Conversion, convert, framework_of
+from shunter.migrate.conversion.reading import UnreadableJobError
+from shunter.migrate.conversion.source.objects import SourceObject
+from shunter.migrate.conversion.surroundings import InputContext, surroundings_of
+from shunter.migrate.conversion.unreadable import faults
+from shunter.migrate.findings import Finding, Topic
+from shunter.migrate.options import Options
+from shunter.migrate.parallel import mapped
+
+UNREADABLE = Topic(
+    id="INPUT001",
+    title="an object that is not what its kind should be",
+    severity="error",
+    impact="blocking",
+    change="unsupported",
+    grade="N",
+    explanation="A field has a type that v1's API does not allow there, so nobody can say what the job means.",
+    remedy="Give the field the type that v1 asks for; the rest of the input is converted meanwhile.",
+    effort=1,
+)
+DEFECT = Topic(
+    id="INPUT015",
+    title="an object at which this tool fails",
+    severity="error",
+    impact="blocking",
+    change="unsupported",
+    grade="N",
+    explanation=(
+        "Converting the object ended in an error that nobody foresaw: a defect of this tool, whatever the object says. Nothing "
+        "of it is in the result; the rest of the input is converted meanwhile."
+    ),
+    remedy="Please report it, with the message and the manifest, which may be shortened to what it takes.",
+    effort=3,
+)
+
+LEAST_JOBS = 50
+"""For which another process pays: it starts, and sends its results, in the time of a dozen."""
+
+
+@dataclass(frozen=True)
+class Outcome:
+    source: SourceObject
+    conversion: Conversion | None
+    """None when the source could not be read, or not be converted."""
+    findings: tuple[Finding, ...]
+
+    @property
+    def is_blocked(self) -> bool:
+        return any(finding.is_blocking for finding in self.findings)
+
+
+@dataclass(frozen=True)
+class Batch:
+    """`outcomes` in the order of the sources."""
+
+    outcomes: tuple[Outcome, ...]
+    options: Options
+
+    @property
+    def findings(self) -> list[Finding]:
+        return [finding for outcome in self.outcomes for finding in outcome.findings]
+
+    @property
+    def is_blocked(self) -> bool:
+        return any(outcome.is_blocked for outcome in self.outcomes)
+
+
+def converted(
+    sources: Iterable[SourceObject],
+    options: Options,
+    others: Iterable[Json] = (),
+    done: Callable[[int], None] = lambda count: None,
+    *,
+    is_one_stream: bool = False,
+) -> Batch:
+    """Every v1 job of `sources`, converted. `others` are the other objects of the input, in which rules look things up;
+    `done` hears of each job. `is_one_stream` where all results are applied together."""
+    jobs = tuple(sources)
+    surroundings = surroundings_of(jobs, others, is_one_stream=is_one_stream)
+    outcomes = mapped(lambda job: _outcome(job, options, surroundings), jobs, least=LEAST_JOBS, known=jobs, done=done)
+    return Batch(tuple(outcomes), options)
+
+
+def _outcome(source: SourceObject, options: Options, surroundings: InputContext) -> Outcome:
+    try:
+        conversion = convert(source, options, surroundings)
+    except UnreadableJobError as error:
+        framework = framework_of(source)
+        assert framework is not None, "it was read"
+        found = (
+            Finding(UNREADABLE, source.title, source.place(fault.path), fault.path, f"{fault.fault}.", fault.remedy)
+            for fault in faults(source, framework, error)
+        )
+        return Outcome(source, None, tuple(found))
+    except ShunterError:
+        raise
+    except Exception as error:  # a defect ends the job that it struck, not the batch
+        return Outcome(source, None, (Finding(DEFECT, source.title, source.place(), (), _told(error)),))
+    return Outcome(source, conversion, conversion.findings)
+
+
+def _told(error: Exception) -> str:
+    """`A defect of this tool: KeyError: 'x' (hosts.py, line 222).`"""
+    place = traceback.extract_tb(error.__traceback__)[-1]
+    text = " ".join(traceback.format_exception_only(error)[-1].split())
+    return f"A defect of this tool: {text} ({PurePath(place.filename).name}, line {place.lineno})."

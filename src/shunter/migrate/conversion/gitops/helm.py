@@ -1,0 +1,325 @@
+"""Templates of Helm charts: a template is converted as such when every expression in it stands for one value.
+
+Each expression is replaced by a word, the manifest converted, and the words replaced back. An expression that must be a number
+(replicas) is tried with two numbers, to see where and how it counts in the result: `numNodes: {{ add 1 (.Values.workers) }}`.
+Anything else (ranges, conditions around fields, included blocks) is refused with its line: render the chart and convert that.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
+from typing import Any, NamedTuple
+
+from shunter.api import counts
+from shunter.api.meta import Json
+from shunter.migrate.conversion.batch import Outcome, converted
+from shunter.migrate.conversion.emit.job import text_of
+from shunter.migrate.conversion.misspelt import OF_TEMPLATE
+from shunter.migrate.conversion.one_job import Conversion
+from shunter.migrate.conversion.source.documents import Document, parsed
+from shunter.migrate.conversion.source.versions import is_convertible
+from shunter.migrate.findings import Finding, Place, Topic
+from shunter.migrate.options import Options
+from shunter.migrate.paths import Path, leaves, shown, value_at
+
+CONVERTED = Topic(
+    id="HELM001",
+    title="a template of a chart, converted with its expressions",
+    severity="info",
+    impact="advisory",
+    change="lossless",
+    grade="Q",
+    explanation=(
+        "The manifest is a Helm template in which every expression stands for one value. It was converted with words in their "
+        "place, and the expressions were put back. What only the values decide (whether a command starts torchrun) was not seen."
+    ),
+    remedy="Render the chart and convert that as well: helm template CHART | shunter migrate convert -f -",
+    effort=1,
+)
+REFUSED = Topic(
+    id="HELM002",
+    title="a template of a chart that has to be rendered first",
+    severity="error",
+    impact="blocking",
+    change="manual",
+    grade="N",
+    explanation=(
+        "The manifest is a Helm template with more in it than single values: what the job is, is known only after rendering. It "
+        "is left as it is."
+    ),
+    remedy="See what it becomes with: helm template CHART | shunter migrate convert -f - , and write the template anew.",
+    effort=5,
+    acceptable=True,
+)
+_ACTION = re.compile(r"\{\{.*?\}\}", re.S)
+_BLOCKS = re.compile(
+    r"\{\{-?\s*(?:if|else|end|range|with|define|block|template|break|continue)\b|\$\w*\s*:?=|\b(?:toYaml|toJson|indent|nindent)\b|-\}\}"
+)
+_LINES = re.compile(r"^[ \t]*(\{\{-?[^{}]*\|\s*nindent\s+)(\d+)(\s*-?\}\})[ \t]*$", re.M)
+"""An expression for several fields, in a line of its own: `{{- include "chart.labels" . | nindent 4 }}`. It says itself how far
+they are indented, so it can stand for one field and be moved with its neighbours."""
+_BEHIND_KEY = re.compile(r"^([ \t]*(?:- )?[\w./-]+:)[ \t]*(?=\{\{-?[^{}]*\|\s*nindent\s+\d+\s*-?\}\}[ \t]*$)", re.M)
+"""The same behind its key: `labels: {{- include "chart.labels" . | nindent 4 }}`."""
+_INDENT = re.compile(r"^\{\{(?!-)([^{}]*\|\s*)indent(\s+\d+\s*-?\}\})[ \t]*$", re.M)
+"""The same without a line break of its own: `{{ toYaml .Values.labels | indent 4 }}` where the line begins."""
+_LINES_VALUE = "helmlines"
+_HELMS_OWN = re.compile(r"(?m)^[ \t]*+[^#\n].*\{\{[^}]*(?:\.(?:Values|Release|Chart|Capabilities)|\binclude)\b")
+"""Outside of a comment, what only Helm fills in."""
+_COMMENT = re.compile(r"\{\{-?\s*/\*")
+_IF = re.compile(r"(?:[ \t]*(?:#[^\n]*)?\n|---[^\n]*\n)*[ \t]*\{\{-?\s*if\b[^\n]*\}\}[ \t]*\n")
+_END = re.compile(r"\n[ \t]*\{\{-?\s*end\s*-?\}\}\s*\Z")
+_FOLLOWING = (("metadata", "name"), ("runtimeRef", "name"))
+"""Names of runtimes: they follow from what is in them."""
+_WORD = re.compile(r"helmword(\d+)x|helmsum(\d+)x")
+
+
+class Skeleton(NamedTuple):
+    text: str
+    """Of the whole document."""
+    findings: tuple[Finding, ...]
+
+
+class Refusal(Exception):
+    """Why a template cannot be converted as such. `line` counts within the document, from 0."""
+
+    def __init__(self, line: int, reason: str) -> None:
+        super().__init__(reason)
+        self.line, self.reason = line, reason
+
+
+def skeletons(documents: Iterable[Document], options: Options) -> tuple[dict[int, str], list[Finding]]:
+    """New texts of the templates of v1 jobs that can be converted, by document, and what there is to tell of all of them."""
+    texts: dict[int, str] = {}
+    findings: list[Finding] = []
+    for document in documents:
+        try:
+            skeleton = skeleton_of(document, options)
+        except Refusal as refusal:
+            place = Place(document.source, document.first_line + refusal.line + 1, 1)
+            findings.append(Finding(REFUSED, document.source, place, (), f"The template cannot be converted: {refusal.reason}."))
+            continue
+        texts[id(document)] = skeleton.text
+        findings += skeleton.findings
+    return texts, findings
+
+
+def skeleton_of(document: Document, options: Options) -> Skeleton:
+    """The template of the result. Raises Refusal."""
+    before, body, after = _unwrapped(document.text)
+    body = _with_lines_apart(body)
+    holes = _holes(body, before.count("\n"))
+    sums: list[str] = []
+    try:
+        outcome, conversion = _converted(_Attempt(document, before, body, holes, options), sums)
+    except Refusal as refusal:
+        raise Refusal(refusal.line, _restored(refusal.reason, holes)) from None
+    text = _back(text_of(conversion), holes, sums)
+    if re.search(r"helmword|helmsum", text):
+        raise Refusal(before.count("\n"), "a name is made of an expression and would have to be shortened")
+    place = Place(document.source, document.first_line + 1, 1)
+    count = counts.count(len(holes), "expression")
+    told = Finding(CONVERTED, outcome.source.title, place, (), f"A template with {count} was converted as it is.")
+    found = tuple(_readable(finding, holes) for finding in outcome.findings)
+    return Skeleton(before + text.rstrip("\n") + (after or "\n"), (told, *found))
+
+
+def _with_lines_apart(body: str) -> str:
+    """The body with each expression for several fields in a line of its own, indented as far as it says. Helm makes the same of
+    it."""
+    body = _BEHIND_KEY.sub(r"\1\n", _INDENT.sub(r"{{-\1nindent\2", body))
+    return _LINES.sub(lambda match: " " * int(match[2]) + match[1] + match[2] + match[3], body)
+
+
+def _converted(attempt: _Attempt, sums: list[str]) -> tuple[Outcome, Conversion]:
+    """The conversion with words where numbers depend on expressions, and for the release's name."""
+    numbers = attempt.numbers()
+    outcome = attempt.outcome(dict.fromkeys(numbers, 2))
+    conversion = _usable(outcome, attempt.document)
+    if numbers:
+        tried = {hole: attempt.outcome({**dict.fromkeys(numbers, 2), hole: 3}) for hole in numbers}
+        others = {hole: _usable(other, attempt.document) for hole, other in tried.items()}
+        conversion = _with_sums(conversion, others, attempt.holes, sums)
+    return outcome, _of_owner(conversion, attempt.document, sums)
+
+
+def _back(text: str, holes: list[str], sums: list[str]) -> str:
+    """The text with expressions in place of words; those that were comments lose the `#` that made them some of YAML's."""
+    text = re.sub(r"# (helmword(\d+)x)", lambda match: match[1] if _COMMENT.match(holes[int(match[2])]) else match[0], text)
+    text = re.sub(rf"(?m)^( *)helmword(\d+)x: {_LINES_VALUE}$", lambda match: _moved(holes[int(match[2])], match[1]), text)
+    return _WORD.sub(lambda match: sums[int(match[2])] if match[2] else holes[int(match[1])], text)
+
+
+def _moved(lines: str, margin: str) -> str:
+    """The expression for fields that are indented like `margin` now."""
+    return margin + _LINES.sub(lambda match: f"{match[1]}{len(margin)}{match[3]}", lines)
+
+
+@dataclass(frozen=True)
+class _Attempt:
+    """A template that is tried with this and that in place of its expressions."""
+
+    document: Document
+    before: str
+    body: str
+    holes: list[str]
+    options: Options
+
+    def outcome(self, numbers: Mapping[int, int]) -> Outcome:
+        text = self._filled(numbers)
+        lines = self.document.first_line + self.before.count("\n")
+        documents = parsed(text, self.document.source)
+        for fault in (finding for document in documents for finding in document.findings):
+            raise Refusal(
+                max(fault.place.line - 1 + self.before.count("\n"), 0), f"with words for expressions it is {fault.message}"
+            )
+        jobs = [replace(found, first_line=found.first_line + lines) for document in documents for found in document.objects]
+        if len(jobs) != 1 or not is_convertible(jobs[0]):
+            raise Refusal(self.before.count("\n"), "kind and version are not written out")
+        (outcome,) = converted(jobs, self.options).outcomes
+        return replace(outcome, findings=tuple(finding for finding in outcome.findings if not _is_of_lines(finding)))
+
+    def numbers(self) -> list[int]:
+        """The expressions that must stand for numbers: with words there, the job is not readable."""
+        known: dict[int, int] = {}
+        while True:
+            outcome = self.outcome(known)
+            if outcome.conversion is not None:
+                return list(known)
+            fault = outcome.findings[0]
+            value = value_at(outcome.source.value, fault.path)
+            match = _WORD.fullmatch(value) if isinstance(value, str) else None
+            if match is None or not re.search(r"`int|is no quantity", fault.message):
+                raise Refusal(fault.place.line - 1 - self.document.first_line, fault.message.rstrip("."))
+            known[int(match[1])] = 2
+
+    def _filled(self, numbers: Mapping[int, int]) -> str:
+        def word(match: re.Match[str]) -> str:
+            hole = self.holes.index(match[0])
+            if _COMMENT.match(match[0]):
+                return f"# helmword{hole}x"
+            if _LINES.match(match[0]):
+                return f"helmword{hole}x: {_LINES_VALUE}"
+            return str(numbers[hole]) if hole in numbers else f"helmword{hole}x"
+
+        return _ACTION.sub(word, self.body)
+
+
+def _is_of_lines(finding: Finding) -> bool:
+    """Whether it says that the word for several fields is no field."""
+    return finding.topic.id == OF_TEMPLATE.id and _WORD.fullmatch(str(finding.path[-1])) is not None
+
+
+def _unwrapped(text: str) -> tuple[str, str, str]:
+    """The document without one condition around all of it: `{{- if .Values.enabled }}` ... `{{- end }}`."""
+    start, end = _IF.match(text), _END.search(text)
+    if start and end and start.end() < end.start():
+        return text[: start.end()], text[start.end() : end.start() + 1], text[end.start() :]
+    return "", text, ""
+
+
+def _holes(body: str, lines_before: int) -> list[str]:
+    """The expressions, each once: equal ones stand for equal values. Raises Refusal at the first that is more than a value."""
+    holes: dict[str, None] = {}
+    for match in _ACTION.finditer(body):
+        line = lines_before + body.count("\n", 0, match.start())
+        alone = body[body.rfind("\n", 0, match.start()) + 1 : match.start()].strip() == ""
+        if _COMMENT.match(match[0]):
+            if "\n" in match[0]:
+                raise Refusal(line, "a comment of the template covers several lines")
+        elif alone and _LINES.match(match[0]):
+            pass
+        elif _BLOCKS.search(match[0]) or (alone and not body[match.end() :].lstrip(" ").startswith((":", "-"))):
+            raise Refusal(line, f"{' '.join(match[0].split())} stands for more than one value")
+        holes[match[0]] = None
+    return list(holes)
+
+
+def _usable(outcome: Outcome, document: Document) -> Conversion:
+    for finding in outcome.findings:
+        if finding.is_blocking:
+            raise Refusal(finding.place.line - 1 - document.first_line, f"{finding.topic.id} {finding.message.rstrip('.')}")
+    assert outcome.conversion is not None, "what could not be read has a blocking finding"
+    return outcome.conversion
+
+
+def _with_sums(conversion: Conversion, others: Mapping[int, Conversion], holes: list[str], sums: list[str]) -> Conversion:
+    """The conversion with words where numbers depend on expressions; `sums` gets what they stand for."""
+
+    def summed(value: Json, tried: Mapping[int, Json | None]) -> Json:
+        changed = value
+        for path, leaf in leaves(value):
+            shares = _shares(path, leaf, tried)
+            if shares:
+                sums.append(_sum(int(leaf) - 2 * len(shares), [holes[hole] for hole in shares], is_text=isinstance(leaf, str)))
+                changed = _replaced(changed, path, f"helmsum{len(sums) - 1}x")
+        return changed
+
+    train_job = summed(conversion.train_job, {hole: other.train_job for hole, other in others.items()})
+    runtime = conversion.runtime and summed(conversion.runtime, {hole: other.runtime for hole, other in others.items()})
+    return replace(conversion, train_job=train_job, runtime=runtime)
+
+
+def _of_owner(conversion: Conversion, document: Document, sums: list[str]) -> Conversion:
+    """The runtime named after the release: what is in it depends on values, and Helm lets no two releases own one object. Where
+    something else than Helm fills the template in there is no release, and the job's name stands for it."""
+    if conversion.runtime is None:
+        return conversion
+    if document.is_of_chart or _HELMS_OWN.search(document.text):
+        sums.append("{{ .Release.Name }}")
+        owner = f"helmsum{len(sums) - 1}x"
+    else:
+        owner = conversion.train_job["metadata"].get("name") or ""
+    name = f"{owner}-{conversion.runtime['metadata']['name']}".lstrip("-")
+    return replace(
+        conversion,
+        runtime=_replaced(conversion.runtime, ("metadata", "name"), name),
+        train_job=_replaced(conversion.train_job, ("spec", "runtimeRef", "name"), name),
+    )
+
+
+def _shares(path: Path, leaf: Any, tried: Mapping[int, Json | None]) -> list[int]:
+    """The expressions that count in a number, once each."""
+    shares = []
+    for hole, other in tried.items():
+        there = value_at(other, path)
+        if there == leaf or path[-2:] in _FOLLOWING:
+            continue
+        if not _is_number(leaf) or type(there) is not type(leaf) or there != type(leaf)(int(leaf) + 1):
+            raise Refusal(0, f"{shown(path)} of the result depends on a number that only the values say")
+        shares.append(hole)
+    return shares
+
+
+def _is_number(leaf: Any) -> bool:
+    return type(leaf) is int or (isinstance(leaf, str) and leaf.isdecimal())
+
+
+def _sum(constant: int, holes: list[str], *, is_text: bool) -> str:
+    inner = [re.sub(r"^\{\{-?\s*|\s*-?\}\}$", "", hole) for hole in holes]
+    if constant == 0 and len(inner) == 1:
+        return f"{{{{ {inner[0]} | quote }}}}" if is_text else holes[0]
+    terms = " ".join([*([str(constant)] if constant else []), *(f"(int ({text}))" for text in inner)])
+    return f"{{{{ add {terms}{' | quote' if is_text else ''} }}}}"
+
+
+def _replaced(value: Any, path: Path, leaf: Any) -> Any:
+    if not path:
+        return leaf
+    copy = value.copy()
+    copy[path[0]] = _replaced(value[path[0]], path[1:], leaf)
+    return copy
+
+
+def _readable(finding: Finding, holes: list[str]) -> Finding:
+    """With the expressions in place of their words."""
+    return finding._replace(
+        object=_restored(finding.object, holes),
+        message=_restored(finding.message, holes),
+        remedy=_restored(finding.remedy, holes),
+    )
+
+
+def _restored(text: str, holes: list[str]) -> str:
+    return _WORD.sub(lambda match: holes[int(match[1])] if match[1] else match[0], text)

@@ -1,0 +1,165 @@
+"""Tells what of an MPIJob v2 does otherwise, or not at all."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from shunter.api.meta import Json
+from shunter.api.training import mpi_rules
+from shunter.api.training.mpi import LAUNCHER, WORKER
+from shunter.migrate.conversion.draft import Draft
+from shunter.migrate.conversion.kinds.mpi_topics import (
+    ACCOUNT,
+    ALONE,
+    ELASTIC,
+    MAIN_CONTAINER,
+    NEEDS_SSH,
+    NO_MAIN_CONTAINER,
+    OTHER_IMAGE,
+    OTHER_MPI,
+    OWN_COMMAND,
+    REFUSED,
+    USER,
+    WAITING,
+)
+from shunter.migrate.conversion.mpi_operator import MPIOperatorSpec
+from shunter.migrate.conversion.rules.ssh import ROOT_PATH, mount_path
+from shunter.migrate.paths import Path
+from shunter.operator.trainer.plugins.mpi import OPEN_MPI
+
+_WAITING = frozenset({"sleep", "tail", "cat", "pause", "sshd"})
+"""Programs by which workers pass their time until mpirun comes."""
+_OTHER_MPI = ("I_MPI_", "HYDRA_", "MPICH_", "MV2_")
+"""Beginnings of variables that Intel MPI and the family of MPICH read."""
+_OTHER_IMAGES = ("intelmpi", "intel-mpi", "hpckit", "mpich", "mvapich")
+
+
+def report(draft: Draft) -> None:
+    """Everything that is told of the job but what `mpi_command` tells."""
+    specs = ("spec", draft.replica_specs)
+    if isinstance(draft.job.spec, MPIOperatorSpec):
+        _account_for_mpi_operator(draft, draft.job.spec)
+    elif fault := mpi_rules.fault(draft.job.spec):
+        draft.report(REFUSED, specs, f"{fault}.")
+    _report_image(draft)
+    _report_command(draft)
+    _report_main_container(draft)
+    _report_other_mpi(draft)
+    launcher = (*draft.role_path(LAUNCHER), "template", "spec")
+    if draft.is_given((*launcher, "serviceAccountName")):
+        name = draft.given((*launcher, "serviceAccountName"))
+        draft.report(ACCOUNT, (*launcher, "serviceAccountName"), f"The ServiceAccount {name} must exist.")
+    for path, word in words(draft, LAUNCHER):
+        if "host-discovery-script" in word or "discover_hosts.sh" in word:
+            draft.report(ELASTIC, path, "The launcher asks a script for its hosts.")
+            break
+    if not draft.job.replica_count(WORKER):
+        draft.report(ALONE, specs, "The job has no workers.")
+    if mount_path(draft) != ROOT_PATH:
+        draft.report(USER, specs, "The pods run as another user than root, whom the image must know.")
+
+
+def _account_for_mpi_operator(draft: Draft, spec: MPIOperatorSpec) -> None:
+    """Fields that only its MPIJob has."""
+    draft.carry(("spec", "runLauncherAsWorker"), "TrainingRuntime", ("spec", "mlPolicy", "mpi", "runLauncherAsNode"))
+    draft.default(("spec", "sshAuthMountPath"), "the runtime tells ssh where the keys are")
+    draft.default(("spec", "launcherCreationPolicy"), "the launcher waits until all nodes are ready")
+    implementation = ("spec", "mpiImplementation")
+    if spec.mpi_implementation == OPEN_MPI:
+        draft.carry(implementation, "TrainingRuntime", ("spec", "mlPolicy", "mpi", "mpiImplementation"))
+    else:
+        draft.report(OTHER_MPI, implementation, f"mpiImplementation is {spec.mpi_implementation}.", dropped=True)
+
+
+def _report_image(draft: Draft) -> None:
+    if draft.options.mpi_image:
+        for group in draft.groups:
+            (role,) = group.roles
+            image = training_container(draft, role).get("image", "")
+            path = (*container_path(draft, role), "image")
+            draft.report(OTHER_IMAGE, path, f"{image} becomes {draft.options.mpi_image}.")
+        return
+    if not draft.job.replica_count(WORKER) or _serves_ssh(draft):
+        return
+    image = training_container(draft, WORKER).get("image", "")
+    text = f"Whether {image} contains ssh and sshd cannot be seen from here."
+    draft.report(NEEDS_SSH, (*container_path(draft, WORKER), "image"), text)
+
+
+def _report_command(draft: Draft) -> None:
+    """The workers' command, unless it only waits, or is an ssh server itself."""
+    container, path = training_container(draft, WORKER), (*container_path(draft, WORKER), "command")
+    command = [str(word) for word in container.get("command") or []]
+    if not draft.job.replica_count(WORKER):
+        return
+    if command and _only_waits(container):
+        draft.report(WAITING, path, f"{command[0]} gives way to the ssh server.")
+    elif command:
+        draft.report(OWN_COMMAND, path, f"{' '.join(command)[:60]} is not started any more.")
+    elif draft.training_containers[WORKER]:
+        draft.report(OWN_COMMAND, path, f"The entrypoint of {container.get('image')} is not started any more.")
+
+
+def _only_waits(container: Json) -> bool:
+    """Whether the container runs one program, in a shell or by itself, that does nothing until mpirun comes."""
+    words = [str(word) for field in ("command", "args") for word in container.get(field) or []]
+    if words[:1] and words[0].rpartition("/")[2] in ("sh", "bash") and "-c" in words:
+        words = words[words.index("-c") + 1 :][:1]
+        words = words[0].replace("exec ", "").split() if words and not set(words[0]) & set(";&|\n") else words
+    return bool(words) and words[0].rpartition("/")[2] in _WAITING
+
+
+def _serves_ssh(draft: Draft) -> bool:
+    """Whether the workers run an ssh server already, so that the image has it."""
+    return isinstance(draft.job.spec, MPIOperatorSpec) or any("sshd" in word for _, word in words(draft, WORKER))
+
+
+def _report_main_container(draft: Draft) -> None:
+    path, main = ("spec", "mainContainer"), draft.job.spec.main_container
+    names = [container.get("name") for container in containers_of(draft, WORKER)]
+    if not main or not draft.job.replica_count(WORKER):
+        draft.default(path, "the first container")
+    elif main not in names:
+        draft.report(NO_MAIN_CONTAINER, path, f"{main} is none of {', '.join(map(str, names))}.", dropped=True)
+    elif len(names) > 1:
+        draft.report(MAIN_CONTAINER, path, f"The ssh server runs in {main}.", dropped=True)
+    else:
+        draft.default(path, "the only container")
+
+
+def _report_other_mpi(draft: Draft) -> None:
+    for role in (LAUNCHER, WORKER):
+        container, path = training_container(draft, role), container_path(draft, role)
+        for index, variable in enumerate(container.get("env") or []):
+            if str(variable.get("name", "")).startswith(_OTHER_MPI):
+                draft.report(OTHER_MPI, (*path, "env", index), f"{variable['name']} is for another MPI than Open MPI.")
+                return
+        if any(name in str(container.get("image", "")).lower() for name in _OTHER_IMAGES):
+            draft.report(OTHER_MPI, (*path, "image"), f"{container['image']} is an image of another MPI than Open MPI.")
+            return
+    for path, word in words(draft, LAUNCHER):
+        if "mpiexec.hydra" in word or "mpirun_rsh" in word:
+            draft.report(OTHER_MPI, path, "The launcher starts another mpirun than that of Open MPI.")
+            return
+
+
+def containers_of(draft: Draft, role: str) -> list[Json]:
+    containers: list[Json] = (draft.job.replicas[role].template.get("spec") or {}).get("containers") or []
+    return containers
+
+
+def words(draft: Draft, role: str) -> Iterator[tuple[Path, str]]:
+    """Command and arguments of the role's container, each with its place."""
+    container, path = training_container(draft, role), container_path(draft, role)
+    for field in ("command", "args"):
+        for index, word in enumerate(container.get(field) or []):
+            yield (*path, field, index), str(word)
+
+
+def training_container(draft: Draft, role: str) -> Json:
+    containers = containers_of(draft, role)
+    return containers[draft.training_containers[role]] if containers else {}
+
+
+def container_path(draft: Draft, role: str) -> Path:
+    return (*draft.role_path(role), "template", "spec", "containers", draft.training_containers[role])

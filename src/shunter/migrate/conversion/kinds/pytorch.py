@@ -1,0 +1,236 @@
+"""PyTorchJob: Master and Workers become the nodes of one group, rank 0 first, or a group each where they differ.
+
+What their processes are told of each other depends on what starts them (`rules/launcher`). Variables of the torch plugin are
+declared before those that are made of them, so that Kubernetes replaces $(PET_...): the plugin fills them in in place.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from shunter.api.meta import Json
+from shunter.api.trainer.runtime import NODE
+from shunter.api.trainer.torch_validation import TORCHRUN_ENVIRONMENT
+from shunter.api.training.pytorch import MASTER, WORKER
+from shunter.migrate.conversion.draft import SUCCESS_OF_RUNTIME, Change, Draft, Group
+from shunter.migrate.conversion.launch.rewriting import with_option
+from shunter.migrate.conversion.rules.pytorch import elastic, launcher, meeting_port, processes
+from shunter.migrate.conversion.rules.pytorch.elastic import Nodes
+from shunter.migrate.conversion.rules.pytorch.launcher import Telling, TrainingContainer
+from shunter.migrate.conversion.rules.pytorch.meeting_port import Meeting
+from shunter.migrate.conversion.shims import GLOBAL_INDEX_SOURCE, place_roles, told_by_v1
+from shunter.migrate.conversion.templates import Difference, differences, have_differing_ports
+from shunter.migrate.findings import NO_DIFFERENCE, Topic
+from shunter.operator.trainer.rendezvous import RANK_SOURCE
+from shunter.operator.training.frameworks.pytorch import processes_per_node
+
+KIND = "PyTorchJob"
+_ASKED_FOR = "--profile=plain asks for a runtime without a plugin"
+PLACEHOLDERS = ("PET_NNODES", "PET_NODE_RANK", "PET_MASTER_ADDR", "PET_MASTER_PORT")
+_STANDALONE = "PET_STANDALONE"
+
+APART = Topic(
+    id="TORCH014",
+    title="Master and Workers differ, so each role has a replicated job",
+    severity="warning",
+    impact="advisory",
+    change="semantic-change",
+    grade="D",
+    explanation=(
+        "One replicated job has one pod template. Where the roles differ the Master gets a replicated job of its own, and each "
+        "Worker a Job of its own, whose number is its rank; a plain runtime tells them what v1 told them. The trainer section of "
+        "the TrainJob is about the Master only, gang schedulers count one pod for each replicated job, and queues see more and "
+        "smaller Jobs."
+    ),
+    remedy="Give both roles the same template and restartPolicy where the difference does not matter.",
+    effort=3,
+    explains=NO_DIFFERENCE,
+)
+MASTERS_END = Topic(
+    id="TORCH017",
+    title="the job ends with its Master",
+    severity="info",
+    impact="advisory",
+    change="lossless",
+    grade="Q",
+    explanation=(
+        "v1 calls a job done when its Master is, whatever its Workers do; v2 when all nodes are. A successPolicy in the "
+        "generated runtime restores that, and stops Workers that still run, which v1 left alone. Needs Kubernetes 1.31."
+    ),
+    remedy="Nothing, if processes end together.",
+)
+PORTS = Topic(
+    id="TORCH018",
+    title="Master and Workers name different ports",
+    severity="info",
+    impact="none",
+    change="lossless",
+    grade="Q",
+    explanation=(
+        "The ports of a container are words for readers: programs listen where they want to. v1 made Services of them, which v2 "
+        "does not. One pod template stands for both roles, so it names the ports of the Master."
+    ),
+    remedy="Nothing.",
+    explains=("ports.*",),
+)
+
+
+def arrange(draft: Draft) -> None:
+    is_elastic = draft.job.spec.elastic_policy is not None
+    chosen = elastic.nodes(draft) if is_elastic else Nodes(draft.job.total_replicas, draft.job.total_replicas)
+    as_given = draft.job
+    if is_elastic:
+        draft.job = elastic.resized(draft.job, chosen)
+    roles = tuple(role for role in (MASTER, WORKER) if draft.job.replica_count(role))
+    differing = differences(draft, roles)
+    if differing or (draft.options.profile == "plain" and MASTER in roles):
+        _arrange_plain(draft, roles, chosen, differing)
+    else:
+        _arrange_together(draft, roles, chosen)
+    if len(draft.groups) == 1 and have_differing_ports(draft, roles):
+        draft.report(PORTS, draft.role_path(WORKER), "The pods of both roles name the ports of the Master now.")
+    if is_elastic:
+        elastic.account(draft, as_given, chosen)
+
+
+def _arrange_together(draft: Draft, roles: tuple[str, ...], chosen: Nodes) -> None:
+    group = Group(name=NODE, roles=roles, count=chosen.total)
+    draft.groups, draft.ml_policy = [group], {"torch": {}}
+    draft.trainer["numNodes"] = chosen.total
+    draft.profile, draft.reason = "P2", "all pods are alike"
+    place_roles(draft)
+    found = launcher.training_container(draft, roles[0])
+    told = launcher.telling(draft, group, found)
+    is_rewritten = bool(group.changes)
+    if is_rewritten:
+        found = found.changed({field: change.value for field, change in group.changes.items()})
+    group.explicit_environment = _explicit_environment(draft, roles[0])
+    if reason := _reason_for_plain(draft, found, told, chosen):
+        draft.ml_policy, draft.profile, draft.reason = {}, "P3", reason
+        group.environment = group.explicit_environment
+        processes.say_by_variable(draft)
+    else:
+        options = processes.options(draft, group, found, told, is_rewritten=is_rewritten)
+        meeting = meeting_port.meeting(draft, found, told)
+        group.explicit_environment = meeting_port.met_at(group.explicit_environment, meeting.port)
+        if meeting.option:
+            options.append(meeting.option)
+        if _is_elastic_torchrun(draft, found):
+            kept = [variable for variable in group.explicit_environment if variable["name"] not in TORCHRUN_ENVIRONMENT]
+            group.environment = kept
+            if chosen.fewest < chosen.total and not found.launch.main.option("nnodes"):
+                options.append(f"--nnodes={chosen.fewest}:{chosen.total}")
+        else:
+            _tell(draft, group, told, meeting)
+        _say_options(group, found, options)
+    _set_success(draft, group)
+
+
+def _reason_for_plain(draft: Draft, found: TrainingContainer, told: Telling, chosen: Nodes) -> str:
+    """Why the torch plugin does not do, if so: it tells every pod of the others, and the number of nodes is its own to tell."""
+    if draft.options.profile == "plain" and draft.job.spec.elastic_policy is not None:
+        return _ASKED_FOR
+    if told == "nothing":
+        return "v1 told the pods nothing of each other, nor does a plain runtime"
+    is_range = _is_elastic_torchrun(draft, found) and chosen.fewest < chosen.total
+    is_asked_for = any(use.name == "PET_NNODES" for use in found.launch.uses)
+    if is_range and (is_asked_for or (not found.launch.main.option("nnodes") and not found.can_be_told)):
+        return "torchrun can be told how few nodes it may go on with by variables only, so a plain runtime has those of v1"
+    return ""
+
+
+def _is_elastic_torchrun(draft: Draft, found: TrainingContainer) -> bool:
+    """Whether torchrun brings the processes of an elastic job together, as far as one can see."""
+    return draft.job.spec.elastic_policy is not None and found.launch.launcher in {"torchrun", "unknown"}
+
+
+def _say_options(group: Group, found: TrainingContainer, options: list[str]) -> None:
+    changed = with_option(found.container, found.launch.main, *options) if options else None
+    for field, value in (changed or {}).items():
+        before = f"{group.changes[field].note}, and " if field in group.changes else ""
+        group.changes[field] = Change(value, f"{before}torchrun is told {' '.join(options)}")
+
+
+def _tell(draft: Draft, group: Group, told: Telling, meeting: Meeting) -> None:
+    """v1's variables, made of those of the torch plugin. WORLD_SIZE counts as v1 does."""
+    group.environment = [{"name": "PYTHONUNBUFFERED", "value": "1"}]
+    if told == "variables":
+        factor = processes_per_node(draft.job.spec.nproc_per_node)
+        told_by_plugin = PLACEHOLDERS if meeting.is_of_v2 else PLACEHOLDERS[:-1]
+        group.plugin_placeholders = [{"name": name, "value": ""} for name in told_by_plugin]
+        group.environment += [
+            {"name": "MASTER_ADDR", "value": "$(PET_MASTER_ADDR)"},
+            {"name": "MASTER_PORT", "value": "$(PET_MASTER_PORT)" if meeting.is_of_v2 else str(meeting.port)},
+            {"name": "RANK", "value": "$(PET_NODE_RANK)"},
+            {"name": "WORLD_SIZE", "value": "$(PET_NNODES)" if factor == 1 else str(group.count * factor)},
+        ]
+
+
+def _explicit_environment(draft: Draft, role: str) -> list[Json]:
+    """v1's variables for the pods of one group, nothing left to a plugin."""
+    told = told_by_v1(draft, role, 0, RANK=RANK_SOURCE, PET_NODE_RANK=RANK_SOURCE)
+    return _with_own_hosts(draft, told)
+
+
+def _with_own_hosts(draft: Draft, told: Iterable[Json]) -> list[Json]:
+    """Without what stopped torchrun in v1; with the place of a pod that the user named for the rendezvous."""
+    policy = draft.job.spec.elastic_policy
+    kept = [variable for variable in told if variable["name"] != _STANDALONE]
+    host = elastic.own_host(draft) if policy else None
+    if host is None:
+        return kept
+    return [
+        {**variable, "value": variable["value"].replace(policy.rdzv_host, host, 1)}
+        if variable["name"] == "PET_RDZV_ENDPOINT"
+        else variable
+        for variable in kept
+    ]
+
+
+def _set_success(draft: Draft, group: Group) -> None:
+    """The Master's end is that of the job; without one all Workers', or that of any one of an elastic job."""
+    if group.count == 1:
+        return
+    if MASTER in group.roles:
+        group.job_spec["successPolicy"] = {"rules": [{"succeededIndexes": "0"}]}
+        text = "The job is done when its Master is, by the Job's successPolicy."
+        draft.report(MASTERS_END, draft.role_path(MASTER), text, target=SUCCESS_OF_RUNTIME)
+    elif draft.job.spec.elastic_policy is not None:
+        group.job_spec["successPolicy"] = {"rules": [{"succeededCount": 1}]}
+        draft.report(elastic.ANY_WORKER, elastic.POLICY, "The job is done when one node is, by the Job's successPolicy.")
+
+
+def _arrange_plain(draft: Draft, roles: tuple[str, ...], chosen: Nodes, differing: list[Difference]) -> None:
+    """Beside a Master: a group for each role, told by a plain runtime all that v1 told."""
+    if len(roles) > 1:
+        workers = Group("worker", (WORKER,), 1, replicas=chosen.total - 1, trains=False)
+        draft.groups = [Group("master", (MASTER,), 1), workers]
+        draft.jobset["successPolicy"] = {"operator": "All", "targetReplicatedJobs": ["master"]}
+        draft.report(MASTERS_END, draft.role_path(MASTER), "The job is done when its Master is, by the JobSet's successPolicy.")
+    else:
+        draft.groups = [Group(NODE, roles, chosen.total)]
+    draft.trainer["numNodes"] = draft.groups[0].count
+    draft.profile = "P3"
+    draft.reason = "Master and Workers differ, and one replicated job has one pod template" if differing else _ASKED_FOR
+    place_roles(draft)
+    for group in draft.groups:
+        role, found = group.roles[0], launcher.training_container(draft, group.roles[0])
+        source = RANK_SOURCE if group.trains else GLOBAL_INDEX_SOURCE
+        group.environment = _with_own_hosts(draft, told_by_v1(draft, role, 0, RANK=source, PET_NODE_RANK=source))
+        launcher.warn_of_options(draft, chosen.total, found)
+        if launcher.rewrite(draft, group, found):
+            group.environment = _for_torchrun(draft, group.environment, chosen)
+        group.explicit_environment = group.environment
+    processes.say_by_variable(draft)
+    for difference in differing:
+        path = (*draft.role_path(difference.role), *difference.path)
+        field = difference.field.removeprefix("template.")
+        draft.report(APART, path, f"{difference.role} differs from Master in {field}.")
+
+
+def _for_torchrun(draft: Draft, variables: list[Json], chosen: Nodes) -> list[Json]:
+    """What torchrun heeds where it starts a program that did not: one process, and all nodes."""
+    values = {"PET_NNODES": str(chosen.total) if chosen.fewest == chosen.total else f"{chosen.fewest}:{chosen.total}"}
+    if processes_per_node(draft.job.spec.nproc_per_node) == 1:
+        values["PET_NPROC_PER_NODE"] = "1"
+    return [{**variable, "value": values[variable["name"]]} if variable["name"] in values else variable for variable in variables]

@@ -1,0 +1,80 @@
+"""XGBoostJob: Master and Workers on a plain runtime, told v1's variables, of which programs make their tracker
+(rabit) or machine list (LightGBM). v2's xgboost plugin sets other names (DMLC_*), which no program of v1 reads.
+"""
+
+from __future__ import annotations
+
+from shunter.api.trainer.runtime import NODE
+from shunter.api.training.xgboost import MASTER, WORKER
+from shunter.migrate.conversion.draft import Draft, Group
+from shunter.migrate.conversion.shims import GLOBAL_INDEX_SOURCE, place_roles, told_by_v1
+from shunter.migrate.conversion.templates import differences, have_differing_ports
+from shunter.migrate.findings import Topic
+from shunter.operator.trainer.rendezvous import RANK_SOURCE
+
+KIND = "XGBoostJob"
+
+APART = Topic(
+    id="XGB001",
+    title="Master and Workers differ, so each role has a replicated job",
+    severity="warning",
+    impact="advisory",
+    change="semantic-change",
+    grade="D",
+    explanation=(
+        "One replicated job has one pod template. Where the roles differ the Master gets a replicated job of its own, and each "
+        "Worker a Job of its own, whose number is its rank. The trainer section of the TrainJob is about the Master only, gang "
+        "schedulers count one pod for each replicated job, and queues see more and smaller Jobs."
+    ),
+    remedy="Give both roles the same template and restartPolicy where the difference does not matter.",
+    effort=3,
+)
+PORTS = Topic(
+    id="XGB003",
+    title="Master and Workers name different ports",
+    severity="info",
+    impact="none",
+    change="lossless",
+    grade="Q",
+    explanation=(
+        "MASTER_PORT and WORKER_PORT are told as in v1. The ports of a container are but words for readers: one pod template "
+        "stands for both roles, and names those of the Master."
+    ),
+    remedy="Nothing.",
+    explains=("ports.*",),
+)
+
+
+def arrange(draft: Draft) -> None:
+    roles = tuple(role for role in (MASTER, WORKER) if draft.job.replica_count(role))
+    apart = differences(draft, roles)
+    if apart:
+        master, worker = _groups_apart(draft)
+        draft.groups = [master, worker]
+        draft.jobset["successPolicy"] = {"operator": "All", "targetReplicatedJobs": [master.name]}
+        fields = ", ".join(dict.fromkeys(difference.field for difference in apart))
+        draft.report(APART, ("spec", draft.replica_specs), f"Master and Worker differ in {fields}.")
+    else:
+        group = Group(NODE, roles, sum(draft.job.replica_count(role) for role in roles))
+        if MASTER in roles and group.count > 1:
+            group.job_spec["successPolicy"] = {"rules": [{"succeededIndexes": "0"}]}
+        draft.groups = [group]
+        if have_differing_ports(draft, roles):
+            draft.report(PORTS, draft.role_path(WORKER), "The pods of both roles name the ports of the Master now.")
+    place_roles(draft)
+    rank = GLOBAL_INDEX_SOURCE if apart else RANK_SOURCE
+    for group in draft.groups:
+        group.environment = told_by_v1(draft, group.roles[0], 0, RANK=rank)
+        group.explicit_environment = group.environment
+    draft.trainer["numNodes"] = draft.groups[0].count
+    draft.profile = "P3"
+    draft.reason = "programs of v1 read variables of their own, not those of v2's xgboost plugin: a plain runtime with v1's"
+
+
+def _groups_apart(draft: Draft) -> tuple[Group, Group]:
+    """Each Worker has a Job of its own: its place among all Jobs, after the Master's, is its rank."""
+    workers = draft.job.replica_count(WORKER)
+    return (
+        Group("master", (MASTER,), draft.job.replica_count(MASTER)),
+        Group("worker", (WORKER,), 1, replicas=workers, trains=False),
+    )

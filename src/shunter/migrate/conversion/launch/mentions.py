@@ -1,0 +1,54 @@
+"""Where a text of any language names a value that changes: for what no reader here understands.
+
+Perl, awk, JavaScript, Makefiles, templates, and Python that cannot be parsed are searched for the words by which programs ask for
+a host name, and for variables by their names. Whether the line decides by the value is guessed from what else stands in it.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+
+from shunter.migrate.conversion.launch.reads import HOST_NAME, Read, is_rank, line_of, takes_last_number
+
+_HOST_NAME = (
+    r"\b(?:gethostname|getfqdn|nodename)\b|Sys::Hostname\b|\bos(?:'\)|\"\))?\.hostname\b|\bplatform\.node\b|\bos\.uname\b"
+    r"|(?:\$\((?:shell\s+)?|`)(?:hostname|uname\s+-n)\b|/etc/hostname\b|/proc/sys/kernel/hostname\b"
+)
+_CUT_WORDS = re.compile(
+    r"split|partition\(|substr|\bre\.|\[-?\d|\bint\(|[=!]=|=~|\bin\b|endsWith|startsWith|endswith|startswith|match|test\("
+    r"|\$NF|\\d|\[0-9\]|\[\[:digit:\]\]|\bsed\b|\bcut\b|\btr\b|hash|crc|##|%%|\$\{\w+[:#%/]|slice\(|pop\(|capture"
+)
+_COMMENTS = ("#", "//", ";")
+_SETTING = re.compile(r"[\"']?([A-Za-z_][\w.-]*)[\"']?\s*[:=]\s*[\"']?[^\"'\s]*$")
+
+
+def mentions(text: str, variables: Mapping[str, str]) -> Iterator[Read]:
+    """Every place of a program that names one. `variables` are those that hold such a value, with what each is called."""
+    for match in re.finditer(rf"{_HOST_NAME}|(?<![\w$-])\$?\{{?(?P<variable>{_names(variables)})\b(?!\s*:?=(?!=))", text):
+        line = line_of(text, match.start())
+        if line.startswith(_COMMENTS):
+            continue
+        decides = bool(_CUT_WORDS.search(line))
+        yield Read(_called(match, variables), match.start(), decides, decides and takes_last_number(line))
+
+
+def insertions(text: str, variables: Mapping[str, str]) -> Iterator[Read]:
+    """Every place of a file of settings that has one put in: `${HOSTNAME}`, `${oc.env:HOSTNAME}`, `{{ env "HOSTNAME" }}`. Under a
+    key that says a rank it decides."""
+    for match in re.finditer(rf"(?:[$%][({{]|\{{\{{|!ENV)[^\n}})]{{0,24}}?\b(?P<variable>{_names(variables)})\b", text):
+        key = _SETTING.search(line_before(text, match.start()))
+        yield Read(_called(match, variables), match.start(), key is not None and is_rank(key[1]))
+
+
+def line_before(text: str, place: int) -> str:
+    """What stands before the place in its line."""
+    return text[text.rfind("\n", 0, place) + 1 : place]
+
+
+def _names(variables: Mapping[str, str]) -> str:
+    return "|".join(map(re.escape, variables)) or "(?!)"
+
+
+def _called(match: re.Match[str], variables: Mapping[str, str]) -> str:
+    return variables[match["variable"]] if match["variable"] else HOST_NAME

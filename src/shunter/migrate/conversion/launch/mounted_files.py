@@ -1,0 +1,64 @@
+"""The files of a container as far as they can be seen: keys of mounted ConfigMaps and Secrets that the input has."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import PurePosixPath
+from typing import NamedTuple
+
+from shunter.api.meta import Json
+from shunter.migrate.conversion.launch.arguments import Spot
+
+FindObject = Callable[[str], Json | None]
+"""The object of a title (`ConfigMap scripts`, `Secret scripts`) with its texts in `data`, None when nobody has it."""
+
+
+class File(NamedTuple):
+    text: str
+    spot: Spot
+    """Of the text as a whole."""
+    source: str = ""
+    """The title of the object that has it; empty for a file that a script writes."""
+
+
+def nowhere(name: str) -> Json | None:
+    """A FindObject that has none."""
+    return None
+
+
+def mounted_files(container: Json, volumes: Sequence[Json], find: FindObject) -> dict[str, File]:
+    """The files by absolute path."""
+    sources = {volume.get("name"): volume for volume in volumes}
+    files: dict[str, File] = {}
+    for mount in container.get("volumeMounts") or ():
+        volume, place = sources.get(mount.get("name")), mount.get("mountPath")
+        if not volume or not isinstance(place, str):
+            continue
+        inner = mount.get("subPath")
+        for path, file in _volume_files(volume, find):
+            if not inner:
+                files[str(PurePosixPath("/", place, path))] = file
+            elif path == inner:
+                files[str(PurePosixPath("/", place))] = file
+    return files
+
+
+def _volume_files(volume: Json, find: FindObject) -> Iterator[tuple[str, File]]:
+    """The files of the ConfigMap or Secret of a volume, or of those of a projected one, by path within it."""
+    for title, source in sources(volume):
+        contents: dict[str, str] = (find(title) or {}).get("data") or {}
+        items: Sequence[Json] = source.get("items") or [{"key": key, "path": key} for key in contents]
+        for item in items:
+            text = contents.get(item.get("key", ""))
+            if text is not None and item.get("path"):
+                yield item["path"], File(text, Spot(("data", item["key"]), 0, len(text), file=title), title)
+
+
+def sources(volume: Json) -> Iterator[tuple[str, Json]]:
+    """What a volume holds, by the titles of the objects."""
+    for part in (volume, *((volume.get("projected") or {}).get("sources") or ())):
+        for kind, field, names in (("ConfigMap", "configMap", ("name",)), ("Secret", "secret", ("secretName", "name"))):
+            source = part.get(field) or {}
+            name = next((source[key] for key in names if source.get(key)), "")
+            if name:
+                yield f"{kind} {name}", source

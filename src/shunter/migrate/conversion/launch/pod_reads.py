@@ -1,0 +1,206 @@
+"""What the programs of a container read of their own pod: those that its words, hooks and probes write out, and the files of
+ConfigMaps and Secrets that it mounts. What stands in its image is not looked into.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from functools import lru_cache
+from pathlib import PurePosixPath
+from typing import Literal, NamedTuple
+
+import msgspec
+
+from shunter.api.meta import Json
+from shunter.migrate.conversion.launch import python_reads, shell_reads
+from shunter.migrate.conversion.launch.arguments import Spot
+from shunter.migrate.conversion.launch.inline_python import code_words
+from shunter.migrate.conversion.launch.mentions import insertions, mentions
+from shunter.migrate.conversion.launch.mounted_files import File, FindObject, mounted_files
+from shunter.migrate.conversion.launch.reads import HOST_NAME, OF_HOST_NAME, Read, is_rank
+from shunter.migrate.conversion.launch.shell_programs import PYTHONS, RUNNERS
+from shunter.migrate.conversion.launch.understanding import Text, understood
+from shunter.migrate.conversion.launch.wrappers import program_name
+from shunter.migrate.paths import Path, value_at
+
+_HOOKS: tuple[Path, ...] = (
+    ("lifecycle", "postStart", "exec"),
+    ("lifecycle", "preStop", "exec"),
+    ("startupProbe", "exec"),
+    ("livenessProbe", "exec"),
+    ("readinessProbe", "exec"),
+)
+_READ = (
+    "name",
+    "command",
+    "args",
+    "env",
+    "envFrom",
+    "workingDir",
+    "volumeMounts",
+    "lifecycle",
+    *(path[0] for path in _HOOKS[2:]),
+)
+"""The fields of a container that say what it runs."""
+_REFERENCE = re.compile(r"(?<!\$)\$\(([A-Za-z_][A-Za-z0-9_.-]*)\)")
+_DATA = frozenset({
+    ".cfg", ".conf", ".csv", ".ini", ".ipynb", ".json", ".md", ".properties", ".toml", ".tsv", ".txt", ".xml", ".yaml", ".yml",
+})  # fmt: skip
+
+
+class PodRead(NamedTuple):
+    read: Read
+    spot: Spot
+    """Where it stands: the path is that of the text, below the container or in its file."""
+    text: str
+    """All of the text that it stands in."""
+    start: int
+    """Where in that text."""
+
+
+def pod_reads(container: Json, volumes: Sequence[Json], find: FindObject, variables: Mapping[str, str]) -> Sequence[PodRead]:
+    """All of them, each place once. `variables` are those of the environment that hold a value of the pod, with what each is
+    called. Containers that say the same are read once."""
+    return _pod_reads(_said(container, volumes, find), tuple(variables.items()))
+
+
+def words_and_texts(container: Json, volumes: Sequence[Json], find: FindObject) -> Sequence[tuple[str, Spot]]:
+    """All that stands in words, hooks, probes and mounted files, whoever reads it, each once."""
+    return _words_and_texts(_said(container, volumes, find))
+
+
+def _said(container: Json, volumes: Sequence[Json], find: FindObject) -> bytes:
+    """What the container says of its programs, with the ConfigMaps and Secrets that it takes texts from."""
+    files = mounted_files(container, volumes, find)
+    fields = {field: container[field] for field in _READ if field in container}
+    titles = {*(file.source for file in files.values()), *(title for title, _ in _references(container))}
+    objects = {title: {"data": found["data"]} for title in sorted(titles) if (found := find(title))}
+    return msgspec.json.encode((fields, volumes if files else (), objects))
+
+
+@lru_cache(maxsize=1024)
+def _pod_reads(said: bytes, variables: tuple[tuple[str, str], ...]) -> tuple[PodRead, ...]:
+    container, volumes, objects = msgspec.json.decode(said)
+    found: dict[tuple[str, Path, int], PodRead] = {}
+    for one in _all(container, volumes, objects.get, dict(variables)):
+        key = one.spot.file, one.spot.path, one.spot.start
+        if key not in found or (one.read.decides and not found[key].read.decides):
+            found[key] = one
+    return tuple(found.values())
+
+
+@lru_cache(maxsize=1024)
+def _words_and_texts(said: bytes) -> tuple[tuple[str, Spot], ...]:
+    container, volumes, objects = msgspec.json.decode(said)
+    found: dict[tuple[str, Path], tuple[str, Spot]] = {}
+    for _, text, spot in _texts(container, volumes, objects.get):
+        found[spot.file, spot.path] = text, spot
+    for _, words in _commands(container):
+        for path, word in words:
+            found.setdefault(("", path), (word, Spot(path, 0, len(word), is_item=True)))
+    return tuple(found.values())
+
+
+def _texts(container: Json, volumes: Sequence[Json], find: FindObject) -> Iterator[Text]:
+    """The programs that could be read: of its words, hooks and probes, and files that it mounts without starting them."""
+    seen = set()
+    for path, words in _commands(container):
+        pseudo = {**container, "command": [word for _, word in words], "args": None} if path else container
+        for text in understood(pseudo, volumes, find).texts:
+            if not text.spot.file:
+                text = text._replace(spot=text.spot._replace(path=(*path, *text.spot.path)))
+            seen.add((text.spot.file, text.spot.path))
+            yield text
+    for place, file in mounted_files(container, volumes, find).items():
+        if (file.spot.file, file.spot.path) not in seen and (language := _language(place, file)):
+            yield Text(language, file.text, file.spot)
+
+
+def _all(container: Json, volumes: Sequence[Json], find: FindObject, variables: Mapping[str, str]) -> Iterator[PodRead]:
+    read_as_text: set[Path] = set()
+    known: set[tuple[str, Path]] = set()
+    for language, text, spot in _texts(container, volumes, find):
+        read_as_text.add(spot.path)
+        known.add((spot.file, spot.path))
+        found = shell_reads.reads(text, variables) if language == "shell" else python_reads.reads(text, variables)
+        yield from (_at(read, text, spot) for read in found)
+    for _, words in _commands(container):
+        yield from (one for one in _of_words(words, variables) if one.spot.path not in read_as_text)
+    for text, spot in _values(container, find):
+        yield from (_at(read, text, spot) for read in mentions(text, variables) if "$" in text or "(" in text)
+    for place, file in mounted_files(container, volumes, find).items():
+        if (file.spot.file, file.spot.path) not in known:
+            search = insertions if PurePosixPath(place).suffix in _DATA else mentions
+            yield from (_at(read, file.text, file.spot) for read in search(file.text, variables))
+
+
+def _values(container: Json, find: FindObject) -> Iterator[tuple[str, Spot]]:
+    """Values of variables, which may be programs that a shell is told to run."""
+    for number, variable in enumerate(container.get("env") or ()):
+        if isinstance(text := variable.get("value"), str):
+            yield text, Spot(("env", number, "value"), 0, len(text), is_item=True)
+    for title, key in _references(container):
+        texts: dict[str, str] = (find(title) or {}).get("data") or {}
+        for name, text in texts.items():
+            if key in (None, name):
+                yield text, Spot(("data", name), 0, len(text), file=title)
+
+
+def _references(container: Json) -> Iterator[tuple[str, str | None]]:
+    """The objects that variables come from: the title, and the key, None for all of them."""
+    for variable in container.get("env") or ():
+        for kind, field in (("ConfigMap", "configMapKeyRef"), ("Secret", "secretKeyRef")):
+            if reference := (variable.get("valueFrom") or {}).get(field):
+                yield f"{kind} {reference.get('name')}", str(reference.get("key"))
+    for source in container.get("envFrom") or ():
+        for kind, field in (("ConfigMap", "configMapRef"), ("Secret", "secretRef")):
+            if reference := source.get(field):
+                yield f"{kind} {reference.get('name')}", None
+
+
+def _commands(container: Json) -> Iterator[tuple[Path, list[tuple[Path, str]]]]:
+    """What the container runs, with where it stands, word by word; of command and args together the first is empty."""
+    yield (), [((field, number), word) for field in ("command", "args") for number, word in enumerate(container.get(field) or ())]
+    for path in _HOOKS:
+        hook = value_at(container, path)
+        words = hook.get("command") if isinstance(hook, dict) else None
+        if words:
+            yield path, [((*path, "command", number), str(word)) for number, word in enumerate(words)]
+
+
+def _of_words(words: Sequence[tuple[Path, str]], variables: Mapping[str, str]) -> Iterator[PodRead]:
+    """Words that no shell reads."""
+    for number in code_words([word for _, word in words]):
+        path, code = words[number]
+        yield from (_at(read, code, Spot(path, 0, len(code), is_item=True)) for read in python_reads.reads(code, variables))
+    if words and program_name(words[0][1]) in RUNNERS - PYTHONS:
+        for path, code in words[1:]:
+            yield from (_at(read, code, Spot(path, 0, len(code), is_item=True)) for read in mentions(code, variables))
+    before = ""
+    for path, word in words:
+        option = word.partition("=")[0] if word.startswith("-") else before
+        found = [
+            Read(variables[match[1]], match.start(), is_rank(option))
+            for match in _REFERENCE.finditer(word)
+            if match[1] in variables
+        ]
+        found += [Read(HOST_NAME, word.find(name), decides=False) for name in OF_HOST_NAME if name in word]
+        if len(words) == 1 and program_name(word) == "hostname":
+            found.append(Read(HOST_NAME, 0, decides=False))
+        yield from (_at(read, word, Spot(path, 0, len(word), is_item=True)) for read in found)
+        before = word if word.startswith("-") else ""
+
+
+def _at(read: Read, text: str, spot: Spot) -> PodRead:
+    where = spot._replace(start=spot.start + read.start, is_item=False)
+    return PodRead(read, where, text, read.start)
+
+
+def _language(place: str, file: File) -> Literal["shell", "python"] | None:
+    suffix, first = PurePosixPath(place).suffix, file.text.partition("\n")[0]
+    if suffix == ".py" or (first.startswith("#!") and "python" in first):
+        return "python"
+    if suffix in {".sh", ".bash", ".ksh", ".zsh"} or (first.startswith("#!") and re.search(r"\b(?:ba|da|k|z)?sh\b", first)):
+        return "shell"
+    return None

@@ -1,0 +1,262 @@
+"""Reading Python code: where it takes the host name or a variable, and what it does with it.
+
+Values are followed through assignments and what functions of the same text return, not into what they are given. Code that cannot
+be parsed is searched for words.
+"""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Iterator, Mapping
+from functools import lru_cache
+
+from shunter.migrate.conversion.launch import python_code
+from shunter.migrate.conversion.launch.mentions import mentions
+from shunter.migrate.conversion.launch.python_code import called
+from shunter.migrate.conversion.launch.python_sources import Sources
+from shunter.migrate.conversion.launch.reads import BETWEEN_NAMES, Read, is_rank, takes_last_number
+
+_ADDRESSES = frozenset({"gethostbyname", "gethostbyname_ex", "getaddrinfo", "gethostbyaddr"})
+"""What is asked of an own name here is its address: another one in every pod of either generation."""
+_CUTS = frozenset({
+    "split", "rsplit", "partition", "rpartition", "removeprefix", "removesuffix", "replace", "translate", "isdigit", "isnumeric",
+    "startswith", "endswith", "find", "rfind", "index", "rindex", "count", "encode_rank", "lstrip", "rstrip",
+})  # fmt: skip
+_SPLITS = frozenset({"split", "rsplit", "partition", "rpartition"})
+_PATTERNS = frozenset({"search", "match", "fullmatch", "findall", "finditer", "sub", "subn", "split"})
+_NUMBERS = frozenset({"int", "hash", "crc32", "adler32", "md5", "sha1", "sha256", "ord"})
+_KEEPERS = frozenset(
+    {"str", "repr", "open", "Path", "list", "next", "PurePath", "format", "check_output", "getoutput", "popen", "run", "loads"}
+)
+_LOOK_UPS = frozenset({"get", "index", "pop", "setdefault"})
+_SESSIONS = frozenset({"requests", "session", "httpx", "client", "http"})
+_OF_TASK = frozenset({"task", "environment"})
+"""What TF_CONFIG says beside the names of hosts: the same in both generations."""
+_STEPS_OF_JSON = 3
+"""`cluster`, a role and an index lead to a name in TF_CONFIG."""
+_MAY_READ = re.compile(r"host|uname|fqdn|\bnode\b", re.IGNORECASE)
+_FEWEST = 3
+"""Characters of a variable's name without which no text asks for it."""
+
+
+def reads(code: str, variables: Mapping[str, str]) -> list[Read]:
+    """Every place at which the code takes a value of the pod. `variables` are those of the environment that hold one, with what
+    each is called. Never fails."""
+    if not _MAY_READ.search(code) and not any(name[:_FEWEST] in code for name in variables):
+        return []
+    return [*_reads(code, tuple(variables.items()))]
+
+
+@lru_cache(maxsize=1024)
+def _reads(code: str, variables: tuple[tuple[str, str], ...]) -> tuple[Read, ...]:
+    tree = python_code.parsed(code)
+    found = mentions(code, dict(variables)) if tree is None else _Code(code, tree, dict(variables)).reads()
+    return tuple(found)
+
+
+class _Code:
+    def __init__(self, code: str, tree: ast.Module, variables: Mapping[str, str]) -> None:
+        self._nodes = [*ast.walk(tree)]
+        self._lines = python_code.Lines(code)
+        self._sources = Sources(self._nodes, variables)
+        self._statements = [node for node in self._nodes if isinstance(node, (ast.Assign, ast.AnnAssign, ast.Return, ast.Expr))]
+        self._holders: dict[str, tuple[str, int]] = {}
+        """Names that hold a value: what it is called, where it was read first."""
+        self._steps: dict[str, int] = {}
+        """Of names that hold lists of whole values: how many steps lead to one, two in `[["a"]]`."""
+
+    def reads(self) -> list[Read]:
+        found: dict[int, Read] = {}
+        for node in self._nodes:
+            if name := self._sources.value(node) or self._sources.mention(node):
+                start = self._start(node)
+                found[start] = Read(name, start, decides=False)
+        if not found:
+            return []
+        self._follow()
+        for node in self._nodes:
+            for name, start in self._decided(node):
+                written = ast.unparse(self._statement(node))
+                before = found.get(start)
+                is_last = takes_last_number(written) and (before is None or not before.decides or before.takes_last_number)
+                found[start] = Read(name, start, True, is_last)
+        for node in self._nodes:
+            # What is done with an address that is asked for by a name does not depend on the name.
+            if isinstance(node, ast.Call) and called(node) in _ADDRESSES:
+                for inner in ast.walk(node):
+                    if inner is not node and self._sources.value(inner):
+                        found.pop(self._start(inner), None)
+        return sorted(found.values(), key=lambda read: read.start)
+
+    def _start(self, node: ast.AST) -> int:
+        return self._lines.span(node)[0]
+
+    def _follow(self) -> None:
+        """Names that hold a value, until no more are found."""
+        assignments = [
+            (ast.unparse(target), value, isinstance(node, (ast.For, ast.AsyncFor, ast.comprehension)))
+            for node in self._nodes
+            for target, value in _assignments(node)
+        ]
+        known = -1
+        while known != len(self._holders):
+            known = len(self._holders)
+            for target, value, is_loop in assignments:
+                if target not in self._holders and (held := self._held(value)):
+                    self._holders[target] = held
+                    if steps := self._steps_of(value) - is_loop:
+                        self._steps[target] = steps
+
+    def _held(self, node: ast.AST | None, depth: int = 0) -> tuple[str, int] | None:
+        """The value that an expression holds a part of: as text, not within a structure."""
+        if node is None or depth > 40:
+            return None
+        if name := self._sources.value(node):
+            return name, self._start(node)
+        inner: list[ast.AST | None] = []
+        if isinstance(node, (ast.Name, ast.Attribute)):
+            if held := self._holders.get(ast.unparse(node)):
+                return held
+            inner = [node.value] if isinstance(node, ast.Attribute) else []
+        elif _is_of_task(node):
+            return None
+        elif isinstance(node, ast.Call):
+            inner = self._of_call(node)
+        elif isinstance(node, (ast.Subscript, ast.Await, ast.NamedExpr, ast.FormattedValue, ast.Starred)):
+            inner = [node.value]
+        elif isinstance(node, ast.BinOp):
+            inner = [node.left, node.right]
+        elif isinstance(node, (ast.JoinedStr, ast.BoolOp)):
+            inner = [*node.values]
+        elif isinstance(node, ast.IfExp):
+            inner = [node.body, node.orelse]
+        elif isinstance(node, (ast.ListComp, ast.GeneratorExp, ast.SetComp)):
+            inner = [generator.iter for generator in node.generators]
+        return next((held for one in inner if (held := self._held(one, depth + 1))), None)
+
+    def _of_call(self, node: ast.Call) -> list[ast.AST | None]:
+        name = called(node)
+        if isinstance(node.func, ast.Name):
+            if held_by := {name, f"{name}()"} & self._holders.keys():
+                return [ast.Name(one) for one in held_by]
+            return [*node.args] if name in _KEEPERS | _NUMBERS else []
+        if isinstance(node.func, ast.Attribute):
+            if ast.unparse(node.func.value) == "re" or name in _NUMBERS | _KEEPERS:
+                return [node.func.value, *node.args]
+            return [node.func.value, ast.Name(f"{ast.unparse(node.func)}()")]
+        return []
+
+    def _decided(self, node: ast.AST) -> Iterator[tuple[str, int]]:
+        """The values that something is cut out of here, that are compared, or taken for a rank."""
+        operands: list[ast.AST | None] = []
+        if isinstance(node, ast.Call):
+            operands = self._decided_by_call(node)
+        elif isinstance(node, ast.Compare) and any(isinstance(op, (ast.Eq, ast.NotEq, ast.In, ast.NotIn)) for op in node.ops):
+            sides = [node.left, *node.comparators]
+            if not any(isinstance(side, ast.Constant) and side.value in ("", None) for side in sides):
+                operands = [*sides]
+        elif isinstance(node, ast.Subscript):
+            if isinstance(node.ctx, ast.Store):
+                operands = []
+            elif not self._sources.value(node):
+                is_uname = isinstance(node.value, ast.Call) and called(node.value) == "uname"
+                operands = [node.slice, *([] if is_uname or self._steps_of(node.value) else [node.value])]
+        elif isinstance(node, ast.keyword) and node.arg and is_rank(node.arg):
+            operands = [node.value]
+        elif isinstance(node, ast.Match):
+            operands = [node.subject]
+        for target, value in _assignments(node):
+            named = (
+                target.slice.value
+                if isinstance(target, ast.Subscript) and isinstance(target.slice, ast.Constant)
+                else ast.unparse(target)
+            )
+            if is_rank(str(named)):
+                operands.append(value)
+        for operand in operands:
+            if held := self._held(operand):
+                yield held
+
+    def _decided_by_call(self, node: ast.Call) -> list[ast.AST | None]:
+        name = called(node)
+        if isinstance(node.func, ast.Attribute):
+            owner = node.func.value
+            if ast.unparse(owner) == "re" and name in _PATTERNS:
+                return [*node.args]
+            is_cut = name in _CUTS | _PATTERNS and not _keeps_names(node)
+            operands: list[ast.AST | None] = [owner] if is_cut else []
+            if name in _PATTERNS - {"split", "sub"} or (name in _LOOK_UPS and ast.unparse(owner).split(".")[-1] not in _SESSIONS):
+                operands += [] if python_code.variable_read(node) else node.args[:1]
+            return [*operands, *(node.args if name in _NUMBERS else [])]
+        return [*node.args] if name in _NUMBERS else []
+
+    def _steps_of(self, node: ast.AST) -> int:
+        """How many steps lead from what the expression holds to whole names: one from `addresses.split(",")`; 0 for a name."""
+        if isinstance(node, (ast.ListComp, ast.GeneratorExp)):
+            return self._steps_of(node.generators[0].iter)
+        if isinstance(node, ast.Subscript):
+            return max(self._steps_of(node.value) - (not isinstance(node.slice, ast.Slice)), 0)
+        if isinstance(node, ast.Call):
+            return self._steps_of_call(node)
+        return self._steps.get(ast.unparse(node), 0)
+
+    def _steps_of_call(self, node: ast.Call) -> int:
+        name = called(node)
+        if name in {"list", "tuple", "sorted"} and node.args:
+            return self._steps_of(node.args[0])
+        if name in {"loads", "load"}:
+            return _STEPS_OF_JSON
+        if name in {"items", "values", "get"} and isinstance(node.func, ast.Attribute):
+            return max(self._steps_of(node.func.value) - (name == "get"), 0)
+        return int(name in _SPLITS and _keeps_names(node))
+
+    def _statement(self, node: ast.AST) -> ast.AST:
+        """The smallest statement's worth of code around the node: itself, or the assignment on its line."""
+        line = getattr(node, "lineno", 0)
+        around = [one for one in self._statements if one.lineno <= line <= (one.end_lineno or line)]
+        return around[-1] if around else node
+
+
+def _assignments(node: ast.AST) -> Iterator[tuple[ast.expr, ast.expr]]:
+    """What is given a value, and the value. A function is `name()`, and what it returns its value."""
+    if isinstance(node, ast.Assign):
+        for target in node.targets:
+            names = target.elts if isinstance(target, (ast.Tuple, ast.List)) else [target]
+            names = names[:1] if _splits_port(node.value) else names
+            yield from ((name, node.value) for name in names)
+    elif isinstance(node, (ast.AnnAssign, ast.AugAssign, ast.NamedExpr)):
+        yield from [(node.target, node.value)] if node.value is not None else []
+    elif isinstance(node, (ast.For, ast.AsyncFor, ast.comprehension)):
+        is_of_pairs = isinstance(node.iter, ast.Call) and called(node.iter) in {"items", "enumerate"}
+        yield node.target.elts[-1] if is_of_pairs and isinstance(node.target, ast.Tuple) else node.target, node.iter
+    elif isinstance(node, (ast.withitem)) and node.optional_vars is not None:
+        yield node.optional_vars, node.context_expr
+    elif isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)):
+        for inner in ast.walk(node):
+            if isinstance(inner, ast.Return) and inner.value is not None:
+                yield ast.Name(f"{node.name}()"), inner.value
+
+
+def _splits_port(node: ast.expr) -> bool:
+    """Whether a host and its port are told apart."""
+    is_split = isinstance(node, ast.Call) and called(node) in _SPLITS
+    return is_split and any(isinstance(one, ast.Constant) and one.value == ":" for one in getattr(node, "args", ()))
+
+
+def _is_of_task(node: ast.AST) -> bool:
+    """Whether it takes out of TF_CONFIG what is no host: `config["task"]`."""
+    key: ast.expr | None = None
+    if isinstance(node, ast.Subscript):
+        key = node.slice
+    elif isinstance(node, ast.Call) and called(node) == "get" and node.args:
+        key = node.args[0]
+    return isinstance(key, ast.Constant) and key.value in _OF_TASK
+
+
+def _keeps_names(node: ast.Call) -> bool:
+    """Whether the call cuts at most between names, or what is blank around them."""
+    first = node.args[0] if node.args else None
+    if called(node) in _SPLITS:
+        return first is None or (isinstance(first, ast.Constant) and first.value in BETWEEN_NAMES)
+    return called(node) in {"lstrip", "rstrip"} and first is None

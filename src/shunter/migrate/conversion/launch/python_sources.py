@@ -1,0 +1,137 @@
+"""Which expressions of Python code are values of the pod: its host name, a variable, a file, what a command prints of it."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Mapping, Sequence
+
+from shunter.migrate.conversion.launch import python_code
+from shunter.migrate.conversion.launch.reads import HOST_LIST, HOST_NAME, HOSTS_FILE, OF_HOST_NAME
+
+_HOST_NAME_CALLS = frozenset({"gethostname", "getfqdn"})
+_SHELL_CALLS = frozenset(
+    {"system", "popen", "check_output", "run", "getoutput", "getstatusoutput", "call", "check_call", "Popen"}
+)
+_READERS = frozenset({"get", "getenv", "pop", "getenvb"})
+_OF_UNAME = frozenset({"node", "nodename"})
+_COPIES = frozenset({"copy", "deepcopy", "dict"})
+_SHORTEST = 4
+"""Characters of a variable's name that a loop over all variables must look for to mean it."""
+
+
+class Sources:
+    """The expressions of one text. `variables` are those of the environment that hold a value, with what each is called."""
+
+    def __init__(self, nodes: Sequence[ast.AST], variables: Mapping[str, str]) -> None:
+        self._variables = variables
+        self._imported = {
+            alias.asname or alias.name: alias.name for node in nodes if isinstance(node, ast.ImportFrom) for alias in node.names
+        }
+        self._environments: set[str] = set()
+        """Names that hold a copy of the environment."""
+        self._readers: set[str] = set()
+        """Names that hold `os.environ.get`."""
+        for node in nodes:
+            if isinstance(node, ast.Assign) and len(node.targets) == 1 and isinstance(node.targets[0], ast.Name):
+                if self._is_environment(node.value):
+                    self._environments.add(node.targets[0].id)
+                elif isinstance(node.value, ast.Attribute) and node.value.attr in _READERS:
+                    self._readers.add(node.targets[0].id)
+        self._looked_for = self._sought(nodes)
+        self._others = self._other_parts(nodes)
+        self._keys = {id(key) for node in nodes for key in _keys(node)}
+
+    def value(self, node: ast.AST) -> str:
+        """What the expression takes of the pod; empty when nothing."""
+        if id(node) in self._others:
+            return ""
+        if isinstance(node, ast.Constant) and isinstance(node.value, str):
+            return HOST_NAME if node.value in OF_HOST_NAME else node.value if node.value in (HOSTS_FILE, HOST_LIST) else ""
+        if isinstance(node, ast.Call):
+            return self._of_call(node)
+        if isinstance(node, ast.Attribute) and node.attr in _HOST_NAME_CALLS:
+            return HOST_NAME
+        if isinstance(node, ast.Subscript) and isinstance(node.ctx, ast.Load) and isinstance(node.slice, ast.Constant):
+            return self._variables.get(str(node.slice.value), "")
+        return ""
+
+    def mention(self, node: ast.AST) -> str:
+        """What a text names that may be a variable's: `["RANK", "HOSTNAME"]`; empty when none does."""
+        if not isinstance(node, ast.Constant) or not isinstance(node.value, str) or id(node) in self._keys:
+            return ""
+        return HOST_NAME if node.value in _HOST_NAME_CALLS else self._variables.get(node.value, "")
+
+    def _of_call(self, node: ast.Call) -> str:
+        called_as = python_code.called(node)
+        name = self._imported.get(called_as, called_as)
+        owner = ast.unparse(node.func.value) if isinstance(node.func, ast.Attribute) else ""
+        if name in _HOST_NAME_CALLS or (name == "node" and (owner == "platform" or "node" in self._imported)):
+            return HOST_NAME
+        if name == "uname" and (owner in ("os", "platform") or not owner):
+            return HOST_NAME
+        if name in _SHELL_CALLS and node.args:
+            return self._asked_of_shell(node.args[0])
+        if name in {"items", "values"} and isinstance(node.func, ast.Attribute) and self._is_environment(node.func.value):
+            return self._looked_for
+        if name in _READERS or called_as in self._readers:
+            return next((self._variables[key] for key in _texts(node.args[:1]) if key in self._variables), "")
+        return ""
+
+    def _asked_of_shell(self, words: ast.expr) -> str:
+        """What a command prints of the pod that is written out in the code."""
+        from shunter.migrate.conversion.launch import shell_reads
+
+        text = "".join(_texts([words]))
+        if isinstance(words, (ast.List, ast.Tuple)):
+            text = " ".join(_texts(words.elts))
+        return next((read.name for read in shell_reads.reads(text, self._variables)), "")
+
+    def _is_environment(self, node: ast.expr) -> bool:
+        if python_code.is_environ(node) or (isinstance(node, ast.Name) and node.id in self._environments):
+            return True
+        if isinstance(node, ast.Call) and python_code.called(node) in _COPIES:
+            return any(
+                map(self._is_environment, [*node.args, *([node.func.value] if isinstance(node.func, ast.Attribute) else [])])
+            )
+        if isinstance(node, ast.Dict):
+            return any(key is None and self._is_environment(value) for key, value in zip(node.keys, node.values, strict=True))
+        return isinstance(node, ast.BinOp) and (self._is_environment(node.left) or self._is_environment(node.right))
+
+    def _sought(self, nodes: Sequence[ast.AST]) -> str:
+        """The variable that a loop over all variables would look for in this text: one whose name begins with a text in it."""
+        texts = [text for text in _texts(nodes) if len(text) >= _SHORTEST and text.isupper()]
+        return next((called for name, called in self._variables.items() for text in texts if name.startswith(text)), "")
+
+    def _other_parts(self, nodes: Sequence[ast.AST]) -> set[int]:
+        """Calls of uname of which something else is taken than the host name: `os.uname().machine`."""
+        found = set()
+        for node in nodes:
+            part = node.value if isinstance(node, (ast.Attribute, ast.Subscript)) else None
+            if isinstance(part, ast.Call) and python_code.called(part) == "uname":
+                is_host = (
+                    node.attr in _OF_UNAME
+                    if isinstance(node, ast.Attribute)
+                    else isinstance(node, ast.Subscript) and not (isinstance(node.slice, ast.Constant) and node.slice.value != 1)
+                )
+                if not is_host:
+                    found.add(id(part))
+            elif isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):
+                found.add(id(node.func))  # the call is the value
+        return found
+
+
+def _keys(node: ast.AST) -> list[ast.AST]:
+    """Texts that name what is set or printed, or that a value is asked for by, which is the value itself."""
+    if isinstance(node, ast.Subscript):
+        return [node.slice]
+    if isinstance(node, ast.Dict):
+        return [key for key in node.keys if key is not None]
+    if isinstance(node, ast.Compare):
+        return [node.left, *node.comparators]
+    if isinstance(node, ast.Call):
+        return [*node.args] if python_code.called(node) in {"print", "startswith", "setdefault", *_READERS} else []
+    return []
+
+
+def _texts(nodes: Sequence[ast.AST]) -> list[str]:
+    return [node.value for node in nodes if isinstance(node, ast.Constant) and isinstance(node.value, str)]

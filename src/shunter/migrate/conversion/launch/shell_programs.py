@@ -1,0 +1,94 @@
+"""What programs that shell texts call print of their pod, and what they do with a value that they are given."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+
+from shunter.migrate.conversion.launch.reads import HOST_NAME, HOSTS_FILE
+from shunter.migrate.conversion.launch.shell_words import Word
+
+SETTERS = frozenset({"export", "declare", "typeset", "local", "readonly"})
+TESTS = frozenset({"[", "test", "[["})
+CUTTERS = frozenset({
+    "awk", "cksum", "cut", "egrep", "expr", "fgrep", "gawk", "grep", "head", "mawk", "md5sum", "od", "perl", "python", "python3",
+    "rev", "sed", "sha1sum", "sha256sum", "sum", "tail", "tr", "xxd",
+})  # fmt: skip
+"""Programs that take a value apart, or make a number of it."""
+LOOK_UPS = frozenset({"awk", "egrep", "expr", "fgrep", "gawk", "grep", "let", "mawk"})
+"""Programs to which a value is something to look for, or to count with."""
+RUNNERS = frozenset({
+    "awk", "bun", "deno", "envsubst", "gawk", "gojq", "jq", "julia", "lua", "mawk", "node", "perl", "php", "python", "python3",
+    "Rscript", "ruby", "tclsh", "yq",
+})  # fmt: skip
+"""Programs that run a text of a language that is not read here."""
+PYTHONS = frozenset({"python", "python3"})
+_LISTS = frozenset({"env", "printenv", "set", "export", "declare", "typeset", "compgen"})
+"""Programs that print all variables when they are asked for nothing."""
+_ENVIRONMENT_FILE = re.compile(r"/proc/[^/\s]+/environ\b")
+_AT_SEPARATORS = re.compile(
+    r"""cut\s+(?:.*\s)?-d\s*["']?[,:; ]|tr\s+(?:-d\s+)?["']?[,:;]+["']?(?:\s|$)|(?:.*\s)?IFS=\$?["']?[,:; ]"""
+)
+"""Commands that cut between the names of a list, or a port from its name."""
+_SHORTEST = 4
+"""Characters of a variable's name that a search among all variables must have to mean it."""
+
+
+def program(word: Word) -> str:
+    """The name of the program that the word calls, without its directory."""
+    return (word.literal or "").rpartition("/")[2]
+
+
+def asks(words: Sequence[Word]) -> str:
+    """What a command prints of the pod; empty when it prints none. An IP address (`hostname -i`) is another one in every pod of
+    either generation."""
+    name, options = program(words[0]), [word.literal or "" for word in words[1:]]
+    if name == "hostname":
+        asks_address = any(
+            option.startswith("-") and not option.startswith("--") and set(option[1:]) & set("iI") for option in options
+        )
+        sets = any(not option.startswith("-") for option in options)
+        return "" if asks_address or sets or {"--ip-address", "--all-ip-addresses"} & {*options} else HOST_NAME
+    if name in {"dnsdomainname", "domainname", "nisdomainname"}:
+        return "" if any(not option.startswith("-") for option in options) else HOST_NAME
+    if name == "hostnamectl":
+        return HOST_NAME if not options or options[0] in {"hostname", "status", "--static"} else ""
+    if name == "uname":
+        return HOST_NAME if _has_flag(options, "na", "--nodename") else ""
+    if name == "sysctl":
+        return HOST_NAME if "kernel.hostname" in options else ""
+    if name == "getent":
+        return HOSTS_FILE if options == ["hosts"] or options == ["ahosts"] else ""
+    return ""
+
+
+def prints_system(words: Sequence[Word]) -> bool:
+    """Whether it is `uname -a`, whose output is looked through for other things than a host name."""
+    return program(words[0]) == "uname" and _has_flag([word.literal or "" for word in words[1:]], "a", "--all")
+
+
+def lists_variables(words: Sequence[Word], line: str, lists: set[str]) -> bool:
+    """Whether the command, in a line, prints all variables, or reads a file that has them; `lists` are such files."""
+    operands = [word for word in words[1:] if not (word.literal or "").startswith("-")]
+    is_list = program(words[0]) in _LISTS and not operands
+    return is_list or bool(_ENVIRONMENT_FILE.search(line)) or any(path in line for path in lists)
+
+
+def sought(variables: Mapping[str, str], text: str) -> list[str]:
+    """The variables that a search among all of them looks for in the text: by name, or by the beginning of the name."""
+    words = [word for word in re.findall(r"[A-Z][A-Z0-9_]*", text) if len(word) >= _SHORTEST]
+    return [variable for variable in variables if any(variable.startswith(word) for word in words)]
+
+
+def cuts_names(name: str, written: str) -> bool:
+    """Whether the program, called as it is written, takes names apart, and not only what stands between them."""
+    return name in CUTTERS and not _AT_SEPARATORS.match(written)
+
+
+def splits_at_separators(written: str) -> bool:
+    """Whether the shell's IFS, set in the text, stands between names."""
+    return "IFS=" in written and bool(_AT_SEPARATORS.match(written))
+
+
+def _has_flag(options: Sequence[str], letters: str, long: str) -> bool:
+    return any(option == long or re.fullmatch(rf"-[a-z]*[{letters}][a-z]*", option) for option in options)

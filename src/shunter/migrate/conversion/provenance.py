@@ -1,0 +1,37 @@
+"""Where a result comes from, said on it by annotations: what made it, of which v1 job, by which decisions."""
+
+from __future__ import annotations
+
+import hashlib
+
+import msgspec
+
+from shunter import __version__
+from shunter.migrate.conversion.source.objects import SourceObject
+from shunter.migrate.options import Options
+
+GENERATOR = "migrate.shunter.dev/generator"
+"""Annotation on all that was converted, but not on TrainJobs in files: the tool and its version."""
+SOURCE = "migrate.shunter.dev/source"
+"""Annotation on a TrainJob: the v1 job whose twin it is, `PyTorchJob training/bert`."""
+DECISIONS = "migrate.shunter.dev/decisions"
+"""Annotation on a TrainJob that a plan made: a digest of the job's spec and of the options, so the same for a conversion that
+decides the same. A file has its history instead."""
+MADE_BY = f"shunter/{__version__}"
+_DIGITS = 12
+
+
+def of_runtime() -> dict[str, str]:
+    """A runtime may be that of several jobs, so it names none."""
+    return {GENERATOR: MADE_BY}
+
+
+def of_train_job(source: SourceObject) -> dict[str, str]:
+    """What tells a TrainJob's twin, wherever the TrainJob stands."""
+    return {SOURCE: source.title}
+
+
+def of_made(source: SourceObject, options: Options) -> dict[str, str]:
+    """What a TrainJob says besides when the tool itself creates it in a cluster."""
+    decided = msgspec.json.encode((source.value.get("spec"), options), order="deterministic")
+    return {GENERATOR: MADE_BY, DECISIONS: hashlib.sha256(decided).hexdigest()[:_DIGITS]}

@@ -1,0 +1,75 @@
+"""Rules that all kinds share: a module a rule, each with `apply(draft)` and the topics that it tells.
+
+Applied in the order of `ORDER`, after the kind's module has arranged the groups. A rule changes the draft and accounts for the
+fields that it takes; it does not look at what other rules made of theirs, but for `profiles`, the last. `launcher`, `processes`
+and `elastic` are about PyTorchJobs only: their kind's module asks them while it arranges. `pod_reads` is asked when the result
+stands.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from shunter.migrate.conversion.draft import Draft
+from shunter.migrate.conversion.rules import (
+    admission,
+    aftermath,
+    deadline,
+    gang,
+    managed_by,
+    metadata,
+    names,
+    owners,
+    profiles,
+    restart_policy,
+    roles,
+    ssh,
+    suspend,
+    trainer,
+)
+from shunter.migrate.conversion.rules.pods import (
+    containers,
+    downward,
+    environment,
+    init_containers,
+    network,
+    placement,
+    pod_deadline,
+    pod_metadata,
+    pod_template,
+)
+from shunter.migrate.conversion.rules.programs import built_names, cluster_requests, files_of_v1, hosts, new_variables
+
+Rule = Callable[[Draft], None]
+ORDER: tuple[Rule, ...] = (
+    admission.apply,
+    roles.apply,
+    names.apply,
+    owners.apply,
+    metadata.apply,
+    suspend.apply,
+    managed_by.apply,
+    deadline.apply,
+    aftermath.apply,
+    restart_policy.apply,
+    # From here on each group has its pod template in the making, which keeps the source's places until `environment`.
+    pod_template.apply,
+    gang.apply,
+    containers.apply,
+    placement.apply,
+    downward.apply,
+    network.apply,
+    hosts.apply,
+    environment.apply,
+    init_containers.apply,
+    pod_metadata.apply,
+    pod_deadline.apply,
+    ssh.apply,
+    cluster_requests.apply,
+    built_names.apply,
+    new_variables.apply,
+    files_of_v1.apply,
+    # Last: what the TrainJob says itself, the replicated jobs, and whether a shipped runtime says as much.
+    trainer.apply,
+    profiles.apply,
+)

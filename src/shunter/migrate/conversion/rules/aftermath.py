@@ -1,0 +1,130 @@
+"""What remains of a finished job: cleanPodPolicy and ttlSecondsAfterFinished.
+
+Both become the JobSet's ttlSecondsAfterFinished, which removes the JobSet and with it all pods. Never 0: a JobSet that is gone
+before the TrainJob has noted its end is made again, and the job runs once more.
+"""
+
+from __future__ import annotations
+
+from shunter.api.training.tensorflow import PS
+from shunter.migrate.conversion.draft import Draft
+from shunter.migrate.findings import Topic
+from shunter.migrate.paths import Path
+
+SHORTEST_TTL_SECONDS = 60
+_TARGET: Path = ("spec", "template", "spec", "ttlSecondsAfterFinished")
+_OUTLIVE_THE_JOB = frozenset({PS})
+"""Roles whose pods usually run on when a job is over."""
+
+ENDS_THE_REST = Topic(
+    id="CLEAN001",
+    title="pods that still run when the job is over are ended",
+    severity="warning",
+    impact="advisory",
+    change="semantic-change",
+    grade="L",
+    explanation=(
+        "With cleanPodPolicy None, the default, v1 leaves all pods when the job is over, also those that still run. In v2 the "
+        "JobSet ends what still runs; finished pods and their logs stay until the JobSet is deleted."
+    ),
+    remedy="Nothing, unless a pod is meant to outlive the training; run that one in a Deployment.",
+)
+SERVERS_END = Topic(
+    id="CLEAN002",
+    title="servers that were to outlive the job are ended",
+    severity="error",
+    impact="blocking",
+    change="semantic-change",
+    grade="L",
+    explanation=(
+        "The job says cleanPodPolicy None and has parameter servers: in v1 these run on when the training is over. In v2 the "
+        "JobSet ends them with the job."
+    ),
+    remedy="Accept with --accept CLEAN002 if nobody uses them afterwards; else run them in a Deployment.",
+    effort=3,
+    acceptable=True,
+)
+LOGS_GO = Topic(
+    id="CLEAN003",
+    title="all pods go a minute after the end, and their logs with them",
+    severity="warning",
+    impact="advisory",
+    change="semantic-change",
+    grade="D",
+    explanation=(
+        "cleanPodPolicy All removes all pods when the job is over. In v2 the JobSet's ttlSecondsAfterFinished does; it must not "
+        "be so short that the JobSet is gone before the TrainJob has noted its end, or the job would run again."
+    ),
+    remedy="Keep logs outside of the pods.",
+)
+JOB_STAYS = Topic(
+    id="TTL001",
+    title="the TrainJob stays when its pods are removed",
+    severity="warning",
+    impact="advisory",
+    change="semantic-change",
+    grade="D",
+    explanation=(
+        "ttlSecondsAfterFinished of v1 deletes the job itself; v2 has it for the JobSet only. Pods and logs go in time, the "
+        "TrainJob with its condition Complete or Failed stays until somebody deletes it. Trainer before 2.3 made the JobSet anew "
+        "in some cases, and trained again."
+    ),
+    remedy="Delete finished TrainJobs by a CronJob, or when their result has been taken.",
+    effort=1,
+    upstream="kubeflow/trainer#2899",
+)
+TOO_SHORT = Topic(
+    id="TTL002",
+    title="a time to live that is too short for v2 becomes a minute",
+    severity="warning",
+    impact="advisory",
+    change="semantic-change",
+    grade="D",
+    explanation=(
+        "A JobSet that is deleted before its TrainJob has noted that it finished is made again, and the training starts once "
+        "more. So the result never says less than 60 seconds."
+    ),
+    remedy="Nothing to do.",
+)
+
+
+def apply(draft: Draft) -> None:
+    policy, ttl = draft.job.run_policy.clean_pod_policy, draft.job.run_policy.ttl_seconds_after_finished
+    removes_pods = policy not in ("None", "Running")
+    seconds = [max(ttl, SHORTEST_TTL_SECONDS)] if ttl is not None else []
+    if removes_pods:
+        seconds.append(SHORTEST_TTL_SECONDS)
+    if seconds:
+        draft.jobset["ttlSecondsAfterFinished"] = min(seconds)
+    _account_for_policy(draft, removes_pods=removes_pods)
+    path = (*draft.run_policy, "ttlSecondsAfterFinished")
+    if ttl is None:
+        return
+    draft.carry(path, "TrainingRuntime", _TARGET, "" if ttl == min(seconds) else f"{min(seconds)} is what suits both")
+    draft.report(JOB_STAYS, path, f"{min(seconds)} seconds after its end the pods of the TrainJob go, not the TrainJob.")
+    if ttl < SHORTEST_TTL_SECONDS:
+        draft.report(TOO_SHORT, path, f"{ttl} seconds become {SHORTEST_TTL_SECONDS}.")
+
+
+def _account_for_policy(draft: Draft, *, removes_pods: bool) -> None:
+    """The field of the run policy counts; MPIJobs have an older one beside it, for when that is not there."""
+    given = [path for path in ((*draft.run_policy, "cleanPodPolicy"), ("spec", "cleanPodPolicy")) if draft.is_given(path)]
+    servers = [role for role in draft.job.replicas if role in _OUTLIVE_THE_JOB and draft.job.replica_count(role)]
+    for path in given[1:]:
+        draft.default(path, "runPolicy.cleanPodPolicy counts")
+    if not given:
+        if servers:
+            draft.report(ENDS_THE_REST, (), f"{', '.join(servers)} end with the job.")
+        return
+    path, policy = given[0], draft.given(given[0])
+    if removes_pods:
+        draft.carry(path, "TrainingRuntime", _TARGET, f"{policy} means that the JobSet goes")
+        draft.report(
+            LOGS_GO, path, f"cleanPodPolicy {policy} becomes ttlSecondsAfterFinished {SHORTEST_TTL_SECONDS} of the JobSet."
+        )
+    elif policy == "Running":
+        draft.default(path, "a JobSet ends what still runs when it is over")
+    elif servers:
+        draft.report(SERVERS_END, path, f"{', '.join(servers)} end with the job.", dropped=True)
+    else:
+        draft.report(ENDS_THE_REST, path, "Pods that still run when the job is over are ended.", dropped=True)

@@ -1,0 +1,52 @@
+"""runPolicy.managedBy: who reconciles the job."""
+
+from __future__ import annotations
+
+from shunter.api.training.job import MANAGED_BY_KUEUE, MANAGED_BY_US
+from shunter.migrate.conversion.draft import Draft
+from shunter.migrate.findings import Topic
+
+_UNHEEDED = frozenset({"JAXJob"})
+"""Kinds whose v1 controller did not look at the field."""
+
+UNKNOWN = Topic(
+    id="MANAGED001",
+    title="a manager that v2 does not know",
+    severity="error",
+    impact="blocking",
+    change="unsupported",
+    grade="N",
+    explanation=(
+        "A TrainJob is managed by Trainer itself or by MultiKueue. v1 left a job of any other manager alone, without a word; a "
+        "TrainJob that simply dropped the field would start to train."
+    ),
+    remedy="Remove runPolicy.managedBy if v1 should have run the job; else convert it together with its manager.",
+    effort=3,
+)
+HAD_NO_EFFECT = Topic(
+    id="MANAGED002",
+    title="managedBy had no effect on this kind, and is left out",
+    severity="warning",
+    impact="advisory",
+    change="lossless",
+    grade="E",
+    explanation="The v1 controller of this kind did not look at managedBy and ran the job; on a TrainJob it would take effect.",
+    remedy="Write managedBy into the result if another manager should run the job from now on.",
+    effort=1,
+)
+
+
+def apply(draft: Draft) -> None:
+    path = (*draft.run_policy, "managedBy")
+    manager = draft.job.run_policy.managed_by
+    if manager is None:
+        return
+    if manager == MANAGED_BY_US:
+        draft.default(path, "a TrainJob is Trainer's unless it says otherwise")
+    elif draft.kind in _UNHEEDED:
+        draft.report(HAD_NO_EFFECT, path, f"managedBy {manager} did not keep v1 from running the {draft.kind}.", dropped=True)
+    elif manager == MANAGED_BY_KUEUE:
+        draft.train_job["managedBy"] = manager
+        draft.carry(path, "TrainJob", ("spec", "managedBy"))
+    else:
+        draft.report(UNKNOWN, path, f"managedBy is {manager!r}.", dropped=True)

@@ -1,0 +1,103 @@
+"""Namespace, labels and annotations of the job. What a cluster wrote there stays behind."""
+
+from __future__ import annotations
+
+from shunter.api.podgroups import VOLCANO_QUEUE
+from shunter.migrate.conversion.draft import Draft
+from shunter.migrate.conversion.rules.owners import MARKS
+from shunter.migrate.findings import Topic
+
+LAST_APPLIED = "kubectl.kubernetes.io/last-applied-configuration"
+KUEUE_QUEUE = "kueue.x-k8s.io/queue-name"
+OF_THE_CLUSTER = (
+    "uid", "resourceVersion", "generation", "creationTimestamp", "deletionTimestamp", "deletionGracePeriodSeconds", "selfLink",
+    "managedFields",
+)  # fmt: skip
+
+FINALIZERS = Topic(
+    id="META001",
+    title="finalizers are left out",
+    severity="warning",
+    impact="advisory",
+    change="lossy",
+    grade="L",
+    explanation=(
+        "A finalizer is a promise of some controller to clean up before the object goes. That controller watches v1 jobs: on a "
+        "TrainJob nobody would take its finalizer off, and the job could never be deleted."
+    ),
+    remedy="Find out which controller set it, and whether that one knows TrainJobs.",
+    effort=3,
+)
+QUEUED = Topic(
+    id="META002",
+    title="Kueue may have changed the pod templates of this running job",
+    severity="warning",
+    impact="advisory",
+    change="manual",
+    grade="D",
+    explanation=(
+        "When Kueue admits a job it writes the node selector and the tolerations of the chosen flavour into its pod templates. "
+        "Those of an object read from a cluster would then be asked for in v2 as well, beside what Kueue adds there itself."
+    ),
+    remedy=(
+        "Convert the manifest that the job was created from, or take the flavour's nodeSelector and tolerations out of the "
+        "result."
+    ),
+    effort=1,
+)
+BEING_DELETED = Topic(
+    id="META003",
+    title="the job is being deleted",
+    severity="warning",
+    impact="blocking",
+    change="manual",
+    grade="L",
+    explanation=(
+        "Somebody has deleted the job, and a finalizer or the end of its pods holds it back. Its counterpart would be a job that "
+        "nobody wants any more."
+    ),
+    remedy="Leave it behind; if it is still wanted, accept with --accept META003.",
+    acceptable=True,
+)
+
+
+def apply(draft: Draft) -> None:
+    metadata = draft.train_job.setdefault("metadata", {})
+    if namespace := draft.source.metadata.get("namespace"):
+        metadata["namespace"] = namespace
+        draft.carry(("metadata", "namespace"), "TrainJob", ("metadata", "namespace"))
+    else:
+        draft.default(("metadata", "namespace"), "it says nothing")
+    for field in ("labels", "annotations"):
+        given = draft.source.metadata.get(field) or {}
+        draft.carry(("metadata", field), "TrainJob", ("metadata", field))
+        kept = {key: value for key, value in given.items() if key not in (LAST_APPLIED, VOLCANO_QUEUE, *MARKS[field])}
+        if kept:
+            metadata[field] = kept
+    draft.default(("metadata", "annotations", LAST_APPLIED), "kubectl writes it anew")
+    _move_volcano_queue(draft)
+    draft.report_if_given(FINALIZERS, ("metadata", "finalizers"), f"The finalizers of {draft.source.title} are left out.")
+    _look_for_kueue(draft)
+    if draft.is_given(("metadata", "deletionTimestamp")):
+        draft.report(BEING_DELETED, ("metadata", "deletionTimestamp"), f"{draft.source.title} is being deleted.")
+    for field in OF_THE_CLUSTER:
+        draft.default(("metadata", field), "the API server gives each object its own")
+    draft.default(("status",), "a new job has a history of its own")
+    draft.default(("apiVersion",), "trainer.kubeflow.org/v1alpha1")
+    draft.default(("kind",), "TrainJob")
+
+
+def _move_volcano_queue(draft: Draft) -> None:
+    """The queue is that of the JobSet, whose annotations the runtime says."""
+    path = ("metadata", "annotations", VOLCANO_QUEUE)
+    if draft.is_given(path):
+        draft.jobset_annotations[VOLCANO_QUEUE] = draft.given(path)
+        draft.carry(path, "TrainingRuntime", ("spec", "template", "metadata", "annotations", VOLCANO_QUEUE))
+    elif draft.is_given(("metadata", "labels", VOLCANO_QUEUE)):
+        draft.default(("metadata", "labels", VOLCANO_QUEUE), "Volcano looks at annotations")
+
+
+def _look_for_kueue(draft: Draft) -> None:
+    path = ("metadata", "labels", KUEUE_QUEUE)
+    if draft.is_live and draft.is_given(path) and not draft.job.run_policy.suspend:
+        draft.report(QUEUED, path, f"Kueue admitted {draft.source.title} through the queue {draft.given(path)}.")

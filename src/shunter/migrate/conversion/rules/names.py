@@ -1,0 +1,201 @@
+"""The name of the TrainJob: the job's own where v2 allows it, else one that is made from it, always the same.
+
+JobSet names pods NAME-GROUP-JOB-POD-xxxxx and refuses names for which that is longer than 63 characters. The TrainJob would be
+accepted nevertheless, and only an event would tell why nothing runs.
+"""
+
+from __future__ import annotations
+
+import hashlib
+
+from shunter.api.names import label_1035_faults
+from shunter.api.resources import TRAIN_JOBS
+from shunter.migrate.conversion.draft import Draft
+from shunter.migrate.conversion.provenance import SOURCE
+from shunter.migrate.conversion.source.objects import SourceObject
+from shunter.migrate.conversion.stems import stem
+from shunter.migrate.conversion.surroundings import InputContext
+from shunter.migrate.findings import Topic
+from shunter.migrate.options import Options
+
+LONGEST_LABEL = 63
+_RANDOM_CHARACTERS = 5
+"""What the API server appends to a generateName, and a Job to the names of its pods."""
+_DIGEST_CHARACTERS = 6
+_RENAMED_REMEDY = "Use the new name wherever the job is named: scripts, dashboards, NetworkPolicies, claims."
+
+TOO_LONG = Topic(
+    id="NAME001",
+    title="the name is too long for the pods of a JobSet, and is shortened",
+    severity="warning",
+    impact="advisory",
+    change="semantic-change",
+    grade="D",
+    explanation=(
+        "JobSet names pods NAME-GROUP-JOB-POD-xxxxx and refuses a name for which that exceeds 63 characters. Admission of the "
+        "TrainJob does not look at it: the job would be created and never run, and only an event would say why. The result has a "
+        "shorter name, which ends in a digest of the original one, so that it is the same each time."
+    ),
+    remedy=_RENAMED_REMEDY,
+    effort=1,
+)
+NO_LABEL = Topic(
+    id="NAME002",
+    title="the name is no DNS label that begins with a letter",
+    severity="warning",
+    impact="advisory",
+    change="semantic-change",
+    grade="D",
+    explanation=(
+        "A TrainJob's name is a DNS-1035 label: lower case letters, digits and hyphens, beginning with a letter. v1 allowed "
+        "other names for MPIJobs. The result has the nearest name that is one."
+    ),
+    remedy=_RENAMED_REMEDY,
+    effort=1,
+)
+SHARED = Topic(
+    id="NAME003",
+    title="jobs of two kinds have one name",
+    severity="warning",
+    impact="advisory",
+    change="semantic-change",
+    grade="D",
+    explanation=(
+        "In v1 a PyTorchJob and a TFJob of one namespace may have the same name; in v2 both would be TrainJobs. The one that "
+        "comes first in the input keeps the name, the others get their kind appended."
+    ),
+    remedy=_RENAMED_REMEDY,
+    effort=1,
+)
+
+
+TAKEN = Topic(
+    id="NAME004",
+    title="the name that would come of it is taken",
+    severity="warning",
+    impact="advisory",
+    change="semantic-change",
+    grade="D",
+    explanation=(
+        "The job cannot keep its name, and what would be made of it is the name of another job or TrainJob of the input: one "
+        "would replace the other. The result's name ends in a digest of kind and name, so that it is the same each time. A job "
+        "that can keep its name keeps it."
+    ),
+    remedy=_RENAMED_REMEDY,
+    effort=1,
+)
+
+
+SAME_NAME = Topic(
+    id="INPUT018",
+    title="two jobs of one kind and name",
+    severity="error",
+    impact="blocking",
+    change="manual",
+    grade="L",
+    explanation=(
+        "Two jobs that are applied together have the same kind, namespace and name. Only the last one applied would be there, "
+        "and the other training would be lost in silence. A manifest without a namespace counts as one for default. Files of one "
+        "folder count as applied together, and all that goes to standard output; files of several folders may be for several "
+        "clusters."
+    ),
+    remedy="Rename one of them, give them namespaces, or put what is for another cluster into a folder of its own.",
+    effort=1,
+    acceptable=True,
+)
+_TOLD_PLACES = 3
+
+
+def wanted(source: SourceObject, options: Options, surroundings: InputContext) -> str:
+    """The name, or the beginning of a generated one, before its length is looked at."""
+    if not source.metadata.get("name"):
+        return stem(source.kind, str(source.metadata.get("generateName") or ""), is_shared=False) + f"{options.suffix}-"
+    digest = f"-{_digest(f'{source.kind} {source.name}')}" if _is_taken(source, options, surroundings) else ""
+    return _derived(source, options, surroundings) + digest + options.suffix
+
+
+def fitting(draft: Draft) -> str:
+    """The name with which the pods of the draft's groups can be named; the draft's own where that is one."""
+    longest = LONGEST_LABEL - max((len(suffix) for suffix in _suffixes(draft)), default=0)
+    generated = not draft.source.metadata.get("name")
+    longest -= _RANDOM_CHARACTERS if generated else 0
+    if len(draft.name) <= longest:
+        return draft.name
+    digest = _digest(draft.name)
+    ending = f"-{digest}-" if generated else f"-{digest}"
+    return draft.name[: longest - len(ending)].rstrip("-") + ending
+
+
+def apply(draft: Draft) -> None:
+    field = "name" if draft.source.metadata.get("name") else "generateName"
+    path = ("metadata", field)
+    given = str(draft.source.metadata.get(field) or "")
+    asked = wanted(draft.source, draft.options, draft.surroundings)
+    is_renamed = draft.name != given
+    draft.train_job.setdefault("metadata", {})[field] = draft.name
+    draft.carry(path, "TrainJob", path, f"{given} is {draft.name} in v2" if is_renamed else "")
+    if field == "name":
+        draft.default(("metadata", "generateName"), "the name is known")
+    else:
+        draft.default(("metadata", "name"), "it says nothing")
+    is_named_by_owner = draft.source.is_embedded and not given
+    if label_1035_faults(given.rstrip("-")) and len(given) <= LONGEST_LABEL and not is_named_by_owner:
+        draft.report(NO_LABEL, path, f"{given or 'A job without a name'} becomes {draft.name}.")
+    if field == "name":
+        if others := draft.surroundings.others_called(draft.source) if not draft.source.is_embedded else []:
+            places = ", ".join(str(other.place(path)) for other in others[:_TOLD_PLACES])
+            more = f" and in {len(others) - _TOLD_PLACES} more places" if len(others) > _TOLD_PLACES else ""
+            draft.report(SAME_NAME, path, f"{draft.source.title} stands in {places}{more} as well.")
+        if holder := _holder(draft.source, draft.options, draft.surroundings):
+            draft.report(SHARED, path, f"{holder} is called {given} as well: this {draft.kind} becomes {draft.name}.")
+        if _is_taken(draft.source, draft.options, draft.surroundings):
+            derived = _derived(draft.source, draft.options, draft.surroundings) + draft.options.suffix
+            draft.report(TAKEN, path, f"{derived} is taken: this {draft.kind} becomes {draft.name}.")
+    if draft.name != asked:
+        longest = max(_suffixes(draft), key=len)
+        text = f"its pods, {asked}{longest}, would have names of more than {LONGEST_LABEL} characters."
+        draft.report(TOO_LONG, path, f"{asked} becomes {draft.name}: {text}")
+
+
+def _suffixes(draft: Draft) -> list[str]:
+    """What JobSet appends to the job's name for the last pod of each group."""
+    random = "x" * _RANDOM_CHARACTERS
+    return [f"-{group.name}-{max(group.replicas, 1) - 1}-{max(group.count, 1) - 1}-{random}" for group in draft.groups]
+
+
+def _derived(source: SourceObject, options: Options, surroundings: InputContext) -> str:
+    """The name that comes of the job's own, whoever else has it."""
+    return stem(source.kind, source.name, is_shared=bool(_holder(source, options, surroundings)))
+
+
+def _holder(source: SourceObject, options: Options, surroundings: InputContext) -> str:
+    """What keeps the job's name, being first in the input or a TrainJob already; empty when it is free."""
+    kinds = surroundings.kinds_called(source.namespace, source.name)
+    if kinds and kinds[0] != source.kind:
+        return f"A {kinds[0]}"
+    own = stem(source.kind, source.name, is_shared=False)
+    maker = _maker(source, own + options.suffix, surroundings)
+    return f"The TrainJob of {maker}" if maker and maker != source.title and own == source.name else ""
+
+
+def _is_taken(source: SourceObject, options: Options, surroundings: InputContext) -> bool:
+    """Whether another has the name that comes of the job's own. Whoever keeps its own name keeps it."""
+    derived = _derived(source, options, surroundings)
+    if derived == source.name:
+        return False
+    maker = _maker(source, derived + options.suffix, surroundings)
+    is_a_name = bool(surroundings.kinds_called(source.namespace, derived))
+    return is_a_name or surroundings.number_asking_for(source.namespace, derived) > 1 or maker not in (None, source.title)
+
+
+def _maker(source: SourceObject, name: str, surroundings: InputContext) -> str | None:
+    """The v1 job that the TrainJob of that name was made of, empty where it does not say; None where the namespace has none."""
+    found = surroundings.objects.get((TRAIN_JOBS.kind, source.namespace, name))
+    if found is None:
+        return None
+    annotations = found["metadata"].get("annotations")
+    return str(annotations.get(SOURCE) or "") if isinstance(annotations, dict) else ""
+
+
+def _digest(text: str) -> str:
+    return hashlib.sha256(text.encode()).hexdigest()[:_DIGEST_CHARACTERS]

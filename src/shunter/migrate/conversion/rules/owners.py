@@ -1,0 +1,79 @@
+"""Who made the job, or looks after it: a copy beside it would be made again, or taken away, by whoever that is."""
+
+from __future__ import annotations
+
+from shunter.api.ownership import (
+    ARGO_INSTANCE,
+    ARGO_TRACKING,
+    FLUX_HELM_RELEASE,
+    FLUX_KUSTOMIZATION,
+    HELM_NAMESPACE,
+    HELM_RELEASE,
+    controller_of,
+    other_manager,
+)
+from shunter.migrate.conversion.draft import Draft
+from shunter.migrate.findings import Topic
+
+MARKS = {
+    "labels": (FLUX_HELM_RELEASE, FLUX_KUSTOMIZATION, ARGO_INSTANCE),
+    "annotations": (HELM_RELEASE, HELM_NAMESPACE, ARGO_TRACKING, ARGO_INSTANCE),
+}
+"""By what tools know the objects that they look after."""
+_SOURCES = {
+    "Trial": "Convert trialTemplate.trialSpec of the Katib Experiment; its primaryPodLabels and successCondition change as well.",
+    "Experiment": "Convert trialTemplate.trialSpec of the Katib Experiment.",
+    "Workflow": "Convert the template of the Argo Workflow or Kubeflow pipeline that creates it.",
+    "CronJob": "Convert the manifest that the CronJob applies.",
+    "CronWorkflow": "Convert the template of the Argo CronWorkflow.",
+    "FlyteWorkflow": "Update the Flyte task to a plugin that creates TrainJobs.",
+    "AppWrapper": "Convert the component of the AppWrapper.",
+}
+"""What to convert instead, by the kind of the owner."""
+
+MADE_BY_ANOTHER = Topic(
+    id="OWNER001",
+    title="another object made the job, and will make the next one",
+    severity="error",
+    impact="blocking",
+    change="manual",
+    grade="L",
+    explanation=(
+        "The job has an owner: a Katib Trial, a workflow step, a pipeline run. Its owner waits for this very object, deletes it "
+        "with itself and makes the next one as v1 again. Converting the child moves nothing."
+    ),
+    remedy="Convert the template in the owner. To convert this object alone, accept with --accept OWNER001.",
+    effort=5,
+    acceptable=True,
+)
+LOOKED_AFTER = Topic(
+    id="OWNER002",
+    title="a deployment tool looks after the job",
+    severity="warning",
+    impact="advisory",
+    change="manual",
+    grade="D",
+    explanation=(
+        "Helm, Argo CD or Flux keep the object as their source says: what is changed in the cluster is undone, and an object "
+        "that has their marks but not their source is taken away. The result has no such marks."
+    ),
+    remedy="Convert the chart or repository that the tool reads, and let it deploy the result.",
+    effort=3,
+)
+
+
+def apply(draft: Draft) -> None:
+    path = ("metadata", "ownerReferences")
+    if owner := controller_of(draft.source.value):
+        remedy = next((text for kind, text in _SOURCES.items() if owner.startswith(f"{kind} ")), "")
+        accept = f" To convert this object alone, accept with --accept {MADE_BY_ANOTHER.id}."
+        draft.report(
+            MADE_BY_ANOTHER, path, f"{draft.source.title} was made by {owner}.", remedy=remedy and remedy + accept, dropped=True
+        )
+    if manager := other_manager(draft.source.value):
+        marks = [
+            ("metadata", field, key) for field, keys in MARKS.items() for key in keys if draft.is_given(("metadata", field, key))
+        ]
+        draft.report(LOOKED_AFTER, marks[0], f"{draft.source.title} belongs to {manager}.")
+        for mark in marks:
+            draft.default(mark, "a mark of the tool that looks after the v1 object")

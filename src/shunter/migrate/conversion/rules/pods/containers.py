@@ -1,0 +1,121 @@
+"""Names of containers: the one that trains is called `node` in v2, and whatever names it has to say so."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from shunter.api.meta import Json
+from shunter.api.trainer.runtime import NODE
+from shunter.migrate.conversion.draft import Draft, Group
+from shunter.migrate.findings import Topic
+from shunter.migrate.paths import Path
+
+_NAMING_VALUES = ("kubectl.kubernetes.io/default-container", "kubectl.kubernetes.io/default-logs-container")
+"""Annotations whose value is a container's name."""
+_NAMING_KEYS = ("container.apparmor.security.beta.kubernetes.io/", "container.seccomp.security.alpha.kubernetes.io/")
+"""Beginnings of annotations whose key ends in a container's name."""
+
+TAKEN = Topic(
+    id="POD002",
+    title="a container beside the training container is called node, and gets another name",
+    severity="warning",
+    impact="advisory",
+    change="semantic-change",
+    grade="Q",
+    explanation=(
+        "In v2 the container that trains is always called `node`. Another container of the same pod that has this name already "
+        "is renamed; `kubectl logs -c` and log queries that name it have to follow."
+    ),
+    remedy="Use the new name where the container is named, or rename it in the source.",
+    effort=1,
+)
+ANNOTATED = Topic(
+    id="POD014",
+    title="annotations that name the training container name it as in v2",
+    severity="info",
+    impact="none",
+    change="lossless",
+    grade="Q",
+    explanation=(
+        "The container that trains is called `node` in v2. Annotations that name it, for kubectl logs or for a security profile, "
+        "are about `node` now."
+    ),
+    remedy="Nothing to do here; log queries that name the container have to follow.",
+    explains=tuple(f"annotations.{name}*" for name in (*_NAMING_VALUES, *_NAMING_KEYS)),
+)
+
+
+def apply(draft: Draft) -> None:
+    for group in draft.groups:
+        _rename(draft, group)
+        _rename_in_annotations(draft, group)
+        for path, reference in _resource_references(group.pod["spec"]):
+            name = reference["containerName"]
+            if name in group.container_names:
+                reference["containerName"] = group.container_names[name]
+                draft.changed(group, (*path, "containerName"), f"the container is called {group.container_names[name]} now")
+
+
+def _rename(draft: Draft, group: Group) -> None:
+    spec, training = group.pod["spec"], draft.training_container(group)
+    known = {container.get("name") for field in ("containers", "initContainers") for container in spec.get(field) or []}
+    for field in ("containers", "initContainers"):
+        for index, container in enumerate(spec.get(field) or []):
+            old = container.get("name", "")
+            if container is not training and old == NODE:
+                new = next(name for number in range(1, 99) if (name := f"{NODE}-{number}") not in known)
+                path = (*draft.template_paths(group)[0], "spec", field, index, "name")
+                draft.report(TAKEN, path, f"The container {old} beside the training container is called {new} now.")
+                _name(draft, group, (field, index), container, new)
+    index = draft.container_index(group.roles[0])
+    if training.get("name") != NODE:
+        _name(draft, group, ("containers", index), training, NODE)
+
+
+def _name(draft: Draft, group: Group, place: Path, container: Json, new: str) -> None:
+    group.container_names[container.get("name", "")] = container["name"] = new
+    draft.changed(group, ("spec", *place, "name"), f"called {new} in v2")
+
+
+def _rename_in_annotations(draft: Draft, group: Group) -> None:
+    annotations = (group.pod.get("metadata") or {}).get("annotations")
+    if not annotations:
+        return
+    renamed: Json = {}
+    for key, value in annotations.items():
+        path: Path = ("metadata", "annotations", key)
+        prefix = next((prefix for prefix in _NAMING_KEYS if key.startswith(prefix)), "")
+        name = group.container_names.get(key.removeprefix(prefix)) if prefix else None
+        if name:
+            renamed[f"{prefix}{name}"] = value
+            for template in draft.template_paths(group):
+                target = (*draft.pod_template_path(group), "metadata", "annotations", f"{prefix}{name}")
+                draft.carry((*template, *path), "TrainingRuntime", target, f"the container is called {name} now")
+            draft.report(ANNOTATED, (*draft.template_paths(group)[0], *path), f"{prefix}{name} is what it is called now.")
+        elif key in _NAMING_VALUES and value in group.container_names:
+            renamed[key] = group.container_names[value]
+            draft.changed(group, path, f"the container is called {renamed[key]} now")
+            draft.report(ANNOTATED, (*draft.template_paths(group)[0], *path), f"{key} is {renamed[key]} now.")
+        else:
+            renamed[key] = value
+    group.pod["metadata"]["annotations"] = renamed
+
+
+def _resource_references(spec: Json) -> list[tuple[Path, Json]]:
+    """Every resourceFieldRef that names its container."""
+    found: list[tuple[Path, Json]] = []
+    _each_resource_reference(spec, ("spec",), lambda path, reference: found.append((path, reference)))
+    return found
+
+
+def _each_resource_reference(value: Any, path: Path, tell: Callable[[Path, Json], None]) -> None:
+    if isinstance(value, dict):
+        for key, inner in value.items():
+            if key == "resourceFieldRef" and isinstance(inner, dict) and "containerName" in inner:
+                tell((*path, key), inner)
+            else:
+                _each_resource_reference(inner, (*path, key), tell)
+    elif isinstance(value, list):
+        for index, inner in enumerate(value):
+            _each_resource_reference(inner, (*path, index), tell)

@@ -1,0 +1,193 @@
+"""What containers are told of their own pod (downward API): labels of v1 are not there any more, names are others."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import Any
+
+from shunter.api.meta import Json
+from shunter.migrate.conversion.draft import Draft, Group
+from shunter.migrate.conversion.rules.pods.placement import JOBSET_NAME, REPLICATED_JOB, V1_PREFIX, kept_labels
+from shunter.migrate.findings import Topic
+from shunter.migrate.paths import Path
+from shunter.operator.training.names import JOB_NAME, REPLICA_INDEX, REPLICA_TYPE
+
+_KEYED = re.compile(r"metadata\.(labels|annotations)\['([^']*)'\]")
+_COMPLETION_INDEX = "metadata.annotations['batch.kubernetes.io/job-completion-index']"
+_JOB_INDEX = "metadata.labels['jobset.sigs.k8s.io/job-index']"
+
+READ_ELSEWHERE = Topic(
+    id="POD005",
+    title="what a container is told of its pod comes from another label",
+    severity="warning",
+    impact="advisory",
+    change="semantic-change",
+    grade="Q",
+    explanation=(
+        "Labels of v1 (training.kubeflow.org/job-name, replica-index) do not exist in v2. The reference reads what has the same "
+        "meaning: the JobSet's name, and the index of the pod in its Job."
+    ),
+    remedy="Nothing to do where the meaning is the same; the message says where it is not.",
+    limits_proof=True,
+)
+COUNTS_ALL = Topic(
+    id="POD016",
+    title="the index that a container is told counts other pods in v2",
+    severity="error",
+    impact="blocking",
+    change="semantic-change",
+    grade="L",
+    explanation=(
+        "v1's label replica-index counts the pods of one role, so the Master and the first Worker are both 0. In v2 these roles "
+        "are one group, whose index counts them all: each Worker is told another number than in v1. A program that takes it for "
+        "a rank or a shard reads other data, or waits for a pod that is not there; one that adds 1 for the Master adds it twice."
+    ),
+    remedy="Change the program to an index that counts the Master, or use RANK; then accept with --accept POD016.",
+    effort=3,
+    acceptable=True,
+    limits_proof=True,
+)
+NOT_KNOWN = Topic(
+    id="POD006",
+    title="a container reads a label that pods of v2 do not have",
+    severity="error",
+    impact="blocking",
+    change="manual",
+    grade="L",
+    explanation="The variable or file would be empty in v2: nothing there has the meaning of that label.",
+    remedy="Give the program the value by an argument or a variable of its own; or accept with --accept POD006.",
+    effort=3,
+    acceptable=True,
+)
+POD_NAME = Topic(
+    id="POD007",
+    title="a container reads the name of its pod, which ends in random characters now",
+    severity="warning",
+    impact="advisory",
+    change="semantic-change",
+    grade="D",
+    explanation=(
+        "In v1 a pod is called JOB-worker-3, and programs cut their index out of that. In v2 it is called JOB-node-0-4-x7k2p: "
+        "the rank comes before the end, and counts the Master as 0."
+    ),
+    remedy="Read the rank from RANK or JOB_COMPLETION_INDEX in place of the pod's name.",
+    effort=1,
+    limits_proof=True,
+)
+ALL_LABELS = Topic(
+    id="POD019",
+    title="a container is told all labels of its pod",
+    severity="warning",
+    impact="advisory",
+    change="semantic-change",
+    grade="D",
+    explanation=(
+        "In v1 the variable or file has training.kubeflow.org/job-name, replica-type and replica-index; in v2 it has labels of "
+        "JobSet and Job in their place. A program that looks there for its role or its index finds nothing, or another number."
+    ),
+    remedy="Read the rank from RANK or JOB_COMPLETION_INDEX; --v1-labels gives pods the labels of v1 as well.",
+    effort=1,
+    explains=("none",),
+    limits_proof=True,
+)
+OWN_DIRECTORY = Topic(
+    id="POD018",
+    title="a directory of a volume is called by the name of the pod",
+    severity="error",
+    impact="blocking",
+    change="semantic-change",
+    grade="L",
+    explanation=(
+        "In v1 a pod has the same name after each start, JOB-worker-0, and finds its directory again. In v2 the name ends in "
+        "characters that are others with each start: the pod gets an empty directory, and a program that goes on from its last "
+        "checkpoint begins from nothing."
+    ),
+    remedy="Write $(JOB_COMPLETION_INDEX), which v2 sets, into subPathExpr and rename the directories; then accept with "
+    "--accept POD018.",
+    effort=3,
+    acceptable=True,
+    explains=("none",),
+    limits_proof=True,
+)
+_WHOLE_LABELS = "metadata.labels"
+
+
+def apply(draft: Draft) -> None:
+    for group in draft.groups:
+        _look_at_directories(draft, group)
+        for path, reference in _references(group.pod["spec"], ("spec",)):
+            field = str(reference.get("fieldPath") or "")
+            place = (*draft.template_paths(group)[0], *path, "fieldPath")
+            if field == "metadata.name":
+                draft.report(POD_NAME, place, "The pod's name is read here.")
+            if field == _WHOLE_LABELS and not draft.options.v1_labels:
+                draft.report(ALL_LABELS, place, f"All labels are read here, and {REPLICA_INDEX} is none of them in v2.")
+            keyed = _KEYED.fullmatch(field)
+            if keyed is None or not keyed[2].startswith(V1_PREFIX) or keyed[2] in kept_labels(draft):
+                continue
+            counterpart = _counterpart(draft, group, keyed[2])
+            if counterpart is None:
+                draft.report(NOT_KNOWN, place, f"{field} does not exist in v2.")
+                continue
+            reference["fieldPath"], note = counterpart
+            draft.changed(group, (*path, "fieldPath"), f"{counterpart[0]} in v2")
+            others = _other_indices(draft, group) if keyed[2] == REPLICA_INDEX else []
+            topic = COUNTS_ALL if others else READ_ELSEWHERE
+            draft.report(topic, place, " ".join([f"{keyed[2]} is read from {counterpart[0]}{note}.", *others]))
+
+
+def _look_at_directories(draft: Draft, group: Group) -> None:
+    """Says where a volume's directory is called by the pod's name."""
+    for field in ("initContainers", "containers"):
+        for number, container in enumerate(group.pod["spec"].get(field) or ()):
+            names = {
+                variable["name"]
+                for variable in container.get("env") or ()
+                if ((variable.get("valueFrom") or {}).get("fieldRef") or {}).get("fieldPath") == "metadata.name"
+            }
+            for index, mount in enumerate(container.get("volumeMounts") or ()):
+                expression = str(mount.get("subPathExpr") or "")
+                if any(f"$({name})" in expression for name in names):
+                    place = (*draft.template_paths(group)[0], "spec", field, number, "volumeMounts", index, "subPathExpr")
+                    text = (
+                        f"{mount.get('mountPath')} is the directory {expression} of the volume, a new one after each start in v2."
+                    )
+                    draft.report(OWN_DIRECTORY, place, text)
+
+
+def _references(value: Any, path: Path) -> Iterator[tuple[Path, Json]]:
+    if isinstance(value, dict):
+        for key, inner in value.items():
+            if key == "fieldRef" and isinstance(inner, dict):
+                yield (*path, key), inner
+            else:
+                yield from _references(inner, (*path, key))
+    elif isinstance(value, list):
+        for index, inner in enumerate(value):
+            yield from _references(inner, (*path, index))
+
+
+def _other_indices(draft: Draft, group: Group) -> list[str]:
+    """What pods are told of whose role stands behind another one in the group."""
+    found, before = [], 0
+    for role in group.roles:
+        last = draft.job.replica_count(role) - 1
+        if before and last == 0:
+            found.append(f"{role} 0 is told 0 in v1 and {before} in v2.")
+        elif before and last > 0:
+            found.append(f"{role} 0 to {last} are told 0 to {last} in v1 and {before} to {before + last} in v2.")
+        before += last + 1
+    return found
+
+
+def _counterpart(draft: Draft, group: Group, key: str) -> tuple[str, str] | None:
+    """Where v2 says it, and what is to be known about it."""
+    if key == JOB_NAME:
+        return f"metadata.labels['{JOBSET_NAME}']", ""
+    if key == REPLICA_TYPE:
+        return f"metadata.labels['{REPLICATED_JOB}']", f", which is {group.name}"
+    if key == REPLICA_INDEX:
+        counts = f", which counts {' and '.join(group.roles)} together" if len(group.roles) > 1 else ""
+        return _COMPLETION_INDEX if group.replicas == 1 else _JOB_INDEX, counts
+    return None

@@ -1,0 +1,48 @@
+"""Init containers that v1's operator adds itself: they stand in copies of live pods, and have no work in v2."""
+
+from __future__ import annotations
+
+from shunter.api.training.kinds import JOB_KINDS
+from shunter.migrate.conversion.draft import Draft, Group
+from shunter.migrate.findings import Topic
+from shunter.migrate.paths import Path
+
+_ADDED = frozenset(name for kind in JOB_KINDS for name in kind.added_containers)
+
+OF_THE_OPERATOR = Topic(
+    id="POD008",
+    title="an init container of the v1 operator is left out",
+    severity="info",
+    impact="none",
+    change="lossless",
+    grade="E",
+    explanation=(
+        "init-pytorch waits for the Master's name and kubectl-delivery brings the launcher its kubectl. The v1 operator adds "
+        "them to pods; in a template they are a copy of a live pod. In v2 all pods start at once, and torch and mpirun wait for "
+        "each other by themselves."
+    ),
+    remedy="Nothing to do.",
+)
+
+
+def apply(draft: Draft) -> None:
+    for group in draft.groups:
+        given = group.pod["spec"].get("initContainers")
+        if given and any(container.get("name") in _ADDED for container in given):
+            _leave_out(draft, group)
+
+
+def _leave_out(draft: Draft, group: Group) -> None:
+    given = group.pod["spec"].pop("initContainers")
+    kept = [(index, container) for index, container in enumerate(given) if container.get("name") not in _ADDED]
+    if kept:
+        group.pod["spec"]["initContainers"] = [container for _, container in kept]
+    places = {old: new for new, (old, _) in enumerate(kept)}
+    for template in draft.template_paths(group):
+        for index, container in enumerate(given):
+            path: Path = (*template, "spec", "initContainers", index)
+            if index in places:
+                target = (*draft.pod_template_path(group), "spec", "initContainers", places[index])
+                draft.carry(path, "TrainingRuntime", target)
+            else:
+                draft.report(OF_THE_OPERATOR, path, f"{container['name']} is left out: v1 adds it itself.", dropped=True)

@@ -1,0 +1,29 @@
+"""activeDeadlineSeconds of a pod template, which is not that of the job."""
+
+from __future__ import annotations
+
+from shunter.migrate.conversion.draft import Draft
+from shunter.migrate.findings import Topic
+
+OF_THE_POD = Topic(
+    id="POD011",
+    title="a pod that is over its own deadline is replaced",
+    severity="warning",
+    impact="advisory",
+    change="semantic-change",
+    grade="D",
+    explanation=(
+        "A pod with activeDeadlineSeconds in its template fails when the time is over. v1 leaves a failed pod as it is unless "
+        "the role has restartPolicy ExitCode; a Job makes a new one, as often as its backoffLimit allows."
+    ),
+    remedy="Say the deadline of the whole job instead: runPolicy.activeDeadlineSeconds.",
+    effort=1,
+)
+
+
+def apply(draft: Draft) -> None:
+    for group in draft.groups:
+        seconds = group.pod["spec"].get("activeDeadlineSeconds")
+        if seconds is not None and group.job_spec.get("backoffLimit"):
+            path = (*draft.template_paths(group)[0], "spec", "activeDeadlineSeconds")
+            draft.report(OF_THE_POD, path, f"Pods of {group.name} that run for {seconds} seconds are replaced.")

@@ -1,0 +1,56 @@
+"""The pod templates of the groups: copies of the source's, for the rules after this one to change."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from shunter.migrate.conversion.draft import Draft, Group
+from shunter.migrate.conversion.rules.restart_policy import pod_restart_policy, restart_policy
+from shunter.migrate.conversion.templates import differing_ports
+from shunter.migrate.paths import Path
+
+_METADATA = ("labels", "annotations", "finalizers")
+"""What v1's schema keeps of a template's metadata and its operator looks at."""
+
+
+def apply(draft: Draft) -> None:
+    for group in draft.groups:
+        group.pod = copied(draft.given(draft.template_paths(group)[0]))
+        for role, template in zip(group.roles, draft.template_paths(group), strict=True):
+            draft.carry(template, "TrainingRuntime", draft.pod_template_path(group))
+            draft.default((*draft.role_path(role), "replicas"), f"counted in numNodes, or as the pods of {group.name}")
+        for path in differing_ports(draft, group.roles):
+            draft.default(path, f"ports are but words for readers; those of {group.roles[0]} stand")
+        _leave_out(draft, group)
+        group.pod["spec"]["restartPolicy"] = pod_restart_policy(restart_policy(draft, group))
+        training = draft.training_container(group)
+        place: Path = ("spec", "containers", draft.container_index(group.roles[0]))
+        for field, change in group.changes.items():
+            training[field] = change.value
+            draft.changed(group, (*place, field), change.note)
+
+
+def copied(value: Any) -> Any:
+    """JSON that may be changed without changing where it comes from. Fields that are null are left out: they say nothing."""
+    if isinstance(value, dict):
+        return {key: copied(inner) for key, inner in value.items() if inner is not None}
+    if isinstance(value, list):
+        return [copied(inner) for inner in value]
+    return value
+
+
+def _leave_out(draft: Draft, group: Group) -> None:
+    """What v1 does not look at either, and what Go writes although it says nothing."""
+    pod = group.pod
+    pod["metadata"] = {field: value for field, value in (pod.get("metadata") or {}).items() if field in _METADATA and value}
+    if not pod["metadata"]:
+        del pod["metadata"]
+    pod.pop("status", None)
+    pod["spec"].pop("restartPolicy", None)
+    for template in draft.template_paths(group):
+        metadata = draft.given((*template, "metadata"))
+        for field in metadata if isinstance(metadata, dict) else ():
+            if field not in _METADATA:
+                draft.default((*template, "metadata", field), "v1 gives pods their own")
+        draft.default((*template, "spec", "restartPolicy"), "v1 puts the role's restartPolicy in its place")
+        draft.default((*template, "status"), "a template has none")

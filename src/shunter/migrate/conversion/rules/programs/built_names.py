@@ -1,0 +1,45 @@
+"""Programs that put host names of v1 together from the job's name and a role: `${JOB}-worker-$i`, `f"{job}-master-0"`.
+
+Where the job's name is written out, `hosts` knows it and blocks. Here it is a variable, so that it may be another one.
+"""
+
+from __future__ import annotations
+
+import re
+
+from shunter.migrate.conversion.draft import Draft
+from shunter.migrate.conversion.launch.pod_reads import words_and_texts
+from shunter.migrate.conversion.rules.programs.texts import all_programs, place, quoted
+from shunter.migrate.findings import Topic
+
+BUILT = Topic(
+    id="HOST013",
+    title="a program puts a name together that looks like a pod's of v1",
+    severity="warning",
+    impact="advisory",
+    change="semantic-change",
+    grade="D",
+    explanation=(
+        "The text joins a name with one of the job's roles, as in JOB-worker-0. Where that is the host of another pod it does "
+        "not resolve in v2, where a pod is reached as JOB-node-0-1.JOB: the program waits for it, or fails."
+    ),
+    remedy="Use MASTER_ADDR, or build the names as v2 has them; nothing where it is the name of a file or a run.",
+    effort=1,
+    explains=("none",),
+    limits_proof=True,
+)
+_JOINED = r"""(?:\$\w+|[})"'>]|%[sd])-"""
+"""The end of a value that is put in, and what joins the next part to it."""
+
+
+def apply(draft: Draft) -> None:
+    """Tells of each text once."""
+    roles = "|".join(role.lower() for role in draft.job.replicas)
+    pattern = re.compile(rf"{_JOINED}(?:{roles})-?(?:\d|[$%{{\"'<]|$)")
+    for programs in all_programs(draft):
+        for text, spot in words_and_texts(programs.container, programs.volumes, draft.texts_of):
+            if match := pattern.search(text):
+                path, offset = place(programs, spot, spot.start + match.start())
+                first = draft.host(programs.group, 0)
+                says = f"{quoted(text, match.start(), spot)} may name a pod as v1 does; the first one is {first} in v2."
+                draft.report(BUILT, path, says, offset=offset)

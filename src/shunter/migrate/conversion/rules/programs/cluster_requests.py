@@ -1,0 +1,111 @@
+"""Programs of the pods that ask the cluster for what v1 made: by labels, kinds, conditions and names, with kubectl or an API.
+
+What shows v1 in a line is the business of the scan, whose patterns these are.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from itertools import islice
+
+from shunter.migrate.conversion.draft import Draft
+from shunter.migrate.conversion.launch.arguments import Spot
+from shunter.migrate.conversion.launch.pod_reads import words_and_texts
+from shunter.migrate.conversion.rules.programs.texts import Programs, all_programs, place, quoted
+from shunter.migrate.findings import Topic
+from shunter.migrate.v1_texts import rules as scan_text
+
+ASKS = Topic(
+    id="HOST012",
+    title="a program asks the cluster for what may be v1's",
+    severity="warning",
+    impact="advisory",
+    change="semantic-change",
+    grade="D",
+    explanation=(
+        "The program asks the API server, by labels or names of v1, or for v1's jobs or their conditions. Pods of v2 have other "
+        "labels, names that end in random characters, and other owners, and the job is a TrainJob: the program finds nothing, "
+        "and takes that for an answer or waits for ever."
+    ),
+    remedy=(
+        "Select by jobset.sigs.k8s.io/jobset-name and batch.kubernetes.io/job-completion-index, ask for trainjobs; --v1-labels "
+        "gives pods the labels of v1 as well."
+    ),
+    effort=1,
+    explains=("none",),
+    limits_proof=True,
+)
+NAMES_A_POD = Topic(
+    id="HOST015",
+    title="a program asks the cluster for a pod by its name in v1",
+    severity="error",
+    impact="blocking",
+    change="semantic-change",
+    grade="L",
+    explanation=(
+        "kubectl and the API server know a pod by its name. In v1 that is JOB-worker-0, and a Service has the name as well; in "
+        "v2 the name ends in random characters, JOB-node-0-1-x7k2p, and no Service has it: the program finds nothing."
+    ),
+    remedy=(
+        "Select the pod by jobset.sigs.k8s.io/jobset-name and batch.kubernetes.io/job-completion-index; then accept with "
+        "--accept HOST015."
+    ),
+    effort=3,
+    acceptable=True,
+    limits_proof=True,
+)
+_CLIENT = re.compile(
+    r"\bkubectl\b|\boc\s+(?:get|exec|logs|wait)\b|\bkubernetes\.default\b|\b(?:import|from)\s+(?:kubernetes|lightkube|kr8s)\b"
+    r"|\bKUBERNETES_SERVICE_HOST\b|/serviceaccount/token\b"
+)
+_MAY_ASK = re.compile(r"kube|\boc\b|training|condition|status|wait|kr8s", re.IGNORECASE)
+"""Most texts ask for nothing."""
+_OWNERS = re.compile(r"\bowner_?references\b", re.IGNORECASE)
+_OF_A_POD = r"(?:\b(?:kubectl|oc)\b[^\n|;&]*?[\s/]|/(?:pods|services|endpoints)/)"
+_ASKS_AT_ALL = "it asks the cluster, where pods, their labels and their owners are others in v2."
+_ASKED = (scan_text.LABEL, scan_text.REQUEST, scan_text.COMMAND, scan_text.CONDITION)
+
+
+def apply(draft: Draft) -> None:
+    """Tells of each text once for each thing that it asks for."""
+    asked = [topic for topic in _ASKED if topic is not scan_text.LABEL or not draft.options.v1_labels]
+    rules = [rule for rule in scan_text.RULES if rule.topic in asked]
+    for programs in all_programs(draft):
+        texts = words_and_texts(programs.container, programs.volumes, draft.texts_of)
+        asks = [(text, spot, start, says) for text, spot in texts for start, says in _asks(draft, text, rules)]
+        named = [(text, spot, *found) for text, spot in texts if (found := _named(draft, text))]
+        for text, spot, start, says in named:
+            _report(draft, NAMES_A_POD, programs, text, spot, start, says)
+        if not asks and not named:
+            clients = ((text, spot, match.start()) for text, spot in texts if (match := _CLIENT.search(text)))
+            asks = [(*client, _ASKS_AT_ALL) for client in islice(clients, 1)]
+        for text, spot, start, says in asks:
+            _report(draft, ASKS, programs, text, spot, start, says)
+
+
+def _asks(draft: Draft, text: str, rules: list[scan_text.Rule]) -> Iterator[tuple[int, str]]:
+    """What the text asks for of v1, and where."""
+    if not _MAY_ASK.search(text):
+        return
+    for rule in rules:
+        if match := rule.pattern.search(text):
+            yield match.start(), rule.message.format(match[0])
+    if (match := _OWNERS.search(text)) and _CLIENT.search(text):
+        yield match.start(), f"a pod's owner is the {draft.kind} in v1 and a Job of the JobSet in v2."
+
+
+def _named(draft: Draft, text: str) -> tuple[int, str] | None:
+    """Where the text asks for a pod by name, and what that is in v2."""
+    if not _CLIENT.search(text):
+        return None
+    for match in re.finditer(rf"{_OF_A_POD}(?P<name>{re.escape(draft.job.name)}-[a-z]+(?:-[0-9]+)?)(?![\w-])", text):
+        if match["name"] in draft.hosts:
+            new = draft.host(*draft.hosts[match["name"]]).partition(".")[0]
+            return match.start("name"), f"no pod or Service is called {match['name']} in v2, the pod is {new}-x7k2p."
+    return None
+
+
+def _report(draft: Draft, topic: Topic, programs: Programs, text: str, spot: Spot, start: int, says: str) -> None:
+    path, offset = place(programs, spot, spot.start + start)
+    draft.report(topic, path, f"{quoted(text, start, spot)}: {says}", offset=offset)

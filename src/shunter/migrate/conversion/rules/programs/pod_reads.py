@@ -1,0 +1,168 @@
+"""Programs that read what v2 calls otherwise: host names, and variables that tell of the pod.
+
+Asked when the result stands (`conversion.convert`), for the values are those of both sides' pods. What only shows a value is a
+warning; what decides by it may train something else, and blocks.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from shunter.api.meta import Json
+from shunter.migrate.conversion.draft import Draft
+from shunter.migrate.conversion.launch.pod_reads import PodRead, pod_reads
+from shunter.migrate.conversion.launch.reads import HOST_LIST, HOST_NAME, HOSTS_FILE
+from shunter.migrate.conversion.rules.programs.texts import Programs, all_programs, place, quoted
+from shunter.migrate.findings import Topic
+from shunter.migrate.paths import Path
+from shunter.migrate.pods.values import PodValue, PodValues, pod_values, shown
+from shunter.operator.training.names import REPLICA_INDEX
+
+DECIDES = Topic(
+    id="HOST009",
+    title="a program decides by a name that is another one in v2",
+    severity="error",
+    impact="blocking",
+    change="semantic-change",
+    grade="L",
+    explanation=(
+        "The program cuts its host name, or a variable that tells of its pod, into parts, compares it, or takes it for a rank. "
+        "In v1 a pod is called JOB-worker-3, in v2 its host name is JOB-node-0-4: the role is not in it, and the number counts "
+        "the Master as 0. So two pods may take the same rank or shard, none may take itself for the first, or all wait for ever; "
+        "no manifest says so, and no comparison of pods shows it."
+    ),
+    remedy="Take the rank from a variable that both generations set; accept with --accept HOST009 if the program is right in v2.",
+    effort=3,
+    acceptable=True,
+    explains=("none",),
+    limits_proof=True,
+)
+READS = Topic(
+    id="HOST010",
+    title="a program reads a name that is another one in v2",
+    severity="warning",
+    impact="advisory",
+    change="semantic-change",
+    grade="D",
+    explanation=(
+        "The program takes its host name, or the hosts that it knows, and shows it or hands it on as it is: to a log, the name "
+        "of a file or a directory, a tracker of experiments. Pods have other host names in v2, JOB-node-0-1 in place of "
+        "JOB-worker-0. What is found by such a name, the files of an earlier run among it, is not found again."
+    ),
+    remedy="Nothing where people read it; where something is found by the name, name it by the rank.",
+    effort=1,
+    explains=("none",),
+    limits_proof=True,
+)
+_RANKS = {
+    "PyTorchJob": "RANK (PET_NODE_RANK where torchrun starts the program)",
+    "TFJob": "task.index of TF_CONFIG",
+    "JAXJob": "PROCESS_ID",
+    "XGBoostJob": "RANK",
+    "MPIJob": "OMPI_COMM_WORLD_RANK",
+    "PaddleJob": "PADDLE_TRAINER_ID",
+}
+"""Where a program of the kind is told its rank in both generations."""
+
+
+def report(draft: Draft, train_job: Json, runtime: Json | None) -> None:
+    """Tells of every program that reads a name which changes. `train_job` and `runtime` are the result."""
+    values: PodValues | None = None
+    is_asked = False
+    for programs in all_programs(draft):
+        variables = _variables(draft, programs)
+        found = [
+            one
+            for one in pod_reads(programs.container, programs.volumes, draft.texts_of, variables)
+            # That a variable is told of the pod has a finding of its own (POD005, POD007).
+            if one.read.decides or one.read.name in (HOST_NAME, HOSTS_FILE)
+        ]
+        if found and not is_asked:
+            values, is_asked = pod_values(draft.source.value, train_job, runtime, draft.options), True
+        for reads in _by_value(found):
+            _report(draft, programs, reads, values)
+
+
+def _report(draft: Draft, programs: Programs, reads: list[PodRead], values: PodValues | None) -> None:
+    """One finding for what a text reads of one value."""
+    name = reads[0].read.name
+    of_pods: list[PodValue] = []
+    if values is not None and name != HOST_LIST:
+        of_pods = (
+            values.variables(programs.roles, programs.field, str(programs.container.get("name")), name)
+            if _is_variable(name)
+            else values.host_names(programs.roles)
+        )
+        if not any(one.v1 != one.v2 for one in of_pods):
+            return
+    deciding = [one for one in reads if one.read.decides and not _keeps_number(one, of_pods)]
+    first = (deciding or reads)[0]
+    path, offset = place(programs, first.spot, first.spot.start)
+    topic = DECIDES if deciding else READS
+    message = _message(first, len(reads) - 1, of_pods, decides=bool(deciding))
+    if name == HOST_LIST and draft.hosts:
+        host = next(iter(draft.hosts))
+        message += f" It lists {host.partition('.')[0]} in v1, and {draft.host(*draft.hosts[host])} in v2."
+    draft.report(topic, path, message, remedy=_remedy(draft, programs) if deciding else "", offset=offset)
+
+
+def _message(one: PodRead, others: int, values: list[PodValue], *, decides: bool) -> str:
+    what = f"the {one.read.name}" if one.read.name == HOST_NAME else one.read.name
+    more = f" (and in {others} more place{'s' if others > 1 else ''})" if others else ""
+    line = quoted(one.text, one.start, one.spot, with_number=True)
+    text = f"{line} {'decides by' if decides else 'reads'} {what}{more}."
+    if not values:
+        return text
+    text += f" {shown(values)}."
+    if one.read.takes_last_number:
+        before, after = (", ".join(one.numbers[side] or "nothing" for one in values[:8]) for side in (0, 1))
+        text += (
+            f" The number at its end is {before} in v1 and {after} in v2." if before != after else " The number at its end stays."
+        )
+    return text
+
+
+def _remedy(draft: Draft, programs: Programs) -> str:
+    index = "JOB_COMPLETION_INDEX" if programs.group.replicas == 1 else "the pod's label jobset.sigs.k8s.io/job-index"
+    rank = _RANKS.get(draft.kind, "")
+    told = f"{rank}, or from {index} in v2" if rank else index
+    return f"Take the rank from {told}; where the program is right in v2 as it is, accept with --accept {DECIDES.id}."
+
+
+def _is_variable(name: str) -> bool:
+    return name not in (HOST_NAME, HOSTS_FILE, HOST_LIST)
+
+
+def _keeps_number(one: PodRead, values: list[PodValue]) -> bool:
+    """Whether it takes nothing but the number at the end, which is the same in v2."""
+    return one.read.takes_last_number and bool(values) and all(value.numbers[0] == value.numbers[1] != "" for value in values)
+
+
+def _by_value(found: list[PodRead]) -> Iterator[list[PodRead]]:
+    """What is told together: reads of one value by one text."""
+    together: dict[tuple[str, Path, str], list[PodRead]] = {}
+    for one in found:
+        together.setdefault((one.spot.file, one.spot.path, one.read.name), []).append(one)
+    yield from together.values()
+
+
+def _variables(draft: Draft, programs: Programs) -> dict[str, str]:
+    """The variables that may hold a value of the pod, by what they are called."""
+    found = {"HOSTNAME": HOST_NAME}
+    names = {*_of_hosts(draft, programs.roles[0])} if programs.field == "containers" else set()
+    for variable in programs.container.get("env") or ():
+        reference = (variable.get("valueFrom") or {}).get("fieldRef")
+        if reference and REPLICA_INDEX in str(reference.get("fieldPath")):
+            continue  # whoever reads it decides by it (POD005, POD016)
+        if reference or "$(" in str(variable.get("value", "")):
+            names.add(str(variable.get("name")))
+        elif variable.get("name") == "HOSTNAME":
+            del found["HOSTNAME"]
+    return {**found, **{name: name for name in names}}
+
+
+def _of_hosts(draft: Draft, role: str) -> Iterator[str]:
+    """The variables by which v1's operator names pods; ranks, sizes and ports are compared pod by pod."""
+    for variable in draft.framework.environment(draft.job, role)(0):
+        if draft.job.name in str(variable.get("value", "")):
+            yield variable["name"]

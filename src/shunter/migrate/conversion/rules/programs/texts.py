@@ -1,0 +1,67 @@
+"""The programs of a job that can be read, container by container: what rules about their texts have in common."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import NamedTuple
+
+import msgspec
+
+from shunter.api.meta import Json
+from shunter.migrate.conversion.draft import Draft, Group
+from shunter.migrate.conversion.launch.arguments import Spot
+from shunter.migrate.conversion.launch.reads import line_of
+from shunter.migrate.paths import Path
+
+_CONTAINERS = ("initContainers", "containers")
+_LONGEST = 90
+"""Characters of a line of a program that are shown."""
+
+
+class Programs(NamedTuple):
+    """A container of v1 roles that are written alike."""
+
+    roles: tuple[str, ...]
+    group: Group
+    path: Path
+    """In the source, of the first role."""
+    field: str
+    container: Json
+    volumes: list[Json]
+
+
+def all_programs(draft: Draft) -> Iterator[Programs]:
+    """The containers of all roles; of roles that are written alike once."""
+    alike: dict[bytes, list[str]] = {}
+    for role in draft.job.replicas:
+        if draft.job.replica_count(role) and any(role in group.roles for group in draft.groups):
+            spec = draft.job.replicas[role].template.get("spec") or {}
+            key = msgspec.json.encode([spec.get(field) for field in (*_CONTAINERS, "volumes")])
+            alike.setdefault(key, []).append(role)
+    for roles in alike.values():
+        spec = draft.job.replicas[roles[0]].template.get("spec") or {}
+        for field in _CONTAINERS:
+            for index, container in enumerate(spec.get(field) or ()):
+                path = (*draft.role_path(roles[0]), "template", "spec", field, index)
+                group = draft.group_of(roles[0])
+                yield Programs(tuple(roles), group, path, field, container, spec.get("volumes") or [])
+
+
+def place(programs: Programs, spot: Spot, start: int) -> tuple[Path, int | None]:
+    """In the source; of a file of a ConfigMap the mounts of the container."""
+    if spot.file:
+        return (*programs.path, "volumeMounts"), None
+    return (*programs.path, *spot.path), start
+
+
+def quoted(text: str, start: int, spot: Spot, *, with_number: bool = False) -> str:
+    """The line of a text in which something stands, as findings name it: `ConfigMap scripts, run.sh: 'hostname -s'`. Of a Secret
+    only its number: reports are read by people who may not read the Secret. With the number in any case where a reader has to
+    find the line in a long file."""
+    number = f" line {text.count(chr(10), 0, start) + 1}" if with_number or spot.is_secret else ""
+    where = f"{spot.file}, {spot.path[-1]}{number}" if spot.file else ""
+    if spot.is_secret:
+        return where
+    line = line_of(text, start)
+    shown = line if len(line) <= _LONGEST else f"{line[:_LONGEST]} ..."
+    return f"{where}: {shown!r}" if where else repr(shown)

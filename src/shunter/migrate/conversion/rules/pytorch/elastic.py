@@ -1,0 +1,220 @@
+"""elasticPolicy: a number of Workers that may change, which v2 does not have.
+
+The result has a fixed number of nodes, but still torchrun's tolerance: it goes on with the nodes that are left, down to
+minReplicas, and takes those in that Kubernetes starts again.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from msgspec.structs import replace
+
+from shunter.api.batch import MOST_PODS
+from shunter.api.training.pytorch import MASTER, WORKER
+from shunter.errors import InputError
+from shunter.migrate.conversion.draft import Draft
+from shunter.migrate.conversion.reading import UnreadableJobError
+from shunter.migrate.conversion.rules.programs.hosts import is_own_domain
+from shunter.migrate.findings import Topic
+from shunter.migrate.paths import Path
+from shunter.operator.training.framework import AnyJob
+
+POLICY: Path = ("spec", "elasticPolicy")
+_BOUNDS = ("minReplicas", "maxReplicas")
+_OF_THE_RENDEZVOUS = {
+    "rdzvBackend": "PET_RDZV_BACKEND",
+    "rdzvHost": "PET_RDZV_ENDPOINT",
+    "rdzvPort": "PET_RDZV_ENDPOINT",
+    "rdzvId": "PET_RDZV_ID",
+    "rdzvConf": "PET_RDZV_CONF",
+    "maxRestarts": "PET_MAX_RESTARTS",
+}
+"""Fields that v1 says to torchrun by variables, which the runtime says just so."""
+
+_EXPLAINED = ("pods", "group", "program", "env.PET_NNODES", "env.WORLD_SIZE")
+
+NOT_CHOSEN = Topic(
+    id="ELASTIC001",
+    title="the number of nodes of an elastic job has to be chosen",
+    severity="error",
+    impact="blocking",
+    change="semantic-change",
+    grade="N",
+    explanation=(
+        "A v1 job with elasticPolicy may have any number of Workers between minReplicas and maxReplicas: `kubectl scale` and its "
+        "HorizontalPodAutoscaler change it while the job runs. The nodes of a TrainJob cannot be changed, so the job would keep "
+        "the number that it starts with. torchrun still goes on when nodes are lost, and takes them in when they are back."
+    ),
+    remedy=(
+        "Choose with --elastic-nodes=min|max|replicas|N, accept the present number of replicas with --accept ELASTIC001, or "
+        "leave the job on v1."
+    ),
+    effort=5,
+    upstream="kubeflow/trainer#2903",
+    acceptable=True,
+    explains=_EXPLAINED,
+)
+NO_SCALING = Topic(
+    id="ELASTIC002",
+    title="the HorizontalPodAutoscaler of the job is lost",
+    severity="warning",
+    impact="advisory",
+    change="lossy",
+    grade="L",
+    explanation=(
+        "v1 makes a HorizontalPodAutoscaler of elasticPolicy.metrics, which sets Worker.replicas. A TrainJob has no scale "
+        "subresource and a fixed number of nodes: there is nothing that an autoscaler could set."
+    ),
+    remedy="Choose the number of nodes with --elastic-nodes, and delete what watches the autoscaler.",
+    effort=3,
+    upstream="kubeflow/trainer#2903",
+)
+FIXED = Topic(
+    id="ELASTIC003",
+    title="the number of nodes is fixed",
+    severity="warning",
+    impact="advisory",
+    change="semantic-change",
+    grade="L",
+    explanation=(
+        "As --elastic-nodes asks. Nodes that are lost are started again, and torchrun goes on meanwhile with at least "
+        "minReplicas of them; but the number can neither grow nor shrink by `kubectl scale`."
+    ),
+    remedy="For another number create the job anew.",
+    effort=1,
+    explains=_EXPLAINED,
+)
+OTHER_STORE = Topic(
+    id="ELASTIC004",
+    title="the processes meet at a server outside the job",
+    severity="warning",
+    impact="advisory",
+    change="lossless",
+    grade="Q",
+    explanation="rdzvBackend, rdzvHost and rdzvPort are said to torchrun as in v1. The server is none of the job's own.",
+    remedy="Check that the server can be reached from the namespace that the TrainJob runs in.",
+    effort=1,
+)
+STANDALONE = Topic(
+    id="ELASTIC005",
+    title="elasticPolicy.standalone is left out",
+    severity="warning",
+    impact="advisory",
+    change="lossy",
+    grade="L",
+    explanation=(
+        "v1 says standalone to torchrun as PET_STANDALONE with an empty value, on which torchrun stops (`invalid literal for "
+        "int()`). Nobody can have used it."
+    ),
+    remedy="Remove standalone; a job of one node needs no rendezvous.",
+    explains=("env.PET_STANDALONE",),
+)
+ANY_WORKER = Topic(
+    id="ELASTIC006",
+    title="the job succeeds when one of its nodes does",
+    severity="warning",
+    impact="advisory",
+    change="semantic-change",
+    grade="D",
+    explanation=(
+        "v1 calls an elastic job without a Master done when any Worker has succeeded. The Job's successPolicy (succeededCount 1) "
+        "says the same; the pods that are left are then stopped, where v1 let them run. torchrun waits at its end for the "
+        "other nodes, so they have ended then. Needs Kubernetes 1.31."
+    ),
+    remedy="Nothing, if torchrun starts the processes.",
+    effort=1,
+)
+
+
+class ElasticNodesError(InputError):
+    """--elastic-nodes is neither a word that it knows nor a number."""
+
+
+class Nodes(NamedTuple):
+    """How many nodes the job gets, and how few torchrun goes on with."""
+
+    total: int
+    fewest: int
+
+
+def nodes(draft: Draft) -> Nodes:
+    """As many as are chosen. The bounds are those of Workers, beside which there may be a Master; `replicas` keeps to them. A
+    number is that of all nodes. Raises ElasticNodesError, UnreadableJobError for more than a Job may have."""
+    policy, choice = draft.job.spec.elastic_policy, draft.options.elastic_nodes
+    masters, workers = draft.job.replica_count(MASTER), draft.job.replica_count(WORKER)
+    low, high = max(policy.min_replicas or workers, 1), max(policy.max_replicas or workers, 1)
+    kept = max(min(workers, high), low)
+    numbers = {"": kept + masters, "replicas": kept + masters, "min": low + masters, "max": high + masters}
+    if choice not in numbers and not (choice.isdecimal() and int(choice)):
+        raise ElasticNodesError(
+            f"--elastic-nodes is {choice}; it takes min, max, replicas or a number of nodes.", "Give it one of these."
+        )
+    count = numbers[choice] if choice in numbers else int(choice)
+    if count > MOST_PODS:
+        bound = POLICY if choice.isdecimal() else (*POLICY, "maxReplicas" if count - masters == high else "minReplicas")
+        raise UnreadableJobError(
+            draft.source,
+            bound,
+            f"{count} nodes are more than a Job may have",
+            f"Choose at most {MOST_PODS} with --elastic-nodes.",
+        )
+    return Nodes(count, min(low, count))
+
+
+def resized(job: AnyJob, chosen: Nodes) -> AnyJob:
+    """The job with as many Workers as make the chosen nodes."""
+    workers = job.replicas.get(WORKER)
+    if workers is None:
+        return job
+    count = chosen.total - job.replica_count(MASTER)
+    return replace(job, replicas={**job.replicas, WORKER: replace(workers, replicas=count)})
+
+
+def own_host(draft: Draft) -> str | None:
+    """The name in v2 of the pod that rdzvHost names, in full or in short; None when it is none of the job's."""
+    short, _, domain = (draft.job.spec.elastic_policy.rdzv_host or "").partition(".")
+    return draft.host(*draft.hosts[short]) if short in draft.hosts and is_own_domain(draft, domain) else None
+
+
+def account(draft: Draft, as_given: AnyJob, chosen: Nodes) -> None:
+    """Says of each field of the policy what became of it; `as_given` is the job before it was resized."""
+    policy = as_given.spec.elastic_policy
+    low, high = policy.min_replicas, policy.max_replicas
+    is_kept = low == high and chosen.total == as_given.total_replicas and not policy.metrics
+    if is_kept and low == chosen.total:
+        draft.default(POLICY, "the bounds are the number of nodes")
+    elif is_kept or draft.options.elastic_nodes:
+        _report_bounds(draft, FIXED, f"{chosen.total} nodes, where v1 had {low} to {high} Workers.")
+    else:
+        _report_bounds(draft, NOT_CHOSEN, f"{low} to {high} Workers in v1, and their number is fixed in v2.")
+    for field, name in _OF_THE_RENDEZVOUS.items():
+        draft.default((*POLICY, field), f"the runtime says it in {name}")
+    if policy.rdzv_backend not in {None, "", "c10d"} or (policy.rdzv_host and own_host(draft) is None):
+        field = "rdzvHost" if policy.rdzv_host else "rdzvBackend"
+        text = f"torchrun meets at {policy.rdzv_host or 'a server'} by {policy.rdzv_backend or 'c10d'}."
+        draft.report(OTHER_STORE, (*POLICY, field), text)
+    if policy.standalone is not None:
+        if policy.standalone:
+            draft.report(STANDALONE, (*POLICY, "standalone"), "standalone would stop torchrun.", dropped=True)
+        else:
+            draft.default((*POLICY, "standalone"), "false says nothing")
+    if policy.metrics:
+        names = ", ".join(_metric_name(metric) for metric in policy.metrics)
+        text = f"Nothing scales the job by {names} any more."
+        draft.report(NO_SCALING, (*POLICY, "metrics"), text, dropped=True)
+
+
+def _report_bounds(draft: Draft, topic: Topic, text: str) -> None:
+    given = [(*POLICY, field) for field in _BOUNDS if draft.is_given((*POLICY, field))]
+    draft.report(topic, given[0] if given else POLICY, text, dropped=True, target="TrainJob spec.trainer.numNodes")
+    for path in given[1:]:
+        draft.default(path, "told of beside minReplicas")
+
+
+def _metric_name(metric: dict[str, object]) -> str:
+    """`cpu` of a resource metric; the type of others."""
+    kind = str(metric.get("type", ""))
+    section = metric.get(kind[:1].lower() + kind[1:])
+    name = section.get("name") if isinstance(section, dict) else None
+    return str(name or kind or "a metric")

@@ -1,0 +1,39 @@
+"""Roles of which nothing becomes: those without pods, and those that the kind does not have."""
+
+from __future__ import annotations
+
+from difflib import get_close_matches
+
+from shunter.migrate.conversion.draft import Draft
+from shunter.migrate.findings import Topic
+
+UNKNOWN = Topic(
+    id="FIELD010",
+    title="a role that the kind does not have",
+    severity="error",
+    impact="blocking",
+    change="unsupported",
+    grade="N",
+    explanation=(
+        "v1 refuses such roles, but for those of TFJobs and of jobs that are older than its webhooks: it runs their pods, and "
+        "lets them count for nothing. The framework knows no such role, so there is nothing that they could become."
+    ),
+    remedy="Take the role out of the job, or spell it as the kind does.",
+    effort=3,
+)
+
+
+def apply(draft: Draft) -> None:
+    roles = draft.job_kind.roles
+    placed = {role for group in draft.groups for role in group.roles}
+    specs = ("spec", draft.replica_specs)
+    for spelled in draft.given(specs):
+        role = next((role for role in roles if role.lower() == spelled.lower()), spelled)
+        path = (*specs, spelled)
+        if role not in roles:
+            close = get_close_matches(role.capitalize(), roles, n=1)
+            remedy = f"Did you mean {close[0]}? {UNKNOWN.remedy}" if close else ""
+            message = f"{role} is no role of a {draft.kind} ({', '.join(roles)})."
+            draft.report(UNKNOWN, path, message, remedy=remedy, dropped=True)
+        elif role not in placed:
+            draft.default(path, f"{role} has no pods")

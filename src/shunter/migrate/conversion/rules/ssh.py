@@ -1,0 +1,123 @@
+"""How mpirun of a converted MPIJob reaches its nodes: OpenSSH, configured by the runtime so that the image need not.
+
+v2's plugin mounts the job's keys as any volume, which OpenSSH refuses in several ways: a private key that its owner's group may
+read, a directory that all may write to. And processes that come in by ssh are told nothing of the container's environment, in
+which `kubectl exec` of v1 started them. So an init container copies the key and writes a configuration for the client, and the
+server is told all that it would look up in the image, of whose configuration it reads nothing (-f /dev/null). Tried with
+OpenSSH 9.2, as root and as another user.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from itertools import chain, count
+
+from shunter.api.meta import Json
+from shunter.api.training.mpi import LAUNCHER, WORKER
+from shunter.migrate.conversion.draft import Draft, Group
+from shunter.operator.trainer.plugins.mpi import KEYS_VOLUME
+
+PORT = 2222
+"""Not 22: it needs no rights, and does not meet the server of a machine whose network the pods use."""
+SETUP = "mpi-ssh"
+"""Volume and init container, where these names are free."""
+SETUP_PATH = "/etc/mpi-ssh"
+KEYS_PATH = "/mpi-ssh-auth"
+"""Where the init container sees the keys."""
+_OF_THE_SAME_IMAGE = ("image", "imagePullPolicy", "resources", "securityContext")
+"""What the init container has of the one that it prepares; with its resources the pod needs no more than before."""
+AGENTS = frozenset({"plm_rsh_agent", "plm_ssh_agent", "orte_rsh_agent", "pls_rsh_agent"})
+"""How Open MPI of all ages calls the program that starts its daemons."""
+AGENT_ENVIRONMENT = tuple(f"{library}_MCA_{agent}" for library in ("OMPI", "PRTE") for agent in sorted(AGENTS))
+"""The variables that name that program to Open MPI up to 4, and from 5 on."""
+ROOT_PATH, USER_PATH = "/root/.ssh", "/home/mpiuser/.ssh"
+
+SET_UP = f"""\
+umask 077
+cat {KEYS_PATH}/id_rsa > {SETUP_PATH}/id_rsa
+cat > {SETUP_PATH}/ssh_config <<END
+Host *
+  Port {PORT}
+  IdentityFile {SETUP_PATH}/id_rsa
+  StrictHostKeyChecking no
+  UserKnownHostsFile /dev/null
+  LogLevel ERROR
+END
+"""
+SERVE = f"""\
+export -p > {SETUP_PATH}/environment
+mkdir -p /run/sshd 2> /dev/null
+exec /usr/sbin/sshd -De -f /dev/null -p {PORT} -h {SETUP_PATH}/id_rsa \\
+  -o AuthorizedKeysFile={{keys}}/authorized_keys -o StrictModes=no -o PidFile=none \\
+  -o 'ForceCommand=. {SETUP_PATH}/environment; eval "$SSH_ORIGINAL_COMMAND"'
+"""
+"""The workers' script; `keys` is `mount_path`. What comes in gets the environment of the container."""
+
+
+def apply(draft: Draft) -> None:
+    if "mpi" not in draft.ml_policy:
+        return
+    for group in draft.groups:
+        spec, training = group.pod["spec"], draft.training_container(group)
+        volumes, before = spec.get("volumes") or [], spec.get("initContainers") or []
+        volume = _free_name(volumes)
+        spec["initContainers"] = [*before, _set_up(training, _free_name([*before, *spec["containers"]]), volume)]
+        spec["volumes"] = [*volumes, {"name": volume, "emptyDir": {"medium": "Memory"}}]
+        training["volumeMounts"] = [*(training.get("volumeMounts") or []), {"name": volume, "mountPath": SETUP_PATH}]
+        if group.roles == (WORKER,):
+            training.setdefault("readinessProbe", {"tcpSocket": {"port": PORT}, "periodSeconds": 2})
+            _idle(spec["containers"][0])
+        _let_group_read(group)
+
+
+def is_set_up(name: str) -> bool:
+    """Whether a volume or init container may be the one that is added here."""
+    return re.fullmatch(rf"{SETUP}(-\d+)?", name) is not None
+
+
+def mount_path(draft: Draft) -> str:
+    """Where the keys are mounted: in the home of the user, as far as one can know it."""
+    users = {_user(draft.job.replicas[role].template.get("spec") or {}) for role in (LAUNCHER, WORKER)}
+    return USER_PATH if users - {0} else ROOT_PATH
+
+
+def client_environment() -> list[Json]:
+    """Tells mpirun which ssh to start: Open MPI up to 4 by the first, Open MPI 5 by the second."""
+    command = f"ssh -F {SETUP_PATH}/ssh_config"
+    return [{"name": name, "value": command} for name in ("OMPI_MCA_plm_rsh_agent", "PRTE_MCA_plm_ssh_agent")]
+
+
+def _user(spec: Json) -> int:
+    contexts = [spec.get("securityContext"), *(container.get("securityContext") for container in spec.get("containers") or [])]
+    return max((context.get("runAsUser") or 0 for context in contexts if context), default=0)
+
+
+def _free_name(taken: Sequence[Json]) -> str:
+    """SETUP, with a number where the user's own is called so."""
+    names = {one.get("name") for one in taken}
+    return next(name for name in chain([SETUP], (f"{SETUP}-{number}" for number in count(2))) if name not in names)
+
+
+def _set_up(training: Json, name: str, volume: str) -> Json:
+    inherited: Json = {field: training[field] for field in _OF_THE_SAME_IMAGE if field in training}
+    return {
+        "name": name,
+        **inherited,
+        "command": ["sh", "-c", SET_UP],
+        "volumeMounts": [{"name": KEYS_VOLUME, "mountPath": KEYS_PATH}, {"name": volume, "mountPath": SETUP_PATH}],
+    }
+
+
+def _idle(first: Json) -> None:
+    """v1 lets the workers' first container sleep where it is told no command, also beside a main container."""
+    if not first.get("command"):
+        first |= {"command": ["sleep"], "args": ["365d"]}
+
+
+def _let_group_read(group: Group) -> None:
+    """The keys are root's; another user reads them as one of the group that owns the volumes."""
+    user = _user(group.pod["spec"])
+    if user:
+        context = group.pod["spec"].setdefault("securityContext", {})
+        context.setdefault("fsGroup", context.get("runAsGroup") or user)

@@ -1,0 +1,11 @@
+"""Runtimes that several jobs share, as one would write them by hand: what is equal stands in the runtime, what differs in each
+TrainJob. Pure, over the conversions of one run.
+
+parts     a runtime as a frame, and the parts that a TrainJob may say in its place
+said      a TrainJob with those parts that its runtime does not say, and where each field of the source stands then
+groups    which jobs share a runtime, with each other or with one that is there already
+"""
+
+from shunter.migrate.conversion.sharing.groups import shared, shared_in
+
+__all__ = ["shared", "shared_in"]

@@ -1,0 +1,166 @@
+"""Which jobs share a runtime: those whose runtimes have one frame, with each other or with a runtime that is there already.
+
+What all jobs of a group say alike stands in the runtime, the rest in each TrainJob. The name of a runtime is a digest of what it
+says, so it is the same for the same jobs in any order, and never that of another one which is in use.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+from typing import NamedTuple
+
+import msgspec
+
+from shunter.api.meta import Json
+from shunter.api.resources import TRAINING_RUNTIMES
+from shunter.api.trainer.trainjob import TrainJob
+from shunter.migrate.conversion.batch import Batch, Outcome
+from shunter.migrate.conversion.one_job import Conversion, runtime_name
+from shunter.migrate.conversion.provenance import GENERATOR
+from shunter.migrate.conversion.rules.pods.environment import references
+from shunter.migrate.conversion.sharing.jobset_equality import same_jobset
+from shunter.migrate.conversion.sharing.on_runtime import on_runtime
+from shunter.migrate.conversion.sharing.parts import TRAINER, Part, Parts, Taken, put_together, taken_apart
+from shunter.migrate.conversion.source.files import TextFile
+from shunter.migrate.conversion.source.kustomization import kustomizations
+from shunter.migrate.conversion.source.provider import Input
+from shunter.migrate.conversion.versions import has
+
+_REPLACEABLE = ("image", "command", "args", "env")
+"""Parts of the trainer section that a TrainJob may say otherwise than its runtime; the others are merged with the runtime's."""
+
+
+class _Member(NamedTuple):
+    conversion: Conversion
+    taken: Taken
+
+
+def shared(batch: Batch, known: Iterable[Json] = ()) -> Batch:
+    """The batch with as few runtimes as its jobs need. `known` are TrainingRuntimes that are there already: a job takes one of
+    them where it can. Every TrainJob makes the same JobSet as before. Blocked jobs are left alone."""
+    groups: dict[bytes, list[_Member]] = {}
+    for outcome in batch.outcomes:
+        if outcome.conversion is not None and not outcome.is_blocked and outcome.conversion.runtime is not None:
+            member = _member(outcome.conversion, batch)
+            groups.setdefault(_frame_of(outcome.conversion, member.taken.frame), []).append(member)
+    candidates = _candidates(known, batch)
+    found: dict[int, Conversion] = {}
+    for key, members in groups.items():
+        rest = []
+        for member in members:
+            reused = next((one for runtime in candidates.get(key, ()) if (one := _reusing(member, runtime))), None)
+            if reused is None:
+                rest.append(member)
+            else:
+                found[id(member.conversion)] = reused
+        found |= _sharing(rest)
+    return replace(batch, outcomes=tuple(_with(outcome, found) for outcome in batch.outcomes))
+
+
+def shared_in(given: Input, batch: Batch, there: Sequence[TextFile] = ()) -> Batch:
+    """The same for what was read, with the runtimes that are in there and in files beside the results. Where it holds
+    kustomizations nothing is shared but equal runtimes: what an overlay builds has to be what it was, whatever other jobs the
+    tree holds."""
+    if kustomizations(given.files):
+        return batch
+    others = [*given.others, *Input(tuple(there)).others]
+    return shared(batch, [found.value for found in others if found.kind == TRAINING_RUNTIMES.kind])
+
+
+def _with(outcome: Outcome, found: dict[int, Conversion]) -> Outcome:
+    conversion = found.get(id(outcome.conversion))
+    return replace(outcome, conversion=conversion) if conversion is not None else outcome
+
+
+def _member(conversion: Conversion, batch: Batch) -> _Member:
+    assert conversion.runtime is not None, "a job of a shipped runtime shares it already"
+    trainer, may_patch = conversion.train_job["spec"]["trainer"], has(batch.options, "runtimePatches")
+    return _Member(conversion, taken_apart(conversion.runtime["spec"], trainer, patches=may_patch))
+
+
+def _frame_of(conversion: Conversion, frame: Json) -> bytes:
+    """Equal for jobs that may share a runtime."""
+    assert conversion.runtime is not None, "only these are looked at"
+    return _key(conversion.source.kind.removesuffix("Job").lower(), conversion.runtime["metadata"], frame)
+
+
+def _key(kind: str, metadata: Json, frame: Json) -> bytes:
+    annotations = {key: text for key, text in (metadata.get("annotations") or {}).items() if key != GENERATOR}
+    return msgspec.json.encode((kind, metadata.get("namespace") or "", annotations, frame), order="deterministic")
+
+
+def _candidates(known: Iterable[Json], batch: Batch) -> dict[bytes, list[tuple[Json, Taken]]]:
+    """Runtimes that conversions have made before, in the order of their names, by what they have in common with new ones."""
+    found: dict[bytes, list[tuple[Json, Taken]]] = {}
+    for runtime in known:
+        try:
+            metadata = runtime["metadata"]
+            if GENERATOR not in (metadata.get("annotations") or {}):
+                continue
+            taken = taken_apart(runtime["spec"], {}, patches=has(batch.options, "runtimePatches"))
+            key = _key(metadata["name"].partition("-")[0], metadata, taken.frame)
+        except (LookupError, TypeError, AttributeError):
+            continue  # somebody has made it one that no job can take
+        found.setdefault(key, []).append((runtime, taken))
+    return {key: sorted(runtimes, key=lambda one: str(one[0]["metadata"]["name"])) for key, runtimes in found.items()}
+
+
+def _reusing(member: _Member, candidate: tuple[Json, Taken]) -> Conversion | None:
+    """The job on a runtime that is there; None where that says something which the job does not."""
+    runtime, taken = candidate
+    parts = member.taken.parts
+    for part, value in taken.parts.items():
+        if part not in parts or (parts[part] != value and not _is_replaceable(part)):
+            return None
+    said = {part: value for part, value in parts.items() if taken.parts.get(part) != value}
+    return _checked(member, runtime, said)
+
+
+def _is_replaceable(part: Part) -> bool:
+    return (part[0] == TRAINER and part[1] in _REPLACEABLE) or (part[1] == "metadata" and len(part) == 4)
+
+
+def _sharing(members: Sequence[_Member]) -> dict[int, Conversion]:
+    """What the members of a group become; nothing for one that is alone, or whose runtime could not be shared."""
+    if len(members) < 2:
+        return {}
+    first = min(members, key=lambda member: msgspec.json.encode([*member.taken.parts.items()]))
+    common = _common(first.taken.parts, [member.taken.parts for member in members])
+    spec = put_together(first.taken, common)
+    assert first.conversion.runtime is not None, "only these are looked at"
+    runtime = {
+        **first.conversion.runtime,
+        "metadata": {**first.conversion.runtime["metadata"], "name": runtime_name(first.conversion.source.kind, spec)},
+        "spec": spec,
+    }
+    found = {}
+    for member in members:
+        said = {part: value for part, value in member.taken.parts.items() if part not in common}
+        changed = _checked(member, runtime, said)
+        if changed is not None:
+            found[id(member.conversion)] = changed
+    return found
+
+
+def _common(first: Parts, all_parts: Sequence[Parts]) -> Parts:
+    """What all say alike. A variable that is made of one which a TrainJob says stands behind that, in the TrainJob."""
+    common = {part: value for part, value in first.items() if all(parts.get(part) == value for parts in all_parts)}
+    while True:
+        own = {part[-1] for parts in all_parts for part in parts if part[:2] == (TRAINER, "env") and part not in common}
+        made = [
+            part
+            for part, value in common.items()
+            if part[:2] == (TRAINER, "env") and own.intersection(references(value.get("value")))
+        ]
+        if not made:
+            return common
+        common = {part: value for part, value in common.items() if part not in made}
+
+
+def _checked(member: _Member, runtime: Json, said: Parts) -> Conversion | None:
+    """The conversion on that runtime, if it makes the same JobSet there."""
+    before, after = member.conversion, on_runtime(member.conversion, runtime, said)
+    assert before.runtime is not None, "only these are looked at"
+    jobs = (msgspec.convert(one, TrainJob) for one in (before.train_job, after.train_job))
+    return after if same_jobset(*zip(jobs, (before.runtime, runtime), strict=True)) else None

@@ -1,0 +1,66 @@
+"""Experiments of Katib: when a trial is over is said by conditions of its job, in words of the job's kind.
+
+For jobs of v1 Katib itself says what the Experiment leaves out; for TrainJobs it knows no defaults (Katib 0.18,
+experiment_defaults.go), so the result says it.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator
+
+from shunter.migrate.conversion.source.embedded import Embedded
+from shunter.migrate.findings import Finding, Topic
+from shunter.migrate.paths import Path, value_at
+
+KIND = "Experiment"
+TRIAL_TEMPLATE: Path = ("spec", "trialTemplate")
+CONDITIONS = {
+    "successCondition": 'status.conditions.#(type=="Complete")#|#(status=="True")#',
+    "failureCondition": 'status.conditions.#(type=="Failed")#|#(status=="True")#',
+}
+"""Of a TrainJob."""
+_TYPE = {name: re.compile(rf"type\s*==\s*[\"']?{type}\b") for name, type in (
+    ("successCondition", "Complete"),
+    ("failureCondition", "Failed"),
+)}  # fmt: skip
+
+UNKNOWN_CONDITION = Topic(
+    id="KATIB001",
+    title="a trial's end is told by something that a TrainJob does not have",
+    severity="error",
+    impact="blocking",
+    change="manual",
+    grade="N",
+    explanation=(
+        "Katib takes a trial for done when this expression finds something in the status of its job. The expression does not ask "
+        "for v1's condition Succeeded or Failed but for something else, and the status of a TrainJob is another one: it has "
+        "conditions (Complete, Failed, Suspended) and jobsStatus, no replicaStatuses. The trial might never end."
+    ),
+    remedy="Ask for a condition of the TrainJob, such as "
+    + CONDITIONS["successCondition"]
+    + ", or accept with --accept KATIB001.",
+    effort=3,
+    acceptable=True,
+)
+
+
+def in_terms_of_train_jobs(condition: str) -> str:
+    return condition.replace("Succeeded", "Complete")
+
+
+def findings(embedded: Iterable[Embedded]) -> Iterator[Finding]:
+    """Conditions of the trials that are converted which their TrainJobs will not meet."""
+    for found in embedded:
+        if found.is_text or not is_trial(found):
+            continue
+        for name, pattern in _TYPE.items():
+            path = (*TRIAL_TEMPLATE, name)
+            condition = value_at(found.host.value, path)
+            if isinstance(condition, str) and condition.strip() and not pattern.search(in_terms_of_train_jobs(condition)):
+                message = f"{name} {condition.strip()} asks for no condition of a TrainJob."
+                yield Finding(UNKNOWN_CONDITION, found.host.title, found.host.place(path), path, message)
+
+
+def is_trial(found: Embedded) -> bool:
+    return found.host.kind == KIND and found.path[:-1] == TRIAL_TEMPLATE

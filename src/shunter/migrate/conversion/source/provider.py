@@ -1,0 +1,259 @@
+"""Everything that a run is given to read: files, directories, standard input, what kustomize and Helm make."""
+
+from __future__ import annotations
+
+import errno
+import os
+import sys
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from pathlib import Path
+from typing import BinaryIO
+
+from shunter.errors import InputError
+from shunter.kube.manifests import SUFFIXES
+from shunter.migrate.conversion.source import experiments, templates
+from shunter.migrate.conversion.source.documents import Document
+from shunter.migrate.conversion.source.embedded import V1, Embedded
+from shunter.migrate.conversion.source.files import TextFile, name_of, text_file
+from shunter.migrate.conversion.source.kustomization import FILE_NAMES, is_patch, without_patches
+from shunter.migrate.conversion.source.objects import SourceObject
+from shunter.migrate.conversion.source.versions import is_of_mpi_operator, is_v1_job
+from shunter.migrate.findings import Finding, Place, Topic
+
+STANDARD_INPUT = "standard input"
+LARGEST = 256 * 1024 * 1024
+"""Bytes of one file."""
+
+NOT_TEXT = Topic(
+    id="INPUT007",
+    title="a file that is not UTF-8 text",
+    severity="warning",
+    impact="advisory",
+    change="manual",
+    grade="E",
+    explanation="Manifests are UTF-8. The file's bytes are something else, so it is left as it is and nothing in it is read.",
+    remedy="Save it as UTF-8 if it is a manifest.",
+    effort=1,
+)
+
+UNREAD = Topic(
+    id="INPUT014",
+    title="a file or directory that cannot be read",
+    severity="error",
+    impact="blocking",
+    change="manual",
+    grade="N",
+    explanation="It stands in a directory that was named, and the system does not give it out: nobody knows what jobs it holds.",
+    remedy="Make it readable or remove it (a link that leads nowhere), or take the finding on in migration.yaml.",
+    effort=1,
+    acceptable=True,
+)
+
+UNRENDERED = Topic(
+    id="INPUT016",
+    title="a Helm template, whose jobs nobody can list",
+    severity="error",
+    impact="blocking",
+    change="manual",
+    grade="N",
+    explanation=(
+        "A template of a chart holds a v1 job. The values of the chart decide what jobs it makes, so they are known only when it "
+        "is rendered: none of them is in this list or in its figures."
+    ),
+    remedy="Render the chart (helm template CHART | shunter migrate inventory -f -), or take the finding on in migration.yaml.",
+    effort=1,
+    acceptable=True,
+)
+
+
+@dataclass(frozen=True)
+class Input:
+    """`files` in the order in which they were named, those of a directory by name; `live` are objects of a cluster."""
+
+    files: tuple[TextFile, ...] = ()
+    live: tuple[SourceObject, ...] = ()
+    mpi_operator: bool = False
+    """Whether MPIJobs of mpi-operator count as jobs as well."""
+
+    @cached_property
+    def objects(self) -> tuple[SourceObject, ...]:
+        inner = (found for file in self.files for document in file.documents for found in document.objects)
+        return (*inner, *self.live)
+
+    @property
+    def jobs(self) -> list[SourceObject]:
+        """The v1 jobs, in the order of the input."""
+        return [found for found in self.objects if self._is_job(found)]
+
+    @property
+    def embedded(self) -> list[Embedded]:
+        """v1 jobs within other objects and values of charts."""
+        return [
+            inner
+            for file in self.files
+            for document in file.documents
+            for inner in document.embedded
+            if self._is_job(inner.job) and not is_patch(file, inner.path)
+        ]
+
+    @property
+    def convertible(self) -> list[SourceObject]:
+        """The v1 jobs, and those within other objects that can be converted where they stand."""
+        return [*self.jobs, *(embedded.job for embedded in self.embedded if not embedded.is_text)]
+
+    @property
+    def others(self) -> list[SourceObject]:
+        return [found for found in self.objects if not self._is_job(found)]
+
+    @property
+    def passed_on(self) -> list[Document]:
+        """Documents that hold something beside v1 jobs: other objects, values of charts, templates."""
+        return [
+            document
+            for file in self.files
+            for document in file.documents
+            if (document.node is not None or document.is_template or document.objects)
+            and (not document.objects or any(not self._is_job(found) for found in document.objects))
+        ]
+
+    @property
+    def templates(self) -> list[Document]:
+        """Documents with v1 jobs that Helm has to fill in first."""
+        return [
+            document
+            for file in self.files
+            for document in file.documents
+            if document.is_template and V1 in document.text and "replicaspecs" in document.text.lower()
+        ]
+
+    @property
+    def unrendered(self) -> list[Finding]:
+        """What those tell of templates with v1 jobs who list jobs, and convert no templates."""
+        return [
+            Finding(
+                UNRENDERED,
+                document.source,
+                Place(document.source, document.first_line + 1, 1),
+                (),
+                "A v1 job stands in a template.",
+            )
+            for document in self.templates
+        ]
+
+    @property
+    def findings(self) -> list[Finding]:
+        """What is told of the input itself, in its order."""
+        found: list[Finding] = []
+        for file in self.files:
+            found += file.findings
+            for document in file.documents:
+                found += document.findings
+        inner = self.embedded
+        return [*found, *(embedded.finding for embedded in inner), *experiments.findings(inner)]
+
+    def __add__(self, other: Input) -> Input:
+        return Input(self.files + other.files, self.live + other.live, self.mpi_operator or other.mpi_operator)
+
+    def _is_job(self, found: SourceObject) -> bool:
+        return is_v1_job(found) or (self.mpi_operator and is_of_mpi_operator(found))
+
+
+def read(paths: Sequence[str], done: Callable[[int], None] = lambda count: None) -> Input:
+    """What stands in files, in all YAML and JSON files of directories and those below, and on standard input (`-`).
+
+    A file that is named twice is read once; `done` hears of each. Raises InputError for a path that leads nowhere, to no
+    manifest file at all, or to what is no text; what cannot be read within a directory is told.
+    """
+    files: dict[str, TextFile] = {}
+    for path in paths:
+        for file in _files(path):
+            files.setdefault(os.path.realpath(file.path) if file.path else file.source, file)
+            done(1)
+    return Input(without_patches(tuple(files.values())))
+
+
+def _files(path: str) -> Iterator[TextFile]:
+    if path == "-":
+        try:
+            content = _content(sys.stdin.buffer)
+        except OSError as fault:
+            raise InputError(f"{STANDARD_INPUT}: cannot be read: {fault.strerror}.") from fault
+        yield _named(_decoded(content, STANDARD_INPUT, None, Path("standard-input.yaml")))
+        return
+    named = Path(path)
+    if not os.path.isdir(named):  # a Path raises what `_file` tells
+        yield _file(named, name_of(path), Path(named.name))
+        return
+    closed: list[OSError] = []
+    found = sorted(_below(named, closed.append))
+    if not (found or closed):
+        raise InputError(f"{path}: neither the directory nor one below it holds a file ending in {', '.join(SUFFIXES)}.")
+    for error in closed:
+        yield _unread(name_of(error.filename), error.strerror or "", Path(error.filename).relative_to(named))
+    for file in found:
+        yield replace(_found_file(file, file.relative_to(named)), is_found=True)
+
+
+def _below(directory: Path, closed: Callable[[OSError], None]) -> Iterator[Path]:
+    """Hidden directories (.git) are left out, links to directories are not followed; `closed` hears of what cannot be listed."""
+    for folder, inner, names in os.walk(directory, onerror=closed):
+        inner[:] = [name for name in inner if not name.startswith(".")]
+        yield from (Path(folder, name) for name in names if _is_manifest(name))
+
+
+def _is_manifest(name: str) -> bool:
+    return (name.endswith(SUFFIXES) and not name.startswith(".")) or name in FILE_NAMES
+
+
+def _found_file(path: Path, relative: Path) -> TextFile:
+    """One that nobody named: where it cannot be read the others are read nevertheless."""
+    try:
+        if path.exists() and not path.is_file():
+            return _unread(name_of(path), "neither a file nor a link to one", relative)
+        with path.open("rb") as file:
+            return _decoded(_content(file), name_of(path), path, relative)
+    except OSError as error:
+        return _unread(name_of(path), error.strerror or "", relative)
+
+
+def _unread(source: str, reason: str, relative: Path) -> TextFile:
+    finding = Finding(UNREAD, source, Place(source), (), f"It cannot be read: {reason}.")
+    return TextFile(source, (), None, relative, findings=(finding,))
+
+
+def _file(path: Path, source: str, relative: Path) -> TextFile:
+    try:
+        with path.open("rb") as file:
+            return _named(_decoded(_content(file), source, path, relative))
+    except FileNotFoundError:
+        raise InputError(f"{source}: no such file or directory.") from None
+    except OSError as error:
+        raise InputError(f"{source}: cannot be read: {error.strerror}.") from error
+
+
+def _named(file: TextFile) -> TextFile:
+    """One that was asked for: where it is no text there is nothing that could be done for the user."""
+    if file.findings:
+        raise InputError(f"{file.source}: {file.findings[0].message}", file.findings[0].topic.remedy)
+    return file
+
+
+def _content(file: BinaryIO) -> bytes:
+    """All of it. OSError for what is too large to be manifests, or has no end."""
+    content = file.read(LARGEST + 1)
+    if len(content) > LARGEST:
+        raise OSError(errno.EFBIG, f"it has more than {LARGEST >> 20} MiB")
+    return content
+
+
+def _decoded(content: bytes, source: str, path: Path | None, relative: Path) -> TextFile:
+    try:
+        text = content.decode("utf-8")
+    except UnicodeDecodeError as error:
+        line = content.count(b"\n", 0, error.start) + 1
+        message = f"Not UTF-8: byte 0x{content[error.start]:02x} in line {line}."
+        return TextFile(source, (), path, relative, findings=(Finding(NOT_TEXT, source, Place(source, line, 1), (), message),))
+    is_of_chart = path is not None and "{{" in text and templates.is_of_chart(path)
+    return replace(text_file(text, source, is_of_chart=is_of_chart), path=path, relative=relative)

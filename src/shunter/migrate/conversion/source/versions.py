@@ -1,0 +1,129 @@
+"""Kinds of the same name in other API versions: what they are, and what to do with them."""
+
+from __future__ import annotations
+
+from difflib import get_close_matches
+
+from shunter.api.resources import TRAIN_JOBS
+from shunter.api.training.kinds import JOB_KINDS
+from shunter.migrate.conversion.source.objects import SourceObject
+from shunter.migrate.findings import Finding, Topic
+
+OLD_VERSION = Topic(
+    id="INPUT013",
+    title="a job of a version before kubeflow.org/v1",
+    severity="error",
+    impact="blocking",
+    change="unsupported",
+    grade="N",
+    explanation=(
+        "Versions such as v1beta1 were served by operators before Training Operator 1.0. Some of their fields stood elsewhere "
+        "(cleanPodPolicy and ttlSecondsAfterFinished beside the replicas), and no cluster serves them any more."
+    ),
+    remedy="Move the job to apiVersion kubeflow.org/v1 first, with the fields of runPolicy in spec.runPolicy.",
+    effort=3,
+)
+OTHER_OPERATOR = Topic(
+    id="INPUT005",
+    title="an MPIJob of mpi-operator",
+    severity="warning",
+    impact="advisory",
+    change="manual",
+    grade="Q",
+    explanation=(
+        "kubeflow.org/v2beta1 is the API of mpi-operator, another product, which shares the name of its CRD with the Training "
+        "Operator's MPIJob. It does not go away with v1, so its jobs are passed on as they are. With --mpi-operator they are "
+        "converted like those of v1, as v2's mpi plugin is made after it."
+    ),
+    remedy="Keep mpi-operator, its jobs and the CRD mpijobs.kubeflow.org, or convert them as well: --mpi-operator.",
+)
+NO_SUCH_VERSION = Topic(
+    id="INPUT006",
+    title="a TrainJob of a version that was never released",
+    severity="warning",
+    impact="advisory",
+    change="manual",
+    grade="E",
+    explanation="Drafts and old guides say v2alpha1 or kubeflow.org; the kinds of v2 are in trainer.kubeflow.org/v1alpha1.",
+    remedy=f"Write apiVersion: {TRAIN_JOBS.api_version}, and check the fields: those of drafts differ.",
+    effort=1,
+)
+NO_SUCH_KIND = Topic(
+    id="INPUT017",
+    title="a kind of job that kubeflow.org/v1 does not have",
+    severity="error",
+    impact="blocking",
+    change="unsupported",
+    grade="N",
+    explanation=(
+        "The object says kubeflow.org/v1 and its kind reads like one of a job, but no operator serves it: kinds are spelt with "
+        "their capitals and in the singular, and MXJob went with Training Operator 1.8. It is left as it is."
+    ),
+    remedy=f"Write the kind as it is: {', '.join(kind.resource.kind for kind in JOB_KINDS)}.",
+    effort=1,
+)
+UNKNOWN_VERSION = Topic(
+    id="INPUT019",
+    title="an unknown version of a job",
+    severity="error",
+    impact="blocking",
+    change="unsupported",
+    grade="N",
+    explanation=(
+        "The kind is one of Training Operator's, and its group never had that version: no cluster serves the object. It is left "
+        "as it is."
+    ),
+    remedy="Write apiVersion: kubeflow.org/v1 if the fields are those of v1.",
+    effort=1,
+)
+MPI_OPERATOR = "kubeflow.org/v2beta1"
+_OLD_VERSIONS = ("v1alpha1", "v1alpha2", "v1beta1", "v1beta2")
+"""Those that the operators before Training Operator 1.0 served."""
+_V1 = {kind.resource.kind: kind.resource.api_version for kind in JOB_KINDS}
+_CLOSE = 0.85
+"""How like a kind has to be, by difflib: MXJob is none of the others."""
+_V2_KINDS = ("TrainJob", "TrainingRuntime", "ClusterTrainingRuntime")
+
+
+def is_v1_job(source: SourceObject) -> bool:
+    """Whether it is of one of v1's kinds, in v1's version."""
+    return source.api_version == _V1.get(source.kind)
+
+
+def is_convertible(source: SourceObject) -> bool:
+    """Whether it is a v1 job, or an MPIJob of mpi-operator, which is converted where that is asked for."""
+    return is_v1_job(source) or is_of_mpi_operator(source)
+
+
+def is_of_mpi_operator(source: SourceObject) -> bool:
+    return source.kind == "MPIJob" and source.api_version == MPI_OPERATOR
+
+
+def findings_of(source: SourceObject) -> tuple[Finding, ...]:
+    """What is told of an object for its kind and version alone."""
+    topic = _topic(source)
+    if topic is None:
+        return ()
+    field = "kind" if topic is NO_SUCH_KIND else "apiVersion"
+    message = f"{source.kind} of {source.api_version}: {topic.title}."
+    return (Finding(topic, source.title, source.place((field,)), (field,), message, _remedy(topic, source)),)
+
+
+def _remedy(topic: Topic, source: SourceObject) -> str:
+    """That of a kind that is nearly one; empty where the topic's own does."""
+    kinds = {kind.lower(): kind for kind in _V1}
+    close = get_close_matches(source.kind.lower(), kinds, n=1, cutoff=_CLOSE) if topic is NO_SUCH_KIND else []
+    return f"Did you mean {kinds[close[0]]}? {topic.remedy}" if close else ""
+
+
+def _topic(source: SourceObject) -> Topic | None:
+    group = source.api_version.partition("/")[0]
+    if source.api_version in _V1.values() and source.kind not in _V1 and source.kind.lower().endswith(("job", "jobs")):
+        return NO_SUCH_KIND
+    if source.kind in _V1 and group == "kubeflow.org" and source.api_version != _V1[source.kind]:
+        if is_of_mpi_operator(source):
+            return OTHER_OPERATOR
+        return OLD_VERSION if source.api_version.partition("/")[2] in _OLD_VERSIONS else UNKNOWN_VERSION
+    if source.kind in _V2_KINDS and group.endswith("kubeflow.org") and source.api_version != TRAIN_JOBS.api_version:
+        return NO_SUCH_VERSION
+    return None

@@ -1,0 +1,246 @@
+"""Findings that people have taken on: `migration.yaml`, kept beside what is migrated, says which, for what objects and why.
+
+    suppressions:
+      - id: RESTART001
+        kind: PyTorchJob          # globs, each may be left out: kind, namespace, name, field, file
+        namespace: team-*
+        reason: the programs loop by themselves
+        expires: 2027-03-01       # may be left out; from this day on the findings stand again
+
+A suppression changes no result: it says that a finding is known. What has no use any more is told, so that the file stays true.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+from datetime import date
+from difflib import get_close_matches
+from fnmatch import fnmatchcase
+from pathlib import Path
+from typing import NamedTuple
+
+import msgspec
+import yaml
+
+from shunter.errors import InputError
+from shunter.kube.manifests import loading
+from shunter.migrate.catalogue import topics
+from shunter.migrate.conversion.batch import Batch, Outcome
+from shunter.migrate.findings import Finding, Place, Topic
+
+FILE_NAME = "migration.yaml"
+NOT_OF_ALL = ("HELM", "INPUT016", "KUSTOMIZE", "PROOF", "SCAN")
+"""How the ids of findings begin that only some verbs make: who has none of them needs no less of what takes them on."""
+
+UNUSED = Topic(
+    id="SUPPRESS001",
+    title="a suppression that nothing needs",
+    severity="warning",
+    impact="advisory",
+    change="lossless",
+    grade="E",
+    explanation="No finding of this run matches it: what it was about is gone, or its globs are wrong.",
+    remedy="Remove it, or correct its id and globs.",
+    effort=1,
+)
+EXPIRED = Topic(
+    id="SUPPRESS002",
+    title="a suppression whose time is over",
+    severity="warning",
+    impact="advisory",
+    change="lossless",
+    grade="E",
+    explanation="The day that `expires` names has come; the findings that it was about stand again.",
+    remedy="Do what was put off, or decide anew and set another day.",
+    effort=1,
+)
+UNKNOWN = Topic(
+    id="SUPPRESS003",
+    title="a suppression of a topic that does not exist",
+    severity="warning",
+    impact="advisory",
+    change="lossless",
+    grade="E",
+    explanation="Ids never change, so this one was never right, or it is of a newer version of the tool.",
+    remedy="List the ids with `shunter migrate explain --list`.",
+    effort=1,
+)
+NOT_ACCEPTABLE = Topic(
+    id="SUPPRESS004",
+    title="a suppression of what cannot be taken on",
+    severity="error",
+    impact="advisory",
+    change="lossless",
+    grade="E",
+    explanation="Findings of this topic mean that the result would not work, or not be the same training: no reason helps.",
+    remedy="Do what the finding says.",
+    effort=1,
+)
+
+
+class Suppression(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """One entry of `migration.yaml`."""
+
+    id: str
+    reason: str
+    kind: str = "*"
+    namespace: str = "*"
+    name: str = "*"
+    field: str = "*"
+    file: str = "*"
+    expires: date | None = None
+
+    def matches(self, finding: Finding) -> bool:
+        kind, _, key = finding.object.partition(" ")
+        namespace, _, name = key.rpartition("/")
+        return (
+            finding.topic.id == self.id
+            and _fits(kind, self.kind)
+            and _fits(namespace, self.namespace)
+            and _fits(name, self.name)
+            and _fits(finding.field, self.field)
+            and _fits(finding.place.source, self.file)
+        )
+
+    def is_over(self, today: date) -> bool:
+        return self.expires is not None and self.expires <= today
+
+
+class Entry(NamedTuple):
+    suppression: Suppression
+    place: Place
+
+
+class _File(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    suppressions: tuple[Suppression, ...] = ()
+
+
+def read(path: Path) -> tuple[Entry, ...]:
+    """The entries of a file with their places. InputError, naming line and field, for one that is not as it should be."""
+    try:
+        return parsed(path.read_text(encoding="utf-8"), str(path))
+    except FileNotFoundError:
+        raise InputError(f"{path}: no such file.", "Name the file that is meant, or take nothing on.") from None
+    except UnicodeDecodeError as error:
+        raise InputError(f"{path}: not UTF-8 text: {error.reason} at byte {error.start}.") from error
+    except OSError as error:
+        raise InputError(f"{path}: cannot be read: {error.strerror}.") from error
+
+
+def parsed(text: str, source: str) -> tuple[Entry, ...]:
+    with loading(text, source) as loader:
+        node = loader.get_single_node()
+        value = loader.construct_document(node) if node is not None else {}
+    try:
+        file = msgspec.convert(value, _File)
+    except msgspec.ValidationError as error:
+        raise InputError(
+            f"{source}: {error}.", "An entry has id and reason; kind, namespace, name, field, file, expires."
+        ) from None
+    places = _places(node, source)
+    for entry, place in zip(file.suppressions, places, strict=True):
+        if not entry.reason.strip():
+            raise InputError(f"{place}: the suppression of {entry.id} gives no reason.", "Say why its findings are taken on.")
+    return tuple(map(Entry, file.suppressions, places))
+
+
+class Applied(NamedTuple):
+    batch: Batch
+    faults: list[Finding]
+    """What is wrong with the suppressions themselves."""
+
+
+def applied(batch: Batch, entries: Sequence[Entry], today: date) -> Applied:
+    """The batch with `suppressed` set in the findings that were taken on; nothing else is changed."""
+    if not entries:
+        return Applied(batch, [])
+    before = batch.findings
+    outcomes = tuple(_with(outcome, marked(outcome.findings, entries, today)) for outcome in batch.outcomes)
+    return Applied(replace(batch, outcomes=outcomes), faults(before, entries, today))
+
+
+def marked(findings: Iterable[Finding], entries: Sequence[Entry], today: date) -> tuple[Finding, ...]:
+    """The findings, those that an entry takes on with its reason."""
+    return tuple(_marked(finding, entries, today) for finding in findings)
+
+
+def faults(findings: Iterable[Finding], entries: Sequence[Entry], today: date) -> list[Finding]:
+    """What there is to say of the entries, after a run that found `findings`; in the order of the file."""
+    listed = list(findings)
+    told = []
+    for suppression, place in entries:
+        about, globs = f"The suppression of {suppression.id}", _globs(suppression)
+        used = any(suppression.matches(finding) for finding in listed)
+        topic = topics().get(suppression.id)
+        if topic is None:
+            told.append(_fault(UNKNOWN, place, f"{suppression.id} is not the id of a topic.", _close(suppression.id)))
+        elif not _may_be_taken_on(topic):
+            told.append(_fault(NOT_ACCEPTABLE, place, f"{suppression.id} ({topic.title}) cannot be taken on."))
+        elif suppression.is_over(today):
+            told.append(_fault(EXPIRED, place, f"{about}{globs} ended on {suppression.expires}."))
+        elif not used and not topic.id.startswith(NOT_OF_ALL):
+            told.append(_fault(UNUSED, place, f"{about}{globs} matches no finding."))
+    return told
+
+
+def accepted(ids: Iterable[str]) -> tuple[str, ...]:
+    """What `--accept` names, checked. InputError for an id that does not exist, or may not be taken on."""
+    wanted = tuple(dict.fromkeys(id for text in ids for id in text.split(",") if id))
+    for id in wanted:
+        topic = topics().get(id)
+        if topic is None:
+            raise InputError(f"--accept {id}: there is no topic of this id.", _close(id))
+        if not topic.acceptable:
+            says = "cannot be taken on" if topic.impact == "blocking" else "blocks nothing, so there is nothing to accept"
+            raise InputError(f"--accept {id}: {topic.title}: {says}.", f"See `shunter migrate explain {id}`.")
+    return wanted
+
+
+def _marked(finding: Finding, entries: Sequence[Entry], today: date) -> Finding:
+    if finding.suppressed or not _may_be_taken_on(finding.topic):
+        return finding
+    for suppression, _ in entries:
+        if suppression.matches(finding) and not suppression.is_over(today):
+            return finding._replace(suppressed=suppression.reason)
+    return finding
+
+
+def _fits(text: str, glob: str) -> bool:
+    """Whether the glob is the very text (a field that was copied from a report, with its `[0]`) or matches it; a bracket is the
+    beginning of a class of characters, or itself: `containers[*].env`."""
+    return text == glob or fnmatchcase(text, glob) or fnmatchcase(text, glob.replace("[", "[[]"))
+
+
+def _may_be_taken_on(topic: Topic) -> bool:
+    return topic.impact != "blocking" or topic.acceptable
+
+
+def _with(outcome: Outcome, findings: tuple[Finding, ...]) -> Outcome:
+    conversion = outcome.conversion and replace(outcome.conversion, findings=findings)
+    return replace(outcome, conversion=conversion, findings=findings)
+
+
+def _globs(suppression: Suppression) -> str:
+    given = [
+        f"{field} {glob}"
+        for field in ("kind", "namespace", "name", "field", "file")
+        if (glob := getattr(suppression, field)) != "*"
+    ]
+    return f" for {', '.join(given)}" if given else ""
+
+
+def _close(id: str) -> str:
+    close = get_close_matches(id.upper(), topics(), n=3)
+    return f"Did you mean {' or '.join(close)}?" if close else UNKNOWN.remedy
+
+
+def _fault(topic: Topic, place: Place, message: str, remedy: str = "") -> Finding:
+    return Finding(topic, f"{FILE_NAME} {place.line}", place, (), message, remedy)
+
+
+def _places(node: yaml.Node | None, source: str) -> list[Place]:
+    if not isinstance(node, yaml.MappingNode):
+        return []
+    listed: list[yaml.Node] = next((value.value for key, value in node.value if key.value == "suppressions"), [])
+    return [Place(source, entry.start_mark.line + 1, entry.start_mark.column + 1) for entry in listed]

@@ -1,0 +1,129 @@
+"""Makes what is in a backup again. What becomes of each object is decided by `decided`, which is pure; `restore` carries it out.
+
+The two promises: a training that had finished is never started again, and what is there now is never overwritten.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Literal, NamedTuple
+
+from shunter.api.meta import Json
+from shunter.api.resources import TRAIN_JOBS, Resource
+from shunter.errors import InputError
+from shunter.kube.client import Client
+from shunter.kube.errors import AlreadyExists, ApiError, NotFound
+from shunter.migrate.conversion.cleaning import digest, is_suspended
+from shunter.migrate.moving.backup.index import Entry, Index, is_job, read_entry
+from shunter.migrate.moving.backup.taking import BY_KIND, listed
+from shunter.migrate.moving.marks import SOURCE, mark, parked, queue_of
+from shunter.migrate.moving.runs.marks import is_trial
+from shunter.migrate.moving.undoing import Twin
+from shunter.operator.overview import overview
+
+Verdict = Literal["create", "create suspended", "unchanged", "leave", "refuse"]
+
+
+class Decision(NamedTuple):
+    """What becomes of one object of the backup, and why. `body` is what is created, None when nothing is."""
+
+    entry: Entry
+    verdict: Verdict
+    why: str
+    body: Json | None = None
+
+
+class Choice(NamedTuple):
+    """What the user asked for."""
+
+    resume: bool = False
+    """Jobs that had not finished run at once, where they ran before."""
+    finished: bool = False
+    """Jobs that had finished come back as well, suspended."""
+
+
+def decided(entry: Entry, obj: Json, present: Json | None, choice: Choice, twins: Iterable[Json] = ()) -> Decision:
+    """`obj` is what the backup holds, `present` what the cluster has by that name now, `twins` the TrainJobs that were made of
+    the job."""
+    if present is not None:
+        if digest(present) == digest(obj) or (is_job(obj) and digest(parked(present)) == digest(parked(obj))):
+            return Decision(entry, "unchanged", "it is there as it was")
+        return Decision(entry, "refuse", "another object of that name is there; delete or rename that one first")
+    if not is_job(obj):
+        return Decision(entry, "create", "it is gone", obj)
+    if entry.is_finished and not choice.finished:
+        return Decision(
+            entry, "leave", f"it had finished ({entry.state}) and would run again; with --finished it comes back suspended"
+        )
+    if entry.is_finished:
+        return _suspended(entry, obj, f"it had finished ({entry.state}): resumed, it would run again")
+    if choice.resume and not is_suspended(obj):
+        if objection := next(filter(None, map(_objection, twins)), ""):
+            return _suspended(entry, obj, objection)
+        return Decision(entry, "create", f"it was {entry.state or 'there'}, and runs from the start", obj)
+    return _suspended(entry, obj, "resume it when you mean it to run")
+
+
+def _suspended(entry: Entry, obj: Json, why: str) -> Decision:
+    queue = queue_of(obj)
+    out = f"; it is out of queue {queue}, whose label (kueue.x-k8s.io/queue-name) lets Kueue start it" if queue else ""
+    return Decision(entry, "create suspended", why + out, parked(obj))
+
+
+async def decisions(client: Client, directory: Path, index: Index, choice: Choice, only: Iterable[str] = ()) -> list[Decision]:
+    """What would become of each object, or of those in the namespaces `only`. Reads the cluster, changes nothing. InputError when
+    a file of the backup is not what was written, before anything else."""
+    namespaces = frozenset(only)
+    entries = [entry for entry in index.objects if not namespaces or entry.namespace in namespaces]
+    objects = [read_entry(directory, entry) for entry in entries]
+    twins = await _twins(client, entries) if choice.resume else {}
+    return [
+        decided(entry, obj, await _present(client, obj), choice, twins.get(entry.title, ()))
+        for entry, obj in zip(entries, objects, strict=True)
+    ]
+
+
+async def restore(client: Client, decision: Decision, *, dry_run: bool = False) -> str:
+    """Creates what was decided; why it could not be, empty when it was. A name that was taken meanwhile is not overwritten."""
+    if decision.body is None:
+        return ""
+    try:
+        await client.create(_resource(decision.body), decision.body, dry_run=dry_run, field_validation="Strict")
+    except AlreadyExists:
+        return "another object of that name was made meanwhile"
+    except ApiError as error:
+        return error.message
+    return ""
+
+
+def _objection(train_job: Json) -> str:
+    seen = overview(train_job)
+    twin = Twin(is_finished=seen.is_finished, is_running=not seen.is_finished and not is_suspended(train_job))
+    return twin.objection(seen.name, seen.state)
+
+
+async def _twins(client: Client, entries: Iterable[Entry]) -> dict[str, list[Json]]:
+    """The TrainJobs, trials apart, that were made of v1 jobs, by the titles of these."""
+    found: dict[str, list[Json]] = {}
+    namespaces = {entry.namespace for entry in entries}
+    for job in await listed(client, TRAIN_JOBS, namespaces) if namespaces else ():
+        if not is_trial(job):
+            found.setdefault(mark(job, SOURCE), []).append(job)
+    return found
+
+
+async def _present(client: Client, obj: Json) -> Json | None:
+    metadata = obj["metadata"]
+    try:
+        found: Json = await client.get(_resource(obj), metadata["name"], metadata["namespace"])
+    except NotFound:
+        return None
+    return found
+
+
+def _resource(obj: Json) -> Resource:
+    try:
+        return BY_KIND[obj["apiVersion"], obj["kind"]]
+    except KeyError:
+        raise InputError(f"a backup holds no {obj.get('apiVersion')} {obj.get('kind')}.") from None

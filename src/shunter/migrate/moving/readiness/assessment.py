@@ -1,0 +1,122 @@
+"""The verdict on a cluster: every check's result, and one word for all of them. Pure."""
+
+from __future__ import annotations
+
+import importlib
+import pkgutil
+from collections.abc import Iterable
+from fnmatch import fnmatchcase
+from typing import Literal
+
+import msgspec
+
+from shunter.errors import InputError
+from shunter.migrate.findings import Impact
+from shunter.migrate.moving.readiness import checks as package
+from shunter.migrate.moving.readiness.facts import Check, Facts, UnknownFactError
+
+Status = Literal["passed", "failed", "unknown", "not applicable"]
+Verdict = Literal["READY", "PARTIAL", "BLOCKED"]
+"""
+READY     v2 can run what v1 runs
+PARTIAL   it can, with restrictions that are named, or nobody could tell of some
+BLOCKED   something has to be mended first
+"""
+
+
+class CheckFault(msgspec.Struct, frozen=True, kw_only=True):
+    message: str
+    object: str
+    impact: Impact
+    remedy: str
+
+
+class Result(msgspec.Struct, frozen=True, kw_only=True):
+    id: str
+    check: str
+    """The module's name; `--checks` chooses by it, or by the id."""
+    title: str
+    status: Status
+    impact: Impact
+    """The worst of its faults; of an unknown check, what it would have been."""
+    why: str
+    """What may not be read, of an unknown check."""
+    faults: tuple[CheckFault, ...]
+
+
+class Assessment(msgspec.Struct, frozen=True, kw_only=True):
+    verdict: Verdict
+    results: tuple[Result, ...]
+    next: tuple[str, ...]
+    """What to do, the most pressing first."""
+
+
+def all_checks() -> dict[str, Check]:
+    """Every check by its name, in the order of their ids."""
+    names = [module.name for module in pkgutil.iter_modules(package.__path__)]
+    checks: dict[str, Check] = {name: importlib.import_module(f"{package.__name__}.{name}") for name in names}
+    return dict(sorted(checks.items(), key=lambda item: item[1].TOPIC.id))
+
+
+def chosen(patterns: Iterable[str]) -> dict[str, Check]:
+    """The checks whose name or id matches one of these globs, all when there is none. InputError for one that matches nothing."""
+    checks = all_checks()
+    wanted = list(patterns)
+    for pattern in wanted:
+        if not any(_matches(name, check, pattern) for name, check in checks.items()):
+            raise InputError(f"--checks {pattern}: no check is called so.", f"There are {', '.join(checks)}.")
+    return {
+        name: check for name, check in checks.items() if not wanted or any(_matches(name, check, pattern) for pattern in wanted)
+    }
+
+
+def assessed(facts: Facts, checks: dict[str, Check]) -> Assessment:
+    results = tuple(_result(name, check, facts) for name, check in checks.items())
+    return Assessment(verdict=_verdict(results), results=results, next=tuple(_next(results)))
+
+
+def _result(name: str, check: Check, facts: Facts) -> Result:
+    topic = check.TOPIC
+    status: Status = "not applicable"
+    faults: tuple[CheckFault, ...] = ()
+    why = ""
+    try:
+        if check.applies(facts):
+            faults = tuple(
+                CheckFault(
+                    message=fault.message,
+                    object=fault.object,
+                    impact=fault.impact or topic.impact,
+                    remedy=fault.remedy or topic.remedy,
+                )
+                for fault in check.faults(facts)
+            )
+            status = "failed" if faults else "passed"
+    except UnknownFactError as error:
+        status, why = "unknown", str(error)
+    impact: Impact = "none"
+    if status == "unknown":
+        impact = topic.impact
+    elif faults:
+        impact = "blocking" if any(fault.impact == "blocking" for fault in faults) else "advisory"
+    return Result(id=topic.id, check=name, title=topic.title, status=status, impact=impact, why=why, faults=faults)
+
+
+def _verdict(results: Iterable[Result]) -> Verdict:
+    worst = {(result.status, result.impact) for result in results}
+    if ("failed", "blocking") in worst:
+        return "BLOCKED"
+    return "PARTIAL" if {status for status, _ in worst} & {"failed", "unknown"} else "READY"
+
+
+def _next(results: Iterable[Result]) -> list[str]:
+    """Remedies, each once: blocking ones first, then what has to be found out, then the rest."""
+    found = list(results)
+    pressing = [said.remedy for result in found for said in result.faults if said.impact == "blocking"]
+    unread = [f"{result.id}: find out yourself, or let somebody assess who may: {result.why}" for result in found if result.why]
+    rest = [said.remedy for result in found for said in result.faults if said.impact != "blocking"]
+    return list(dict.fromkeys([*pressing, *unread, *rest]))
+
+
+def _matches(name: str, check: Check, pattern: str) -> bool:
+    return fnmatchcase(name, pattern) or fnmatchcase(check.TOPIC.id, pattern)

@@ -1,0 +1,35 @@
+"""The v1 jobs themselves: whether each has a result that may be used."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from shunter.migrate.conversion.rules.owners import MADE_BY_ANOTHER
+from shunter.migrate.findings import Topic
+from shunter.migrate.moving.readiness.facts import Facts, Fault
+from shunter.migrate.moving.steps import V1_JOBS
+
+TOPIC = Topic(
+    id="READY015",
+    title="every v1 job has a result that may be used",
+    severity="warning",
+    impact="advisory",
+    change="manual",
+    grade="D",
+    explanation="A job whose conversion is blocked stays on v1 until somebody decides about its findings, or changes it.",
+    remedy="See `shunter migrate inventory` for what blocks, and `shunter migrate explain ID` for what to do about it.",
+    effort=3,
+)
+
+
+def applies(facts: Facts) -> bool:
+    for resource in V1_JOBS.values():
+        facts.all(resource)  # what may not be read is not known to be without faults
+    return bool(facts.unfinished)
+
+
+def faults(facts: Facts) -> Iterator[Fault]:
+    for outcome in facts.unfinished:
+        ids = {finding.topic.id for finding in outcome.findings if finding.is_blocking} - {MADE_BY_ANOTHER.id}
+        if ids:
+            yield Fault(f"its conversion is blocked by {', '.join(sorted(ids))}.", outcome.source.title)

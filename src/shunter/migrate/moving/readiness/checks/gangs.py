@@ -1,0 +1,60 @@
+"""Gang scheduling: what the v1 operator was told of it, which no job says, and whether the cluster has what results ask for."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from shunter.api.meta import Json
+from shunter.api.podgroups import COSCHEDULING_POD_GROUPS, VOLCANO_POD_GROUPS
+from shunter.api.resources import DEPLOYMENTS
+from shunter.migrate.findings import Topic
+from shunter.migrate.moving.readiness.facts import Facts, Fault, title
+
+TOPIC = Topic(
+    id="READY009",
+    title="gangs are scheduled as they were",
+    severity="error",
+    impact="blocking",
+    change="semantic-change",
+    grade="D",
+    explanation=(
+        "v1's gang scheduler is a flag of its operator (--gang-scheduler-name), invisible in the jobs. v2 says it in the "
+        "runtime's podGroupPolicy. Converted without --gang, pods of a gang are placed one by one, and two jobs may hold half of "
+        "the GPUs each, for ever."
+    ),
+    remedy="Plan and convert with --gang volcano, or --gang coscheduling:SCHEDULER_NAME.",
+    effort=1,
+)
+_POD_GROUPS = {"volcano": VOLCANO_POD_GROUPS, "coscheduling": COSCHEDULING_POD_GROUPS}
+_FLAG = re.compile(r"--gang-scheduler-name[= ](\S+)")
+
+
+def applies(facts: Facts) -> bool:
+    return bool(facts.unfinished)
+
+
+def faults(facts: Facts) -> Iterator[Fault]:
+    chosen = facts.batch.options.gang.partition(":")[0]
+    wanted = _POD_GROUPS.get(chosen)
+    if wanted is not None and not facts.serves(wanted):
+        yield Fault(
+            f"--gang {facts.batch.options.gang}, and the cluster does not serve {wanted.api_version}.",
+            remedy="Install that scheduler, or choose another.",
+        )
+    for deployment in () if facts.is_embedded else facts.all(DEPLOYMENTS):
+        told = _gang_scheduler(deployment)
+        if told and told != "none" and chosen == "none":
+            choice = "volcano" if told == "volcano" else f"coscheduling:{told}"
+            yield Fault(
+                f"it schedules v1 jobs as gangs (--gang-scheduler-name={told}), and results are converted without.",
+                title(deployment),
+                f"Plan and convert with --gang {choice}.",
+            )
+
+
+def _gang_scheduler(deployment: Json) -> str:
+    containers = deployment["spec"]["template"]["spec"].get("containers") or ()
+    said = " ".join(" ".join([*(c.get("command") or ()), *(c.get("args") or ())]) for c in containers)
+    match = _FLAG.search(said)
+    return match[1] if match else ""

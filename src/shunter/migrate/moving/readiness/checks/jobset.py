@@ -1,0 +1,74 @@
+"""JobSet: its kind, its controller, its webhooks."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from shunter.api.meta import Json
+from shunter.api.resources import DEPLOYMENTS, JOBSETS, MUTATING_WEBHOOKS, VALIDATING_WEBHOOKS
+from shunter.migrate.findings import Topic
+from shunter.migrate.moving.readiness.facts import Facts, Fault, title
+
+TOPIC = Topic(
+    id="READY004",
+    title="JobSet is there and works",
+    severity="error",
+    impact="blocking",
+    change="manual",
+    grade="N",
+    explanation=(
+        "A TrainJob runs as a JobSet. Without JobSet's kind nothing is made of it; without its controller the JobSet stays as "
+        "it is; while its webhooks do not answer, no JobSet can be made, which a TrainJob only tells in an event."
+    ),
+    remedy="Install JobSet 0.12 or newer (docs/install.md), and see that its pods are ready.",
+    effort=1,
+)
+HAS_NO_LIMIT: Json = {
+    "replicatedJobs": [
+        {
+            "name": "node",
+            "template": {
+                "spec": {
+                    "template": {"spec": {"restartPolicy": "Never", "containers": [{"name": "node", "image": "none"}]}},
+                }
+            },
+        }
+    ]
+}
+"""The spec of a small JobSet, for a dry run."""
+
+
+def applies(facts: Facts) -> bool:
+    return True
+
+
+def faults(facts: Facts) -> Iterator[Fault]:
+    if not facts.serves(JOBSETS):
+        yield Fault(f"the cluster does not serve {JOBSETS.api_version}.")
+        return
+    dried = facts.jobset_dry_run
+    if dried is not None and dried.refusal and dried.code != 403:
+        yield Fault(f"a dry run of a new JobSet: {dried.refusal}")
+    if facts.is_embedded:
+        return
+    controllers = [deployment for deployment in facts.all(DEPLOYMENTS) if _is_controller(deployment)]
+    if not controllers:
+        yield Fault("no Deployment of JobSet's controller is there; JobSets are looked after by something else, or by nobody.",
+                    remedy="See that something reconciles JobSets: make one and watch it.", impact="advisory")  # fmt: skip
+    for deployment in controllers:
+        if not (deployment.get("status") or {}).get("availableReplicas"):
+            yield Fault("none of its pods is available.", title(deployment))
+    configurations = [*facts.all(MUTATING_WEBHOOKS), *facts.all(VALIDATING_WEBHOOKS)]
+    if not any(_is_about_jobsets(configuration) for configuration in configurations):
+        yield Fault("no webhook looks at new JobSets: names that are too long surface only when pods are made.",
+                    remedy="Install JobSet with its webhooks.", impact="advisory")  # fmt: skip
+
+
+def _is_controller(deployment: Json) -> bool:
+    labels = deployment["metadata"].get("labels") or {}
+    return "jobset" in (labels.get("app.kubernetes.io/name") or deployment["metadata"]["name"])
+
+
+def _is_about_jobsets(configuration: Json) -> bool:
+    rules = [rule for hook in configuration.get("webhooks") or () for rule in hook.get("rules") or ()]
+    return any(JOBSETS.group in (rule.get("apiGroups") or ()) for rule in rules)

@@ -1,0 +1,46 @@
+"""The Kubernetes release: results rely on what Jobs learned in 1.31 and 1.33."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from shunter.migrate.findings import Topic
+from shunter.migrate.moving.readiness.facts import Facts, Fault, UnknownFactError
+
+TOPIC = Topic(
+    id="READY001",
+    title="the Kubernetes release has what results rely on",
+    severity="error",
+    impact="blocking",
+    change="unsupported",
+    grade="N",
+    explanation=(
+        "Results use a Job's podFailurePolicy (restartPolicy ExitCode) and successPolicy (the Master's end is the job's). Both "
+        "are on by default since Kubernetes 1.31; successPolicy is stable since 1.33. An older server drops the fields, and "
+        "jobs end otherwise than they did."
+    ),
+    remedy="Upgrade the cluster to Kubernetes 1.33 or newer.",
+    effort=13,
+)
+OLDEST = (1, 31)
+STABLE = (1, 33)
+
+
+def applies(facts: Facts) -> bool:
+    return True
+
+
+def faults(facts: Facts) -> Iterator[Fault]:
+    try:
+        major, _, minor = facts.version.partition(".")
+        version = int(major), int(minor)
+    except ValueError:
+        raise UnknownFactError(f"the server calls its version {facts.version!r}") from None
+    if version < OLDEST:
+        yield Fault(f"the server is Kubernetes {facts.version}, older than 1.31: it drops successPolicy of Jobs.")
+    elif version < STABLE:
+        yield Fault(
+            f"the server is Kubernetes {facts.version}: successPolicy of Jobs is beta there (feature gate JobSuccessPolicy).",
+            remedy="See that the feature gate JobSuccessPolicy was not switched off.",
+            impact="advisory",
+        )

@@ -1,0 +1,70 @@
+"""Kueue: whether it admits TrainJobs as it admitted v1 jobs."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from shunter.api.counts import count
+from shunter.api.resources import CONFIG_MAPS
+from shunter.migrate.conversion.rules.metadata import KUEUE_QUEUE
+from shunter.migrate.findings import Topic
+from shunter.migrate.moving.readiness.facts import KUEUE, Facts, Fault, UnknownFactError
+
+TOPIC = Topic(
+    id="READY008",
+    title="Kueue looks after TrainJobs",
+    severity="error",
+    impact="blocking",
+    change="manual",
+    grade="N",
+    explanation=(
+        "Kueue admits only jobs of the frameworks that its configuration names. A TrainJob with a queue's label that Kueue does "
+        "not know starts at once, past every quota; v1's frameworks are off by default since Kueue 0.19."
+    ),
+    remedy="Add trainer.kubeflow.org/trainjob to integrations.frameworks in Kueue's configuration, beside v1's frameworks.",
+    effort=3,
+    upstream="kubernetes-sigs/kueue#12606",
+)
+CONFIGURATION = ("kueue-system", "kueue-manager-config")
+_TRAIN_JOB = "trainer.kubeflow.org/trainjob"
+
+
+def applies(facts: Facts) -> bool:
+    return facts.serves_group(KUEUE) or bool(_queued(facts))
+
+
+def faults(facts: Facts) -> Iterator[Fault]:
+    queued = _queued(facts)
+    if not facts.serves_group(KUEUE):
+        yield Fault(
+            f"{count(len(queued), 'job has', 'jobs have')} a queue's label, and the cluster has no Kueue: "
+            f"{', '.join(queued[:3])}.",
+            remedy="Take the label off, or install Kueue.",
+            impact="advisory",
+        )
+        return
+    text = "".join(
+        value
+        for config_map in facts.all(CONFIG_MAPS)
+        if (config_map["metadata"]["namespace"], config_map["metadata"]["name"]) == CONFIGURATION
+        for value in (config_map.get("data") or {}).values()
+    )
+    if not text:
+        raise UnknownFactError(f"Kueue's configuration is not in ConfigMap {'/'.join(CONFIGURATION)}")
+    enabled = [line.strip() for line in text.splitlines() if not line.strip().startswith("#")]
+    if not any(_TRAIN_JOB in line for line in enabled):
+        yield Fault(f"its integrations do not name {_TRAIN_JOB}.", impact="blocking" if queued else "advisory")
+    v1 = {f"kubeflow.org/{queued_title.partition(' ')[0].lower()}" for queued_title in queued}
+    for framework in sorted(v1):
+        if not any(framework in line for line in enabled):
+            yield Fault(
+                f"its integrations do not name {framework}, of which there are queued jobs.",
+                remedy=f"Add {framework} to integrations.frameworks until they are moved.",
+                impact="advisory",
+            )
+
+
+def _queued(facts: Facts) -> list[str]:
+    """v1 jobs of a queue."""
+    jobs = (outcome.source for outcome in facts.unfinished)
+    return [job.title for job in jobs if (job.metadata.get("labels") or {}).get(KUEUE_QUEUE)]

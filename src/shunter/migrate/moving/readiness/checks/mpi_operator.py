@@ -1,0 +1,39 @@
+"""The mpi-operator, whose MPIJobs (v2beta1) share the definition of v1's."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from shunter.api.resources import CUSTOM_RESOURCE_DEFINITIONS
+from shunter.migrate.findings import Topic
+from shunter.migrate.moving.readiness.facts import MPI_JOBS_V2BETA1, Facts, Fault, title
+
+TOPIC = Topic(
+    id="READY014",
+    title="MPIJobs belong to v1 alone",
+    severity="warning",
+    impact="advisory",
+    change="manual",
+    grade="D",
+    explanation=(
+        "mpijobs.kubeflow.org is one definition for two products: v1's MPIJobs, and the mpi-operator's of version v2beta1. "
+        "Deleting it deletes the jobs of both; two operators that serve it both make pods."
+    ),
+    remedy="Leave the definition to the mpi-operator: apply --finalize never deletes it while v2beta1 is served.",
+    effort=1,
+    upstream="kubeflow/training-operator#1930",
+)
+DEFINITION = f"{MPI_JOBS_V2BETA1.plural}.{MPI_JOBS_V2BETA1.group}"
+
+
+def applies(facts: Facts) -> bool:
+    return any(crd["metadata"]["name"] == DEFINITION for crd in facts.all(CUSTOM_RESOURCE_DEFINITIONS))
+
+
+def faults(facts: Facts) -> Iterator[Fault]:
+    for crd in facts.all(CUSTOM_RESOURCE_DEFINITIONS):
+        versions = {version["name"] for version in crd["spec"]["versions"] if version.get("served")}
+        if crd["metadata"]["name"] != DEFINITION or MPI_JOBS_V2BETA1.version not in versions:
+            continue
+        count = len(facts.all(MPI_JOBS_V2BETA1))
+        yield Fault(f"it serves v2beta1 as well, the mpi-operator's; {count} MPIJobs were found.", title(crd))

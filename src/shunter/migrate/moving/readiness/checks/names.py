@@ -1,0 +1,47 @@
+"""Names: what results would meet that is there already."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from shunter.api.podgroups import COSCHEDULING_POD_GROUPS, VOLCANO_POD_GROUPS
+from shunter.api.resources import SERVICES, TRAIN_JOBS
+from shunter.migrate.findings import Topic
+from shunter.migrate.moving.marks import PLAN, mark
+from shunter.migrate.moving.planning import in_the_way
+from shunter.migrate.moving.readiness.facts import Facts, Fault
+
+TOPIC = Topic(
+    id="READY011",
+    title="nothing has the names that results take",
+    severity="warning",
+    impact="advisory",
+    change="manual",
+    grade="D",
+    explanation=(
+        "A TrainJob's PodGroup is named after it, as a v1 job's is: side by side they collide. Its headless Service is as well: "
+        "JobSet takes one that is there, with whatever selector it has, and pods do not find each other."
+    ),
+    remedy="Plan and convert with a suffix: --suffix -v2",
+    effort=1,
+)
+
+
+def applies(facts: Facts) -> bool:
+    return bool(facts.unfinished)
+
+
+def faults(facts: Facts) -> Iterator[Fault]:
+    resources = (TRAIN_JOBS, SERVICES, VOLCANO_POD_GROUPS, COSCHEDULING_POD_GROUPS)
+    there = {
+        (resource.kind, obj["metadata"]["namespace"], obj["metadata"]["name"])
+        for resource in resources
+        for obj in facts.all(resource)
+        if not mark(obj, PLAN)
+    }
+    for outcome in facts.unfinished:
+        if outcome.conversion is None:
+            continue
+        twin = outcome.conversion.train_job["metadata"].get("name", "")
+        if met := in_the_way(there, outcome.source.namespace, twin):
+            yield Fault(f"its TrainJob {twin} would meet {met}, which is there.", outcome.source.title)

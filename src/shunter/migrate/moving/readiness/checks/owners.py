@@ -1,0 +1,54 @@
+"""Owners: whoever makes v1 jobs, and would go on making them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from shunter.api.counts import count
+from shunter.api.ownership import owner_of
+from shunter.migrate.conversion.source.embedded import found_in
+from shunter.migrate.conversion.source.objects import SourceObject
+from shunter.migrate.findings import Topic
+from shunter.migrate.moving.readiness.facts import (
+    CRON_WORKFLOWS,
+    EXPERIMENTS,
+    SCHEDULED_WORKFLOWS,
+    WORKFLOW_TEMPLATES,
+    Facts,
+    Fault,
+    title,
+)
+
+TOPIC = Topic(
+    id="READY012",
+    title="nobody else makes v1 jobs",
+    severity="warning",
+    impact="advisory",
+    change="manual",
+    grade="D",
+    explanation=(
+        "Katib, pipelines, Argo, Flux and Helm make v1 jobs from sources of their own. What is changed in the cluster they undo "
+        "or repeat, so their sources have to change, and those who wait for their jobs' conditions."
+    ),
+    remedy="Convert the sources: shunter migrate convert on the repository; a plan writes a patch for each job that is there.",
+    effort=5,
+)
+HOSTS = (EXPERIMENTS, WORKFLOW_TEMPLATES, CRON_WORKFLOWS, SCHEDULED_WORKFLOWS)
+
+
+def applies(facts: Facts) -> bool:
+    return True
+
+
+def faults(facts: Facts) -> Iterator[Fault]:
+    owned: dict[str, list[str]] = {}
+    for outcome in facts.batch.outcomes:
+        if owner := owner_of(outcome.source.value):
+            owned.setdefault(owner, []).append(outcome.source.title)
+    for owner, jobs in sorted(owned.items()):
+        yield Fault(f"it looks after {count(len(jobs), 'v1 job')}: {', '.join(jobs[:3])}.", owner)
+    for resource in HOSTS:
+        for host in facts.all(resource):
+            kinds = sorted({embedded.job.kind for embedded in found_in(SourceObject(host, "cluster"))})
+            if kinds:
+                yield Fault(f"it makes {', '.join(kinds)}s of v1.", title(host))

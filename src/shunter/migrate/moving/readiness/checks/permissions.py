@@ -1,0 +1,72 @@
+"""What this user may do, namespace by namespace: what a plan needs, and what tidying up needs."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+
+from shunter.api.resources import CONFIG_MAPS, JOBSETS, PODS, TRAIN_JOBS, TRAINING_RUNTIMES
+from shunter.kube.access import Request, listed
+from shunter.migrate.findings import Topic
+from shunter.migrate.moving import freeze
+from shunter.migrate.moving.readiness.facts import Facts, Fault
+from shunter.migrate.moving.steps import V1_JOBS
+
+TOPIC = Topic(
+    id="READY007",
+    title="this user may do what a plan does",
+    severity="error",
+    impact="blocking",
+    change="manual",
+    grade="N",
+    explanation=(
+        "A plan makes runtimes and TrainJobs in each namespace, suspends v1 jobs that are moved, and keeps its journal in "
+        "ConfigMaps. Users who make TrainJobs need rights of their own: those on v1's kinds do not carry over."
+    ),
+    remedy="Grant the rights (the ClusterRole shunter-edit has those on jobs), or let an administrator apply the plan.",
+    effort=1,
+)
+_NEEDED = (
+    *((verb, resource) for resource in (TRAIN_JOBS, TRAINING_RUNTIMES) for verb in ("create", "get", "list", "patch", "delete")),
+)
+
+
+def requests(namespaces: Iterable[str], kinds: Iterable[str]) -> list[Request]:
+    """Everything that is asked: `kinds` are those of v1 of which there are jobs."""
+    found = [Request("create", resource, "") for resource in (freeze.POLICIES, freeze.BINDINGS)]
+    names = sorted(kinds)
+    for namespace in namespaces:
+        found += [Request(verb, resource, namespace) for verb, resource in _NEEDED]
+        found += [Request(verb, V1_JOBS[kind], namespace) for kind in names for verb in ("get", "list", "patch", "delete")]
+        found += [Request("list", PODS, namespace), Request("get", JOBSETS, namespace)]
+        found += [Request(verb, CONFIG_MAPS, namespace) for verb in ("create", "patch", "list")]
+    return found
+
+
+def applies(facts: Facts) -> bool:
+    return True
+
+
+def faults(facts: Facts) -> Iterator[Fault]:
+    refused = [request for request, is_allowed in facts.allowed.items() if not is_allowed]
+    for namespace in sorted({request.namespace for request in refused}):
+        here = [request for request in refused if request.namespace == namespace]
+        needed = [request for request in here if (request.verb, request.resource) in _NEEDED]
+        others = [request for request in here if request not in needed]
+        if needed:
+            yield Fault(f"no permission to {listed(needed)}.", f"Namespace {namespace}")
+        if others:
+            yield Fault(
+                f"no permission to {listed(others)}.",
+                f"Namespace {namespace}" if namespace else "",
+                _why(others),
+                "advisory",
+            )
+
+
+def _why(requests: list[Request]) -> str:
+    if all(request.resource in (freeze.POLICIES, freeze.BINDINGS) for request in requests):
+        return "The freeze of v1 takes an administrator; do without: plan --freeze none"
+    return (
+        "Moving running jobs takes get and patch on v1 jobs, list on pods and get on jobsets, cleaning up takes delete, "
+        "the journal ConfigMaps in one namespace."
+    )

@@ -1,0 +1,61 @@
+"""Quotas: whether both generations fit while they run side by side."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from shunter.api.meta import Json
+from shunter.api.resources import RESOURCE_QUOTAS, TRAIN_JOBS
+from shunter.errors import InputError
+from shunter.migrate.findings import Topic
+from shunter.migrate.moving.readiness.facts import Facts, Fault, title
+from shunter.migrate.moving.runs.headroom import quota_obstacles
+from shunter.migrate.pods.sides import v2_pods
+
+TOPIC = Topic(
+    id="READY010",
+    title="quotas have room for both generations",
+    severity="warning",
+    impact="advisory",
+    change="manual",
+    grade="D",
+    explanation=(
+        "While a v1 job and its twin are there together, both count. A quota that the v1 jobs fill keeps the pods of a twin "
+        "waiting, and only events of a Job tell. Quotas on count/pytorchjobs.kubeflow.org do not limit TrainJobs."
+    ),
+    remedy="Raise the quota while both are there, or let each v1 job end before its twin starts.",
+    effort=1,
+)
+_OBJECTS = f"count/{TRAIN_JOBS.plural}.{TRAIN_JOBS.group}"
+
+
+def applies(facts: Facts) -> bool:
+    return bool(facts.all(RESOURCE_QUOTAS)) and bool(facts.batch.outcomes)
+
+
+def faults(facts: Facts) -> Iterator[Fault]:
+    for quota in facts.all(RESOURCE_QUOTAS):
+        misfits = [*_misfits(facts, quota)]
+        if misfits:
+            others = f", and {len(misfits) - 1} more do not fit" if len(misfits) > 1 else ""
+            first = misfits[0].removeprefix(f"{quota['kind']} {quota['metadata']['name']} ")
+            yield Fault(f"it {first}{others}.", title(quota))
+        hard = (quota.get("spec") or {}).get("hard") or {}
+        v1 = [name for name in hard if name.startswith("count/") and name.endswith("jobs.kubeflow.org")]
+        if v1 and _OBJECTS not in hard:
+            yield Fault(
+                f"it limits {', '.join(sorted(v1))}, and TrainJobs not at all.", title(quota), f"Add {_OBJECTS} to the quota."
+            )
+
+
+def _misfits(facts: Facts, quota: Json) -> Iterator[str]:
+    """What the quota leaves too little of, for each twin on its own of a job that has not finished."""
+    for outcome in facts.unfinished:
+        source, conversion = outcome.source, outcome.conversion
+        if conversion is None or source.namespace != quota["metadata"]["namespace"]:
+            continue
+        try:
+            pods = [replica.pod for replica in v2_pods(conversion.train_job, conversion.runtime)]
+        except InputError:
+            continue  # what cannot be built has findings of its own
+        yield from quota_obstacles([quota], pods, asker=f"the twin of {source.title}")

@@ -1,0 +1,44 @@
+"""The shipped runtimes that results refer to."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from shunter.api.resources import CLUSTER_TRAINING_RUNTIMES
+from shunter.migrate.findings import Topic
+from shunter.migrate.moving.readiness.facts import Facts, Fault
+
+TOPIC = Topic(
+    id="READY006",
+    title="the runtimes that results refer to are there",
+    severity="error",
+    impact="blocking",
+    change="manual",
+    grade="N",
+    explanation="A result of profile P1 refers to a runtime that an installation ships; the webhook refuses it without.",
+    remedy="Install the shipped ClusterTrainingRuntimes, or convert with runtimes of their own: --profile runtime",
+    effort=1,
+)
+
+
+def applies(facts: Facts) -> bool:
+    return bool(_wanted(facts))
+
+
+def faults(facts: Facts) -> Iterator[Fault]:
+    there = {runtime["metadata"]["name"] for runtime in facts.all(CLUSTER_TRAINING_RUNTIMES)}
+    for name, jobs in sorted(_wanted(facts).items()):
+        if name not in there:
+            yield Fault(
+                f"{CLUSTER_TRAINING_RUNTIMES.kind} {name} is not there; {len(jobs)} results need it: {', '.join(jobs[:3])}."
+            )
+
+
+def _wanted(facts: Facts) -> dict[str, list[str]]:
+    """The jobs whose results refer to a runtime, by its name."""
+    wanted: dict[str, list[str]] = {}
+    for outcome in facts.unfinished:
+        if outcome.conversion is not None and outcome.conversion.runtime is None:
+            name = outcome.conversion.train_job["spec"]["runtimeRef"]["name"]
+            wanted.setdefault(name, []).append(outcome.source.title)
+    return wanted

@@ -1,0 +1,47 @@
+"""v2's webhooks, asked by a dry run of a TrainJob whose runtime does not exist: they must refuse it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from shunter.api.meta import Json
+from shunter.api.resources import TRAIN_JOBS, TRAINING_RUNTIMES
+from shunter.migrate.findings import Topic
+from shunter.migrate.moving.readiness.facts import Facts, Fault, UnknownFactError
+
+TOPIC = Topic(
+    id="READY005",
+    title="v2's webhooks answer",
+    severity="error",
+    impact="blocking",
+    change="manual",
+    grade="N",
+    explanation=(
+        "The webhooks refuse TrainJobs that cannot run: a runtime that is not there, reserved variables, patches that meet "
+        "nothing. Where they do not answer, no TrainJob can be made; where nobody asks them, wrong ones are accepted and hang."
+    ),
+    remedy="See that the operator of v2 runs and its webhooks are registered: kubectl get validatingwebhookconfigurations",
+    effort=1,
+)
+RUNTIME = "shunter-no-such-runtime"
+NO_RUNTIME: Json = {
+    "runtimeRef": {"apiGroup": TRAINING_RUNTIMES.group, "kind": TRAINING_RUNTIMES.kind, "name": RUNTIME},
+    "trainer": {"numNodes": 1},
+}
+"""The spec of a TrainJob that every operator of v2 refuses."""
+
+
+def applies(facts: Facts) -> bool:
+    return facts.serves(TRAIN_JOBS)
+
+
+def faults(facts: Facts) -> Iterator[Fault]:
+    dried = facts.train_job_dry_run
+    if dried is None:
+        return
+    if not dried.refusal:
+        yield Fault("a dry run of a TrainJob without a runtime is accepted: nobody asks the webhooks.")
+    elif "failed calling webhook" in dried.refusal:
+        yield Fault(f"a dry run of a new TrainJob: {dried.refusal}")
+    elif RUNTIME not in dried.refusal and "denied the request" not in dried.refusal:
+        raise UnknownFactError(f"a dry run of a new TrainJob is refused before the webhooks: {dried.refusal}")

@@ -1,0 +1,51 @@
+"""The CustomResourceDefinitions of v1: which versions are stored, and whether one is going."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from shunter.api.meta import Json
+from shunter.api.resources import CUSTOM_RESOURCE_DEFINITIONS
+from shunter.migrate.findings import Topic
+from shunter.migrate.moving.finalizing import V1, V1_DEFINITIONS
+from shunter.migrate.moving.readiness.facts import Facts, Fault, title
+
+TOPIC = Topic(
+    id="READY002",
+    title="v1's definitions are as v1 left them",
+    severity="warning",
+    impact="advisory",
+    change="manual",
+    grade="D",
+    explanation=(
+        "Objects are stored in one version of their kind. A definition that stored another version than v1 at some time may "
+        "hold objects that nobody can read once that version is gone; one that is being deleted takes all its jobs with it."
+    ),
+    remedy="Store the objects as v1 again (kubectl get and replace each), then take the other version out of storedVersions.",
+    effort=3,
+)
+
+
+def applies(facts: Facts) -> bool:
+    return any(crd["metadata"]["name"] in V1_DEFINITIONS for crd in facts.all(CUSTOM_RESOURCE_DEFINITIONS))
+
+
+def faults(facts: Facts) -> Iterator[Fault]:
+    for crd in facts.all(CUSTOM_RESOURCE_DEFINITIONS):
+        name = crd["metadata"]["name"]
+        if name not in V1_DEFINITIONS:
+            continue
+        if crd["metadata"].get("deletionTimestamp"):
+            yield Fault(
+                f"{name} is being deleted: all {V1_DEFINITIONS[name]}s go with it.",
+                title(crd),
+                "Back up now (shunter migrate backup), if anything is still there.",
+                "blocking",
+            )
+        if old := _unserved(crd):
+            yield Fault(f"{name} has objects stored as {', '.join(old)}, which is not served.", title(crd))
+
+
+def _unserved(crd: Json) -> list[str]:
+    served = {version["name"] for version in crd["spec"]["versions"] if version.get("served")}
+    return [version for version in (crd.get("status") or {}).get("storedVersions") or () if version not in served | {V1}]

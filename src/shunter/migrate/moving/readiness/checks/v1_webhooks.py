@@ -1,0 +1,42 @@
+"""v1's webhooks, asked by a dry run of a suspended job: while they do not answer, no v1 job can be changed."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from shunter.api.meta import Json
+from shunter.api.training.pytorch import PYTORCH_JOBS
+from shunter.migrate.findings import Topic
+from shunter.migrate.moving.readiness.facts import Facts, Fault
+
+TOPIC = Topic(
+    id="READY016",
+    title="v1's webhooks answer",
+    severity="warning",
+    impact="advisory",
+    change="manual",
+    grade="D",
+    explanation=(
+        "While a webhook of v1 is registered and does not answer, v1 jobs can be neither made nor changed: a running job cannot "
+        "be suspended to be moved, and side by side is not possible."
+    ),
+    remedy="See that v1's operator runs, or remove the webhooks that it left behind.",
+    effort=1,
+)
+SUSPENDED: Json = {
+    "runPolicy": {"suspend": True},
+    "pytorchReplicaSpecs": {
+        "Master": {"template": {"spec": {"containers": [{"name": "pytorch", "image": "none"}]}}},
+    },
+}
+"""The spec of a small job of v1, for a dry run."""
+
+
+def applies(facts: Facts) -> bool:
+    return facts.serves(PYTORCH_JOBS)
+
+
+def faults(facts: Facts) -> Iterator[Fault]:
+    dried = facts.v1_job_dry_run
+    if dried is not None and "failed calling webhook" in dried.refusal:
+        yield Fault(f"a dry run of a new {PYTORCH_JOBS.kind}: {dried.refusal}")

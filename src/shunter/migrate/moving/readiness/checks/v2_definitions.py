@@ -1,0 +1,51 @@
+"""The CustomResourceDefinitions of v2: there, established, and stored as the version that results are written in."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from shunter.api.established import is_established
+from shunter.api.resources import (
+    CLUSTER_TRAINING_RUNTIMES,
+    CUSTOM_RESOURCE_DEFINITIONS,
+    TRAIN_JOBS,
+    TRAINING_RUNTIMES,
+)
+from shunter.migrate.findings import Topic
+from shunter.migrate.moving.readiness.facts import Facts, Fault, title
+
+TOPIC = Topic(
+    id="READY003",
+    title="the cluster serves v2",
+    severity="error",
+    impact="blocking",
+    change="manual",
+    grade="N",
+    explanation="TrainJobs and their runtimes are three kinds of trainer.kubeflow.org/v1alpha1, which an installation brings.",
+    remedy="Install an operator of v2: shunter install (docs/install.md), or Kubeflow Trainer.",
+    effort=1,
+)
+WANTED = (TRAIN_JOBS, TRAINING_RUNTIMES, CLUSTER_TRAINING_RUNTIMES)
+
+
+def applies(facts: Facts) -> bool:
+    return True
+
+
+def faults(facts: Facts) -> Iterator[Fault]:
+    if not facts.serves(TRAIN_JOBS):
+        yield Fault(f"the cluster does not serve {TRAIN_JOBS.api_version}.")
+        return
+    definitions = {crd["metadata"]["name"]: crd for crd in facts.all(CUSTOM_RESOURCE_DEFINITIONS)}
+    for resource in WANTED:
+        name = f"{resource.plural}.{resource.group}"
+        crd = definitions.get(name)
+        if crd is None:
+            yield Fault(f"{name} is not there.")
+            continue
+        conditions = {entry["type"]: entry for entry in (crd.get("status") or {}).get("conditions") or ()}
+        if not is_established(crd):
+            said = conditions.get("Established", {}).get("message")
+            yield Fault(f"{name} is not established: {said or 'the server does not say why'}.", title(crd))
+        if resource.version not in {version["name"] for version in crd["spec"]["versions"] if version.get("served")}:
+            yield Fault(f"{name} does not serve {resource.version}.", title(crd), "Upgrade v2's definitions.")

@@ -1,0 +1,177 @@
+"""Reads the facts. Read-only: dry runs, and questions about the user's own permissions. What is refused is a fact as well."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+from collections.abc import Collection, Sequence
+
+import msgspec
+
+from shunter.api.meta import Json
+from shunter.api.podgroups import COSCHEDULING_POD_GROUPS, VOLCANO_POD_GROUPS
+from shunter.api.resources import (
+    CLUSTER_TRAINING_RUNTIMES,
+    CONFIG_MAPS,
+    CUSTOM_RESOURCE_DEFINITIONS,
+    DEPLOYMENTS,
+    JOBSETS,
+    MUTATING_WEBHOOKS,
+    NAMESPACES,
+    RESOURCE_QUOTAS,
+    SECRETS,
+    SERVICES,
+    TRAIN_JOBS,
+    TRAINING_RUNTIMES,
+    VALIDATING_WEBHOOKS,
+    Resource,
+)
+from shunter.api.training.pytorch import PYTORCH_JOBS
+from shunter.errors import InputError
+from shunter.kube import access
+from shunter.kube.access import Request
+from shunter.kube.client import Client
+from shunter.kube.discovery import served_versions
+from shunter.kube.errors import AlreadyExists, ApiError, Forbidden, NotFound
+from shunter.migrate.conversion.batch import converted
+from shunter.migrate.conversion.source import live
+from shunter.migrate.conversion.source.helm_release import TYPE, release_of, standing
+from shunter.migrate.moving.readiness.checks import kueue
+from shunter.migrate.moving.readiness.checks.jobset import HAS_NO_LIMIT
+from shunter.migrate.moving.readiness.checks.permissions import requests
+from shunter.migrate.moving.readiness.checks.trainer_webhooks import NO_RUNTIME
+from shunter.migrate.moving.readiness.checks.v1_webhooks import SUSPENDED
+from shunter.migrate.moving.readiness.facts import (
+    CRON_WORKFLOWS,
+    EXPERIMENTS,
+    KUEUE,
+    MPI_JOBS_V2BETA1,
+    SCHEDULED_WORKFLOWS,
+    WORKFLOW_TEMPLATES,
+    Dried,
+    Facts,
+)
+from shunter.migrate.moving.steps import V1_JOBS
+from shunter.migrate.options import Options
+
+CLUSTER_WIDE: tuple[Resource, ...] = (
+    CUSTOM_RESOURCE_DEFINITIONS,
+    MUTATING_WEBHOOKS,
+    VALIDATING_WEBHOOKS,
+    CLUSTER_TRAINING_RUNTIMES,
+    DEPLOYMENTS,
+)
+"""Read of the whole cluster, whatever the scope: controllers are anywhere."""
+IN_SCOPE: tuple[Resource, ...] = (
+    TRAIN_JOBS,
+    TRAINING_RUNTIMES,
+    SERVICES,
+    RESOURCE_QUOTAS,
+    VOLCANO_POD_GROUPS,
+    COSCHEDULING_POD_GROUPS,
+    MPI_JOBS_V2BETA1,
+    EXPERIMENTS,
+    WORKFLOW_TEMPLATES,
+    CRON_WORKFLOWS,
+    SCHEDULED_WORKFLOWS,
+)
+RELEASE_LABELS = "owner=helm"
+CANARY = "shunter-readiness-canary"
+AT_ONCE = 50
+"""Permissions that are asked at the same time."""
+
+
+async def gather(client: Client, namespaces: Collection[str], options: Options) -> Facts:
+    """Everything that checks look at, for the v1 jobs of some namespaces, or of all when none is named."""
+    version = msgspec.json.decode(await client.raw("GET", "/version"))
+    served = await served_versions(client)
+    scope = sorted({*namespaces} - {live.ALL}) or [live.ALL]
+    found = await live.jobs(client, scope)
+    spaces = tuple(sorted({*scope, *(job.namespace for job in found.jobs)} - {live.ALL})) or (client.namespace,)
+    lists = await _lists(client, served, scope)
+    for finding in found.findings:
+        lists[V1_JOBS[finding.object]] = None
+    wanted = requests(spaces, {job.kind for job in found.jobs})
+    allowed: dict[Request, bool] = {}
+    for start in range(0, len(wanted), AT_ONCE):
+        allowed |= await access.allowed(client, wanted[start : start + AT_ONCE])
+    return Facts(
+        version=f"{version.get('major', '')}.{str(version.get('minor', '')).rstrip('+')}",
+        git_version=str(version.get("gitVersion", "")),
+        served=served,
+        batch=converted(found.jobs, options),
+        namespaces=spaces,
+        lists=lists,
+        allowed=allowed,
+        releases=await releases(client, scope),
+        train_job_dry_run=await dried(client, served, TRAIN_JOBS, NO_RUNTIME, spaces[0]),
+        v1_job_dry_run=await dried(client, served, PYTORCH_JOBS, SUSPENDED, spaces[0]),
+        jobset_dry_run=await dried(client, served, JOBSETS, HAS_NO_LIMIT, spaces[0]),
+    )
+
+
+async def _lists(client: Client, served: Collection[str], scope: Sequence[str]) -> dict[Resource, Sequence[Json] | None]:
+    places: list[tuple[Resource, Sequence[str]]] = [(resource, [live.ALL]) for resource in CLUSTER_WIDE]
+    places += [(resource, scope) for resource in IN_SCOPE]
+    known = [(resource, spaces) for resource, spaces in places if resource.api_version in served]
+    answers = await asyncio.gather(*(_listed(client, resource, spaces) for resource, spaces in known))
+    lists = {resource: answer for (resource, _), answer in zip(known, answers, strict=True)}
+    lists[CONFIG_MAPS] = await _kueue_configuration(client) if any(version.startswith(f"{KUEUE}/") for version in served) else ()
+    return lists
+
+
+async def _listed(client: Client, resource: Resource, namespaces: Sequence[str]) -> Sequence[Json] | None:
+    found: list[Json] = []
+    for namespace in namespaces:
+        try:
+            items = (await client.list(resource, namespace)).items
+        except Forbidden:
+            return None
+        except NotFound:
+            return ()
+        found += [{"apiVersion": resource.api_version, "kind": resource.kind, **item} for item in items]
+    return found
+
+
+async def _kueue_configuration(client: Client) -> Sequence[Json] | None:
+    namespace, name = kueue.CONFIGURATION
+    try:
+        return [await client.get(CONFIG_MAPS, name, namespace)]
+    except NotFound:
+        return ()
+    except Forbidden:
+        return None
+
+
+async def releases(client: Client, namespaces: Sequence[str]) -> Sequence[tuple[str, str]] | None:
+    """The manifests of what Helm has installed: of each release the newest revision, also a failed or a pending one, and what is
+    deployed. A Secret that only looks like a release is none."""
+    found: dict[str, list[str]] = {}
+    for namespace in namespaces:
+        try:
+            secrets = (await client.list(SECRETS, namespace, label_selector=RELEASE_LABELS, field_selector=f"type={TYPE}")).items
+        except Forbidden:
+            return None
+        for secret in standing(secrets):
+            with contextlib.suppress(InputError):
+                release = release_of(secret)
+                found.setdefault(f"{secret['metadata']['namespace']}/{release.name}", []).append(release.manifest)
+    return sorted((release, "\n---\n".join(sorted(set(manifests)))) for release, manifests in found.items())
+
+
+async def dried(client: Client, served: Collection[str], resource: Resource, spec: Json, namespace: str) -> Dried | None:
+    """What the server says to a new object, in a dry run; None when it does not serve the kind. InputError when the namespace is
+    not there."""
+    if resource.api_version not in served:
+        return None
+    metadata = {"name": CANARY, "namespace": namespace}
+    body = {"apiVersion": resource.api_version, "kind": resource.kind, "metadata": metadata, "spec": spec}
+    try:
+        await client.create(resource, body, dry_run=True)
+    except AlreadyExists:
+        return Dried("", 409)
+    except ApiError as error:
+        if error.code == 404 and error.status.details and error.status.details.kind == NAMESPACES.plural:
+            raise InputError(f"{error.message}.", "Name one that is there: -n NAMESPACE") from error
+        return Dried(error.message, error.code)
+    return Dried("", 201)

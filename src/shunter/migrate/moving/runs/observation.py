@@ -1,0 +1,90 @@
+"""From a job, its pods and what their logs told to the record of its run: pure, the same for both generations."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from datetime import datetime
+
+import msgspec
+
+from shunter.api.meta import Json
+from shunter.api.pod_requests import PodRequests, total
+from shunter.jobs.logs.metrics import LogReport
+from shunter.jobs.metrics import Point, Series, finite
+from shunter.jobs.training_pods import ranks, training_pods
+from shunter.migrate.moving.runs import marks
+from shunter.migrate.moving.runs.record import Pod, Run
+from shunter.operator.overview import default_replicas, is_v2, member, moment, overview, replica_specs
+from shunter.operator.training_progress import reported_metrics
+
+
+def observed(job: Json, pods: Sequence[Json], logs: Mapping[str, LogReport], jobset: Json | None = None) -> Run:
+    """The run of a job so far. `logs` is by name of the pod; `jobset` is that of a TrainJob, None when it is gone."""
+    seen = overview(job)
+    ranked = training_pods(job, pods)
+    planned = tuple(map(_requests, _templates(job, jobset)))
+    tellings = [logs[name] for pod in ranked if (name := pod["metadata"]["name"]) in logs]
+    return Run(
+        kind=seen.kind,
+        namespace=seen.namespace,
+        name=seen.name,
+        uid=seen.uid,
+        state=seen.state,
+        ran=bool(pods) or seen.is_finished or has_run(job),
+        message=seen.message,
+        changed=marks.changes(job),
+        seed=next((one.seed for one in tellings if one.seed), ""),
+        started=min((time for pod in pods if (time := moment(pod.get("status", {}).get("startTime")))), default=None),
+        finished=max((time for pod in ranked for time in _ends(pod)), default=seen.finished) if seen.is_finished else None,
+        first_step=min((one.first_step for one in tellings if one.first_step), default=None),
+        pods=tuple(_pod(job, pods, pod, rank) for rank, pod in zip(ranks(job, ranked), ranked, strict=True)),
+        gone=max((len(planned) or seen.ranks) - len(ranked), 0) if seen.is_finished else 0,
+        planned=planned,
+        processes=tuple(process for one in tellings for process in one.processes),
+        series=(*(series for one in tellings for series in one.series), *_reported(job)),
+    )
+
+
+def has_run(job: Json) -> bool:
+    """By a condition that stays when a job is suspended: Running of v1, with status False then."""
+    return any(condition["type"] == "Running" for condition in job.get("status", {}).get("conditions") or ())
+
+
+def _templates(job: Json, jobset: Json | None) -> Iterator[Json]:
+    """The template of each pod that is to train; those of a TrainJob are in its JobSet. Of its pods those that still run when
+    the first rank has succeeded are removed with their logs."""
+    if is_v2(job):
+        groups = jobset["spec"]["replicatedJobs"] if jobset else ()
+        for group in groups:
+            spec = group["template"]["spec"]
+            if not group["name"].endswith("initializer"):
+                yield from [spec.get("template") or {}] * (group.get("replicas", 1) * spec.get("parallelism", 1))
+        return
+    for role, replica in replica_specs(job).items():
+        yield from [replica.get("template") or {}] * int(replica.get("replicas", default_replicas(job["kind"], role)))
+
+
+def _pod(job: Json, pods: Sequence[Json], pod: Json, rank: int) -> Pod:
+    name = member(job, pod).label
+    former = sum(member(job, other).label == name for other in pods) - 1
+    restarts = sum(int(status.get("restartCount", 0)) for status in pod.get("status", {}).get("containerStatuses", []))
+    return Pod(label=name, rank=rank, restarts=restarts + former, requests=_requests(pod))
+
+
+def _requests(pod: Json) -> dict[str, str]:
+    """What the containers of a pod, or of a template, ask for together."""
+    containers = (pod.get("spec") or {}).get("containers") or []
+    return total([(msgspec.convert({"containers": containers}, PodRequests), 1)])
+
+
+def _ends(pod: Json) -> list[datetime]:
+    states = [status.get("state", {}) for status in pod.get("status", {}).get("containerStatuses", [])]
+    return [time for state in states if (time := moment(state.get("terminated", {}).get("finishedAt")))]
+
+
+def _reported(job: Json) -> list[Series]:
+    """What the program reported to its TrainJob's status: the last values only."""
+    return [
+        Series(name=name, source="trainerStatus", is_counted=True, points=(Point((1.0,), finite(value)),))
+        for name, value in reported_metrics(job).items()
+    ]

@@ -1,0 +1,68 @@
+"""Reads a run from a cluster: the job, its pods, and the logs of the containers that train. Decides nothing."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Mapping, Sequence
+from types import MappingProxyType
+
+from shunter.api.meta import Json
+from shunter.api.resources import JOBSETS, PODS
+from shunter.jobs.logs.metrics import LogReader, LogReport, MetricPattern, told
+from shunter.jobs.training_pods import ranks, training_container, training_pods
+from shunter.kube.client import Client
+from shunter.kube.errors import BadRequest, Forbidden, NotFound
+from shunter.kube.pods.log_lines import text_lines
+from shunter.migrate.moving.runs.observation import observed
+from shunter.migrate.moving.runs.record import Run
+from shunter.operator.overview import is_pod_of, is_v2, member, pod_selector
+
+CONCURRENT_LOGS = 16
+
+
+async def run_of(
+    client: Client,
+    job: Json,
+    *,
+    extra: Sequence[MetricPattern] = (),
+    seen: Sequence[Json] = (),
+    heard: Mapping[str, Sequence[str]] = MappingProxyType({}),
+) -> Run:
+    """What is to be seen of the job's run now. `seen` are its pods, and `heard` their log lines by label, as who followed the run
+    knows them: pods that still run when the first rank has succeeded are removed with their logs. Raises ApiError where the
+    cluster refuses."""
+    page = await client.list(PODS, job["metadata"]["namespace"], label_selector=pod_selector(job))
+    present = {pod["metadata"]["uid"]: pod for pod in page.items if is_pod_of(job, pod)}
+    pods = [*present.values(), *(pod for pod in seen if pod["metadata"]["uid"] not in present)]
+    free = asyncio.Semaphore(CONCURRENT_LOGS)
+
+    async def read(rank: int, pod: Json) -> tuple[str, LogReport]:
+        label = member(job, pod).label
+        async with free:
+            said = await _log(client, pod, LogReader(label, rank, extra))
+        return pod["metadata"]["name"], said or told(heard.get(label, ()), pod=label, rank=rank, extra=extra)
+
+    ranked = training_pods(job, pods)
+    tellings = await asyncio.gather(*(read(rank, pod) for rank, pod in zip(ranks(job, ranked), ranked, strict=True)))
+    return observed(job, pods, dict(tellings), await _jobset(client, job))
+
+
+async def _jobset(client: Client, job: Json) -> Json | None:
+    """A TrainJob's JobSet; None where there is none (any more), or where it may not be read."""
+    if not is_v2(job):
+        return None
+    try:
+        return await client.get(JOBSETS, job["metadata"]["name"], job["metadata"]["namespace"])
+    except (NotFound, Forbidden):
+        return None
+
+
+async def _log(client: Client, pod: Json, reader: LogReader) -> LogReport | None:
+    """What the container that trains says, with the times of its lines; None where there is no log (yet, or any more)."""
+    where = pod["metadata"]["name"], pod["metadata"]["namespace"]
+    try:
+        async for line in text_lines(client.logs(*where, container=training_container(pod), timestamps=True)):
+            reader.read(line)
+    except (NotFound, BadRequest):
+        return None
+    return reader.told()

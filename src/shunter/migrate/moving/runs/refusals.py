@@ -1,0 +1,63 @@
+"""Why a trial is not started."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from shunter.migrate.conversion.source.objects import SourceObject
+from shunter.migrate.findings import Finding, Topic
+from shunter.migrate.moving.runs.outputs import Output
+
+SHARED_OUTPUT = Topic(
+    id="RUN001",
+    title="a trial would write to where its original writes",
+    severity="error",
+    impact="blocking",
+    change="manual",
+    grade="E",
+    explanation=(
+        "Original and trial would write to the same volume, directory of a node, address or run of a tracker: checkpoints and "
+        "logs of one would take the place of the other's, and the trial might go on from the original's checkpoint instead of "
+        "training."
+    ),
+    remedy=(
+        "Give the trial a place of its own (--env NAME=VALUE, --arg FLAG=VALUE, --in-namespace), mount read-only what is only "
+        "read, or take it on with --allow-shared-output."
+    ),
+    effort=1,
+    acceptable=True,
+)
+NO_ROOM = Topic(
+    id="RUN002",
+    title="a trial finds no room",
+    severity="error",
+    impact="blocking",
+    change="manual",
+    grade="E",
+    explanation=(
+        "An object of the trial's name is there already, or a quota or the nodes have too little left to run the trial beside "
+        "what runs now. It would wait, and take what others wait for."
+    ),
+    remedy=(
+        "Wait, remove an earlier trial (--replace), make it smaller (--nodes), or run it elsewhere (--in-namespace, --suffix, "
+        "--prefix)."
+    ),
+    effort=1,
+)
+
+
+def shared_output(source: SourceObject, outputs: Iterable[Output], *, allowed: bool) -> list[Finding]:
+    """A finding for each place that both write to."""
+    suppressed = "taken on with --allow-shared-output" if allowed else ""
+    return [
+        Finding(
+            SHARED_OUTPUT, source.title, source.place(), (), f"The trial would write to {output} as well.", suppressed=suppressed
+        )
+        for output in outputs
+    ]
+
+
+def no_room(source: SourceObject, obstacles: Iterable[str]) -> list[Finding]:
+    return [
+        Finding(NO_ROOM, source.title, source.place(), (), f"{obstacle[:1].upper()}{obstacle[1:]}.") for obstacle in obstacles
+    ]

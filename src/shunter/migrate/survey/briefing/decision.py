@@ -1,0 +1,247 @@
+"""What the facts come to: a verdict, waves, a checklist and success metrics, each with its real figure."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from typing import Literal, NamedTuple
+
+from shunter.migrate.moving.planning import WAVES
+from shunter.migrate.survey.briefing.facts import Facts, Job
+
+Tone = Literal["good", "mild", "bad", ""]
+
+
+class Verdict(NamedTuple):
+    word: str
+    sentence: str
+    tone: Tone
+
+
+class Wave(NamedTuple):
+    number: int
+    name: str
+    why: str
+    jobs: int
+    effort: int
+    gpus: float
+
+
+class Point(NamedTuple):
+    """One line of the checklist; `is_done` None is what people have to say themselves."""
+
+    phase: str
+    text: str
+    is_done: bool | None
+    figure: str
+
+
+class Metric(NamedTuple):
+    name: str
+    target: str
+    now: str
+    tone: Tone
+
+
+def verdict(facts: Facts) -> Verdict:
+    """What stands at the top; never a good one while not all of the input was read."""
+    said, blocking = _verdict_on_jobs(facts), len(facts.blocking_faults)
+    if not blocking:
+        return said
+    verb = "blocks" if blocking == 1 else "block"
+    unread = f"{_counted(blocking, 'finding')} of the input {verb}: there may be jobs that are not seen."
+    if not facts.unfinished:
+        return Verdict("Not all was read", f"No unfinished v1 job was seen, but {unread}", "bad")
+    if said.tone == "good":
+        return Verdict("Partly ready", f"{said.sentence} But {unread}", "mild")
+    return said._replace(sentence=f"{said.sentence} {unread}")
+
+
+def _verdict_on_jobs(facts: Facts) -> Verdict:
+    unfinished = facts.unfinished
+    ready = [job for job in unfinished if job.entry.job_class in ("simple", "standard") and job.is_proved and not job.is_refuted]
+    blocked, owned = facts.of_class("blocked"), facts.of_class("owned")
+    if not unfinished:
+        return Verdict("Nothing to move", "No unfinished v1 job is left.", "good")
+    if len(ready) == len(unfinished):
+        return Verdict(
+            "Ready",
+            f"All of {_counted(len(ready), 'unfinished job')} keep their meaning in v2, and their pods were compared.",
+            "good",
+        )
+    parts = [f"{len(ready)} of {len(unfinished)} unfinished jobs can move as they are"]
+    if look := len(unfinished) - len(ready) - len(blocked) - len(owned):
+        parts.append(f"{look} {'needs' if look == 1 else 'need'} a look")
+    if blocked:
+        parts.append(f"{len(blocked)} {'is' if len(blocked) == 1 else 'are'} blocked")
+    if owned:
+        parts.append(f"{len(owned)} {'has' if len(owned) == 1 else 'have'} to change at the source")
+    movable = len(unfinished) - len(blocked) - len(owned)
+    return (
+        Verdict("Partly ready", "; ".join(parts) + ".", "mild")
+        if movable
+        else Verdict("Not ready", "; ".join(parts) + ".", "bad")
+    )
+
+
+def waves(facts: Facts) -> list[Wave]:
+    """Those of a plan (`shunter migrate plan`), without the ones that nobody is in."""
+    listed: list[Wave] = []
+    for name, why in WAVES.items():
+        jobs = facts.of_class(name)
+        if jobs:
+            effort, gpus = sum(job.entry.effort for job in jobs), sum(job.entry.gpus for job in jobs)
+            listed.append(Wave(len(listed) + 1, name, why, len(jobs), effort, gpus))
+    return listed
+
+
+def metrics(facts: Facts) -> list[Metric]:
+    unfinished, converted = facts.unfinished, facts.converted
+    proved = [job for job in converted if job.is_proved]
+    lines = facts.lines
+    return [
+        Metric(
+            "Conversion rate",
+            "100 % of unfinished jobs",
+            f"{_share(len(converted), len(unfinished))} ({len(converted)} of {len(unfinished)})",
+            "mild" if facts.blocking_faults and len(converted) == len(unfinished) else _tone(len(converted), len(unfinished)),
+        ),
+        Metric(
+            "Functional parity",
+            "no unexplained difference of pods",
+            f"{_share(len(proved), len(converted))} ({len(proved)} of {len(converted)} compared pod by pod)",
+            _tone(len(proved), len(converted)),
+        ),
+        _performance(facts),
+        Metric(
+            "Configuration",
+            "35 to 46 % fewer lines of YAML",
+            (
+                f"{lines.before:,} lines before; {lines.train_jobs:,} in TrainJobs ({_change(lines.saved_per_job)}) and "
+                f"{lines.runtimes:,} in {_counted(lines.runtime_count, 'runtime')}: {_change(lines.saved)} in all"
+            ),
+            "good" if lines.saved >= 0.35 else "",
+        ),
+        Metric(
+            "APIs",
+            "one kind for all frameworks",
+            f"{_counted(len(facts.fleet.kinds), 'kind')} in use, then TrainJob alone",
+            "good",
+        ),
+        Metric(
+            "GPU-hours used by these jobs",
+            "for scale",
+            f"{facts.fleet.gpu_hours:,.1f}" if facts.is_live else "known of jobs in a cluster only (`--cluster`)",
+            "",
+        ),
+    ]
+
+
+def checklist(facts: Facts) -> list[Point]:
+    total, unfinished, converted = len(facts.jobs), facts.unfinished, facts.converted
+    proved = sum(job.is_proved for job in converted)
+    compared = [job for job in converted if job.runs]
+    good = sum(_is_alike(job) for job in compared)
+    unread = ", and not all of the input was read" if facts.blocking_faults else ""
+    before, during, after = "Before the move", "During the move", "After the move"
+    return [
+        _assessed(before, facts),
+        Point(before, "All v1 jobs inventoried and classified", not unread, _counted(total, "job") + unread),
+        Point(before, "Other references to v1 found", facts.references is not None or None, _references(facts)),
+        Point(before, "Conversion tried on every job", True, f"{len(converted)} of {len(unfinished)} have a usable result"),
+        Point(before, "Strategy chosen, plan written", None, "`shunter migrate plan`"),
+        Point(before, "Team knows TrainJobs and the new SDK", None, "sdk.html"),
+        Point(
+            during, "Pods of each converted job compared with v1", _all(proved, len(converted)), f"{proved} of {len(converted)}"
+        ),
+        Point(
+            during,
+            "Each converted job run beside the original",
+            _all(len(compared), len(converted)),
+            f"{len(compared)} of {len(converted)}; `shunter migrate test`, `compare`",
+        ),
+        Point(
+            during,
+            "Results and throughput within tolerance",
+            _all(good, len(compared)) if compared else None,
+            f"{good} of {len(compared)}",
+        ),
+        Point(during, "No resource asked for is lost or added", _all(proved, len(converted)), "part of the comparison of pods"),
+        Point(
+            after,
+            "No unfinished v1 job left",
+            not unfinished and not unread if facts.is_live else None,
+            f"{len(unfinished)} left{unread}",
+        ),
+        Point(after, "Monitoring, alerts, policies and quotas updated", _scan_is_clean(facts), _references(facts)),
+        Point(after, "Pipelines and programs use the new SDK", _calls_are_gone(facts), "`shunter migrate scan`"),
+        Point(after, "v1 operator removed, CRDs last", None, "`shunter migrate apply --finalize`"),
+    ]
+
+
+def _assessed(phase: str, facts: Facts) -> Point:
+    if facts.readiness is None:
+        return Point(phase, "Cluster assessed", None, "`shunter migrate assess -o json`, then `--assessment FILE`")
+    steps = f"; {_counted(len(facts.readiness.next), 'step')} to take" if facts.readiness.next else ""
+    return Point(phase, "Cluster assessed", facts.readiness.verdict == "READY", f"{facts.readiness.verdict}{steps}")
+
+
+def _performance(facts: Facts) -> Metric:
+    runs = [run for job in facts.jobs for run in job.runs]
+    target = "results equal or within tolerance, throughput within 5 %"
+    if not runs:
+        return Metric("Performance parity", target, "not measured yet: `shunter migrate test`, then `compare`", "mild")
+    counts = Counter(run.verdict for run in runs)
+    said = ", ".join(f"{count} {name}" for name, count in sorted(counts.items()))
+    good = counts["equal"] + counts["within tolerance"]
+    return Metric("Performance parity", target, f"{_counted(len(runs), 'run')} compared: {said}", _tone(good, len(runs)))
+
+
+def _is_alike(job: Job) -> bool:
+    return all(run.verdict in ("equal", "within tolerance") for run in job.runs)
+
+
+def _references(facts: Facts) -> str:
+    if facts.references is None:
+        return "not scanned: add `--scan DIRECTORY`"
+    standing = [finding for finding in facts.references if not finding.suppressed and finding.topic.severity != "info"]
+    return f"{_counted(len(standing), 'reference')} in {_counted(len({finding.place.source for finding in standing}), 'file')}"
+
+
+def _scan_is_clean(facts: Facts) -> bool | None:
+    if facts.references is None:
+        return None
+    return not [finding for finding in facts.references if finding.topic.severity != "info" and not finding.suppressed]
+
+
+def _calls_are_gone(facts: Facts) -> bool | None:
+    if facts.references is None:
+        return None
+    return not [finding for finding in facts.references if finding.topic.id in ("SCAN001", "SCAN002") and not finding.suppressed]
+
+
+def _all(count: int, of: int) -> bool:
+    return count == of
+
+
+def _tone(count: int, of: int) -> Tone:
+    return "good" if count == of else "mild" if count else "bad"
+
+
+def _share(count: int, of: int) -> str:
+    return f"{count * 100 // of} %" if of else "-"
+
+
+def _change(saved: float) -> str:
+    return f"{abs(saved) * 100:.0f} % {'fewer' if saved >= 0 else 'more'}"
+
+
+def phases(points: Sequence[Point]) -> list[tuple[str, list[Point]]]:
+    """The checklist by phase."""
+    return [
+        (phase, [point for point in points if point.phase == phase]) for phase in dict.fromkeys(point.phase for point in points)
+    ]
+
+
+def _counted(count: int, what: str) -> str:
+    return f"{count:,} {what}{'' if count == 1 else 's'}"

@@ -1,0 +1,239 @@
+"""Everything that the pages say, counted once. Pure: what is read from files and clusters is an argument."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from dataclasses import replace
+from datetime import datetime
+from typing import Literal, NamedTuple
+
+import msgspec
+import yaml
+
+from shunter.api.meta import Json
+from shunter.jobs.masking import HIDDEN, credentials, masked
+from shunter.migrate.conversion.batch import Batch, Outcome
+from shunter.migrate.conversion.cleaning import clean
+from shunter.migrate.conversion.emit.job import plain_text, written
+from shunter.migrate.conversion.source.objects import SourceObject
+from shunter.migrate.findings import Finding
+from shunter.migrate.options import Options
+from shunter.migrate.proof.ladder import Ladder, climbed
+from shunter.migrate.proof.rungs.runs import RunComparison, compared
+from shunter.migrate.survey.briefing.masking import masked_manifest
+from shunter.migrate.survey.inventory.classes import JobClass
+from shunter.migrate.survey.inventory.entry import Entry, entry
+from shunter.migrate.survey.inventory.fleet import Fleet, fleet
+
+
+class Readiness(msgspec.Struct, frozen=True):
+    """What `shunter migrate assess -o json` said of the cluster."""
+
+    verdict: Literal["READY", "PARTIAL", "BLOCKED"]
+    next: tuple[str, ...] = ()
+
+
+class Job(NamedTuple):
+    """One job with all that is known of it."""
+
+    entry: Entry
+    outcome: Outcome
+    before: str
+    """Its manifest, as its user wrote it."""
+    runtime: str
+    """The manifest of its runtime; empty when it has none of its own or nothing was converted."""
+    train_job: str
+    ladder: Ladder | None
+    """How far its proof went, with what comparisons of its runs said; None when nothing was converted."""
+    runs: tuple[RunComparison, ...]
+    is_masked: bool = False
+    """Whether credentials are hidden in its texts."""
+
+    @property
+    def is_proved(self) -> bool:
+        """Whether its pods were compared with those of v1, and hold, and no program of it reads what changes, unless somebody
+        took that on."""
+        if self.ladder is None or self.unproved:
+            return False
+        return any(step.rung == "pods" and step.holds for step in self.ladder.steps)
+
+    @property
+    def unproved(self) -> tuple[Finding, ...]:
+        """Where programs read what changes, of which nobody took it on, and no comparison of runs has shown it."""
+        if self.ladder is None or not self.ladder.unproved:
+            return ()
+        told = (*self.outcome.findings, *self.ladder.findings)
+        return tuple(finding for finding in told if finding.limits_proof and not finding.suppressed)
+
+    @property
+    def is_refuted(self) -> bool:
+        """Whether something of its proof does not hold, the comparison of its runs among it."""
+        return self.ladder is not None and self.ladder.is_refuted
+
+
+class Lines(NamedTuple):
+    """Lines of YAML of the jobs that were converted."""
+
+    before: int
+    train_jobs: int
+    runtimes: int
+    """Each runtime once: jobs with equal ones share it."""
+    runtime_count: int
+
+    @property
+    def saved(self) -> float:
+        """The share of lines that is no longer there; negative when there are more."""
+        return (self.before - self.train_jobs - self.runtimes) / self.before if self.before else 0.0
+
+    @property
+    def saved_per_job(self) -> float:
+        """The same of what a user writes for one more job on a runtime that is there."""
+        return (self.before - self.train_jobs) / self.before if self.before else 0.0
+
+
+class Facts(NamedTuple):
+    fleet: Fleet
+    jobs: tuple[Job, ...]
+    """In the order of the fleet's rows."""
+    lines: Lines
+    faults: tuple[Finding, ...]
+    """What was told of the input itself."""
+    references: tuple[Finding, ...] | None
+    """What a scan found; None when none was made."""
+    readiness: Readiness | None
+    """The verdict on the cluster; None when nobody asked."""
+    is_live: bool
+    made: datetime
+
+    @property
+    def unfinished(self) -> list[Job]:
+        return [job for job in self.jobs if job.entry.job_class != "finished"]
+
+    @property
+    def converted(self) -> list[Job]:
+        """Unfinished jobs with a result that may be used."""
+        return [job for job in self.unfinished if job.outcome.conversion is not None and not job.outcome.is_blocked]
+
+    @property
+    def standing_faults(self) -> list[Finding]:
+        """The faults that people have to do something about, those that block first."""
+        standing = [fault for fault in self.faults if not fault.suppressed and fault.topic.severity != "info"]
+        return sorted(standing, key=lambda fault: not fault.is_blocking)
+
+    @property
+    def blocking_faults(self) -> list[Finding]:
+        """The faults because of which there may be jobs that nobody has seen."""
+        return [fault for fault in self.faults if fault.is_blocking]
+
+    def of_class(self, *wanted: JobClass) -> list[Job]:
+        return [job for job in self.jobs if job.entry.job_class in wanted]
+
+
+def gathered(
+    batch: Batch,
+    insides: Mapping[int, str],
+    now: datetime,
+    *,
+    faults: Sequence[Finding] = (),
+    references: Sequence[Finding] | None = None,
+    runs: Sequence[RunComparison] = (),
+    readiness: Readiness | None = None,
+    is_live: bool = False,
+    mark: Callable[[Iterable[Finding]], tuple[Finding, ...]] = tuple,
+    advance: Callable[[int], None] = lambda count: None,
+) -> Facts:
+    """The facts about a batch; `mark` marks what is taken on of proofs, `advance` hears of each job, as they take a while."""
+    jobs = []
+    for outcome in batch.outcomes:
+        row = entry(outcome, now, inside=insides.get(id(outcome.source), ""))
+        jobs.append(_job(row, outcome, batch.options, runs, mark))
+        advance(1)
+    lines = _lines(jobs)
+    jobs = [_masked(job) for job in jobs]
+    jobs.sort(key=lambda job: (job.entry.namespace, job.entry.kind, job.entry.name, job.entry.place))
+    told = None if references is None else _told(references, ())
+    return Facts(fleet([job.entry for job in jobs]), tuple(jobs), lines, _told(faults, ()), told, readiness, is_live, now)
+
+
+def _job(
+    row: Entry,
+    outcome: Outcome,
+    options: Options,
+    runs: Sequence[RunComparison],
+    mark: Callable[[Iterable[Finding]], tuple[Finding, ...]],
+) -> Job:
+    conversion = outcome.conversion
+    own = tuple(run for run in runs if run.is_about(row.title))
+    if conversion is None:
+        return Job(row, outcome, _before(outcome.source), "", "", None, own)
+    texts = written(conversion, is_whole_document=False)
+    ladder = compared(climbed(conversion, options).taken_on(mark), runs)
+    return Job(row, outcome, _before(outcome.source), texts.runtime, texts.train_job, ladder, own)
+
+
+def _before(source: SourceObject) -> str:
+    """The text of a manifest as it stands in its file; of an object without one, what its user wrote of it."""
+    if source.node is not None and source.text:
+        lines = source.text.split("\n")
+        start, end = source.node.start_mark, source.node.end_mark
+        # A mapping in block style ends where the next token begins, in a line that is not its own.
+        last = end.line + bool(lines[end.line][: end.column].strip()) if end.line < len(lines) else end.line
+        below = [line.removeprefix(" " * start.column) for line in lines[start.line + 1 : last]]
+        return "\n".join([lines[start.line][start.column :], *below]).rstrip() + "\n"
+    value: Json = source.value
+    return plain_text(clean(value) if isinstance(value.get("metadata"), dict) else value)
+
+
+def _masked(job: Job) -> Job:
+    """The job without the credentials that stand in it, in whatever a page shows."""
+    known = credentials(job.outcome.source.value)
+    before, runtime, train_job = (_masked_manifest(text, known) for text in (job.before, job.runtime, job.train_job))
+    if before == HIDDEN:
+        # A part of a document that is no YAML by itself.
+        before = _masked_manifest(plain_text(job.outcome.source.value), known)
+    if not known and (before, runtime, train_job) == (job.before, job.runtime, job.train_job):
+        return job
+    reasons = tuple(reason._replace(why=masked(reason.why, known)) for reason in job.entry.reasons)
+    ladder = job.ladder
+    if ladder is not None:
+        steps = (step._replace(findings=_told(step.findings, known), note=masked(step.note, known)) for step in ladder.steps)
+        ladder = replace(ladder, steps=tuple(steps))
+    return job._replace(
+        entry=msgspec.structs.replace(job.entry, reasons=reasons),
+        outcome=replace(job.outcome, findings=_told(job.outcome.findings, known)),
+        before=before,
+        runtime=runtime,
+        train_job=train_job,
+        ladder=ladder,
+        is_masked=True,
+    )
+
+
+def _masked_manifest(text: str, known: Collection[str]) -> str:
+    try:
+        return masked_manifest(text, known)
+    except yaml.YAMLError:
+        return HIDDEN
+
+
+def _told(findings: Iterable[Finding], known: Collection[str]) -> tuple[Finding, ...]:
+    return tuple(
+        finding._replace(message=masked(finding.message, known), remedy=masked(finding.remedy, known)) for finding in findings
+    )
+
+
+def _lines(jobs: Sequence[Job]) -> Lines:
+    before = train_jobs = 0
+    runtimes: dict[str, int] = {}
+    for job in jobs:
+        if job.train_job and not job.outcome.is_blocked:
+            before += _count(job.before)
+            train_jobs += _count(job.train_job)
+            if job.runtime:
+                runtimes[job.runtime] = _count(job.runtime)
+    return Lines(before, train_jobs, sum(runtimes.values()), len(runtimes))
+
+
+def _count(text: str) -> int:
+    """Lines that say something: neither empty nor comments."""
+    return sum(bool(line.strip()) and not line.lstrip().startswith("#") for line in text.splitlines())

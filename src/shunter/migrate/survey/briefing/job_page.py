@@ -1,0 +1,119 @@
+"""One job: what was decided and why, how far it is proved, what was found, what to type next, and both manifests side by side."""
+
+from __future__ import annotations
+
+import shlex
+
+from shunter.jobs.masking import HIDDEN
+from shunter.migrate.conversion.emit.job import SEPARATOR
+from shunter.migrate.conversion.source.provider import STANDARD_INPUT
+from shunter.migrate.proof.ladder import RUNGS
+from shunter.migrate.survey.briefing.facts import Facts, Job
+from shunter.migrate.survey.inventory.classes import CLASSES
+from shunter.migrate.survey.inventory.forms.html import TONES
+from shunter.migrate.survey.report.contents import told
+from shunter.migrate.survey.report.html import finding
+from shunter.migrate.survey.report.page import Html, badge, code, element, page, table
+
+MASKED = (
+    f"Hidden as {HIDDEN}: what variables and arguments hold whose names say TOKEN, SECRET, PASSWORD, CREDENTIAL or the like, and"
+    " passwords in addresses."
+    " It stands in the manifest, and in what convert writes; a Secret is a better place for it."
+)
+
+
+def html(job: Job, facts: Facts) -> str:
+    row = job.entry
+    return page(
+        row.title,
+        element("p", element("a", "All jobs", href="../index.html"), " - ", row.inside or row.place, class_="faint"),
+        element(
+            "div",
+            badge(row.job_class, TONES[row.job_class]),
+            element("span", CLASSES[row.job_class]),
+            class_=f"verdict {TONES[row.job_class]}",
+        ),
+        element("h2", "Decision"),
+        table(("", ""), _decision(job)),
+        *_proof(job),
+        element("h2", "Findings"),
+        *(finding(told(found)) for found in job.outcome.findings),
+        *([] if job.outcome.findings else [element("p", "None: nothing changes its meaning.")]),
+        element("h2", "Commands"),
+        code("\n".join(commands(job, is_live=facts.is_live))),
+        element("h2", "Side by side"),
+        _sides(job),
+    )
+
+
+def commands(job: Job, *, is_live: bool) -> list[str]:
+    """What to type next about this job."""
+    row = job.entry
+    name = f"{row.kind.lower()}/{row.name}"
+    space = f" -n {row.namespace}" if row.namespace else ""
+    given = f"--cluster{space}" if is_live else _named(job.outcome.source.source, space)
+    listed = [f"shunter migrate convert {given}", f"shunter migrate validate {given}", f"shunter migrate diff {given}"]
+    if row.job_class == "finished":
+        listed = [f"shunter migrate backup{space}   # it has ended: keep it, do not run it again"]
+    elif is_live:
+        listed += [f"shunter migrate test {name}{space}", f"shunter migrate compare {name}{space}"]
+    return [*listed, *(f"shunter migrate explain {id}" for id in row.topics)]
+
+
+def _named(source: str, space: str) -> str:
+    """The flags that name an input, as `cli.migrate.options.inputs` calls what it reads."""
+    if source == STANDARD_INPUT:
+        return "-f -"
+    for beginning, flag, more in (("kustomize build ", "-k", ""), ("helm release ", "--helm-release", space)):
+        if source.startswith(beginning):
+            return f"{flag} {shlex.quote(source.removeprefix(beginning))}{more}"
+    return f"-f {shlex.quote(source)}"
+
+
+def _decision(job: Job) -> list[tuple[object, object]]:
+    row, conversion = job.entry, job.outcome.conversion
+    listed: list[tuple[object, object]] = [(element("b", "Class"), _reasons(job))]
+    if conversion is not None:
+        listed += [
+            (element("b", "Profile"), f"{conversion.profile}: {conversion.reason}"),
+            (element("b", "Runtime"), conversion.runtime_title),
+            (element("b", "Needs"), f"Trainer {row.release} or newer"),
+        ]
+    if row.state:
+        listed.append((element("b", "State"), row.state))
+    if row.owner:
+        listed.append((element("b", "Owner"), row.owner))
+    listed.append((element("b", "Asks for"), f"{row.gpus:g} GPUs; used {row.gpu_hours:,.1f} GPU-hours"))
+    listed.append((element("b", "Effort"), f"{row.effort} points"))
+    return listed
+
+
+def _reasons(job: Job) -> Html:
+    return element("div", *(element("div", reason.why) for reason in job.entry.reasons))
+
+
+def _proof(job: Job) -> list[Html]:
+    if job.ladder is None:
+        return []
+    tried = {step.rung: step for step in job.ladder.steps}
+    rows = []
+    for rung, means in RUNGS.items():
+        step = tried.get(rung)
+        if step is None or not step.was_tried:
+            state = badge("not tried")
+        else:
+            state = badge("holds", "good") if step.holds else badge("does not hold", "bad")
+        rows.append((rung, state, means, step.note if step else ""))
+    told_there = [finding(told(found)) for found in job.ladder.findings]
+    return [element("h2", "Proof"), table(("rung", "", "means", "seen"), rows), *told_there]
+
+
+def _sides(job: Job) -> Html:
+    after = SEPARATOR.join(part for part in (job.runtime, job.train_job) if part) or "# Nothing: see the findings.\n"
+    sides = element(
+        "div",
+        element("div", element("h3", "v1"), code(job.before)),
+        element("div", element("h3", "v2"), code(after)),
+        class_="sides",
+    )
+    return element("div", element("p", MASKED), sides) if job.is_masked else sides

@@ -1,0 +1,40 @@
+"""Manifests without credentials, for pages that more people read than may read the job. What `convert` writes is never masked."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from itertools import pairwise
+
+import yaml
+
+from shunter.api.yaml import Loader
+from shunter.jobs.masking import HIDDEN, is_credential, is_flag, masked, may_follow, names_credential
+from shunter.migrate.conversion.source.yaml_nodes import nodes
+
+
+def masked_manifest(text: str, known: Collection[str]) -> str:
+    """A manifest without credentials, else as it stands. yaml.YAMLError when it is not YAML by itself."""
+    if not known and not names_credential(text):
+        return text
+    node = yaml.compose(text, Loader)
+    for start, end in sorted(_spans(node), reverse=True) if node is not None else ():
+        text = text[:start] + HIDDEN + text[start + len(text[start:end].rstrip()) :]
+    return masked(text, known)
+
+
+def _spans(root: yaml.Node) -> set[tuple[int, int]]:
+    """Where the scalars stand that are credentials as a whole."""
+    found: set[tuple[int, int]] = set()
+    for node in nodes(root, keys=True):
+        if isinstance(node, yaml.MappingNode):
+            fields = {key.value: value for key, value in node.value if isinstance(value, yaml.ScalarNode)}
+            name, given = fields.get("name"), fields.get("value")
+            if name is not None and given is not None and is_credential(name.value, given.value):
+                found.add((given.start_mark.index, given.end_mark.index))
+        elif isinstance(node, yaml.SequenceNode):
+            for flag, after in pairwise(node.value):
+                if not (isinstance(flag, yaml.ScalarNode) and isinstance(after, yaml.ScalarNode)):
+                    continue
+                if is_flag(flag.value) and may_follow(after.value):
+                    found.add((after.start_mark.index, after.end_mark.index))
+    return found

@@ -1,0 +1,172 @@
+"""A field of a v1 job in words, with what a conversion makes of it."""
+
+from __future__ import annotations
+
+import copy
+import re
+from collections.abc import Iterator
+from functools import cache
+from importlib.resources import files
+from itertools import pairwise
+from typing import Any, NamedTuple
+
+import msgspec
+
+from shunter.api.meta import Json
+from shunter.api.training.job_kind import JobKind
+from shunter.api.training.kinds import JOB_KINDS
+from shunter.migrate.conversion.batch import converted
+from shunter.migrate.conversion.ledger import Row
+from shunter.migrate.conversion.one_job import Conversion
+from shunter.migrate.conversion.source.objects import SourceObject
+from shunter.migrate.findings import Topic
+from shunter.migrate.options import Options
+from shunter.migrate.paths import Path, shown
+
+
+class Field(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """One entry of fields.yaml. In `field`, `*` stands for any role, and `spec.roles` for the kind's `...ReplicaSpecs`."""
+
+    field: str
+    v1: str
+    v2: str
+    example: Any = None
+    """A value that shows what becomes of the field; without one nothing is converted."""
+    kind: str = ""
+    """The kind of the example; the field's own kind when only one has it."""
+
+    @property
+    def steps(self) -> tuple[str, ...]:
+        return tuple(self.field.split("."))
+
+
+class Shown(NamedTuple):
+    """What a conversion made of an example."""
+
+    kind: str
+    path: str
+    value: Any
+    rows: tuple[Row, ...]
+    topics: tuple[Topic, ...]
+
+
+@cache
+def guide() -> tuple[Field, ...]:
+    """Every field that can be explained, in reading order."""
+    text = files(__package__ or "").joinpath("fields.yaml").read_bytes()
+    return tuple(msgspec.yaml.decode(text, type=list[Field]))
+
+
+def matching(asked: str) -> list[Field]:
+    """The entries that a path is about: `spec.runPolicy.suspend`, `runPolicy.suspend`, `suspend`, roles and indexes as they come.
+    Of a path that no entry has, the entries below it, or else those that it leads below."""
+    steps = tuple(step for step in re.sub(r"\[[^]]*\]", "", asked).strip(".").split(".") if step)
+    wanted = tuple("roles" if step.lower().endswith("replicaspecs") else step for step in steps)
+    exact = [field for field in guide() if _ends(field.steps, wanted)]
+    if exact or not wanted:
+        return exact
+    inner = [field for field in guide() if _holds(field.steps, wanted)]
+    if inner:
+        return inner
+    above = [field for field in guide() if _begins(wanted, field.steps)]
+    longest = max((len(field.steps) for field in above), default=0)
+    return [field for field in above if len(field.steps) == longest]
+
+
+def example_of(field: Field) -> Shown | None:
+    """The field's example, converted."""
+    if field.example is None:
+        return None
+    kind = _kind_of(field)
+    path = tuple(_steps(field, kind))
+    job = _smallest_job(kind)
+    _put(job, path, field.example)
+    outcome = converted([SourceObject(job, "example")], Options()).outcomes[0]
+    rows = _rows_below(outcome.conversion, path) if outcome.conversion else ()
+    told = tuple(dict.fromkeys(found.topic for found in outcome.findings if found.path[: len(path)] == path))
+    return Shown(kind.resource.kind, shown(path), field.example, rows, told)
+
+
+def lines(field: Field) -> Iterator[tuple[str, str]]:
+    """Headings and texts; the first has no heading."""
+    yield "", field.field.replace("spec.roles", "spec.<kind>ReplicaSpecs")
+    yield "v1", field.v1
+    yield "v2", field.v2
+    example = example_of(field)
+    if example is None:
+        return
+    yield "Example", f"{example.kind} {example.path}: {msgspec.json.encode(example.value).decode()}"
+    for row in example.rows:
+        if row.target is not None:
+            note = f" ({row.note})" if row.note else ""
+            yield "Becomes", f"{row.target.manifest} {shown(row.target.path)}{note}"
+        elif row.outcome == "defaulted":
+            yield "Becomes", f"nothing: {row.note}"
+        else:
+            yield "Becomes", f"nothing ({shown(row.path)} is in a finding)"
+    for topic in example.topics:
+        yield "Finding", f"{topic.id}: {topic.title} ({topic.severity}{', blocking' if topic.impact == 'blocking' else ''})"
+
+
+def _ends(path: tuple[str, ...], wanted: tuple[str, ...]) -> bool:
+    tail = path[-len(wanted) :]
+    return len(tail) == len(wanted) and all(map(_same, tail, wanted))
+
+
+def _holds(path: tuple[str, ...], wanted: tuple[str, ...]) -> bool:
+    """Whether the steps stand somewhere in the path, one after the other, and begin with a name."""
+    starts = [place for place, step in enumerate(path) if step.lower() == wanted[0].lower()]
+    return any(len(path) - start >= len(wanted) and all(map(_same, path[start:], wanted)) for start in starts)
+
+
+def _begins(path: tuple[str, ...], wanted: tuple[str, ...]) -> bool:
+    """`wanted` may leave `spec` out."""
+    return any(len(path) >= len(start) and all(map(_same, path, start)) for start in (wanted, ("spec", *wanted)) if start)
+
+
+def _same(one: str, other: str) -> bool:
+    return "*" in (one, other) or one.lower() == other.lower()
+
+
+def _kind_of(field: Field) -> JobKind:
+    return next(kind for kind in JOB_KINDS if kind.resource.kind == (field.kind or "PyTorchJob"))
+
+
+def _steps(field: Field, kind: JobKind) -> Iterator[str | int]:
+    for step in field.steps:
+        if step == "roles":
+            yield kind.replica_specs
+        elif step == "*":
+            yield kind.roles[0]
+        else:
+            yield step
+            if step == "containers":
+                yield 0
+
+
+def _smallest_job(kind: JobKind) -> Json:
+    container = {"name": kind.container, "image": "trainer:1", "command": ["torchrun", "train.py"]}
+    spec = {"template": {"spec": {"containers": [container]}}}
+    roles = {role: copy.deepcopy(spec) for role in kind.roles if role in ("Master", "Worker", "Launcher")}
+    return {
+        "apiVersion": kind.resource.api_version,
+        "kind": kind.resource.kind,
+        "metadata": {"name": "example", "namespace": "team-a"},
+        "spec": {kind.replica_specs: roles},
+    }
+
+
+def _put(value: Any, path: Path, example: Any) -> None:
+    """Sets what stands at the path, making what leads there."""
+    for step, following in pairwise(path):
+        if isinstance(value, dict):
+            value = value.setdefault(step, [] if isinstance(following, int) else {})
+        else:
+            if not value:
+                value.append({})
+            value = value[step]
+    value[path[-1]] = example
+
+
+def _rows_below(conversion: Conversion, path: Path) -> tuple[Row, ...]:
+    return tuple(row for row in conversion.rows if row.path[: len(path)] == path)

@@ -1,0 +1,169 @@
+"""How much work a job is: finished, owned, blocked, complex, standard or simple; the first of these that a rule says.
+
+Each rule is a function: from what is known of a job to the reason why the rule holds for it, empty when it does not.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Literal, NamedTuple
+
+from shunter.migrate.conversion.batch import Outcome
+from shunter.migrate.conversion.rules.profiles import RUNTIME_DECIDES
+from shunter.migrate.findings import Finding
+from shunter.operator.overview import FINISHED_STATES
+
+JobClass = Literal["finished", "owned", "blocked", "complex", "standard", "simple"]
+CLASSES: dict[JobClass, str] = {
+    "finished": "has ended: kept for the record, never started again",
+    "owned": "made by somebody else: the source is converted, not the job",
+    "blocked": "no result that may be used, until somebody decides or changes it",
+    "complex": "something means something else in v2: look at the result, test it",
+    "standard": "keeps its meaning: several pods that train together, volumes, or more settings of pods",
+    "simple": "keeps its meaning, and is one pod with standard resources",
+}
+"""In the order in which they are decided, with what each means."""
+_STANDARD_RESOURCES = ("cpu", "memory", "ephemeral-storage")
+_CHANGED = ("lossy", "semantic-change", "manual", "unsupported")
+
+
+class Subject(NamedTuple):
+    """What the rules look at."""
+
+    outcome: Outcome
+    state: str
+    """Created, Running, Restarting, Suspended, Succeeded or Failed; empty for a manifest."""
+    owner: str
+    """Who made the job, or looks after it: `Trial team/tune`, `Helm release team/jobs`; empty for nobody."""
+    inside: str
+    """The object that a job is embedded in: `CronJob team/nightly`; empty for one that stands alone."""
+
+    @property
+    def standing(self) -> list[Finding]:
+        return [finding for finding in self.outcome.findings if not finding.suppressed]
+
+
+class Reason(NamedTuple):
+    rule: str
+    why: str
+
+
+class Rule(NamedTuple):
+    id: str
+    job_class: JobClass
+    explanation: str
+    holds: Callable[[Subject], str]
+
+
+def _finished(subject: Subject) -> str:
+    return f"its state is {subject.state}" if subject.state in FINISHED_STATES else ""
+
+
+def _owned(subject: Subject) -> str:
+    return f"it belongs to {subject.owner}, which would undo or repeat what is changed here" if subject.owner else ""
+
+
+def _unreadable(subject: Subject) -> str:
+    return "" if subject.outcome.conversion else _told(subject.outcome.findings)
+
+
+def _blocked(subject: Subject) -> str:
+    return _told([finding for finding in subject.outcome.findings if finding.is_blocking])
+
+
+def _embedded(subject: Subject) -> str:
+    return f"it stands inside {subject.inside}: what makes and watches it speaks v1 as well" if subject.inside else ""
+
+
+def _taken_on(subject: Subject) -> str:
+    return _told([finding for finding in subject.outcome.findings if finding.suppressed and finding.topic.impact == "blocking"])
+
+
+def _changed_meaning(subject: Subject) -> str:
+    """Notes (severity info) do not count: they tell of defaults and mechanisms, not of what the job does; nor does what a shipped
+    runtime decides."""
+    return _told(
+        [
+            finding
+            for finding in subject.standing
+            if finding.topic.severity != "info" and finding.topic.change in _CHANGED and finding.topic.id != RUNTIME_DECIDES.id
+        ]
+    )
+
+
+def _several_templates(subject: Subject) -> str:
+    runtime = subject.outcome.conversion and subject.outcome.conversion.runtime
+    jobs = runtime["spec"]["template"]["spec"]["replicatedJobs"] if runtime else []
+    return f"its pods are of {len(jobs)} templates ({', '.join(job['name'] for job in jobs)})" if len(jobs) > 1 else ""
+
+
+def _one_pod(subject: Subject) -> str:
+    """A Master alone, which asks for processors, memory or GPUs, and of whose pod nothing is said beside its container."""
+    conversion = subject.outcome.conversion
+    if conversion is None or conversion.train_job["spec"]["trainer"]["numNodes"] != 1:
+        return ""
+    if "runtimePatches" in conversion.train_job["spec"]:
+        return ""
+    resources = conversion.train_job["spec"]["trainer"].get("resourcesPerNode") or {}
+    if conversion.runtime is not None:
+        (first, *others) = conversion.runtime["spec"]["template"]["spec"]["replicatedJobs"]
+        pod = first["template"]["spec"]["template"]["spec"]
+        (container, *more) = pod["containers"]
+        if others or more or {*pod} - {"containers", "restartPolicy"}:
+            return ""
+        resources = resources or container.get("resources") or {}
+    asked = {name for amounts in resources.values() if isinstance(amounts, dict) for name in amounts}
+    is_standard = all(name in _STANDARD_RESOURCES or name.endswith("/gpu") for name in asked)
+    profile = f"profile {conversion.profile}: {conversion.reason}"
+    return f"it is one pod with standard resources; {profile}" if is_standard and "claims" not in resources else ""
+
+
+def _own_runtime(subject: Subject) -> str:
+    conversion = subject.outcome.conversion
+    is_so = conversion and conversion.profile != "P1" and not _one_pod(subject)
+    return f"profile {conversion.profile}: {conversion.reason}" if conversion and is_so else ""
+
+
+def _shipped_runtime(subject: Subject) -> str:
+    conversion = subject.outcome.conversion
+    is_so = conversion and conversion.profile == "P1" and not _one_pod(subject)
+    return f"profile P1: {conversion.reason}" if conversion and is_so else ""
+
+
+RULES: tuple[Rule, ...] = (
+    Rule("finished", "finished", "The job's state says that it has ended: a TrainJob of it would train again.", _finished),
+    Rule("owned", "owned", "Another object or tool made the job, by its ownerReferences, labels or annotations.", _owned),
+    Rule("unreadable", "blocked", "A field has a type that v1's API does not allow.", _unreadable),
+    Rule("blocking-finding", "blocked", "A finding blocks, and nobody took it on.", _blocked),
+    Rule("embedded", "complex", "The job stands inside another object, which has to change with it.", _embedded),
+    Rule("taken-on", "complex", "A blocking finding was taken on, with a reason or by --accept.", _taken_on),
+    Rule(
+        "changed-meaning",
+        "complex",
+        "A warning or an error says that something is lost, or means something else.",
+        _changed_meaning,
+    ),
+    Rule("several-templates", "complex", "Roles differ, so the runtime has a replicated job for each.", _several_templates),
+    Rule(
+        "own-runtime", "standard", "Several pods, or more settings of one, and a TrainingRuntime of the job's own.", _own_runtime
+    ),
+    Rule("shipped-runtime", "standard", "Several pods, or more settings of one, on a shipped runtime.", _shipped_runtime),
+    Rule("one-pod", "simple", "The job is one pod with processors, memory or GPUs, without volumes and the like.", _one_pod),
+)
+
+
+class Judgement(NamedTuple):
+    job_class: JobClass
+    reasons: tuple[Reason, ...]
+    """Of every rule that holds; the first decided."""
+
+
+def judged(subject: Subject) -> Judgement:
+    held = [(rule, why) for rule in RULES if (why := rule.holds(subject))]
+    assert held, f"{subject.outcome.source.title} is of no class"
+    return Judgement(held[0][0].job_class, tuple(Reason(rule.id, why) for rule, why in held))
+
+
+def _told(findings: list[Finding] | tuple[Finding, ...]) -> str:
+    """Each topic once, by id and title."""
+    return "; ".join(f"{id}: {title}" for id, title in dict.fromkeys((found.topic.id, found.topic.title) for found in findings))

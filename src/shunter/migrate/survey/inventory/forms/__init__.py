@@ -1,0 +1,15 @@
+"""The inventory as files: `written(fleet) -> str`, the same bytes for the same fleet."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+
+from shunter.migrate.survey.inventory.fleet import Fleet
+from shunter.migrate.survey.inventory.forms import csv, html, json, markdown
+
+FORMS: Mapping[str, Callable[[Fleet], str]] = {
+    "csv": csv.written,
+    "json": json.written,
+    "md": markdown.written,
+    "html": html.written,
+}

@@ -1,0 +1,227 @@
+"""Whom a selector selects before and after a conversion, and the selector that selects the same pods afterwards.
+
+Both are evaluated against the labels that the pods really have on either side. A new selector is built from the old one's own
+requirements, and taken only if it selects exactly the counterparts of the pods that the old one selected.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import NamedTuple
+
+from shunter.api.meta import Json
+from shunter.api.selectors import selects
+from shunter.migrate.conversion.rules.pods.placement import JOBSET_NAME, REPLICATED_JOB, V1_PREFIX
+from shunter.migrate.survey.neighbours.job_pods import JobPods, Jobs
+from shunter.migrate.survey.neighbours.selections import Selection, placements
+from shunter.operator.training.names import JOB_NAME, JOB_ROLE, REPLICA_INDEX, REPLICA_TYPE
+
+INDEX = "batch.kubernetes.io/job-completion-index"
+_RANKS = (REPLICA_TYPE, REPLICA_INDEX, JOB_ROLE)
+_OF_A_JOB: Json = {"key": JOBSET_NAME, "operator": "Exists"}
+_MOST_INDEXES = 8
+"""Beyond it a list of ranks is nothing that anybody would write."""
+
+
+class Counts(NamedTuple):
+    """How many pods of one job a selector selects."""
+
+    job: JobPods
+    before: int
+    after: int
+    is_same: bool
+    """Whether those afterwards are the counterparts of those before."""
+
+
+@dataclass(frozen=True)
+class Change:
+    """A selection of which the pods of some job change."""
+
+    selection: Selection
+    changed: tuple[Counts, ...]
+    new: Json | None
+    """A selector of the counterparts, in the selection's form; None where no selector of that form has exactly those."""
+    doubt: str
+    """Why the new selector is not certainly what is meant; empty where it is."""
+
+    @property
+    def is_lost(self) -> bool:
+        """Whether no job of which pods were selected has selected pods now."""
+        return all(count.before and not count.after for count in self.changed)
+
+    @property
+    def is_gained(self) -> bool:
+        return all(count.after and not count.before for count in self.changed)
+
+
+def counts_of(selection: Selection, jobs: Jobs) -> list[Counts]:
+    """How many pods are selected of each job that is in reach."""
+    return [_counts(selection, selection, job) for job in jobs.in_reach(selection, selection.selector)]
+
+
+def change_of(selection: Selection, counts: Sequence[Counts], jobs: Jobs) -> Change | None:
+    """What becomes of a selection; None when it selects the same pods as before, or none of these jobs."""
+    changed = tuple(count for count in counts if not count.is_same and count.job.result is not None)
+    if not selection.is_known:
+        changed = tuple(count for count in changed if count.before)
+    if not changed or selection.of_services:
+        return Change(selection, changed, None, "") if changed else None
+    new, is_of_these = _new_selector(selection, jobs, [count.job for count in counts if count.before])
+    staying = next((count.job for count in counts if count.before and count.job.result is None), None)
+    doubt = ""
+    if staying is not None:
+        doubt = f"it selects {staying.title} too, which stays a v1 job"
+    elif is_of_these:
+        doubt = "it fits the jobs of this input only, where the old one is about any job"
+    elif new is not None and _is_about_all_jobsets(selection, new) and not selection.only_reads:
+        doubt = "v2 has no label that only training pods have, so it is about the pods of every JobSet"
+    elif not selection.is_known:
+        doubt = f"what {selection.source.kind} does with it is not known"
+    return Change(selection, changed, new, doubt)
+
+
+def placement_changes(job: JobPods, jobs: Jobs) -> Iterator[Change]:
+    """The terms of a job's own affinities and spread constraints that select other pods of other jobs than before. Those that
+    select its own pods are compared by the proof."""
+    told: set[str] = set()
+    for pair in job.pairs if job.result is not None and job.has_placements else ():
+        if pair.role in told or pair.v2 is None:
+            continue
+        told.add(pair.role)
+        before, after = ({term.path: term for term in placements(spec, job.outcome.source)} for spec in pair.specs)
+        for old, new in ((before[path], after[path]) for path in before if path in after):
+            reach = [*jobs.in_reach(old, old.selector), *jobs.in_reach(new, new.selector)]
+            others = {id(other): other for other in reach if other is not job and other.result is not None}
+            counts = [_counts(old, new, other) for other in others.values()]
+            changed = tuple(count for count in counts if not count.is_same)
+            if changed:
+                selection = replace(old, path=(*job.role_path(pair.role), "template", "spec", *old.path))
+                wanted, _ = _new_selector(old, jobs, [count.job for count in counts if count.before])
+                yield Change(selection, changed, wanted, "the term stands in what the job is converted to")
+
+
+def _counts(before: Selection, after: Selection, job: JobPods) -> Counts:
+    if before.of_services:
+        number = sum(before.selects(labels) for labels in job.services)
+        return Counts(job, number, 0, is_same=not number)
+    chosen = [(_is_selected(before, pair.v1), _is_selected(after, pair.v2)) for pair in job.pairs]
+    return Counts(job, sum(a for a, _ in chosen), sum(b for _, b in chosen), all(a == b for a, b in chosen))
+
+
+def _is_selected(selection: Selection, labels: Json | None) -> bool:
+    return labels is not None and selection.selects(labels)
+
+
+def _new_selector(selection: Selection, jobs: Jobs, selected: list[JobPods]) -> tuple[Json | None, bool]:
+    """The first selector that has exactly the counterparts, and whether it has them for these very jobs only."""
+    wanted = [pair.v2 for job in selected for pair in job.pairs if pair.v2 is not None and _is_selected(selection, pair.v1)]
+    for is_of_these, candidate in _candidates(selection, jobs, selected, wanted):
+        if selection.form == "labels" and candidate.get("matchExpressions"):
+            continue
+        if _selected_in_v2(selection, candidate, jobs) == {id(labels) for labels in wanted}:
+            return (candidate["matchLabels"] if selection.form == "labels" else candidate), is_of_these
+    return None, False
+
+
+def _selected_in_v2(selection: Selection, selector: Json, jobs: Jobs) -> set[int]:
+    return {
+        id(pair.v2)
+        for job in jobs.in_reach(selection, selector)
+        if job.result is not None
+        for pair in job.pairs
+        if pair.v2 is not None and selects(selector, pair.v2)
+    }
+
+
+def _candidates(selection: Selection, jobs: Jobs, selected: list[JobPods], wanted: list[Json]) -> Iterator[tuple[bool, Json]]:
+    """Selectors to try, the most general first: the user's own requirements, the jobs, then roles and ranks."""
+    labels: Json = selection.selector.get("matchLabels") or {}
+    rules: list[Json] = [*(selection.selector.get("matchExpressions") or ())]
+    own = {key: value for key, value in labels.items() if not key.startswith(V1_PREFIX)}
+    own_rules = [rule for rule in rules if _is_kept(rule)]
+    asked = [{"key": key, "operator": "In", "values": [value]} for key, value in labels.items() if key.startswith(V1_PREFIX)]
+    asked += [rule for rule in rules if str(rule.get("key", "")).startswith(V1_PREFIX)]
+    keys = {str(rule.get("key", "")) for rule in asked}
+    asks_for_ranks = not keys.isdisjoint(_RANKS) and JOB_NAME not in keys
+    for is_of_these, of_jobs in _of_jobs(selection, jobs, asked, selected):
+        for narrower in _of_ranks(selection, jobs, {**own, **_equalities(of_jobs)}, wanted) if _is_positive(of_jobs) else [[]]:
+            requirements = [*of_jobs, *narrower]
+            expressions = [*own_rules, *(rule for rule in requirements if not _is_equality(rule))]
+            parts: Json = {"matchLabels": {**own, **_equalities(requirements)}, "matchExpressions": expressions}
+            candidate = {key: value for key, value in parts.items() if value}
+            if candidate:
+                yield is_of_these or (asks_for_ranks and not narrower), candidate
+
+
+def _of_jobs(selection: Selection, jobs: Jobs, asked: list[Json], selected: list[JobPods]) -> Iterator[tuple[bool, list[Json]]]:
+    """Requirements that choose the jobs, and whether they list names where the selector had none. A selector that only training
+    pods fulfil gets one that only they fulfil: other pods of the namespace are not in the input."""
+    is_of_training = _is_positive(asked)
+    translated = [_in_v2(rule, selection, jobs) for rule in asked if rule.get("key") == JOB_NAME]
+    known = [rule for rule in translated if rule is not None]
+    if len(known) == len(translated):
+        yield False, [*known, *([_OF_A_JOB] if is_of_training and not _is_positive(known) else [])]
+    names = sorted({job.new_name for job in selected if job.result is not None})
+    if is_of_training and names and all(names):
+        yield not translated, [{"key": JOBSET_NAME, "operator": "In", "values": names}]
+    if not selected:
+        yield False, [{"key": JOBSET_NAME, "operator": "DoesNotExist"}]
+
+
+def _in_v2(rule: Json, selection: Selection, jobs: Jobs) -> Json | None:
+    """A requirement on the v1 label of the job's name, said of JobSet's; None where a name in it is that of no TrainJob here, or
+    of one that the API server names."""
+    names: set[str] = set()
+    for value in rule.get("values") or []:
+        found = [job.new_name for job in jobs.in_reach(selection, {"matchLabels": {JOB_NAME: value}}) if job.is_called(value)]
+        if not found or not all(found):
+            return None
+        names.update(found)
+    return {"key": JOBSET_NAME, "operator": rule.get("operator"), **({"values": sorted(names)} if names else {})}
+
+
+def _of_ranks(selection: Selection, jobs: Jobs, labels: Json, wanted: list[Json]) -> Iterator[list[Json]]:
+    """Requirements that choose pods within the jobs that have the labels: none, the role, the rank, both."""
+    yield []
+    reach = jobs.in_reach(selection, {"matchLabels": labels})
+    others = [pair.v2 for job in reach for pair in job.pairs if pair.v2 is not None]
+    role, rank = (_values(key, wanted, others) for key in (REPLICATED_JOB, INDEX))
+    if role:
+        yield [role]
+    if rank:
+        yield [rank]
+    if role and rank:
+        yield [role, rank]
+
+
+def _values(key: str, wanted: list[Json], others: list[Json]) -> Json | None:
+    """The values of the wanted pods, or those of all others with NotIn where these are fewer."""
+    if not wanted or any(key not in labels for labels in wanted):
+        return None
+    inside = {labels[key] for labels in wanted}
+    outside = {labels[key] for labels in others if key in labels} - inside
+    operator, values = ("NotIn", outside) if outside and len(outside) < len(inside) else ("In", inside)
+    return {"key": key, "operator": operator, "values": sorted(values)} if len(values) <= _MOST_INDEXES else None
+
+
+def _is_kept(rule: Json) -> bool:
+    """What the user asks of labels of his own, and what no pod of v2 can fail: it keeps off v1 jobs that still run."""
+    return not str(rule.get("key", "")).startswith(V1_PREFIX) or rule.get("operator") in ("NotIn", "DoesNotExist")
+
+
+def _is_about_all_jobsets(selection: Selection, new: Json) -> bool:
+    rules = [] if selection.form == "labels" else new.get("matchExpressions") or ()
+    return any(rule["key"] == JOBSET_NAME and rule["operator"] in ("Exists", "DoesNotExist") for rule in rules)
+
+
+def _equalities(rules: list[Json]) -> dict[str, str]:
+    return {rule["key"]: rule["values"][0] for rule in rules if _is_equality(rule)}
+
+
+def _is_positive(rules: list[Json]) -> bool:
+    return any(rule.get("operator") in ("In", "Exists") for rule in rules)
+
+
+def _is_equality(rule: Json) -> bool:
+    return rule.get("operator") == "In" and len(rule.get("values") or ()) == 1

@@ -1,0 +1,163 @@
+"""What an input passes on beside its jobs: objects that select the jobs' pods, and whatever else in it names v1 (the scan)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from pathlib import PurePath
+
+from shunter.api.counts import count
+from shunter.api.meta import Json
+from shunter.api.selectors import notation
+from shunter.kube.positions import followed
+from shunter.migrate.conversion.batch import Batch
+from shunter.migrate.conversion.rules.pods.placement import JOBSET_NAME
+from shunter.migrate.conversion.source.documents import Document
+from shunter.migrate.conversion.source.kustomization import FILE_NAMES
+from shunter.migrate.conversion.source.objects import SourceObject
+from shunter.migrate.conversion.source.provider import Input
+from shunter.migrate.findings import Finding
+from shunter.migrate.survey.neighbours import topics
+from shunter.migrate.survey.neighbours.changes import Change, Counts, change_of, counts_of, placement_changes
+from shunter.migrate.survey.neighbours.job_pods import Jobs
+from shunter.migrate.survey.neighbours.selections import Selection, selections
+from shunter.migrate.survey.neighbours.selector_texts import NotRewrittenError, with_selectors
+from shunter.migrate.survey.scan.manifests import MONITOR, SELECTOR
+from shunter.migrate.survey.scan.references import findings_of
+from shunter.migrate.v1_texts.rules import LABEL
+
+_MOST_NAMES = 3
+_AS_MANIFEST = "manifest.yaml"
+"""The name under which the scan reads a document: what it finds is placed afterwards."""
+_OF_LABELS = (SELECTOR, MONITOR, LABEL)
+"""What the scan tells of v1's labels by their names alone; of a selector that was evaluated there is more to say."""
+
+
+@dataclass
+class Neighbours:
+    """`texts` are new texts of documents, by the document's id."""
+
+    findings: list[Finding] = field(default_factory=list)
+    texts: dict[int, str] = field(default_factory=dict)
+
+
+def neighbours(given: Input, batch: Batch, *, update_selectors: bool = False) -> Neighbours:
+    """What there is to tell of everything in the input that is passed on as it is, in the order of the input. With
+    `update_selectors`, the texts of those whose selectors are rewritten."""
+    found = Neighbours()
+    names = {other.name: other.metadata.get("labels") for other in given.others if other.kind == "Namespace"}
+    jobs = Jobs(batch.outcomes, batch.options, {name: labels for name, labels in names.items() if isinstance(labels, dict)})
+    converted = {id(outcome.source) for outcome in batch.outcomes}
+    left_out = {*map(id, given.templates), *converted}
+    for document in (document for document in given.passed_on if not document.embedded):
+        others = [source for source in document.objects if id(source) not in converted]
+        told, evaluated = _of_selections(document, others, jobs, found, update_selectors=update_selectors)
+        is_read_elsewhere = document.findings or PurePath(document.source).name in FILE_NAMES
+        if not is_read_elsewhere and not left_out.intersection((id(document), *map(id, document.objects))):
+            told += _of_scan(document, others, evaluated)
+        found.findings += sorted(told, key=lambda finding: finding.place[1:])
+    changes = (change for job in jobs.all for change in placement_changes(job, jobs))
+    found.findings += [_finding(change, None) for change in changes]
+    return found
+
+
+def _of_selections(
+    document: Document, others: Sequence[SourceObject], jobs: Jobs, found: Neighbours, *, update_selectors: bool
+) -> tuple[list[Finding], list[Selection]]:
+    """What the selectors of a document's objects select, and which of them select pods of jobs at all."""
+    changes: list[Change] = []
+    evaluated: list[Selection] = []
+    for selection in (selection for source in others for selection in selections(source)):
+        counts = counts_of(selection, jobs)
+        change = change_of(selection, counts, jobs)
+        changes += [change] if change is not None else []
+        evaluated += [selection] if change is not None or any(one.before for one in counts) else []
+    reasons: dict[int, str] = {}
+    if update_selectors:
+        certain = [change for change in changes if change.new is not None and not change.doubt]
+        rewritable = [change for change in certain if not reasons.setdefault(id(change), _obstacle(document, change))]
+        if rewritable:
+            found.texts[id(document)] = with_selectors(document, [(change.selection, change.new or {}) for change in rewritable])
+    return [_finding(change, reasons.get(id(change))) for change in changes], evaluated
+
+
+def _obstacle(document: Document, change: Change) -> str:
+    """Why the selector cannot be rewritten where it stands; empty when it can."""
+    try:
+        with_selectors(document, [(change.selection, change.new or {})])
+    except NotRewrittenError as error:
+        return str(error)
+    return ""
+
+
+def _finding(change: Change, obstacle: str | None) -> Finding:
+    """`obstacle` is None where nobody tried to rewrite the selector, and empty where it is rewritten."""
+    selection = change.selection
+    source = selection.source
+    place = source.place(selection.path)
+    old, new = (notation(_as_selector(selection, value)) for value in (selection.value, change.new))
+    if obstacle == "":
+        return Finding(topics.REWRITTEN, source.title, place, selection.path, f"{source.title} selects {new} in place of {old}.")
+    topic = topics.LOST if change.is_lost else topics.GAINED if change.is_gained else topics.DIFFERENT
+    remedy = _remedy(change, new, obstacle or "")
+    return Finding(topic, source.title, place, selection.path, f"{source.title} selects {_counted(change)}.", remedy)
+
+
+def _as_selector(selection: Selection, value: Json | None) -> Json:
+    return {"matchLabels": value} if selection.form == "labels" else value or {}
+
+
+def _counted(change: Change) -> str:
+    """`2 of 3 pods of PyTorchJob training/bert and none of TrainJob training/bert: it has no endpoints`."""
+    thing = "Service" if change.selection.of_services else "pod"
+    follows = f": {change.selection.consequence}" if change.is_lost and change.selection.consequence else ""
+    if len(change.changed) > 1:
+        before = sum(one.before for one in change.changed)
+        after = sum(one.after for one in change.changed)
+        titles = [one.job.title for one in change.changed]
+        more = f" and {len(titles) - _MOST_NAMES} more" if len(titles) > _MOST_NAMES else ""
+        listed = ", ".join(titles[:_MOST_NAMES]) + more
+        return f"{_number(before, thing)} of {len(titles)} jobs ({listed}) and {after or 'none'} of their TrainJobs{follows}"
+    (one,) = change.changed
+    return f"{_number(one.before, thing)} of {one.job.title} and {_share(one)} of {one.job.new_title}{follows}"
+
+
+def _number(number: int, thing: str) -> str:
+    return count(number, thing) if number else f"no {thing}"
+
+
+def _share(one: Counts) -> str:
+    return str(one.after) if one.after else "none"
+
+
+def _remedy(change: Change, new: str, obstacle: str) -> str:
+    if change.selection.of_services:
+        return f"Services of v2 have no labels: use a PodMonitor that selects {JOBSET_NAME}={change.changed[0].job.new_name}."
+    if change.new is None:
+        return "No selector of v2's labels has exactly these pods: give the pod templates a label of your own, and select that."
+    if change.doubt:
+        return f"Select {new}, after a look: {change.doubt}."
+    if obstacle:
+        return f"Select {new}. --update-selectors left it: {obstacle}."
+    return f"Select {new}; --update-selectors writes that."
+
+
+def _of_scan(document: Document, others: Sequence[SourceObject], evaluated: Sequence[Selection]) -> Iterator[Finding]:
+    """What the scan finds in the document, but for labels in selectors that were evaluated, and mere mentions."""
+    spans = [_lines(selection) for selection in evaluated]
+    for finding in findings_of(_AS_MANIFEST, document.text):
+        line = finding.place.line + document.first_line
+        is_said = finding.topic in _OF_LABELS and any(line in span for span in spans)
+        if is_said or finding.topic.severity == "info":
+            continue
+        title = others[0].title if len(others) == 1 else document.source
+        yield finding._replace(object=title, place=finding.place._replace(source=document.source, line=line))
+
+
+def _lines(selection: Selection) -> range:
+    """The lines of a selector, from 1."""
+    source = selection.source
+    if source.node is None:
+        return range(0)
+    node = followed(source.node, selection.path).node
+    return range(source.first_line + node.start_mark.line + 1, source.first_line + node.end_mark.line + 2)

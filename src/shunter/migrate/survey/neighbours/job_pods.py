@@ -1,0 +1,152 @@
+"""The labels of each job's pods on both sides, made by the proof (`proof/pods`) and only when a selector may look at them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, NamedTuple
+
+from shunter.api.meta import Json
+from shunter.errors import ShunterError
+from shunter.migrate.conversion.batch import Outcome
+from shunter.migrate.conversion.draft import role_path
+from shunter.migrate.conversion.one_job import Conversion, framework_of
+from shunter.migrate.conversion.rules.pods.placement import JOBSET_NAME, V1_PREFIX
+from shunter.migrate.options import Options
+from shunter.migrate.paths import Path, value_at
+from shunter.migrate.pods.differences import paired
+from shunter.migrate.pods.sides import Replica, v1_side, v2_side
+from shunter.migrate.survey.neighbours.selections import Selection, placements
+from shunter.operator.training.names import JOB_NAME
+from shunter.operator.training.services import desired_services
+
+_WRITTEN = (V1_PREFIX, "jobset.sigs.k8s.io/", "batch.kubernetes.io/", "trainer.kubeflow.org/")
+_WRITTEN_KEYS = ("job-name", "controller-uid")
+
+
+class PodPair(NamedTuple):
+    """The labels of one pod in v1 and in v2; None on a side where there is no such pod."""
+
+    v1: Json | None
+    v2: Json | None
+    role: str = ""
+    """The v1 role."""
+    specs: tuple[Json, Json] = ({}, {})
+    """The pod's spec on both sides."""
+
+
+@dataclass(frozen=True)
+class JobPods:
+    """One job of the input."""
+
+    outcome: Outcome
+    options: Options
+
+    @cached_property
+    def namespace(self) -> str:
+        return self.outcome.source.namespace
+
+    @property
+    def title(self) -> str:
+        """`PyTorchJob training/bert`."""
+        return self.outcome.source.title
+
+    @cached_property
+    def result(self) -> Conversion | None:
+        """None for a job that stays a v1 job."""
+        return None if self.outcome.is_blocked else self.outcome.conversion
+
+    @cached_property
+    def new_name(self) -> str:
+        """Of the TrainJob; empty where the API server makes it, and where there is none."""
+        return str(self.result.train_job["metadata"].get("name") or "") if self.result else ""
+
+    @property
+    def new_title(self) -> str:
+        """`TrainJob training/bert`."""
+        metadata = self.result.train_job["metadata"] if self.result else {}
+        name = metadata.get("name") or f"{metadata.get('generateName', '')}*"
+        return f"TrainJob {self.namespace}/{name}" if self.namespace else f"TrainJob {name}"
+
+    def is_called(self, name: str) -> bool:
+        """Whether it is converted from the v1 job of that name."""
+        return self.result is not None and self.outcome.source.name == name
+
+    @cached_property
+    def pairs(self) -> tuple[PodPair, ...]:
+        """The pods; none of a job that gets no pods, which `validate` tells."""
+        try:
+            before = v1_side(self.outcome.source.value, self.options)
+            if self.result is None:
+                return tuple(PodPair(_labels(replica), None) for replica in before.replicas)
+            after = v2_side(self.result.train_job, self.result.runtime)
+        except ShunterError:
+            return ()
+        return tuple(
+            PodPair(_labels(pair.v1), _labels(pair.v2), pair.role, (_spec(pair.v1), _spec(pair.v2)))
+            for pair in paired(before, after)
+        )
+
+    def role_path(self, role: str) -> Path:
+        """Where a role stands in the source."""
+        framework = framework_of(self.outcome.source)
+        assert framework is not None, "it has pods"
+        return role_path(self.outcome.source, framework, role)
+
+    @property
+    def has_placements(self) -> bool:
+        """Whether its pods have terms of affinity or spread constraints that select pods."""
+        return next(placements(self.outcome.source.value, self.outcome.source), None) is not None
+
+    @cached_property
+    def services(self) -> tuple[Json, ...]:
+        """The labels of the Services that v1's operator makes for the pods; those of v2 have none."""
+        try:
+            side = v1_side(self.outcome.source.value, self.options)
+        except ShunterError:
+            return ()
+        return tuple(service["metadata"]["labels"] for service in desired_services(side.framework, side.job))
+
+    @cached_property
+    def given_labels(self) -> frozenset[tuple[str, Any]]:
+        """Labels that tell the job from others without its pods: those of its templates and its names."""
+        name = self.outcome.source.name
+        found: set[tuple[str, Any]] = {(JOB_NAME, name), (JOB_NAME, self.new_name), (JOBSET_NAME, self.new_name)}
+        specs = self.outcome.source.value.get("spec")
+        for roles in specs.values() if isinstance(specs, dict) else ():
+            for role in roles.values() if isinstance(roles, dict) else ():
+                labels = value_at(role, ("template", "metadata", "labels"))
+                found.update(labels.items() if isinstance(labels, dict) else ())
+        return frozenset(found)
+
+
+class Jobs:
+    """The jobs of an input, found by the labels that a selector asks for."""
+
+    def __init__(self, outcomes: Iterable[Outcome], options: Options, namespaces: dict[str, Json]) -> None:
+        self.all = [JobPods(outcome, options) for outcome in outcomes]
+        self._namespaces = namespaces
+        self._by_label: dict[tuple[str, Any], list[JobPods]] = {}
+        for job in self.all:
+            for label in job.given_labels:
+                self._by_label.setdefault(label, []).append(job)
+
+    def in_reach(self, selection: Selection, selector: Json) -> list[JobPods]:
+        """The jobs in the namespaces of a selection of which a pod may have the labels that the selector asks for."""
+        asked = [
+            (key, value)
+            for key, value in (selector.get("matchLabels") or {}).items()
+            if key in (JOB_NAME, JOBSET_NAME) or not (key.startswith(_WRITTEN) or key in _WRITTEN_KEYS)
+        ]
+        found = min((self._by_label.get(label, []) for label in asked), key=len, default=self.all)
+        return [job for job in found if selection.looks_in(job.namespace, self._namespaces)]
+
+
+def _labels(replica: Replica | None) -> Json | None:
+    return replica.pod["metadata"].get("labels") or {} if replica else None
+
+
+def _spec(replica: Replica | None) -> Json:
+    spec: Json = replica.pod["spec"] if replica else {}
+    return spec

@@ -1,0 +1,199 @@
+"""The selectors of pods that an object has. Where they stand is a table for the kinds whose selectors are known; of any other
+object everything is taken that has the form of a `metav1.LabelSelector`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
+from typing import Any, Literal, NamedTuple
+
+import msgspec
+
+from shunter.api.meta import Json
+from shunter.api.selectors import LabelSelector, selects
+from shunter.migrate.conversion.source.objects import SourceObject
+from shunter.migrate.paths import MISSING, Path, value_at
+
+Form = Literal["labels", "selector"]
+"""`labels`: a plain map of labels, as a Service has; `selector`: a metav1.LabelSelector."""
+
+_NAMESPACE_NAME = "kubernetes.io/metadata.name"
+"""The label that the API server gives every Namespace."""
+
+
+class _Kind(NamedTuple):
+    path: Path
+    form: Form
+    consequence: str
+    """What follows when the selector selects no pod any more."""
+    namespaces: Path = ()
+    """Where a `namespaceSelector` of Prometheus' operator stands."""
+    of_services: bool = False
+    """Whether it selects Services, not pods."""
+
+
+_NO_METRICS = "their metrics are not collected"
+_POLICY = "the policy does not apply to them"
+_SCRAPE = ("spec", "namespaceSelector")
+_KINDS: dict[str, tuple[_Kind, ...]] = {
+    "Service": (_Kind(("spec", "selector"), "labels", "it has no endpoints"),),
+    "NetworkPolicy": (_Kind(("spec", "podSelector"), "selector", _POLICY),),
+    "PodDisruptionBudget": (_Kind(("spec", "selector"), "selector", "it does not protect them from evictions"),),
+    "PodMonitor": (_Kind(("spec", "selector"), "selector", _NO_METRICS, _SCRAPE),),
+    "VMPodScrape": (_Kind(("spec", "selector"), "selector", _NO_METRICS, _SCRAPE),),
+    "ServiceMonitor": (_Kind(("spec", "selector"), "selector", _NO_METRICS, _SCRAPE, of_services=True),),
+    "VMServiceScrape": (_Kind(("spec", "selector"), "selector", _NO_METRICS, _SCRAPE, of_services=True),),
+    **{
+        kind: (_Kind(("spec", "selector"), "selector", _POLICY),)
+        for kind in ("AuthorizationPolicy", "PeerAuthentication", "RequestAuthentication", "Telemetry", "WasmPlugin")
+    },
+    **{kind: (_Kind(("spec", "workloadSelector", "labels"), "labels", _POLICY),) for kind in ("Sidecar", "EnvoyFilter")},
+}
+_PEERS = (("ingress", "from", "traffic from them is refused"), ("egress", "to", "traffic to them is refused"))
+_OWN_PODS = ("Deployment", "StatefulSet", "DaemonSet", "ReplicaSet", "ReplicationController", "Job")
+"""Kinds whose `spec.selector` is of the pods that they make themselves."""
+_OTHER_SELECTORS = ("namespaceSelector", "nodeSelector", "nodeAffinity", "volumeClaimTemplates")
+"""Fields below which nothing selects pods."""
+
+
+@dataclass(frozen=True)
+class Selection:
+    """One selector of pods. `namespaces` are those in which it looks, None for all; "" is that of a manifest which names none."""
+
+    source: SourceObject
+    path: Path
+    form: Form
+    value: Json
+    consequence: str
+    namespaces: frozenset[str] | None
+    namespace_labels: Json | None = None
+    """A selector of the namespaces, in the place of their names."""
+    of_services: bool = False
+    only_reads: bool = False
+    """Whether it only collects metrics, so that more pods than are meant do no harm."""
+    is_known: bool = True
+    """Whether the table knows the kind and field, so that all pods that it selects are meant."""
+
+    @property
+    def selector(self) -> Json:
+        """As a metav1.LabelSelector."""
+        return {"matchLabels": self.value} if self.form == "labels" else self.value
+
+    def selects(self, labels: Json) -> bool:
+        return selects(self.selector, labels)
+
+    def looks_in(self, namespace: str, known: Mapping[str, Json]) -> bool:
+        """Whether it looks in the namespace. A manifest that names none may be applied to any; a Namespace that is not `known`
+        with its labels may have those that are selected."""
+        if self.namespace_labels is not None:
+            is_open = not namespace or (namespace not in known and _asks_for_more_than_the_name(self.namespace_labels))
+            return is_open or selects(self.namespace_labels, {_NAMESPACE_NAME: namespace, **known.get(namespace, {})})
+        return self.namespaces is None or not namespace or namespace in self.namespaces or "" in self.namespaces
+
+
+def selections(source: SourceObject) -> list[Selection]:
+    """The selectors of pods of an object, each once."""
+    found = [*_known(source), *_peers(source), *placements(source.value, source)]
+    paths = {selection.path for selection in found}
+    return [*found, *(other for other in _of_that_form(source, source.value, ()) if other.path not in paths)]
+
+
+def placements(value: Any, source: SourceObject, path: Path = ()) -> Iterator[Selection]:
+    """The terms of pod affinities, pod anti-affinities and topology spread constraints, wherever a pod template stands."""
+    if isinstance(value, dict):
+        for key, inner in value.items():
+            if key in ("podAffinity", "podAntiAffinity", "topologySpreadConstraints"):
+                yield from _terms(inner, source, (*path, key))
+            else:
+                yield from placements(inner, source, (*path, key))
+    elif isinstance(value, list):
+        for index, inner in enumerate(value):
+            yield from placements(inner, source, (*path, index))
+
+
+def _known(source: SourceObject) -> Iterator[Selection]:
+    for kind in _KINDS.get(source.kind, ()):
+        value = _well_formed(value_at(source.value, kind.path), kind.form)
+        if value is None or (kind.form == "labels" and not value):  # a Service without labels selects nothing
+            continue
+        namespaces: frozenset[str] | None = frozenset({source.namespace})
+        scope = value_at(source.value, kind.namespaces) if kind.namespaces else None
+        if isinstance(scope, dict):
+            names = scope.get("matchNames")
+            namespaces = frozenset(map(str, names)) if isinstance(names, list) and names else namespaces
+            namespaces = None if scope.get("any") is True else namespaces
+        found = Selection(source, kind.path, kind.form, value, kind.consequence, namespaces)
+        yield replace(found, of_services=kind.of_services, only_reads=bool(kind.namespaces))
+
+
+def _peers(source: SourceObject) -> Iterator[Selection]:
+    for field, side, consequence in _PEERS if source.kind == "NetworkPolicy" else ():
+        for number, rule in enumerate(_list(value_at(source.value, ("spec", field)))):
+            for index, peer in enumerate(_list(rule.get(side) if isinstance(rule, dict) else None)):
+                if not isinstance(peer, dict) or "podSelector" not in peer:
+                    continue
+                path: Path = ("spec", field, number, side, index, "podSelector")
+                value = _well_formed(peer["podSelector"], "selector")
+                if value is not None:
+                    scope = _well_formed(peer.get("namespaceSelector"), "selector")
+                    namespaces = None if scope is not None else frozenset({source.namespace})
+                    yield Selection(source, path, "selector", value, consequence, namespaces, scope)
+
+
+def _terms(value: Any, source: SourceObject, path: Path) -> Iterator[Selection]:
+    if isinstance(value, dict):
+        found = _well_formed(value.get("labelSelector"), "selector")
+        if found is not None:
+            names = _list(value.get("namespaces"))
+            scope = _well_formed(value.get("namespaceSelector"), "selector")
+            own = frozenset(map(str, names)) if names else frozenset({source.namespace})
+            namespaces = None if scope is not None else own
+            consequence = "the constraint is without effect, or can never be met"
+            yield Selection(source, (*path, "labelSelector"), "selector", found, consequence, namespaces, scope)
+        for key, inner in value.items():
+            if key not in _OTHER_SELECTORS:
+                yield from _terms(inner, source, (*path, key))
+    elif isinstance(value, list):
+        for index, inner in enumerate(value):
+            yield from _terms(inner, source, (*path, index))
+
+
+def _of_that_form(source: SourceObject, value: Any, path: Path) -> Iterator[Selection]:
+    if isinstance(value, dict):
+        if isinstance(value.get("matchLabels"), dict) or isinstance(value.get("matchExpressions"), list):
+            found = _well_formed(value, "selector")
+            if found is not None:
+                yield Selection(source, path, "selector", found, "", None, is_known=False)
+            return
+        for key, inner in value.items():
+            own = path == ("spec",) and key == "selector" and source.kind in _OWN_PODS
+            if key not in _OTHER_SELECTORS and not own:
+                yield from _of_that_form(source, inner, (*path, key))
+    elif isinstance(value, list):
+        for index, inner in enumerate(value):
+            yield from _of_that_form(source, inner, (*path, index))
+
+
+def _well_formed(value: Any, form: Form) -> Json | None:
+    """The selector if it has the types of the API."""
+    if value is MISSING or not isinstance(value, dict):
+        return None
+    try:
+        if form == "labels":
+            msgspec.convert(value, dict[str, str])
+        else:
+            msgspec.convert({key: inner for key, inner in value.items() if inner is not None}, LabelSelector)
+    except msgspec.ValidationError:
+        return None
+    return value
+
+
+def _asks_for_more_than_the_name(selector: Json) -> bool:
+    """Whether a selector of namespaces looks at labels that only the Namespace itself says."""
+    keys = [*(selector.get("matchLabels") or {}), *(rule.get("key") for rule in selector.get("matchExpressions") or ())]
+    return any(key != _NAMESPACE_NAME for key in keys)
+
+
+def _list(value: Any) -> list[Any]:
+    return value if isinstance(value, list) else []

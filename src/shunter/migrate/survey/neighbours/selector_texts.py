@@ -1,0 +1,88 @@
+"""A manifest's text with another selector in it. Nothing else of the text changes; where that cannot be had, nothing does."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+import msgspec
+import yaml
+
+from shunter.api.meta import Json
+from shunter.api.yaml import Loader
+from shunter.kube.positions import followed
+from shunter.migrate.conversion.emit.job import plain_text
+from shunter.migrate.conversion.source.documents import Document
+from shunter.migrate.survey.neighbours.selections import Selection
+
+
+class _Edit(NamedTuple):
+    start: int
+    end: int
+    text: str
+
+
+class NotRewrittenError(ValueError):
+    """Why a text cannot be given another selector, in half a sentence."""
+
+
+def with_selectors(document: Document, changes: Sequence[tuple[Selection, Json]]) -> str:
+    """The document's text in which each selection has its new selector. Raises NotRewrittenError."""
+    text = document.text
+    edits = [_edit(document, selection, new) for selection, new in changes]
+    for edit in sorted(edits, reverse=True):
+        text = text[: edit.start] + edit.text + text[edit.end :]
+    expected: Json = msgspec.json.decode(msgspec.json.encode(document.value))
+    for selection, new in changes:
+        holder: Any = expected
+        for step in selection.path[:-1]:
+            holder = holder[step]
+        holder[selection.path[-1]] = new
+    if _value(text) != expected:
+        raise NotRewrittenError("its text shares parts with others")
+    return text
+
+
+def _edit(document: Document, selection: Selection, new: Json) -> _Edit:
+    if len(document.objects) != 1 or document.is_list:
+        raise NotRewrittenError("it stands in a List")
+    if document.node is None:
+        raise NotRewrittenError("its text is JSON that is not YAML")
+    steps, _, node = followed(document.node, selection.path)
+    if steps != len(selection.path) or not isinstance(node, yaml.MappingNode) or not node.value:
+        raise NotRewrittenError("the selector does not stand there itself")
+    start, end = node.start_mark.index, _last(node).end_mark.index
+    text = document.text[start:end]
+    if "#" in text:
+        raise NotRewrittenError("there are comments within the selector")
+    if node.flow_style:
+        return _Edit(start, node.end_mark.index, msgspec.json.encode(new).decode() if document.is_json else _in_line(new))
+    margin = "\n" + " " * node.start_mark.column
+    line_end = "\r" if "\r\n" in document.text else ""
+    return _Edit(start, end, plain_text(new).rstrip("\n").replace("\n", line_end + margin))
+
+
+def _last(node: yaml.Node) -> yaml.Node:
+    """The last leaf below a node in block style: its end is that of the text, where the node's own is that of what follows."""
+    if isinstance(node, yaml.MappingNode) and node.value and not node.flow_style:
+        return _last(node.value[-1][1])
+    if isinstance(node, yaml.SequenceNode) and node.value and not node.flow_style:
+        return _last(node.value[-1])
+    return node
+
+
+def _in_line(value: Json) -> str:
+    text: str = yaml.safe_dump(value, default_flow_style=True, sort_keys=False, width=float("inf"))
+    return text.rstrip("\n")
+
+
+def _value(text: str) -> Json:
+    loader = Loader(text)
+    try:
+        node = loader.get_single_node()
+        value: Json = loader.construct_document(node) if node is not None else {}
+        return value
+    except yaml.YAMLError as error:
+        raise NotRewrittenError("its text shares parts with others") from error
+    finally:
+        loader.dispose()

@@ -1,0 +1,39 @@
+"""What was found, as files for people and programs: one content (`contents`), a module a form of it.
+
+A form is `written(contents) -> str`: deterministic (no time, no machine, input order), and complete in itself.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterable, Mapping
+from pathlib import Path
+
+from shunter.errors import InputError
+from shunter.migrate.conversion.batch import Batch
+from shunter.migrate.findings import Finding
+from shunter.migrate.survey.report import html, json, junit, markdown, sarif
+from shunter.migrate.survey.report.contents import Contents, of_batch
+
+FORMS: Mapping[str, Callable[[Contents], str]] = {
+    "json": json.written,
+    "md": markdown.written,
+    "html": html.written,
+    "sarif": sarif.written,
+    "junit": junit.written,
+}
+
+
+def written(form: str, batch: Batch, faults: Iterable[Finding] = ()) -> str:
+    """The report about a batch in a form of `FORMS`; `faults` are findings about the input that belong to no job."""
+    return FORMS[form](of_batch(batch, faults))
+
+
+def wanted(texts: Iterable[str], forms: Collection[str] = tuple(FORMS)) -> list[tuple[str, Path]]:
+    """What `--report FORM=PATH` asks for, as forms and paths. InputError for what is neither."""
+    reports = []
+    for text in texts:
+        form, equals, path = text.partition("=")
+        if form not in forms or not equals or not path:
+            raise InputError(f"--report {text}: expected FORM=PATH.", f"FORM is one of {', '.join(forms)}.")
+        reports.append((form, Path(path)))
+    return reports

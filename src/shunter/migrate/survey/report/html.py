@@ -1,0 +1,85 @@
+"""The report as one HTML page."""
+
+from __future__ import annotations
+
+from shunter.api.counts import count
+from shunter.migrate.survey.report.contents import Contents, Item, ReportedFinding
+from shunter.migrate.survey.report.page import Html, badge, cards, element, page, prose, table
+from shunter.migrate.survey.report.summary import figures, topic_counts
+
+TONES = {"error": "bad", "warning": "mild", "info": ""}
+_CARD_TONES = {"Converted": "good", "Blocked": "bad", "Unreadable": "bad", "Errors": "bad", "Warnings": "mild"}
+
+
+def written(contents: Contents) -> str:
+    numbers = [(name, value, "" if value == "0" else _CARD_TONES.get(name, "")) for name, value in figures(contents)]
+    counts = [
+        (element("code", id), badge(severity, TONES[severity]), impact, number, title)
+        for id, severity, impact, number, title in topic_counts(contents)
+    ]
+    telling = [item for item in contents.items if item.findings]
+    quiet = [item.title for item in contents.items if not item.findings]
+    return page(
+        f"Migration report: {contents.about}",
+        cards(numbers),
+        *(
+            [element("h2", "Topics"), table(("id", "severity", "impact", "findings", "about"), counts, numbers=[3])]
+            if counts
+            else []
+        ),
+        element("h2", "Files" if contents.about == "scan" else "Jobs"),
+        *(_section(item, opened=len(telling) <= 20) for item in telling),
+        *([element("h2", "Nothing to say of"), element("ul", *(element("li", title) for title in quiet))] if quiet else []),
+    )
+
+
+def _section(item: Item, *, opened: bool) -> Html:
+    standing = item.standing
+    tone = "bad" if any(told.is_blocking for told in standing) else "mild" if standing else "good"
+    place = f"{item.source}:{item.line}" if item.line else item.source
+    says = badge(count(len(standing), "finding") if item.outcome == "found" else item.outcome, tone)
+    summary = element("summary", element("b", item.title), " ", says, " ", element("span", place, class_="faint"))
+    if item.outcome == "found":
+        summary = element("summary", element("b", item.title), " ", says)
+    about = (
+        element("p", f"Profile {item.profile}: {item.reason}. Grade {item.grade}. ", _fields(item), class_="faint")
+        if item.profile
+        else None
+    )
+    body = [about, *map(finding, item.findings)]
+    return element("details", summary, *body, open="open" if opened else "")
+
+
+def _fields(item: Item) -> str:
+    return f"Fields: {item.carried} carried, {item.defaulted} left to defaults, {item.reported} in findings."
+
+
+def finding(told: ReportedFinding) -> Html:
+    """One finding as a box; pages about single objects show it as well."""
+    where = f"{told.line}:{told.column}" if told.line else told.field or told.source
+    blocking = badge("blocking", "bad") if told.is_blocking else None
+    field = element("code", told.field) if told.field and told.line else None
+    upstream = element("p", f"Upstream: {told.upstream}", class_="faint") if told.upstream else None
+    taken_on = element("p", f"Taken on: {told.suppressed}", class_="faint") if told.suppressed else None
+    target = element("p", "In the result: ", element("code", told.target), class_="faint") if told.target else None
+    return element(
+        "div",
+        element(
+            "p",
+            element("b", told.id),
+            " ",
+            badge(told.severity, TONES[told.severity]),
+            " ",
+            blocking,
+            " ",
+            element("span", where, class_="faint"),
+            " ",
+            field,
+        ),
+        element("p", prose(told.message)),
+        element("p", prose(told.remedy)) if told.remedy else None,
+        target,
+        upstream,
+        taken_on,
+        class_=f"finding {'suppressed' if told.suppressed else told.severity}",
+    )

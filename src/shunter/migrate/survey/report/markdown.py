@@ -1,0 +1,61 @@
+"""The report as Markdown: a summary, then a section for each object that has something to say."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Sequence
+
+from shunter.migrate.survey.report.contents import Contents, Item, ReportedFinding
+from shunter.migrate.survey.report.summary import figures, topic_counts
+
+
+def written(contents: Contents) -> str:
+    lines = [f"# Migration report: {contents.about}", "", *table(("", ""), figures(contents))]
+    counts = topic_counts(contents)
+    if counts:
+        lines += ["", "## Topics", "", *table(("id", "severity", "impact", "findings", "about"), counts)]
+    for item in contents.items:
+        if item.findings:
+            lines += ["", *_section(item)]
+    quiet = [item.title for item in contents.items if not item.findings]
+    if quiet:
+        lines += ["", "## Nothing to say of", "", *(f"- {inline(title)}" for title in quiet)]
+    return "\n".join([*lines, "", f"Written by {contents.tool}."]) + "\n"
+
+
+def table(head: Sequence[str], rows: Iterable[Sequence[object]]) -> list[str]:
+    """A Markdown table; its cells are escaped."""
+    lines = [f"| {' | '.join(head)} |", f"|{'---|' * len(head)}"]
+    return [*lines, *(f"| {' | '.join(inline(str(cell)) for cell in row)} |" for row in rows)]
+
+
+def inline(text: str) -> str:
+    """Text that stays in its line and cell, and is no markup."""
+    for special in "\\`*_|<>[]":
+        text = text.replace(special, f"\\{special}")
+    return " ".join(text.split())
+
+
+def code(text: str) -> str:
+    """Text that is shown as it stands, in its line; its fence is longer than any row of backticks in it."""
+    line = " ".join(text.split())
+    fence = "`" * (1 + max(map(len, re.findall("`+", line)), default=0))
+    space = " " if "`" in line else ""
+    return f"{fence}{space}{line}{space}{fence}"
+
+
+def _section(item: Item) -> list[str]:
+    profile = f", profile {item.profile} ({item.reason})" if item.profile else ""
+    place = f"{item.source}:{item.line}" if item.line else item.source
+    head = [f"## {inline(item.title)}", "", f"{inline(place)}: {item.outcome}{inline(profile)}, grade {item.grade}", ""]
+    if item.outcome == "found":
+        head = [f"## {inline(item.title)}", ""]
+    return [*head, *(line for told in item.findings for line in _finding(told))]
+
+
+def _finding(told: ReportedFinding) -> list[str]:
+    where = f"{told.line}:{told.column} " if told.line else ""
+    field = f" {code(told.field)}" if told.field else ""
+    blocking = ", **blocking**" if told.is_blocking else ""
+    taken_on = f" *Taken on: {inline(told.suppressed)}*" if told.suppressed else ""
+    return [f"- {where}**{told.id}** ({told.severity}{blocking}){field}: {inline(told.message)} {inline(told.remedy)}{taken_on}"]

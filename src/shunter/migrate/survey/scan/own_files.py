@@ -1,0 +1,60 @@
+"""What the migration itself wrote, which a scan passes over: plans and what is beside them, backups, reports. Each is known by
+its content, so a folder may have any name.
+"""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+from shunter.migrate.moving.backup.index import INDEX
+from shunter.migrate.moving.plan import HEADER
+from shunter.migrate.survey.inventory.forms.csv import COLUMNS
+
+_BESIDE_A_PLAN = (".journal", ".definitions", ".patches")
+_HEAD = 4096
+"""Bytes at the beginning of a file in which it says what it is."""
+_TAIL = 200
+_HEADS = (
+    re.compile(re.escape(HEADER.partition("\n")[0].encode())),
+    re.compile(rb'\{"number":\d+,"step":"[^"]+","phase":"'),  # a journal
+    re.compile(rb'\{\s*"schema":\s*"shunter\.migrate\.'),
+    re.compile(rb'\{\s*"\$schema":[^{}]*"runs":\s*\[\s*\{\s*"tool":\s*\{\s*"driver":\s*\{\s*"name":\s*"shunter"'),
+    re.compile(rb'<\?xml[^>]*>\s*<testsuites[^>]*>\s*<testsuite name="shunter migrate: '),
+    re.compile(re.escape(",".join(COLUMNS).encode())),  # an inventory
+)
+_TAILS = re.compile(rb"[Ww]ritten by shunter [\w.+]+\.\s*(</footer>.*)?$", re.DOTALL)
+_BACKUP = re.compile(rb"format: \d+\ntool: shunter ")
+
+
+class OwnFiles:
+    """Looks at each folder once."""
+
+    def __init__(self) -> None:
+        self._is_own_folder: dict[Path, bool] = {}
+
+    def has(self, path: Path, content: bytes) -> bool:
+        """Whether the tool wrote the file."""
+        head, tail = content[:_HEAD], content[-_TAIL:]
+        return any(start.match(head) for start in _HEADS) or bool(_TAILS.search(tail)) or self._is_within(path.parent)
+
+    def _is_within(self, folder: Path) -> bool:
+        if folder not in self._is_own_folder:
+            is_top = folder.parent == folder
+            self._is_own_folder[folder] = _is_own_folder(folder) or (not is_top and self._is_within(folder.parent))
+        return self._is_own_folder[folder]
+
+
+def _is_own_folder(folder: Path) -> bool:
+    """Whether it is a backup, or belongs to a plan beside it."""
+    if folder.suffix in _BESIDE_A_PLAN and _HEADS[0].match(_head(folder.with_suffix(""))):
+        return True
+    return bool(_BACKUP.match(_head(folder / INDEX)))
+
+
+def _head(path: Path) -> bytes:
+    try:
+        with path.open("rb") as file:
+            return file.read(_HEAD)
+    except OSError:
+        return b""

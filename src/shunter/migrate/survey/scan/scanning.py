@@ -1,0 +1,54 @@
+"""A whole tree, file by file: bytes that cannot speak of v1 are not looked at any further, which is nearly all of them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from pathlib import Path
+from typing import NamedTuple
+
+from shunter.migrate.conversion.source.files import name_of
+from shunter.migrate.findings import Finding
+from shunter.migrate.survey.scan import files, network
+from shunter.migrate.survey.scan.own_files import OwnFiles
+from shunter.migrate.survey.scan.references import findings_of
+from shunter.migrate.v1_texts.reference import WORDS
+
+_WORDS = tuple(word.encode() for word in WORDS)
+
+
+class Scanned(NamedTuple):
+    findings: tuple[Finding, ...]
+    """By file, line and column."""
+    files: int
+    """Files that were looked at."""
+    skipped: int
+    """Files that are no text, too large, or not readable."""
+    own: int = 0
+    """Files that the migration itself wrote: they are passed over."""
+
+
+def paths_below(roots: Iterable[Path]) -> list[Path]:
+    """The files to look at, each once. InputError for a root that is not there."""
+    return list(dict.fromkeys(path for root in roots for path in files.listed(root)))
+
+
+def scanned(paths: Sequence[Path], advance: Callable[[int], None] = lambda count: None) -> Scanned:
+    """What the files say of v1, and of the network; `advance` hears of each that is done."""
+    findings: list[Finding] = []
+    skipped = own = 0
+    own_files = OwnFiles()
+    for path in paths:
+        content = files.read(path)
+        if content is None:
+            skipped += 1
+        elif own_files.has(path, content):
+            own += 1
+        elif _may_speak_of_v1(content) or network.may_have_settings(content):
+            findings += findings_of(name_of(path), content.decode(errors="replace"))
+        advance(1)
+    return Scanned(tuple(findings), len(paths) - skipped - own, skipped, own)
+
+
+def _may_speak_of_v1(content: bytes) -> bool:
+    lowered = content.lower()
+    return any(word in lowered for word in _WORDS)
