@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 import yaml
 
-from shunter.migrate.catalogue import topics
+from shunter.migrate.catalogue import modules, topics
 from shunter.migrate.findings import GRADES, Topic
 
 KNOWN_DIFFERENCES = Path(__file__).with_name("known_differences.yaml")
@@ -24,6 +24,11 @@ def test_topic_is_complete(topic: Topic) -> None:
     assert topic.remedy
     assert topic.grade in GRADES
     assert topic.effort in (0, 1, 3, 5, 7, 13)
+
+
+def test_the_module_of_every_topic_is_known() -> None:
+    assert modules().keys() == topics().keys()
+    assert modules()["TTL001"] == "shunter.migrate.conversion.rules.aftermath"
 
 
 @pytest.mark.parametrize("topic", topics().values(), ids=lambda topic: topic.id)

@@ -3,20 +3,37 @@
 from __future__ import annotations
 
 import importlib
+import inspect
 import pkgutil
+import re
+from collections.abc import Iterator
 from functools import cache
-from types import MappingProxyType
+from types import MappingProxyType, ModuleType
 
 import shunter.migrate
 from shunter.migrate.findings import Topic
+
+_DEFINITION = re.compile(r'^\w+ = \w*[Tt]opic\(\s*(?:id=)?"([A-Z]+[0-9]+)"', re.MULTILINE)
 
 
 @cache
 def topics() -> MappingProxyType[str, Topic]:
     """Every topic by its id, sorted by id. Two topics of one id are a mistake of ours."""
     found: dict[str, Topic] = {}
-    for module in pkgutil.walk_packages(shunter.migrate.__path__, f"{shunter.migrate.__name__}."):
-        for value in vars(importlib.import_module(module.name)).values():
+    for module in _modules():
+        for value in vars(module).values():
             if isinstance(value, Topic):
                 assert found.setdefault(value.id, value) is value, f"two topics are called {value.id}"
     return MappingProxyType(dict(sorted(found.items())))
+
+
+@cache
+def modules() -> MappingProxyType[str, str]:
+    """By the id of each topic the module that defines it: `shunter.migrate.conversion.rules.ttl`."""
+    found = ((id, module.__name__) for module in _modules() for id in _DEFINITION.findall(inspect.getsource(module)))
+    return MappingProxyType(dict(found))
+
+
+def _modules() -> Iterator[ModuleType]:
+    for module in pkgutil.walk_packages(shunter.migrate.__path__, f"{shunter.migrate.__name__}."):
+        yield importlib.import_module(module.name)

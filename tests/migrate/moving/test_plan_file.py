@@ -9,8 +9,9 @@ import pytest
 
 from migrate.moving.test_planning import job, plan
 from shunter.errors import InputError
-from shunter.migrate.moving.plan import HEADER, Plan, read, text
+from shunter.migrate.moving.plan import Plan, read, text
 from shunter.migrate.moving.running import chosen
+from shunter.migrate.own_files import PLAN_HEADER
 
 PLAN = plan(job(suspend=True), suffix="-v2")
 
@@ -18,7 +19,7 @@ PLAN = plan(job(suspend=True), suffix="-v2")
 def test_what_was_written_is_read_as_it_was(tmp_path: Path) -> None:
     (tmp_path / "plan.yaml").write_text(text(PLAN))
     assert read(tmp_path / "plan.yaml") == PLAN
-    assert text(PLAN).startswith(HEADER)
+    assert text(PLAN).startswith(PLAN_HEADER)
 
 
 def test_options_of_a_job_go_before_those_of_the_plan() -> None:

@@ -10,6 +10,7 @@ import msgspec
 from shunter.api.meta import Struct
 from shunter.errors import InputError
 from shunter.migrate.options import Options
+from shunter.migrate.own_files import PLAN_HEADER
 from shunter.migrate.survey.inventory.classes import JobClass
 
 FORMAT = 1
@@ -25,14 +26,6 @@ wait      nothing until the v1 job has finished by itself
 archive   nothing: it has finished, and a TrainJob of it would train again
 source    nothing in the cluster: a patch for whoever looks after it is written
 leave     nothing: it stays on v1
-"""
-
-HEADER = """\
-# What `shunter migrate apply --plan` will do. Edit it: `action` and `options` of a job, `freeze`, and the waves that jobs are in.
-#   action: create   the TrainJob is made beside the v1 job, suspended       wait     nothing until the v1 job has finished
-#           move     suspend the v1 job, make the TrainJob, start it         archive  nothing: it has finished
-#           source   write a patch for whoever looks after it                leave    nothing: it stays on v1
-#   options of a job go before those of the plan; their names are the flags of `shunter migrate convert`: torchLaunch, suffix, ...
 """
 
 
@@ -106,7 +99,7 @@ class Plan(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
 
 
 def text(plan: Plan) -> str:
-    return HEADER + msgspec.yaml.encode(msgspec.to_builtins(plan)).decode()
+    return PLAN_HEADER + msgspec.yaml.encode(msgspec.to_builtins(plan)).decode()
 
 
 def read(path: Path) -> Plan:

@@ -19,19 +19,8 @@ from shunter.migrate.findings import Finding
 from shunter.migrate.moving.marks import ACTION, PLAN, SOURCE, mark, queue_of
 from shunter.migrate.moving.plan import FORMAT, Action, Freeze, Item, Plan, Strategy, Wave
 from shunter.migrate.options import Options
-from shunter.migrate.survey.inventory.classes import JobClass, Subject, judged
+from shunter.migrate.survey.inventory.classes import WAVES, JobClass, Subject, judged
 from shunter.operator.overview import FINISHED_STATES, overview
-
-WAVES: Mapping[JobClass, str] = {
-    "simple": "no field changes its meaning: a fair trial for everything after it",
-    "standard": "these need runtimes of their own",
-    "complex": "something changes its meaning: look at each result",
-    "owned": "somebody else makes these: mend the source, the cluster follows",
-    "finished": "nothing is left to run: they are archived",
-    "blocked": "these stay on v1 until their findings are dealt with",
-}
-"""Waves in their order, with the reason for each."""
-
 
 IN_THE_WAY = ("TrainJob", "Service", "PodGroup")
 """Kinds of objects that a TrainJob is, or makes under its own name."""

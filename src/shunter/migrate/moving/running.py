@@ -15,13 +15,14 @@ from shunter.kube.client import Client
 from shunter.migrate.moving import applying, gathering
 from shunter.migrate.moving.applying import DEFAULT_TIMEOUTS, GateTimeouts, Outcome, Screen
 from shunter.migrate.moving.backup import taking
-from shunter.migrate.moving.backup.index import INDEX, read_index
+from shunter.migrate.moving.backup.index import read_index
 from shunter.migrate.moving.gathering import Input
 from shunter.migrate.moving.journal import Journal
 from shunter.migrate.moving.plan import Item, Plan
 from shunter.migrate.moving.sources import SourcePatch, source_patch
 from shunter.migrate.moving.steps import Step, freeze_steps, item_steps
 from shunter.migrate.moving.undoing import was_started
+from shunter.migrate.own_files import BACKUP_INDEX
 from shunter.operator.overview import FINISHED_STATES, overview
 
 SPENT = "its TrainJob was started and is gone, nobody knows how it ended: make it again by hand if it is to train once more"
@@ -140,7 +141,7 @@ def _by_wave(plan: Plan, steps: Iterable[Step]) -> list[list[Step]]:
 async def _back_up(client: Client, plan: Plan, journal: Journal, directory: Path, now: datetime) -> bool:
     """Takes the backup, unless the run that was interrupted did; whether it did. InputError when there is one of another time."""
     objects = await taking.everything(client, plan.namespaces)
-    if not (directory / INDEX).exists():
+    if not (directory / BACKUP_INDEX).exists():
         await taking.take(client, directory, objects, server=plan.server, now=now)
         return True
     if not any(record.job for record in journal.records) and not taking.holds(directory, objects):

@@ -10,9 +10,9 @@ from shunter.api.meta import Json, Struct
 from shunter.cluster.node.content.references import references
 from shunter.errors import InputError
 from shunter.migrate.conversion.cleaning import digest_of
+from shunter.migrate.own_files import BACKUP_INDEX
 from shunter.operator.overview import FINISHED_STATES, JOB_RESOURCES, overview, replica_specs
 
-INDEX = "index.yaml"
 FORMAT = 1
 
 _JOB_KINDS = frozenset((resource.api_version, resource.kind) for resource in JOB_RESOURCES)
@@ -88,7 +88,7 @@ def needs_of(obj: Json) -> tuple[str, ...]:
 
 def read_index(directory: Path) -> Index:
     """The index of a backup. InputError when the directory holds none, or one of a newer format."""
-    path = directory / INDEX
+    path = directory / BACKUP_INDEX
     try:
         index = msgspec.yaml.decode(path.read_bytes(), type=Index)
     except OSError as error:
@@ -104,7 +104,7 @@ def read_entry(directory: Path, entry: Entry) -> Json:
     """The object of an entry. InputError when its file is gone, or is not what was written."""
     path = directory / entry.file
     if not path.resolve().is_relative_to(directory.resolve()):
-        raise InputError(f"{directory / INDEX}: objects[].file is {entry.file!r}, outside of the backup.")
+        raise InputError(f"{directory / BACKUP_INDEX}: objects[].file is {entry.file!r}, outside of the backup.")
     try:
         content = path.read_bytes()
     except OSError as error:

@@ -22,7 +22,8 @@ from shunter.kube.errors import AlreadyExists, ApiError, ConnectionProblem, NotF
 from shunter.migrate.conversion.cleaning import clean, digest_of, suspended
 from shunter.migrate.conversion.emit.job import plain_text
 from shunter.migrate.moving import freeze
-from shunter.migrate.moving.backup.index import FORMAT, INDEX, Entry, Index, is_job, needs_of, read_index, state_of
+from shunter.migrate.moving.backup.index import FORMAT, Entry, Index, is_job, needs_of, read_index, state_of
+from shunter.migrate.own_files import BACKUP_INDEX
 from shunter.migrate.writing import write_whole
 
 RESOURCES: tuple[Resource, ...] = (TRAINING_RUNTIMES, *(kind.resource for kind in JOB_KINDS), TRAIN_JOBS)
@@ -78,7 +79,7 @@ async def take(
             verified=verify,
             objects=tuple(entries),
         )
-        write_whole(partial / INDEX, msgspec.yaml.encode(msgspec.to_builtins(index)).decode())
+        write_whole(partial / BACKUP_INDEX, msgspec.yaml.encode(msgspec.to_builtins(index)).decode())
         try:
             partial.replace(directory)
             _sync(directory.parent)
@@ -93,7 +94,7 @@ async def take(
 def add(directory: Path, objects: Iterable[Json], *, server: str, now: datetime) -> None:
     """Puts objects into a backup, which is made where there is none; each takes the place of what had its name. The server is not
     asked. InputError when the directory holds something else, EnvironmentProblem when it cannot be written."""
-    there = read_index(directory).objects if (directory / INDEX).exists() else ()
+    there = read_index(directory).objects if (directory / BACKUP_INDEX).exists() else ()
     entries = {entry.title: entry for entry in (*there, *(_write(directory, obj, "") for obj in objects))}
     index = Index(
         format=FORMAT,
@@ -103,7 +104,7 @@ def add(directory: Path, objects: Iterable[Json], *, server: str, now: datetime)
         verified=False,
         objects=tuple(entries.values()),
     )
-    write_whole(directory / INDEX, msgspec.yaml.encode(msgspec.to_builtins(index)).decode())
+    write_whole(directory / BACKUP_INDEX, msgspec.yaml.encode(msgspec.to_builtins(index)).decode())
 
 
 def _begun(directory: Path) -> Path:

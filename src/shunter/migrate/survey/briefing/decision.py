@@ -6,8 +6,8 @@ from collections import Counter
 from collections.abc import Sequence
 from typing import Literal, NamedTuple
 
-from shunter.migrate.moving.planning import WAVES
 from shunter.migrate.survey.briefing.facts import Facts, Job
+from shunter.migrate.survey.inventory.classes import WAVES
 
 Tone = Literal["good", "mild", "bad", ""]
 

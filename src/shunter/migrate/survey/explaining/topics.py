@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from difflib import get_close_matches
 
 from shunter.errors import InputError
-from shunter.migrate.catalogue import topics
+from shunter.migrate.catalogue import modules, topics
 from shunter.migrate.findings import Topic
 
 GRADES = {
@@ -41,6 +41,7 @@ def lines(topic: Topic) -> Iterator[tuple[str, str]]:
     yield "Effort", f"{topic.effort} points ({EFFORTS.get(topic.effort, 'more than a glance')})"
     if topic.upstream:
         yield "Upstream", topic.upstream
+    yield "Module", modules()[topic.id]
     if topic.impact != "blocking" or topic.acceptable:
         yield "Suppress", f"migration.yaml: suppressions: [{{id: {topic.id}, reason: ...}}]"
 

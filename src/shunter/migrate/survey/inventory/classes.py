@@ -23,6 +23,15 @@ CLASSES: dict[JobClass, str] = {
     "simple": "keeps its meaning, and is one pod with standard resources",
 }
 """In the order in which they are decided, with what each means."""
+WAVES: dict[JobClass, str] = {
+    "simple": "no field changes its meaning: a fair trial for everything after it",
+    "standard": "these need runtimes of their own",
+    "complex": "something changes its meaning: look at each result",
+    "owned": "somebody else makes these: mend the source, the cluster follows",
+    "finished": "nothing is left to run: they are archived",
+    "blocked": "these stay on v1 until their findings are dealt with",
+}
+"""Waves in their order, with the reason for each."""
 _STANDARD_RESOURCES = ("cpu", "memory", "ephemeral-storage")
 _CHANGED = ("lossy", "semantic-change", "manual", "unsupported")
 

@@ -1,4 +1,4 @@
-"""The labels of each job's pods on both sides, made by the proof (`proof/pods`) and only when a selector may look at them."""
+"""The labels of each job's pods on both sides, made by the proof (`pods/sides`) and only when a selector may look at them."""
 
 from __future__ import annotations
 

@@ -7,8 +7,7 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
-from shunter.migrate.moving.backup.index import INDEX
-from shunter.migrate.moving.plan import HEADER
+from shunter.migrate.own_files import BACKUP_INDEX, PLAN_HEADER
 from shunter.migrate.survey.inventory.forms.csv import COLUMNS
 
 _BESIDE_A_PLAN = (".journal", ".definitions", ".patches")
@@ -16,7 +15,7 @@ _HEAD = 4096
 """Bytes at the beginning of a file in which it says what it is."""
 _TAIL = 200
 _HEADS = (
-    re.compile(re.escape(HEADER.partition("\n")[0].encode())),
+    re.compile(re.escape(PLAN_HEADER.partition("\n")[0].encode())),
     re.compile(rb'\{"number":\d+,"step":"[^"]+","phase":"'),  # a journal
     re.compile(rb'\{\s*"schema":\s*"shunter\.migrate\.'),
     re.compile(rb'\{\s*"\$schema":[^{}]*"runs":\s*\[\s*\{\s*"tool":\s*\{\s*"driver":\s*\{\s*"name":\s*"shunter"'),
@@ -49,7 +48,7 @@ def _is_own_folder(folder: Path) -> bool:
     """Whether it is a backup, or belongs to a plan beside it."""
     if folder.suffix in _BESIDE_A_PLAN and _HEADS[0].match(_head(folder.with_suffix(""))):
         return True
-    return bool(_BACKUP.match(_head(folder / INDEX)))
+    return bool(_BACKUP.match(_head(folder / BACKUP_INDEX)))
 
 
 def _head(path: Path) -> bytes:
