@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from shunter.cli.checkpoints import nothing_saved
-from shunter.launch.saving_place import saving_place
+from shunter.launch.checkpoint_location import checkpoint_location
 
 
 def job(place: str, **variables: str) -> dict[str, Any]:
@@ -43,7 +43,7 @@ def job(place: str, **variables: str) -> dict[str, Any]:
 )
 def test_a_bucket_is_never_said_to_be_empty_that_was_not_read(place: str, reason: str, text: str) -> None:
     found = job(place, AWS_ENDPOINT_URL="http://minio:9000")
-    own = saving_place(found)
+    own = checkpoint_location(found)
     assert own is not None
     message, remedy = nothing_saved("train", {"team": found}, {"team": own}, reason)
     assert message == f"job 'train' {text}"

@@ -9,15 +9,15 @@ from typing import Any
 
 import pytest
 
-from shunter.cli.stops import Saved, read_saved, stop_sentence
+from shunter.cli.stops import StoppedCheckpoints, read_saved, stop_sentence
 from shunter.jobs.progress_text import where_stopped
+from shunter.launch.checkpoint_location import CheckpointLocation
 from shunter.launch.checkpoints import SavedStep
-from shunter.launch.saving_place import SavingPlace
 from shunter.operator.training_progress import Checkpoint, Progress
 
 NOON = datetime(2026, 1, 1, 12, tzinfo=UTC)
-HERE = SavingPlace("/workspace/checkpoints/sc", directory=Path("/state/team/sc"))
-BUCKET, CLAIM = SavingPlace("s3://b/sc"), SavingPlace("/workspace/checkpoints/sc", claim="data", inside="sc")
+HERE = CheckpointLocation("/workspace/checkpoints/sc", directory=Path("/state/team/sc"))
+BUCKET, CLAIM = CheckpointLocation("s3://b/sc"), CheckpointLocation("/workspace/checkpoints/sc", claim="data", inside="sc")
 JOB: dict[str, Any] = {
     "apiVersion": "trainer.kubeflow.org/v1alpha1",
     "kind": "TrainJob",
@@ -31,8 +31,8 @@ def step(number: int, seconds: int, *, is_complete: bool = True) -> SavedStep:
     return SavedStep(number, 10, NOON + timedelta(seconds=seconds), is_complete)
 
 
-def here(*steps: SavedStep, words: str = "") -> Saved:
-    return Saved(HERE, steps, is_read=True, words=words)
+def here(*steps: SavedStep, words: str = "") -> StoppedCheckpoints:
+    return StoppedCheckpoints(HERE, steps, is_read=True, words=words)
 
 
 SAID = {
@@ -41,14 +41,14 @@ SAID = {
         here(step(13, -1), words=WORDS),
         "stopped, saved step 13",
     ),
-    "its log alone": (Saved(words=WORDS), "stopped, saved step 13 (its log says so)"),
-    "its log, of a bucket": (Saved(BUCKET, words=WORDS), "stopped, saved step 13 (its log says so)"),
+    "its log alone": (StoppedCheckpoints(words=WORDS), "stopped, saved step 13 (its log says so)"),
+    "its log, of a bucket": (StoppedCheckpoints(BUCKET, words=WORDS), "stopped, saved step 13 (its log says so)"),
     "its log says what is not there": (
         here(step(10, -9), words=WORDS),
         "stopped, saved step 13 (its log says so, but /state/team/sc has no such step)",
     ),
     "a stop of which nothing was saved": (
-        Saved(HERE, is_read=True, words="stopped by SIGTERM, nothing is saved"),
+        StoppedCheckpoints(HERE, is_read=True, words="stopped by SIGTERM, nothing is saved"),
         "stopped by SIGTERM, nothing is saved (its log says so)",
     ),
     "nothing saved at the end": (here(step(400, -9)), "stopped; its newest checkpoint is of step 400, 9s before"),
@@ -56,29 +56,32 @@ SAID = {
         here(step(411, 2, is_complete=False), step(400, -9)),
         "stopped; its newest checkpoint is of step 400, 9s before; the save of step 411 was cut off",
     ),
-    "reported in time": (Saved(CLAIM, reported=Checkpoint(7, NOON)), "stopped, saved step 7 (it reported so)"),
+    "reported in time": (StoppedCheckpoints(CLAIM, reported=Checkpoint(7, NOON)), "stopped, saved step 7 (it reported so)"),
     "reported before": (
-        Saved(CLAIM, reported=Checkpoint(7, NOON - timedelta(seconds=1))),
+        StoppedCheckpoints(CLAIM, reported=Checkpoint(7, NOON - timedelta(seconds=1))),
         "stopped; the newest checkpoint that it reported is of step 7",
     ),
     "reported without a time": (
-        Saved(reported=Checkpoint(7)),
+        StoppedCheckpoints(reported=Checkpoint(7)),
         "stopped; the newest checkpoint that it reported is of step 7",
     ),
     "an empty directory": (here(), "stopped; there is no checkpoint in /state/team/sc"),
-    "a bucket": (Saved(BUCKET), "stopped; whether it has saved is not known, see s3://b/sc: aws s3 ls s3://b/sc/"),
-    "a claim": (Saved(CLAIM), "stopped; whether it has saved is not known, see sc in claim data"),
-    "a directory of another machine": (Saved(HERE), "stopped; whether it has saved is not known, see /state/team/sc"),
+    "a bucket": (StoppedCheckpoints(BUCKET), "stopped; whether it has saved is not known, see s3://b/sc: aws s3 ls s3://b/sc/"),
+    "a claim": (StoppedCheckpoints(CLAIM), "stopped; whether it has saved is not known, see sc in claim data"),
+    "a directory of another machine": (
+        StoppedCheckpoints(HERE),
+        "stopped; whether it has saved is not known, see /state/team/sc",
+    ),
 }
 
 
 @pytest.mark.parametrize(("saved", "sentence"), SAID.values(), ids=SAID)
-def test_a_stop_says_what_is_saved_by_what_is_surest(saved: Saved, sentence: str) -> None:
+def test_a_stop_says_what_is_saved_by_what_is_surest(saved: StoppedCheckpoints, sentence: str) -> None:
     assert stop_sentence(JOB, saved, NOON) == f"sc: {sentence}"
 
 
 def test_nothing_is_said_of_a_job_that_saves_nothing_that_we_know_of() -> None:
-    assert stop_sentence(JOB, Saved(), NOON) == ""
+    assert stop_sentence(JOB, StoppedCheckpoints(), NOON) == ""
 
 
 def test_the_directory_is_read_only_where_it_is_on_this_machine(tmp_path: Path) -> None:

@@ -90,7 +90,7 @@ def test_the_state_directory_follows_xdg(monkeypatch: pytest.MonkeyPatch) -> Non
 def test_the_last_words_are_those_of_the_newest_run(tmp_path: Path) -> None:
     state = prepared(tmp_path)
     (state.logs / "apiserver.log").write_text("--- started 1\nold trouble\n--- started 2\nnew trouble\n")
-    assert lifecycle.last_words(state, "apiserver") == "new trouble"
+    assert lifecycle.last_log_lines(state, "apiserver") == "new trouble"
 
 
 def test_options_that_the_running_cluster_lacks_are_refused_and_none_asked_for_are_fine(tmp_path: Path) -> None:

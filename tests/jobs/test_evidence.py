@@ -24,7 +24,7 @@ from job_evidence import (
     waiting,
     workload,
 )
-from shunter.jobs.evidence import NOT_UP, Why, completed, evidence_of, is_well, why_of_all
+from shunter.jobs.evidence import NOT_UP, JobCause, completed, evidence_of, is_well, why_of_all
 from shunter.kube.client import Client
 from shunter.kube.retry import RetryPolicy
 from shunter.kube.transport import Response
@@ -82,7 +82,7 @@ def pod(of: Json) -> Json:
     return of
 
 
-async def why(server: Lists, job: Json) -> Why:
+async def why(server: Lists, job: Json) -> JobCause:
     return (await why_of_all(Client(server), [job], "", NOW))[job["metadata"]["uid"]]
 
 
@@ -102,11 +102,11 @@ async def test_for_jobs_that_are_finished_or_suspended_nothing_is_read() -> None
 
 async def test_for_jobs_that_run_in_full_only_pods_are_read() -> None:
     server = Lists(pods=[pod(v1_pod("master", **running())), pod(v1_pod("worker", **running()))])
-    assert await why(server, v1_job()) == Why(None, up=2)
+    assert await why(server, v1_job()) == JobCause(None, up=2)
     assert plurals(server) == ["pods"]
     ready = v2_job(jobsStatus=[{"name": "node", "active": 1, "ready": 1}])
     server = Lists(pods=[pod(v2_pod(0, **running())), pod(v2_pod(1, **running()))])
-    assert await why(server, ready) == Why(None, is_all_up=True)
+    assert await why(server, ready) == JobCause(None, is_all_up=True)
     assert plurals(server) == ["pods"]
 
 
@@ -119,7 +119,7 @@ def well(**status: Any) -> Json:
 async def test_of_jobs_that_are_well_by_their_status_the_pods_that_run_are_not_sent() -> None:
     full = [pod(v1_pod("master", **running())), pod(v1_pod("worker", **running()))]
     server = Lists(pods=full)
-    assert await why(server, well()) == Why(None, is_all_up=True)
+    assert await why(server, well()) == JobCause(None, is_all_up=True)
     assert plurals(server) == ["pods"]
     assert (await why(Lists(pods=None), well())).up is None
     held = Lists(pods=[full[0], pod(v1_pod("worker", **unplaced(NO_GPU)))])
@@ -211,7 +211,7 @@ async def test_why_a_job_failed_that_keeps_no_record_is_read_off_its_pods(make: 
 
 async def test_a_job_that_failed_says_so_itself_where_nothing_else_is_left() -> None:
     found = await why(Lists(pods=None), v1_job(**FAILED))
-    assert found == Why(Cause("Failed", "backoff limit"))
+    assert found == JobCause(Cause("Failed", "backoff limit"))
     late = {"type": "Failed", "status": "True", "reason": "PyTorchJobFailed", "message": "active longer than specified deadline"}
     server = Lists()
     assert (await why(server, v1_job(conditions=[late]))).cause == Cause("DeadlineExceeded", late["message"])
@@ -230,13 +230,13 @@ async def test_a_thousand_jobs_cost_as_many_requests_as_one() -> None:
 
 
 async def test_who_may_not_read_pods_or_events_is_told_what_was_not_looked_at() -> None:
-    assert await why(Lists(pods=None), v1_job()) == Why(None, ("pods",), up=None)
+    assert await why(Lists(pods=None), v1_job()) == JobCause(None, ("pods",), up=None)
     starting = pod(v1_pod("master", **waiting("ContainerCreating")))
-    assert await why(Lists(pods=[starting], events=None), v1_job(0)) == Why(None, ("events",))
+    assert await why(Lists(pods=[starting], events=None), v1_job(0)) == JobCause(None, ("events",))
     held = pod(v1_pod("master", **unplaced(NO_GPU)))
     assert (await why(Lists(pods=[held], events=None), v1_job(0))).unread == ()
     full = [pod(v1_pod("master", **running())), pod(v1_pod("worker", **running()))]
-    assert await why(Lists(pods=full, events=None), v1_job()) == Why(None, up=2)
+    assert await why(Lists(pods=full, events=None), v1_job()) == JobCause(None, up=2)
 
 
 def queued(uid: str = "u-j") -> Json:
@@ -273,7 +273,7 @@ async def test_workloads_that_may_not_be_read_leave_the_answer_about_other_jobs_
     full = [pod(v1_pod("master", **running())), pod(v1_pod("worker", **running()))]
     server = Lists(("kueue.x-k8s.io/v1beta2",), workloads=None, pods=full)
     found = await why_of_all(Client(server), [v1_job(), queued("u-queued")], "", NOW)
-    assert found["u-j"] == Why(None, up=2)
+    assert found["u-j"] == JobCause(None, up=2)
 
 
 async def test_a_trainjob_whose_jobset_waits_in_the_queue_is_told_in_the_list() -> None:
@@ -349,4 +349,4 @@ async def test_a_pod_of_an_earlier_job_in_the_same_list_is_not_taken() -> None:
     stale["metadata"]["ownerReferences"] = [{"uid": "u-before"}]
     young = v1_job()
     young["metadata"]["creationTimestamp"] = ago(1)
-    assert await why(Lists(pods=[stale]), young) == Why(None)
+    assert await why(Lists(pods=[stale]), young) == JobCause(None)

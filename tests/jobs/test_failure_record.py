@@ -10,7 +10,7 @@ import pytest
 from job_evidence import NOW, ago, v1_job, v1_pod, v2_job
 from shunter.cli.output.diagnosed import diagnosed
 from shunter.jobs.description import description
-from shunter.jobs.evidence import Why
+from shunter.jobs.evidence import JobCause
 from shunter.jobs.failure_record import as_json, cause_of_end, cell, failure_record, heading, lines
 from shunter.jobs.failures import NamedCause, cause_and_remedy, why_failed
 from shunter.jobs.listing import Row
@@ -55,7 +55,7 @@ def test_a_job_of_which_nothing_has_failed_says_so_in_the_same_fields() -> None:
 
 
 def test_the_list_as_json_has_the_number_and_the_last() -> None:
-    shown = Row(overview(THREE), Why(None, up=3), None, None, 3, failure_record(THREE)).as_json()
+    shown = Row(overview(THREE), JobCause(None, up=3), None, None, 3, failure_record(THREE)).as_json()
     assert (shown["up"], shown["wanted"], shown["failures"]) == (3, 3, 3)
     assert shown["lastFailure"] == {
         "rank": 1,

@@ -12,7 +12,7 @@ import pytest
 from shunter.api.meta import Json
 from shunter.api.training.pytorch import PYTORCH_JOBS
 from shunter.cli.options.log_options import LogOptions
-from shunter.cli.output.display import OneRank
+from shunter.cli.output.display import SingleRankDisplay
 from shunter.cli.output.log_printing import print_logs
 from shunter.jobs.display import PipeDisplay
 from shunter.jobs.following import JobFollower
@@ -83,7 +83,7 @@ async def test_what_may_not_be_listed_is_told_once_and_the_job_is_followed_to_it
 ) -> None:
     told = StringIO()
     monkeypatch.setattr("sys.stderr", told)
-    display = OneRank(PipeDisplay(), 0) if of_one_rank else PipeDisplay()
+    display = SingleRankDisplay(PipeDisplay(), 0) if of_one_rank else PipeDisplay()
     end = await JobFollower(Client(JobsOnly()), PYTORCH_JOBS, JOB, display).run()
     assert end.job == SUCCEEDED
     for kind in ("pods", "events"):

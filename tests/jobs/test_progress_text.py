@@ -7,9 +7,9 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 from shunter.cli.jobs import table_of
-from shunter.jobs.evidence import Why
+from shunter.jobs.evidence import JobCause
 from shunter.jobs.listing import Row
-from shunter.jobs.progress_text import Cells, cells, lines
+from shunter.jobs.progress_text import ProgressCells, cells, lines
 from shunter.operator.overview import Overview
 from shunter.operator.training_progress import Checkpoint, Progress
 
@@ -19,28 +19,28 @@ CHECKPOINT = Checkpoint(100, NOON - timedelta(seconds=12), seconds=1.25)
 WHOLE = Progress(JUST_NOW, 40, 44, 120, 300, 1.2612345678, CHECKPOINT)
 
 SHOWN = {
-    "nothing": (None, False, Cells()),
-    "everything": (WHOLE, False, Cells("120/300", "1.261", "41s", "100 (12s ago)")),
-    "a finished job": (WHOLE, True, Cells("120/300", "1.261", "", "100 (12s ago)")),
-    "a percentage alone": (Progress(JUST_NOW, 40), False, Cells("40%")),
-    "no number of steps": (Progress(JUST_NOW, step=7), False, Cells("7")),
-    "a program that is silent": (Progress(NOON - timedelta(minutes=9), step=7), False, Cells("7 (9m ago)")),
-    "a finished job that was silent": (Progress(NOON - timedelta(minutes=9), step=7), True, Cells("7")),
-    "a loss that is no number": (Progress(JUST_NOW, loss=float("nan")), False, Cells(loss="nan")),
-    "a checkpoint without time": (Progress(JUST_NOW, checkpoint=Checkpoint(5)), False, Cells(checkpoint="5")),
-    "a log": (Progress(JUST_NOW, step=7, steps=9, source="log"), False, Cells("7/9 (log)")),
-    "a log without steps": (Progress(JUST_NOW, loss=0.5, source="log"), False, Cells("(log)", "0.5")),
+    "nothing": (None, False, ProgressCells()),
+    "everything": (WHOLE, False, ProgressCells("120/300", "1.261", "41s", "100 (12s ago)")),
+    "a finished job": (WHOLE, True, ProgressCells("120/300", "1.261", "", "100 (12s ago)")),
+    "a percentage alone": (Progress(JUST_NOW, 40), False, ProgressCells("40%")),
+    "no number of steps": (Progress(JUST_NOW, step=7), False, ProgressCells("7")),
+    "a program that is silent": (Progress(NOON - timedelta(minutes=9), step=7), False, ProgressCells("7 (9m ago)")),
+    "a finished job that was silent": (Progress(NOON - timedelta(minutes=9), step=7), True, ProgressCells("7")),
+    "a loss that is no number": (Progress(JUST_NOW, loss=float("nan")), False, ProgressCells(loss="nan")),
+    "a checkpoint without time": (Progress(JUST_NOW, checkpoint=Checkpoint(5)), False, ProgressCells(checkpoint="5")),
+    "a log": (Progress(JUST_NOW, step=7, steps=9, source="log"), False, ProgressCells("7/9 (log)")),
+    "a log without steps": (Progress(JUST_NOW, loss=0.5, source="log"), False, ProgressCells("(log)", "0.5")),
     "an old log": (
         Progress(NOON - timedelta(minutes=9), step=7, epoch=2, source="log"),
         False,
-        Cells("7 of epoch 2 (log, 9m ago)"),
+        ProgressCells("7 of epoch 2 (log, 9m ago)"),
     ),
-    "longer than it said": (Progress(NOON - timedelta(seconds=60), left_seconds=5), False, Cells(left="0s")),
+    "longer than it said": (Progress(NOON - timedelta(seconds=60), left_seconds=5), False, ProgressCells(left="0s")),
 }
 
 
 @pytest.mark.parametrize(("found", "is_finished", "expected"), SHOWN.values(), ids=SHOWN)
-def test_cells(found: Progress | None, is_finished: bool, expected: Cells) -> None:
+def test_cells(found: Progress | None, is_finished: bool, expected: ProgressCells) -> None:
     assert cells(found, NOON, is_finished=is_finished) == expected
 
 
@@ -66,6 +66,6 @@ def test_a_job_that_does_not_run_is_not_warned_of() -> None:
 
 def test_the_list_has_columns_for_progress_where_a_program_reports_it() -> None:
     job = Overview("TrainJob", "ns", "j", "uid", "Running", "", "", 2, NOON, None)
-    headers = [[str(column.header) for column in table_of([Row(job, Why(None), found)]).columns] for found in (None, WHOLE)]
+    headers = [[str(column.header) for column in table_of([Row(job, JobCause(None), found)]).columns] for found in (None, WHOLE)]
     assert headers[0] == ["NAMESPACE", "NAME", "KIND", "STATE", "WHY", "UP/WANTED", "AGE", "RAN"]
     assert headers[1] == [*headers[0][:6], "PROGRESS", "LOSS", "LEFT", "CHECKPOINT", "AGE", "RAN"]

@@ -10,7 +10,7 @@ from collections.abc import Callable
 import pytest
 
 from kube.http_wire import DEADLINE, LAST, QUICK, Connect, Wire, Wired, answers, asked, bodies, echo, on_both_loops, serving
-from shunter.kube.http.limits import Account, Limits, Timeouts, connections_at_once
+from shunter.kube.http.limits import ConnectionUsage, Limits, Timeouts, connections_at_once
 from shunter.kube.http.request import Request
 from shunter.kube.http.response import Response
 from shunter.kube.http.server import HttpServer
@@ -204,7 +204,7 @@ async def test_who_must_make_room_while_it_is_looked_who_he_is_is_told_at_once()
         await go_on.wait()
 
     limits = Limits(body=MIB)
-    connection = Connection(Service(echo, limits, Timeouts(), slowly), Account(limits))
+    connection = Connection(Service(echo, limits, Timeouts(), slowly), ConnectionUsage(limits))
     wire = Wired()
     connection.connection_made(wire)
     connection.data_received(post(MIB) + b"x" * 1000)
@@ -467,7 +467,7 @@ def test_connections_leave_descriptors_for_other_things(monkeypatch: pytest.Monk
 class Holding:
     """A connection, as the account sees it."""
 
-    def __init__(self, account: Account[Holding], since: float, *, is_answering: bool = False) -> None:
+    def __init__(self, account: ConnectionUsage[Holding], since: float, *, is_answering: bool = False) -> None:
         self.held = 0
         self.waiting_since = since
         self.is_answering = is_answering
@@ -484,7 +484,7 @@ class Holding:
 
 
 def test_room_is_made_by_incomplete_requests_before_those_being_answered_and_the_oldest_first() -> None:
-    account: Account[Holding] = Account(Limits(body=0, held=100))
+    account: ConnectionUsage[Holding] = ConnectionUsage(Limits(body=0, held=100))
     answering, young, old, empty = (
         Holding(account, 1.0, is_answering=True),
         Holding(account, 3.0),

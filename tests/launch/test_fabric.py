@@ -126,7 +126,7 @@ def test_names_that_cannot_be_meant(name: str, instance: str, message: str) -> N
 
 def test_the_help_names_every_profile() -> None:
     for text in (inspect.getsource(program_options), inspect.getsource(runtime)):
-        (line,) = [line for line in text.splitlines() if "A fast network: " in line]
+        (line,) = [line for line in text.splitlines() if "Fast network: " in line]
         assert all(name in line for name in profiles())
 
 

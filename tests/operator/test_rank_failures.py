@@ -15,7 +15,7 @@ from shunter.api.core import Pod
 from shunter.api.meta import Json, rfc3339
 from shunter.api.rank_failures import MOST_KEPT, RankFailures
 from shunter.api.resources import TRAIN_JOBS
-from shunter.kube.controllers.plan import LastLine, Log, Ref
+from shunter.kube.controllers.plan import ContainerLog, Ref, StatusLogLine
 from shunter.operator.diagnosis import exception_line
 from shunter.operator.rank_failures import MOST_LOGS, NewFailure, last_lines, notes, recorded, summary, without_counted
 
@@ -176,7 +176,7 @@ def test_of_those_that_fail_together_the_first_is_told_with_its_log_and_no_more_
     made = notes(Ref(TRAIN_JOBS, "team-a", "bert", "u1"), new)
     assert len(made) == 20
     assert made[0].message == "pod bert-29, container node: Error, exit code 1"
-    assert [note.last_words for note in made] == [Log("team-a", "bert-29", "node"), *[None] * 19]
+    assert [note.last_words for note in made] == [ContainerLog("team-a", "bert-29", "node"), *[None] * 19]
     assert recorded(record, pods, lambda _: None) == (record, ())
     assert without_counted(pods, record) == []
     assert len(without_counted(pods, None)) == 30
@@ -184,7 +184,9 @@ def test_of_those_that_fail_together_the_first_is_told_with_its_log_and_no_more_
 
 def test_the_log_of_a_run_that_was_followed_by_another_is_that_of_the_run_before() -> None:
     _, new = recorded(None, [pod(container(WAITS, last=ended(1)), policy="OnFailure")], lambda _: 0)
-    assert notes(Ref(TRAIN_JOBS, "team-a", "bert", "u1"), new)[0].last_words == Log("team-a", "bert-1", "node", previous=True)
+    assert notes(Ref(TRAIN_JOBS, "team-a", "bert", "u1"), new)[0].last_words == ContainerLog(
+        "team-a", "bert-1", "node", previous=True
+    )
 
 
 def life(name: str, policy: str, failures: int, end: str) -> list[Pod]:
@@ -267,7 +269,9 @@ def test_a_line_of_the_log_belongs_to_each_of_the_first_that_fail_together() -> 
     late = pod(container(ended(1, 39)), phase="Failed", name="bert-late")
     assert places(*together, late) == [(0, "bert-2"), (1, "bert-1"), (2, "bert-0")]
     (first, *_) = last_lines(JOB, *recorded(None, together, lambda _: None))
-    assert first == LastLine(("rankFailures", "last", 0, "message"), Log("team-a", "bert-2", "node"), exception_line)
+    assert first == StatusLogLine(
+        ("rankFailures", "last", 0, "message"), ContainerLog("team-a", "bert-2", "node"), exception_line
+    )
 
 
 def test_no_line_is_read_of_what_says_why_itself_has_no_log_or_is_not_kept() -> None:

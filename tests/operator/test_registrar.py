@@ -25,7 +25,7 @@ from shunter.kube.tls.certificates import KeyPair, expires_at, fault_of
 from shunter.kube.tls.serving_certificate import LIFETIME, RENEWAL, SETTLING
 from shunter.kube.transports.faults import FaultTransport, Killed, LoseAnswer
 from shunter.kube.webhooks.registration import Configuration, Place, ServiceReference, Webhook, bundles, register
-from shunter.operator.registrar import Agreed, Registrar
+from shunter.operator.registrar import Registrar, TrustState
 
 NAMESPACE, SECRET = "default", "shunter-webhook-certificate"
 SERVICE = ServiceReference(NAMESPACE, "shunter-webhook")
@@ -53,7 +53,7 @@ class Replica:
         self._registrar = Registrar(client, CONFIGURATIONS, SharedCertificate(secret), writes="trust")
         self.served: KeyPair | None = None
 
-    async def look(self) -> Agreed:
+    async def look(self) -> TrustState:
         return await self._registrar.look(self._serve)
 
     async def _serve(self, certificate: KeyPair | Path) -> Place:

@@ -9,7 +9,7 @@ from typing import Any
 import msgspec
 import yaml
 
-from shunter.sizing.fits import Band, band, judged
+from shunter.sizing.fits import MemoryRange, band, judged
 from shunter.sizing.formulas import Memory, memory
 from shunter.sizing.instances import Gpu, Instance
 from shunter.sizing.options import SizeOptions
@@ -25,7 +25,7 @@ class Measurement:
 
     row: dict[str, Any]
     memory: Memory
-    band: Band
+    band: MemoryRange
     verdict: str
     """Of the machine on which it was measured; empty where that is not stated."""
 

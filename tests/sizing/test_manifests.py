@@ -15,7 +15,7 @@ import yaml
 from shunter.errors import InputError
 from shunter.migrate.pods import admission
 from shunter.sizing import ManifestOptions, SizeOptions, size
-from shunter.sizing.fits import Choice, judged
+from shunter.sizing.fits import MachineChoice, judged
 from shunter.sizing.instances import Instance, known_instances
 from shunter.sizing.manifests import HOLES, Manifests, manifests
 from shunter.sizing.nodes import CLUSTER
@@ -33,7 +33,7 @@ NAMED = {
 }
 
 
-def choice(instance: str | Instance = "p5.48xlarge", nodes: int = 2, model: str = "Llama-3.1-8B") -> Choice:
+def choice(instance: str | Instance = "p5.48xlarge", nodes: int = 2, model: str = "Llama-3.1-8B") -> MachineChoice:
     machine = known_instances()[instance] if isinstance(instance, str) else instance
     return judged(known_models()[model].shape, SizeOptions(seq=1024, strategy="fsdp"), machine, nodes)
 

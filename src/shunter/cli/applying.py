@@ -36,7 +36,7 @@ async def apply_all(target: Target, manifests: list[Manifest], *, replace: bool)
         if resource.namespaced:
             obj["metadata"].setdefault("namespace", target.client.namespace)
         found.append((resource, manifest))
-    refuse_twins(found)
+    refuse_duplicates(found)
     found.sort(key=lambda pair: rank(*pair))
     await ensure_namespaces(target, found)
     jobs = [(resource, manifest) for resource, manifest in found if is_followed(resource, manifest)]
@@ -58,7 +58,7 @@ async def apply_all(target: Target, manifests: list[Manifest], *, replace: bool)
     return [(resource, await apply(target.client, resource, manifest)) for resource, manifest in jobs]
 
 
-def refuse_twins(found: list[tuple[Resource, Manifest]]) -> None:
+def refuse_duplicates(found: list[tuple[Resource, Manifest]]) -> None:
     """Raises InputError when two manifests are about one object: the second would undo what the first says."""
     places: dict[tuple[Resource, str, str], str] = {}
     for resource, manifest in found:

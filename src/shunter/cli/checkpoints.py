@@ -19,8 +19,8 @@ if TYPE_CHECKING:
     from shunter.api.meta import Json
     from shunter.cluster.target import Target
     from shunter.kube.client import Client
+    from shunter.launch.checkpoint_location import CheckpointLocation
     from shunter.launch.checkpoints import SavedCheckpoints, SavedStep
-    from shunter.launch.saving_place import SavingPlace
 
 
 def checkpoints(
@@ -63,8 +63,8 @@ async def found_of(target: Target, job: str, namespace: str) -> list[SavedCheckp
     which nothing is found, saying where it saves and how to list that."""
     import asyncio
 
+    from shunter.launch.checkpoint_location import checkpoint_location
     from shunter.launch.checkpoints import SavedCheckpoints, saved_checkpoints
-    from shunter.launch.saving_place import saving_place
 
     async with target.client as client:
         trained = await train_jobs(client, namespace)
@@ -73,7 +73,7 @@ async def found_of(target: Target, job: str, namespace: str) -> list[SavedCheckp
     if not job:
         return found
     meant = {one["metadata"]["namespace"]: one for one in trained if one["metadata"]["name"] == job}
-    places = {space: place for space, one in meant.items() if (place := saving_place(one)) is not None}
+    places = {space: place for space, one in meant.items() if (place := checkpoint_location(one)) is not None}
     # A job that is there says itself where it saves; of one that is gone its directory has the name.
     names = {space: place.name for space, place in places.items()}
     own = [one for one in found if one.job == names.get(one.namespace, job)]
@@ -93,10 +93,10 @@ async def found_of(target: Target, job: str, namespace: str) -> list[SavedCheckp
     raise InputError(*nothing_saved(job, meant, places, reason))
 
 
-def listed(job: Json, place: SavingPlace) -> tuple[list[SavedStep], str]:
+def listed(job: Json, place: CheckpointLocation) -> tuple[list[SavedStep], str]:
     """What a bucket holds, and why it cannot be listed from here; empty if it can."""
     from shunter.launch.bucket_checkpoints import steps_in_bucket
-    from shunter.launch.saving_place import endpoint_of
+    from shunter.launch.checkpoint_location import endpoint_of
 
     try:
         return steps_in_bucket(place.path, endpoint_of(job)), ""
@@ -104,10 +104,10 @@ def listed(job: Json, place: SavingPlace) -> tuple[list[SavedStep], str]:
         return [], error.message
 
 
-def nothing_saved(job: str, meant: dict[str, Json], places: dict[str, SavingPlace], reason: str = "") -> tuple[str, str]:
+def nothing_saved(job: str, meant: dict[str, Json], places: dict[str, CheckpointLocation], reason: str = "") -> tuple[str, str]:
     """Why no checkpoint of a job is shown, and what to do. By namespace the jobs of that name, and where those save that do;
     `reason` is why a bucket could not be listed."""
-    from shunter.launch.saving_place import listing_command
+    from shunter.launch.checkpoint_location import listing_command
 
     if not meant:
         text = f"there is no job {job!r}, and none of that name has saved a checkpoint on this machine."

@@ -13,7 +13,7 @@ from shunter.cli.output.console import Output, errors, output, print_as, print_t
 from shunter.errors import InputError
 
 if TYPE_CHECKING:
-    from shunter.cluster.lifecycle import Started
+    from shunter.cluster.lifecycle import StartedCluster
     from shunter.cluster.state_dir import StateDir
 
 
@@ -90,7 +90,7 @@ def up(
     with errors().status("starting the cluster"):
         started = lifecycle.start(options, foreground=foreground)
     if foreground and not started.already:
-        stay(started)
+        run_in_foreground(started)
     else:
         announce(started)
 
@@ -103,7 +103,7 @@ def warn_of_disk(state: StateDir) -> None:
         say(f"warning: {warning}")
 
 
-def announce(started: Started) -> None:
+def announce(started: StartedCluster) -> None:
     """Says so; the line on standard output is for a shell's `eval`."""
     if started.already:
         say(f"the cluster is already up: {started.record.server}")
@@ -134,7 +134,7 @@ def check_feature_gates(text: str) -> None:
     feature_gates(text)
 
 
-def stay(started: Started) -> None:
+def run_in_foreground(started: StartedCluster) -> None:
     """Waits for Ctrl-C, or for the supervisor to end, then stops whatever is left."""
     from shunter.cluster import lifecycle
 

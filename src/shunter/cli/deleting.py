@@ -13,7 +13,7 @@ from shunter.api.meta import Json
 from shunter.api.ownership import controller_reference
 from shunter.api.resources import JOBS, JOBSETS, PODS, Resource
 from shunter.cli.output.console import say
-from shunter.cli.stops import StopWords, read_saved, stop_sentence
+from shunter.cli.stops import StopLogReader, read_saved, stop_sentence
 from shunter.kube.client import Client
 from shunter.kube.errors import ApiError, Conflict, Forbidden, NotFound
 from shunter.kube.watching import follow
@@ -42,7 +42,7 @@ async def delete_and_wait(
     of the cluster's node are this machine's.
     """
     metadata = job["metadata"]
-    words = StopWords(client, job, pods) if (pods := await _running(client, job)) else None
+    words = StopLogReader(client, job, pods) if (pods := await _running(client, job)) else None
     asked = moment(metadata.get("deletionTimestamp")) or datetime.now(UTC)
     with contextlib.suppress(NotFound):
         await client.delete(resource, metadata["name"], metadata["namespace"], uid=metadata["uid"], propagation="Foreground")

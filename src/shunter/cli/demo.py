@@ -127,13 +127,13 @@ async def trained(target: Target, manifests: list[Manifest]) -> list[Row]:
     import time
 
     from shunter.cli.applying import apply_all
-    from shunter.cli.output.display import Kept, display
+    from shunter.cli.output.display import RecordingDisplay, display
     from shunter.cli.run import followed
 
     begun = time.monotonic()
     rows = []
     for resource, job in await apply_all(target, manifests, replace=True):
-        screen = Kept(display())
+        screen = RecordingDisplay(display())
         rows.append(Row(await followed(target.client, resource, job, screen), screen.lines, time.monotonic() - begun))
     return rows
 

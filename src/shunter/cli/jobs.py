@@ -198,7 +198,7 @@ async def described(target: Target, wanted: str, namespace: str) -> list[str]:
     from shunter.jobs.description import description
     from shunter.jobs.evidence import evidence_of
     from shunter.jobs.finding import find, own_pods
-    from shunter.jobs.last_words import last_words
+    from shunter.jobs.last_log_lines import last_log_lines
     from shunter.jobs.logs.network import networks_in_log
     from shunter.jobs.logs.progress import progress_in_logs
     from shunter.launch.marks import FABRIC
@@ -210,7 +210,7 @@ async def described(target: Target, wanted: str, namespace: str) -> list[str]:
         evidence = await evidence_of(client, job)
         pods = own_pods(job, evidence.pods)
         logs, logged, networks = await asyncio.gather(
-            last_words(client, job, pods), progress_in_logs(client, [job]), networks_in_log(client, job, pods)
+            last_log_lines(client, job, pods), progress_in_logs(client, [job]), networks_in_log(client, job, pods)
         )
     how_far = saved_by(target)(progress(job) or logged.found.get(job["metadata"]["uid"]), job)
     network, warning = network_lines(networks, asked_profile((job["metadata"].get("annotations") or {}).get(FABRIC, ""), pods))

@@ -18,7 +18,7 @@ OFFLINE_VERBS = frozenset({"completion", "help", "kustomize", "options", "plugin
 """What kubectl does without asking any cluster."""
 
 
-class UntouchedWords(TyperCommand):
+class PassThroughCommand(TyperCommand):
     """A command that reads no option: the parser of the command line would take the first `--` away, which tells kubectl where
     the command of a container begins."""
 
@@ -28,10 +28,10 @@ class UntouchedWords(TyperCommand):
 
     def shell_complete(self, ctx: Any, incomplete: str) -> list[Any]:
         """What kubectl itself offers."""
-        return list(offered([*ctx.args, incomplete]))
+        return list(completions([*ctx.args, incomplete]))
 
 
-class Offer(NamedTuple):
+class CompletionItem(NamedTuple):
     """A word that may be typed, as the shells' completion takes it."""
 
     value: str
@@ -39,7 +39,7 @@ class Offer(NamedTuple):
     type: str = "plain"
 
 
-def offered(words: Sequence[str]) -> Iterator[Offer]:
+def completions(words: Sequence[str]) -> Iterator[CompletionItem]:
     """What kubectl offers in place of the last word; nothing when it does not answer in time or is not there."""
     import os
     import subprocess
@@ -62,7 +62,7 @@ def offered(words: Sequence[str]) -> Iterator[Offer]:
     for line in done.stdout.splitlines()[:-1]:  # the last one tells the shell what to do with the others
         value, _, help = line.partition("\t")
         if not value.startswith("_activeHelp_"):
-            yield Offer(value, help or None)
+            yield CompletionItem(value, help or None)
 
 
 def kubectl(context: typer.Context) -> None:

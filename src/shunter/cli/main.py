@@ -36,7 +36,7 @@ class Verbs(LazyGroup):
             "shunter.cli.kubectl",
             "kubectl",
             "Run kubectl on the embedded cluster.",
-            {"cls": "UntouchedWords", "options_metavar": "[KUBECTL ARGUMENTS]...", "add_help_option": False},
+            {"cls": "PassThroughCommand", "options_metavar": "[KUBECTL ARGUMENTS]...", "add_help_option": False},
         ),
         "images": Entry("shunter.cli.images", "app", "Manage the environments that images map to on the embedded cluster."),
         "runtime": Entry("shunter.cli.runtime", "app", "Create runtimes with a fast network or with restarts."),

@@ -11,7 +11,7 @@ from shunter.api.meta import Json
 from shunter.api.resources import TRAIN_JOBS
 from shunter.cli.options.program_options import ProgramOptions
 from shunter.cli.output.console import ObjectForm, print_objects, say
-from shunter.cli.tracking import local_address, require_local_server, say_run, say_server, start_local_server
+from shunter.cli.tracking import local_address, print_run, print_server, require_local_server, start_local_server
 from shunter.cluster import mlflow_server
 from shunter.cluster.target import Target
 from shunter.errors import InputError
@@ -27,7 +27,7 @@ from shunter.launch.options import LaunchOptions, Program
 from shunter.launch.preparing import ensure_namespace, prepared, require_understood, secret_environment
 from shunter.launch.programs import program_of
 from shunter.launch.runtimes.choice import PYTHON, Runtime
-from shunter.launch.submitting import Submitted, job_names, resubmit, submit
+from shunter.launch.submitting import SubmittedJob, job_names, resubmit, submit
 from shunter.launch.tracking import LOCAL, tracked_run, with_uri
 
 RERUN_OPTIONS = {"--rerun", "--name", "--detach", "--namespace"}
@@ -93,7 +93,7 @@ async def submitted(target: Target, program: Program, root: Path, options: Progr
     chosen, code, runtime, taken = ready
     if options.dry_run:
         name = chosen.name or free_name(base_name(program), {*taken, *await job_names(client, namespace)})
-        say_server(chosen)
+        print_server(chosen)
         print_applicable(launch(chosen, code, runtime, name=name, namespace=namespace), options.form)
         return None
     if chosen.tracking is not None:
@@ -105,8 +105,8 @@ async def submitted(target: Target, program: Program, root: Path, options: Progr
     made = await submit(client, chosen, code, runtime=runtime, namespace=namespace, taken=taken, tell=say)
     say(code_line(code, root, made.sent))
     say(job_line(made, chosen, runtime))
-    say_server(chosen)
-    say_run(made.job)
+    print_server(chosen)
+    print_run(made.job)
     if chosen.checkpoints is None:
         say("checkpoints: nowhere; --checkpoints keeps what the program saves in SHUNTER_CHECKPOINT_DIR")
     return made.job
@@ -133,7 +133,7 @@ async def submitted_again(target: Target, options: ProgramOptions, job: Json) ->
         say(f"code: the same as {options.rerun}'s, sha256 {digest[:12]}")
     metadata = made.job["metadata"]
     say(f"TrainJob {metadata['namespace']}/{metadata['name']}: {annotations[PROGRAM]}, as {options.rerun}")
-    say_run(made.job)
+    print_run(made.job)
     return made.job
 
 
@@ -181,7 +181,7 @@ def never_line(code: PackedCode) -> str:
     return f"\nleft out, as secrets and weights always are: {', '.join(code.left_out[:3])}{more}"
 
 
-def job_line(made: Submitted, options: LaunchOptions, runtime: Runtime) -> str:
+def job_line(made: SubmittedJob, options: LaunchOptions, runtime: Runtime) -> str:
     """`TrainJob default/train-2 (train is taken): 2 nodes x 1 process, runtime torch-distributed`."""
     metadata = made.job["metadata"]
     taken = f" ({made.base} is taken)" if metadata["name"] != made.base else ""

@@ -17,8 +17,8 @@ from shunter.jobs.training_pods import training_container, training_pods
 from shunter.kube.client import Client
 from shunter.kube.errors import ApiError
 from shunter.kube.pods.log_reading import LogPart, followed_lines
+from shunter.launch.checkpoint_location import CheckpointLocation, checkpoint_location, listing_command
 from shunter.launch.checkpoints import SavedStep, saved_steps
-from shunter.launch.saving_place import SavingPlace, listing_command, saving_place
 from shunter.operator.diagnosis import stop_words
 from shunter.operator.training_progress import Checkpoint, progress
 
@@ -26,10 +26,10 @@ LOG_SECONDS = 2.0
 """How long the last lines of a pod that has ended are waited for."""
 
 
-class Saved(Struct, frozen=True):
+class StoppedCheckpoints(Struct, frozen=True):
     """What is known of the checkpoints of a job that was stopped."""
 
-    place: SavingPlace | None = None
+    place: CheckpointLocation | None = None
     steps: Sequence[SavedStep] = ()
     """In its directory on this machine, the newest first."""
     is_read: bool = False
@@ -39,17 +39,17 @@ class Saved(Struct, frozen=True):
     reported: Checkpoint | None = None
 
 
-def read_saved(job: Json, words: str, *, on_this_machine: bool) -> Saved:
+def read_saved(job: Json, words: str, *, on_this_machine: bool) -> StoppedCheckpoints:
     """What is known now, of a job as it was last and the words of its program."""
-    place = saving_place(job)
+    place = checkpoint_location(job)
     told = progress(job)
     reported = told.checkpoint if told is not None else None
     if place is None or place.directory is None or not on_this_machine:
-        return Saved(place, words=words, reported=reported)
-    return Saved(place, saved_steps(place.directory), is_read=True, words=words, reported=reported)
+        return StoppedCheckpoints(place, words=words, reported=reported)
+    return StoppedCheckpoints(place, saved_steps(place.directory), is_read=True, words=words, reported=reported)
 
 
-def stop_sentence(job: Json, saved: Saved, asked: datetime) -> str:
+def stop_sentence(job: Json, saved: StoppedCheckpoints, asked: datetime) -> str:
     """`train: stopped, saved step 411`, by what is surest; empty where nothing says that the job saves anything. `asked` is when
     it was told to stop."""
     name, place = job["metadata"]["name"], saved.place
@@ -80,7 +80,7 @@ def stop_sentence(job: Json, saved: Saved, asked: datetime) -> str:
     return f"{name}: stopped; whether it has saved is not known, see {place.title}{hint}"
 
 
-class StopWords:
+class StopLogReader:
     """Reads what the program of a job writes of its stop, in the log of its first rank, from now on."""
 
     def __init__(self, client: Client, job: Json, pods: Sequence[Json]) -> None:

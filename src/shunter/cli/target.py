@@ -49,9 +49,9 @@ def is_named(kubeconfig: Path | None, context: str) -> bool:
 
 def patient(api: Client, server: str) -> Client:
     """The client, which says so when the server lets it wait."""
-    from shunter.cli.output.patience import Telling
+    from shunter.cli.output.slow_server_notice import SlowServerNotice
 
-    api.transport = Telling(api.transport, server)
+    api.transport = SlowServerNotice(api.transport, server)
     return api
 
 

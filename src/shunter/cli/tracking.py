@@ -49,13 +49,13 @@ async def start_local_server(target: Target, uri: str) -> None:
         await asyncio.to_thread(mlflow_start.start, target.embedded)
 
 
-def say_server(options: LaunchOptions) -> None:
+def print_server(options: LaunchOptions) -> None:
     """Says so when the address is one that nobody gave on the command line."""
     if options.tracking is not None and options.tracking.option.startswith(URI):
         say(f"MLflow: {options.tracking.uri}, the {URI} of this shell; --mlflow {NONE} leaves it out")
 
 
-def say_run(job: Json) -> None:
+def print_run(job: Json) -> None:
     """Where a job logs to, if it does."""
     if (run := tracked_run(job)) is not None:
         say(f"MLflow: {shown_run(run)}")

@@ -89,7 +89,7 @@ async def serve(options: argparse.Namespace) -> None:
 def add_node(manager: Manager, client: Client, api_server: tuple[str, int], state: StateDir, options: argparse.Namespace) -> None:
     """The node as a part of the process; /readyz waits for it."""
     from shunter.cluster.node.content.images import load_images
-    from shunter.cluster.node.net import ways
+    from shunter.cluster.node.net import external_services
     from shunter.cluster.node.node import Node
     from shunter.cluster.node.pod.lifecycle import MAX_BACK_OFF
     from shunter.cluster.node.runtime.protocol import HostPort, Level
@@ -111,7 +111,7 @@ def add_node(manager: Manager, client: Client, api_server: tuple[str, int], stat
         level=Level(options.level) if options.level else None,
         strict_resources=options.strict_resources,
         max_restart_period=options.max_container_restart_period or MAX_BACK_OFF,
-        ways=ways.parsed(options.reach),
+        ways=external_services.parsed(options.reach),
     )
     manager.background("node", node.run)
     manager.add_ready_check("node", lambda: "" if node.ready.is_set() else "the node is not registered yet")

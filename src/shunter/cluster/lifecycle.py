@@ -65,7 +65,7 @@ class Options(NamedTuple):
     """The API server's: `ServiceAccount` leaves pods without token and needs no account for them."""
 
 
-class Started(NamedTuple):
+class StartedCluster(NamedTuple):
     """A cluster that answers. `already` when somebody had started it before."""
 
     state: StateDir
@@ -74,7 +74,7 @@ class Started(NamedTuple):
     seconds: float
 
 
-def start(options: Options, *, foreground: bool = False) -> Started:
+def start(options: Options, *, foreground: bool = False) -> StartedCluster:
     """Starts the cluster and returns once API server, operator and node are ready.
 
     In the foreground it is the caller's process group that the supervisor dies with; otherwise it outlives the caller.
@@ -102,7 +102,7 @@ def alone(state: StateDir) -> Iterator[None]:
         yield
 
 
-def start_alone(state: StateDir, options: Options, begun: float, foreground: bool) -> Started:
+def start_alone(state: StateDir, options: Options, begun: float, foreground: bool) -> StartedCluster:
     if record := state.read_record():
         if options.port and not record.server.endswith(f":{options.port}"):
             raise EnvironmentProblem(
@@ -110,7 +110,7 @@ def start_alone(state: StateDir, options: Options, begun: float, foreground: boo
             )
         refuse_other_options(state, options)
         wait_until_ready(state, record)
-        return Started(state, record, already=True, seconds=time.monotonic() - begun)
+        return StartedCluster(state, record, already=True, seconds=time.monotonic() - begun)
     with state.explained():
         record = prepare(state, options)
     process = subprocess.Popen(  # it has its own session in the background, so Ctrl-C here does not reach it
@@ -129,7 +129,7 @@ def start_alone(state: StateDir, options: Options, begun: float, foreground: boo
         raise
     found = state.read_record()
     assert found is not None, "the supervisor wrote its record before the API server answered"
-    return Started(state, found, already=False, seconds=time.monotonic() - begun)
+    return StartedCluster(state, found, already=False, seconds=time.monotonic() - begun)
 
 
 def prepare(state: StateDir, options: Options) -> Record:
@@ -402,7 +402,7 @@ def start_failure(state: StateDir, component: str, process: subprocess.Popen[byt
 
 def not_ready(state: StateDir, component: str, what: str) -> EnvironmentProblem:
     return EnvironmentProblem(
-        f"{component} {what}: {last_words(state, component)}",
+        f"{component} {what}: {last_log_lines(state, component)}",
         f"Its log is {state.logs / component}.log; stop with `shunter down`.",
     )
 
@@ -413,7 +413,7 @@ def mark_log(state: StateDir, component: str) -> None:
         log.write(f"--- started {time.strftime('%Y-%m-%d %H:%M:%S')}\n".encode())
 
 
-def last_words(state: StateDir, component: str) -> str:
+def last_log_lines(state: StateDir, component: str) -> str:
     with contextlib.suppress(OSError):
         lines = (state.logs / f"{component}.log").read_text(errors="replace").rpartition("--- started ")[2].splitlines()[1:]
         if lines:

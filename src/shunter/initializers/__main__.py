@@ -33,7 +33,7 @@ def main(arguments: list[str]) -> int:
     try:
         wanted = settings(role, os.environ)
         directory = options.directory or Path(DIRECTORIES[role])
-        say = _Voice(wanted).say
+        say = _ProgressPrinter(wanted).say
         say(f"Fetching the {role} {wanted.uri} into {directory}.")
         fetch_all(_source(wanted), directory, Progress(say, report=reporter(os.environ)))
     except ShunterError as error:
@@ -70,7 +70,7 @@ def _source(wanted: Settings) -> Source:
         ) from error
 
 
-class _Voice:
+class _ProgressPrinter:
     def __init__(self, wanted: Settings) -> None:
         self._wanted = wanted
 

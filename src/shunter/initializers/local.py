@@ -12,7 +12,7 @@ from urllib.parse import unquote, urlsplit
 from shunter.errors import EnvironmentProblem, InputError
 from shunter.initializers.files import BLOCK, Advance, Checksum, RemoteFile, digest_of
 from shunter.initializers.settings import Settings
-from shunter.initializers.streams import Opened, resume
+from shunter.initializers.streams import OpenedStream, resume
 
 
 class Local:
@@ -42,10 +42,10 @@ class Local:
 
     def fetch(self, file: RemoteFile, part: Path, advance: Advance) -> None:
         @contextmanager
-        def open_at(offset: int) -> Iterator[Opened]:
+        def open_at(offset: int) -> Iterator[OpenedStream]:
             with self._path(file).open("rb") as content:
                 content.seek(offset)
-                yield Opened(offset, iter(lambda: content.read(BLOCK), b""))
+                yield OpenedStream(offset, iter(lambda: content.read(BLOCK), b""))
 
         try:
             checksum = Checksum("sha256", digest_of(self._path(file), "sha256"))

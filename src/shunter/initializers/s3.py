@@ -27,7 +27,7 @@ from botocore.exceptions import BotoCoreError, ClientError, NoCredentialsError
 from shunter.errors import EnvironmentProblem, InputError, ShunterError
 from shunter.initializers.files import BLOCK, Advance, Checksum, RemoteFile, check, hexadecimal
 from shunter.initializers.settings import Settings
-from shunter.initializers.streams import Opened, resume
+from shunter.initializers.streams import OpenedStream, resume
 
 SECONDS = 60.0
 UNSAID = "us-east-1"
@@ -62,12 +62,12 @@ class S3:
         key = self._key(file)
 
         @contextmanager
-        def open_at(offset: int) -> Iterator[Opened]:
+        def open_at(offset: int) -> Iterator[OpenedStream]:
             ranged = {"Range": f"bytes={offset}-"} if offset else {}
             matching = {"IfMatch": file.version} if file.version else {}
             answer = self._client.get_object(Bucket=self._bucket, Key=key, **ranged, **matching)
             try:
-                yield Opened(offset, answer["Body"].iter_chunks(BLOCK))
+                yield OpenedStream(offset, answer["Body"].iter_chunks(BLOCK))
             finally:
                 answer["Body"].close()
 

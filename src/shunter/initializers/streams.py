@@ -11,14 +11,14 @@ from shunter.errors import EnvironmentProblem
 from shunter.initializers.files import Advance
 
 
-class Opened(NamedTuple):
+class OpenedStream(NamedTuple):
     """A stream that begins at `offset`: 0 when the source would not begin where it was asked to."""
 
     offset: int
     blocks: Iterator[bytes]
 
 
-Open = Callable[[int], AbstractContextManager[Opened]]
+Open = Callable[[int], AbstractContextManager[OpenedStream]]
 """Opens the content at an offset."""
 
 

@@ -20,7 +20,7 @@ from urllib.parse import quote, unquote, urldefrag, urlsplit, urlunsplit
 from shunter.errors import EnvironmentProblem, InputError, ShunterError
 from shunter.initializers.files import BLOCK, Advance, Checksum, RemoteFile, hexadecimal
 from shunter.initializers.settings import Settings
-from shunter.initializers.streams import Opened, resume
+from shunter.initializers.streams import OpenedStream, resume
 
 SECONDS = 60.0
 """Without a byte, until a connection counts as broken."""
@@ -57,12 +57,12 @@ class Web:
         validator = file.version.rpartition(" ")[0]
 
         @contextmanager
-        def open_at(offset: int) -> Iterator[Opened]:
+        def open_at(offset: int) -> Iterator[OpenedStream]:
             # A weak ETag may not ask for a range.
             can_resume = offset and validator and not validator.startswith("W/")
             headers = {"Range": f"bytes={offset}-", "If-Range": validator} if can_resume else {}
             with self._answer(headers) as answer:
-                yield Opened(offset if answer.status == 206 else 0, _blocks(answer))
+                yield OpenedStream(offset if answer.status == 206 else 0, _blocks(answer))
 
         resume(part, open_at, advance, size=file.size)
 

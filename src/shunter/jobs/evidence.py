@@ -87,7 +87,7 @@ class PodFields(TypedDict, total=False):
     status: Json
 
 
-class Why(NamedTuple):
+class JobCause(NamedTuple):
     """What keeps a job from training, or why it failed, and which kinds could not be read that might have told."""
 
     cause: Cause | None
@@ -98,7 +98,7 @@ class Why(NamedTuple):
     """Whether all ranks run by the job's own status, and no pod of it is in another phase: then no more was read."""
 
 
-async def why_of_all(client: Client, jobs: Sequence[Json], namespace: str, now: datetime) -> dict[str, Why]:
+async def why_of_all(client: Client, jobs: Sequence[Json], namespace: str, now: datetime) -> dict[str, JobCause]:
     """By the uid of the job, for those that have not succeeded."""
     reader = _Reader(client)
     states = [(job_state(job), job) for job in jobs]
@@ -123,13 +123,13 @@ async def why_of_all(client: Client, jobs: Sequence[Json], namespace: str, now: 
         causes[uid] = cause(job, found[uid], now)
     running = {uid: None if PODS.plural in first_unread else up(job, pods.get(_key(job), ())) for uid, job in live.items()}
     why = {
-        uid: Why(causes[uid], unread(job, found[uid], causes[uid]), running[uid], is_all_up=uid in well)
+        uid: JobCause(causes[uid], unread(job, found[uid], causes[uid]), running[uid], is_all_up=uid in well)
         for uid, job in live.items()
     }
     return why | await _why_failed(reader, failed, namespace)
 
 
-async def _why_failed(reader: _Reader, failed: Mapping[str, Json], namespace: str) -> dict[str, Why]:
+async def _why_failed(reader: _Reader, failed: Mapping[str, Json], namespace: str) -> dict[str, JobCause]:
     """Of jobs that failed, by their uid. Pods are read of those only that keep no record of what failed."""
     without = [job for job in failed.values() if failure_record(job) is None and not missed_deadline(overview(job))]
     pods: dict[str, list[Json]] = {}
@@ -138,7 +138,7 @@ async def _why_failed(reader: _Reader, failed: Mapping[str, Json], namespace: st
         for pod in await reader.listed_all(PODS, scopes, selectors, field_selector=HAVE_FAILED, view=PodFields):
             pods.setdefault(_job_key(pod), []).append(pod)
     own = {uid: [pod for pod in pods.get(_key(job), ()) if is_pod_of(job, pod)] for uid, job in failed.items()}
-    return {uid: Why(why_failed(job, own[uid], [], {})) for uid, job in failed.items()}
+    return {uid: JobCause(why_failed(job, own[uid], [], {})) for uid, job in failed.items()}
 
 
 def is_well(job: Json) -> bool:

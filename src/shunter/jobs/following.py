@@ -12,10 +12,10 @@ from typing import NamedTuple
 from shunter.api.meta import Json
 from shunter.api.resources import CORE_EVENTS, JOBSETS, PODS, Resource
 from shunter.api.training.kinds import JOB_KINDS
+from shunter.jobs.buffered_notes import BufferedNotes
 from shunter.jobs.condition_sentences import sentence
 from shunter.jobs.display import Display
 from shunter.jobs.failures import READ_LINES
-from shunter.jobs.held_notes import HeldNotes
 from shunter.jobs.last_pods import last_pods
 from shunter.jobs.obstacle import Obstacle
 from shunter.kube.client import Client
@@ -32,7 +32,7 @@ DRAIN_SECONDS = 5.0
 OPERATOR_CONTAINERS = frozenset(name for kind in JOB_KINDS for name in kind.added_containers)
 
 
-class End(NamedTuple):
+class JobEnd(NamedTuple):
     """How a followed job ended: the job (None when it was deleted) and the pods of its last try, as they were last. `written` is
     what their containers wrote last, by the names of pod and container, as far as it was followed."""
 
@@ -61,7 +61,7 @@ class JobFollower:
         self._namespace: str = job["metadata"]["namespace"]
         self._part = part
         self._begun = begun
-        self._display = HeldNotes(display)
+        self._display = BufferedNotes(display)
         self._obstacle = Obstacle(client, self._observed, self._display)
         self._pods: dict[str, Json] = {}
         self._gone: set[str] = set()
@@ -78,7 +78,7 @@ class JobFollower:
         self._broken: asyncio.Future[None] = asyncio.get_running_loop().create_future()
         """Gets the error of a part that cannot go on for a reason that is not the server's."""
 
-    async def run(self) -> End:
+    async def run(self) -> JobEnd:
         """Returns when the job has succeeded, failed or gone, and the logs of its ended containers are shown."""
         finished = asyncio.create_task(self._until_finished())
         parts = [self._watch_pods(), self._watch_events(), self._obstacle.run()]
@@ -89,7 +89,7 @@ class JobFollower:
                 self._broken.result()
             job = await finished
             await self._drain()
-            return End(job, last_pods(self._job, list(self._pods.values()), self._gone), self._written)
+            return JobEnd(job, last_pods(self._job, list(self._pods.values()), self._gone), self._written)
         finally:
             tasks = [finished, *watches, *self._tails.values()]
             for task in tasks:

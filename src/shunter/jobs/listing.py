@@ -11,7 +11,7 @@ import msgspec
 
 from shunter.api.meta import Json
 from shunter.api.rank_failures import RankFailures
-from shunter.jobs.evidence import Why, why_of_all
+from shunter.jobs.evidence import JobCause, why_of_all
 from shunter.jobs.failure_record import as_json, failure_record
 from shunter.jobs.finding import OnRefusal, all_jobs, ignore
 from shunter.jobs.jobsets import jobsets_of_all
@@ -29,7 +29,7 @@ class Row(NamedTuple):
     """One job of the list."""
 
     job: Overview
-    why: Why
+    why: JobCause
     progress: Progress | None
     restarts: Restarts | None = None
     wanted: int = 0
@@ -92,7 +92,7 @@ async def listed(
         rows.append(
             Row(
                 overview(job),
-                why.get(uid, Why(None)),
+                why.get(uid, JobCause(None)),
                 with_saved(progress(job) or logged.found.get(uid), job),
                 restarts(jobset) if jobset is not None else None,
                 wanted(job, jobset),

@@ -7,8 +7,8 @@ from typing import NamedTuple
 
 from shunter.api.meta import Json
 from shunter.jobs.failures import NamedCause, cause_and_remedy, failure_lines
-from shunter.jobs.following import End
-from shunter.jobs.last_words import last_words
+from shunter.jobs.following import JobEnd
+from shunter.jobs.last_log_lines import last_log_lines
 from shunter.kube.client import Client
 from shunter.operator.causes import Evidence
 from shunter.operator.overview import Overview, overview
@@ -17,7 +17,7 @@ from shunter.operator.overview import Overview, overview
 class Outcome(NamedTuple):
     """How one job ended."""
 
-    end: End
+    end: JobEnd
     job: Overview
     """As it was last."""
     reasons: tuple[str, ...] = ()
@@ -43,7 +43,7 @@ class Outcome(NamedTuple):
 
 
 async def outcome(
-    client: Client, end: End, applied: Json, diagnosed: Callable[[Json, Evidence], NamedCause | None] = lambda *_: None
+    client: Client, end: JobEnd, applied: Json, diagnosed: Callable[[Json, Evidence], NamedCause | None] = lambda *_: None
 ) -> Outcome:
     """How the job that was `applied` ended; of one that failed the last words of its ranks are read. `diagnosed` says what else
     is known of its cause."""
@@ -52,7 +52,7 @@ async def outcome(
     row = overview(end.job)
     if row.state == "Succeeded":
         return Outcome(end, row)
-    logs = await last_words(client, end.job, end.pods, end.written)
+    logs = await last_log_lines(client, end.job, end.pods, end.written)
     why, remedy = cause_and_remedy(end.job, end.pods, [], logs, diagnosed(end.job, Evidence(pods=end.pods)))
     reasons = tuple(text for text in dict.fromkeys((why, remedy, row.message)) if text) or ("it does not say why",)
     return Outcome(end, row, reasons, tuple(failure_lines(end.job, end.pods, logs)))

@@ -12,7 +12,7 @@ from shunter.jobs.ages import age
 from shunter.operator.training_progress import Checkpoint, Progress, warnings
 
 
-class Cells(NamedTuple):
+class ProgressCells(NamedTuple):
     """One row's cells; each is empty when the program did not tell."""
 
     step: str = ""
@@ -21,17 +21,17 @@ class Cells(NamedTuple):
     checkpoint: str = ""
 
 
-def cells(found: Progress | None, now: datetime, *, is_finished: bool) -> Cells:
+def cells(found: Progress | None, now: datetime, *, is_finished: bool) -> ProgressCells:
     """`120/300`, `1.26`, `41s`, `100 (12s ago)`. What a running program told long ago is shown with its age, what was read in its
     log is marked; of a job that has ended nothing is left to do."""
     if found is None:
-        return Cells()
+        return ProgressCells()
     notes = ["log"] if found.source == "log" else []
     if not is_finished and found.is_stale(now) and found.reported:
         notes.append(f"{age(found.reported, now)} ago")
     step = f"{_step(found)} ({', '.join(notes)})".strip() if notes else _step(found)
     left = None if is_finished else found.left(now)
-    return Cells(
+    return ProgressCells(
         step=step,
         loss="" if found.loss is None else f"{found.loss:.4g}",
         left="" if left is None else age(now - left, now),

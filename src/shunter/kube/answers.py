@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Generic, NamedTuple, cast
 import msgspec
 
 from shunter.api.meta import Json, Struct
-from shunter.kube.cache.watch_events import Identified, Malformed, decoder, fitting
+from shunter.kube.cache.watch_events import Malformed, ObjectIdentity, decoder, fitting
 from shunter.kube.errors import ConnectionProblem
 
 if TYPE_CHECKING:
@@ -72,7 +72,7 @@ def _sifted_page(body: bytes, view: type[T] | None) -> Page[T]:
         try:
             items.append(fitting(item, _type(view)))
         except msgspec.ValidationError as error:
-            metadata = decoder(Identified).decode(item).metadata
+            metadata = decoder(ObjectIdentity).decode(item).metadata
             malformed.append(Malformed("ADDED", metadata.key, metadata.resource_version, str(error)))
     return Page(items, raw.metadata.resource_version, raw.metadata.next, malformed)
 

@@ -7,7 +7,7 @@ from shunter.kube.client import Client
 from shunter.kube.errors import ApiError
 from shunter.kube.health import Answer
 from shunter.kube.http.request import Request
-from shunter.kube.reviews import Answers, User, access_review, reviewed_user, token_review
+from shunter.kube.reviews import ReviewCache, User, access_review, reviewed_user, token_review
 
 SECONDS = 60.0
 """For which an answer of the API server is good."""
@@ -20,8 +20,8 @@ class MetricsAccess:
 
     def __init__(self, client: Client) -> None:
         self._client = client
-        self._users: Answers[User | None] = Answers()
-        self._decisions: Answers[bool] = Answers()
+        self._users: ReviewCache[User | None] = ReviewCache()
+        self._decisions: ReviewCache[bool] = ReviewCache()
 
     async def refusal(self, request: Request) -> Answer | None:
         match request.headers.get("authorization", "").split():

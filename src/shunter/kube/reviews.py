@@ -74,7 +74,7 @@ def unverified_claims(token: str) -> Json:
     return claims if isinstance(claims, dict) else {}
 
 
-class Answers(Generic[V]):
+class ReviewCache(Generic[V]):
     """Answers that are good for a while, the oldest given up when there are too many. `get` gives a tuple, since an answer may be
     None."""
 

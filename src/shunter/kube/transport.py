@@ -15,7 +15,7 @@ from urllib.parse import urlencode, urlsplit
 import shunter
 from shunter.errors import EnvironmentProblem
 from shunter.kube.errors import ConnectionProblem, Status, Unauthorized, from_answer
-from shunter.kube.http.client import Answer, Fields, HttpClient, Upgraded, target
+from shunter.kube.http.client import Answer, Fields, HttpClient, UpgradedConnection, target
 from shunter.kube.http.connection import Origin
 
 if TYPE_CHECKING:
@@ -86,7 +86,7 @@ class HttpTransport:
                 raise self._problem(method, path, error) from error
         return Response(*answer)
 
-    async def upgrade(self, path: str, params: Fields, headers: Mapping[str, str]) -> Upgraded:
+    async def upgrade(self, path: str, params: Fields, headers: Mapping[str, str]) -> UpgradedConnection:
         """A connection that goes on in another protocol, which `headers` name; only this transport can. Raises the ApiError
         of a refusal, and ConnectionProblem."""
         where = f"{target(self._prefix + path, {})}?{urlencode(params)}"

@@ -12,8 +12,8 @@ from importlib import import_module
 from typing import Any
 
 from shunter.errors import InputError
+from shunter.launch.checkpoint_location import ENDPOINT_VARIABLES
 from shunter.launch.checkpoints import COMPLETE, SavedStep, StoredFile, steps_of
-from shunter.launch.saving_place import ENDPOINT_VARIABLES
 
 CONNECT_SECONDS, READ_SECONDS = 5, 15
 LONGEST_REASON = 250

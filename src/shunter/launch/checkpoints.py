@@ -21,10 +21,10 @@ from shunter.api.resources import TRAIN_JOBS
 from shunter.errors import InputError
 from shunter.kube.client import Client
 from shunter.kube.errors import NotFound
+from shunter.launch.checkpoint_location import checkpoint_location
 from shunter.launch.marks import RESUMED
 from shunter.launch.objects import CHECKPOINT_VARIABLE, MUST_RESUME_VARIABLE, checkpoints_of
 from shunter.launch.options import Checkpoints, LaunchOptions
-from shunter.launch.saving_place import saving_place
 from shunter.operator.overview import is_finished, overview
 from shunter.operator.training_progress import Checkpoint, Progress
 
@@ -107,7 +107,7 @@ def with_saved(found: Progress | None, job: Json) -> Progress | None:
     """The progress of a job of the embedded cluster with the newest complete checkpoint of its directory on this machine, which
     holds before the job has reported anything, as after a resumption. Unchanged for a job that keeps none there, and for one that
     has ended: another may have gone on in its place since."""
-    place = saving_place(job)
+    place = checkpoint_location(job)
     if place is None or place.directory is None or is_finished(job):
         return found
     newest = newest_complete(place.directory)
@@ -134,7 +134,7 @@ def saved_checkpoints(root: Path, jobs: Sequence[Json]) -> list[SavedCheckpoints
     place of their own, of deleted jobs too; and where `jobs` keep theirs. Sorted by namespace and name."""
     places = {(place.parent.name, place.name): place for place in root.glob("*/*")}
     for job in jobs:
-        if (place := saving_place(job)) is not None and place.directory is not None:
+        if (place := checkpoint_location(job)) is not None and place.directory is not None:
             places[job["metadata"]["namespace"], place.name] = place.directory
     return [
         SavedCheckpoints(space, name, str(directory), steps)

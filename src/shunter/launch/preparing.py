@@ -27,7 +27,7 @@ from shunter.launch.runtimes.choice import Runtime, find_runtime, require_embedd
 from shunter.launch.submitting import secret_variables
 
 
-class Prepared(NamedTuple):
+class PreparedJob(NamedTuple):
     """What `submit` takes, complete. `taken` are names that a new job must not get: others have checkpoints there."""
 
     options: LaunchOptions
@@ -65,7 +65,7 @@ async def prepared(
     is_copied: bool = False,
     is_started: bool = True,
     tell: Callable[[str], None],
-) -> Prepared:
+) -> PreparedJob:
     """The options with what the cluster says of runtime, fabric and checkpoints, and the code of `root`. `tell` gets sentences
     about what may surprise. InputError for whatever cannot be meant on this cluster."""
     client, program = target.client, asked.program
@@ -105,7 +105,7 @@ async def prepared(
             tell(f"warning: {note}")
     if missing:
         tell(f"module {missing} is neither in {root} nor installed here; the image must have it")
-    return Prepared(options, code, chosen, taken)
+    return PreparedJob(options, code, chosen, taken)
 
 
 async def ensure_namespace(client: Client, name: str, tell: Callable[[str], None]) -> None:

@@ -36,7 +36,7 @@ STOP_SECONDS = 60.0
 """How long the operator may take to begin."""
 
 
-class Scaled(NamedTuple):
+class ScaledJob(NamedTuple):
     """A job with another number of nodes: as it was read before, and as it was written last."""
 
     before: Json
@@ -48,14 +48,14 @@ class Scaled(NamedTuple):
         return is_suspended(self.job)
 
 
-async def scale_trainjob(client: Client, job: Json, nodes: int) -> Scaled:
+async def scale_trainjob(client: Client, job: Json, nodes: int) -> ScaledJob:
     """Writes the number into a TrainJob; one that runs is suspended and resumed for it, and the operator makes the change when
     its pods are gone. InputError for jobs that cannot have it; then nothing is written."""
     before, namespace, name = job, job["metadata"]["namespace"], job["metadata"]["name"]
     require_scalable(job, nodes)
     runtime = await runtime_in_use(client, job)
     if wanted_counts(job, runtime, nodes) == present_counts(job, runtime) and not is_suspended(job):
-        return Scaled(job, job)
+        return ScaledJob(job, job)
     while patch := next_write(job, nodes):
         try:
             job = _named(await client.patch(TRAIN_JOBS, name, namespace, patch))
@@ -74,20 +74,20 @@ async def scale_trainjob(client: Client, job: Json, nodes: int) -> Scaled:
             raise InputError(
                 f"--nodes {nodes} of TrainJob {namespace}/{name} is refused: {error.message}", error.remedy
             ) from error
-    return Scaled(before, job)
+    return ScaledJob(before, job)
 
 
-async def scale_pytorchjob(client: Client, resource: Resource, job: Json, nodes: int) -> Scaled:
+async def scale_pytorchjob(client: Client, resource: Resource, job: Json, nodes: int) -> ScaledJob:
     """Writes the number of Workers of an elastic PyTorchJob, by its scale subresource; its pods follow, and torchrun forms
     another group. InputError for jobs that cannot have it."""
     require_scalable(job, nodes)
     workers, metadata = worker_count(job, nodes), job["metadata"]
     if workers == workers_of(job):
-        return Scaled(job, job)
+        return ScaledJob(job, job)
     patch: Json = {"spec": {"replicas": workers}}
     await client.patch(resource, metadata["name"], metadata["namespace"], patch, subresource="scale")
     written = await client.get(resource, metadata["name"], metadata["namespace"])
-    return Scaled(job, {"apiVersion": resource.api_version, "kind": resource.kind, **written})
+    return ScaledJob(job, {"apiVersion": resource.api_version, "kind": resource.kind, **written})
 
 
 async def runtime_in_use(client: Client, job: Json) -> Json:

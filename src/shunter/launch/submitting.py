@@ -29,7 +29,7 @@ from shunter.launch.tracking import new_job_id
 from shunter.operator.overview import JOB_RESOURCES
 
 
-class Submitted(NamedTuple):
+class SubmittedJob(NamedTuple):
     """A job as the server stored it, the name it would have had (`train`, where `train-2` was free), and how many ConfigMaps were
     sent for it."""
 
@@ -51,7 +51,7 @@ async def submit(
     namespace: str = "",
     taken: Collection[str] = (),
     tell: Callable[[str], None] = silent,
-) -> Submitted:
+) -> SubmittedJob:
     """Creates the job of a program and sends its code; by default in the client's namespace, with the runtime that `find_runtime`
     finds. A name that was not given is a free one: no job's, and none of `taken`. `tell` gets sentences about delays. The place
     to resume from must stand in the options; `preparing.prepared` takes it from the job that is resumed.
@@ -74,7 +74,7 @@ async def submit(
 
 async def resubmit(
     client: Client, job: Json, *, name: str = "", taken: Collection[str] = (), tell: Callable[[str], None] = silent
-) -> Submitted:
+) -> SubmittedJob:
     """Creates a job that does what this one, made by `submit`, does. InputError for a job of another making, and when its code
     is no longer in the cluster."""
     metadata = job["metadata"]
@@ -117,7 +117,7 @@ async def create(
     is_given: bool,
     taken: Collection[str],
     tell: Callable[[str], None],
-) -> Submitted:
+) -> SubmittedJob:
     """Writes what `objects` makes of a name: ConfigMaps, the job's own runtime, the job, and then the owner of the others.
     `present_runtime` refers to a runtime that is there, for the dry run: the job's own one is not yet."""
     names = {*taken, *await job_names(client, namespace)}
@@ -149,7 +149,7 @@ async def create(
         await own(client, namespace, maps)
         for runtime, there in zip(runtimes, made, strict=True):
             await own_runtime(client, stored, runtime, there)
-        return Submitted(stored, base, sent)
+        return SubmittedJob(stored, base, sent)
 
 
 async def write(client: Client, resource: Resource, obj: Json, tell: Callable[[str], None], *, dry_run: bool = False) -> Json:

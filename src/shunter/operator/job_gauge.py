@@ -16,7 +16,7 @@ from shunter.operator.trainer.status import find
 from shunter.operator.training.framework import JobView
 
 
-class Counted(NamedTuple):
+class CountedKind(NamedTuple):
     """The jobs of one kind, and what tells the state of each."""
 
     kind: str
@@ -27,7 +27,7 @@ class Counted(NamedTuple):
 class JobGauge(Collector):
     """`shunter_jobs`."""
 
-    def __init__(self, counted: Iterable[Counted]) -> None:
+    def __init__(self, counted: Iterable[CountedKind]) -> None:
         self._counted = tuple(counted)
 
     def collect(self) -> Iterator[GaugeMetricFamily]:

@@ -13,17 +13,17 @@ from shunter.operator.training.frameworks import FRAMEWORKS
 KINDS = (*(framework.resource.kind for framework in FRAMEWORKS), TRAIN_JOBS.kind)
 
 
-class Served(NamedTuple):
+class ServedKinds(NamedTuple):
     """`frameworks` of kubeflow.org/v1; `train_jobs` are TrainJobs with their runtimes."""
 
     frameworks: tuple[AnyFramework, ...] = FRAMEWORKS
     train_jobs: bool = True
 
 
-EVERYTHING = Served()
+EVERYTHING = ServedKinds()
 
 
-def served(kinds: Collection[str]) -> Served:
+def served(kinds: Collection[str]) -> ServedKinds:
     """What is served when only these kinds are wanted; none of them named means all. InputError for a kind nobody knows."""
     if not kinds:
         return EVERYTHING
@@ -31,4 +31,4 @@ def served(kinds: Collection[str]) -> Served:
         if kind not in KINDS:
             raise InputError(f"--kind {kind!r} is no kind of job.", f"Served are {', '.join(KINDS)}.")
     frameworks = tuple(framework for framework in FRAMEWORKS if framework.resource.kind in kinds)
-    return Served(frameworks, TRAIN_JOBS.kind in kinds)
+    return ServedKinds(frameworks, TRAIN_JOBS.kind in kinds)

@@ -31,7 +31,7 @@ from shunter.kube.webhooks.registration import Configuration as WebhookConfigura
 from shunter.kube.webhooks.server import Handler
 from shunter.operator import config as configuration_file
 from shunter.operator.config import FEATURE_GATES, TRAIN_JOB_STATUS, Configuration
-from shunter.operator.kinds import EVERYTHING, Served, served
+from shunter.operator.kinds import EVERYTHING, ServedKinds, served
 from shunter.operator.trainer import controllers as trainer
 from shunter.operator.trainer.admission import TrainerAdmission
 from shunter.operator.trainer.admission import configurations as trainer_webhooks
@@ -198,17 +198,17 @@ async def run(options: OperatorOptions, stop: asyncio.Event | None = None) -> No
             await manager.run(stop)
 
 
-def count_jobs(manager: Manager, kinds: Served) -> None:
+def count_jobs(manager: Manager, kinds: ServedKinds) -> None:
     """Lets the metrics say how many jobs there are."""
-    from shunter.operator.job_gauge import Counted, JobGauge, v1_state, v2_state
+    from shunter.operator.job_gauge import CountedKind, JobGauge, v1_state, v2_state
 
     assert manager.metrics, "they are served"
     counted = [
-        Counted(framework.resource.kind, manager.informer(framework.resource, framework.view).store, v1_state)
+        CountedKind(framework.resource.kind, manager.informer(framework.resource, framework.view).store, v1_state)
         for framework in kinds.frameworks
     ]
     if kinds.train_jobs:
-        counted.append(Counted(TRAIN_JOBS.kind, manager.informer(TRAIN_JOBS, TrainJob).store, v2_state))
+        counted.append(CountedKind(TRAIN_JOBS.kind, manager.informer(TRAIN_JOBS, TrainJob).store, v2_state))
     manager.metrics.registry.register(JobGauge(counted))
 
 
@@ -249,7 +249,7 @@ def measured(transport: Transport, manager: Manager, connection: Connection, qps
     return CountingTransport(transport, metrics.request_counter(server)) if metrics else transport
 
 
-def controlled(kinds: Served) -> list[Resource]:
+def controlled(kinds: ServedKinds) -> list[Resource]:
     """The kinds that have controllers."""
     return [*(framework.resource for framework in kinds.frameworks), *((TRAIN_JOBS,) if kinds.train_jobs else ())]
 
@@ -314,7 +314,7 @@ def leader_options(options: OperatorOptions, file: Configuration, namespace: str
     )
 
 
-def routes(manager: Manager, kinds: Served = EVERYTHING, gang_scheduler: str | None = None) -> Mapping[str, Handler]:
+def routes(manager: Manager, kinds: ServedKinds = EVERYTHING, gang_scheduler: str | None = None) -> Mapping[str, Handler]:
     """The functions behind the webhooks of the kinds that are served, by path. `gang_scheduler` is what v1 jobs are gangs for,
     empty for none, None when that is not known: the webhooks may run apart from the controllers."""
     gangs = None
@@ -330,7 +330,7 @@ def routes(manager: Manager, kinds: Served = EVERYTHING, gang_scheduler: str | N
     return {**v1, **admission.routes()}
 
 
-def webhook_configurations(kinds: Served = EVERYTHING) -> Sequence[WebhookConfiguration]:
+def webhook_configurations(kinds: ServedKinds = EVERYTHING) -> Sequence[WebhookConfiguration]:
     """What an API server is told about our webhooks."""
     return [*training_webhooks(kinds.frameworks), *(trainer_webhooks() if kinds.train_jobs else ())]
 

@@ -21,7 +21,7 @@ from typing import NamedTuple, TypeVar
 
 from shunter.api.core import ContainerStatus, Pod, TerminatedState
 from shunter.api.rank_failures import MOST_KEPT, RankFailure, RankFailures
-from shunter.kube.controllers.plan import LastLine, Log, Note, Ref
+from shunter.kube.controllers.plan import ContainerLog, Note, Ref, StatusLogLine
 from shunter.operator.diagnosis import KILLED, RANK_FAILED, TOGETHER, Fault, exception_line
 
 MOST_EVENTS = 20
@@ -106,7 +106,7 @@ def notes(job: Ref, new: Sequence[NewFailure]) -> tuple[Note, ...]:
     )
 
 
-def last_lines(job: Ref, record: RankFailures | None, new: Sequence[NewFailure]) -> tuple[LastLine, ...]:
+def last_lines(job: Ref, record: RankFailures | None, new: Sequence[NewFailure]) -> tuple[StatusLogLine, ...]:
     """Where in the status (`rankFailures`) the lines of logs that say why belong, of the first to fail and those that failed
     about when it did: one of them is the cause of the others. Nowhere where the termination message says more, or the failure
     is not among those that are kept."""
@@ -121,7 +121,7 @@ def last_lines(job: Ref, record: RankFailures | None, new: Sequence[NewFailure])
             and one.failure in record.last
         ):
             path = ("rankFailures", "last", record.last.index(one.failure), "message")
-            found.append(LastLine(path, log, exception_line))
+            found.append(StatusLogLine(path, log, exception_line))
     return tuple(found)
 
 
@@ -131,10 +131,10 @@ def _is_near(one: NewFailure, first: NewFailure) -> bool:
     return one is first or (ended is not None and first_ended is not None and ended - first_ended <= TOGETHER)
 
 
-def _log(job: Ref, new: NewFailure) -> Log | None:
+def _log(job: Ref, new: NewFailure) -> ContainerLog | None:
     """The log of the run that failed; none of a pod as a whole."""
     failure = new.failure
-    return Log(job.namespace, failure.pod, failure.container, previous=new.has_run_since) if failure.container else None
+    return ContainerLog(job.namespace, failure.pod, failure.container, previous=new.has_run_since) if failure.container else None
 
 
 def summary(failure: RankFailure) -> str:

@@ -28,7 +28,7 @@ Writes = Literal["configurations", "trust", "nothing"]
 """What of the webhook configurations is ours to write."""
 
 
-class Agreed(NamedTuple):
+class TrustState(NamedTuple):
     """What the API server trusts, or the one thing that is missing."""
 
     authorities: frozenset[bytes] = frozenset()
@@ -45,7 +45,7 @@ class Registrar:
         self._writes = writes
         self._has_registered = False
 
-    async def look(self, serve: Serve) -> Agreed:
+    async def look(self, serve: Serve) -> TrustState:
         """One look. ApiError when the server refuses or does not answer, SecretProblem when the certificate cannot be had."""
         is_first = self._writes == "configurations" and not self._has_registered
         stored = [None if is_first else await self._read(configuration) for configuration in self._configurations]
@@ -54,15 +54,15 @@ class Registrar:
         place = await serve(offer.certificate)
         if self._writes == "configurations":
             await self._register(stored, place, offer.authorities)
-            return Agreed(frozenset([offer.authorities]))
+            return TrustState(frozenset([offer.authorities]))
         for configuration, registered in zip(self._configurations, stored, strict=True):
             if registered is None:
                 name = f"{configuration.resource.kind} {configuration.name}"
-                return Agreed(problem=f"{name} is not there. Install it with `shunter install`.")
+                return TrustState(problem=f"{name} is not there. Install it with `shunter install`.")
             if self._writes == "trust" and any(bundle != offer.authorities for bundle in bundles(registered)):
                 await trust(self._client, configuration.resource, registered, offer.authorities)
                 log.info("%s %s trusts our certificate now", configuration.resource.kind, configuration.name)
-        return Agreed(frozenset([offer.authorities] if self._writes == "trust" else trusted))
+        return TrustState(frozenset([offer.authorities] if self._writes == "trust" else trusted))
 
     async def _read(self, configuration: Configuration) -> Json | None:
         try:

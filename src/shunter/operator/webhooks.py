@@ -24,13 +24,13 @@ from shunter.errors import InputError
 from shunter.kube.client import Client
 from shunter.kube.errors import ApiError, Conflict, ConnectionProblem, ServerProblem, TooManyRequests
 from shunter.kube.tls.certificate_secret import CertificateSecret, SecretProblem
-from shunter.kube.tls.certificate_sources import Announcing, CertificateFiles, OwnCertificate, SharedCertificate, Source
+from shunter.kube.tls.certificate_sources import CertificateFiles, ObservedSource, OwnCertificate, SharedCertificate, Source
 from shunter.kube.tls.certificates import KeyPair
 from shunter.kube.tls.serving_tls import ServingTls
 from shunter.kube.webhooks.canary import NAME, UNKNOWN_PATH, answering, asked_by_server, asked_directly, canary
-from shunter.kube.webhooks.registration import Configuration, Place, ServiceReference, Url, leads_nowhere
+from shunter.kube.webhooks.registration import Configuration, Place, ServiceReference, Url, has_no_endpoints
 from shunter.kube.webhooks.server import Handler, WebhookMetrics, WebhookServer
-from shunter.operator.kinds import Served
+from shunter.operator.kinds import ServedKinds
 from shunter.operator.registrar import Registrar, Writes
 
 log = getLogger(__name__)
@@ -92,7 +92,7 @@ class Webhooks:
         options: WebhookOptions,
         routes: Mapping[str, Handler],
         configurations: Sequence[Configuration],
-        kinds: Served,
+        kinds: ServedKinds,
         *,
         tls: ServingTls | None = None,
         metrics: WebhookMetrics | None = None,
@@ -114,7 +114,7 @@ class Webhooks:
         self._hosts = self._called_as.hosts if self._called_as else [called_host(options.host), *further_hosts]
         self._when_trusted = when_trusted
         source = self._new_source(now)
-        self._source = Announcing(source, when_trusted) if when_trusted else source
+        self._source = ObservedSource(source, when_trusted) if when_trusted else source
         self._registrar = self._new_registrar()
         self._server: WebhookServer | None = None
         self._claimed_at: float | None = None
@@ -191,7 +191,7 @@ class Webhooks:
         if self._is_claiming():
             return True
         is_too_soon = self._claimed_at is not None and time.monotonic() - self._claimed_at < 2 * CLAIM_SECONDS
-        if is_too_soon or not await leads_nowhere(self._client, service):
+        if is_too_soon or not await has_no_endpoints(self._client, service):
             return False
         log.info("no replica behind Service %s is ready: this one says that it is, in order to be asked", service.name)
         self._claimed_at = time.monotonic()
@@ -265,7 +265,7 @@ class Webhooks:
         self._trouble = trouble
 
 
-def canaries(kinds: Served) -> list[tuple[Resource, Json]]:
+def canaries(kinds: ServedKinds) -> list[tuple[Resource, Json]]:
     """What to ask about, for each kind of job, to see that its webhooks answer. A webhook that only warns is not waited for: the
     API server goes on without its answer, so a replica that has just come could not tell whether it is asked."""
     v1 = [(framework.resource, framework.least_spec) for framework in kinds.frameworks if framework.is_judged_at_admission]

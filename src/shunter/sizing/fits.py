@@ -31,7 +31,7 @@ HOST_BYTES_A_RANK: Final = 4 * GIB
 
 
 @dataclasses.dataclass(frozen=True)
-class Band:
+class MemoryRange:
     """Bytes: what the formula says, and between which ends measurements lie."""
 
     low: float
@@ -40,14 +40,14 @@ class Band:
 
 
 @dataclasses.dataclass(frozen=True)
-class Choice:
+class MachineChoice:
     """A number of machines of one type, and whether the training fits on it."""
 
     instance: Instance
     nodes: int
     sharding: Sharding
     memory: Memory
-    band: Band
+    band: MemoryRange
     usable: float
     """Bytes of one GPU."""
     verdict: Verdict
@@ -58,13 +58,13 @@ class Choice:
         return self.nodes * self.instance.gpus
 
 
-def band(options: SizeOptions, sharding: Sharding, needed: Memory) -> Band:
+def band(options: SizeOptions, sharding: Sharding, needed: Memory) -> MemoryRange:
     """From 30 % below the formula to 20 % above it; with tensor parallelism or quantization, which measured worse, 30 %."""
     above = ABOVE_TP if options.tp > 1 else ABOVE_QLORA if sharding == "qlora" else ABOVE
-    return Band(needed.total * (1 - BELOW), needed.total, needed.total * (1 + above))
+    return MemoryRange(needed.total * (1 - BELOW), needed.total, needed.total * (1 + above))
 
 
-def best_choice(shape: Shape, options: SizeOptions, instance: Instance) -> Choice:
+def best_choice(shape: Shape, options: SizeOptions, instance: Instance) -> MachineChoice:
     """The fewest machines of this type on which the training fits, else is tight by the formula; else why not, on the most that
     there are. With `options.nodes` the verdict on exactly so many."""
     if options.nodes:
@@ -72,7 +72,7 @@ def best_choice(shape: Shape, options: SizeOptions, instance: Instance) -> Choic
         if instance.there and options.nodes > instance.there:
             return dataclasses.replace(choice, verdict="no", reason=f"there {_are(instance.there)} of them")
         return choice
-    tight: Choice | None = None
+    tight: MachineChoice | None = None
     for nodes in _node_counts(instance):
         last = judged(shape, options, instance, nodes)
         if last.verdict == "fits":
@@ -88,7 +88,7 @@ def best_choice(shape: Shape, options: SizeOptions, instance: Instance) -> Choic
     return last if last.verdict in ("no", "unknown") else dataclasses.replace(last, verdict="no", reason=_excess(last))
 
 
-def judged(shape: Shape, options: SizeOptions, instance: Instance, nodes: int) -> Choice:
+def judged(shape: Shape, options: SizeOptions, instance: Instance, nodes: int) -> MachineChoice:
     """The verdict on exactly so many machines, with the strategy asked for; `auto` takes DDP where that fits, else FSDP."""
     gpus = nodes * instance.gpus
     parts = options.tp * options.pp * options.cp
@@ -97,7 +97,7 @@ def judged(shape: Shape, options: SizeOptions, instance: Instance, nodes: int) -
         sharding = _shardings(options, gpus)[-1]
         needed = memory(shape, options, sharding, gpus=max(gpus, parts), gpus_a_node=instance.gpus)
         usable = instance.gpu.memory_mib * MIB * USABLE
-        return Choice(instance, nodes, sharding, needed, band(options, sharding, needed), usable, "no", reason)
+        return MachineChoice(instance, nodes, sharding, needed, band(options, sharding, needed), usable, "no", reason)
     choices = [_judged(shape, options, instance, nodes, sharding) for sharding in _shardings(options, gpus)]
     return next((choice for choice in choices if choice.verdict == "fits"), choices[-1])
 
@@ -120,13 +120,13 @@ def unmodelled(shape: Shape, options: SizeOptions) -> str:
     return ""
 
 
-def _judged(shape: Shape, options: SizeOptions, instance: Instance, nodes: int, sharding: Sharding) -> Choice:
+def _judged(shape: Shape, options: SizeOptions, instance: Instance, nodes: int, sharding: Sharding) -> MachineChoice:
     needed = memory(shape, options, sharding, gpus=nodes * instance.gpus, gpus_a_node=instance.gpus)
     device = instance.gpu.memory_mib * MIB
     usable, limits = device * USABLE, band(options, sharding, needed)
 
-    def choice(verdict: Verdict, reason: str = "") -> Choice:
-        return Choice(instance, nodes, sharding, needed, limits, usable, verdict, reason)
+    def choice(verdict: Verdict, reason: str = "") -> MachineChoice:
+        return MachineChoice(instance, nodes, sharding, needed, limits, usable, verdict, reason)
 
     if instance.note:
         return choice("unknown", instance.note)
@@ -177,7 +177,7 @@ def _missing_host_memory(instance: Instance, sharding: Sharding, needed: Memory)
     return f"the GPUs have room, the host may not: {gib(wanted)} of {gib(there)} GiB to load and save checkpoints"
 
 
-def _excess(choice: Choice) -> str:
+def _excess(choice: MachineChoice) -> str:
     """Why there is not enough memory: what could not be shared out if that alone is too much, else the sum."""
     needed, usable = choice.memory, choice.usable
     rest = needed.total - needed.states

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from typing import Final, NamedTuple
 
 from shunter.api.counts import count
-from shunter.sizing.fits import Choice, gib, host_bytes, unmodelled
+from shunter.sizing.fits import MachineChoice, gib, host_bytes, unmodelled
 from shunter.sizing.sizing import Cost, Option, Sizing
 
 _INDENT: Final = 7
@@ -74,7 +74,7 @@ def _title(sizing: Sizing) -> str:
     return f"{shape.name}  {shape.total:,} parameters  {', '.join(parts)}"
 
 
-def _needs(choice: Choice) -> str:
+def _needs(choice: MachineChoice) -> str:
     band = choice.band
     terms = "  ".join(f"{name} {gib(size)}" for name, size in choice.memory.terms().items())
     ends = f"{band.low / 2**30:.0f}-{band.high / 2**30:.0f}" if band.high >= 10 * 2**30 else f"{gib(band.low)}-{gib(band.high)}"
@@ -86,13 +86,13 @@ class _Columns(NamedTuple):
     gpus: int
 
 
-def _machines(choice: Choice, sizing: Sizing) -> str:
+def _machines(choice: MachineChoice, sizing: Sizing) -> str:
     if choice.verdict == "no" and not sizing.options.nodes:
         return choice.instance.name
     return f"{choice.nodes} x {choice.instance.name}"
 
 
-def _gpus(choice: Choice) -> str:
+def _gpus(choice: MachineChoice) -> str:
     return f"{choice.instance.gpus} x {choice.instance.gpu.name}"
 
 

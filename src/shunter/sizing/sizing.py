@@ -9,13 +9,13 @@ from typing import Any, Final
 
 from shunter.errors import InputError
 from shunter.sizing.config_json import read_shape
-from shunter.sizing.fits import Choice, Verdict, best_choice, host_bytes
+from shunter.sizing.fits import MachineChoice, Verdict, best_choice, host_bytes
 from shunter.sizing.instances import Instance, chosen_instances
 from shunter.sizing.levers import levers
 from shunter.sizing.options import SizeOptions, amount
 from shunter.sizing.prices import Prices
 from shunter.sizing.shapes import Shape, active_count, assumed, shape_named
-from shunter.sizing.throughput import Pace, pace
+from shunter.sizing.throughput import Throughput, pace
 
 LONGEST: Final = 8192
 """Tokens of a sequence where none are asked for."""
@@ -35,8 +35,8 @@ class Cost:
 class Option:
     """A choice of machines with its time and its price."""
 
-    choice: Choice
-    pace: Pace
+    choice: MachineChoice
+    pace: Throughput
     cost: Cost | None
 
     @property
@@ -60,7 +60,7 @@ class Sizing:
     prices: Prices | None = None
 
     @property
-    def needs(self) -> Choice:
+    def needs(self) -> MachineChoice:
         """The choice whose memory is shown: the first, which fits if any does."""
         return self.choices[0].choice
 
@@ -166,9 +166,9 @@ def _names_types(on: str) -> bool:
     return any(char.isdigit() for char in on)
 
 
-def _one_a_gpu(choices: Sequence[Choice]) -> list[Choice]:
+def _one_a_gpu(choices: Sequence[MachineChoice]) -> list[MachineChoice]:
     """Of each kind of GPU the best machine: the fewest of it that fit, then the smallest."""
-    best: dict[str, Choice] = {}
+    best: dict[str, MachineChoice] = {}
     for choice in choices:
         known = best.get(choice.instance.gpu.name)
         if known is None or _preference(choice) < _preference(known):
@@ -176,7 +176,7 @@ def _one_a_gpu(choices: Sequence[Choice]) -> list[Choice]:
     return list(best.values())
 
 
-def _preference(choice: Choice) -> tuple[int, int, int]:
+def _preference(choice: MachineChoice) -> tuple[int, int, int]:
     # Where nothing fits the largest machine speaks for its GPU.
     sign = 1 if choice.verdict in ("fits", "tight") else -1
     return _ORDER.index(choice.verdict), sign * choice.nodes, sign * choice.gpus
@@ -190,7 +190,7 @@ def _rank(option: Option) -> tuple[float, ...]:
     return (_ORDER.index(option.verdict), *price, choice.nodes, choice.gpus, choice.instance.gpu.memory_mib, -speed)
 
 
-def _cost(shape: Shape, options: SizeOptions, choice: Choice, prices: Prices | None) -> Cost | None:
+def _cost(shape: Shape, options: SizeOptions, choice: MachineChoice, prices: Prices | None) -> Cost | None:
     if prices is None or choice.instance.name not in prices.hourly:
         return None
     hourly = prices.hourly[choice.instance.name] * choice.nodes
@@ -199,7 +199,7 @@ def _cost(shape: Shape, options: SizeOptions, choice: Choice, prices: Prices | N
     return Cost(prices.currency, hourly, total)
 
 
-def _needs_json(choice: Choice) -> dict[str, Any]:
+def _needs_json(choice: MachineChoice) -> dict[str, Any]:
     return {
         "strategy": choice.sharding,
         "bytesPerGpu": round(choice.band.formula),

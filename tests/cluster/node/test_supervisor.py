@@ -71,7 +71,7 @@ def log(directory: Path) -> list[str]:
     ],
 )
 def test_what_the_agent_is_told_of_a_state(data: bytes, told: object) -> None:
-    assert attempt.told_state(data, {"pid": 1}) == told
+    assert attempt.reported_state(data, {"pid": 1}) == told
 
 
 def test_how_a_container_ended_is_told_while_it_cannot_be_written(small_disk: SmallDisk) -> None:
@@ -80,7 +80,7 @@ def test_how_a_container_ended_is_told_while_it_cannot_be_written(small_disk: Sm
         events = os.open(directory / "events", os.O_RDONLY)
         told: dict[str, Any] = {}
         while "exit_code" not in told:
-            told = attempt.told_state(os.read(events, 65536), told)
+            told = attempt.reported_state(os.read(events, 65536), told)
         os.close(events)
         assert (told["exit_code"], state(directory)) == (3, {})
         small_disk.make_room()

@@ -7,7 +7,7 @@ import pytest
 from shunter.api.core import Pod
 from shunter.api.meta import ObjectMeta
 from shunter.api.resources import CONFIG_MAPS, PODS
-from shunter.kube.cache.expectations import Expectations, Written
+from shunter.kube.cache.expectations import CompletedWrite, Expectations
 from shunter.kube.cache.store import Store
 from shunter.kube.controllers.plan import Key
 
@@ -46,7 +46,7 @@ def test_a_key_that_wrote_nothing_does_not_wait(expectations: Expectations) -> N
 
 
 def test_a_key_waits_until_the_store_has_seen_its_write(expectations: Expectations, store: Store[Pod]) -> None:
-    expectations.expect(JOB, [Written(PODS, POD, "u", "12")])
+    expectations.expect(JOB, [CompletedWrite(PODS, POD, "u", "12")])
     assert expectations.seconds_left(JOB) == 30
     store.saw("", "11")
     assert expectations.seconds_left(JOB) == 30
@@ -55,18 +55,18 @@ def test_a_key_waits_until_the_store_has_seen_its_write(expectations: Expectatio
 
 
 def test_a_write_that_changed_nothing_is_not_waited_for(expectations: Expectations) -> None:
-    expectations.expect(JOB, [Written(PODS, POD, "u", "9")])
+    expectations.expect(JOB, [CompletedWrite(PODS, POD, "u", "9")])
     assert expectations.seconds_left(JOB) == 0
 
 
 def test_what_no_informer_reads_is_not_waited_for(expectations: Expectations) -> None:
-    expectations.expect(JOB, [Written(CONFIG_MAPS, POD, "u", "12")])
+    expectations.expect(JOB, [CompletedWrite(CONFIG_MAPS, POD, "u", "12")])
     assert expectations.seconds_left(JOB) == 0
 
 
 @pytest.mark.parametrize("ending", ["gone", "recreated", "terminating"])
 def test_a_deletion_is_seen_when_the_object_is(expectations: Expectations, store: Store[Pod], ending: str) -> None:
-    expectations.expect(JOB, [Written(PODS, POD, "u")])
+    expectations.expect(JOB, [CompletedWrite(PODS, POD, "u")])
     assert expectations.seconds_left(JOB) == 30
     if ending == "gone":
         store.remove(POD)
@@ -85,7 +85,7 @@ def test_taking_the_last_finalizer_is_seen_when_it_is_gone_whatever_version_the_
     moment = datetime(2026, 11, 21, tzinfo=UTC)
     held = ObjectMeta(name="pod", namespace="n", uid="u", resource_version="10", deletion_timestamp=moment, finalizers=["a/b"])
     store.put(Pod(metadata=held))
-    expectations.expect(JOB, [Written(PODS, POD, "u", "10", is_released=True)])
+    expectations.expect(JOB, [CompletedWrite(PODS, POD, "u", "10", is_released=True)])
     assert expectations.seconds_left(JOB) == 30
     if ending == "gone":
         store.remove(POD)
@@ -95,7 +95,7 @@ def test_taking_the_last_finalizer_is_seen_when_it_is_gone_whatever_version_the_
 
 
 def test_after_half_a_minute_the_key_goes_on_anyway(expectations: Expectations, clock: Clock) -> None:
-    expectations.expect(JOB, [Written(PODS, POD, "u", "12")])
+    expectations.expect(JOB, [CompletedWrite(PODS, POD, "u", "12")])
     clock.now += 29
     assert expectations.seconds_left(JOB) == pytest.approx(1)
     clock.now += 1
@@ -103,8 +103,8 @@ def test_after_half_a_minute_the_key_goes_on_anyway(expectations: Expectations, 
 
 
 def test_writes_of_several_plans_add_up(expectations: Expectations, store: Store[Pod]) -> None:
-    expectations.expect(JOB, [Written(PODS, POD, "u", "12")])
-    expectations.expect(JOB, [Written(PODS, POD, "u", "14")])
+    expectations.expect(JOB, [CompletedWrite(PODS, POD, "u", "12")])
+    expectations.expect(JOB, [CompletedWrite(PODS, POD, "u", "14")])
     store.saw("", "13")
     assert expectations.seconds_left(JOB) > 0
     store.saw("", "14")

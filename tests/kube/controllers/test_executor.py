@@ -8,21 +8,21 @@ import pytest
 
 from kube.peer import Peer
 from shunter.api.resources import CONFIG_MAPS, PODS, SERVICES, Resource
-from shunter.kube.cache.watch_events import Identified
+from shunter.kube.cache.watch_events import ObjectIdentity
 from shunter.kube.client import Client
 from shunter.kube.controllers.executor import Executor, batches, concerns_user
 from shunter.kube.controllers.plan import (
     Apply,
+    ContainerLog,
     Create,
     Delete,
     Failure,
     Key,
-    LastLine,
-    Log,
     Note,
     Patch,
     Plan,
     Ref,
+    StatusLogLine,
     StatusWrite,
     Write,
 )
@@ -120,7 +120,7 @@ async def test_nothing_is_taken_away_before_the_status_could_be_written(
 
 async def test_last_words_are_read_before_anything_is_written(client: Client, recorded: RecordingTransport, notes: Notes) -> None:
     """While their pod is still there. An event goes without them where they cannot be read."""
-    log = Log("n", "a", "main", previous=True)
+    log = ContainerLog("n", "a", "main", previous=True)
     told = Note(regarding=Ref(PODS, "n", "job", "u"), type="Warning", reason="R", message="failed", last_words=log)
     await Executor(client, notes).execute(Plan(writes=(create("b"),), events=(told,)))  # type: ignore[arg-type]
     paths = [(request.method, request.path) for request in recorded.requests]
@@ -153,7 +153,11 @@ class Speaking:
 )
 async def test_last_words_follow_the_message(chunks: tuple[bytes, ...], wanted: str, notes: Notes) -> None:
     told = Note(
-        regarding=Ref(PODS, "n", "job", "u"), type="Warning", reason="R", message="failed", last_words=Log("n", "a", "main")
+        regarding=Ref(PODS, "n", "job", "u"),
+        type="Warning",
+        reason="R",
+        message="failed",
+        last_words=ContainerLog("n", "a", "main"),
     )
     await Executor(Speaking(*chunks), notes).execute(Plan(events=(told,)))  # type: ignore[arg-type]
     assert notes.messages == [wanted]
@@ -171,15 +175,15 @@ async def test_last_words_follow_the_message(chunks: tuple[bytes, ...], wanted: 
 )
 async def test_a_line_of_a_log_is_put_into_the_status(chunks: tuple[bytes, ...], wanted: dict[str, Any], notes: Notes) -> None:
     class Patched(Speaking):
-        async def patch(self, resource: Resource, name: str, namespace: str, patch: Any, **_: Any) -> Identified:
+        async def patch(self, resource: Resource, name: str, namespace: str, patch: Any, **_: Any) -> ObjectIdentity:
             sent.append(patch["status"])
-            return Identified()
+            return ObjectIdentity()
 
     sent: list[Any] = []
-    log = Log("n", "a", "main")
+    log = ContainerLog("n", "a", "main")
     written = msgspec.structs.replace(
         status({}, {"last": [{"pod": "a"}, {"pod": "b"}]}),
-        last_lines=(LastLine(("last", 0, "message"), log, lambda lines: [*lines, ""][0]),),
+        last_lines=(StatusLogLine(("last", 0, "message"), log, lambda lines: [*lines, ""][0]),),
     )
     await Executor(Patched(*chunks), notes).execute(Plan(status=written))  # type: ignore[arg-type]
     assert sent == [wanted]

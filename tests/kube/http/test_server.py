@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from kube.http_wire import BODY_LIMIT, DEADLINE, LAST, QUICK, Wired, answers, asked, bodies, echo, on_both_loops, serving
 from shunter.kube.http.head import HEAD_LIMIT
-from shunter.kube.http.limits import Account, Limits
+from shunter.kube.http.limits import ConnectionUsage, Limits
 from shunter.kube.http.request import Request
 from shunter.kube.http.response import Response
 from shunter.kube.http.server_connection import Connection, Service
@@ -178,7 +178,7 @@ async def test_request_is_the_same_however_it_is_cut() -> None:
         b"2\r\nab\r\n3;x\r\ncde\r\n0\r\nX-B: 2\r\n\r\n"
         b"POST /b HTTP/1.1\r\nHost: a\r\n%bContent-Length: 3\r\n\r\nabc" % LAST
     )
-    connection = Connection(Service(echo, Limits(body=BODY_LIMIT), QUICK), Account(Limits(body=BODY_LIMIT)))
+    connection = Connection(Service(echo, Limits(body=BODY_LIMIT), QUICK), ConnectionUsage(Limits(body=BODY_LIMIT)))
     wire = Wired()
     connection.connection_made(wire)
     for byte in sent:
@@ -208,7 +208,7 @@ def test_requests_are_told_apart_wherever_they_are_cut(sent: list[tuple[int, int
     places = sorted({min(cut, len(text)) for cut in (0, *cuts)} | {len(text)})
 
     async def served() -> bytes:
-        connection = Connection(Service(echo, Limits(body=BODY_LIMIT), QUICK), Account(Limits(body=BODY_LIMIT)))
+        connection = Connection(Service(echo, Limits(body=BODY_LIMIT), QUICK), ConnectionUsage(Limits(body=BODY_LIMIT)))
         wire = Wired()
         connection.connection_made(wire)
         for start, end in itertools.pairwise(places):

@@ -19,7 +19,7 @@ from shunter.kube.http.limits import Limits
 from shunter.kube.http.request import Request
 from shunter.kube.http.response import Response
 from shunter.kube.http.server import HttpServer
-from shunter.kube.http.websocket import Invitation, WebSocket, acceptance
+from shunter.kube.http.websocket import WebSocket, WebSocketHandshake, acceptance
 from shunter.kube.transport import HttpTransport
 
 PROTOCOL = "v5.channel.k8s.io"
@@ -138,7 +138,7 @@ async def test_nobody_waits_for_a_peer_that_does_not_answer_a_close(monkeypatch:
 
     async with served(talk) as port:
         reader, writer = await asyncio.open_connection("127.0.0.1", port)
-        invitation = Invitation(PROTOCOL)
+        invitation = WebSocketHandshake(PROTOCOL)
         lines = "".join(f"{name}: {value}\r\n" for name, value in invitation.headers.items())
         writer.write(f"GET / HTTP/1.1\r\nHost: a\r\n{lines}\r\n".encode())
         await closed.wait()
@@ -204,7 +204,7 @@ async def test_client_speaks_with_another_server_after_the_upgrade() -> None:
 
     message = os.urandom(1_000_000)
     async with transport_to(handle) as transport:
-        invitation = Invitation(PROTOCOL)
+        invitation = WebSocketHandshake(PROTOCOL)
         upgraded = await transport.upgrade("/exec", [("command", "a b"), ("command", "c")], invitation.headers)
         socket = invitation.accepted(upgraded)
         assert await socket.receive() == b"first, perhaps together with the head"
@@ -221,7 +221,7 @@ async def test_refusal_of_an_upgrade_is_an_error_with_the_servers_words() -> Non
 
     async with transport_to(handle) as transport:
         with pytest.raises(Forbidden, match="no exec for you"):
-            await transport.upgrade("/exec", [], Invitation(PROTOCOL).headers)
+            await transport.upgrade("/exec", [], WebSocketHandshake(PROTOCOL).headers)
 
 
 async def test_answer_that_is_no_upgrade_is_an_error() -> None:
@@ -230,7 +230,7 @@ async def test_answer_that_is_no_upgrade_is_an_error() -> None:
 
     async with transport_to(handle) as transport:
         with pytest.raises(ApiError, match="hello"):
-            await transport.upgrade("/exec", [], Invitation(PROTOCOL).headers)
+            await transport.upgrade("/exec", [], WebSocketHandshake(PROTOCOL).headers)
 
 
 async def test_server_that_agrees_to_something_else_is_not_believed() -> None:
@@ -241,7 +241,7 @@ async def test_server_that_agrees_to_something_else_is_not_believed() -> None:
         return socket
 
     async with transport_to(handle) as transport:
-        invitation = Invitation(PROTOCOL)
+        invitation = WebSocketHandshake(PROTOCOL)
         upgraded = await transport.upgrade("/exec", [], invitation.headers)
         with pytest.raises(ConnectionError, match="did not agree"):
             invitation.accepted(upgraded)
@@ -255,4 +255,4 @@ async def test_server_that_hangs_up_before_its_answer_is_a_problem_of_the_connec
 
     async with transport_to(handle) as transport:
         with pytest.raises(ConnectionProblem):
-            await transport.upgrade("/exec", [], Invitation(PROTOCOL).headers)
+            await transport.upgrade("/exec", [], WebSocketHandshake(PROTOCOL).headers)

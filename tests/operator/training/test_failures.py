@@ -12,7 +12,7 @@ from running_job import RunningJob
 from shunter.api.core import Pod
 from shunter.api.meta import Json
 from shunter.api.resources import PODS
-from shunter.kube.controllers.plan import Log, Note
+from shunter.kube.controllers.plan import ContainerLog, Note
 from shunter.operator.overview import member
 from shunter.operator.training.children import children_of
 from shunter.operator.training.framework import AnyFramework, AnyJob
@@ -53,7 +53,7 @@ def test_each_failure_is_told_once_before_its_pod_goes(
     assert (record["count"], [one["pod"] for one in record["last"]]) == (1, ["job-worker-0"])
     if is_gone:
         assert told(world.told, "ExitedWithCode") == ["Pod: team-a.job-worker-0 exited with code 3"]
-    assert [note.last_words for note in world.told if note.last_words] == [Log("team-a", "job-worker-0", container)]
+    assert [note.last_words for note in world.told if note.last_words] == [ContainerLog("team-a", "job-worker-0", container)]
 
 
 def failed(observed: Observed, name: str, status: Json) -> Observed:
@@ -102,7 +102,7 @@ def test_a_pod_that_restarted_too_often_leaves_what_it_said_before(make_job: Mak
     made = plan(PYTORCH, failed(observed, "bert-worker-0", {"phase": "Running", "containerStatuses": [waits]}), now)
     (note,) = (note for note in made.events if note.reason == "RankFailed")
     assert note.message == "rank 1, pod bert-worker-0, container pytorch: Error, exit code 7 after 2 restarts"
-    assert note.last_words == Log("team-a", "bert-worker-0", "pytorch", previous=True)
+    assert note.last_words == ContainerLog("team-a", "bert-worker-0", "pytorch", previous=True)
 
 
 def test_of_many_that_fail_at_once_the_first_tells_its_last_words(make_job: MakeJob, observe: Observe, now: datetime) -> None:

@@ -9,7 +9,7 @@ import pytest
 from shunter.api.meta import Json
 from shunter.kube.webhooks.registration import Url, manifest
 from shunter.kube.webhooks.server import AdmissionRequest, AdmissionResponse
-from shunter.operator.kinds import Served
+from shunter.operator.kinds import ServedKinds
 from shunter.operator.training.admission import GangScheduling, configurations, routes
 from shunter.operator.webhooks import canaries
 
@@ -78,4 +78,4 @@ def test_mpijobs_are_made_without_the_webhooks_answer_and_those_of_the_mpi_opera
 
 
 def test_readiness_waits_for_no_webhook_whose_silence_nobody_sees() -> None:
-    assert "MPIJob" not in {resource.kind for resource, _ in canaries(Served())}
+    assert "MPIJob" not in {resource.kind for resource, _ in canaries(ServedKinds())}

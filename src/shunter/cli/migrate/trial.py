@@ -266,13 +266,13 @@ class Trials:
 
     async def _followed(self, client: Client, source: SourceObject, created: Json, export: Path | None) -> int:
         from shunter.api.resources import TRAIN_JOBS
-        from shunter.cli.output.display import Kept, display
+        from shunter.cli.output.display import RecordingDisplay, display
         from shunter.cli.run import followed
         from shunter.migrate.moving.runs.reading import run_of
         from shunter.migrate.moving.runs.record import encoded
         from shunter.migrate.writing import write_whole
 
-        screen = Kept(display())
+        screen = RecordingDisplay(display())
         outcome = await followed(client, TRAIN_JOBS, created, screen)
         end = outcome.end
         run = await run_of(client, end.job or created, extra=self._extra, seen=end.pods, heard=screen.lines)

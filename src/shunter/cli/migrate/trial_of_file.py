@@ -52,7 +52,7 @@ async def deployed(
     from shunter.cli.migrate import exit_codes
     from shunter.cli.migrate.trial_objects import make_room, removed, started
     from shunter.cli.output.console import errors
-    from shunter.cli.output.display import Kept, display
+    from shunter.cli.output.display import RecordingDisplay, display
     from shunter.cli.run import followed
     from shunter.migrate.moving.runs.converted_trial import trial_of_converted
 
@@ -67,7 +67,7 @@ async def deployed(
             return created
         title = f"TrainJob {trial.namespace}/{trial.name}"
         try:
-            outcome = await followed(client, TRAIN_JOBS, created, Kept(display()))
+            outcome = await followed(client, TRAIN_JOBS, created, RecordingDisplay(display()))
         finally:
             if naming.keep_seconds:
                 stays = f"{title} stays for {naming.keep_seconds} s after its deadline; compare it:"

@@ -54,7 +54,7 @@ class TerminalDisplay:
             self._status.stop()
 
 
-class OneRank:
+class SingleRankDisplay:
     """Shows the log lines of one rank of a job (of all with None) on another display, and else only why there are none."""
 
     def __init__(self, screen: Display, rank: int | None) -> None:
@@ -78,7 +78,7 @@ class OneRank:
         self._screen.close()
 
 
-class Kept:
+class RecordingDisplay:
     """Shows everything on another display, and keeps the log lines."""
 
     def __init__(self, screen: Display) -> None:

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from shunter.api.meta import Json
 from shunter.cli.options.log_options import LogOptions, attempts, container_statuses
 from shunter.cli.output.console import say
-from shunter.cli.output.display import OneRank, display
+from shunter.cli.output.display import SingleRankDisplay, display
 from shunter.errors import EnvironmentProblem, InputError
 from shunter.jobs.display import Display
 from shunter.jobs.finding import find, pods_of
@@ -27,7 +27,7 @@ async def print_logs(client: Client, wanted: str, namespace: str, rank: int | No
         pods = await pods_of(client, job)
         _refuse_unknown_rank(job, pods, rank)
         if follow and not overview(job).is_finished:
-            screen = OneRank(display(), rank)
+            screen = SingleRankDisplay(display(), rank)
             await JobFollower(client, resource, job, screen, part=part, begun=attempts(pods)).run()
             return
         chosen = [pod for pod in pods if rank is None or member(job, pod).rank == rank]

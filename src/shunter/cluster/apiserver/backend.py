@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from shunter.api.meta import Json
 from shunter.api.resources import NAMESPACES, Resource
-from shunter.cluster.apiserver.registry import Registry, Served
+from shunter.cluster.apiserver.registry import Registry, ServedKind
 from shunter.cluster.apiserver.status import StatusError, forbidden, not_found
 from shunter.cluster.apiserver.storage.disk_room import StorageRoom
 from shunter.cluster.apiserver.storage.store import Collection, Entry, Store
@@ -59,17 +59,17 @@ class Backend:
     """Built-in admission that is switched off, by the names of kube-apiserver's plugins."""
     now: Callable[[], datetime] = utc_now
 
-    def collection(self, served: Served) -> Collection:
+    def collection(self, served: ServedKind) -> Collection:
         return self.store.collection(*served.key)
 
-    def entry(self, served: Served, namespace: str, name: str) -> Entry:
+    def entry(self, served: ServedKind, namespace: str, name: str) -> Entry:
         """The committed object. Raises 404."""
         entry = self.collection(served).get(namespace, name)
         if entry is None:
             raise not_found(served.resource, name)
         return entry
 
-    def refuse_without_namespace(self, served: Served, namespace: str, name: str) -> StatusError | None:
+    def refuse_without_namespace(self, served: ServedKind, namespace: str, name: str) -> StatusError | None:
         """Nothing is created in a namespace that is missing or on its way out; source: NamespaceLifecycle admission."""
         entry = self.store.collection("", NAMESPACES.plural).head("", namespace)
         if entry is None:

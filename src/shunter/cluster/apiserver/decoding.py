@@ -14,7 +14,7 @@ from shunter.cluster.apiserver.definitions import definition_names
 from shunter.cluster.apiserver.kinds import MalformedError
 from shunter.cluster.apiserver.negotiation import read
 from shunter.cluster.apiserver.object_meta import sent_name
-from shunter.cluster.apiserver.registry import Served
+from shunter.cluster.apiserver.registry import ServedKind
 from shunter.cluster.apiserver.requests import Call, WriteOptions, write_options
 from shunter.cluster.apiserver.schema import golang
 from shunter.cluster.apiserver.status import StatusError, bad_request, invalid
@@ -24,7 +24,7 @@ _read_metadata = golang.reader("io.k8s.apimachinery.pkg.apis.meta.v1.ObjectMeta"
 _OMITTED_WHEN_EMPTY = ("labels", "annotations", "finalizers", "ownerReferences", "namespace", "generateName")
 
 
-def expect_kind(call: Call, served: Served, document: Json) -> None:
+def expect_kind(call: Call, served: ServedKind, document: Json) -> None:
     """Sets kind and apiVersion, or refuses others than the URL's. Built-in kinds may leave them out, custom ones may not."""
     resource = served.resource
     kind, api_version = document.get("kind") or "", document.get("apiVersion") or ""
@@ -56,7 +56,7 @@ def conversion_fault(resource: Resource, kind: str, api_version: str) -> str:
     return f"converting ({version}.{kind}) to ({ours}.{resource.kind}): unknown conversion"
 
 
-def _custom_mismatch(call: Call, served: Served, kind: str, api_version: str, document: Json) -> StatusError | None:
+def _custom_mismatch(call: Call, served: ServedKind, kind: str, api_version: str, document: Json) -> StatusError | None:
     resource = served.resource
     if not kind:
         text = call.body.decode(errors="replace")
@@ -72,7 +72,7 @@ def _custom_mismatch(call: Call, served: Served, kind: str, api_version: str, do
     return None
 
 
-def prune(call: Call, served: Served, document: Json, duplicates: list[str], options: WriteOptions) -> None:
+def prune(call: Call, served: ServedKind, document: Json, duplicates: list[str], options: WriteOptions) -> None:
     """Prunes, in place; unknown and duplicate fields are warned of or, with Strict, refused. Raises 400."""
     resource = served.resource
     what = f'{resource.kind} in version "{resource.version}" cannot be handled as a {resource.kind}'
@@ -123,13 +123,13 @@ def _repeated(duplicates: list[str]) -> list[str]:
     return [f'duplicate field "{path}"' for path in duplicates]
 
 
-def fill_defaults(served: Served, document: Json, old: Json | None = None) -> None:
+def fill_defaults(served: ServedKind, document: Json, old: Json | None = None) -> None:
     """Defaults, in place: those of the schema, then those that are code. `old` as for `Schema.prune`."""
     served.kind.schema().default(document, old)
     served.kind.default(document)
 
 
-def strict_faults(served: Served, document: Json, duplicates: list[str], old: Json | None = None) -> list[str]:
+def strict_faults(served: ServedKind, document: Json, duplicates: list[str], old: Json | None = None) -> list[str]:
     """Prunes in place and words what was unknown or stood there twice, in the original's order. Raises MalformedError. `old` as
     for `Schema.prune`."""
     if document.get("metadata") is None:

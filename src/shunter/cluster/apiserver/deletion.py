@@ -20,7 +20,7 @@ from shunter.cluster.apiserver.kinds import Kind, MalformedError
 from shunter.cluster.apiserver.negotiation import read
 from shunter.cluster.apiserver.object_meta import FOREGROUND, ORPHAN
 from shunter.cluster.apiserver.reads import page, rendered_list
-from shunter.cluster.apiserver.registry import Served
+from shunter.cluster.apiserver.registry import ServedKind
 from shunter.cluster.apiserver.requests import Call, Query, dry_run_errors, flag, number
 from shunter.cluster.apiserver.schema import golang
 from shunter.cluster.apiserver.status import (
@@ -125,7 +125,7 @@ def _sent_options(call: Call) -> Json:
     return body
 
 
-async def delete(backend: Backend, call: Call, served: Served, *, asks_webhooks: bool = True) -> Outcome:
+async def delete(backend: Backend, call: Call, served: ServedKind, *, asks_webhooks: bool = True) -> Outcome:
     """DELETE of one object: its last state when it is gone or waits for something, with 200; a Status where kube-apiserver gives
     one. Raises 404 and 409."""
     options = delete_options(call)
@@ -143,7 +143,7 @@ async def delete(backend: Backend, call: Call, served: Served, *, asks_webhooks:
             continue
 
 
-async def delete_many(backend: Backend, call: Call, served: Served) -> bytes:
+async def delete_many(backend: Backend, call: Call, served: ServedKind) -> bytes:
     """deletecollection: deletes every object that a LIST with this query would show, and answers with that list. Namespaces go
     one by one. Raises 405."""
     if served.key == (NAMESPACES.group, NAMESPACES.plural):
@@ -166,7 +166,7 @@ async def delete_many(backend: Backend, call: Call, served: Served) -> bytes:
 async def _delete_entry(
     backend: Backend,
     call: Call,
-    served: Served,
+    served: ServedKind,
     entry: Entry,
     options: DeleteOptions,
     *,
@@ -225,13 +225,13 @@ async def _delete_entry(
     return Outcome(200, None, success({**details, "kind": resource.plural, "uid": entry.uid}))
 
 
-async def _write(backend: Backend, served: Served, document: Json, entry: Entry) -> Entry:
+async def _write(backend: Backend, served: ServedKind, document: Json, entry: Entry) -> Entry:
     return await backend.store.write(
         backend.collection(served), served.stored(document), previous=entry, durable=served.kind.durable
     )
 
 
-def check_preconditions(served: Served, document: Json, options: DeleteOptions) -> None:
+def check_preconditions(served: ServedKind, document: Json, options: DeleteOptions) -> None:
     """Raises 409 where the object is not the one, or not the version, that the options name."""
     metadata = document["metadata"]
     if options.uid and options.uid != metadata["uid"]:
@@ -305,7 +305,7 @@ def _set_propagation(kind: Kind, metadata: Json, options: DeleteOptions) -> None
         metadata.pop("finalizers", None)
 
 
-def _waits(served: Served, document: Json) -> bool:
+def _waits(served: ServedKind, document: Json) -> bool:
     """Whether something has to happen before the object may go."""
     if document["metadata"].get("finalizers"):
         return True

@@ -14,7 +14,7 @@ from typing import NamedTuple
 import msgspec
 
 from shunter.api.meta import Json
-from shunter.cluster.apiserver.registry import Registry, Served
+from shunter.cluster.apiserver.registry import Registry, ServedKind
 
 AGGREGATED = "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList"
 
@@ -98,7 +98,7 @@ _OWN_SUBRESOURCES = {
 }
 
 
-def subresources(served: Served) -> Iterator[Subresource]:
+def subresources(served: ServedKind) -> Iterator[Subresource]:
     """The subresources of a kind, by name."""
     kind = served.kind
     found = list(_OWN_SUBRESOURCES.get((kind.resource.group, kind.resource.plural), ()))
@@ -109,7 +109,7 @@ def subresources(served: Served) -> Iterator[Subresource]:
     yield from found[::-1] if served.custom else sorted(found)
 
 
-def verbs(served: Served) -> Sequence[str]:
+def verbs(served: ServedKind) -> Sequence[str]:
     if served.key == ("", "namespaces"):
         return [verb for verb in _VERBS if verb != "deletecollection"]
     return _CUSTOM_VERBS if served.custom else _VERBS
@@ -204,7 +204,7 @@ class Discovery:
                 }
 
     @staticmethod
-    def _response_kind(served: Served, sub: Subresource) -> Json:
+    def _response_kind(served: ServedKind, sub: Subresource) -> Json:
         resource = served.resource
         if served.custom and sub.name == "status":
             return {"group": resource.group, "version": resource.version, "kind": sub.kind}
@@ -278,7 +278,7 @@ class Discovery:
                     "verbs": list(virtual.verbs),
                 }
 
-    def _of(self, group: str, version: str) -> list[Served]:
+    def _of(self, group: str, version: str) -> list[ServedKind]:
         found = [s for s in self._registry.all() if (s.resource.group, s.resource.version) == (group, version)]
         return sorted(found, key=lambda served: served.resource.plural)
 

@@ -15,7 +15,7 @@ from shunter.api.meta import Json
 from shunter.cluster.apiserver.definitions import definition_names, definitions
 from shunter.cluster.apiserver.discovery import Document
 from shunter.cluster.apiserver.protobuf import swagger
-from shunter.cluster.apiserver.registry import Registry, Served
+from shunter.cluster.apiserver.registry import Registry, ServedKind
 from shunter.cluster.apiserver.version import GIT_VERSION
 
 _REFERENCE = re.compile(rb'"#/components/schemas/([A-Za-z0-9_.\-]+)"')
@@ -93,16 +93,16 @@ class OpenApi:
             self._documents["v2 protobuf"] = Document(swagger.encoded(msgspec.json.decode(document.body)), document.etag)
         return self._documents["v2 protobuf"]
 
-    def _of(self, path: str) -> list[Served]:
+    def _of(self, path: str) -> list[ServedKind]:
         return [served for served in self._registry.all() if _path(served) == path]
 
 
-def _path(served: Served) -> str:
+def _path(served: ServedKind) -> str:
     resource = served.resource
     return f"apis/{resource.group}/{resource.version}" if resource.group else f"api/{resource.version}"
 
 
-def _v3(kinds: Iterable[Served]) -> Json:
+def _v3(kinds: Iterable[ServedKind]) -> Json:
     paths: Json = {}
     schemas: Json = {}
     for served in kinds:
@@ -138,7 +138,7 @@ def _add_referenced(schemas: Json) -> None:
 _CONVENTIONS = "https://git.k8s.io/community/contributors/devel/sig-architecture/api-conventions.md"
 
 
-def _schema_name(served: Served) -> str:
+def _schema_name(served: ServedKind) -> str:
     resource = served.resource
     if not served.custom:
         return definition_names()[resource.group, resource.version, resource.kind]
@@ -146,12 +146,12 @@ def _schema_name(served: Served) -> str:
     return f"{reversed_group}.{resource.version}.{resource.kind}"
 
 
-def _gvk(served: Served, suffix: str = "") -> Json:
+def _gvk(served: ServedKind, suffix: str = "") -> Json:
     resource = served.resource
     return {"group": resource.group, "version": resource.version, "kind": resource.kind + suffix}
 
 
-def _custom_schema(served: Served) -> Json:
+def _custom_schema(served: ServedKind) -> Json:
     """A custom kind's schema with the types of apiVersion, kind and metadata, as the real server publishes it."""
     schema = dict(served.kind.schema().openapi)
     properties = dict(schema.get("properties") or {})
@@ -167,7 +167,7 @@ def _standard(name: str, of: str = "io.k8s.api.core.v1.ConfigMap") -> Json:
     return {part: described[part] for part in ("description", "type") if part in described}
 
 
-def _list_schema(served: Served, name: str) -> Json:
+def _list_schema(served: ServedKind, name: str) -> Json:
     resource = served.resource
     return {
         "description": f"{resource.kind}List is a list of {resource.kind}",
@@ -190,7 +190,7 @@ def _list_schema(served: Served, name: str) -> Json:
     }
 
 
-def _paths(served: Served, name: str) -> Iterator[tuple[str, Json]]:
+def _paths(served: ServedKind, name: str) -> Iterator[tuple[str, Json]]:
     resource = served.resource
     scope = "/namespaces/{namespace}" if resource.namespaced else ""
     collection = f"{resource.root}{scope}/{resource.plural}"

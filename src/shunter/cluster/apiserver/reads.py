@@ -18,14 +18,14 @@ from shunter.api.meta import Json
 from shunter.cluster.apiserver.backend import Backend
 from shunter.cluster.apiserver.negotiation import Form, encoded
 from shunter.cluster.apiserver.printers.tables import check_include, partial, table
-from shunter.cluster.apiserver.registry import Served
+from shunter.cluster.apiserver.registry import ServedKind
 from shunter.cluster.apiserver.requests import Call, Query, number, revision
 from shunter.cluster.apiserver.selectors import Selector, field_terms, label_requirements
 from shunter.cluster.apiserver.status import StatusError, bad_request, expired, invalid, revision_too_large
 from shunter.cluster.apiserver.storage.store import Collection, Entry, ExpiredError
 
 
-def selector(call: Call, served: Served) -> Selector:
+def selector(call: Call, served: ServedKind) -> Selector:
     """The selectors of a request. Raises 400."""
     labels, fields = call.query.get("labelSelector", ""), call.query.get("fieldSelector", "")
     return Selector(
@@ -34,14 +34,14 @@ def selector(call: Call, served: Served) -> Selector:
     )
 
 
-def _unsupported_field(served: Served) -> str:
+def _unsupported_field(served: ServedKind) -> str:
     """What is said of a field that one cannot select by; nothing where the general words are used."""
     if served.key == ("batch", "jobs"):
         return 'field label "{}" not supported for Job'
     return "field label not supported: {}" if served.custom or served.kind.selectable_fields else ""
 
 
-def get(backend: Backend, call: Call, served: Served, form: Form) -> bytes:
+def get(backend: Backend, call: Call, served: ServedKind, form: Form) -> bytes:
     """One object. Raises 404, or 504 when the client has seen a newer state than there is."""
     asked = revision(call.query.get("resourceVersion", ""), watch=True)
     if asked > backend.store.revision:
@@ -50,14 +50,14 @@ def get(backend: Backend, call: Call, served: Served, form: Form) -> bytes:
     return shown(backend, call, served, entry, form)
 
 
-def shown(backend: Backend, call: Call, served: Served, entry: Entry, form: Form) -> bytes:
+def shown(backend: Backend, call: Call, served: ServedKind, entry: Entry, form: Form) -> bytes:
     """A stored object in the form the client asked for."""
     if form.syntax == "json" and form.shape == "object":
         return served.body(entry)
     return shown_document(backend, call, served, served.document(entry), form)
 
 
-def shown_document(backend: Backend, call: Call, served: Served, document: Json, form: Form) -> bytes:
+def shown_document(backend: Backend, call: Call, served: ServedKind, document: Json, form: Form) -> bytes:
     if form.shape == "table":
         include = call.query.get("includeObject", "")
         refusal = check_include(include)
@@ -88,7 +88,7 @@ class Page(NamedTuple):
         return metadata
 
 
-def list_(backend: Backend, call: Call, served: Served, form: Form) -> bytes:
+def list_(backend: Backend, call: Call, served: ServedKind, form: Form) -> bytes:
     """A list. Raises 400, 410, 422 and 504."""
     if form.shape == "metadata" and not form.of_lists:
         group = served.resource.group.partition(".")[0] or "core"
@@ -123,7 +123,7 @@ def list_(backend: Backend, call: Call, served: Served, form: Form) -> bytes:
     return encoded(msgspec.json.decode(rendered_list(served, found.entries, metadata)), form)
 
 
-def rendered_list(served: Served, entries: Iterable[Entry], metadata: Json) -> bytes:
+def rendered_list(served: ServedKind, entries: Iterable[Entry], metadata: Json) -> bytes:
     """A list in JSON, put together from the stored bytes."""
     resource = served.resource
     head = f'{{"kind":"{resource.kind}List","apiVersion":"{resource.api_version}","metadata":'.encode()
@@ -131,7 +131,7 @@ def rendered_list(served: Served, entries: Iterable[Entry], metadata: Json) -> b
     return b"".join((head, msgspec.json.encode(metadata), b',"items":[', items, b"]}"))
 
 
-def page(backend: Backend, call: Call, served: Served) -> Page:
+def page(backend: Backend, call: Call, served: ServedKind) -> Page:
     """What a LIST, or the deletion of a collection, is about. Raises 400, 410, 422 and 504."""
     query, collection, namespace = call.query, backend.collection(served), call.target.namespace
     errors = _list_errors(query)

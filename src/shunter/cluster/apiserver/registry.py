@@ -26,7 +26,7 @@ _CONVERTED = 1024
 """Objects of a kind that are kept in another form than they are stored in."""
 
 
-class Served:
+class ServedKind:
     """One kind in one version, and how its objects get to and from storage."""
 
     def __init__(self, kind: Kind, *, definition_revision: str = "", is_terminating: bool = False) -> None:
@@ -101,22 +101,22 @@ class Registry:
     """Look-up by group, version and plural."""
 
     def __init__(self, builtin: Iterable[Kind]) -> None:
-        self._served: dict[tuple[str, str, str], Served] = {}
+        self._served: dict[tuple[str, str, str], ServedKind] = {}
         self._custom: dict[str, list[tuple[str, str, str]]] = {}
         self.edition = 0
         """Grows with every change; what is derived from the whole registry is cached by it."""
         for kind in builtin:
-            self._add(Served(kind))
+            self._add(ServedKind(kind))
 
-    def _add(self, served: Served) -> tuple[str, str, str]:
+    def _add(self, served: ServedKind) -> tuple[str, str, str]:
         key = (served.resource.group, served.resource.version, served.resource.plural)
         self._served[key] = served
         return key
 
-    def find(self, group: str, version: str, plural: str) -> Served | None:
+    def find(self, group: str, version: str, plural: str) -> ServedKind | None:
         return self._served.get((group, version, plural))
 
-    def all(self) -> list[Served]:
+    def all(self) -> list[ServedKind]:
         return list(self._served.values())
 
     def register(self, definition: Json) -> None:
@@ -125,7 +125,8 @@ class Registry:
         name, revision, is_terminating = metadata["name"], metadata["resourceVersion"], "deletionTimestamp" in metadata
         self._forget(name)
         self._custom[name] = [
-            self._add(Served(kind, definition_revision=revision, is_terminating=is_terminating)) for kind in crd.kinds(definition)
+            self._add(ServedKind(kind, definition_revision=revision, is_terminating=is_terminating))
+            for kind in crd.kinds(definition)
         ]
         self.edition += 1
 

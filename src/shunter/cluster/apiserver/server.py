@@ -24,7 +24,7 @@ from shunter.cluster.apiserver.negotiation import Form, content_type, encoded, f
 from shunter.cluster.apiserver.openapi import OpenApi
 from shunter.cluster.apiserver.patch.requests import patch
 from shunter.cluster.apiserver.protobuf import swagger
-from shunter.cluster.apiserver.registry import Served
+from shunter.cluster.apiserver.registry import ServedKind
 from shunter.cluster.apiserver.requests import Call, flag, target, verb
 from shunter.cluster.apiserver.status import (
     StatusError,
@@ -179,7 +179,7 @@ class ApiServer:
             case _:
                 raise _refused_subresource(served, call) if subresource else method_not_allowed()
 
-    def _served(self, call: Call) -> Served:
+    def _served(self, call: Call) -> ServedKind:
         found = call.target
         served = self._backend.registry.find(found.group, found.version, found.plural)
         if served is None:
@@ -192,7 +192,7 @@ class ApiServer:
             raise _NoPage if served.custom else method_not_allowed()
         return served
 
-    async def _subresource(self, request: Request, call: Call, served: Served, wanted: Form) -> Response | None:
+    async def _subresource(self, request: Request, call: Call, served: ServedKind, wanted: Form) -> Response | None:
         backend = self._backend
         match served.key, call.target.subresource, call.method:
             case ("", "pods"), "log", "GET":
@@ -214,7 +214,7 @@ class ApiServer:
                 raise _refused_subresource(served, call)
         return _answer(encoded(outcome.document or {}, wanted), outcome.code, wanted)
 
-    async def _outcome(self, call: Call, served: Served, wanted: Form, outcome: Outcome) -> Response:
+    async def _outcome(self, call: Call, served: ServedKind, wanted: Form, outcome: Outcome) -> Response:
         if outcome.entry is not None:
             if outcome.entry.revision > self._backend.store.revision:
                 # It was a write without a change, after one that waits for the disk.
@@ -225,7 +225,7 @@ class ApiServer:
             return _answer(encoded(document, wanted), outcome.code, wanted)
         return _answer(reads.shown_document(self._backend, call, served, document, wanted), outcome.code, wanted)
 
-    async def _watch(self, request: Request, call: Call, served: Served, wanted: Form) -> Response | None:
+    async def _watch(self, request: Request, call: Call, served: ServedKind, wanted: Form) -> Response | None:
         asked = watch.parse(call, served)
         stream = request.stream(content_type=_JSON, headers=_UNCACHED)
         await self._streamed(stream, watch.frames(self._backend, call, served, wanted, asked, self._stopping, stream.abort))
@@ -255,7 +255,7 @@ class ApiServer:
             self._watchers.discard(task)
             self._metrics.watches -= 1
 
-    async def _log(self, request: Request, call: Call, served: Served) -> Response | None:
+    async def _log(self, request: Request, call: Call, served: ServedKind) -> Response | None:
         source = pod_logs.log_source(self._backend, call, served)
         if not source.url:
             return Response(status=204)
@@ -269,7 +269,7 @@ class ApiServer:
         finally:
             answer.close()
 
-    async def _streams(self, request: Request, call: Call, served: Served) -> Response | None:
+    async def _streams(self, request: Request, call: Call, served: ServedKind) -> Response | None:
         refusal = self._authorizer.refusal(replace(call, verb="create"))
         if refusal:
             raise refusal  # A WebSocket begins with a GET, but whoever may only read pods runs nothing in them.
@@ -338,7 +338,7 @@ def _wants_aggregated(accept: str) -> bool:
 _LOG_REASONS: Mapping[int, str] = {400: "BadRequest", 404: "NotFound", 403: "Forbidden"}
 
 
-def _refused_subresource(served: Served, call: Call) -> StatusError:
+def _refused_subresource(served: ServedKind, call: Call) -> StatusError:
     """405 for a method that a subresource does not have, 404 for one that is none of the kind's."""
     if all(one.name != call.target.subresource for one in subresources_of(served)):
         return no_such_path()

@@ -20,7 +20,7 @@ from shunter.cluster.apiserver.backend import Backend
 from shunter.cluster.apiserver.negotiation import Form
 from shunter.cluster.apiserver.printers.tables import check_include, partial, table
 from shunter.cluster.apiserver.reads import selector
-from shunter.cluster.apiserver.registry import Served
+from shunter.cluster.apiserver.registry import ServedKind
 from shunter.cluster.apiserver.requests import Call, Query, flag, number, revision
 from shunter.cluster.apiserver.selectors import Selector
 from shunter.cluster.apiserver.status import StatusError, expired, invalid
@@ -43,7 +43,7 @@ class View(NamedTuple):
     """How one client sees a collection."""
 
     backend: Backend
-    served: Served
+    served: ServedKind
     form: Form
     include: str
 
@@ -231,7 +231,7 @@ class Watch(NamedTuple):
     wanted: Selector
 
 
-def parse(call: Call, served: Served) -> Watch:
+def parse(call: Call, served: ServedKind) -> Watch:
     """Raises 400, 422 and 500, as the original does."""
     query = call.query
     errors = _watch_errors(query)
@@ -277,7 +277,7 @@ def _watch_errors(query: Query) -> list[FieldError]:
 
 
 async def frames(
-    backend: Backend, call: Call, served: Served, form: Form, request: Watch, stopping: asyncio.Event, cut: Callable[[], None]
+    backend: Backend, call: Call, served: ServedKind, form: Form, request: Watch, stopping: asyncio.Event, cut: Callable[[], None]
 ) -> AsyncIterator[bytes]:
     """The lines of a watch, in chunks, until its time is over, the server stops, or the client is too slow (`cut` is called)."""
     collection = backend.collection(served)

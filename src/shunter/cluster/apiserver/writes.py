@@ -24,7 +24,7 @@ from shunter.cluster.apiserver.backend import Backend
 from shunter.cluster.apiserver.custom_resources import crd_lifecycle
 from shunter.cluster.apiserver.decoding import expect_kind, fill_defaults, prune
 from shunter.cluster.apiserver.negotiation import Body, read
-from shunter.cluster.apiserver.registry import Served
+from shunter.cluster.apiserver.registry import ServedKind
 from shunter.cluster.apiserver.requests import Call, WriteOptions, write_options
 from shunter.cluster.apiserver.status import (
     StatusError,
@@ -50,7 +50,7 @@ class Outcome(NamedTuple):
     document: Json | None = None
 
 
-async def create(backend: Backend, call: Call, served: Served) -> Outcome:
+async def create(backend: Backend, call: Call, served: ServedKind) -> Outcome:
     """POST to a collection."""
     if served.is_terminating:
         raise definition_terminating(served.resource)
@@ -60,7 +60,7 @@ async def create(backend: Backend, call: Call, served: Served) -> Outcome:
 
 
 async def create_document(
-    backend: Backend, call: Call, served: Served, body: Body, options: WriteOptions, *, operation: str = "Update"
+    backend: Backend, call: Call, served: ServedKind, body: Body, options: WriteOptions, *, operation: str = "Update"
 ) -> Outcome:
     """Creates the decoded object; `operation` is how its fields are owned (Apply: managedFields are already in it)."""
     document = body.document
@@ -125,7 +125,7 @@ def _check_may_create(backend: Backend, call: Call) -> None:
         raise refusal
 
 
-def _generated_name(backend: Backend, served: Served, metadata: Json) -> str:
+def _generated_name(backend: Backend, served: ServedKind, metadata: Json) -> str:
     """A name that nobody has, made from generateName and set in the metadata; nothing without one."""
     base = metadata.get("generateName", "")
     if not base:
@@ -138,7 +138,7 @@ def _generated_name(backend: Backend, served: Served, metadata: Json) -> str:
     return name
 
 
-async def update(backend: Backend, call: Call, served: Served) -> Outcome:
+async def update(backend: Backend, call: Call, served: ServedKind) -> Outcome:
     """PUT of an object or its status."""
     options = write_options(call.query, call.user_agent, "UpdateOptions")
     if served.kind.created_by_update and not call.target.subresource:
@@ -161,7 +161,7 @@ async def update(backend: Backend, call: Call, served: Served) -> Outcome:
     return await modify(backend, call, served, options, sent)
 
 
-async def _create_by_update(backend: Backend, call: Call, served: Served, options: WriteOptions) -> Outcome:
+async def _create_by_update(backend: Backend, call: Call, served: ServedKind, options: WriteOptions) -> Outcome:
     body = read(call.body, call.content_type, served.resource.kind, custom=served.custom)
     metadata = body.document.get("metadata")
     if metadata is None:
@@ -172,7 +172,7 @@ async def _create_by_update(backend: Backend, call: Call, served: Served, option
     return await create_document(backend, call, served, body, options)
 
 
-def _uid_precondition(served: Served, old: Json, uid: str) -> str:
+def _uid_precondition(served: ServedKind, old: Json, uid: str) -> str:
     metadata = old["metadata"]
     place = "/".join(part for part in (metadata.get("namespace", ""), metadata["name"]) if part)
     group = f"{served.resource.group}/" if served.custom else ""
@@ -185,7 +185,7 @@ def _uid_precondition(served: Served, old: Json, uid: str) -> str:
 async def modify(
     backend: Backend,
     call: Call,
-    served: Served,
+    served: ServedKind,
     options: WriteOptions,
     change: Callable[[Json], Json],
     *,
@@ -226,7 +226,7 @@ async def modify(
 async def _replace(
     backend: Backend,
     call: Call,
-    served: Served,
+    served: ServedKind,
     options: WriteOptions,
     entry: Entry,
     old: Json,
@@ -275,13 +275,13 @@ async def _replace(
     return Outcome(200, await _store(backend, served, document, entry))
 
 
-async def _store(backend: Backend, served: Served, document: Json, previous: Entry | None) -> Entry:
+async def _store(backend: Backend, served: ServedKind, document: Json, previous: Entry | None) -> Entry:
     return await backend.store.write(
         backend.collection(served), served.stored(document), previous=previous, durable=served.kind.durable
     )
 
 
-def _warn(call: Call, served: Served, document: Json, old: Json | None) -> None:
+def _warn(call: Call, served: ServedKind, document: Json, old: Json | None) -> None:
     for text in served.kind.warnings(document, old):
         call.warn(text)
 
@@ -298,7 +298,7 @@ def _is_finished(document: Json, old: Json) -> bool:
     )
 
 
-def _check_identity(call: Call, served: Served, document: Json) -> None:
+def _check_identity(call: Call, served: ServedKind, document: Json) -> None:
     metadata = document["metadata"]
     if not metadata.get("name") and not served.custom:
         metadata["name"] = call.target.name
@@ -328,7 +328,7 @@ def _keep(document: Json, old: Json, field: str) -> None:
         document.pop(field, None)
 
 
-def _status_only(served: Served, document: Json, old: Json) -> Json:
+def _status_only(served: ServedKind, document: Json, old: Json) -> Json:
     """`old` with the status of `document`; of metadata, custom kinds take over managedFields only, built-in kinds everything
     but owners."""
     metadata = document["metadata"]
@@ -352,7 +352,7 @@ def _same(document: Json, old: Json, but: tuple[str, ...]) -> bool:
     return all(document.get(name) == old.get(name) for name in names)
 
 
-def _count_generation(served: Served, document: Json, old: Json) -> None:
+def _count_generation(served: ServedKind, document: Json, old: Json) -> None:
     if served.kind.tracks_generation:
         document["metadata"]["generation"] = old["metadata"].get("generation", 0) + 1
 
@@ -372,7 +372,7 @@ def _without_duplicate_owners(call: Call, metadata: Json) -> None:
 
 
 def _own_fields(
-    backend: Backend, served: Served, old: Json | None, document: Json, options: WriteOptions, *, subresource: str
+    backend: Backend, served: ServedKind, old: Json | None, document: Json, options: WriteOptions, *, subresource: str
 ) -> None:
     """Sets `metadata.managedFields`, in place. Times that are not set stand in built-in kinds as null, which nobody owns."""
     entries = managed.updated(
@@ -391,7 +391,7 @@ def _own_fields(
         document["metadata"].pop("managedFields", None)
 
 
-def _refuse_invalid(served: Served, document: Json, old: Json | None, *, status: bool = False) -> None:
+def _refuse_invalid(served: ServedKind, document: Json, old: Json | None, *, status: bool = False) -> None:
     kind = served.kind
     metadata, namespaced = document["metadata"], served.resource.namespaced
     if old is None:
@@ -417,5 +417,5 @@ def _about_status(errors: list[FieldError]) -> list[FieldError]:
     ]
 
 
-def _invalid(served: Served, name: str, errors: list[FieldError]) -> StatusError:
+def _invalid(served: ServedKind, name: str, errors: list[FieldError]) -> StatusError:
     return invalid(served.key[0], served.resource.kind, name, errors)

@@ -21,8 +21,8 @@ from shunter.cluster.node.content.service_links import has_variables
 from shunter.cluster.node.content.user_identity import ignored
 from shunter.cluster.node.gpus import Gpus, shared_gpu
 from shunter.cluster.node.layout import NodeDirectory
+from shunter.cluster.node.net.external_services import ExternalService
 from shunter.cluster.node.net.network import PLACES, owner_name
-from shunter.cluster.node.net.ways import Way
 from shunter.cluster.node.pod.assigned_pod import AssignedPod
 from shunter.cluster.node.pod.container_start import StartDependencies
 from shunter.cluster.node.pod.lifecycle import MAX_BACK_OFF
@@ -39,7 +39,7 @@ from shunter.cluster.node.runtime.protocol import HostPort, Level, Runtime
 from shunter.cluster.node.runtime.simulated import SimulatedPods
 from shunter.cluster.node.server.access import KubeletAccess
 from shunter.cluster.node.server.kubelet_api import ContainerLog, KubeletServer, LogUnavailableError
-from shunter.cluster.node.server.stats import Measured, Stats
+from shunter.cluster.node.server.stats import MeasuredContainer, Stats
 from shunter.cluster.node.streams.endpoints import StreamServer
 from shunter.cluster.node.streams.port_forward import ForwardedPod
 from shunter.cluster.node.streams.remote_command import StreamRefusedError
@@ -88,7 +88,7 @@ class Node:
         capacity: Mapping[str, Fraction] | None = None,
         allocatable: Mapping[str, Fraction] | None = None,
         guest: bool = False,
-        ways: Sequence[Way] = (),
+        ways: Sequence[ExternalService] = (),
     ) -> None:
         self._client = client
         self._name = name
@@ -177,7 +177,7 @@ class Node:
             return ""
         return f"make room on the disk of {path}" if is_short else ""
 
-    def _measured(self) -> Iterable[Measured]:
+    def _measured(self) -> Iterable[MeasuredContainer]:
         """Every container that runs."""
         return [one for worker in self._workers.values() for one in worker.measured()]
 

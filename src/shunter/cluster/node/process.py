@@ -25,7 +25,7 @@ from pathlib import Path
 from shunter.api.resources import CONFIG_MAPS
 from shunter.cluster.node.content.images import load_images
 from shunter.cluster.node.draining import drain, remove_node
-from shunter.cluster.node.net import ways
+from shunter.cluster.node.net import external_services
 from shunter.cluster.node.node import Node
 from shunter.cluster.node.pod.lifecycle import MAX_BACK_OFF
 from shunter.cluster.node.resources import claimed, machine_capacity
@@ -126,7 +126,7 @@ async def new_node(client: Client, connection: Connection, options: NodeOptions,
         capacity=capacity,
         allocatable=allocatable_amounts(options.allocatable, capacity, strict=options.strict_resources),
         guest=True,
-        ways=ways.parsed(options.reach),
+        ways=external_services.parsed(options.reach),
     )
 
 

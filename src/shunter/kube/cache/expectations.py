@@ -18,7 +18,7 @@ TIMEOUT = 30.0
 """Seconds after which a key is reconciled anyway: the object may lie outside what the informer watches."""
 
 
-class Written(NamedTuple):
+class CompletedWrite(NamedTuple):
     """One write that the server carried out. `resource_version` is empty for a deletion."""
 
     resource: Resource
@@ -32,7 +32,7 @@ class Written(NamedTuple):
 
 class _Expected(NamedTuple):
     until: float
-    writes: list[Written]
+    writes: list[CompletedWrite]
 
 
 class Expectations:
@@ -50,7 +50,7 @@ class Expectations:
         self._clock = clock
         self._expected: dict[Key, _Expected] = {}
 
-    def expect(self, key: Key, written: Iterable[Written]) -> None:
+    def expect(self, key: Key, written: Iterable[CompletedWrite]) -> None:
         """Adds what a reconcile of `key` wrote."""
         writes = [write for write in written if not self._is_seen(write)]
         if not writes:
@@ -75,7 +75,7 @@ class Expectations:
         """The key's object is gone; so is the interest in what was written for it."""
         self._expected.pop(key, None)
 
-    def _is_seen(self, write: Written) -> bool:
+    def _is_seen(self, write: CompletedWrite) -> bool:
         store = self._stores.get(write.resource)
         if store is None:
             return True

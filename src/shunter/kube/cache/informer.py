@@ -12,7 +12,7 @@ from logging import getLogger
 from typing import Generic, TypeVar
 
 from shunter.api.resources import Resource
-from shunter.kube.cache.reflector import Reflector, Timing, Trouble
+from shunter.kube.cache.reflector import CollectionProblem, Reflector, Timing
 from shunter.kube.cache.store import Difference, Index, Object, Store
 from shunter.kube.client import Client
 from shunter.kube.controllers.plan import Key
@@ -71,7 +71,7 @@ class Informer(Generic[T]):
         ]
 
     @property
-    def trouble(self) -> Trouble | None:
+    def trouble(self) -> CollectionProblem | None:
         """Why the collection cannot be read right now; None when it can."""
         return next((feed.trouble for feed in self._feeds if feed.trouble), None)
 
@@ -150,7 +150,7 @@ class _Feed(Generic[T]):
 
     def __init__(self, informer: Informer[T], scope: str) -> None:
         self.scope = scope
-        self.trouble: Trouble | None = None
+        self.trouble: CollectionProblem | None = None
         self.is_synced = False
         self._informer = informer
         self._store = informer.store
@@ -177,7 +177,7 @@ class _Feed(Generic[T]):
     def seen(self, resource_version: str) -> None:
         self._store.saw(self.scope, resource_version)
 
-    def troubled(self, trouble: Trouble | None) -> None:
+    def troubled(self, trouble: CollectionProblem | None) -> None:
         was_missing = self._informer.is_kind_missing
         self.trouble = trouble
         self._informer.check_presence(was_missing=was_missing)

@@ -55,7 +55,7 @@ class Timing:
     """While the server does not serve the kind at all: its CRD may be installed any moment."""
 
 
-class Trouble(NamedTuple):
+class CollectionProblem(NamedTuple):
     """Why a collection cannot be read for now."""
 
     text: str
@@ -77,7 +77,7 @@ class Sink(Protocol[T_contra]):
     def seen(self, resource_version: str) -> None:
         """Everything up to this version has been fed."""
 
-    def troubled(self, trouble: Trouble | None) -> None:
+    def troubled(self, trouble: CollectionProblem | None) -> None:
         """The collection cannot be read for now; None once it can be again."""
 
 
@@ -273,7 +273,7 @@ class Reflector(Generic[T]):
     def _report(self, problem: ApiError) -> None:
         self._failures += 1
         text = _explanation(problem, self._resource, self._namespace)
-        self._sink.troubled(Trouble(text, isinstance(problem, NotFound)))
+        self._sink.troubled(CollectionProblem(text, isinstance(problem, NotFound)))
         # A broken connection is mended at the next attempt nearly always; only a lasting one is worth a line.
         is_lasting = isinstance(problem, NotFound | Forbidden | Unauthorized)
         if self._failures == (1 if is_lasting else 2):

@@ -73,7 +73,7 @@ class Meta(Struct, frozen=True):
         return Key(self.namespace, self.name)
 
 
-class Identified(Struct, frozen=True):
+class ObjectIdentity(Struct, frozen=True):
     """An object of any kind, of which only the identity matters."""
 
     metadata: Meta = Meta()
@@ -117,7 +117,7 @@ def _other(line: bytes, error: str, view: type[T]) -> Change[T] | Bookmark | Mal
         raise ConnectionProblem(f"The watch sent a line that is no event: {problem}.") from problem
     if frame.type == "ERROR":
         raise from_status(decoder(Status).decode(frame.object))
-    metadata = decoder(Identified).decode(frame.object).metadata
+    metadata = decoder(ObjectIdentity).decode(frame.object).metadata
     if frame.type == "BOOKMARK":
         ends = (metadata.annotations or {}).get(INITIAL_EVENTS_END) == "true"
         return Bookmark(metadata.resource_version, ends)

@@ -17,11 +17,24 @@ import msgspec
 from shunter.api.meta import Json, MetadataOnly
 from shunter.api.ownership import controller_uid
 from shunter.api.resources import Resource
-from shunter.kube.cache.expectations import Written
+from shunter.kube.cache.expectations import CompletedWrite
 from shunter.kube.cache.store import key_of
-from shunter.kube.cache.watch_events import Identified
+from shunter.kube.cache.watch_events import ObjectIdentity
 from shunter.kube.client import Client
-from shunter.kube.controllers.plan import Apply, Create, Delete, Failure, Key, Log, Note, Patch, Plan, Ref, StatusWrite, Write
+from shunter.kube.controllers.plan import (
+    Apply,
+    ContainerLog,
+    Create,
+    Delete,
+    Failure,
+    Key,
+    Note,
+    Patch,
+    Plan,
+    Ref,
+    StatusWrite,
+    Write,
+)
 from shunter.kube.errors import AlreadyExists, ApiError, Conflict, Invalid, NotFound
 from shunter.kube.events import EventRecorder
 from shunter.kube.merge_patch import difference
@@ -42,7 +55,7 @@ _TRANSIENT_CODES = (0, 429, 503, 504)
 class Outcome(NamedTuple):
     """What the server carried out, and the write that it refused, if any; writes after that one were not sent."""
 
-    written: tuple[Written, ...]
+    written: tuple[CompletedWrite, ...]
     failure: Failure | None = None
 
 
@@ -61,24 +74,24 @@ class Executor:
         said = dict(zip(read, await asyncio.gather(*map(self._last_lines, read)), strict=True))
         events = [_with_last_words(note, said) for note in plan.events]
         status = _with_last_lines(plan.status, said)
-        written: list[Written] = []
+        written: list[CompletedWrite] = []
         steps = (partial(self._carry_out, plan.writes, written), partial(self._tell, status, events, written))
         for step in reversed(steps) if plan.is_status_first else steps:
             if (failure := await step()) is not None:
                 return Outcome(tuple(written), failure)
         return Outcome(tuple(written))
 
-    async def _carry_out(self, writes: Sequence[Write], written: list[Written]) -> Failure | None:
+    async def _carry_out(self, writes: Sequence[Write], written: list[CompletedWrite]) -> Failure | None:
         """The first refusal; what was carried out is added to `written`."""
         for batch in batches(writes):
             results = await asyncio.gather(*(self._write(write) for write in batch))
-            written += [result for result in results if isinstance(result, Written)]
+            written += [result for result in results if isinstance(result, CompletedWrite)]
             failure = next((result for result in results if isinstance(result, Failure)), None)
             if failure:
                 return failure
         return None
 
-    async def _tell(self, status: StatusWrite | None, events: Sequence[Note], written: list[Written]) -> Failure | None:
+    async def _tell(self, status: StatusWrite | None, events: Sequence[Note], written: list[CompletedWrite]) -> Failure | None:
         """Writes the status, and once that is done records the events."""
         result = await self._write_status(status) if status is not None else None
         if isinstance(result, Failure):
@@ -89,7 +102,7 @@ class Executor:
             self._record(note)
         return None
 
-    async def _write(self, write: Write) -> Written | Failure | None:
+    async def _write(self, write: Write) -> CompletedWrite | Failure | None:
         """None when there was nothing to write to (any more)."""
         try:
             written = await self._send(write)
@@ -102,7 +115,7 @@ class Executor:
             self._record(_with(write.succeeded, "{name}", written.key.name if written else ""))
         return written
 
-    async def _send(self, write: Write) -> Written | None:
+    async def _send(self, write: Write) -> CompletedWrite | None:
         """None also for what was posted to a subresource: its answer does not say which version it led to."""
         match write:
             case Create(resource=resource, body=body, subresource=subresource) if subresource:
@@ -111,16 +124,16 @@ class Executor:
             case Create(resource=resource, body=body):
                 return await self._create(resource, body)
             case Apply(resource=resource, body=body, field_manager=manager):
-                applied = await self._client.apply(resource, body, field_manager=manager, view=Identified)
+                applied = await self._client.apply(resource, body, field_manager=manager, view=ObjectIdentity)
                 return _written(resource, applied)
             case Patch(ref=ref, patch=patch, subresource=subresource):
                 return await self._patch(ref, _guarded(patch, ref), subresource)
             case Delete(ref=ref):
                 return await self._delete(write)
 
-    async def _create(self, resource: Resource, body: Json) -> Written:
+    async def _create(self, resource: Resource, body: Json) -> CompletedWrite:
         try:
-            return _written(resource, await self._client.create(resource, body, view=Identified))
+            return _written(resource, await self._client.create(resource, body, view=ObjectIdentity))
         except AlreadyExists:
             # By ourselves, when the answer to an earlier attempt was lost and the caches have not seen the object yet.
             present = await self._present(resource, body["metadata"])
@@ -128,7 +141,7 @@ class Executor:
                 raise
             return present
 
-    async def _present(self, resource: Resource, wanted: Json) -> Written | None:
+    async def _present(self, resource: Resource, wanted: Json) -> CompletedWrite | None:
         """The object that has the wanted one's name, if it is the same owner's and has the same labels.
 
         Found by a list, which whoever creates may do: informers list, and nobody else needs the right to get.
@@ -146,18 +159,18 @@ class Executor:
         is_ours = metadata.is_controlled_by(owner) and metadata.deletion_timestamp is None
         if not is_ours or not wanted.get("labels", {}).items() <= metadata.labels.items():
             return None
-        return Written(resource, key_of(present), metadata.uid, metadata.resource_version)
+        return CompletedWrite(resource, key_of(present), metadata.uid, metadata.resource_version)
 
-    async def _patch(self, ref: Ref, patch: Json, subresource: str) -> Written | None:
+    async def _patch(self, ref: Ref, patch: Json, subresource: str) -> CompletedWrite | None:
         try:
             patched = await self._client.patch(
-                ref.resource, ref.name, ref.namespace, patch, subresource=subresource, view=Identified
+                ref.resource, ref.name, ref.namespace, patch, subresource=subresource, view=ObjectIdentity
             )
         except NotFound:
             return None
         return _written(ref.resource, patched)
 
-    async def _delete(self, write: Delete) -> Written | None:
+    async def _delete(self, write: Delete) -> CompletedWrite | None:
         ref = write.ref
         try:
             answer = await self._client.delete(
@@ -175,9 +188,9 @@ class Executor:
                 raise
             # The uid is the only precondition: what was to be deleted is gone, and the name has a new owner.
             return None
-        return Written(ref.resource, Key(ref.namespace, ref.name), ref.uid or _deleted_uid(answer))
+        return CompletedWrite(ref.resource, Key(ref.namespace, ref.name), ref.uid or _deleted_uid(answer))
 
-    async def _write_status(self, status: StatusWrite) -> Written | Failure | None:
+    async def _write_status(self, status: StatusWrite) -> CompletedWrite | Failure | None:
         patch = difference(status.observed, status.wanted)
         if not patch:
             return None
@@ -190,7 +203,7 @@ class Executor:
         except ApiError as error:
             return Failure(status, error.code, "Conflict" if _is_conflict(error) else error.reason, error.message)
 
-    async def _last_lines(self, log: Log) -> list[str]:
+    async def _last_lines(self, log: ContainerLog) -> list[str]:
         """The last lines of a log; none where it cannot be read, or not soon."""
         chunks = self._client.logs(log.pod, log.namespace, container=log.container, previous=log.previous, tail_lines=READ_LINES)
         try:
@@ -239,9 +252,9 @@ def _is_conflict(error: ApiError) -> bool:
     return any(cause.field == "metadata.uid" for cause in causes)
 
 
-def _written(resource: Resource, answer: Identified) -> Written:
+def _written(resource: Resource, answer: ObjectIdentity) -> CompletedWrite:
     metadata = answer.metadata
-    return Written(resource, metadata.key, metadata.uid, metadata.resource_version, metadata.is_released)
+    return CompletedWrite(resource, metadata.key, metadata.uid, metadata.resource_version, metadata.is_released)
 
 
 def _deleted_uid(answer: Json) -> str:
@@ -250,13 +263,13 @@ def _deleted_uid(answer: Json) -> str:
     return str(uid or "")
 
 
-def _with_last_words(note: Note, said: Mapping[Log, Sequence[str]]) -> Note:
+def _with_last_words(note: Note, said: Mapping[ContainerLog, Sequence[str]]) -> Note:
     lines = said[note.last_words] if note.last_words is not None else ()
     words = "\n".join(lines[-LAST_LINES:]).strip()[-LAST_WORDS:]
     return msgspec.structs.replace(note, message=f"{note.message}. Last words:\n{words}") if words else note
 
 
-def _with_last_lines(status: StatusWrite | None, said: Mapping[Log, Sequence[str]]) -> StatusWrite | None:
+def _with_last_lines(status: StatusWrite | None, said: Mapping[ContainerLog, Sequence[str]]) -> StatusWrite | None:
     """The status with the lines that were read in the places for them."""
     for place in status.last_lines if status else ():
         if line := place.choose(said[place.log]).strip():

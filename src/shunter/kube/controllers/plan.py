@@ -36,7 +36,7 @@ class Ref(NamedTuple):
     uid: str = ""
 
 
-class Log(NamedTuple):
+class ContainerLog(NamedTuple):
     """What one container said, or what it said before it was started again."""
 
     namespace: str
@@ -55,7 +55,7 @@ class Note(msgspec.Struct, frozen=True, kw_only=True):
     reason: str
     message: str
     action: str = "Reconciling"
-    last_words: Log | None = None
+    last_words: ContainerLog | None = None
 
 
 class Create(msgspec.Struct, frozen=True, kw_only=True):
@@ -102,11 +102,11 @@ class Delete(msgspec.Struct, frozen=True, kw_only=True):
 Write = Create | Apply | Patch | Delete
 
 
-class LastLine(NamedTuple):
+class StatusLogLine(NamedTuple):
     """A place in a status for one of the last lines of a log, e.g. `("failures", 0, "message")`."""
 
     path: tuple[str | int, ...]
-    log: Log
+    log: ContainerLog
     choose: Callable[[Sequence[str]], str]
     """Which of the lines."""
 
@@ -120,7 +120,7 @@ class StatusWrite(msgspec.Struct, frozen=True, kw_only=True):
     observed: Json
     wanted: Json
     resource_version: str = ""
-    last_lines: tuple[LastLine, ...] = ()
+    last_lines: tuple[StatusLogLine, ...] = ()
 
 
 class Plan(msgspec.Struct, frozen=True, kw_only=True):

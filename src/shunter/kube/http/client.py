@@ -34,7 +34,7 @@ class Answer(NamedTuple):
     body: bytes
 
 
-class Upgraded(NamedTuple):
+class UpgradedConnection(NamedTuple):
     """A connection that goes on in another protocol, which its user closes. Header names are in lower case."""
 
     headers: Mapping[str, str]
@@ -101,14 +101,14 @@ class HttpClient:
                 raise
             return AnswerStream(connection, self._give_back)
 
-    async def upgrade(self, target: str, headers: Fields, *, seconds: float) -> Answer | Upgraded:
+    async def upgrade(self, target: str, headers: Fields, *, seconds: float) -> Answer | UpgradedConnection:
         """Asks by GET, on a new connection, to go on in another protocol, which `headers` name; an `Answer` is a refusal."""
         text = self._text("GET", target, headers, b"")
         connection = await self._connected()
         try:
             await connection.ask(text, whole=True, seconds=seconds, may_upgrade=True)
             if connection.status == 101:
-                return Upgraded(connection.headers, *connection_streams(*connection.take_over()))
+                return UpgradedConnection(connection.headers, *connection_streams(*connection.take_over()))
             return Answer(connection.status, connection.headers, connection.body())
         finally:
             self._give_back(connection)

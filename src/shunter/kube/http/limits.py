@@ -39,7 +39,7 @@ def connections_at_once(limits: Limits) -> int:
     return limits.connections if soft == resource.RLIM_INFINITY else min(limits.connections, soft * 3 // 4)
 
 
-class Holder(Protocol):
+class LimitedConnection(Protocol):
     """A connection, as far as limits matter."""
 
     held: int
@@ -55,10 +55,10 @@ class Holder(Protocol):
         """Drops what has come of a request that is not complete, and ends the connection after an answer that says so."""
 
 
-H = TypeVar("H", bound=Holder)
+H = TypeVar("H", bound=LimitedConnection)
 
 
-class Account(Generic[H]):
+class ConnectionUsage(Generic[H]):
     """What the connections of one server are and hold together, and who makes room when that is too much."""
 
     def __init__(self, limits: Limits) -> None:
@@ -95,9 +95,9 @@ class Account(Generic[H]):
         self.held -= count
 
 
-def _waiting_since(one: Holder) -> float:
+def _waiting_since(one: LimitedConnection) -> float:
     return one.waiting_since
 
 
-def _first_to_go(one: Holder) -> tuple[bool, float]:
+def _first_to_go(one: LimitedConnection) -> tuple[bool, float]:
     return one.is_answering, one.waiting_since

@@ -12,7 +12,7 @@ from shunter.kube.http.head import Head
 from shunter.kube.http.response import CLOSE, Headers, head
 
 
-class Wire(Protocol):
+class RequestConnection(Protocol):
     """The connection that a request came on. Writing raises ConnectionResetError when the client has gone."""
 
     certificate: Mapping[str, Any] | None
@@ -35,7 +35,7 @@ class Request:
 
     __slots__ = ("_head", "_wire", "body", "headers", "is_too_large", "method", "path", "query", "query_string")
 
-    def __init__(self, wire: Wire, head: Head) -> None:
+    def __init__(self, wire: RequestConnection, head: Head) -> None:
         path, _, query = head.target.partition("?")
         self._wire = wire
         self._head = head
@@ -77,7 +77,7 @@ class Stream:
 
     __slots__ = ("_chunked", "_is_silent", "_wire")
 
-    def __init__(self, wire: Wire, asked: Head, status: int, content_type: str, headers: Headers) -> None:
+    def __init__(self, wire: RequestConnection, asked: Head, status: int, content_type: str, headers: Headers) -> None:
         self._wire = wire
         self._chunked = asked.takes_chunks
         self._is_silent = asked.method == "HEAD"

@@ -11,7 +11,7 @@ from __future__ import annotations
 import asyncio
 import ssl
 
-from shunter.kube.http.limits import Account, Limits, Timeouts
+from shunter.kube.http.limits import ConnectionUsage, Limits, Timeouts
 from shunter.kube.http.server_connection import Accepts, Connection, Handler, Service
 
 _BACKLOG = 1024
@@ -26,7 +26,7 @@ class HttpServer:
         self, handler: Handler, limits: Limits, *, timeouts: Timeouts | None = None, accepts: Accepts | None = None
     ) -> None:
         self._service = Service(handler, limits, timeouts or Timeouts(), accepts)
-        self._account: Account[Connection] = Account(limits)
+        self._account: ConnectionUsage[Connection] = ConnectionUsage(limits)
         self._watch: asyncio.Task[None] | None = None
         self._listener: asyncio.Server | None = None
 

@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 
 from shunter.kube.http.chunks import ChunkedBody
 from shunter.kube.http.head import CHUNKED, HEAD_LIMIT, Head, RefusedRequestError, parsed_head, refuse_hopeless
-from shunter.kube.http.limits import Account, Limits, Timeouts
+from shunter.kube.http.limits import ConnectionUsage, Limits, Timeouts
 from shunter.kube.http.request import Request
 from shunter.kube.http.response import CONTINUE, Response, whole
 
@@ -44,7 +44,7 @@ class Service(NamedTuple):
 class Connection(asyncio.Protocol):
     """For asyncio a protocol, for requests their `Wire`, for the server's account a `Holder`."""
 
-    def __init__(self, service: Service, account: Account[Connection]) -> None:
+    def __init__(self, service: Service, account: ConnectionUsage[Connection]) -> None:
         self._service = service
         self._account = account
         self._loop = asyncio.get_running_loop()

@@ -13,7 +13,7 @@ from websockets.frames import CloseCode, Frame, Opcode
 from websockets.protocol import CLIENT, OPEN, SERVER, Protocol
 from websockets.utils import accept_key, generate_key
 
-from shunter.kube.http.client import Upgraded
+from shunter.kube.http.client import UpgradedConnection
 
 MAX_MESSAGE_BYTES = 32 * 1024 * 1024
 """What one message may hold, as with kubelet."""
@@ -113,7 +113,7 @@ def acceptance(headers: Mapping[str, str], protocol: str) -> bytes:
     ).encode()
 
 
-class Invitation:
+class WebSocketHandshake:
     """A client's request for a WebSocket with one protocol."""
 
     def __init__(self, protocol: str) -> None:
@@ -131,7 +131,7 @@ class Invitation:
             "Sec-WebSocket-Protocol": self._protocol,
         }
 
-    def accepted(self, upgraded: Upgraded) -> WebSocket:
+    def accepted(self, upgraded: UpgradedConnection) -> WebSocket:
         """The WebSocket, once the server has answered 101. Raises ConnectionError when its answer is not about this request."""
         headers, reader, writer = upgraded
         protocol = headers.get("sec-websocket-protocol", "")

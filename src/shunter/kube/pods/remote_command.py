@@ -11,7 +11,7 @@ import msgspec
 
 from shunter.api.resources import PODS
 from shunter.kube.errors import ApiError, ConnectionProblem, Status
-from shunter.kube.http.websocket import Invitation, WebSocket
+from shunter.kube.http.websocket import WebSocket, WebSocketHandshake
 from shunter.kube.transport import HttpTransport
 
 if TYPE_CHECKING:
@@ -22,7 +22,7 @@ STDIN, STDOUT, STDERR, ERROR, CLOSE = 0, 1, 2, 3, 255
 PIECE = 256 * 1024
 
 
-class Done(NamedTuple):
+class CommandResult(NamedTuple):
     """A command that has ended."""
 
     code: int
@@ -38,12 +38,12 @@ class Commands:
 
     async def run(
         self, pod: str, namespace: str, container: str, command: Sequence[str], *, stdin: bytes = b"", seconds: float
-    ) -> Done:
+    ) -> CommandResult:
         """What the command wrote and how it ended. ApiError when it may not be run, or the container does not run; TimeoutError
         after so many seconds: the command may run on then."""
         params = [("container", container), ("stdout", "true"), ("stderr", "true"), *(("command", word) for word in command)]
         params += [("stdin", "true")] if stdin else []
-        path, invitation = PODS.path(namespace, pod, "exec"), Invitation(PROTOCOL)
+        path, invitation = PODS.path(namespace, pod, "exec"), WebSocketHandshake(PROTOCOL)
         transport = HttpTransport(self._connection)
         try:
             async with asyncio.timeout(seconds):
@@ -57,7 +57,7 @@ class Commands:
             await transport.close()
 
 
-async def _spoken(socket: WebSocket, stdin: bytes) -> Done:
+async def _spoken(socket: WebSocket, stdin: bytes) -> CommandResult:
     outputs: dict[int, list[bytes]] = {STDOUT: [], STDERR: [], ERROR: []}
     sending = asyncio.create_task(_sent(socket, stdin)) if stdin else None
     try:
@@ -68,7 +68,7 @@ async def _spoken(socket: WebSocket, stdin: bytes) -> Done:
             sending.cancel()
         socket.hang_up()
     output, errors, status = (b"".join(outputs[channel]) for channel in (STDOUT, STDERR, ERROR))
-    return Done(exit_code(status), output, errors)
+    return CommandResult(exit_code(status), output, errors)
 
 
 async def _sent(socket: WebSocket, stdin: bytes) -> None:

@@ -13,7 +13,7 @@ from shunter.kube.tls.certificates import KeyPair
 from shunter.kube.tls.serving_certificate import ServingCertificate, includes, successor
 
 
-class Offer(NamedTuple):
+class ServedCertificate(NamedTuple):
     """What to serve (a directory is followed by the server itself) and the authorities (PEM) that clients are to trust."""
 
     certificate: KeyPair | Path
@@ -21,18 +21,18 @@ class Offer(NamedTuple):
 
 
 class Source(Protocol):
-    async def offer(self, bundles: Sequence[bytes]) -> Offer:
+    async def offer(self, bundles: Sequence[bytes]) -> ServedCertificate:
         """What is to be served now. `bundles`: what each client trusts, read before this call."""
 
 
-class Announcing:
+class ObservedSource:
     """Another source, of whose authorities somebody else wants to hear as well."""
 
     def __init__(self, source: Source, hear: Callable[[bytes], None]) -> None:
         self._source = source
         self._hear = hear
 
-    async def offer(self, bundles: Sequence[bytes]) -> Offer:
+    async def offer(self, bundles: Sequence[bytes]) -> ServedCertificate:
         offer = await self._source.offer(bundles)
         self._hear(offer.authorities)
         return offer
@@ -44,9 +44,9 @@ class SharedCertificate:
     def __init__(self, secret: CertificateSecret) -> None:
         self._secret = secret
 
-    async def offer(self, bundles: Sequence[bytes]) -> Offer:
+    async def offer(self, bundles: Sequence[bytes]) -> ServedCertificate:
         certificate = await self._secret.sync(bundles)
-        return Offer(certificate.serving, certificate.authorities)
+        return ServedCertificate(certificate.serving, certificate.authorities)
 
 
 class OwnCertificate:
@@ -57,11 +57,11 @@ class OwnCertificate:
         self._now = now
         self._current: ServingCertificate | None = None
 
-    async def offer(self, bundles: Sequence[bytes]) -> Offer:
+    async def offer(self, bundles: Sequence[bytes]) -> ServedCertificate:
         now, current = self._now(), self._current
         is_trusted = current is not None and bool(bundles) and all(includes(b, current.authorities, now) for b in bundles)
         self._current = successor(current, self._hosts, now, is_trusted=is_trusted).certificate
-        return Offer(self._current.serving, self._current.authorities)
+        return ServedCertificate(self._current.serving, self._current.authorities)
 
 
 class CertificateFiles:
@@ -71,7 +71,7 @@ class CertificateFiles:
         self._directory = directory
         self._is_authority_needed = is_authority_needed
 
-    async def offer(self, bundles: Sequence[bytes]) -> Offer:
+    async def offer(self, bundles: Sequence[bytes]) -> ServedCertificate:
         path = self._directory / "ca.crt"
         try:
             authorities = path.read_bytes() if self._is_authority_needed else b""
@@ -80,4 +80,4 @@ class CertificateFiles:
                 f"The CA of the serving certificate has to be told to others: {path}: {error.strerror}.",
                 "Put ca.crt into --webhook-cert-dir, or leave out --register-webhooks and the feature gate TrainJobStatus.",
             ) from error
-        return Offer(self._directory, authorities)
+        return ServedCertificate(self._directory, authorities)

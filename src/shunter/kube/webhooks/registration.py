@@ -103,7 +103,7 @@ async def trust(client: Client, resource: Resource, registered: Json, authority:
     await client.patch(resource, metadata["name"], "", {"metadata": version, "webhooks": webhooks}, type="strategic")
 
 
-async def leads_nowhere(client: Client, service: ServiceReference) -> bool:
+async def has_no_endpoints(client: Client, service: ServiceReference) -> bool:
     """Whether no pod behind a Service is ready, so that nobody who calls it can be answered."""
     selector = f"kubernetes.io/service-name={service.name}"
     slices = await client.list(ENDPOINT_SLICES, service.namespace, label_selector=selector)

@@ -40,12 +40,12 @@ def selection(names: Iterable[str], ignored: Sequence[str] = ()) -> Selection:
     spec = _spec(tuple(ignored))
     asked = [name for name in sorted(set(names)) if not spec.match_file(name)]
     environments = tuple(name.removesuffix(VENV_MARK) for name in asked if name.rpartition("/")[2] == VENV_MARK and "/" in name)
-    kept = [name for name in asked if not never_travels(name) and not name.startswith(environments)]
+    kept = [name for name in asked if not never_sent(name) and not name.startswith(environments)]
     chosen = set(kept)
     return Selection(kept, [name for name in asked if name not in chosen])
 
 
-def never_travels(name: str) -> bool:
+def never_sent(name: str) -> bool:
     """Whether a file is a secret, or what is never code, by its path alone. A directory's name decides for all that is in it."""
     return _spec(NEVER).match_file(name.lower())
 

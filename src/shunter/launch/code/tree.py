@@ -11,7 +11,7 @@ from pathlib import Path
 
 from shunter.errors import InputError
 from shunter.launch.code.delivery import PackedCode
-from shunter.launch.code.files import IGNORE_FILE, VENV_MARK, never_travels, selection
+from shunter.launch.code.files import IGNORE_FILE, VENV_MARK, never_sent, selection
 from shunter.launch.code.packing import UNPACKED_LIMIT, Entry, TooLarge, archive, too_large
 from shunter.launch.options import Program
 
@@ -104,7 +104,7 @@ def walked_files(root: Path) -> Iterator[str]:
             continue
         linked = [name for name in directories if os.path.islink(os.path.join(directory, name))]
         # What never travels need not be listed: an environment has tens of thousands of files.
-        directories[:] = [name for name in directories if name not in linked and not never_travels(name)]
+        directories[:] = [name for name in directories if name not in linked and not never_sent(name)]
         for name in (*files, *linked):
             yield os.path.relpath(os.path.join(directory, name), root)
 

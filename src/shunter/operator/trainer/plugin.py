@@ -40,7 +40,7 @@ class ForeignField(NamedTuple):
     path: tuple[str, ...]
 
 
-class Asked(NamedTuple):
+class AdmissionContext(NamedTuple):
     """A job at admission, and what its runtime says about it."""
 
     job: TrainJob
@@ -79,10 +79,10 @@ class Plugin:
         """The fields of other programs' kinds that `errors` has to know about."""
         return []
 
-    def warnings(self, asked: Asked) -> list[str]:
+    def warnings(self, asked: AdmissionContext) -> list[str]:
         """What a new job is let through with, and its user told."""
         return []
 
-    def errors(self, asked: Asked) -> list[FieldError]:
+    def errors(self, asked: AdmissionContext) -> list[FieldError]:
         """What admission refuses in the job."""
         return []

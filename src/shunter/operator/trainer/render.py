@@ -12,7 +12,7 @@ from shunter.api.trainer import validation
 from shunter.api.trainer.runtime import ANCESTOR_TRAINER, NODE
 from shunter.api.trainer.trainjob import RuntimePatch, TrainJob
 from shunter.operator.trainer.model import BuildError, Model, PodSet, model_of
-from shunter.operator.trainer.plugin import Asked, Companion, ForeignField
+from shunter.operator.trainer.plugin import AdmissionContext, Companion, ForeignField
 from shunter.operator.trainer.plugins import PLUGINS
 from shunter.operator.trainer.plugins.jobset import jobset
 from shunter.operator.trainer.resources import merged_resources
@@ -159,10 +159,10 @@ def trainjob_errors(job: TrainJob, runtime: Json, facts: Facts = NO_FACTS, old: 
         return errors
 
 
-def _asked(job: TrainJob, runtime: Json, facts: Facts) -> Asked:
+def _asked(job: TrainJob, runtime: Json, facts: Facts) -> AdmissionContext:
     spec = runtime_spec(runtime)
     template = checked_template(job, spec)
-    return Asked(job, spec.policy, spec.pod_groups, template, facts.missing_priority_classes, facts.missing_fields)
+    return AdmissionContext(job, spec.policy, spec.pod_groups, template, facts.missing_priority_classes, facts.missing_fields)
 
 
 def _errors(job: TrainJob, runtime: Json, facts: Facts, patches: Sequence[RuntimePatch]) -> list[FieldError]:

@@ -127,7 +127,7 @@ class Settings(NamedTuple):
     """Ends the addresses that the pods of TFJobs are told: `cluster.local`."""
 
 
-class KeptKind(NamedTuple):
+class ExtraKind(NamedTuple):
     """A kind of object that a framework keeps beside pods and services, one for each of its jobs."""
 
     resource: Resource
@@ -158,7 +158,7 @@ class Framework(Protocol[Spec, View]):
     """The restart policies under which failed pods are made anew; ExitCode decides by their codes."""
     is_judged_at_admission: bool
     """Whether its webhook refuses faults. Else it only warns, and the operator judges jobs when it reconciles them."""
-    kept_kinds: Sequence[KeptKind]
+    kept_kinds: Sequence[ExtraKind]
     """What it keeps beside pods and services."""
     least_spec: Json
     """The smallest spec that the kind's schema accepts; no more than that is said of it."""
@@ -183,7 +183,7 @@ class Framework(Protocol[Spec, View]):
         """What the counted pods mean for the job, in the order in which conditions are written. `job.status` says what
         this look at the job has found out so far."""
 
-    # What follows has `upkeep.NumberedReplicas` for most kinds.
+    # What follows has `replica_sync.NumberedReplicas` for most kinds.
 
     def container_of(self, job: TrainingJob[Spec], replica_type: str) -> str:
         """The container whose exit code decides about the pods of one role."""
@@ -203,7 +203,7 @@ class Framework(Protocol[Spec, View]):
     def stopped(self, observed: Observed, progress: Progress) -> Progress | None:
         """What is said of a job whose faults allow nothing to be done for it; None when there are none of this kind."""
 
-    def upkeep(self, observed: Observed, progress: Progress) -> tuple[list[Write], Progress]:
+    def sync_replicas(self, observed: Observed, progress: Progress) -> tuple[list[Write], Progress]:
         """What a job that is to run wants written now, and its status with its pods counted."""
 
     def refused(self, job: TrainingJob[Spec], failure: Failure) -> tuple[Note, ...]:

@@ -96,7 +96,7 @@ def waiting_for_group(progress: Progress, job: AnyJob, group: PodGroup, pods: It
     return progress.note("Normal", WAITING, f"{job.kind} {job.name} {waits}") if is_news else progress
 
 
-def waiting_no_more(progress: Progress, job: AnyJob) -> Progress:
+def gang_ready(progress: Progress, job: AnyJob) -> Progress:
     """Created says nothing of a PodGroup; unchanged when it did not."""
     reasons = (progress.reason(NO_POD_GROUP), WAITING)
     if all(condition.reason not in reasons for condition in progress.conditions):
@@ -128,7 +128,7 @@ def synced(job: AnyJob, gang: Gang) -> list[Write]:
     return [Patch(ref=ref, patch={"spec": patch})] if patch else []
 
 
-def keeps_pods_back(gang: Gang) -> bool:
+def holds_pods(gang: Gang) -> bool:
     """Whether pods have to wait: for the group, and for Volcano until that has accepted it."""
     group = gang.group
     if group is None or group.metadata.deletion_timestamp is not None:

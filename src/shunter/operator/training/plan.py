@@ -9,10 +9,10 @@ import msgspec
 from shunter.api.resources import PODS, SERVICES
 from shunter.kube.controllers.plan import NOTHING, Create, Delete, Failure, Note, Plan, StatusWrite, Write
 from shunter.operator.training import autoscaler, failures, gang
-from shunter.operator.training.abnormal import abnormal_pod_events
 from shunter.operator.training.conditions import is_true
 from shunter.operator.training.framework import AnyFramework
 from shunter.operator.training.observed import Observed
+from shunter.operator.training.pod_warnings import abnormal_pod_events
 from shunter.operator.training.policies import backoff, deadline, scale_in, suspend, ttl
 from shunter.operator.training.policies.clean_pods import clean_up, deletions
 from shunter.operator.training.progress import Progress
@@ -32,7 +32,7 @@ def plan(framework: AnyFramework, observed: Observed, now: datetime) -> Plan:
     progress = Progress.of(job, now)
     if job.status.is_finished:
         return _finished(framework, observed, progress)
-    progress = gang.waiting_no_more(progress.created(job.name), job)
+    progress = gang.gang_ready(progress.created(job.name), job)
     if not is_true(progress.conditions, "Suspended"):
         progress = failures.recorded(job, scale_in.evidence(children), progress)
     if (stopped := framework.stopped(observed, progress)) is not None:
@@ -96,12 +96,12 @@ def _running(framework: AnyFramework, observed: Observed, progress: Progress, re
                 return _written(gang.without_group(progress, job, obstacle), before, remaining)
         else:
             before += gang.synced(job, observed.gang)
-            if gang.keeps_pods_back(observed.gang):
+            if gang.holds_pods(observed.gang):
                 if observed.gang.group and len(children.pods) < job.total_replicas:
                     progress = gang.waiting_for_group(progress, job, observed.gang.group, children.pods)
                 is_news = observed.gang.group is None or job.status.last_reconcile_time is None
                 return _written(progress.held_back() if is_news else progress, before, remaining)
-    writes, progress = framework.upkeep(observed, progress)
+    writes, progress = framework.sync_replicas(observed, progress)
     progress = judged(framework, job, scale_in.evidence(children), progress)
     if not progress.status.is_finished and progress.tells_of_failures:
         # The status first: once a failed pod is gone, nothing else tells that it failed.

@@ -11,7 +11,7 @@ import msgspec
 from shunter.api.meta import Json, stamp
 from shunter.api.rank_failures import RankFailures
 from shunter.api.training.job import JobCondition, JobStatus, ReplicaStatus
-from shunter.kube.controllers.plan import LastLine, Note, Ref, StatusWrite
+from shunter.kube.controllers.plan import Note, Ref, StatusLogLine, StatusWrite
 from shunter.operator.training.conditions import Conditions, find, is_true, with_condition
 from shunter.operator.training.framework import AnyJob
 
@@ -29,7 +29,7 @@ class Progress(msgspec.Struct, frozen=True, kw_only=True):
     observed: JobStatus
     status: JobStatus
     events: tuple[Note, ...] = ()
-    last_lines: tuple[LastLine, ...] = ()
+    last_lines: tuple[StatusLogLine, ...] = ()
 
     @classmethod
     def of(cls, job: AnyJob, now: datetime) -> Progress:
@@ -111,7 +111,7 @@ class Progress(msgspec.Struct, frozen=True, kw_only=True):
     def counts(self, replica_statuses: Mapping[str, ReplicaStatus]) -> Progress:
         return self._with_status(msgspec.structs.replace(self.status, replica_statuses=dict(replica_statuses)))
 
-    def with_failures(self, record: RankFailures | None, last_lines: tuple[LastLine, ...]) -> Progress:
+    def with_failures(self, record: RankFailures | None, last_lines: tuple[StatusLogLine, ...]) -> Progress:
         """With the record, and what is to be read for it."""
         progress = self._with_status(msgspec.structs.replace(self.status, rank_failures=record))
         return msgspec.structs.replace(progress, last_lines=last_lines)

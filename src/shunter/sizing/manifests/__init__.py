@@ -10,7 +10,7 @@ from __future__ import annotations
 import dataclasses
 
 from shunter.api.meta import Json
-from shunter.sizing.fits import Choice
+from shunter.sizing.fits import MachineChoice
 from shunter.sizing.manifests.holes import HOLES, Hole, Holes
 from shunter.sizing.manifests.job import train_job, v1_job
 from shunter.sizing.manifests.karpenter import node_class, node_pool
@@ -30,7 +30,7 @@ class Manifests:
     """Sentences for the user about what was chosen."""
 
 
-def manifests(choice: Choice, options: ManifestOptions) -> Manifests:
+def manifests(choice: MachineChoice, options: ManifestOptions) -> Manifests:
     """What has to be applied for a training on these machines. On nodes that a cluster has no pool is made, and none for clouds
     that Karpenter's AWS provider does not serve."""
     holes = Holes()

@@ -14,7 +14,7 @@ from shunter.api.resources import TRAIN_JOBS
 from shunter.api.trainer.runtime import NODE
 from shunter.api.training.pytorch import PYTORCH_JOBS
 from shunter.fabrics import INSTANCE_LABEL, profiles
-from shunter.sizing.fits import Choice
+from shunter.sizing.fits import MachineChoice
 from shunter.sizing.manifests.holes import Holes
 from shunter.sizing.manifests.requests import efa_count, pod_resources
 from shunter.sizing.options import ManifestOptions
@@ -26,7 +26,7 @@ DO_NOT_DISRUPT = {"karpenter.sh/do-not-disrupt": "true"}
 """Keeps Karpenter from moving pods to pack nodes better: a training that loses one rank loses all."""
 
 
-def train_job(choice: Choice, options: ManifestOptions, holes: Holes) -> Json:
+def train_job(choice: MachineChoice, options: ManifestOptions, holes: Holes) -> Json:
     """A TrainJob of the runtime torch-distributed, with one pod a machine and one process a GPU."""
     job: Json = {
         "apiVersion": TRAIN_JOBS.api_version,
@@ -53,7 +53,7 @@ def train_job(choice: Choice, options: ManifestOptions, holes: Holes) -> Json:
     return job
 
 
-def v1_job(choice: Choice, options: ManifestOptions, holes: Holes) -> Json:
+def v1_job(choice: MachineChoice, options: ManifestOptions, holes: Holes) -> Json:
     """A PyTorchJob with one pod a machine, the first as Master, and one process a GPU."""
     job: Json = {
         "apiVersion": PYTORCH_JOBS.api_version,
@@ -82,7 +82,7 @@ def _metadata(options: ManifestOptions) -> Json:
     return {"name": options.name, "namespace": options.namespace, **labels}
 
 
-def _placement(choice: Choice) -> Json:
+def _placement(choice: MachineChoice) -> Json:
     """Which nodes the pods are for. Those of a cluster that have no type are found by their GPUs alone."""
     placed: Json = {"tolerations": [{"key": GPU, "operator": "Exists", "effect": "NoSchedule"}]}
     if choice.instance.is_type:
@@ -90,14 +90,14 @@ def _placement(choice: Choice) -> Json:
     return placed
 
 
-def _environment(choice: Choice) -> Json:
+def _environment(choice: MachineChoice) -> Json:
     """`env` with the variables of EFA where it is used: without them NCCL would go on over TCP."""
     if not efa_count(choice):
         return {}
     return {"env": [{"name": variable.name, "value": variable.value} for variable in profiles()["efa"].environment]}
 
 
-def _shared_memory(choice: Choice) -> dict[str, Any]:
+def _shared_memory(choice: MachineChoice) -> dict[str, Any]:
     """Shared memory for the ranks of a machine: a container's own is 64 MiB."""
     if choice.instance.gpus == 1 and choice.nodes == 1:
         return {}

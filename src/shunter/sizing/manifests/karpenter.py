@@ -11,7 +11,7 @@ from typing import Final
 from shunter.api.meta import Json
 from shunter.api.pod_requests import GPU
 from shunter.fabrics import INSTANCE_LABEL
-from shunter.sizing.fits import Choice
+from shunter.sizing.fits import MachineChoice
 from shunter.sizing.manifests.holes import Holes
 from shunter.sizing.manifests.requests import efa_count
 from shunter.sizing.options import ManifestOptions
@@ -19,7 +19,7 @@ from shunter.sizing.options import ManifestOptions
 GROUP: Final = "karpenter.k8s.aws"
 
 
-def node_pool(choice: Choice, options: ManifestOptions, holes: Holes) -> Json:
+def node_pool(choice: MachineChoice, options: ManifestOptions, holes: Holes) -> Json:
     """A NodePool that can grow to the machines of the choice and shrinks to none when they are empty."""
     pool: Json = {"apiVersion": "karpenter.sh/v1", "kind": "NodePool", "metadata": {"name": options.name}}
     capacity = ["spot"] if options.spot else ["on-demand"]
@@ -47,7 +47,7 @@ def node_pool(choice: Choice, options: ManifestOptions, holes: Holes) -> Json:
     return pool
 
 
-def node_class(choice: Choice, options: ManifestOptions, holes: Holes) -> Json:
+def node_class(choice: MachineChoice, options: ManifestOptions, holes: Holes) -> Json:
     """The EC2NodeClass of the pool: role, image, subnets and security groups are the user's."""
     made: Json = {"apiVersion": f"{GROUP}/v1", "kind": "EC2NodeClass", "metadata": {"name": options.name}}
     spec: Json = {"role": holes.filled(made, "spec.role", "--role", options.role)}

@@ -7,7 +7,7 @@ from typing import Final
 from shunter.api.meta import Json
 from shunter.api.pod_requests import GPU
 from shunter.fabrics import INSTANCE_LABEL
-from shunter.sizing.fits import Choice
+from shunter.sizing.fits import MachineChoice
 from shunter.sizing.manifests.requests import efa_count, memory_mib, pod_resources
 from shunter.sizing.nodes import EFA
 from shunter.sizing.options import ManifestOptions
@@ -15,7 +15,7 @@ from shunter.sizing.options import ManifestOptions
 API_VERSION: Final = "kueue.x-k8s.io/v1beta2"
 
 
-def queues(choice: Choice, options: ManifestOptions) -> list[Json]:
+def queues(choice: MachineChoice, options: ManifestOptions) -> list[Json]:
     """ResourceFlavor, ClusterQueue and LocalQueue, with quota for one such job at a time."""
     name = options.name
     flavor: Json = {"nodeTaints": [{"key": GPU, "effect": "NoSchedule"}]}
@@ -40,7 +40,7 @@ def queues(choice: Choice, options: ManifestOptions) -> list[Json]:
     ]
 
 
-def _quotas(choice: Choice) -> dict[str, str]:
+def _quotas(choice: MachineChoice) -> dict[str, str]:
     """What all pods of the job request together. Kueue admits nothing that requests a resource without quota."""
     quotas = {}
     if choice.instance.memory_mib:

@@ -6,7 +6,7 @@ from typing import Final
 
 from shunter.api.meta import Json
 from shunter.api.pod_requests import GPU
-from shunter.sizing.fits import Choice
+from shunter.sizing.fits import MachineChoice
 from shunter.sizing.manifests.requests import memory_mib
 from shunter.sizing.options import ManifestOptions
 
@@ -15,7 +15,7 @@ INITIALIZERS: Final = 2
 DEFAULT_MEMORY_MIB: Final = 2048
 
 
-def resource_quota(choice: Choice, options: ManifestOptions) -> Json:
+def resource_quota(choice: MachineChoice, options: ManifestOptions) -> Json:
     """A ResourceQuota for one such job at a time. Of extended resources only requests can be limited: the key is
     `requests.nvidia.com/gpu`, and `nvidia.com/gpu` alone binds nothing."""
     hard = {f"requests.{GPU}": str(choice.gpus), "pods": str(choice.nodes + INITIALIZERS)}

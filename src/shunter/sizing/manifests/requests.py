@@ -6,14 +6,14 @@ from typing import Final
 
 from shunter.api.meta import Json
 from shunter.api.pod_requests import GPU
-from shunter.sizing.fits import Choice
+from shunter.sizing.fits import MachineChoice
 from shunter.sizing.nodes import EFA
 
 SHARE: Final = 0.9
 """Of what a node offers; the rest is for the pods of daemon sets."""
 
 
-def pod_resources(choice: Choice) -> Json:
+def pod_resources(choice: MachineChoice) -> Json:
     """Requests and limits of one pod: all GPUs of its machine, 90 % of the processors and the memory that it offers to pods, and
     its EFA interfaces when the job spans machines. Memory is limited to what is requested, as a node that runs out of it
     kills."""
@@ -30,11 +30,11 @@ def pod_resources(choice: Choice) -> Json:
     }
 
 
-def memory_mib(choice: Choice) -> int:
+def memory_mib(choice: MachineChoice) -> int:
     """Memory that one pod requests, in MiB."""
     return int(choice.instance.memory_mib * SHARE)
 
 
-def efa_count(choice: Choice) -> int:
+def efa_count(choice: MachineChoice) -> int:
     """EFA interfaces that each pod needs: all of its machine, when there are others to talk to."""
     return choice.instance.efa if choice.nodes > 1 else 0

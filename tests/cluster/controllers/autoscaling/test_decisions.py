@@ -10,7 +10,7 @@ import pytest
 
 from shunter.api.resources import Resource
 from shunter.cluster.controllers.autoscaling.calculation import duration
-from shunter.cluster.controllers.autoscaling.limits import History, Moment
+from shunter.cluster.controllers.autoscaling.limits import History, TimedValue
 from shunter.cluster.controllers.autoscaling.plan import Observed, decide, failed
 from shunter.cluster.controllers.autoscaling.proposals import Sources
 from shunter.cluster.controllers.autoscaling.views import Autoscaler, PodMetrics, Scale, ScaledPod
@@ -116,7 +116,7 @@ def running(count: int, amount: str) -> tuple[list[ScaledPod], list[PodMetrics]]
 )
 def test_use_decides_about_the_number(count: int, amount: str, wanted: list[dict[str, Any]], expected: int | None) -> None:
     pods, metrics = running(count, amount)
-    history = History((Moment(1, ago(1)),))
+    history = History((TimedValue(1, ago(1)),))
     assert replicas(decide(observed(count, pods, metrics, wanted=wanted, history=history), NOW).plan) == expected
 
 
@@ -170,12 +170,12 @@ def test_a_target_of_no_replicas_is_left_alone() -> None:
 
 def test_fewer_are_wanted_only_when_that_was_so_for_five_minutes() -> None:
     pods, metrics = running(4, "10m")
-    recent = History((Moment(4, ago(299)), Moment(1, ago(10))))
+    recent = History((TimedValue(4, ago(299)), TimedValue(1, ago(10))))
     held = decide(observed(4, pods, metrics, history=recent), NOW)
     assert replicas(held.plan) is None
     assert conditions(held.plan)["AbleToScale"] == ("True", "ScaleDownStabilized")
-    assert held.history.recommendations[-1] == Moment(1, NOW)
-    old = History((Moment(4, ago(301)), Moment(1, ago(10))))
+    assert held.history.recommendations[-1] == TimedValue(1, NOW)
+    old = History((TimedValue(4, ago(301)), TimedValue(1, ago(10))))
     assert replicas(decide(observed(4, pods, metrics, history=old), NOW).plan) == 1
 
 
@@ -184,12 +184,12 @@ def test_behavior_says_how_fast_to_go_up_and_when_to_go_down() -> None:
     slow = decide(observed(2, pods, metrics, behavior=SLOWLY), NOW)
     assert replicas(slow.plan) == 3
     assert conditions(slow.plan)["ScalingLimited"] == ("True", "ScaleUpLimit")
-    assert slow.history.added == (Moment(1, NOW),)
+    assert slow.history.added == (TimedValue(1, NOW),)
     pods, metrics = running(3, "100m")
     again = decide(observed(3, pods, metrics, behavior=SLOWLY, history=slow.history), NOW + timedelta(seconds=30))
     assert replicas(again.plan) is None
     pods, metrics = running(4, "1m")
-    down = observed(4, pods, metrics, behavior=AT_ONCE, low=2, history=History((Moment(4, ago(5)),)))
+    down = observed(4, pods, metrics, behavior=AT_ONCE, low=2, history=History((TimedValue(4, ago(5)),)))
     assert replicas(decide(down, NOW).plan) == 2
     assert conditions(decide(down, NOW).plan)["ScalingLimited"] == ("True", "TooFewReplicas")
 

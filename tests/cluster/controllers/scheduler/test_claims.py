@@ -9,7 +9,7 @@ import msgspec
 import pytest
 
 from shunter.api.core import Node
-from shunter.cluster.controllers.scheduler.claims import Claimed
+from shunter.cluster.controllers.scheduler.claims import PodClaim
 from shunter.cluster.controllers.scheduler.plan import Observed, plan
 from shunter.cluster.controllers.scheduler.pod import SchedulablePod
 from shunter.cluster.controllers.volumes.views import SELECTED_NODE, Claim, StorageClass
@@ -19,7 +19,7 @@ NOW = datetime(2026, 11, 21, 12, tzinfo=UTC)
 WAITS = msgspec.convert({"metadata": {"name": "standard"}, "volumeBindingMode": "WaitForFirstConsumer"}, StorageClass)
 
 
-def looked(*claimed: Claimed) -> Plan:
+def looked(*claimed: PodClaim) -> Plan:
     volumes = [{"name": one.name, "persistentVolumeClaim": {"claimName": one.name}} for one in claimed]
     metadata = {"name": "p", "namespace": "n", "uid": "p1"}
     pod = msgspec.convert({"metadata": metadata, "spec": {"volumes": [{"name": "e", "emptyDir": {}}, *volumes]}}, SchedulablePod)
@@ -28,15 +28,15 @@ def looked(*claimed: Claimed) -> Plan:
     return plan(Observed(pod=pod, nodes=(node,), claimed=claimed), NOW)
 
 
-def claimed(phase: str, storage_class: StorageClass | None = None, **metadata: Any) -> Claimed:
+def claimed(phase: str, storage_class: StorageClass | None = None, **metadata: Any) -> PodClaim:
     body = {"metadata": {"name": "data", "namespace": "n", "uid": "c1", **metadata}, "status": {"phase": phase}}
-    return Claimed("data", msgspec.convert(body, Claim), storage_class)
+    return PodClaim("data", msgspec.convert(body, Claim), storage_class)
 
 
 @pytest.mark.parametrize(
     ("one", "message"),
     [
-        pytest.param(Claimed("data", None), 'persistentvolumeclaim "data" not found', id="a claim that is not there"),
+        pytest.param(PodClaim("data", None), 'persistentvolumeclaim "data" not found', id="a claim that is not there"),
         pytest.param(claimed("Pending"), "pod has unbound immediate PersistentVolumeClaims", id="one without its volume"),
         pytest.param(
             claimed("Bound", deletionTimestamp="2026-11-21T11:00:00Z"),
@@ -45,7 +45,7 @@ def claimed(phase: str, storage_class: StorageClass | None = None, **metadata: A
         ),
     ],
 )
-def test_a_pod_waits_for_its_claims_and_says_so(one: Claimed, message: str) -> None:
+def test_a_pod_waits_for_its_claims_and_says_so(one: PodClaim, message: str) -> None:
     (write,) = looked(one).writes
     assert isinstance(write, Patch)
     assert write.succeeded is not None

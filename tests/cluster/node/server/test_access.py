@@ -12,7 +12,7 @@ from shunter.api.meta import Json
 from shunter.cluster.node.server import access as kubelet_access
 from shunter.cluster.node.server.access import (
     UNAUTHORIZED,
-    Approach,
+    AccessRequest,
     KnownCallers,
     ReviewedCallers,
     node_access_review,
@@ -61,16 +61,16 @@ def guard(reviewer: Reviewer) -> ReviewedCallers:
 @pytest.mark.parametrize(
     ("approach", "status"),
     [
-        pytest.param(Approach("GET", CERTIFICATE, ""), 0, id="certificate-of-one-who-may"),
-        pytest.param(Approach("POST", None, "TOKEN-OF-ann"), 0, id="token-of-one-who-may"),
-        pytest.param(Approach("GET", CERTIFICATE, "TOKEN-OF-bob"), 0, id="the-certificate-counts-first"),
-        pytest.param(Approach("GET", None, "TOKEN-OF-bob"), 403, id="token-of-one-who-may-not"),
-        pytest.param(Approach("GET", None, "garbage"), 401, id="bad-token"),
-        pytest.param(Approach("GET", None, ""), 401, id="nothing"),
-        pytest.param(Approach("GET", {"subject": ()}, ""), 401, id="certificate-without-a-name"),
+        pytest.param(AccessRequest("GET", CERTIFICATE, ""), 0, id="certificate-of-one-who-may"),
+        pytest.param(AccessRequest("POST", None, "TOKEN-OF-ann"), 0, id="token-of-one-who-may"),
+        pytest.param(AccessRequest("GET", CERTIFICATE, "TOKEN-OF-bob"), 0, id="the-certificate-counts-first"),
+        pytest.param(AccessRequest("GET", None, "TOKEN-OF-bob"), 403, id="token-of-one-who-may-not"),
+        pytest.param(AccessRequest("GET", None, "garbage"), 401, id="bad-token"),
+        pytest.param(AccessRequest("GET", None, ""), 401, id="nothing"),
+        pytest.param(AccessRequest("GET", {"subject": ()}, ""), 401, id="certificate-without-a-name"),
     ],
 )
-async def test_the_api_server_decides(guard: ReviewedCallers, approach: Approach, status: int) -> None:
+async def test_the_api_server_decides(guard: ReviewedCallers, approach: AccessRequest, status: int) -> None:
     refusal = await guard.refusal(approach)
     assert (refusal.status if refusal else 0) == status
 
@@ -81,13 +81,13 @@ async def test_answers_are_remembered_for_a_while(
     now = 1000.0
     monkeypatch.setattr(time, "monotonic", lambda: now)
     for _ in range(3):
-        assert await guard.refusal(Approach("GET", None, "TOKEN-OF-ann")) is None
+        assert await guard.refusal(AccessRequest("GET", None, "TOKEN-OF-ann")) is None
     assert [review["kind"] for review in reviewer.asked] == ["TokenReview", "SubjectAccessReview"]
     now += kubelet_access.TOKEN_SECONDS
-    await guard.refusal(Approach("GET", None, "TOKEN-OF-ann"))
+    await guard.refusal(AccessRequest("GET", None, "TOKEN-OF-ann"))
     assert [review["kind"] for review in reviewer.asked[2:]] == ["TokenReview"]
     now += kubelet_access.ALLOWED_SECONDS
-    await guard.refusal(Approach("GET", CERTIFICATE, ""))
+    await guard.refusal(AccessRequest("GET", CERTIFICATE, ""))
     assert reviewer.asked[-1]["spec"]["groups"] == ["ops", "all", "system:authenticated"]
 
 
@@ -96,22 +96,22 @@ async def test_a_refusal_is_not_remembered_as_long(
 ) -> None:
     now = 1000.0
     monkeypatch.setattr(time, "monotonic", lambda: now)
-    await guard.refusal(Approach("GET", None, "TOKEN-OF-bob"))
+    await guard.refusal(AccessRequest("GET", None, "TOKEN-OF-bob"))
     now += kubelet_access.DENIED_SECONDS
-    await guard.refusal(Approach("GET", None, "TOKEN-OF-bob"))
+    await guard.refusal(AccessRequest("GET", None, "TOKEN-OF-bob"))
     assert [review["kind"] for review in reviewer.asked].count("SubjectAccessReview") == 2
 
 
 async def test_memory_is_bounded(guard: ReviewedCallers, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(reviews, "_CACHE_SIZE", 3)
     for number in range(10):
-        await guard.refusal(Approach("GET", None, f"garbage {number}"))
+        await guard.refusal(AccessRequest("GET", None, f"garbage {number}"))
     assert len(guard._users._answers) == 3
 
 
 async def test_nobody_comes_in_while_the_api_server_cannot_say(guard: ReviewedCallers, reviewer: Reviewer) -> None:
     reviewer.status = 500
-    refusal = await guard.refusal(Approach("GET", CERTIFICATE, ""))
+    refusal = await guard.refusal(AccessRequest("GET", CERTIFICATE, ""))
     assert refusal is not None
     assert refusal.status == 500
 
@@ -119,14 +119,14 @@ async def test_nobody_comes_in_while_the_api_server_cannot_say(guard: ReviewedCa
 @pytest.mark.parametrize(
     ("approach", "known"),
     [
-        pytest.param(Approach("GET", CERTIFICATE, ""), True, id="certificate"),
-        pytest.param(Approach("GET", None, "secret"), True, id="token"),
-        pytest.param(Approach("GET", None, "secre"), False, id="another-token"),
-        pytest.param(Approach("GET", None, "s\udce9cret"), False, id="not-text"),
-        pytest.param(Approach("GET", None, ""), False, id="nothing"),
+        pytest.param(AccessRequest("GET", CERTIFICATE, ""), True, id="certificate"),
+        pytest.param(AccessRequest("GET", None, "secret"), True, id="token"),
+        pytest.param(AccessRequest("GET", None, "secre"), False, id="another-token"),
+        pytest.param(AccessRequest("GET", None, "s\udce9cret"), False, id="not-text"),
+        pytest.param(AccessRequest("GET", None, ""), False, id="nothing"),
     ],
 )
-async def test_whoever_is_known_may_do_everything_on_the_embedded_cluster(approach: Approach, known: bool) -> None:
+async def test_whoever_is_known_may_do_everything_on_the_embedded_cluster(approach: AccessRequest, known: bool) -> None:
     assert await KnownCallers(frozenset({"secret"})).refusal(approach) == (None if known else UNAUTHORIZED)
 
 
@@ -143,8 +143,8 @@ def test_a_token_that_is_not_authenticated_is_nobodys() -> None:
     [("/stats/summary", "stats"), ("/containerLogs/n/p/c", "proxy"), ("/exec/n/p/c", "proxy"), ("/x", "proxy")],
 )
 async def test_stats_are_a_right_of_their_own(guard: ReviewedCallers, reviewer: Reviewer, path: str, wanted: str) -> None:
-    await guard.refusal(Approach("GET", CERTIFICATE, "", subresource(path)))
-    await guard.refusal(Approach("GET", CERTIFICATE, "", "other"))
+    await guard.refusal(AccessRequest("GET", CERTIFICATE, "", subresource(path)))
+    await guard.refusal(AccessRequest("GET", CERTIFICATE, "", "other"))
     assert [one["spec"]["resourceAttributes"]["subresource"] for one in reviewer.asked] == [wanted, "other"]
 
 

@@ -14,7 +14,7 @@ from shunter.api.training.defaults import replica_specs_with_defaults, run_polic
 from shunter.api.training.job import ReplicaStatus
 from shunter.operator.training.children import Children
 from shunter.operator.training.framework import Environment, TrainingJob, Verdict, master_or_worker_verdicts
-from shunter.operator.training.upkeep import NumberedReplicas
+from shunter.operator.training.replica_sync import NumberedReplicas
 
 
 class Toy(NumberedReplicas):

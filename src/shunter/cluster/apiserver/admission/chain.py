@@ -10,14 +10,14 @@ from shunter.cluster.apiserver.admission.webhooks import Attributes, Operation
 from shunter.cluster.apiserver.backend import Backend
 from shunter.cluster.apiserver.decoding import fill_defaults
 from shunter.cluster.apiserver.kinds import MalformedError, RejectedError
-from shunter.cluster.apiserver.registry import Served
+from shunter.cluster.apiserver.registry import ServedKind
 from shunter.cluster.apiserver.requests import Call, WriteOptions
 from shunter.cluster.apiserver.status import StatusError, internal
 from shunter.cluster.apiserver.subresources.scales import SCALES, scale_of
 
 
 def attributes_of(
-    call: Call, served: Served, operation: Operation, name: str, old: Json | None, options: WriteOptions
+    call: Call, served: ServedKind, operation: Operation, name: str, old: Json | None, options: WriteOptions
 ) -> Attributes:
     """What webhooks are told of the write."""
     target = call.target
@@ -41,7 +41,7 @@ def _sent_options(call: Call) -> Json:
     return {**sent, "dryRun": ["All"]} if call.query.get("dryRun") else sent
 
 
-def _scale_view(served: Served, subresource: str) -> Json:
+def _scale_view(served: ServedKind, subresource: str) -> Json:
     """Webhooks are shown a Scale where one is written."""
     paths = served.kind.scale
     if subresource != "scale" or paths is None:
@@ -50,7 +50,7 @@ def _scale_view(served: Served, subresource: str) -> Json:
 
 
 async def admitted(
-    backend: Backend, served: Served, document: Json, old: Json | None, attributes: Attributes, *, status: bool = False
+    backend: Backend, served: ServedKind, document: Json, old: Json | None, attributes: Attributes, *, status: bool = False
 ) -> Json:
     """After built-in mutating admission and mutating webhooks."""
     kind = served.kind
@@ -72,7 +72,7 @@ async def admitted(
 
 
 async def reviewed(
-    backend: Backend, served: Served, document: Json, old: Json | None, attributes: Attributes, *, status: bool = False
+    backend: Backend, served: ServedKind, document: Json, old: Json | None, attributes: Attributes, *, status: bool = False
 ) -> None:
     """Asks validating webhooks, then built-in validating admission."""
     if backend.webhooks.validating(attributes, document):
@@ -84,7 +84,7 @@ async def reviewed(
             raise _rejection(served, attributes.name, rejection) from None
 
 
-def _rejection(served: Served, name: str, rejection: RejectedError) -> StatusError:
+def _rejection(served: ServedKind, name: str, rejection: RejectedError) -> StatusError:
     details: dict[str, Any] = {"name": name} if name else {}
     if served.resource.group:
         details["group"] = served.resource.group

@@ -13,7 +13,7 @@ from shunter.api.meta import Json
 from shunter.api.resources import PODS, SERVICE_ACCOUNTS
 from shunter.cluster.apiserver.backend import Backend
 from shunter.cluster.apiserver.object_meta import generated_name
-from shunter.cluster.apiserver.registry import Served
+from shunter.cluster.apiserver.registry import ServedKind
 from shunter.cluster.apiserver.status import forbidden
 
 NAME = "ServiceAccount"
@@ -29,7 +29,7 @@ _CREATION_SECONDS = 10.0
 which is too short on a laptop that is busy with training."""
 
 
-async def admit(backend: Backend, served: Served, pod: Json) -> None:
+async def admit(backend: Backend, served: ServedKind, pod: Json) -> None:
     """Changes a pod that is to be created. Raises 403 when its service account does not exist."""
     if served.resource != PODS:
         return

@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from shunter.api.meta import Json
 from shunter.cluster.apiserver.auth.authz import Authorizer
 from shunter.cluster.apiserver.auth.rbac import Action, covers_path, has
-from shunter.cluster.apiserver.registry import Served
+from shunter.cluster.apiserver.registry import ServedKind
 from shunter.cluster.apiserver.requests import Call
 from shunter.cluster.apiserver.status import StatusError, bad_request, forbidden, not_found, quoted
 
@@ -23,7 +23,7 @@ _COLLECTED = ("ownerReferences", "finalizers", "managedFields", "selfLink")
 """Metadata that the garbage collector writes, which grants nothing."""
 
 
-def check(authorizer: Authorizer, call: Call, served: Served, document: Json, old: Json | None) -> None:
+def check(authorizer: Authorizer, call: Call, served: ServedKind, document: Json, old: Json | None) -> None:
     """Raises 403 when the write grants more than its user has: by the rules of a role, or by binding one. Raises 404 for a
     binding to a role that is not there, whose rights nobody knows."""
     granted = served.kind.grants
@@ -35,7 +35,7 @@ def check(authorizer: Authorizer, call: Call, served: Served, document: Json, ol
         _check_role(authorizer, call, served, document)
 
 
-def _check_rules(authorizer: Authorizer, call: Call, served: Served, role: Json, old: Json | None) -> None:
+def _check_rules(authorizer: Authorizer, call: Call, served: ServedKind, role: Json, old: Json | None) -> None:
     target = call.target
     escalate = Action("escalate", target.group, target.plural, "", target.namespace, target.name)
     if authorizer.decision(call.user, escalate).allowed:
@@ -49,7 +49,7 @@ def _check_rules(authorizer: Authorizer, call: Call, served: Served, role: Json,
         raise forbidden(served.resource, role["metadata"].get("name", ""), why)
 
 
-def _check_role(authorizer: Authorizer, call: Call, served: Served, binding: Json) -> None:
+def _check_role(authorizer: Authorizer, call: Call, served: ServedKind, binding: Json) -> None:
     namespace, reference = call.target.namespace, binding["roleRef"]
     plural = {"Role": "roles", "ClusterRole": "clusterroles"}.get(reference.get("kind", ""))
     if plural is None:
@@ -117,7 +117,7 @@ def _covers_resource(owned: Sequence[str], resource: str) -> bool:
     return "*" in owned or resource in owned or (bool(slash) and f"*/{subresource}" in owned)
 
 
-def _not_held(call: Call, served: Served, document: Json, missing: Iterable[Json]) -> StatusError:
+def _not_held(call: Call, served: ServedKind, document: Json, missing: Iterable[Json]) -> StatusError:
     lines = "\n".join(sorted({_shown(rule) for rule in _compacted(missing)}))
     who = f'user "{call.user.name}" (groups={quoted(call.user.groups)})'
     why = f"{who} is attempting to grant RBAC permissions not currently held:\n{lines}"

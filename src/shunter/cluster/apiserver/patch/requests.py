@@ -19,7 +19,7 @@ from shunter.cluster.apiserver.definitions import definitions
 from shunter.cluster.apiserver.kinds import MalformedError
 from shunter.cluster.apiserver.negotiation import Body, decoded, go_type, media_type, read
 from shunter.cluster.apiserver.patch import json_patch, strategic
-from shunter.cluster.apiserver.registry import Served
+from shunter.cluster.apiserver.registry import ServedKind
 from shunter.cluster.apiserver.requests import Call, WriteOptions, write_options
 from shunter.cluster.apiserver.schema import nesting
 from shunter.cluster.apiserver.status import (
@@ -40,7 +40,7 @@ STRATEGIC = "application/strategic-merge-patch+json"
 APPLY = "application/apply-patch+yaml"
 
 
-async def patch(backend: Backend, call: Call, served: Served) -> Outcome:
+async def patch(backend: Backend, call: Call, served: ServedKind) -> Outcome:
     """PATCH of an object or its status."""
     media = media_type(call.content_type)
     if media == APPLY:
@@ -62,7 +62,7 @@ async def patch(backend: Backend, call: Call, served: Served) -> Outcome:
     return await modify(backend, call, served, options, change, shares=shares)
 
 
-def patcher(call: Call, served: Served, media: str) -> Callable[[Json], Json]:
+def patcher(call: Call, served: ServedKind, media: str) -> Callable[[Json], Json]:
     """The function that applies the request's patch to an object. Raises 400 or 415 for what is no patch."""
     if media == JSON_PATCH:
         operations = _decoded_patch(call.body)
@@ -98,7 +98,7 @@ def _patch_object(body: bytes) -> Json:
     return patch
 
 
-def _decode_patched(call: Call, served: Served, document: Json, options: WriteOptions, old: Json | None = None) -> None:
+def _decode_patched(call: Call, served: ServedKind, document: Json, options: WriteOptions, old: Json | None = None) -> None:
     """Prunes and defaults the patched object, in place; what does not decode is refused as the original does, patch and all.
     `old` is the object that it shares parts with."""
     text = msgspec.json.encode(dict(sorted(document.items())))
@@ -120,7 +120,7 @@ def _decode_patched(call: Call, served: Served, document: Json, options: WriteOp
     fill_defaults(served, document, old)
 
 
-def _check_kind(served: Served, document: Json, shown: str) -> None:
+def _check_kind(served: ServedKind, document: Json, shown: str) -> None:
     """No patch changes what an object is."""
     resource = served.resource
     kind, api_version = document.get("kind"), document.get("apiVersion")
@@ -150,7 +150,7 @@ def _check_identity(call: Call, document: Json) -> None:
     object_meta.in_namespace(metadata, call.target.namespace)
 
 
-async def _apply(backend: Backend, call: Call, served: Served) -> Outcome:
+async def _apply(backend: Backend, call: Call, served: ServedKind) -> Outcome:
     options = write_options(call.query, call.user_agent, "PatchOptions", applies=True)
     body = read(call.body, "application/yaml", served.resource.kind, custom=served.custom)
     applied = body.document
@@ -176,7 +176,7 @@ async def _apply(backend: Backend, call: Call, served: Served) -> Outcome:
     return await modify(backend, call, served, options, change, owns_fields=False)
 
 
-async def _create_by_apply(backend: Backend, call: Call, served: Served, applied: Json, options: WriteOptions) -> Outcome:
+async def _create_by_apply(backend: Backend, call: Call, served: ServedKind, applied: Json, options: WriteOptions) -> Outcome:
     if call.target.subresource:
         raise not_found(served.resource, call.target.name)
     metadata = applied["metadata"]
@@ -192,7 +192,7 @@ async def _create_by_apply(backend: Backend, call: Call, served: Served, applied
     return await create_document(backend, call, served, Body(document, []), options, operation="Apply")
 
 
-def _expect_applied(call: Call, served: Served, applied: Json) -> None:
+def _expect_applied(call: Call, served: ServedKind, applied: Json) -> None:
     resource = served.resource
     kind, api_version = applied.get("kind", ""), applied.get("apiVersion", "")
     if kind != resource.kind or api_version != resource.api_version:
@@ -209,7 +209,7 @@ def _expect_applied(call: Call, served: Served, applied: Json) -> None:
     object_meta.in_namespace(dict(metadata), call.target.namespace if resource.namespaced else "")
 
 
-def _applied(backend: Backend, call: Call, served: Served, live: Json | None, applied: Json, options: WriteOptions) -> Json:
+def _applied(backend: Backend, call: Call, served: ServedKind, live: Json | None, applied: Json, options: WriteOptions) -> Json:
     try:
         result = server_side.apply(
             live,

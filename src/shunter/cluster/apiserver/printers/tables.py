@@ -12,7 +12,7 @@ from shunter.api.meta import Json
 from shunter.cluster.apiserver import event_versions
 from shunter.cluster.apiserver.kinds import Column
 from shunter.cluster.apiserver.printers import printer
-from shunter.cluster.apiserver.registry import Served
+from shunter.cluster.apiserver.registry import ServedKind
 from shunter.cluster.apiserver.status import StatusError, bad_request
 
 INCLUDES = ("", "Metadata", "None", "Object")
@@ -29,7 +29,7 @@ def check_include(include: str) -> StatusError | None:
 
 
 def table(
-    served: Served,
+    served: ServedKind,
     documents: Iterable[Json],
     now: datetime,
     *,

@@ -27,7 +27,7 @@ _CONSTRAINTS = frozenset(
 _ALTERNATIVES = frozenset({"allOf", "anyOf", "not", "oneOf"})
 
 
-class Below(Flag):
+class NestedKeywords(Flag):
     """Which keywords occur in a schema or below it."""
 
     NOTHING = 0
@@ -42,22 +42,22 @@ class Source:
 
     def __init__(self, definitions: Mapping[str, Json]) -> None:
         self.definitions = definitions
-        self._below: dict[int, Below] = {}
+        self._below: dict[int, NestedKeywords] = {}
 
-    def below(self, schema: Json) -> Below:
+    def below(self, schema: Json) -> NestedKeywords:
         """The keywords with a pass of their own in `schema` or below it; references are not followed."""
         known = self._below.get(id(schema))
         if known is not None:
             return known
-        found = Below.NOTHING
+        found = NestedKeywords.NOTHING
         if schema.get("default") is not None:
-            found |= Below.DEFAULT
+            found |= NestedKeywords.DEFAULT
         if schema.get("x-kubernetes-validations"):
-            found |= Below.RULES
+            found |= NestedKeywords.RULES
         if schema.get("x-kubernetes-list-type") in ("map", "set"):
-            found |= Below.LISTS
+            found |= NestedKeywords.LISTS
         if schema.get("x-kubernetes-embedded-resource"):
-            found |= Below.EMBEDDED
+            found |= NestedKeywords.EMBEDDED
         children = [*(schema.get("properties") or {}).values(), schema.get("items"), schema.get("additionalProperties")]
         composites = [child for child in children if isinstance(child, dict)]
         for child in composites:
@@ -136,10 +136,10 @@ class Node:
             (name, schema["default"]) for name, schema in properties.items() if schema.get("default") is not None
         )
         below = origin.below(source)
-        self.defaults_below = Below.DEFAULT in below
-        self.rules_below = Below.RULES in below
-        self.lists_below = Below.LISTS in below
-        self.embedded_below = Below.EMBEDDED in below
+        self.defaults_below = NestedKeywords.DEFAULT in below
+        self.rules_below = NestedKeywords.RULES in below
+        self.lists_below = NestedKeywords.LISTS in below
+        self.embedded_below = NestedKeywords.EMBEDDED in below
         self.rules: tuple[Rule, ...] = tuple(compile_rule(rule) for rule in source.get("x-kubernetes-validations", ()))
 
     def alternative(self, schema: Json) -> Node:

@@ -23,7 +23,7 @@ from shunter.cluster.apiserver.deletion import DeleteOptions, check_delete_optio
 from shunter.cluster.apiserver.kinds import MalformedError
 from shunter.cluster.apiserver.negotiation import media_type
 from shunter.cluster.apiserver.patch.requests import patcher
-from shunter.cluster.apiserver.registry import Served
+from shunter.cluster.apiserver.registry import ServedKind
 from shunter.cluster.apiserver.requests import Call, Target, write_options
 from shunter.cluster.apiserver.schema import golang
 from shunter.cluster.apiserver.status import bad_request, conflict, created, invalid, method_not_allowed, not_found
@@ -40,7 +40,7 @@ _MIN_TOKEN_SECONDS = 600
 _MAX_TOKEN_SECONDS = 2**32
 
 
-async def bind(backend: Backend, call: Call, served: Served) -> Outcome:
+async def bind(backend: Backend, call: Call, served: ServedKind) -> Outcome:
     """POST pods/NAME/binding: assigns a pod to a node, once. Raises 409 for a pod that has one or is going."""
     binding = read_as(call, _BINDINGS)
     object_meta.in_namespace(binding["metadata"], call.target.namespace)
@@ -77,7 +77,7 @@ async def bind(backend: Backend, call: Call, served: Served) -> Outcome:
     return Outcome(201, None, created())
 
 
-async def _ask_webhooks(backend: Backend, call: Call, served: Served, kind: Resource, document: Json) -> None:
+async def _ask_webhooks(backend: Backend, call: Call, served: ServedKind, kind: Resource, document: Json) -> None:
     """Asks validating webhooks about an action on a pod, which to them is the creation of `kind`."""
     metadata = {"namespace": call.target.namespace, **(document.get("metadata") or {})}
     shown = {"kind": kind.kind, "apiVersion": kind.api_version, **document, "metadata": metadata}
@@ -106,11 +106,11 @@ def binding_target(call: Call) -> Target:
     return call.target._replace(plural="pods", name=name, subresource="binding")
 
 
-def _cannot_bind(served: Served, call: Call, why: str) -> Exception:
+def _cannot_bind(served: ServedKind, call: Call, why: str) -> Exception:
     return conflict(served.resource._replace(plural="pods/binding"), call.target.name, why)
 
 
-async def _write_whole(backend: Backend, call: Call, served: Served, change: Callable[[Json], Json]) -> None:
+async def _write_whole(backend: Backend, call: Call, served: ServedKind, change: Callable[[Json], Json]) -> None:
     """Stores a change that the server itself makes, past the rules for clients."""
     collection = backend.collection(served)
     while True:
@@ -127,7 +127,7 @@ async def _write_whole(backend: Backend, call: Call, served: Served, change: Cal
             continue
 
 
-async def evict(backend: Backend, call: Call, served: Served) -> Outcome:
+async def evict(backend: Backend, call: Call, served: ServedKind) -> Outcome:
     """POST pods/NAME/eviction: deletes the pod with the options in the Eviction."""
     eviction = read_as(call, _EVICTIONS, also="policy/v1beta1")
     if (eviction.get("metadata") or {}).get("name", call.target.name) != call.target.name:
@@ -170,7 +170,7 @@ def _with_disruption(pod: Json, now: str) -> Json:
     return pod
 
 
-def token(backend: Backend, call: Call, served: Served, issuer: TokenIssuer) -> Outcome:
+def token(backend: Backend, call: Call, served: ServedKind, issuer: TokenIssuer) -> Outcome:
     """POST serviceaccounts/NAME/token: a signed token for the account. Raises 400, 404, 409 and 422."""
     request = read_as(call, _TOKEN_REQUESTS)
     account = backend.entry(served, call.target.namespace, call.target.name)
@@ -264,7 +264,7 @@ def _node_of(backend: Backend, name: str) -> Json:
     return {"node": {"name": name, **({"uid": entry.uid} if entry else {})}}
 
 
-async def finalize(backend: Backend, call: Call, served: Served) -> Outcome:
+async def finalize(backend: Backend, call: Call, served: ServedKind) -> Outcome:
     """PUT namespaces/NAME/finalize: takes over spec.finalizers, past the strategy that keeps them, and lets a terminating
     namespace go when none is left."""
     sent = read_as(call, NAMESPACES)
@@ -298,7 +298,7 @@ async def finalize(backend: Backend, call: Call, served: Served) -> Outcome:
         return Outcome(200, stored)
 
 
-async def scale(backend: Backend, call: Call, served: Served) -> Outcome:
+async def scale(backend: Backend, call: Call, served: ServedKind) -> Outcome:
     """GET, PUT and PATCH of a scale subresource."""
     paths = served.kind.scale
     assert paths is not None, "only kinds with a scale subresource are routed here"

@@ -19,7 +19,7 @@ from shunter.api.field_errors import invalid as invalid_field
 from shunter.api.meta import Json
 from shunter.api.resources import NODES
 from shunter.cluster.apiserver.backend import Backend
-from shunter.cluster.apiserver.registry import Served
+from shunter.cluster.apiserver.registry import ServedKind
 from shunter.cluster.apiserver.requests import Call, number
 from shunter.cluster.apiserver.status import bad_request, internal, invalid, not_found
 from shunter.kube.http.client import AnswerStream, HttpClient, target
@@ -37,7 +37,7 @@ class LogSource(NamedTuple):
     query: Mapping[str, str]
 
 
-def log_source(backend: Backend, call: Call, served: Served) -> LogSource:
+def log_source(backend: Backend, call: Call, served: ServedKind) -> LogSource:
     """Raises 400 when the container is not given or unknown, 404 when the pod is, 422 for numbers that no log has."""
     _check_options(call)
     entry = backend.entry(served, call.target.namespace, call.target.name)

@@ -16,7 +16,7 @@ from urllib.parse import parse_qs, urlencode
 import httptools
 
 from shunter.cluster.apiserver.backend import Backend
-from shunter.cluster.apiserver.registry import Served
+from shunter.cluster.apiserver.registry import ServedKind
 from shunter.cluster.apiserver.requests import Call, flag
 from shunter.cluster.apiserver.status import StatusError, bad_request, method_not_allowed, plain
 from shunter.cluster.apiserver.subresources.pod_logs import NodeClient, container_name, node_address
@@ -39,7 +39,7 @@ class StreamLocation(NamedTuple):
     target: str
 
 
-def stream_location(backend: Backend, call: Call, served: Served, query_string: str) -> StreamLocation:
+def stream_location(backend: Backend, call: Call, served: ServedKind, query_string: str) -> StreamLocation:
     """Where a request leads to.
 
     Raises StatusError: 405 for methods other than GET and POST, 404 when there is no such pod, 400 for a container that is not

@@ -31,7 +31,7 @@ class Tolerances(NamedTuple):
         return 1.0 - self.down <= ratio <= 1.0 + self.up
 
 
-class Used(NamedTuple):
+class PodUsage(NamedTuple):
     """What one pod used over `window` before `moment`."""
 
     amount: int
@@ -56,15 +56,15 @@ class Outcome(NamedTuple):
     average: int
 
 
-def used(metrics: Iterable[PodMetrics], resource: str, container: str = "") -> dict[str, Used]:
+def used(metrics: Iterable[PodMetrics], resource: str, container: str = "") -> dict[str, PodUsage]:
     """What each pod uses of a resource, in all its containers or in one."""
-    found: dict[str, Used] = {}
+    found: dict[str, PodUsage] = {}
     for pod in metrics:
         chosen = [one for one in pod.containers if container in ("", one.name)]
         if not chosen or any(resource not in one.usage for one in chosen) or pod.timestamp is None:
             continue
         amount = sum(_milli(one.usage[resource]) for one in chosen)
-        found[pod.metadata.name] = Used(amount, pod.timestamp, duration(pod.window))
+        found[pod.metadata.name] = PodUsage(amount, pod.timestamp, duration(pod.window))
     return found
 
 
@@ -73,7 +73,7 @@ def requests(pods: Iterable[ScaledPod], resource: str, container: str = "") -> d
     return {pod.metadata.name: _request(pod, resource, container) for pod in pods}
 
 
-def grouped(pods: Iterable[ScaledPod], use: Mapping[str, Used], resource: str, now: datetime) -> Groups:
+def grouped(pods: Iterable[ScaledPod], use: Mapping[str, PodUsage], resource: str, now: datetime) -> Groups:
     """Which pods' use counts. Processor time counts once the pod is ready, or was once."""
     ready, unready, missing, ignored = 0, set(), set(), set()
     for pod in pods:
@@ -95,7 +95,7 @@ def by_utilization(
     current: int,
     target: int,
     groups: Groups,
-    use: Mapping[str, Used],
+    use: Mapping[str, PodUsage],
     requested: Mapping[str, int],
     tolerances: Tolerances,
 ) -> Outcome:
@@ -114,7 +114,7 @@ def by_utilization(
     return told._replace(replicas=_careful(ratio, anew, len(filled), current, tolerances))
 
 
-def by_average(current: int, target: int, groups: Groups, use: Mapping[str, Used], tolerances: Tolerances) -> Outcome:
+def by_average(current: int, target: int, groups: Groups, use: Mapping[str, PodUsage], tolerances: Tolerances) -> Outcome:
     """The replicas with which a pod would use `target` on average. Raises Unable when no pod's use counts."""
     counted = _counted(use, groups)
     average = sum(counted.values()) // len(counted)
@@ -136,7 +136,7 @@ def duration(text: str) -> timedelta:
         return timedelta()
 
 
-def _counted(use: Mapping[str, Used], groups: Groups) -> dict[str, int]:
+def _counted(use: Mapping[str, PodUsage], groups: Groups) -> dict[str, int]:
     counted = {name: one.amount for name, one in use.items() if name not in groups.ignored | groups.unready}
     if not counted:
         raise Unable("did not receive metrics for targeted pods (pods might be unready)")
@@ -176,7 +176,7 @@ def _careful(ratio: float, anew: float, pods: int, current: int, tolerances: Tol
     return current if (anew < 1.0 and wanted > current) or (anew > 1.0 and wanted < current) else wanted
 
 
-def _is_starting(pod: ScaledPod, use: Used, now: datetime) -> bool:
+def _is_starting(pod: ScaledPod, use: PodUsage, now: datetime) -> bool:
     ready = next((condition for condition in pod.status.conditions if condition.type == "Ready"), None)
     started = pod.status.start_time
     if ready is None or started is None:

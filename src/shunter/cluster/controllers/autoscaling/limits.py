@@ -18,7 +18,7 @@ UP_FACTOR = 2.0
 UP_LEAST = 4
 
 
-class Moment(NamedTuple):
+class TimedValue(NamedTuple):
     """A number and when it was: a recommendation, or by how much the replicas were changed."""
 
     number: int
@@ -28,22 +28,22 @@ class Moment(NamedTuple):
 class History(NamedTuple):
     """What the autoscaler remembers of one target; oldest first."""
 
-    recommendations: tuple[Moment, ...] = ()
-    added: tuple[Moment, ...] = ()
-    removed: tuple[Moment, ...] = ()
+    recommendations: tuple[TimedValue, ...] = ()
+    added: tuple[TimedValue, ...] = ()
+    removed: tuple[TimedValue, ...] = ()
 
     def recommending(self, replicas: int, now: datetime, longest: int) -> History:
         """With one more recommendation; those older than `longest` seconds are forgotten."""
         kept = [one for one in self.recommendations if one.when >= now - timedelta(seconds=longest)]
-        return self._replace(recommendations=(*kept, Moment(replicas, now)))
+        return self._replace(recommendations=(*kept, TimedValue(replicas, now)))
 
     def rescaled(self, before: int, after: int, now: datetime, behavior: Behavior | None) -> History:
         """With a change of the replicas; changes that no policy looks at any more are forgotten."""
         if behavior is None:
             return self
         if after > before:
-            return self._replace(added=(*_young(self.added, now, behavior.scale_up), Moment(after - before, now)))
-        return self._replace(removed=(*_young(self.removed, now, behavior.scale_down), Moment(before - after, now)))
+            return self._replace(added=(*_young(self.added, now, behavior.scale_up), TimedValue(after - before, now)))
+        return self._replace(removed=(*_young(self.removed, now, behavior.scale_down), TimedValue(before - after, now)))
 
 
 class Verdict(NamedTuple):
@@ -157,14 +157,14 @@ def _at_start(current: int, period: int, history: History, now: datetime) -> int
     return current - sum(_after(history.added, now, period)) + sum(_after(history.removed, now, period))
 
 
-def _since(moments: Iterable[Moment], now: datetime, seconds: int) -> list[int]:
+def _since(moments: Iterable[TimedValue], now: datetime, seconds: int) -> list[int]:
     return [one.number for one in moments if one.when >= now - timedelta(seconds=seconds)]
 
 
-def _after(moments: Iterable[Moment], now: datetime, seconds: int) -> list[int]:
+def _after(moments: Iterable[TimedValue], now: datetime, seconds: int) -> list[int]:
     return [one.number for one in moments if one.when > now - timedelta(seconds=seconds)]
 
 
-def _young(moments: Iterable[Moment], now: datetime, rules: ScalingRules) -> list[Moment]:
+def _young(moments: Iterable[TimedValue], now: datetime, rules: ScalingRules) -> list[TimedValue]:
     longest = max((policy.period_seconds for policy in rules.policies), default=0)
     return [one for one in moments if one.when >= now - timedelta(seconds=longest)]

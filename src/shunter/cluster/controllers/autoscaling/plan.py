@@ -14,8 +14,8 @@ from shunter.api.meta import Condition, Json, rfc3339, stamp
 from shunter.api.quantity import parse
 from shunter.api.resources import HORIZONTAL_POD_AUTOSCALERS, Resource
 from shunter.cluster.controllers.autoscaling.calculation import TOLERANCE, Tolerances
-from shunter.cluster.controllers.autoscaling.limits import History, Moment, limited
-from shunter.cluster.controllers.autoscaling.proposals import Failed, Sources, highest, propose
+from shunter.cluster.controllers.autoscaling.limits import History, TimedValue, limited
+from shunter.cluster.controllers.autoscaling.proposals import FailedMetric, Sources, highest, propose
 from shunter.cluster.controllers.autoscaling.views import Autoscaler, AutoscalerStatus, Proposal, Scale
 from shunter.kube.controllers.plan import Failure, Note, Patch, Plan, Ref, StatusWrite
 
@@ -98,7 +98,7 @@ def decide(observed: Observed, now: datetime) -> Decision:
     current, spec = scale.spec.replicas, autoscaler.spec
     history = observed.history
     if not history.recommendations:
-        history = history._replace(recommendations=(Moment(current, now),))
+        history = history._replace(recommendations=(TimedValue(current, now),))
     if current == 0:
         message = "scaling is disabled since the replica count of the target is zero"
         draft = draft.condition("ScalingActive", "False", "ScalingDisabled", message)
@@ -129,7 +129,7 @@ def _by_metrics(draft: _Draft, observed: Observed, current: int, history: Histor
         return Decision(draft.told("Warning", "FailedComputeMetricsReplicas", text).plan(), history)
     tolerances = _tolerances(observed.autoscaler)
     proposals = [propose(metric, current, observed.sources, tolerances, draft.now) for metric in spec.metrics]
-    problems = [one for one in proposals if isinstance(one, Failed)]
+    problems = [one for one in proposals if isinstance(one, FailedMetric)]
     statuses = tuple(one.status if isinstance(one, Proposal) else {"type": ""} for one in proposals)
     best = highest(proposals)
     for problem in problems:

@@ -12,8 +12,8 @@ from shunter.api.meta import Json
 from shunter.api.quantity import format_milli, parse
 from shunter.cluster.controllers.autoscaling.calculation import (
     Outcome,
+    PodUsage,
     Tolerances,
-    Used,
     by_average,
     by_utilization,
     grouped,
@@ -34,7 +34,7 @@ class Sources(NamedTuple):
     problem: str = ""
 
 
-class Failed(NamedTuple):
+class FailedMetric(NamedTuple):
     """A metric that says nothing: the reason of the condition, and the text of condition and event."""
 
     reason: str
@@ -43,22 +43,22 @@ class Failed(NamedTuple):
     """How the metric is called where several are summed up: `cpu resource`."""
 
 
-def propose(metric: Json, current: int, sources: Sources, tolerances: Tolerances, now: datetime) -> Proposal | Failed:
+def propose(metric: Json, current: int, sources: Sources, tolerances: Tolerances, now: datetime) -> Proposal | FailedMetric:
     """What the metric asks for."""
     match metric.get("type"):
         case "Resource":
             source = metric["resource"]
             name, container = source["name"], ""
-            failed = Failed("FailedGetResourceMetric", "", f"{name} resource metric")
+            failed = FailedMetric("FailedGetResourceMetric", "", f"{name} resource metric")
             title = f"{name} resource utilization (percentage of request)"
         case "ContainerResource":
             source = metric["containerResource"]
             name, container = source["name"], source["container"]
-            failed = Failed("FailedGetContainerResourceMetric", "", f"{container} container metric")
+            failed = FailedMetric("FailedGetContainerResourceMetric", "", f"{container} container metric")
             title = f"{name} container resource utilization (percentage of request)"
         case other:
             called = {"External": f"{_metric_name(metric)} external metric"}.get(other or "", f"{str(other).lower()} metric")
-            return Failed(f"FailedGet{other}Metric", _NO_ADAPTER, called)
+            return FailedMetric(f"FailedGet{other}Metric", _NO_ADAPTER, called)
     target = source["target"]
     try:
         if target.get("averageValue") is not None:
@@ -105,7 +105,7 @@ def _utilization(
         raise Unable(f"failed to get {name} utilization: {problem}") from None
 
 
-def _use(name: str, container: str, sources: Sources) -> Mapping[str, Used]:
+def _use(name: str, container: str, sources: Sources) -> Mapping[str, PodUsage]:
     if sources.problem or not sources.metrics:
         why = sources.problem or "no metrics returned from resource metrics API"
         raise Unable(f"unable to get metrics for resource {name}: {why}")
@@ -114,7 +114,7 @@ def _use(name: str, container: str, sources: Sources) -> Mapping[str, Used]:
     return used(sources.metrics, name, container)
 
 
-def highest(proposals: Sequence[Proposal | Failed]) -> Proposal | None:
+def highest(proposals: Sequence[Proposal | FailedMetric]) -> Proposal | None:
     """The proposal that counts: the highest; None when no metric says anything."""
     found = [one for one in proposals if isinstance(one, Proposal)]
     return max(found, key=lambda one: one.replicas, default=None)

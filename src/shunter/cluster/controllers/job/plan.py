@@ -14,7 +14,7 @@ from shunter.api.resources import PODS
 from shunter.cluster.controllers.job.adoption import claims, controls, pod_ref, release_patch
 from shunter.cluster.controllers.job.backoff import Finish, finish_of
 from shunter.cluster.controllers.job.pods import is_tracked, pod_of
-from shunter.cluster.controllers.job.replicas import Change, change_of
+from shunter.cluster.controllers.job.replicas import ReplicaChange, change_of
 from shunter.cluster.controllers.job.status import Counts, counted, finished, job_ref, judged, started, suspended_or_resumed
 from shunter.cluster.controllers.job.tally import Tally
 from shunter.cluster.controllers.job.tracking import settle
@@ -41,9 +41,9 @@ def plan(observed: Observed, now: datetime) -> Plan:
     job = msgspec.structs.replace(job, status=started(job.status, job, now))
     tally = Tally.of(job, tuple(pod for pod in observed.pods if controls(job, pod)), now)
     verdict = verdict_of(tally, now)
-    change = Change()
+    change = ReplicaChange()
     if verdict is not None:
-        change = Change(delete=tally.active)
+        change = ReplicaChange(delete=tally.active)
     elif job.metadata.deletion_timestamp is None:
         change = change_of(tally, _finishes(tally, observed.past, now), now)
     counts = Counts(
@@ -98,7 +98,7 @@ def _finishes(tally: Tally, past: Mapping[str, Finish], now: datetime) -> Iterab
     return known.values()
 
 
-def _removals(job: Job, release: tuple[Pod, ...], change: Change, verdict: Verdict | None) -> Iterable[Write]:
+def _removals(job: Job, release: tuple[Pod, ...], change: ReplicaChange, verdict: Verdict | None) -> Iterable[Write]:
     """Finalizers first, then deletions. The pods of a failing Job keep theirs: they are counted as failed before they go."""
     released = {pod.metadata.uid for pod in release}
     dropped: tuple[Pod, ...] = ()
@@ -114,7 +114,7 @@ def _removals(job: Job, release: tuple[Pod, ...], change: Change, verdict: Verdi
         )
 
 
-def _creations(job: Job, change: Change, tally: Tally) -> Iterable[Write]:
+def _creations(job: Job, change: ReplicaChange, tally: Tally) -> Iterable[Write]:
     ref = job_ref(job)
     indexes: tuple[int | None, ...] = change.indexes or (None,) * change.create
     for index in indexes:
@@ -131,7 +131,7 @@ def _note(job: Ref, type: Literal["Normal", "Warning"], reason: str, message: st
     return Note(regarding=job, type=type, reason=reason, message=message)
 
 
-def _next_look(job: Job, status: JobStatus, change: Change, now: datetime) -> float | None:
+def _next_look(job: Job, status: JobStatus, change: ReplicaChange, now: datetime) -> float | None:
     """Seconds until the deadline or until failed pods may be replaced, whichever comes first."""
     moments = [change.wait.total_seconds()] if change.wait else []
     remaining = deadline_in(msgspec.structs.replace(job, status=status), now)

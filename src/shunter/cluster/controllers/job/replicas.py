@@ -19,7 +19,7 @@ MOST_AT_ONCE = 500
 _EPOCH = datetime.fromtimestamp(0, UTC)
 
 
-class Change(msgspec.Struct, frozen=True, kw_only=True):
+class ReplicaChange(msgspec.Struct, frozen=True, kw_only=True):
     """What to do about the pods of a running Job. Either deletes or creates, never both."""
 
     delete: tuple[Pod, ...] = ()
@@ -30,29 +30,29 @@ class Change(msgspec.Struct, frozen=True, kw_only=True):
     """Creation is put off this long because pods failed."""
 
 
-def change_of(tally: Tally, finishes: Iterable[Finish], now: datetime) -> Change:
+def change_of(tally: Tally, finishes: Iterable[Finish], now: datetime) -> ReplicaChange:
     """What brings the number of active pods to what the Job wants now."""
     job, active = tally.job, len(tally.active)
     if job.spec.suspend:
-        return Change(delete=tally.active)
+        return ReplicaChange(delete=tally.active)
     wanted = _wanted(tally)
     surplus = surplus_of(tally, max(active - wanted, 0))[:MOST_AT_ONCE]
     if surplus:
-        return Change(delete=surplus)
+        return ReplicaChange(delete=surplus)
     missing = wanted - active - (tally.terminating if replaces_only_failed(job) else 0)
     if missing <= 0:
-        return Change()
+        return ReplicaChange()
     if job.spec.backoff_limit_per_index is None and (wait := delay(finishes, now)):
-        return Change(wait=wait)
+        return ReplicaChange(wait=wait)
     missing = min(missing, MOST_AT_ONCE)
     if not job.is_indexed:
-        return Change(create=missing)
+        return ReplicaChange(create=missing)
     indexes = pending_indexes(tally, missing)
     delays = {index: index_delay(tally.awaiting_replacement.get(index), now) for index in indexes}
     at_once = tuple(index for index in indexes if not delays[index])
     if not at_once and delays:
-        return Change(wait=min(delays.values()))
-    return Change(create=len(at_once), indexes=at_once)
+        return ReplicaChange(wait=min(delays.values()))
+    return ReplicaChange(create=len(at_once), indexes=at_once)
 
 
 def surplus_of(tally: Tally, at_least: int) -> tuple[Pod, ...]:

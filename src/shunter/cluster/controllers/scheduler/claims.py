@@ -12,7 +12,7 @@ from shunter.kube.controllers.plan import Patch, Ref
 UNBOUND = "pod has unbound immediate PersistentVolumeClaims"
 
 
-class Claimed(NamedTuple):
+class PodClaim(NamedTuple):
     """One claim of a pod by its name; None when there is no such claim. Its class is None when that does not exist."""
 
     name: str
@@ -20,7 +20,7 @@ class Claimed(NamedTuple):
     storage_class: StorageClass | None = None
 
 
-def obstacle(claimed: Sequence[Claimed]) -> str:
+def obstacle(claimed: Sequence[PodClaim]) -> str:
     """Why the pod can have no node yet, in kube-scheduler's words; empty when its claims are no reason."""
     for name, claim, _ in claimed:
         if claim is None:
@@ -31,7 +31,7 @@ def obstacle(claimed: Sequence[Claimed]) -> str:
     return UNBOUND if is_unbound else ""
 
 
-def selections(claimed: Sequence[Claimed], node: str) -> list[Patch] | None:
+def selections(claimed: Sequence[PodClaim], node: str) -> list[Patch] | None:
     """What tells the claims that wait for a pod of its node; None when none waits, so the pod may be bound."""
     waiting = [claim for _, claim, _ in claimed if claim is not None and not claim.is_bound]
     if not waiting:

@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 from shunter.api.core import Node
 from shunter.api.resources import NODES, PERSISTENT_VOLUME_CLAIMS, PODS, STORAGE_CLASSES
-from shunter.cluster.controllers.scheduler.claims import Claimed
+from shunter.cluster.controllers.scheduler.claims import PodClaim
 from shunter.cluster.controllers.scheduler.plan import Observed, plan, plan_strictly, turn
 from shunter.cluster.controllers.scheduler.pod import SchedulablePod
 from shunter.cluster.controllers.volumes.views import Claim, StorageClass
@@ -100,13 +100,13 @@ class Volumes(NamedTuple):
     claims: Store[Claim]
     classes: Store[StorageClass]
 
-    def of(self, pod: SchedulablePod) -> tuple[Claimed, ...]:
+    def of(self, pod: SchedulablePod) -> tuple[PodClaim, ...]:
         """The claims of a pod, and the class of each."""
         return tuple(self._claimed(name, self.claims.get(Key(pod.metadata.namespace, name))) for name in pod.claims)
 
-    def _claimed(self, name: str, claim: Claim | None) -> Claimed:
+    def _claimed(self, name: str, claim: Claim | None) -> PodClaim:
         of_class = claim.spec.storage_class_name if claim is not None else None
-        return Claimed(name, claim, self.classes.get(Key("", of_class)) if of_class else None)
+        return PodClaim(name, claim, self.classes.get(Key("", of_class)) if of_class else None)
 
 
 class Scheduler:

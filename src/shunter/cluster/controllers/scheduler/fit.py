@@ -15,33 +15,33 @@ from shunter.cluster.controllers.scheduler.resources import left
 UNSCHEDULABLE_TAINT = Taint(key="node.kubernetes.io/unschedulable", effect="NoSchedule")
 
 
-class Misfit(NamedTuple):
+class NodeMismatch(NamedTuple):
     """Why one node does not take a pod. `may_fit_later` when other pods' end could change that."""
 
     reasons: tuple[str, ...]
     may_fit_later: bool = False
 
 
-def admission(pod: SchedulablePod, node: Node) -> Misfit | None:
+def admission(pod: SchedulablePod, node: Node) -> NodeMismatch | None:
     """Whether somebody keeps the pod away from the node: it is cordoned, or tainted."""
     if node.spec.unschedulable and not _tolerated(pod, UNSCHEDULABLE_TAINT):
-        return Misfit(("node(s) were unschedulable",))
+        return NodeMismatch(("node(s) were unschedulable",))
     if any(taint.effect in ("NoSchedule", "NoExecute") and not _tolerated(pod, taint) for taint in node.spec.taints):
-        return Misfit(("node(s) had untolerated taint(s)",))
+        return NodeMismatch(("node(s) had untolerated taint(s)",))
     return None
 
 
-def placement(pod: SchedulablePod, node: Node) -> Misfit | None:
+def placement(pod: SchedulablePod, node: Node) -> NodeMismatch | None:
     """Whether the node keeps the pod away, or the pod's own wishes do."""
     if refused := admission(pod, node):
         return refused
     selected = pod.spec.node_selector.items() <= node.metadata.labels.items()
     if not selected or not _affine(pod, node):
-        return Misfit(("node(s) didn't match Pod's node affinity/selector",))
+        return NodeMismatch(("node(s) didn't match Pod's node affinity/selector",))
     return None
 
 
-def resources(pod: SchedulablePod, node: Node, rest: Amounts) -> Misfit | None:
+def resources(pod: SchedulablePod, node: Node, rest: Amounts) -> NodeMismatch | None:
     """Whether the pod's requests are in what the node has left."""
     wanted = {name: amount for name, amount in requested(pod.spec).items() if amount > 0}
     short = [name for name, amount in wanted.items() if amount > rest.get(name, 0)]
@@ -52,10 +52,10 @@ def resources(pod: SchedulablePod, node: Node, rest: Amounts) -> Misfit | None:
     if not reasons:
         return None
     whole = left(node, ())
-    return Misfit(tuple(reasons), may_fit_later=all(wanted[name] <= whole.get(name, 0) for name in short))
+    return NodeMismatch(tuple(reasons), may_fit_later=all(wanted[name] <= whole.get(name, 0) for name in short))
 
 
-def message(misfits: Mapping[str, Misfit]) -> str:
+def message(misfits: Mapping[str, NodeMismatch]) -> str:
     """The FailedScheduling message for a pod that no node (by name) takes."""
     if not misfits:
         return "no nodes available to schedule pods"

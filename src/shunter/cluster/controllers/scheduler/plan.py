@@ -11,8 +11,8 @@ from shunter.api.meta import Json, rfc3339
 from shunter.api.pod_requests import Amounts, requested
 from shunter.api.resources import PODS
 from shunter.cluster.controllers.scheduler import claims, fit
-from shunter.cluster.controllers.scheduler.claims import Claimed
-from shunter.cluster.controllers.scheduler.fit import Misfit
+from shunter.cluster.controllers.scheduler.claims import PodClaim
+from shunter.cluster.controllers.scheduler.fit import NodeMismatch
 from shunter.cluster.controllers.scheduler.pod import SchedulablePod
 from shunter.cluster.controllers.scheduler.resources import left, take
 from shunter.kube.controllers.plan import NOTHING, Create, Note, Patch, Plan, Ref
@@ -26,7 +26,7 @@ class Observed(msgspec.Struct, frozen=True, kw_only=True):
 
     pod: SchedulablePod
     nodes: tuple[Node, ...]
-    claimed: tuple[Claimed, ...] = ()
+    claimed: tuple[PodClaim, ...] = ()
     """The claims of the pod."""
     ahead: tuple[SchedulablePod, ...] = ()
     assigned: dict[str, tuple[SchedulablePod, ...]] = {}
@@ -84,9 +84,9 @@ def _ordered(observed: Observed) -> list[Node]:
     return sorted(observed.nodes, key=lambda node: node.metadata.name)
 
 
-def _place(pod: SchedulablePod, nodes: list[Node], rests: dict[str, Amounts]) -> tuple[Node | None, dict[str, Misfit]]:
+def _place(pod: SchedulablePod, nodes: list[Node], rests: dict[str, Amounts]) -> tuple[Node | None, dict[str, NodeMismatch]]:
     """The first node that takes the pod, whose rest is then less; or why each does not."""
-    misfits: dict[str, Misfit] = {}
+    misfits: dict[str, NodeMismatch] = {}
     for node in nodes:
         rest = rests[node.metadata.name]
         misfit = fit.placement(pod, node) or fit.resources(pod, node, rest)

@@ -40,7 +40,7 @@ def read_json(path: str) -> Any:
         return None
 
 
-def told_state(data: bytes, before: Any) -> Any:
+def reported_state(data: bytes, before: Any) -> Any:
     """The state that counts instead of state.json after `data` was read from `events`; None when the file is right. At the end of
     file nothing is read: what was told before it stays the last word."""
     if not data:

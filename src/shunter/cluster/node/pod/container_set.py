@@ -7,7 +7,7 @@ from typing import Literal, NamedTuple
 
 from shunter.api.meta import Json
 from shunter.cluster.node.layout import PodDirectory
-from shunter.cluster.node.pod import attempts, lifecycle
+from shunter.cluster.node.pod import container_attempts, lifecycle
 from shunter.cluster.node.pod.containers import Attempt, Containers, ContainerState, Waiting, declared
 from shunter.cluster.node.pod.probing import Health, Prober, Reports
 from shunter.cluster.node.pod.stopping import Stopper
@@ -36,7 +36,7 @@ class ContainerSet:
         self._directory = directory
         self._launcher = launcher
         self._callbacks = callbacks
-        self._watches: dict[str, attempts.AttemptWatch] = {}
+        self._watches: dict[str, container_attempts.AttemptWatch] = {}
         self._probers: dict[str, Prober] = {}
         self._stoppers: dict[str, Stopper] = {}
 
@@ -64,12 +64,12 @@ class ContainerSet:
             known: list[Attempt] = []
             for number in self._directory.attempts(name):
                 directory = self._directory.attempt(name, number)
-                events = attempts.adopt(directory)
-                found = attempts.observed(directory, number, self._specs[name], alive=events is not None)
+                events = container_attempts.adopt(directory)
+                found = container_attempts.observed(directory, number, self._specs[name], alive=events is not None)
                 if events is not None:
-                    self._watches[name] = attempts.AttemptWatch(events, self._callbacks.wake)
+                    self._watches[name] = container_attempts.AttemptWatch(events, self._callbacks.wake)
                 if found is None:
-                    attempts.discard(directory)
+                    container_attempts.discard(directory)
                 else:
                     known.append(found)
             if known:
@@ -85,11 +85,11 @@ class ContainerSet:
             assert state.attempt is not None
             number = state.attempt.number
             directory = self._directory.attempt(name, number)
-            found = attempts.observed(directory, number, self._specs[name], alive=watch.is_alive, told=watch.told)
+            found = container_attempts.observed(directory, number, self._specs[name], alive=watch.is_alive, told=watch.told)
             if found is None:
                 # The launcher was killed before it forked: the attempt can never run, so its number is free again.
                 self._unfollow(name)
-                attempts.discard(directory)
+                container_attempts.discard(directory)
                 self._states[name] = state._replace(attempt=state.previous, previous=None)
             elif found != state.attempt:
                 self._states[name] = state._replace(attempt=found)
@@ -108,16 +108,16 @@ class ContainerSet:
         """The next attempt of a container was handed to the launcher; `events` is its FIFO."""
         state, number = self._states[name], self.next_number(name)
         if state.attempt is not None:
-            attempts.discard_root(self._directory.attempt(name, state.attempt.number))
+            container_attempts.discard_root(self._directory.attempt(name, state.attempt.number))
         if state.previous is not None:
-            attempts.discard(self._directory.attempt(name, state.previous.number))
+            container_attempts.discard(self._directory.attempt(name, state.previous.number))
         self._states[name] = ContainerState(
             state.role,
-            attempt=Attempt(number, attempts.attempt_id(self._directory.attempt(name, number))),
+            attempt=Attempt(number, container_attempts.attempt_id(self._directory.attempt(name, number))),
             previous=state.attempt,
             streak=lifecycle.next_streak(state),
         )
-        self._watches[name] = attempts.AttemptWatch(events, self._callbacks.wake)
+        self._watches[name] = container_attempts.AttemptWatch(events, self._callbacks.wake)
 
     def wait(self, name: str, waiting: Waiting | None) -> None:
         """Why a container that does not run waits, as its status shall show it."""

@@ -26,7 +26,7 @@ from shunter.cluster.node.content.volumes import give_to_group, is_from_api, vol
 from shunter.cluster.node.gpus import Gpus, variables
 from shunter.cluster.node.launch import attempt as files
 from shunter.cluster.node.layout import PodDirectory
-from shunter.cluster.node.pod import attempts
+from shunter.cluster.node.pod import container_attempts
 from shunter.cluster.node.pod.assigned_pod import AssignedPod
 from shunter.cluster.node.pod.containers import declared
 from shunter.cluster.node.resources import limits
@@ -173,13 +173,13 @@ class ContainerStarter:
         except OSError as error:
             raise StartProblem("CreateContainerError", str(error), event="Failed", event_message=f"Error: {error}") from error
         try:
-            attempts.create(directory, {**spec, **_standard_streams(container)})
+            container_attempts.create(directory, {**spec, **_standard_streams(container)})
             return await self._dependencies.launcher.run_attempt(directory)
         except FileExistsError:
             raise
         except OSError as error:
             # A full disk, a machine without room for a process: nothing runs, so the number is free again.
-            attempts.discard(directory)
+            container_attempts.discard(directory)
             raise StartProblem("CreateContainerError", str(error), event="Failed", event_message=f"Error: {error}") from error
 
     def release_group(self, container: str, number: int) -> None:
@@ -190,7 +190,7 @@ class ContainerStarter:
         """Frees what a finished pod needs no more (address, mounts, written layers); logs and states stay."""
         for container, _ in declared(spec):
             for number in self._directory.attempts(container["name"]):
-                attempts.discard_root(self._directory.attempt(container["name"], number))
+                container_attempts.discard_root(self._directory.attempt(container["name"], number))
         self._dependencies.cgroups.remove(self._directory.uid)
         await self._dependencies.runtime.release_sandbox(self._directory)
 

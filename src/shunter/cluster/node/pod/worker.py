@@ -18,7 +18,7 @@ from shunter.api.meta import Json
 from shunter.api.resources import PODS
 from shunter.cluster.node.layout import PodDirectory
 from shunter.cluster.node.net.names import Endpoint
-from shunter.cluster.node.pod import attempts, lifecycle
+from shunter.cluster.node.pod import container_attempts, lifecycle
 from shunter.cluster.node.pod.assigned_pod import AssignedPod
 from shunter.cluster.node.pod.container_set import ContainerSet, EventType, PodCallbacks
 from shunter.cluster.node.pod.container_start import ContainerStarter, StartDependencies, StartProblem, has_refreshable_volumes
@@ -36,7 +36,7 @@ from shunter.cluster.node.retry_times import RetryTimes
 from shunter.cluster.node.runtime.launcher import LauncherError
 from shunter.cluster.node.runtime.protocol import host_name
 from shunter.cluster.node.server.kubelet_api import ContainerLog, LogUnavailableError
-from shunter.cluster.node.server.stats import Measured
+from shunter.cluster.node.server.stats import MeasuredContainer
 from shunter.cluster.node.streams.port_forward import ForwardedPod
 from shunter.cluster.node.streams.remote_command import StreamRefusedError
 from shunter.cluster.node.streams.sessions import RunningContainer
@@ -118,16 +118,18 @@ class PodWorker:
             finished=self._released or self._pod.is_finished,
         )
 
-    def measured(self) -> list[Measured]:
+    def measured(self) -> list[MeasuredContainer]:
         """The containers that run, for whoever measures them."""
         metadata = self._pod.metadata
         found = []
         for name, state in self._containers.states.items():
             if state.attempt is None or not state.is_running:
                 continue
-            root = attempts.supervisor(self._directory.attempt(name, state.attempt.number))
+            root = container_attempts.supervisor(self._directory.attempt(name, state.attempt.number))
             if root:
-                found.append(Measured(metadata.namespace, metadata.name, self._pod.uid, name, root, state.attempt.started_at))
+                found.append(
+                    MeasuredContainer(metadata.namespace, metadata.name, self._pod.uid, name, root, state.attempt.started_at)
+                )
         return found
 
     def container_log(self, container: str, *, previous: bool) -> ContainerLog:
@@ -147,7 +149,9 @@ class PodWorker:
             )
         return ContainerLog(
             directory / "log",
-            lambda: previous or attempts.has_ended(directory) or not self._is_current_and_active(container, attempt.number),
+            lambda: (
+                previous or container_attempts.has_ended(directory) or not self._is_current_and_active(container, attempt.number)
+            ),
         )
 
     def running_container(self, container: str) -> RunningContainer:

@@ -12,7 +12,7 @@ from shunter.cluster.disk_space import disk_space
 from shunter.cluster.node.launch import attempt as files
 from shunter.cluster.node.launch import user_namespace
 from shunter.cluster.node.layout import NodeDirectory
-from shunter.cluster.node.pod import attempts
+from shunter.cluster.node.pod import container_attempts
 from shunter.cluster.node.runtime.launcher import Launcher, LauncherError
 from shunter.cluster.node.runtime.protocol import Level
 from shunter.errors import EnvironmentProblem
@@ -97,7 +97,7 @@ async def _try(directory: Path, launcher: Launcher) -> str:
     """Starts a container and returns what went wrong, if anything."""
     await launcher.request("pod", directory=str(directory), hostname="probe", shm_bytes=4096, memory_volumes=[])
     run = directory / "attempt"
-    attempts.create(
+    container_attempts.create(
         run,
         {
             "level": Level.NAMESPACES.value,
@@ -124,7 +124,7 @@ async def _try(directory: Path, launcher: Launcher) -> str:
         },
     )
     over = asyncio.Event()
-    watch = attempts.AttemptWatch(await launcher.run_attempt(run), over.set)
+    watch = container_attempts.AttemptWatch(await launcher.run_attempt(run), over.set)
     try:
         async with asyncio.timeout(_PROBE_SECONDS):
             while watch.is_alive:

@@ -20,9 +20,9 @@ from shunter.cluster.node.launch import attempt
 from shunter.cluster.node.layout import NodeDirectory, PodDirectory
 from shunter.cluster.node.net.api_server_proxy import ApiServerProxy
 from shunter.cluster.node.net.dns import NameServer
+from shunter.cluster.node.net.external_services import ExternalService, names
 from shunter.cluster.node.net.names import CLUSTER_DOMAIN, Endpoint, zone
 from shunter.cluster.node.net.network import PREFIX, Network, choose_network, hosts_file, resolver_file
-from shunter.cluster.node.net.ways import Way, names
 from shunter.cluster.node.programs.shims import write_shims
 from shunter.cluster.node.runtime.launcher import Launcher, LauncherError
 from shunter.cluster.node.runtime.protocol import CONNECT_SECONDS, ContainerRequest, HostPort, Level, host_name, uses_host_network
@@ -50,7 +50,7 @@ class NamespaceRuntime:
     level = Level.NAMESPACES
 
     def __init__(
-        self, node: NodeDirectory, launcher: Launcher, *, host_ip: str, api_server: HostPort, ways: Sequence[Way] = ()
+        self, node: NodeDirectory, launcher: Launcher, *, host_ip: str, api_server: HostPort, ways: Sequence[ExternalService] = ()
     ) -> None:
         self._node = node
         self._api_server = api_server

@@ -24,8 +24,8 @@ from shunter.cluster.node.content.substitution import (
 )
 from shunter.cluster.node.launch import attempt
 from shunter.cluster.node.layout import NodeDirectory, PodDirectory
+from shunter.cluster.node.net.external_services import ExternalService
 from shunter.cluster.node.net.names import Endpoint
-from shunter.cluster.node.net.ways import Way
 from shunter.cluster.node.programs.in_cluster_python import account_variables, write_sitecustomize
 from shunter.cluster.node.programs.shims import write_shims
 from shunter.cluster.node.runtime.launcher import Launcher
@@ -42,7 +42,9 @@ class PlainRuntime:
 
     level = Level.PLAIN
 
-    def __init__(self, node: NodeDirectory, launcher: Launcher, *, api_server: HostPort, ways: Sequence[Way] = ()) -> None:
+    def __init__(
+        self, node: NodeDirectory, launcher: Launcher, *, api_server: HostPort, ways: Sequence[ExternalService] = ()
+    ) -> None:
         self._node = node
         self._api_server = api_server
         self._ways = {(way.name, way.port): way.target for way in ways}

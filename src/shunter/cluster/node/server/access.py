@@ -16,7 +16,7 @@ from shunter.api.meta import Json
 from shunter.api.resources import NODES, SUBJECT_ACCESS_REVIEWS, TOKEN_REVIEWS
 from shunter.kube.client import Client
 from shunter.kube.errors import ApiError
-from shunter.kube.reviews import Answers, User, access_review, reviewed_user, token_review
+from shunter.kube.reviews import ReviewCache, User, access_review, reviewed_user, token_review
 from shunter.kube.tls.certificates import KeyPair
 
 TOKEN_SECONDS = 120.0
@@ -27,7 +27,7 @@ _PROXY = "proxy"
 """What logs, exec, attach and port forwarding are to kubelet's authorization."""
 
 
-class Approach(NamedTuple):
+class AccessRequest(NamedTuple):
     """Who stands behind a request, as far as they showed it: `certificate` is a verified one as `ssl.getpeercert()` shows it,
     `token` a bearer token that nobody has looked at yet. `subresource` of the node is what they want."""
 
@@ -50,7 +50,7 @@ UNAUTHORIZED = Refusal(401, "Unauthorized")
 class Guard(Protocol):
     """Decides about requests."""
 
-    async def refusal(self, approach: Approach) -> Refusal | None:
+    async def refusal(self, approach: AccessRequest) -> Refusal | None:
         """Why a request is not allowed; None when it is."""
 
 
@@ -68,7 +68,7 @@ class KnownCallers:
     def __init__(self, tokens: frozenset[str] = frozenset()) -> None:
         self._tokens = [token.encode() for token in tokens]
 
-    async def refusal(self, approach: Approach) -> Refusal | None:
+    async def refusal(self, approach: AccessRequest) -> Refusal | None:
         shown = approach.token.encode(errors="surrogateescape")
         known = approach.certificate or any(hmac.compare_digest(shown, token) for token in self._tokens)
         return None if known else UNAUTHORIZED
@@ -80,10 +80,10 @@ class ReviewedCallers:
     def __init__(self, client: Client, node: str) -> None:
         self._client = client
         self._node = node
-        self._users: Answers[User | None] = Answers()
-        self._decisions: Answers[bool] = Answers()
+        self._users: ReviewCache[User | None] = ReviewCache()
+        self._decisions: ReviewCache[bool] = ReviewCache()
 
-    async def refusal(self, approach: Approach) -> Refusal | None:
+    async def refusal(self, approach: AccessRequest) -> Refusal | None:
         try:
             user = user_of_certificate(approach.certificate or {}) or await self._user_of_token(approach.token)
             if user is None:

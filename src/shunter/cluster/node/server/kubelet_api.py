@@ -17,7 +17,7 @@ from json import dumps
 from pathlib import Path
 from typing import NamedTuple, Protocol
 
-from shunter.cluster.node.server.access import Approach, KubeletAccess, subresource
+from shunter.cluster.node.server.access import AccessRequest, KubeletAccess, subresource
 from shunter.cluster.node.server.logs import LogOptions, read_log
 from shunter.cluster.node.server.stats import Stats
 from shunter.cluster.node.streams import endpoints
@@ -127,11 +127,11 @@ class KubeletServer:
         return None
 
 
-def approach(request: Request) -> Approach:
+def approach(request: Request) -> AccessRequest:
     """What a request shows of who sent it."""
     scheme, _, token = request.headers.get("authorization", "").partition(" ")
     bearer = token.strip() if scheme.lower() == "bearer" else ""
-    return Approach(request.method, request.certificate or None, bearer, subresource(request.path))
+    return AccessRequest(request.method, request.certificate or None, bearer, subresource(request.path))
 
 
 def log_options(query: Mapping[str, str], now: datetime) -> tuple[LogOptions, bool]:

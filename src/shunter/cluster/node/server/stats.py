@@ -23,7 +23,7 @@ _MACHINE = 0
 _NANO = 10**9
 
 
-class Measured(NamedTuple):
+class MeasuredContainer(NamedTuple):
     """A running container: the process that all of its own are below, and when it started (seconds since the epoch)."""
 
     namespace: str
@@ -34,7 +34,7 @@ class Measured(NamedTuple):
     started_at: float
 
 
-class Look(NamedTuple):
+class UsageSample(NamedTuple):
     """What was used up to one moment, by root process."""
 
     moment: float
@@ -56,7 +56,7 @@ class Stats:
     def __init__(
         self,
         node: str,
-        containers: Callable[[], Iterable[Measured]],
+        containers: Callable[[], Iterable[MeasuredContainer]],
         *,
         look: Callable[[Iterable[int]], dict[int, Usage]] | None = None,
         clock: Callable[[], float] = time.monotonic,
@@ -65,7 +65,7 @@ class Stats:
         self._containers = containers
         self._look = look or _used
         self._clock = clock
-        self._looks: deque[Look] = deque()
+        self._looks: deque[UsageSample] = deque()
         self._asking = asyncio.Lock()
 
     async def summary(self) -> Json:
@@ -79,16 +79,16 @@ class Stats:
             rates = {root: found for root in now.used if (found := rate(now, self._looks, root)) is not None}
         return document(self._node, running, rates, datetime.now(UTC))
 
-    async def _take(self, running: list[Measured]) -> Look:
+    async def _take(self, running: list[MeasuredContainer]) -> UsageSample:
         used = await asyncio.to_thread(self._look, [one.root for one in running])
-        look = Look(self._clock(), used)
+        look = UsageSample(self._clock(), used)
         self._looks.append(look)
         while self._looks[0].moment < look.moment - LONGEST_WINDOW:
             self._looks.popleft()
         return look
 
 
-def rate(now: Look, looks: Iterable[Look], root: int) -> Rate | None:
+def rate(now: UsageSample, looks: Iterable[UsageSample], root: int) -> Rate | None:
     """What a process uses a second: since the newest look that is good, else the oldest there is; None when all are too young."""
     earlier = [look for look in looks if look.moment <= now.moment - SHORTEST_WINDOW and root in look.used]
     if not earlier:
@@ -101,7 +101,7 @@ def rate(now: Look, looks: Iterable[Look], root: int) -> Rate | None:
     return Rate(cores, used.seconds, used.memory, window)
 
 
-def document(node: str, running: Iterable[Measured], rates: dict[int, Rate], now: datetime) -> Json:
+def document(node: str, running: Iterable[MeasuredContainer], rates: dict[int, Rate], now: datetime) -> Json:
     """The summary, in kubelet's field names; `windowSeconds` is ours."""
     pods: dict[str, Json] = {}
     for one in running:

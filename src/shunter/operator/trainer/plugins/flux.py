@@ -20,7 +20,7 @@ from shunter.api.trainer import template as templates
 from shunter.api.trainer.runtime import NODE, FluxPolicy
 from shunter.api.trainer.trainjob import Trainer, TrainJob
 from shunter.operator.trainer.model import Model
-from shunter.operator.trainer.plugin import Asked, Companion, Plugin
+from shunter.operator.trainer.plugin import AdmissionContext, Companion, Plugin
 from shunter.operator.trainer.plugins.curve_certificate import certificate
 from shunter.operator.trainer.plugins.flux_scripts import Instance, entrypoint_script, init_script
 from shunter.operator.trainer.rendezvous import counted_resources, set_nodes
@@ -100,7 +100,7 @@ class Flux(Plugin):
             return {}
         return {CURVE: lambda randomness: curve_secret(model.job, randomness)}
 
-    def errors(self, asked: Asked) -> list[FieldError]:
+    def errors(self, asked: AdmissionContext) -> list[FieldError]:
         policy = asked.policy.flux if asked.policy else None
         if policy is None:
             return []

@@ -17,7 +17,7 @@ from shunter.api.trainer.runtime import HOST_FILE, HOST_FILE_DIRECTORY, LAUNCHER
 from shunter.api.trainer.trainjob import TrainJob
 from shunter.api.trainer.validation import reserved_environment_errors
 from shunter.operator.trainer.model import BuildError, Model, PodSet
-from shunter.operator.trainer.plugin import Asked, Companion, Plugin
+from shunter.operator.trainer.plugin import AdmissionContext, Companion, Plugin
 from shunter.operator.trainer.plugins.ssh_keys import key_pair
 from shunter.operator.trainer.rendezvous import counted_resources
 from shunter.operator.trainer.resources import gpu_count
@@ -86,7 +86,7 @@ class MPI(Plugin):
             return {}
         return {KEYS: lambda randomness: keys_secret(model.job, randomness)}
 
-    def errors(self, asked: Asked) -> list[FieldError]:
+    def errors(self, asked: AdmissionContext) -> list[FieldError]:
         policy = asked.policy.mpi if asked.policy else None
         if policy is None:
             return []

@@ -15,7 +15,7 @@ from shunter.api.trainer.runtime import ANCESTOR_TRAINER, NODE
 from shunter.api.trainer.trainjob import TrainJob
 from shunter.api.trainer.validation import reserved_environment_errors
 from shunter.operator.trainer.model import BuildError, Model
-from shunter.operator.trainer.plugin import Asked, Plugin
+from shunter.operator.trainer.plugin import AdmissionContext, Plugin
 from shunter.operator.trainer.plugins.torchtune_command import completed_command
 from shunter.operator.trainer.rendezvous import PORT, RANK_SOURCE, counted_resources, first_node, introduce, set_nodes
 from shunter.operator.trainer.resources import cpu_count, gpu_count
@@ -46,7 +46,7 @@ class Torch(Plugin):
                 model.trainer = msgspec.structs.replace(trainer, command=command)
         self._inject(model, [*group, *master])
 
-    def errors(self, asked: Asked) -> list[FieldError]:
+    def errors(self, asked: AdmissionContext) -> list[FieldError]:
         policy = asked.policy.torch if asked.policy else None
         if policy is None:
             return []

@@ -11,7 +11,7 @@ from shunter.api.podgroups import VOLCANO_GROUP_NAME, VOLCANO_POD_GROUPS, VOLCAN
 from shunter.api.trainer import template as templates
 from shunter.api.trainer.runtime import PodGroupPolicy
 from shunter.operator.trainer.model import Model
-from shunter.operator.trainer.plugin import Asked, Companion, ForeignField, Plugin
+from shunter.operator.trainer.plugin import AdmissionContext, Companion, ForeignField, Plugin
 from shunter.operator.trainer.plugins.pod_group import pod_group
 
 TIER_NAME = ForeignField(VOLCANO_POD_GROUPS, ("spec", "networkTopology", "highestTierName"))
@@ -66,7 +66,7 @@ class Volcano(Plugin):
         topology = pod_groups.volcano.network_topology if pod_groups and pod_groups.volcano else None
         return [TIER_NAME] if topology is not None and topology.highest_tier_name else []
 
-    def warnings(self, asked: Asked) -> list[str]:
+    def warnings(self, asked: AdmissionContext) -> list[str]:
         """Pods that Volcano does not place are no part of the gang, whatever their PodGroup says."""
         if asked.pod_groups is None or asked.pod_groups.volcano is None:
             return []
@@ -84,7 +84,7 @@ class Volcano(Plugin):
         )
         return [text]
 
-    def errors(self, asked: Asked) -> list[FieldError]:
+    def errors(self, asked: AdmissionContext) -> list[FieldError]:
         if asked.pod_groups is None or asked.pod_groups.volcano is None:
             return []
         faults = _topology_faults(asked)
@@ -99,7 +99,7 @@ class Volcano(Plugin):
         return faults
 
 
-def _topology_faults(asked: Asked) -> list[FieldError]:
+def _topology_faults(asked: AdmissionContext) -> list[FieldError]:
     """What the cluster's Volcano cannot do, or would refuse in a PodGroup."""
     topology = asked.pod_groups.volcano.network_topology if asked.pod_groups and asked.pod_groups.volcano else None
     if topology is None or not topology.highest_tier_name:

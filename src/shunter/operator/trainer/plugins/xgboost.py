@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from shunter.api.field_errors import FieldError, forbidden
 from shunter.operator.trainer.model import Model
-from shunter.operator.trainer.plugin import Asked, Plugin
+from shunter.operator.trainer.plugin import AdmissionContext, Plugin
 from shunter.operator.trainer.rendezvous import PORT, RANK_SOURCE, counted_resources, first_node, introduce, set_nodes
 from shunter.operator.trainer.resources import gpu_count
 
@@ -28,7 +28,7 @@ class XGBoost(Plugin):
             ],
         )
 
-    def errors(self, asked: Asked) -> list[FieldError]:
+    def errors(self, asked: AdmissionContext) -> list[FieldError]:
         trainer = asked.job.spec.trainer
         if asked.policy is None or asked.policy.xgboost is None or trainer is None:
             return []

@@ -13,7 +13,7 @@ from shunter.api.resources import PODS
 from shunter.kube.client import Client
 from shunter.kube.controllers.plan import Key
 from shunter.kube.errors import NotFound
-from shunter.kube.reviews import Answers, Pod
+from shunter.kube.reviews import Pod, ReviewCache
 
 THERE_SECONDS = 2.0
 """For so long a pod counts as there once it was seen."""
@@ -27,7 +27,7 @@ class ReportingPods:
     def __init__(self, client: Client, jobset_uid: Callable[[Key], str]) -> None:
         self._client = client
         self._jobset_uid = jobset_uid
-        self._jobsets: Answers[str | None] = Answers()
+        self._jobsets: ReviewCache[str | None] = ReviewCache()
         self._asking: dict[Pod, asyncio.Task[str | None]] = {}
 
     async def may_report(self, pod: Pod, job: Key) -> bool:

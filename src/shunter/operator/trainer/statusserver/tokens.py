@@ -18,7 +18,7 @@ from shunter.api.meta import Json
 from shunter.api.resources import TOKEN_REVIEWS
 from shunter.kube.client import Client
 from shunter.kube.controllers.plan import Key
-from shunter.kube.reviews import Answers, Pod, bound_pod, reviewed_user, token_review, unverified_claims
+from shunter.kube.reviews import Pod, ReviewCache, bound_pod, reviewed_user, token_review, unverified_claims
 from shunter.operator.trainer.statusserver.place import audience
 from shunter.operator.trainer.statusserver.pods import ReportingPods
 
@@ -41,7 +41,7 @@ class TokenReviewer:
         self._client = client
         self._pods = pods
         self._now = now
-        self._known: Answers[_Bearer | None] = Answers()
+        self._known: ReviewCache[_Bearer | None] = ReviewCache()
         self._asking: dict[bytes, asyncio.Task[_Bearer | None]] = {}
         self._turns = asyncio.Semaphore(MOST_AT_ONCE)
 

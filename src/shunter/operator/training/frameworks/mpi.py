@@ -16,12 +16,12 @@ from shunter.kube.controllers.plan import Failure, Note, Write
 from shunter.operator.training import failures
 from shunter.operator.training.children import Children
 from shunter.operator.training.conditions import find
-from shunter.operator.training.framework import Environment, KeptKind, Settings, TrainingJob, Verdict
-from shunter.operator.training.mpi import judgement, pods, upkeep
+from shunter.operator.training.framework import Environment, ExtraKind, Settings, TrainingJob, Verdict
+from shunter.operator.training.mpi import judgement, pods, replica_sync
 from shunter.operator.training.mpi.names import Job
 from shunter.operator.training.mpi.objects import APP, HostList, Role
 from shunter.operator.training.mpi.pods import KUBECTL_DELIVERY_IMAGE
-from shunter.operator.training.mpi.upkeep import Members
+from shunter.operator.training.mpi.replica_sync import MPIPods
 from shunter.operator.training.observed import Observed
 from shunter.operator.training.policies import scale_in
 from shunter.operator.training.progress import Progress
@@ -43,11 +43,11 @@ class MPI:
     tells_exits = False
     replaced_under: Sequence[str] = ("ExitCode",)
     is_judged_at_admission = False
-    kept_kinds: Sequence[KeptKind] = (
-        KeptKind(SERVICE_ACCOUNTS, MetadataOnly),
-        KeptKind(CONFIG_MAPS, HostList, APP),
-        KeptKind(ROLES, Role, APP),
-        KeptKind(ROLE_BINDINGS, MetadataOnly, APP),
+    kept_kinds: Sequence[ExtraKind] = (
+        ExtraKind(SERVICE_ACCOUNTS, MetadataOnly),
+        ExtraKind(CONFIG_MAPS, HostList, APP),
+        ExtraKind(ROLES, Role, APP),
+        ExtraKind(ROLE_BINDINGS, MetadataOnly, APP),
     )
     least_spec: Json = {KIND.replica_specs: {}}
 
@@ -83,7 +83,7 @@ class MPI:
         return []
 
     def container_of(self, job: Job, replica_type: str) -> str:
-        return upkeep.first_container(job, replica_type)
+        return replica_sync.first_container(job, replica_type)
 
     def is_master_role(self, job: Job, replica_type: str, index: int) -> bool:
         return replica_type == LAUNCHER
@@ -106,7 +106,7 @@ class MPI:
         return (Note(regarding=job.ref, type="Normal", reason="LeftToMPIOperator", message=text),)
 
     def kept(self, job: Job) -> Mapping[Resource, str]:
-        return upkeep.kept(job)
+        return replica_sync.kept(job)
 
     def stopped(self, observed: Observed, progress: Progress) -> Progress | None:
         """Nothing is done for a job with a fault until that is put right, which a name cannot be. Upstream tells events of
@@ -126,10 +126,10 @@ class MPI:
         progress = progress.event("Warning", FAILED_VALIDATION, message)
         return progress.without("Created").condition("Created", message, cause=FAILED_VALIDATION, status="False")
 
-    def upkeep(self, observed: Observed, progress: Progress) -> tuple[list[Write], Progress]:
+    def sync_replicas(self, observed: Observed, progress: Progress) -> tuple[list[Write], Progress]:
         job: Job = observed.job
-        members, evidence = Members(job, observed.children), Members(job, scale_in.evidence(observed.children))
-        again, failing_role = upkeep.replaced(job, members)
+        members, evidence = MPIPods(job, observed.children), MPIPods(job, scale_in.evidence(observed.children))
+        again, failing_role = replica_sync.replaced(job, members)
         if failing_role:
             message = f'job "{job.name}" is failing because "{failing_role}" replica(s) failed.'
             progress = progress.failed(message, "Warning")
@@ -138,14 +138,14 @@ class MPI:
             # The state first: once the pod is gone, nothing else tells of the restart.
             writes += [delete_pod(job.ref, pod) for pod in again]
         if not members.is_done:
-            made, progress = upkeep.writes(observed, members, self._kubectl_delivery_image, progress)
+            made, progress = replica_sync.writes(observed, members, self._kubectl_delivery_image, progress)
             writes += made
         progress = failures.told(self, job, scale_in.evidence(observed.children), progress)
         counts = judgement.counts(evidence)
         return writes, progress.notes(judgement.news(job, evidence, counts)).counts(counts)
 
     def refused(self, job: Job, failure: Failure) -> tuple[Note, ...]:
-        return upkeep.refused(job, failure)
+        return replica_sync.refused(job, failure)
 
 
 FRAMEWORK = MPI()

@@ -15,7 +15,7 @@ from shunter.operator.training.children import Children
 from shunter.operator.training.framework import Environment, TrainingJob, Verdict, master_or_worker_verdicts
 from shunter.operator.training.names import replica_name
 from shunter.operator.training.ports import rendezvous_port
-from shunter.operator.training.upkeep import NumberedReplicas
+from shunter.operator.training.replica_sync import NumberedReplicas
 
 OWN_ADDRESS: Json = {"name": "POD_IP_DUMMY", "valueFrom": {"fieldRef": {"apiVersion": "v1", "fieldPath": "status.podIP"}}}
 

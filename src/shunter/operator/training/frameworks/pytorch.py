@@ -25,7 +25,7 @@ from shunter.operator.training.framework import (
 )
 from shunter.operator.training.names import replica_name
 from shunter.operator.training.ports import rendezvous_port
-from shunter.operator.training.upkeep import NumberedReplicas
+from shunter.operator.training.replica_sync import NumberedReplicas
 
 INIT_IMAGE = "alpine:3.10"
 INIT_TRIES = 100

@@ -20,7 +20,7 @@ from shunter.operator.training.framework import Environment, Settings, TrainingJ
 from shunter.operator.training.names import replica_name
 from shunter.operator.training.policies.restart import exit_code
 from shunter.operator.training.ports import rendezvous_port
-from shunter.operator.training.upkeep import NumberedReplicas
+from shunter.operator.training.replica_sync import NumberedReplicas
 
 Job = TrainingJob[TFJobSpec]
 

@@ -16,7 +16,7 @@ from shunter.operator.training.children import Children
 from shunter.operator.training.framework import Environment, TrainingJob, Verdict
 from shunter.operator.training.names import replica_name
 from shunter.operator.training.ports import rendezvous_port
-from shunter.operator.training.upkeep import NumberedReplicas
+from shunter.operator.training.replica_sync import NumberedReplicas
 
 Job = TrainingJob[XGBoostJobSpec]
 

@@ -10,13 +10,13 @@ from shunter.api.training.mpi import LAUNCHER, WORKER
 from shunter.kube.controllers.plan import Note
 from shunter.operator.training.framework import Verdict
 from shunter.operator.training.mpi.names import Job
-from shunter.operator.training.mpi.upkeep import Members
+from shunter.operator.training.mpi.replica_sync import MPIPods
 
 FAILED_CAUSE = "MPIJobFailed"
 """After the kind, so the reason of the condition is `MPIJobMPIJobFailed`: upstream's slip, which scripts may look for."""
 
 
-def counts(members: Members) -> dict[str, ReplicaStatus]:
+def counts(members: MPIPods) -> dict[str, ReplicaStatus]:
     """Counters of both roles; workers are not counted any more when the launcher has ended."""
     launcher = [members.launcher] if members.launcher else []
     return {LAUNCHER: _counted(launcher), WORKER: _counted([] if members.is_done else members.workers)}
@@ -34,7 +34,7 @@ def verdicts(job: Job, counted: Mapping[str, ReplicaStatus]) -> Iterator[Verdict
     yield from failures
 
 
-def news(job: Job, members: Members, counted: Mapping[str, ReplicaStatus]) -> tuple[Note, ...]:
+def news(job: Job, members: MPIPods, counted: Mapping[str, ReplicaStatus]) -> tuple[Note, ...]:
     """Upstream's further events, each when it becomes true; `counted` are the counters of now, the job's those of before."""
     before = job.status.replica_statuses
     known: dict[str, ReplicaStatus] = {role: before.get(role, ReplicaStatus()) for role in (LAUNCHER, WORKER)}
@@ -53,7 +53,7 @@ def _of_launcher(job: Job, launcher: Pod | None, known: ReplicaStatus) -> Iterat
 
 
 def _of_workers(
-    job: Job, members: Members, known: Mapping[str, ReplicaStatus], counted: Mapping[str, ReplicaStatus]
+    job: Job, members: MPIPods, known: Mapping[str, ReplicaStatus], counted: Mapping[str, ReplicaStatus]
 ) -> Iterator[Note]:
     if members.is_done:
         return

@@ -10,8 +10,8 @@ from typing import Literal
 from shunter.api.core import Pod
 from shunter.kube.cache.store import revision
 from shunter.kube.controllers.plan import Note
-from shunter.operator.training.abnormal import REPORTED_PODS
 from shunter.operator.training.framework import AnyJob
+from shunter.operator.training.pod_warnings import REPORTED_PODS
 
 RETRYABLE_FROM = 128
 """Exit codes from here on (signals, mostly) are worth another try under the policy ExitCode; lower ones are the program's own."""

@@ -23,7 +23,7 @@ def ended_before(framework: AnyFramework, observed: Observed, progress: Progress
     if not any(pod.is_finished for pod in pods):
         return None
     children = Children(pods, observed.children.services)
-    _, progress = framework.upkeep(msgspec.structs.replace(observed, children=children), progress)
+    _, progress = framework.sync_replicas(msgspec.structs.replace(observed, children=children), progress)
     progress = judged(framework, observed.job, children, progress)
     return progress if progress.status.is_finished else None
 

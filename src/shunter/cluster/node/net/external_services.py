@@ -16,7 +16,7 @@ from shunter.errors import InputError
 _WAY = re.compile(r"([a-z0-9](?:[-a-z0-9.]*[a-z0-9])?):(\d{1,5})=([^=]+):(\d{1,5})")
 
 
-class Way(NamedTuple):
+class ExternalService(NamedTuple):
     """Pods reach `target` as `name:port`."""
 
     name: str
@@ -24,18 +24,18 @@ class Way(NamedTuple):
     target: HostPort
 
 
-def parsed(texts: Iterable[str]) -> tuple[Way, ...]:
+def parsed(texts: Iterable[str]) -> tuple[ExternalService, ...]:
     """From `NAME:PORT=HOST:PORT`. Raises InputError."""
     return tuple(_parsed(text) for text in texts)
 
 
-def names(ways: Iterable[Way], address: str) -> dict[str, str]:
+def names(ways: Iterable[ExternalService], address: str) -> dict[str, str]:
     """The names as DNS is asked for them, also after a pod's search list, and the address that they resolve to."""
     return {spelled: address for way in ways for spelled in (way.name, f"{way.name}.{CLUSTER_DOMAIN}")}
 
 
-def _parsed(text: str) -> Way:
+def _parsed(text: str) -> ExternalService:
     match = _WAY.fullmatch(text)
     if match is None or not all(0 < int(port) < 65536 for port in (match[2], match[4])):
         raise InputError(f"--reach {text!r} is no way out.", "Write it like --reach status.svc:10443=127.0.0.1:10443.")
-    return Way(match[1], int(match[2]), HostPort(match[3].strip("[]"), int(match[4])))
+    return ExternalService(match[1], int(match[2]), HostPort(match[3].strip("[]"), int(match[4])))

@@ -8,7 +8,7 @@ import msgspec
 import pytest
 
 from shunter.api.meta import Json
-from shunter.jobs.last_words import last_words
+from shunter.jobs.last_log_lines import last_log_lines
 from shunter.kube.client import Client
 from shunter.kube.errors import from_answer
 from shunter.kube.transport import Response
@@ -60,10 +60,10 @@ class WithoutPods:
     ],
 )
 async def test_last_words_of_a_pod_that_is_gone(events: list[Json], expected: list[str]) -> None:
-    assert await last_words(Client(WithoutPods(events)), JOB, [POD]) == {"master-0": expected}
+    assert await last_log_lines(Client(WithoutPods(events)), JOB, [POD]) == {"master-0": expected}
 
 
 async def test_last_words_of_a_pod_that_is_gone_are_those_that_were_followed() -> None:
     written = {("j-master-0", "pytorch"): ["hello", "error: no data"], ("j-master-0", "istio"): ["not mine"]}
     events = [kept("j-master-0", ". Last words:\nValueError: another")]
-    assert await last_words(Client(WithoutPods(events)), JOB, [POD], written) == {"master-0": ["hello", "error: no data"]}
+    assert await last_log_lines(Client(WithoutPods(events)), JOB, [POD], written) == {"master-0": ["hello", "error: no data"]}

@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 
+from shunter.jobs.buffered_notes import LONGEST, LONGEST_TRACEBACK, QUIET, BufferedNotes, NoteTiming
 from shunter.jobs.condition_sentences import sentence
 from shunter.jobs.display import PipeDisplay
-from shunter.jobs.held_notes import LONGEST, LONGEST_TRACEBACK, QUIET, HeldNotes, LogRhythm
 from shunter.operator.overview import Member
 
 TRACEBACK = ["Traceback (most recent call last):", '  File "x.py", line 1, in <module>', "    main()", "", "ValueError: no"]
@@ -25,11 +25,11 @@ CHAINED = [
 
 
 def test_a_note_is_shown_at_once_while_nobody_writes() -> None:
-    assert LogRhythm().room_at(100.0) <= 100.0
+    assert NoteTiming().room_at(100.0) <= 100.0
 
 
 def test_a_note_waits_until_the_lines_pause_and_no_longer_than_a_while() -> None:
-    rhythm = LogRhythm()
+    rhythm = NoteTiming()
     rhythm.line("a", "step 1", 100.0)
     assert rhythm.room_at(100.0) == 100.0 + QUIET
     rhythm.line("a", "step 2", 101.9)
@@ -38,7 +38,7 @@ def test_a_note_waits_until_the_lines_pause_and_no_longer_than_a_while() -> None
 
 @pytest.mark.parametrize("lines", [TRACEBACK, RANKED, CHAINED[-5:]], ids=["plain", "by torch", "the last of a chain"])
 def test_a_note_never_comes_before_the_last_line_of_a_traceback(lines: list[str]) -> None:
-    rhythm = LogRhythm()
+    rhythm = NoteTiming()
     for number, line in enumerate(lines[:-1]):
         rhythm.line("a", line, 100.0 + number)
         assert rhythm.room_at(100.0) == 100.0 + LONGEST_TRACEBACK
@@ -47,7 +47,7 @@ def test_a_note_never_comes_before_the_last_line_of_a_traceback(lines: list[str]
 
 
 def test_a_line_of_another_rank_does_not_end_a_traceback() -> None:
-    rhythm = LogRhythm()
+    rhythm = NoteTiming()
     rhythm.line("a", TRACEBACK[0], 100.0)
     rhythm.line("b", "step 7", 100.1)
     assert rhythm.room_at(100.0) == 100.0 + LONGEST_TRACEBACK
@@ -71,7 +71,7 @@ MEMBER = Member(role="master", index=0, rank=0)
 
 async def test_a_failure_that_is_known_before_its_traceback_was_read_is_shown_behind_it() -> None:
     screen = Lines()
-    held = HeldNotes(screen)
+    held = BufferedNotes(screen)
     held.log(MEMBER, "pytorch", TRACEBACK[0])
     held.note("Failed: PyTorchJob j has failed")
     for line in TRACEBACK[1:]:
@@ -83,7 +83,7 @@ async def test_a_failure_that_is_known_before_its_traceback_was_read_is_shown_be
 
 async def test_notes_that_are_held_at_the_end_are_shown_in_their_order() -> None:
     screen = Lines()
-    held = HeldNotes(screen)
+    held = BufferedNotes(screen)
     held.log(MEMBER, "pytorch", TRACEBACK[0])
     held.note("one")
     held.trouble("two")

@@ -8,11 +8,11 @@ from typing import Any
 import pytest
 
 from shunter.api.meta import Json
+from shunter.launch.checkpoint_location import CheckpointLocation, checkpoint_location, listing_command
 from shunter.launch.code.delivery import ImageCode
 from shunter.launch.objects import launch
 from shunter.launch.options import Checkpoints, LaunchOptions, Program
 from shunter.launch.runtimes.choice import Runtime
-from shunter.launch.saving_place import SavingPlace, listing_command, saving_place
 
 ENDPOINT = {"name": "AWS_ENDPOINT_URL", "value": "http://s3.local:7070"}
 IN_POD = (
@@ -34,36 +34,36 @@ def job(checkpoints: Checkpoints | None, resume: str = "", *environment: Json) -
         (
             Checkpoints(directory="/state/team"),
             "",
-            SavingPlace("/workspace/checkpoints/train-2", directory=Path("/state/team/train-2")),
+            CheckpointLocation("/workspace/checkpoints/train-2", directory=Path("/state/team/train-2")),
             "/state/team/train-2",
         ),
         (
             Checkpoints(directory="/state/team"),
             "train",
-            SavingPlace("/workspace/checkpoints/train", directory=Path("/state/team/train")),
+            CheckpointLocation("/workspace/checkpoints/train", directory=Path("/state/team/train")),
             "/state/team/train",
         ),
         (
             Checkpoints(claim="data", inside="runs/a/"),
             "train",
-            SavingPlace("/workspace/checkpoints/train", claim="data", inside="runs/a/train"),
+            CheckpointLocation("/workspace/checkpoints/train", claim="data", inside="runs/a/train"),
             "runs/a/train in claim data",
         ),
-        (Checkpoints(url="s3://b/p"), "train", SavingPlace("s3://b/p/train"), "s3://b/p/train"),
+        (Checkpoints(url="s3://b/p"), "train", CheckpointLocation("s3://b/p/train"), "s3://b/p/train"),
     ],
     ids=["directory", "in another's place", "claim", "bucket"],
 )
 def test_a_job_that_resumed_another_saves_in_its_place(
-    checkpoints: Checkpoints, resume: str, place: SavingPlace, title: str
+    checkpoints: Checkpoints, resume: str, place: CheckpointLocation, title: str
 ) -> None:
-    assert saving_place(job(checkpoints, resume)) == place
+    assert checkpoint_location(job(checkpoints, resume)) == place
     assert (place.title, place.name) == (title, resume or "train-2")
 
 
 def test_a_program_that_is_given_no_place_has_none_and_one_of_its_own_is_not_on_this_machine() -> None:
-    assert saving_place(job(None)) is None
+    assert checkpoint_location(job(None)) is None
     own = {"name": "SHUNTER_CHECKPOINT_DIR", "value": "/scratch/mine"}
-    assert saving_place(job(Checkpoints(directory="/state/team"), "", own)) == SavingPlace("/scratch/mine")
+    assert checkpoint_location(job(Checkpoints(directory="/state/team"), "", own)) == CheckpointLocation("/scratch/mine")
 
 
 def test_a_trainjob_of_somebody_else_may_patch_what_it_likes() -> None:
@@ -73,7 +73,7 @@ def test_a_trainjob_of_somebody_else_may_patch_what_it_likes() -> None:
     }
     env = [{"name": "SHUNTER_CHECKPOINT_DIR", "value": "/data"}]
     theirs = {"metadata": {"name": "j", "namespace": "n"}, "spec": {"runtimePatches": [patch], "trainer": {"env": env}}}
-    assert saving_place(theirs) == SavingPlace("/data")
+    assert checkpoint_location(theirs) == CheckpointLocation("/data")
 
 
 @pytest.mark.parametrize(
@@ -91,6 +91,6 @@ def test_the_command_that_lists_a_place_names_the_job_that_it_is_called_after(
     checkpoints: Checkpoints, environment: tuple[Json, ...], command: str
 ) -> None:
     made = job(checkpoints, "train", *environment)
-    place = saving_place(made)
+    place = checkpoint_location(made)
     assert place is not None
     assert listing_command(made, place) == command

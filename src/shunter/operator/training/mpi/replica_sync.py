@@ -35,7 +35,7 @@ _EXISTENCE_TOLD = {
 """Reason of the event that says an object is there, and what it calls it."""
 
 
-class Members:
+class MPIPods:
     """The pods of one MPIJob."""
 
     def __init__(self, job: Job, children: Children) -> None:
@@ -61,7 +61,7 @@ def kept(job: Job) -> Mapping[Resource, str]:
     }
 
 
-def writes(observed: Observed, members: Members, image: str, progress: Progress) -> tuple[list[Write], Progress]:
+def writes(observed: Observed, members: MPIPods, image: str, progress: Progress) -> tuple[list[Write], Progress]:
     """Objects, then workers, then the launcher; `image` brings the launcher's kubectl."""
     job: Job = observed.job
     account = observed.kept.get(SERVICE_ACCOUNTS)
@@ -80,7 +80,7 @@ def writes(observed: Observed, members: Members, image: str, progress: Progress)
     return [*_objects(job, members, observed.kept), *superfluous, *workers, *launcher], progress
 
 
-def replaced(job: Job, members: Members) -> tuple[list[Pod], str]:
+def replaced(job: Job, members: MPIPods) -> tuple[list[Pod], str]:
     """Failed pods that the policy ExitCode replaces, and the role that fails the job for good; empty when none does.
 
     Upstream replaces none, so that such a job says Restarting for ever. Under all other policies a failed pod stays."""
@@ -116,7 +116,7 @@ def refused(job: Job, failure: Failure) -> tuple[Note, ...]:
     return (_warning(job, f"{job.kind}Failed", f"{member} pod created failed: {failure.message}"),)
 
 
-def _objects(job: Job, members: Members, present: Mapping[Resource, Any]) -> Iterator[Write]:
+def _objects(job: Job, members: MPIPods, present: Mapping[Resource, Any]) -> Iterator[Write]:
     """Each is made when it is missing or another's (the API server then says so); contents that somebody edited are put right."""
     wanted = {
         SERVICE_ACCOUNTS: objects.service_account(job),

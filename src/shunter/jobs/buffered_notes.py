@@ -1,6 +1,6 @@
 """Keeps notes about a job out of the middle of what its ranks write: a traceback is read as one piece.
 
-`LogRhythm` decides, without a clock of its own; `HeldNotes` is the display around it.
+`NoteTiming` decides, without a clock of its own; `BufferedNotes` is the display around it.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ _HEAD = re.compile(_RANK + r"(Traceback \(most recent call last\):|Exception in 
 _GO_ON = re.compile(_RANK + r"(\s|$|The above exception was|During handling of the above|Stack trace|frame #\d|C\+\+ CapturedT)")
 
 
-class LogRhythm:
+class NoteTiming:
     """When the lines so far leave room for a note. Times are seconds of one clock."""
 
     def __init__(self) -> None:
@@ -47,13 +47,13 @@ class LogRhythm:
         return min(self._last + QUIET, since + LONGEST)
 
 
-class HeldNotes:
+class BufferedNotes:
     """Another display whose notes come between the log lines of ranks, never within a traceback."""
 
     def __init__(self, screen: Display) -> None:
         self._screen = screen
         self._loop = asyncio.get_running_loop()
-        self._rhythm = LogRhythm()
+        self._rhythm = NoteTiming()
         self._held: list[tuple[float, Callable[[], None]]] = []
         self._timer: asyncio.TimerHandle | None = None
 

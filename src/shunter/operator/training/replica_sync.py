@@ -12,7 +12,7 @@ from shunter.api.training.validation import TOO_MANY
 from shunter.kube.controllers.plan import Failure, Note, Write
 from shunter.operator.training import failures, gang
 from shunter.operator.training.children import Children, index, is_own
-from shunter.operator.training.framework import AnyFramework, AnyJob, KeptKind, Settings
+from shunter.operator.training.framework import AnyFramework, AnyJob, ExtraKind, Settings
 from shunter.operator.training.names import LONGEST_LABEL, replica_name
 from shunter.operator.training.observed import Observed
 from shunter.operator.training.policies import restart, scale_in
@@ -30,7 +30,7 @@ class NumberedReplicas:
     shares_environment = True
     tells_exits = True
     replaced_under: Sequence[str] = ("OnFailure", "Always", "ExitCode")
-    kept_kinds: Sequence[KeptKind] = ()
+    kept_kinds: Sequence[ExtraKind] = ()
 
     def with_settings(self: AnyFramework, settings: Settings) -> AnyFramework:
         return self
@@ -58,7 +58,7 @@ class NumberedReplicas:
             return None
         return progress.failed(_what_is_wrong(job, observed.faults), "Warning")
 
-    def upkeep(self: AnyFramework, observed: Observed, progress: Progress) -> tuple[list[Write], Progress]:
+    def sync_replicas(self: AnyFramework, observed: Observed, progress: Progress) -> tuple[list[Write], Progress]:
         """Missing pods and services are made, failed and superfluous ones go, and what is there is counted."""
         job, children = observed.job, observed.children
         if job.status.start_time is None and (faults := _name_faults(self, job)):

@@ -26,7 +26,7 @@ Written = Mapping[tuple[str, str], Sequence[str]]
 """The last lines of containers, by the names of pod and container."""
 
 
-async def last_words(client: Client, job: Json, pods: Sequence[Json], written: Written | None = None) -> dict[str, list[str]]:
+async def last_log_lines(client: Client, job: Json, pods: Sequence[Json], written: Written | None = None) -> dict[str, list[str]]:
     """By label of the pod; empty when nothing failed. A container that was restarted since is asked for the run before. Those
     whose log is gone have the lines in `written`."""
     near = [fault for fault in together(faults(pods))[:MOST] if fault.container and fault.exit_code is not None]

@@ -45,7 +45,7 @@ class AttemptWatch:
         if not data:
             self.is_alive = False
             self.close()
-        self.told = files.told_state(data, self.told)
+        self.told = files.reported_state(data, self.told)
         self._changed()
 
 

@@ -7,7 +7,7 @@ from collections.abc import AsyncGenerator, Mapping
 
 import pytest
 
-from shunter.cli.output import patience
+from shunter.cli.output import slow_server_notice
 from shunter.kube.transport import Response
 
 
@@ -18,7 +18,7 @@ class Slow:
         self, method: str, path: str, *, params: Mapping[str, str] = {}, headers: Mapping[str, str] = {}, body: bytes = b""
     ) -> Response:
         waited = asyncio.Event()
-        asyncio.get_running_loop().call_later(2 * patience.SECONDS, waited.set)
+        asyncio.get_running_loop().call_later(2 * slow_server_notice.SECONDS, waited.set)
         await waited.wait()
         return Response(200, {}, b"{}")
 
@@ -34,8 +34,8 @@ class Slow:
 async def test_a_server_that_is_slow_to_answer_is_named_once(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.setattr(patience, "SECONDS", 0.01)
-    transport = patience.Telling(Slow(), "https://far.example")
+    monkeypatch.setattr(slow_server_notice, "SECONDS", 0.01)
+    transport = slow_server_notice.SlowServerNotice(Slow(), "https://far.example")
     for _ in range(2):
         assert (await transport.request("GET", "/api")).status == 200
     assert capsys.readouterr().err == "no answer yet from https://far.example; waiting\n"

@@ -18,7 +18,7 @@ from shunter.operator.overview import pod_selector
 ENDPOINT_VARIABLES = ("AWS_ENDPOINT_URL_S3", "AWS_ENDPOINT_URL")
 
 
-class SavingPlace(Struct, frozen=True):
+class CheckpointLocation(Struct, frozen=True):
     """One of `directory`, `claim` and a URL in `path` says where it is; none of them where the program was given a place of its
     pod's own."""
 
@@ -47,7 +47,7 @@ class SavingPlace(Struct, frozen=True):
         return f"{self.inside} in claim {self.claim}" if self.claim else self.path
 
 
-def saving_place(job: Json) -> SavingPlace | None:
+def checkpoint_location(job: Json) -> CheckpointLocation | None:
     """None for a job that is given no place for checkpoints."""
     environment = (job["spec"].get("trainer") or {}).get("env") or ()
     path = next((str(one.get("value", "")) for one in environment if one["name"] == CHECKPOINT_VARIABLE), "")
@@ -55,11 +55,11 @@ def saving_place(job: Json) -> SavingPlace | None:
         return None
     volume = checkpoint_volume(job)
     if not volume or not f"{path}/".startswith(f"{CHECKPOINTS_PATH}/"):
-        return SavingPlace(path)
+        return CheckpointLocation(path)
     inside = posixpath.normpath(posixpath.join(volume["subPath"], posixpath.relpath(path, CHECKPOINTS_PATH)))
     if host := volume.get("hostPath"):
-        return SavingPlace(path, directory=Path(host["path"]) / inside)
-    return SavingPlace(path, claim=str(volume.get("persistentVolumeClaim", {}).get("claimName", "")), inside=inside)
+        return CheckpointLocation(path, directory=Path(host["path"]) / inside)
+    return CheckpointLocation(path, claim=str(volume.get("persistentVolumeClaim", {}).get("claimName", "")), inside=inside)
 
 
 def endpoint_of(job: Json) -> str:
@@ -68,7 +68,7 @@ def endpoint_of(job: Json) -> str:
     return str(next((environment[name] for name in ENDPOINT_VARIABLES if environment.get(name)), ""))
 
 
-def listing_command(job: Json, place: SavingPlace) -> str:
+def listing_command(job: Json, place: CheckpointLocation) -> str:
     """What lists a place that is not a directory of this machine: a bucket by its own tool, a claim in a pod of the job."""
     if place.path.startswith("s3://"):
         endpoint = endpoint_of(job)

@@ -8,8 +8,8 @@ import pytest
 from shunter.api.core import Pod
 from shunter.api.meta import Json
 from shunter.kube.controllers.plan import Ref
-from shunter.operator.training.abnormal import REPORTED_PODS, abnormal_pod_events
 from shunter.operator.training.frameworks import framework_of
+from shunter.operator.training.pod_warnings import REPORTED_PODS, abnormal_pod_events
 
 JOB = Ref(framework_of("PyTorchJob").resource, "team-a", "job", "u1")
 PULL = {

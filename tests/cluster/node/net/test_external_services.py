@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import pytest
 
-from shunter.cluster.node.net.ways import Way, names, parsed
+from shunter.cluster.node.net.external_services import ExternalService, names, parsed
 from shunter.cluster.node.runtime.protocol import HostPort
 from shunter.errors import InputError
 
 
 def test_a_way_is_a_name_and_where_it_leads() -> None:
     assert parsed(["a.b.svc:10443=127.0.0.1:4711", "c:1=[::1]:2"]) == (
-        Way("a.b.svc", 10443, HostPort("127.0.0.1", 4711)),
-        Way("c", 1, HostPort("::1", 2)),
+        ExternalService("a.b.svc", 10443, HostPort("127.0.0.1", 4711)),
+        ExternalService("c", 1, HostPort("::1", 2)),
     )
 
 

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 SECONDS = 3.0
 
 
-class Telling:
+class SlowServerNotice:
     """A transport that says so when an answer takes longer than SECONDS."""
 
     def __init__(self, inner: Transport, server: str) -> None:
