@@ -1,4 +1,4 @@
-"""Views of batch/v1 Jobs: what the embedded cluster's Job and JobSet controllers decide on.
+"""Views of batch/v1 Jobs and CronJobs: what the embedded cluster's controllers decide on.
 
 The status is typed both ways: `JobStatus` decodes what is stored and encodes (`status_json`) what should be stored, with Go's
 omissions: zero counters disappear, pointers (`ready`, `terminating`, `failedIndexes`) stay when they are 0 or empty.
@@ -128,7 +128,31 @@ class Job(Struct, frozen=True):
         return self.spec.managed_by is not None and self.spec.managed_by != JOB_CONTROLLER
 
 
-def status_json(status: JobStatus) -> Json:
+class CronJobSpec(Struct, frozen=True):
+    schedule: str = ""
+    time_zone: str | None = None
+    starting_deadline_seconds: int | None = None
+    concurrency_policy: str = "Allow"
+    suspend: bool = False
+    job_template: Json = {}
+    successful_jobs_history_limit: int = 3
+    failed_jobs_history_limit: int = 1
+
+
+class CronJobStatus(Struct, frozen=True):
+    active: tuple[Json, ...] = ()
+    """References to the Jobs that have not ended."""
+    last_schedule_time: datetime | None = None
+    last_successful_time: datetime | None = None
+
+
+class CronJob(Struct, frozen=True):
+    metadata: ObjectMeta
+    spec: CronJobSpec = CronJobSpec()
+    status: CronJobStatus = CronJobStatus()
+
+
+def status_json(status: Struct) -> Json:
     """The status as it is stored; times must be whole seconds in UTC."""
     encoded: Json = msgspec.json.decode(msgspec.json.encode(status))
     return encoded

@@ -16,17 +16,23 @@ from typing import Any, NamedTuple
 from cluster.controllers.defaults import admitted
 from shunter.api.meta import Json, rfc3339
 from shunter.api.resources import (
+    CONTROLLER_REVISIONS,
+    DAEMON_SETS,
+    DEPLOYMENTS,
     JOBS,
     JOBSETS,
     PERSISTENT_VOLUME_CLAIMS,
     PODS,
+    REPLICA_SETS,
     SERVICES,
+    STATEFUL_SETS,
     Resource,
 )
 from shunter.kube.controllers.plan import Key
 from shunter.kube.merge_patch import merge_patch
 
-RESOURCES = {resource.kind: resource for resource in (JOBS, JOBSETS, PERSISTENT_VOLUME_CLAIMS, PODS, SERVICES)}
+_WORKLOADS = (REPLICA_SETS, DEPLOYMENTS, STATEFUL_SETS, DAEMON_SETS, CONTROLLER_REVISIONS)
+RESOURCES = {resource.kind: resource for resource in (JOBS, JOBSETS, PERSISTENT_VOLUME_CLAIMS, PODS, SERVICES, *_WORKLOADS)}
 RESOURCES["PriorityClass"] = Resource("scheduling.k8s.io", "v1", "PriorityClass", "priorityclasses", namespaced=False)
 _FINALIZERS = {"Foreground": "foregroundDeletion", "Orphan": "orphan"}
 
@@ -98,7 +104,9 @@ class MemoryCluster:
             if (wanted := patch.get("metadata", {}).get(field)) and wanted != old["metadata"][field]:
                 raise RefusedError(409, "Conflict", f"{kind} {key} has changed")
         if subresource == "status":
-            patch = {"status": patch.get("status", {})}
+            # As on the server, where a Deployment's revision is written with its status.
+            annotations = {"annotations": found} if (found := patch.get("metadata", {}).get("annotations")) else {}
+            patch = {"status": patch.get("status", {}), "metadata": annotations}
         return self.replace(slot, merge_patch(copy.deepcopy(old), copy.deepcopy(patch)))
 
     def replace(self, slot: Slot, new: Json) -> Json:

@@ -1,4 +1,4 @@
-"""The built-in controllers of the embedded cluster: Job, JobSet, garbage collection, namespaces, scheduler.
+"""The built-in controllers of the embedded cluster: workloads, Job, JobSet, garbage collection, namespaces, scheduler.
 
 Each rule is a pure function in a file with the rule's name; `plan` of each controller reads them in order; shells only observe.
 """
@@ -21,14 +21,21 @@ def register_all(
     kube-root-ca.crt; empty publishes none. Volumes are made in the directory `volumes`, None makes none; with `strict_resources`
     only of classes that exist."""
     from shunter.cluster.controllers import namespaces, unassigned_pods
+    from shunter.cluster.controllers.cronjob import controller as cronjob
+    from shunter.cluster.controllers.daemonset import controller as daemonset
+    from shunter.cluster.controllers.deployment import controller as deployment
     from shunter.cluster.controllers.garbage.collector import GarbageCollector
     from shunter.cluster.controllers.job import controller as job
     from shunter.cluster.controllers.jobset import controller as jobset
+    from shunter.cluster.controllers.replicaset import controller as replicaset
+    from shunter.cluster.controllers.statefulset import controller as statefulset
     from shunter.cluster.controllers.volumes import controller as volume_controller
 
     volume_controller.register(manager, client, directory=volumes, strict=strict_resources)
     job.register(manager)
     jobset.register(manager)
+    for workload in (replicaset, deployment, statefulset, daemonset, cronjob):
+        workload.register(manager)
     namespaces.register(manager, client, root_ca=root_ca)
     unassigned_pods.register(manager)
     manager.background("garbage-collector", GarbageCollector(client).run)

@@ -1,21 +1,24 @@
-"""apps/v1 and its relatives: kept and served, with their defaults; no controller here acts on them.
+"""The kinds of apps/v1 and their relatives: their defaults, and what is counted of them.
 
-Source: k8s.io/kubernetes 1.36 `apis/apps/v1` and `apis/core/v1` defaults, `apis/apps/validation`.
+Source: k8s.io/kubernetes 1.36 `apis/apps/v1` and `apis/core/v1` defaults.
 """
 
 from __future__ import annotations
 
 from typing import Any
 
-from shunter.api.field_errors import FieldError, invalid, required
 from shunter.api.meta import Json
 from shunter.api.resources import Resource
-from shunter.api.selectors import selects
 from shunter.cluster.apiserver.builtin.pod.defaults import default_pod_spec
-from shunter.cluster.apiserver.builtin.pod.rules import template_errors
 from shunter.cluster.apiserver.builtin.pod.warnings import template_warnings
 from shunter.cluster.apiserver.builtin.typed import WORKLOAD_SCALE, typed
-from shunter.cluster.apiserver.field_rules import changed, negative, selector_errors, unsupported
+from shunter.cluster.apiserver.builtin.workload_rules import (
+    daemon_set_errors,
+    deployment_errors,
+    replica_set_errors,
+    replication_controller_errors,
+    stateful_set_errors,
+)
 from shunter.cluster.apiserver.kinds import Kind
 
 _REVISIONS = 10
@@ -31,21 +34,44 @@ def kinds() -> list[Kind]:
             has_status=True,
             scale=WORKLOAD_SCALE,
             default=_default_replication_controller,
+            validate=replication_controller_errors,
         ),
         typed(Resource("", "v1", "PodTemplate", "podtemplates"), default=_default_pod_template),
         typed(Resource("apps", "v1", "ControllerRevision", "controllerrevisions"), tracks_generation=False),
-        _workload("DaemonSet", "daemonsets", "ds", default=_default_daemon_set, prepare=_prepare_daemon_set),
+        _workload(
+            "DaemonSet",
+            "daemonsets",
+            "ds",
+            default=_default_daemon_set,
+            prepare=_prepare_daemon_set,
+            validate=daemon_set_errors,
+        ),
         _workload(
             "Deployment",
             "deployments",
             "deploy",
             default=_default_deployment,
+            validate=deployment_errors,
             prepare=_count_annotations,
             prepare_status=_keep_labels,
             scale=WORKLOAD_SCALE,
         ),
-        _workload("ReplicaSet", "replicasets", "rs", default=_default_replica_set, scale=WORKLOAD_SCALE),
-        _workload("StatefulSet", "statefulsets", "sts", default=_default_stateful_set, scale=WORKLOAD_SCALE),
+        _workload(
+            "ReplicaSet",
+            "replicasets",
+            "rs",
+            default=_default_replica_set,
+            validate=replica_set_errors,
+            scale=WORKLOAD_SCALE,
+        ),
+        _workload(
+            "StatefulSet",
+            "statefulsets",
+            "sts",
+            default=_default_stateful_set,
+            validate=stateful_set_errors,
+            scale=WORKLOAD_SCALE,
+        ),
     ]
 
 
@@ -55,7 +81,6 @@ def _workload(kind: str, plural: str, short_name: str, **rest: Any) -> Kind:
         short_names=(short_name,),
         categories=("all",),
         has_status=True,
-        validate=_workload_errors,
         warnings=template_warnings,
         **rest,
     )
@@ -148,24 +173,3 @@ def _default_stateful_set(stateful_set: Json) -> None:
         claim["spec"].setdefault("volumeMode", "Filesystem")
         claim["status"].setdefault("phase", "Pending")
     default_pod_spec(spec["template"]["spec"])
-
-
-def _workload_errors(workload: Json, old: Json | None) -> list[FieldError]:
-    spec = workload["spec"]
-    errors = negative("spec.replicas", spec.get("replicas"))
-    selector = spec.get("selector")
-    errors += selector_errors(selector, "spec.selector") if selector is not None else [required("spec.selector")]
-    if selector == {}:
-        detail = f"empty selector is invalid for {workload['kind'].lower()}"
-        errors.append(invalid("spec.selector", selector, detail))
-    labels = spec["template"]["metadata"].get("labels", {})
-    if selector is None or not selects(selector, labels):
-        detail = "`selector` does not match template `labels`"
-        errors.append(invalid("spec.template.metadata.labels", labels or None, detail))
-    errors += template_errors(spec["template"], "spec.template")
-    policy = spec["template"]["spec"].get("restartPolicy", "")
-    if policy != "Always":
-        errors.append(unsupported("spec.template.spec.restartPolicy", policy, ["Always"]))
-    if old is not None:
-        errors += changed("spec.selector", selector, old["spec"].get("selector"))
-    return errors

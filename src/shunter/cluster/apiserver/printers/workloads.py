@@ -1,4 +1,4 @@
-"""Printers of Jobs, and of the workloads that this cluster stores but does not run."""
+"""Printers of Jobs and of other workloads."""
 
 from __future__ import annotations
 

@@ -12,8 +12,9 @@ from shunter.cluster.controllers.job import orphans, ttl
 from shunter.cluster.controllers.job.memory import FinishMemory
 from shunter.cluster.controllers.job.orphans import Orphan
 from shunter.cluster.controllers.job.plan import Observed, plan, plan_failure
+from shunter.cluster.controllers.workloads.indexes import CONTROLLER_UID, POD_INDEXES, UNCONTROLLED, adopters
 from shunter.kube.cache.mapping import enqueuing, to_controller
-from shunter.kube.cache.store import Store, by_controller_uid, key_of
+from shunter.kube.cache.store import Store, key_of
 from shunter.kube.controllers.manager import Manager
 from shunter.kube.controllers.plan import NOTHING, Failure, Key, Plan
 
@@ -21,14 +22,11 @@ COMPONENT = "job-controller"
 BATCH_SECONDS = 0.1
 """Pods of one Job change together: their changes are taken in together (Kubernetes waits a whole second)."""
 
-CONTROLLER_UID = "controller-uid"
-UNCONTROLLED = "uncontrolled"
-
 
 def register(manager: Manager) -> None:
     """Adds the Job controller, the clean-up of orphaned pods, and the deletion of Jobs whose time is over."""
     jobs = manager.informer(JOBS, Job)
-    pods = manager.informer(PODS, Pod, indexes={CONTROLLER_UID: by_controller_uid, UNCONTROLLED: by_namespace_if_uncontrolled})
+    pods = manager.informer(PODS, Pod, indexes=POD_INDEXES)
     controller = manager.controller(
         "job",
         JobReconciler(jobs.store, pods.store),
@@ -46,19 +44,6 @@ def register(manager: Manager) -> None:
         mapped=[(jobs, lambda job: tracked_pods(job, pods.store))],
         workers=1,
     )
-
-
-def by_namespace_if_uncontrolled(pod: Pod) -> Iterable[str]:
-    """The index of pods that no one manages, by namespace: those a Job could adopt."""
-    return () if pod.metadata.controller else (pod.metadata.namespace,)
-
-
-def adopters(pod: Pod, jobs: Store[Job]) -> Iterable[Key]:
-    """The Jobs whose selector matches a pod that no one manages."""
-    if pod.metadata.controller is not None:
-        return ()
-    candidates = jobs.list(pod.metadata.namespace)
-    return [key_of(job) for job in candidates if job.spec.selector.matches(pod.metadata.labels)]
 
 
 def tracked_pods(job: Job, pods: Store[Pod]) -> Iterable[Key]:

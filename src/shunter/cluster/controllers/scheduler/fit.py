@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from typing import NamedTuple
 
 from shunter.api.core import Node, Taint
@@ -22,23 +22,35 @@ class NodeMismatch(NamedTuple):
     may_fit_later: bool = False
 
 
+_NOT_CHOSEN = NodeMismatch(("node(s) didn't match Pod's node affinity/selector",))
+
+
 def admission(pod: SchedulablePod, node: Node) -> NodeMismatch | None:
-    """Whether somebody keeps the pod away from the node: it is cordoned, or tainted."""
+    """Whether the node may have the pod at all: it is neither cordoned nor tainted, nor does the pod name others."""
     if node.spec.unschedulable and not _tolerated(pod, UNSCHEDULABLE_TAINT):
         return NodeMismatch(("node(s) were unschedulable",))
-    if any(taint.effect in ("NoSchedule", "NoExecute") and not _tolerated(pod, taint) for taint in node.spec.taints):
+    if untolerated(pod, node, ("NoSchedule", "NoExecute")):
         return NodeMismatch(("node(s) had untolerated taint(s)",))
+    if not _named(pod, node):
+        return _NOT_CHOSEN
     return None
+
+
+def untolerated(pod: SchedulablePod, node: Node, effects: Collection[str]) -> bool:
+    """Whether the node has a taint with one of the effects that the pod does not tolerate."""
+    return any(taint.effect in effects and not _tolerated(pod, taint) for taint in node.spec.taints)
+
+
+def is_chosen(pod: SchedulablePod, node: Node) -> bool:
+    """Whether the pod's node selector and required node affinity take the node."""
+    return pod.spec.node_selector.items() <= node.metadata.labels.items() and _affine(pod, node)
 
 
 def placement(pod: SchedulablePod, node: Node) -> NodeMismatch | None:
     """Whether the node keeps the pod away, or the pod's own wishes do."""
     if refused := admission(pod, node):
         return refused
-    selected = pod.spec.node_selector.items() <= node.metadata.labels.items()
-    if not selected or not _affine(pod, node):
-        return NodeMismatch(("node(s) didn't match Pod's node affinity/selector",))
-    return None
+    return None if is_chosen(pod, node) else _NOT_CHOSEN
 
 
 def resources(pod: SchedulablePod, node: Node, rest: Amounts) -> NodeMismatch | None:
@@ -94,9 +106,21 @@ def _tolerates(toleration: Toleration, taint: Taint) -> bool:
 
 def _affine(pod: SchedulablePod, node: Node) -> bool:
     """requiredDuringSchedulingIgnoredDuringExecution: any of its terms must hold."""
+    terms = _required_terms(pod)
+    return terms is None or any(_holds(term, node) for term in terms)
+
+
+def _named(pod: SchedulablePod, node: Node) -> bool:
+    """Whether the pod may go to the node as far as it names nodes, as those of DaemonSets do."""
+    terms = _required_terms(pod) or []
+    by_name = [{"matchFields": term["matchFields"]} for term in terms if term.get("matchFields")]
+    return len(by_name) < len(terms) or not terms or any(_holds(term, node) for term in by_name)
+
+
+def _required_terms(pod: SchedulablePod) -> list[Json] | None:
     affinity: Json = pod.spec.affinity.get("nodeAffinity") or {}
     required: Json | None = affinity.get("requiredDuringSchedulingIgnoredDuringExecution")
-    return required is None or any(_holds(term, node) for term in required.get("nodeSelectorTerms") or [])
+    return None if required is None else required.get("nodeSelectorTerms") or []
 
 
 def _holds(term: Json, node: Node) -> bool:

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import copy
 import itertools
-import re
 
+from shunter.api import cron
 from shunter.api.field_errors import FieldError, duplicate, invalid, not_supported, required, too_long, too_many
 from shunter.api.meta import Json
 from shunter.api.names import label_faults, label_key_faults
@@ -35,7 +35,9 @@ _INDEXES_TEXT = 64 * 1024
 _ACTIONS = ["Count", "FailIndex", "FailJob", "Ignore"]
 _OPERATORS = ["In", "NotIn"]
 _STATUSES = ["False", "True", "Unknown"]
-_SCHEDULE = re.compile(r"(@\w+( [\w.]+)?|\S+( \S+){4})")
+_CONCURRENCY_POLICIES = ["Allow", "Forbid", "Replace"]
+_CRON_JOB_NAME = 52
+"""Characters: a Job's name has 63, of which a hyphen and the minutes of its time take 11."""
 
 
 def job_errors(job: Json, old: Json | None) -> list[FieldError]:
@@ -53,22 +55,57 @@ def job_errors(job: Json, old: Json | None) -> list[FieldError]:
 
 
 def cron_job_errors(cron_job: Json, old: Json | None) -> list[FieldError]:
-    """A CronJob, as far as it is kept here: nobody starts its Jobs."""
-    spec = cron_job["spec"]
-    errors: list[FieldError] = []
-    schedule = spec.get("schedule", "")
-    if not schedule:
-        errors.append(required("spec.schedule"))
-    elif not _SCHEDULE.fullmatch(schedule.strip()):
-        parts = len(schedule.split())
-        errors.append(
-            invalid("spec.schedule", schedule, f"expected exactly 5 fields, found {parts}: [{' '.join(schedule.split())}]")
-        )
-    if spec["concurrencyPolicy"] not in ("Allow", "Forbid", "Replace"):
-        errors.append(unsupported("spec.concurrencyPolicy", spec["concurrencyPolicy"], ["Allow", "Forbid", "Replace"]))
-    for name in ("startingDeadlineSeconds", "successfulJobsHistoryLimit", "failedJobsHistoryLimit"):
+    """A CronJob. Its name leaves room for the time that the names of its Jobs end with."""
+    spec, before = cron_job["spec"], (old or {}).get("spec", {})
+    errors = _schedule_errors(spec, before)
+    errors += negative("spec.startingDeadlineSeconds", spec.get("startingDeadlineSeconds"))
+    if old is None or spec.get("timeZone") != before.get("timeZone"):
+        errors += _time_zone_errors(spec.get("timeZone"))
+    if spec["concurrencyPolicy"] not in _CONCURRENCY_POLICIES:
+        errors.append(unsupported("spec.concurrencyPolicy", spec["concurrencyPolicy"], _CONCURRENCY_POLICIES))
+    template = spec["jobTemplate"]["spec"]
+    errors += _spec_errors(template, "spec.jobTemplate.spec")
+    if "selector" in template:
+        errors.append(invalid("spec.jobTemplate.spec.selector", template["selector"], "`selector` will be auto-generated"))
+    if template.get("manualSelector"):
+        errors.append(not_supported("spec.jobTemplate.spec.manualSelector", True, ["nil", "false"]))
+    for name in ("successfulJobsHistoryLimit", "failedJobsHistoryLimit"):
         errors += negative(f"spec.{name}", spec.get(name))
-    return errors + _spec_errors(spec["jobTemplate"]["spec"], "spec.jobTemplate.spec")
+    name = cron_job["metadata"].get("name", "")
+    if old is None and len(name) > _CRON_JOB_NAME:
+        errors.append(invalid("metadata.name", name, f"must be no more than {_CRON_JOB_NAME} characters"))
+    return errors
+
+
+def _schedule_errors(spec: Json, before: Json) -> list[FieldError]:
+    text = spec.get("schedule", "")
+    if not text:
+        return [required("spec.schedule")]
+    errors: list[FieldError] = []
+    try:
+        cron.schedule(text)
+    except ValueError as error:
+        errors.append(invalid("spec.schedule", text, str(error)))
+    if "TZ" in text and "TZ" not in before.get("schedule", ""):
+        errors.append(invalid("spec.schedule", text, "cannot use TZ or CRON_TZ in schedule, use timeZone field instead"))
+    elif "TZ" in text and "timeZone" in spec:
+        errors.append(invalid("spec.schedule", text, "cannot use both timeZone field and TZ or CRON_TZ in schedule"))
+    return errors
+
+
+def _time_zone_errors(zone: str | None) -> list[FieldError]:
+    if zone is None:
+        return []
+    if not zone:
+        return [invalid("spec.timeZone", zone, "timeZone must be nil or non-empty string")]
+    if zone.lower() == "local":
+        detail = "timeZone must be an explicit time zone as defined in https://www.iana.org/time-zones"
+        return [invalid("spec.timeZone", zone, detail)]
+    try:
+        cron.time_zone(zone)
+    except ValueError as error:
+        return [invalid("spec.timeZone", zone, str(error))]
+    return []
 
 
 def _generated_selector_errors(job: Json) -> list[FieldError]:

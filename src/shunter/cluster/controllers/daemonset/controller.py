@@ -1,0 +1,90 @@
+"""The shell: what the planner sees of DaemonSets, from the shared caches."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from datetime import UTC, datetime
+
+from shunter.api.apps import REVISION_HASH, ControllerRevision, DaemonSet
+from shunter.api.core import Node
+from shunter.api.resources import CONTROLLER_REVISIONS, DAEMON_SETS, NODES, PODS
+from shunter.cluster.controllers.daemonset.backoff import FailureMemory
+from shunter.cluster.controllers.daemonset.plan import Observed, plan, plan_failure
+from shunter.cluster.controllers.daemonset.pod import DaemonPod
+from shunter.cluster.controllers.workloads.indexes import (
+    CONTROLLER_UID,
+    REVISION_INDEXES,
+    UNCONTROLLED,
+    adopters,
+    by_namespace_if_uncontrolled,
+)
+from shunter.kube.cache.store import Store, by_controller_uid, key_of
+from shunter.kube.controllers.manager import Manager
+from shunter.kube.controllers.plan import Failure, Key, Plan
+
+COMPONENT = "daemonset-controller"
+
+
+def register(manager: Manager) -> None:
+    """Adds the controller. It sees only pods with the label of daemons, since it needs more of them than others do."""
+    sets = manager.informer(DAEMON_SETS, DaemonSet)
+    indexes = {CONTROLLER_UID: by_controller_uid, UNCONTROLLED: by_namespace_if_uncontrolled}
+    pods = manager.informer(PODS, DaemonPod, label_selector=REVISION_HASH, indexes=indexes)
+    revisions = manager.informer(CONTROLLER_REVISIONS, ControllerRevision, indexes=REVISION_INDEXES)
+    nodes = manager.informer(NODES, Node)
+
+    def all_sets(node: Node) -> Iterable[Key]:
+        return [key_of(one) for one in sets.store.list()]
+
+    manager.controller(
+        "daemonset",
+        DaemonSetReconciler(sets.store, pods.store, revisions.store, nodes.store),
+        primary=sets,
+        owned=[pods, revisions],
+        mapped=[
+            (pods, lambda pod: adopters(pod, sets.store)),
+            (revisions, lambda revision: adopters(revision, sets.store)),
+            (nodes, all_sets),
+        ],
+        recorder=manager.recorder(COMPONENT, "v1"),
+    )
+
+
+class DaemonSetReconciler:
+    """Pods for DaemonSets."""
+
+    def __init__(
+        self,
+        sets: Store[DaemonSet],
+        pods: Store[DaemonPod],
+        revisions: Store[ControllerRevision],
+        nodes: Store[Node],
+    ) -> None:
+        self._sets = sets
+        self._pods = pods
+        self._revisions = revisions
+        self._nodes = nodes
+        self._failures = FailureMemory()
+
+    def observe(self, key: Key) -> Observed | None:
+        daemon_set = self._sets.get(key)
+        if daemon_set is None:
+            return None
+        uid = daemon_set.metadata.uid
+        controlled = self._pods.by_index(CONTROLLER_UID, uid)
+        return Observed(
+            daemon_set=daemon_set,
+            pods=(*controlled, *self._pods.by_index(UNCONTROLLED, key.namespace)),
+            revisions=(
+                *self._revisions.by_index(CONTROLLER_UID, uid),
+                *self._revisions.by_index(UNCONTROLLED, key.namespace),
+            ),
+            nodes=self._nodes.list(),
+            held=self._failures.held(daemon_set, controlled, datetime.now(UTC)),
+        )
+
+    def plan(self, observed: Observed, now: datetime) -> Plan:
+        return plan(observed, now)
+
+    def plan_failure(self, observed: Observed, failure: Failure, now: datetime) -> Plan:
+        return plan_failure(observed, failure, now)

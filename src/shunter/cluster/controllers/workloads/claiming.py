@@ -1,0 +1,73 @@
+"""Which objects a controller owns: those that it controls and selects. It adopts orphans that it selects, and releases what it no
+longer selects.
+
+Source: k8s.io/kubernetes 1.36 `pkg/controller/controller_ref_manager.go`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import NamedTuple, TypeVar
+
+import msgspec
+
+from shunter.api.meta import Json, ObjectMeta, controller_reference
+from shunter.api.resources import Resource
+from shunter.api.selectors import LabelSelector
+from shunter.kube.cache.store import Object
+from shunter.kube.controllers.plan import Patch, Ref
+
+T = TypeVar("T", bound=Object)
+
+
+class Owner(NamedTuple):
+    """A controller's object, as owner of others."""
+
+    resource: Resource
+    metadata: ObjectMeta
+
+    @property
+    def ref(self) -> Ref:
+        return Ref(self.resource, self.metadata.namespace, self.metadata.name, self.metadata.uid)
+
+    @property
+    def reference(self) -> Json:
+        return controller_reference(self.resource.api_version, self.resource.kind, self.metadata.name, self.metadata.uid)
+
+    def controls(self, obj: Object) -> bool:
+        return obj.metadata.is_controlled_by(self.metadata.uid)
+
+
+def controlled(owner: Owner, objects: Iterable[T]) -> tuple[T, ...]:
+    """Those that the owner controls."""
+    return tuple(obj for obj in objects if owner.controls(obj))
+
+
+def claims(owner: Owner, selector: LabelSelector, resource: Resource, objects: Iterable[Object]) -> tuple[Patch, ...]:
+    """The writes that make exactly the selected objects of the resource the owner's; none for an owner that is being deleted,
+    which adopts nothing."""
+    is_leaving = owner.metadata.deletion_timestamp is not None
+    writes = []
+    for obj in objects:
+        selected = selector.matches(obj.metadata.labels)
+        if owner.controls(obj):
+            if not selected:
+                writes.append(_owners_patch(resource, obj.metadata, _others(owner, obj)))
+        elif selected and not is_leaving and obj.metadata.controller is None and obj.metadata.deletion_timestamp is None:
+            writes.append(_owners_patch(resource, obj.metadata, [*_others(owner, obj), owner.reference]))
+    return tuple(writes)
+
+
+def ref_of(resource: Resource, obj: Object) -> Ref:
+    return Ref(resource, obj.metadata.namespace, obj.metadata.name, obj.metadata.uid)
+
+
+def _others(owner: Owner, obj: Object) -> list[Json]:
+    return [msgspec.to_builtins(other) for other in obj.metadata.owner_references if other.uid != owner.metadata.uid]
+
+
+def _owners_patch(resource: Resource, metadata: ObjectMeta, owners: list[Json]) -> Patch:
+    """Refused when somebody changed the object meanwhile: a list is replaced as a whole."""
+    ref = Ref(resource, metadata.namespace, metadata.name, metadata.uid)
+    precondition = {"uid": metadata.uid, "resourceVersion": metadata.resource_version}
+    return Patch(ref=ref, patch={"metadata": {"ownerReferences": owners or None, **precondition}})

@@ -1,0 +1,54 @@
+"""How controllers find pods: those that an object controls, and those that nothing controls."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Protocol, TypeVar
+
+from shunter.api.apps import ControllerRevision, ReplicaSet
+from shunter.api.core import Pod
+from shunter.api.selectors import LabelSelector
+from shunter.kube.cache.store import Index, Object, Store, by_controller_uid, key_of
+from shunter.kube.controllers.plan import Key
+
+CONTROLLER_UID = "controller-uid"
+UNCONTROLLED = "uncontrolled"
+
+
+class _Spec(Protocol):
+    @property
+    def selector(self) -> LabelSelector: ...
+
+
+class Selecting(Object, Protocol):
+    """An object that selects others by their labels."""
+
+    @property
+    def spec(self) -> _Spec: ...
+
+
+T = TypeVar("T", bound=Selecting)
+
+
+def by_namespace_if_uncontrolled(obj: Object) -> Iterable[str]:
+    """The index of objects that nothing controls, by namespace: those that could be adopted."""
+    return () if obj.metadata.controller else (obj.metadata.namespace,)
+
+
+def adopters(obj: Object, owners: Store[T]) -> Iterable[Key]:
+    """The owners whose selector matches an object that nothing controls."""
+    if obj.metadata.controller is not None:
+        return ()
+    candidates = owners.list(obj.metadata.namespace)
+    return [key_of(one) for one in candidates if one.spec.selector.matches(obj.metadata.labels)]
+
+
+POD_INDEXES: Mapping[str, Index[Pod]] = {CONTROLLER_UID: by_controller_uid, UNCONTROLLED: by_namespace_if_uncontrolled}
+REPLICA_SET_INDEXES: Mapping[str, Index[ReplicaSet]] = {
+    CONTROLLER_UID: by_controller_uid,
+    UNCONTROLLED: by_namespace_if_uncontrolled,
+}
+REVISION_INDEXES: Mapping[str, Index[ControllerRevision]] = {
+    CONTROLLER_UID: by_controller_uid,
+    UNCONTROLLED: by_namespace_if_uncontrolled,
+}

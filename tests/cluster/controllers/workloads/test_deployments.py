@@ -1,0 +1,197 @@
+"""Deployments in memory: rollouts keep their bounds, come to their end, and say how they go."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+from random import Random
+from typing import Any
+
+import pytest
+
+from cluster.controllers.workloads.world import World
+from shunter.api.apps import Deployment, DeploymentStatus, ReplicaSet
+
+ROLLING = {"type": "RollingUpdate", "rollingUpdate": {"maxSurge": "25%", "maxUnavailable": "25%"}}
+DEFAULTS: dict[str, Any] = {"replicas": 3, "strategy": ROLLING, "revisionHistoryLimit": 10, "progressDeadlineSeconds": 600}
+
+
+def rolled_out(world: World) -> DeploymentStatus:
+    world.settle_with_pods()
+    return world.get("Deployment", Deployment).status
+
+
+def conditions(status: DeploymentStatus) -> dict[str, tuple[str, str]]:
+    return {condition.type: (condition.status, condition.reason) for condition in status.conditions}
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_a_rollout_keeps_its_bounds_in_whatever_order_pods_become_ready_and_controllers_die(seed: int) -> None:
+    random = Random(seed)
+    replicas, surge, unavailable = random.randint(1, 7), random.choice([0, 1, "30%", "100%"]), random.choice([0, 1, "40%"])
+    if surge == unavailable == 0:
+        unavailable = 1
+    world = World()
+    strategy = {"type": "RollingUpdate", "rollingUpdate": {"maxSurge": surge, "maxUnavailable": unavailable}}
+    world.create("Deployment", **{**DEFAULTS, "replicas": replicas, "strategy": strategy})
+    rolled_out(world)
+    most = replicas + (surge if isinstance(surge, int) else -(-int(surge[:-1]) * replicas // 100))
+    missing = unavailable if isinstance(unavailable, int) else int(unavailable[:-1]) * replicas // 100
+    least = replicas - (missing or (1 if most == replicas else 0))
+
+    def keeps_bounds() -> None:
+        ready = [pod for pod in world.pods if pod.get("status", {}).get("phase") == "Running"]
+        sizes = sum(one.spec.replicas for one in world.all("ReplicaSet", ReplicaSet))
+        assert sizes <= most, f"{sizes} pods wanted of at most {most}"
+        assert len(ready) >= least, f"{len(ready)} pods available of at least {least}"
+
+    world.watch = keeps_bounds
+    world._dies = lambda: random.random() < 0.2
+    for image in ("two", "three"):
+        world.set_image("Deployment", image)
+        for _ in range(600):
+            world.step()
+            waiting = [pod for pod in world.pods if pod["status"]["phase"] == "Pending"]
+            if waiting and random.random() < 0.5:
+                world.set_pod(random.choice(waiting), "Running")
+            if world.images() == [image] * replicas and not waiting:
+                break
+    world._dies = lambda: False
+    status = rolled_out(world)
+    assert world.images() == ["three"] * replicas
+    assert conditions(status) == {
+        "Available": ("True", "MinimumReplicasAvailable"),
+        "Progressing": ("True", "NewReplicaSetAvailable"),
+    }
+
+
+def test_a_template_from_before_is_the_same_replica_set_with_a_new_revision() -> None:
+    world = World()
+    world.create("Deployment", **DEFAULTS)
+    rolled_out(world)
+    for image in ("two", "one"):
+        world.set_image("Deployment", image)
+        rolled_out(world)
+    revisions = {
+        one.spec.template["spec"]["containers"][0]["image"]: (
+            one.metadata.annotations["deployment.kubernetes.io/revision"],
+            one.metadata.annotations.get("deployment.kubernetes.io/revision-history"),
+        )
+        for one in world.all("ReplicaSet", ReplicaSet)
+    }
+    assert revisions == {"one": ("3", "1"), "two": ("2", None)}
+    assert world.get("Deployment", Deployment).metadata.annotations["deployment.kubernetes.io/revision"] == "3"
+
+
+def test_old_replica_sets_beyond_the_limit_go_oldest_first() -> None:
+    world = World()
+    world.create("Deployment", **{**DEFAULTS, "revisionHistoryLimit": 1})
+    for image in ("one", "two", "three", "four"):
+        world.set_image("Deployment", image)
+        rolled_out(world)
+    images = [one.spec.template["spec"]["containers"][0]["image"] for one in world.all("ReplicaSet", ReplicaSet)]
+    assert sorted(images) == ["four", "three"]
+
+
+def test_recreate_makes_no_new_pod_before_the_last_old_one_is_gone() -> None:
+    world = World()
+    world.create("Deployment", **{**DEFAULTS, "strategy": {"type": "Recreate"}})
+    rolled_out(world)
+    for pod in world.pods:
+        pod["metadata"]["finalizers"] = ["test/hold"]
+    world.set_image("Deployment", "two")
+    world.settle()
+    assert world.images() == []
+    assert len(world.pods) == 3
+    for pod in world.pods:
+        world.cluster.replace(_slot(pod), {**pod, "metadata": {**pod["metadata"], "finalizers": []}})
+    rolled_out(world)
+    assert world.images() == ["two"] * 3
+
+
+def test_a_paused_deployment_scales_but_does_not_roll_out() -> None:
+    world = World()
+    world.create("Deployment", **DEFAULTS)
+    rolled_out(world)
+    world.change("Deployment", {"paused": True, "replicas": 5})
+    world.set_image("Deployment", "two")
+    status = rolled_out(world)
+    assert world.images() == ["one"] * 5
+    assert conditions(status)["Progressing"] == ("Unknown", "DeploymentPaused")
+    world.change("Deployment", {"paused": None})
+    status = rolled_out(world)
+    assert world.images() == ["two"] * 5
+    assert conditions(status)["Progressing"] == ("True", "NewReplicaSetAvailable")
+
+
+def test_scaling_during_a_rollout_shares_the_pods_in_proportion() -> None:
+    world = World()
+    world.create("Deployment", **{**DEFAULTS, "replicas": 10})
+    rolled_out(world)
+    world.set_image("Deployment", "two")
+    world.settle()
+    before = {_image(one): one.spec.replicas for one in world.all("ReplicaSet", ReplicaSet)}
+    assert before == {"one": 8, "two": 5}
+    world.change("Deployment", {"replicas": 20})
+    world.step()
+    after = {_image(one): one.spec.replicas for one in world.all("ReplicaSet", ReplicaSet)}
+    assert after == {"one": 15, "two": 10}
+
+
+def test_a_rollout_that_makes_no_progress_times_out_and_goes_on_when_it_can() -> None:
+    world = World()
+    world.create("Deployment", **{**DEFAULTS, "progressDeadlineSeconds": 30})
+    world.settle()
+    waiting = world.get("Deployment", Deployment)
+    planned, _ = world.plan_deployment(world.cluster.of_kind("Deployment")[0])
+    assert planned.requeue_after == pytest.approx(31)
+    assert conditions(waiting.status)["Progressing"] == ("True", "ReplicaSetUpdated")
+    world.cluster.now += timedelta(seconds=31)
+    world.settle()
+    late = world.get("Deployment", Deployment).status
+    assert conditions(late)["Progressing"] == ("False", "ProgressDeadlineExceeded")
+    assert conditions(rolled_out(world))["Progressing"] == ("True", "NewReplicaSetAvailable")
+
+
+def test_a_refused_pod_is_a_condition_of_replica_set_and_deployment() -> None:
+    world = World()
+    world.refused = lambda body: "exceeded quota: q" if body["kind"] == "Pod" else ""
+    world.create("Deployment", **DEFAULTS)
+    for _ in range(5):
+        world.step()
+    (replica_set,) = world.all("ReplicaSet", ReplicaSet)
+    failure = replica_set.status.condition("ReplicaFailure")
+    assert failure is not None
+    assert (failure.reason, failure.message) == ("FailedCreate", "exceeded quota: q")
+    status = world.get("Deployment", Deployment).status
+    assert conditions(status)["ReplicaFailure"] == ("True", "FailedCreate")
+    world.refused = lambda body: ""
+    assert "ReplicaFailure" not in conditions(rolled_out(world))
+
+
+def test_a_taken_name_leads_to_another_hash() -> None:
+    world = World()
+    world.create("Deployment", **DEFAULTS)
+    planned, _ = world.plan_deployment(world.cluster.of_kind("Deployment")[0])
+    taken = next(write.body["metadata"]["name"] for write in planned.writes if hasattr(write, "body"))
+    world.cluster.create(
+        {
+            "apiVersion": "apps/v1",
+            "kind": "ReplicaSet",
+            "metadata": {"name": taken, "namespace": "w", "labels": {"app": "other"}},
+            "spec": {"replicas": 0, "selector": {"matchLabels": {"app": "other"}}, "template": {"metadata": {}}},
+        }
+    )
+    rolled_out(world)
+    assert world.get("Deployment", Deployment).status.collision_count == 1
+    assert world.images() == ["one"] * 3
+
+
+def _image(replica_set: ReplicaSet) -> str:
+    return str(replica_set.spec.template["spec"]["containers"][0]["image"])
+
+
+def _slot(pod: dict[str, Any]) -> Any:
+    from cluster.controllers.memory_cluster import Slot
+    from shunter.kube.controllers.plan import Key
+
+    return Slot("Pod", Key(pod["metadata"]["namespace"], pod["metadata"]["name"]))
