@@ -183,8 +183,6 @@ def test_a_cause_that_has_gone_is_no_longer_told(cluster: Cluster, namespace: st
 
 @pytest.mark.parametrize("generation", GENERATIONS)
 def test_a_quota_that_is_used_up_is_told(cluster: Cluster, namespace: str, generation: str) -> None:
-    if cluster.kind == "embedded":
-        pytest.skip("the embedded cluster stores quotas and does not enforce them")
     metadata = {"name": "one-pod", "namespace": namespace}
     cluster.apply({"apiVersion": "v1", "kind": "ResourceQuota", "metadata": metadata, "spec": {"hard": {"pods": "1"}}})
     eventually(lambda: "hard" in cluster.get("resourcequota", "one-pod", "-n", namespace).get("status", {}))

@@ -250,3 +250,33 @@ def test_a_cron_job_starts_jobs_each_minute_and_says_what_it_saw(cluster: Cluste
         ("Normal", "SuccessfulCreate", "cronjob-controller"),
         ("Normal", "SawCompletedJob", "cronjob-controller"),
     }
+
+
+def test_a_quota_bounds_a_deployment_and_a_budget_holds_up_evictions(cluster: Cluster, namespace: str) -> None:
+    cluster.kubectl("create", "quota", "q", "--hard=pods=2", "-n", namespace)
+    eventually(lambda: "used" in status(cluster, namespace, "quota", "q"))
+    apply(cluster, namespace, workload("Deployment", "web", replicas=3))
+    eventually(lambda: status(cluster, namespace, "deploy", "web").get("availableReplicas") == 2)
+    eventually(lambda: status(cluster, namespace, "quota", "q") == {"hard": {"pods": "2"}, "used": {"pods": "2"}})
+    eventually(
+        lambda: status(cluster, namespace, "deploy", "web")["conditions"].get("ReplicaFailure") == ["True", "FailedCreate"]
+    )
+    told = {one["message"] for one in cluster.get("events", "-n", namespace)["items"] if one["reason"] == "FailedCreate"}
+    assert all("exceeded quota: q, requested: pods=1, used: pods=2, limited: pods=2" in message for message in told)
+
+    cluster.kubectl("create", "pdb", "b", "--selector=app=web", "--min-available=2", "-n", namespace)
+    wanted = {
+        "observedGeneration": 1,
+        "currentHealthy": 2,
+        "desiredHealthy": 2,
+        "disruptionsAllowed": 0,
+        "expectedPods": 2,
+        "conditions": {"DisruptionAllowed": ["False", "InsufficientPods"]},
+    }
+    eventually(lambda: status(cluster, namespace, "pdb", "b") == wanted)
+    pod = cluster.get("pods", "-n", namespace)["items"][0]["metadata"]["name"]
+    with pytest.raises(AssertionError, match="Cannot evict pod as it would violate the pod's disruption budget"):
+        cluster.evict(pod, namespace)
+    cluster.kubectl("patch", "pdb", "b", "-n", namespace, "-p", '{"spec": {"minAvailable": 1}}')
+    eventually(lambda: status(cluster, namespace, "pdb", "b")["disruptionsAllowed"] == 1)
+    cluster.evict(pod, namespace)

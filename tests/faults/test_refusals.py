@@ -47,24 +47,17 @@ def told(history: History, stage: Stage, reason: str) -> list[str]:
 
 
 async def limit_pods(plane: Plane, stage: Stage, operator: Operator, number: int) -> None:
-    """A quota; on the embedded plane, whose API server has none, its refusals."""
-    if plane.kind == "embedded":
-        refusal = Refuse(403, "Forbidden", 'pods "x" is forbidden: exceeded quota: q, requested: pods=1, used: pods=3')
-        operator.faults.inject(refusal, method="POST", path="/pods", times=ALWAYS, after=number)
-        return
+    """A quota. The embedded server enforces it at once, kube-apiserver when its status is there."""
     body = {"apiVersion": "v1", "kind": "ResourceQuota", "metadata": {"name": "q"}, "spec": {"hard": {"pods": str(number)}}}
     await stage.create(QUOTAS, body)
-    while True:
+    while plane.kind == "real":
         if (await stage.client.get(QUOTAS, "q", stage.namespace)).get("status", {}).get("hard"):
             return
         await asyncio.sleep(0.05)
 
 
 async def lift_limit(plane: Plane, stage: Stage, operator: Operator) -> None:
-    if plane.kind == "embedded":
-        operator.faults.heal()
-    else:
-        await stage.client.delete(QUOTAS, "q", stage.namespace)
+    await stage.client.delete(QUOTAS, "q", stage.namespace)
 
 
 async def test_a_quota_that_ends_half_way_through_a_gang_is_told_and_waited_for(

@@ -34,9 +34,10 @@ class StoredObjects:
         entry = self._store.collection(resource.group, resource.plural).head(namespace, name)
         return _document(entry) if entry else None
 
-    def all(self, resource: Resource) -> Iterable[Json]:
+    def all(self, resource: Resource, namespace: str = "") -> Iterable[Json]:
         for entry in self._store.collection(resource.group, resource.plural).heads():
-            yield _document(entry)
+            if namespace in ("", entry.namespace):
+                yield _document(entry)
 
 
 @lru_cache(maxsize=128)

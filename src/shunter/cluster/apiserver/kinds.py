@@ -36,8 +36,8 @@ class Objects(Protocol):
     def get(self, resource: Resource, namespace: str, name: str) -> Json | None:
         """One object, or None."""
 
-    def all(self, resource: Resource) -> Iterable[Json]:
-        """Every object of one resource, of all namespaces."""
+    def all(self, resource: Resource, namespace: str = "") -> Iterable[Json]:
+        """Every object of one resource, of one namespace or of all."""
 
 
 class Schema(Protocol):

@@ -24,9 +24,11 @@ def register_all(
     from shunter.cluster.controllers.cronjob import controller as cronjob
     from shunter.cluster.controllers.daemonset import controller as daemonset
     from shunter.cluster.controllers.deployment import controller as deployment
+    from shunter.cluster.controllers.disruption import controller as disruption
     from shunter.cluster.controllers.garbage.collector import GarbageCollector
     from shunter.cluster.controllers.job import controller as job
     from shunter.cluster.controllers.jobset import controller as jobset
+    from shunter.cluster.controllers.quota import controller as quota
     from shunter.cluster.controllers.replicaset import controller as replicaset
     from shunter.cluster.controllers.statefulset import controller as statefulset
     from shunter.cluster.controllers.volumes import controller as volume_controller
@@ -34,10 +36,11 @@ def register_all(
     volume_controller.register(manager, client, directory=volumes, strict=strict_resources)
     job.register(manager)
     jobset.register(manager)
-    for workload in (replicaset, deployment, statefulset, daemonset, cronjob):
+    for workload in (replicaset, deployment, statefulset, daemonset, cronjob, disruption):
         workload.register(manager)
     namespaces.register(manager, client, root_ca=root_ca)
     unassigned_pods.register(manager)
+    quota.register(manager, client)
     manager.background("garbage-collector", GarbageCollector(client).run)
 
 

@@ -46,7 +46,7 @@ class PriorityClasses:
             return None
         return self._known.get(name) or {"metadata": {"name": name}}
 
-    def all(self, resource: Resource) -> Iterable[Json]:
+    def all(self, resource: Resource, namespace: str = "") -> Iterable[Json]:
         return self._known.values() if resource == PRIORITY_CLASSES else ()
 
 

@@ -38,7 +38,7 @@ class Stored:
     def get(self, resource: Resource, namespace: str, name: str) -> Json | None:
         return next((obj for obj in self.all(resource) if obj["metadata"]["name"] == name), None)
 
-    def all(self, resource: Resource) -> Iterable[Json]:
+    def all(self, resource: Resource, namespace: str = "") -> Iterable[Json]:
         return [obj for obj in self._objects if (obj["apiVersion"], obj["kind"]) == (resource.api_version, resource.kind)]
 
 

@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from shunter.api.meta import Json
-from shunter.cluster.apiserver.admission import service_account
+from shunter.api.resources import PODS
+from shunter.cluster.apiserver.admission import limit_range, quota, service_account
 from shunter.cluster.apiserver.admission.webhooks import Attributes, Operation
 from shunter.cluster.apiserver.backend import Backend
 from shunter.cluster.apiserver.decoding import fill_defaults
@@ -59,6 +60,8 @@ async def admitted(
     if not status:
         try:
             kind.admit(document, old, backend.objects)
+            if served.resource == PODS and old is None:
+                limit_range.set_defaults(document, backend.objects)
         except RejectedError as rejection:
             raise _rejection(served, attributes.name, rejection) from None
     if attributes.subresource != "scale" and backend.webhooks.mutating(attributes, document):
@@ -80,6 +83,9 @@ async def reviewed(
     if not status:
         try:
             served.kind.review(document, old, backend.objects)
+            if served.resource.namespaced:
+                limit_range.review(served.resource, document, old, backend.objects)
+                quota.review(served.resource, document, old, backend.objects)
         except RejectedError as rejection:
             raise _rejection(served, attributes.name, rejection) from None
 

@@ -8,7 +8,17 @@ from __future__ import annotations
 from typing import Any
 
 from shunter.api.meta import Json
-from shunter.api.resources import ENDPOINT_SLICES, LEASES, NODES, SERVICE_ACCOUNTS, Resource
+from shunter.api.resources import (
+    ENDPOINT_SLICES,
+    LEASES,
+    LIMIT_RANGES,
+    NODES,
+    POD_DISRUPTION_BUDGETS,
+    RESOURCE_QUOTAS,
+    SERVICE_ACCOUNTS,
+    Resource,
+)
+from shunter.cluster.apiserver.builtin.policy_rules import disruption_budget_errors
 from shunter.cluster.apiserver.builtin.typed import typed
 from shunter.cluster.apiserver.kinds import Kind
 
@@ -30,18 +40,19 @@ def kinds() -> list[Kind]:
         typed(LEASES, durable=False, created_by_update=True, updates_need_revision=True, **_UNCOUNTED),
         typed(ENDPOINT_SLICES, default=_default_endpoint_slice, prepare=_prepare_endpoint_slice),
         typed(
-            _resource("", "LimitRange", "limitranges"),
+            LIMIT_RANGES,
             short_names=("limits",),
             default=_default_limit_range,
             created_by_update=True,
             **_UNCOUNTED,
         ),
-        typed(_resource("", "ResourceQuota", "resourcequotas"), short_names=("quota",), has_status=True, **_UNCOUNTED),
+        typed(RESOURCE_QUOTAS, short_names=("quota",), has_status=True, **_UNCOUNTED),
         typed(
-            _resource("policy", "PodDisruptionBudget", "poddisruptionbudgets"),
+            POD_DISRUPTION_BUDGETS,
             short_names=("pdb",),
             has_status=True,
             updates_need_revision=True,
+            validate=disruption_budget_errors,
         ),
         typed(_resource("networking.k8s.io", "Ingress", "ingresses"), short_names=("ing",), has_status=True),
         typed(_cluster_wide("networking.k8s.io", "IngressClass", "ingressclasses"), default=_default_ingress_class),

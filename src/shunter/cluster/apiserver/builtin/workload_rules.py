@@ -159,17 +159,17 @@ def _deployment_strategy_errors(strategy: Json) -> list[FieldError]:
         return []
     field = "spec.strategy.rollingUpdate"
     unavailable, surge = rolling["maxUnavailable"], rolling["maxSurge"]
-    errors = _share_errors(f"{field}.maxUnavailable", unavailable) + _share_errors(f"{field}.maxSurge", surge)
+    errors = share_errors(f"{field}.maxUnavailable", unavailable) + share_errors(f"{field}.maxSurge", surge)
     if _amount(unavailable) == _amount(surge) == 0:
         errors.append(invalid(f"{field}.maxUnavailable", unavailable, "may not be 0 when `maxSurge` is 0"))
-    return errors + _whole_errors(f"{field}.maxUnavailable", unavailable)
+    return errors + whole_errors(f"{field}.maxUnavailable", unavailable)
 
 
 def _daemon_rolling_errors(rolling: Json) -> list[FieldError]:
     field = "spec.updateStrategy.rollingUpdate"
     unavailable, surge = rolling["maxUnavailable"], rolling["maxSurge"]
-    errors = _share_errors(f"{field}.maxUnavailable", unavailable) + _share_errors(f"{field}.maxSurge", surge)
-    errors += _whole_errors(f"{field}.maxUnavailable", unavailable) + _whole_errors(f"{field}.maxSurge", surge)
+    errors = share_errors(f"{field}.maxUnavailable", unavailable) + share_errors(f"{field}.maxSurge", surge)
+    errors += whole_errors(f"{field}.maxUnavailable", unavailable) + whole_errors(f"{field}.maxSurge", surge)
     if _amount(unavailable) and _amount(surge):
         errors.append(invalid(f"{field}.maxSurge", surge, "may not be set when maxUnavailable is non-zero"))
     elif not _amount(unavailable) and not _amount(surge):
@@ -194,14 +194,14 @@ def _internal(strategy: Json) -> Json:
     return {"Type": strategy["type"], "RollingUpdate": strategy.get("rollingUpdate")}
 
 
-def _share_errors(field: str, value: int | str) -> list[FieldError]:
+def share_errors(field: str, value: int | str) -> list[FieldError]:
     """A number that is not negative, or a percentage."""
     if isinstance(value, int):
         return negative(field, value)
     return [] if _PERCENT.fullmatch(value) else [invalid(field, value, _NO_PERCENT)]
 
 
-def _whole_errors(field: str, value: int | str) -> list[FieldError]:
+def whole_errors(field: str, value: int | str) -> list[FieldError]:
     is_more = isinstance(value, str) and _amount(value) > 100
     return [invalid(field, value, "must not be greater than 100%")] if is_more else []
 

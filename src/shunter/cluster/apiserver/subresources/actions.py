@@ -13,7 +13,7 @@ from typing import Any
 from shunter.api.field_errors import FieldError
 from shunter.api.field_errors import invalid as invalid_field
 from shunter.api.meta import Json, rfc3339
-from shunter.api.resources import NAMESPACES, NODES, PODS, SECRETS, Resource
+from shunter.api.resources import NAMESPACES, NODES, POD_DISRUPTION_BUDGETS, PODS, SECRETS, Resource
 from shunter.cluster.apiserver import object_meta
 from shunter.cluster.apiserver.admission.webhooks import Attributes
 from shunter.cluster.apiserver.auth.service_account_tokens import ISSUER, TokenIssuer
@@ -28,6 +28,7 @@ from shunter.cluster.apiserver.requests import Call, Target, write_options
 from shunter.cluster.apiserver.schema import golang
 from shunter.cluster.apiserver.status import bad_request, conflict, created, invalid, method_not_allowed, not_found
 from shunter.cluster.apiserver.storage.store import Entry, StaleError
+from shunter.cluster.apiserver.subresources import disruption
 from shunter.cluster.apiserver.subresources.scales import SCALES, scale_of
 from shunter.cluster.apiserver.writes import Outcome, modify
 
@@ -128,7 +129,7 @@ async def _write_whole(backend: Backend, call: Call, served: ServedKind, change:
 
 
 async def evict(backend: Backend, call: Call, served: ServedKind) -> Outcome:
-    """POST pods/NAME/eviction: deletes the pod with the options in the Eviction."""
+    """POST pods/NAME/eviction: deletes the pod with the options in the Eviction. Raises 429 where a budget does not let it go."""
     eviction = read_as(call, _EVICTIONS, also="policy/v1beta1")
     if (eviction.get("metadata") or {}).get("name", call.target.name) != call.target.name:
         raise bad_request("name in URL does not match name in Eviction object")
@@ -148,9 +149,28 @@ async def evict(backend: Backend, call: Call, served: ServedKind) -> Outcome:
     call = replace(
         call, body=json.dumps({"preconditions": {"uid": meant.uid}}).encode(), content_type="application/json", query=query
     )
+    await _take_disruption(backend, call)
     await _write_whole(backend, call, served, disrupted)
     await delete(backend, call, served, asks_webhooks=False)
     return Outcome(201, None, created())
+
+
+async def _take_disruption(backend: Backend, call: Call) -> None:
+    """Takes one of the disruptions that the pod's budget allows. Raises 403, 429 and 500."""
+    pod = backend.objects.get(PODS, call.target.namespace, call.target.name)
+    budget = disruption.budget_of(pod, backend.objects) if pod is not None else None
+    if budget is None:
+        return
+    collection = backend.store.collection(POD_DISRUPTION_BUDGETS.group, POD_DISRUPTION_BUDGETS.plural)
+    while (entry := collection.head(call.target.namespace, budget["metadata"]["name"])) is not None:
+        changed = disruption.with_disruption(entry.document(), call.target.name, rfc3339(backend.now()))
+        if call.query.get("dryRun"):
+            return
+        try:
+            await backend.store.write(collection, changed, previous=entry, durable=True)
+        except StaleError:
+            continue
+        return
 
 
 def _with_disruption(pod: Json, now: str) -> Json:

@@ -1,0 +1,31 @@
+"""Views of policy/v1: what the embedded cluster's disruption controller decides on."""
+
+from __future__ import annotations
+
+from datetime import datetime
+
+from shunter.api.meta import Condition, ObjectMeta, Struct
+from shunter.api.selectors import LabelSelector
+
+
+class DisruptionBudgetSpec(Struct, frozen=True):
+    min_available: int | str | None = None
+    max_unavailable: int | str | None = None
+    selector: LabelSelector | None = None
+
+
+class DisruptionBudgetStatus(Struct, frozen=True):
+    observed_generation: int = 0
+    disrupted_pods: dict[str, datetime] = {}
+    """Pods that were evicted and whose deletion nobody has seen yet."""
+    disruptions_allowed: int = 0
+    current_healthy: int = 0
+    desired_healthy: int = 0
+    expected_pods: int = 0
+    conditions: tuple[Condition, ...] = ()
+
+
+class DisruptionBudget(Struct, frozen=True):
+    metadata: ObjectMeta
+    spec: DisruptionBudgetSpec = DisruptionBudgetSpec()
+    status: DisruptionBudgetStatus = DisruptionBudgetStatus()

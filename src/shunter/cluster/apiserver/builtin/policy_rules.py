@@ -1,0 +1,28 @@
+"""What PodDisruptionBudgets may say.
+
+Source: k8s.io/kubernetes 1.36 `apis/policy/validation`.
+"""
+
+from __future__ import annotations
+
+from shunter.api.field_errors import FieldError, invalid
+from shunter.api.meta import Json
+from shunter.cluster.apiserver.builtin.workload_rules import share_errors, whole_errors
+from shunter.cluster.apiserver.field_rules import selector_errors, unsupported
+
+_EVICTION_POLICIES = ["AlwaysAllow", "IfHealthyBudget"]
+
+
+def disruption_budget_errors(budget: Json, old: Json | None) -> list[FieldError]:
+    spec = budget["spec"]
+    errors = []
+    if "minAvailable" in spec and "maxUnavailable" in spec:
+        errors.append(invalid("spec", spec, "minAvailable and maxUnavailable cannot be both set"))
+    for name in ("minAvailable", "maxUnavailable"):
+        if name in spec:
+            errors += share_errors(f"spec.{name}", spec[name]) + whole_errors(f"spec.{name}", spec[name])
+    errors += selector_errors(spec.get("selector"), "spec.selector")
+    policy = spec.get("unhealthyPodEvictionPolicy")
+    if policy is not None and policy not in _EVICTION_POLICIES:
+        errors.append(unsupported("spec.unhealthyPodEvictionPolicy", policy, _EVICTION_POLICIES))
+    return errors

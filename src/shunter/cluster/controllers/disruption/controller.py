@@ -1,0 +1,122 @@
+"""The shell: what the planner sees of PodDisruptionBudgets, from the shared caches."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from datetime import datetime
+
+from shunter.api.apps import Deployment, ReplicaSet, ReplicationController, StatefulSet
+from shunter.api.core import Pod
+from shunter.api.meta import OwnerReference
+from shunter.api.policy import DisruptionBudget
+from shunter.api.resources import (
+    DEPLOYMENTS,
+    POD_DISRUPTION_BUDGETS,
+    PODS,
+    REPLICA_SETS,
+    REPLICATION_CONTROLLERS,
+    STATEFUL_SETS,
+)
+from shunter.cluster.controllers.disruption.plan import Observed, plan
+from shunter.kube.cache.store import Store, key_of
+from shunter.kube.controllers.manager import Manager
+from shunter.kube.controllers.plan import NOTHING, Failure, Key, Plan
+
+COMPONENT = "controllermanager"
+"""The name that kube-controller-manager's events about budgets come from."""
+
+
+def register(manager: Manager) -> None:
+    """Adds the controller."""
+    budgets = manager.informer(POD_DISRUPTION_BUDGETS, DisruptionBudget)
+    pods = manager.informer(PODS, Pod)
+    deployments = manager.informer(DEPLOYMENTS, Deployment)
+    replica_sets = manager.informer(REPLICA_SETS, ReplicaSet)
+    controllers = manager.informer(REPLICATION_CONTROLLERS, ReplicationController)
+    stateful_sets = manager.informer(STATEFUL_SETS, StatefulSet)
+
+    def selecting(pod: Pod) -> Iterable[Key]:
+        return [key_of(one) for one in budgets.store.list(pod.metadata.namespace) if _selects(one, pod)]
+
+    def of_namespace(obj: Deployment | ReplicaSet | ReplicationController | StatefulSet) -> Iterable[Key]:
+        return [key_of(one) for one in budgets.store.list(obj.metadata.namespace)]
+
+    scales = Scales(deployments.store, replica_sets.store, controllers.store, stateful_sets.store)
+    manager.controller(
+        "disruption",
+        DisruptionReconciler(budgets.store, pods.store, scales),
+        primary=budgets,
+        mapped=[
+            (pods, selecting),
+            (deployments, of_namespace),
+            (replica_sets, of_namespace),
+            (controllers, of_namespace),
+            (stateful_sets, of_namespace),
+        ],
+        recorder=manager.recorder(COMPONENT, "v1"),
+    )
+
+
+class Scales:
+    """The replicas of what controls pods."""
+
+    def __init__(
+        self,
+        deployments: Store[Deployment],
+        replica_sets: Store[ReplicaSet],
+        controllers: Store[ReplicationController],
+        stateful_sets: Store[StatefulSet],
+    ) -> None:
+        self._deployments = deployments
+        self._replica_sets = replica_sets
+        self._controllers = controllers
+        self._stateful_sets = stateful_sets
+
+    def scale(self, namespace: str, owner: OwnerReference) -> tuple[str, int] | None:
+        """The uid of what is scaled, and its replicas: a ReplicaSet's Deployment is; None for kinds without replicas."""
+        key = Key(namespace, owner.name)
+        match owner.kind:
+            case REPLICA_SETS.kind:
+                found = self._replica_sets.get(key)
+                root = found.metadata.controller if found is not None else None
+                if root is not None and root.kind == DEPLOYMENTS.kind:
+                    deployment = self._deployments.get(Key(namespace, root.name))
+                    return (deployment.metadata.uid, deployment.spec.replicas) if deployment is not None else None
+                return (found.metadata.uid, found.spec.replicas) if found is not None else None
+            case REPLICATION_CONTROLLERS.kind:
+                controller = self._controllers.get(key)
+                return (controller.metadata.uid, controller.spec.replicas) if controller is not None else None
+            case STATEFUL_SETS.kind:
+                stateful_set = self._stateful_sets.get(key)
+                return (stateful_set.metadata.uid, stateful_set.spec.replicas) if stateful_set is not None else None
+        return None
+
+
+class DisruptionReconciler:
+    """What PodDisruptionBudgets allow."""
+
+    def __init__(self, budgets: Store[DisruptionBudget], pods: Store[Pod], scales: Scales) -> None:
+        self._budgets = budgets
+        self._pods = pods
+        self._scales = scales
+
+    def observe(self, key: Key) -> Observed | None:
+        budget = self._budgets.get(key)
+        if budget is None:
+            return None
+        pods = tuple(pod for pod in self._pods.list(key.namespace) if _selects(budget, pod))
+        owners = {owner.uid: owner for pod in pods if (owner := pod.metadata.controller) is not None}
+        scales = {uid: self._scales.scale(key.namespace, owner) for uid, owner in owners.items()}
+        return Observed(budget=budget, pods=pods, scales={uid: one for uid, one in scales.items() if one is not None})
+
+    def plan(self, observed: Observed, now: datetime) -> Plan:
+        return plan(observed, now)
+
+    def plan_failure(self, observed: Observed, failure: Failure, now: datetime) -> Plan:
+        return NOTHING
+
+
+def _selects(budget: DisruptionBudget, pod: Pod) -> bool:
+    """A budget without a selector selects nothing, one with an empty selector everything."""
+    selector = budget.spec.selector
+    return selector is not None and selector.matches(pod.metadata.labels)

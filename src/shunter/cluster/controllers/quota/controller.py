@@ -1,0 +1,81 @@
+"""The shell: looks at every quota each second, with the objects that it counts as the server has them."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Iterable
+from logging import getLogger
+
+import msgspec
+
+from shunter.api.meta import Json, MetadataOnly
+from shunter.api.quotas import count_name, resource_of
+from shunter.api.resources import RESOURCE_QUOTAS, Resource
+from shunter.cluster.controllers.quota.plan import Observed, plan
+from shunter.kube.cache.informer import Informer
+from shunter.kube.client import Client
+from shunter.kube.controllers.executor import Executor
+from shunter.kube.controllers.manager import Manager
+from shunter.kube.discovery import Discovery, served_versions
+from shunter.kube.errors import ApiError
+
+log = getLogger(__name__)
+
+COMPONENT = "resourcequota-controller"
+PERIOD = 1.0
+"""Seconds between two looks."""
+SHARE = 20
+"""A look that takes long is followed by a pause so many times as long."""
+
+
+def register(manager: Manager, client: Client) -> None:
+    """Adds the controller."""
+    quotas = manager.informer(RESOURCE_QUOTAS, MetadataOnly)
+    manager.background("resource-quotas", QuotaLoop(client, quotas, Executor(client, manager.recorder(COMPONENT))).run)
+
+
+class QuotaLoop:
+    """One look after the other. Without quotas nothing is asked."""
+
+    def __init__(self, client: Client, quotas: Informer[MetadataOnly], executor: Executor) -> None:
+        self._client = client
+        self._quotas = quotas
+        self._executor = executor
+
+    async def run(self) -> None:
+        """Works until it is cancelled."""
+        await self._quotas.wait_synced()
+        while True:
+            started = time.monotonic()
+            namespaces = {one.metadata.namespace for one in self._quotas.store.list()}
+            discovery = Discovery(self._client)
+            for namespace in sorted(namespaces):
+                try:
+                    await self._look(namespace, discovery)
+                except ApiError as error:
+                    log.warning("quotas of %s: %s", namespace, error.message)
+                except Exception:
+                    log.exception("quotas of %s failed by a bug of ours", namespace)
+            await asyncio.sleep(max(PERIOD, SHARE * (time.monotonic() - started)))
+
+    async def _look(self, namespace: str, discovery: Discovery) -> None:
+        quotas = await self._list(RESOURCE_QUOTAS, namespace)
+        names = {name for quota in quotas for name in quota["spec"].get("hard") or {}}
+        objects = {resource: await self._list(resource, namespace) for resource in await self._counted(names, discovery)}
+        for quota in quotas:
+            await self._executor.execute(plan(Observed(quota=quota, objects=objects)))
+
+    async def _counted(self, names: Iterable[str], discovery: Discovery) -> set[Resource]:
+        """The resources that the names of quotas count."""
+        found = {name: resource_of(name) for name in names}
+        counted = {resource for resource in found.values() if resource is not None}
+        unknown = {name for name, resource in found.items() if resource is None and name.startswith("count/")}
+        for version in sorted(await served_versions(self._client)) if unknown else ():
+            counted |= {one for one in await discovery.resources(version) if one.namespaced and count_name(one) in unknown}
+        return counted
+
+    async def _list(self, resource: Resource, namespace: str) -> list[Json]:
+        body = await self._client.raw("GET", resource.path(namespace))
+        items: list[Json] = msgspec.json.decode(body)["items"]
+        return items
