@@ -119,7 +119,7 @@ def test_properties_with_awkward_names_are_escaped() -> None:
 def test_immutability_rules_do_not_load_the_library() -> None:
     program = """
 import sys
-from shunter.cluster.apiserver import cel
+from shunter.cluster.apiserver.schema import cel
 rule = cel.compile_rule({"rule": "self == oldSelf"})
 assert rule.holds(1, 1) and not rule.holds(1, 2)
 assert not [name for name in sys.modules if name.startswith("cel_expr_python")]
