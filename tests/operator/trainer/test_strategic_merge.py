@@ -10,7 +10,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from shunter.api.meta import Json
-from shunter.operator.trainer.strategic_merge import strategic_merge
+from shunter.cluster.apiserver.definitions import definitions
+from shunter.operator.trainer.model import BuildError
+from shunter.operator.trainer.strategic_merge import MERGE_KEYS, STRING_MAPS, merged_jobset_spec
 
 
 def named(*names: str, **more: Any) -> list[Json]:
@@ -29,28 +31,92 @@ def named(*names: str, **more: Any) -> list[Json]:
     ],
 )
 def test_named_lists_merge_in_kubernetes_order(original: str, patch: str, wanted: str) -> None:
-    merged = strategic_merge({"env": named(*original)}, {"env": named(*patch)})
+    merged = merged_jobset_spec({"env": named(*original)}, {"env": named(*patch)})
     assert "".join(item["name"] for item in merged["env"]) == wanted
 
 
 def test_entries_of_one_name_merge_field_by_field() -> None:
     original = {"containers": [{"name": "a", "image": "i", "securityContext": {"runAsUser": 1, "privileged": False}}]}
     patch = {"containers": [{"name": "a", "securityContext": {"runAsUser": 2}}]}
-    merged = strategic_merge(original, patch)
+    merged = merged_jobset_spec(original, patch)
     assert merged["containers"] == [{"name": "a", "image": "i", "securityContext": {"runAsUser": 2, "privileged": False}}]
 
 
 def test_mounts_merge_by_path_and_tolerations_are_replaced() -> None:
     original = {"volumeMounts": [{"name": "x", "mountPath": "/a"}], "tolerations": named("t")}
-    merged = strategic_merge(original, {"volumeMounts": [{"name": "x", "mountPath": "/b"}], "tolerations": named("u")})
+    merged = merged_jobset_spec(original, {"volumeMounts": [{"name": "x", "mountPath": "/b"}], "tolerations": named("u")})
     assert [mount["mountPath"] for mount in merged["volumeMounts"]] == ["/b", "/a"]
     assert merged["tolerations"] == named("u")
 
 
 def test_empty_values_say_nothing_but_empty_objects_do() -> None:
     original = {"serviceAccountName": "a", "tolerations": named("t")}
-    merged = strategic_merge(original, {"serviceAccountName": "", "tolerations": [], "affinity": {}, "nodeSelector": None})
+    merged = merged_jobset_spec(original, {"serviceAccountName": "", "tolerations": [], "affinity": {}, "nodeSelector": None})
     assert merged == {**original, "affinity": {}}
+
+
+def test_an_empty_value_of_a_map_is_a_value() -> None:
+    original = {"nodeSelector": {"zone": "a"}}
+    patch = {"nodeSelector": {"node-role.kubernetes.io/gpu": ""}, "metadata": {"labels": {"plain": ""}}}
+    assert merged_jobset_spec(original, patch) == {
+        "nodeSelector": {"zone": "a", "node-role.kubernetes.io/gpu": ""},
+        "metadata": {"labels": {"plain": ""}},
+    }
+
+
+def test_finalizers_are_added_to_those_that_are_there() -> None:
+    assert merged_jobset_spec({"finalizers": ["a/b"]}, {"finalizers": ["c/d", "a/b"]}) == {"finalizers": ["c/d", "a/b"]}
+    assert merged_jobset_spec({"finalizers": ["a/b"]}, {"finalizers": ["c/d"]}) == {"finalizers": ["c/d", "a/b"]}
+
+
+def test_items_of_one_key_in_a_patch_are_one_item() -> None:
+    patch = {"env": [{"name": "A", "value": "1"}, {"name": "A", "value": "2"}]}
+    assert merged_jobset_spec({}, patch) == patch
+    assert merged_jobset_spec({"env": named("A")}, patch) == {"env": [{"name": "A", "value": "2"}]}
+
+
+def test_items_without_their_key_cannot_be_merged() -> None:
+    with pytest.raises(BuildError, match="does not contain declared merge key: name"):
+        merged_jobset_spec({"env": named("A")}, {"env": [{"value": "1"}]})
+
+
+def test_the_tables_say_what_the_schemas_of_kubernetes_say() -> None:
+    merge_keys: dict[str, str] = {}
+    replaced: set[str] = set()
+    maps: set[str] = set()
+    done: set[int] = set()
+
+    def resolved(schema: Json) -> Json:
+        while found := schema.get("$ref") or next((part["$ref"] for part in schema.get("allOf", ()) if "$ref" in part), None):
+            schema = definitions()[found.rpartition("/")[2]]
+        return schema
+
+    def walk(schema: Json) -> None:
+        schema = resolved(schema)
+        if id(schema) in done:
+            return
+        done.add(id(schema))
+        for name, declared in schema.get("properties", {}).items():
+            value = resolved(declared)
+            if value.get("type") == "array":
+                if "merge" in declared.get("x-kubernetes-patch-strategy", "").split(","):
+                    key = declared.get("x-kubernetes-patch-merge-key", "")
+                    assert merge_keys.setdefault(name, key) == key, name
+                else:
+                    replaced.add(name)
+                walk(value["items"])
+            elif "additionalProperties" in value:
+                of = resolved(value["additionalProperties"])
+                if of.get("type") == "string":
+                    maps.add(name)
+            else:
+                walk(value)
+
+    walk(definitions()["io.k8s.api.batch.v1.JobTemplateSpec"])
+    of_jobset = {"replicatedJobs": "name", "dependsOn": "name"}
+    assert merge_keys | of_jobset == MERGE_KEYS
+    assert not replaced & set(MERGE_KEYS)
+    assert maps == STRING_MAPS
 
 
 names = st.lists(st.sampled_from("abcdefgh"), unique=True)
@@ -61,9 +127,9 @@ def test_a_merge_holds_everything_once_changes_no_input_and_repeats_itself(origi
     before = {"env": named(*original, value="old")}
     change = {"env": named(*patch, value="new")}
     kept = copy.deepcopy((before, change))
-    merged = strategic_merge(before, change)
+    merged = merged_jobset_spec(before, change)
     assert (before, change) == kept
     found = {item["name"]: item["value"] for item in merged["env"]}
     assert len(found) == len(merged["env"])
     assert found == {name: "new" if name in patch else "old" for name in {*original, *patch}}
-    assert strategic_merge(merged, change) == merged
+    assert merged_jobset_spec(merged, change) == merged

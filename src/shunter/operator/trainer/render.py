@@ -18,7 +18,7 @@ from shunter.operator.trainer.plugins.jobset import jobset
 from shunter.operator.trainer.resources import merged_resources
 from shunter.operator.trainer.runtime_spec import RuntimeSpec, check_job, check_template, runtime_spec
 from shunter.operator.trainer.statusserver.place import StatusServerPlace
-from shunter.operator.trainer.strategic_merge import strategic_merge
+from shunter.operator.trainer.strategic_merge import merged_jobset_spec
 
 
 class Rendered(NamedTuple):
@@ -85,7 +85,7 @@ def merged_template(job: TrainJob, template: Json) -> Json:
 
 def merged_spec(jobset_spec: Json, patch: Json) -> Json:
     """A patch merged in; replicated jobs keep the runtime's order, unknown ones come first."""
-    merged = strategic_merge(jobset_spec, patch)
+    merged = merged_jobset_spec(jobset_spec, patch)
     places = {job.get("name"): place for place, job in enumerate(jobset_spec.get("replicatedJobs") or [])}
     if merged.get("replicatedJobs"):
         merged["replicatedJobs"] = sorted(merged["replicatedJobs"], key=lambda job: places.get(job.get("name"), 0))

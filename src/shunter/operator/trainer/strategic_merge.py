@@ -1,7 +1,6 @@
-"""Strategic merge of a patch into a JobSetSpec, as Kubernetes' library does it for Go's JobSet types.
+"""Which lists of a JobSetSpec a patch merges, and by which key: the struct tags of Go's JobSet and Kubernetes types.
 
-Maps merge key by key. Lists of named things merge by their key: the patch's entries stay in the patch's order, and each of the
-others stands before the first of them that came later in the original. All other lists are replaced.
+`api.strategic_merge` does the merging. tests/operator/trainer/test_strategic_merge.py holds the tables to Kubernetes' schemas.
 """
 
 from __future__ import annotations
@@ -9,67 +8,62 @@ from __future__ import annotations
 from typing import Any
 
 from shunter.api.meta import Json
+from shunter.api.strategic_merge import Field, MergeError, strategic_merge
 from shunter.operator.trainer.model import BuildError
 
 MERGE_KEYS = {
-    "replicatedJobs": "name",
-    "dependsOn": "name",
     "containers": "name",
-    "initContainers": "name",
+    "dependsOn": "name",
     "env": "name",
-    "volumes": "name",
-    "volumeMounts": "mountPath",
-    "volumeDevices": "devicePath",
-    "ports": "containerPort",
-    "imagePullSecrets": "name",
-    "schedulingGates": "name",
+    "ephemeralContainers": "name",
+    "finalizers": "",
     "hostAliases": "ip",
-    "topologySpreadConstraints": "topologyKey",
+    "imagePullSecrets": "name",
+    "initContainers": "name",
+    "ownerReferences": "uid",
+    "ports": "containerPort",
+    "replicatedJobs": "name",
     "resourceClaims": "name",
+    "schedulingGates": "name",
+    "topologySpreadConstraints": "topologyKey",
+    "volumeDevices": "devicePath",
+    "volumeMounts": "mountPath",
+    "volumes": "name",
 }
-"""Lists that merge, by field name, and the key of their entries."""
+"""Lists that merge, by field name, and the key of their items; empty for lists of strings."""
+
+STRING_MAPS = frozenset(
+    {"annotations", "labels", "matchLabels", "nodeSelector", "options", "userAnnotations", "volumeAttributes"}
+)
+"""Maps from string to string, by field name: an empty string is a value there, as of the label `node-role.kubernetes.io/gpu`."""
 
 
-def strategic_merge(original: Json, patch: Json) -> Json:
-    """The original with the patch merged in; neither is changed. Empty values of the patch say nothing, as in Go's encoding.
-    Raises BuildError for entries of a list that cannot be told apart."""
-    merged = {**original}
-    for field, value in patch.items():
-        present = merged.get(field)
-        if value is None or value == [] or value == "":
-            continue
-        if isinstance(value, dict):
-            merged[field] = strategic_merge(present if isinstance(present, dict) else {}, value)
-        elif isinstance(value, list) and field in MERGE_KEYS:
-            merged[field] = _merged_list(present or [], value, field)
-        else:
-            merged[field] = value
-    return merged
+def merged_jobset_spec(original: Json, patch: Json) -> Json:
+    """The original with the patch merged in; neither is changed. Empty values of the patch count as absent, as in Go's encoding.
+    Raises BuildError for lists whose items cannot be told apart."""
+    try:
+        return strategic_merge(original, _encoded(patch), _KIND)
+    except MergeError as error:
+        raise BuildError(f"a runtime patch cannot be merged: {error}") from None
 
 
-def _merged_list(original: Any, patch: list[Any], field: str) -> list[Json]:
-    if not isinstance(original, list):
-        raise BuildError(f"{field} must be a list, not {original!r}")
-    places: dict[Any, int] = {_key(item, field): place for place, item in enumerate(original)}
-    keys = [_key(item, field) for item in patch]
-    patched = [
-        strategic_merge(original[places[key]] if key in places else {}, item) for key, item in zip(keys, patch, strict=True)
-    ]
-    others = [item for item in original if _key(item, field) not in keys]
-    merged: list[Json] = []
-    for key, item in zip(keys, patched, strict=True):
-        place = places.get(key)
-        while place is not None and others and places[_key(others[0], field)] < place:
-            merged.append(others.pop(0))
-        merged.append(item)
-    return merged + others
+class _Kind:
+    """Every object of a JobSetSpec: a field of one name is patched the same way wherever it stands."""
+
+    name = "JobSetSpec"
+
+    def field(self, name: str, *, is_list: bool) -> Field:
+        return Field("merge" if is_list and name in MERGE_KEYS else "", MERGE_KEYS.get(name, ""), self)
 
 
-def _key(item: Any, field: str) -> Any:
-    """What tells an entry of this list from others. A key that is not there is empty, as in Go's types."""
-    if not isinstance(item, dict):
-        raise BuildError(f"an entry of {field} must be an object, not {item!r}")
-    key = item.get(MERGE_KEYS[field]) or ""
-    if isinstance(key, dict | list):
-        raise BuildError(f"{MERGE_KEYS[field]} of an entry of {field} must be a string or a number, not {key!r}")
-    return key
+_KIND = _Kind()
+
+
+def _encoded(value: Any) -> Any:
+    """A part of a patch without what Go's `omitempty` leaves out."""
+    if isinstance(value, list):
+        return [_encoded(item) for item in value]
+    if not isinstance(value, dict):
+        return value
+    present = {name: part for name, part in value.items() if part not in (None, "") and part != []}
+    return {name: part if name in STRING_MAPS else _encoded(part) for name, part in present.items()}

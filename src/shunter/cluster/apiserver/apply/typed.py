@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from shunter.api.go_values import go_syntax, go_type, go_value
 from shunter.api.meta import Json
 from shunter.cluster.apiserver.apply.field_set import shown_element
 from shunter.cluster.apiserver.apply.fields import FieldTree, UnkeyedItemError
@@ -25,9 +26,9 @@ def misfits(value: Any, tree: FieldTree) -> list[str]:
     if isinstance(value, list) and tree.list_type:
         return _in_list(value, tree)
     if tree.is_map and not tree.scalar:
-        return [f": expected map, got &{{{_go(value)}}}"]
+        return [f": expected map, got &{{{go_value(value)}}}"]
     if tree.list_type and not tree.scalar:
-        return [f": expected list, got &{{{_go(value)}}}"]
+        return [f": expected list, got &{{{go_value(value)}}}"]
     return [] if _fits(value, tree) else [": " + _expected(value, tree)]
 
 
@@ -76,50 +77,9 @@ def _fits(value: Any, tree: FieldTree) -> bool:
 def _expected(value: Any, tree: FieldTree) -> str:
     match tree.scalar:
         case "number":
-            return f"expected numeric (int or float), got {_go_type(value)}"
+            return f"expected numeric (int or float), got {go_type(value)}"
         case "string":
-            return f"expected string, got &value.valueUnstructured{{Value:{_go_syntax(value)}}}"
+            return f"expected string, got &value.valueUnstructured{{Value:{go_syntax(value)}}}"
         case "boolean":
-            return f"expected boolean, got &{{{_go(value)}}}"
-    return f"expected any scalar, got &{{{_go(value)}}}"
-
-
-def _go_type(value: Any) -> str:
-    match value:
-        case bool():
-            return "bool"
-        case str():
-            return "string"
-        case int():
-            return "int64"
-        case float():
-            return "float64"
-        case list():
-            return "[]interface {}"
-    return "map[string]interface {}"
-
-
-def _go(value: Any) -> str:
-    """A value as Go's `%v` prints it."""
-    match value:
-        case bool():
-            return "true" if value else "false"
-        case dict():
-            return "map[" + " ".join(f"{name}:{_go(value[name])}" for name in sorted(value)) + "]"
-        case list():
-            return "[" + " ".join(map(_go, value)) + "]"
-        case None:
-            return "<nil>"
-    return str(value)
-
-
-def _go_syntax(value: Any) -> str:
-    """A value as Go's `%#v` prints it."""
-    match value:
-        case str():
-            return '"' + value.replace("\\", "\\\\").replace('"', '\\"') + '"'
-        case dict():
-            return "map[string]interface {}{" + ", ".join(f'"{name}":{_go_syntax(value[name])}' for name in sorted(value)) + "}"
-        case list():
-            return "[]interface {}{" + ", ".join(map(_go_syntax, value)) + "}"
-    return _go(value)
+            return f"expected boolean, got &{{{go_value(value)}}}"
+    return f"expected any scalar, got &{{{go_value(value)}}}"
