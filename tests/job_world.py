@@ -43,11 +43,11 @@ class World:
         self.now = START
         self.objects: dict[tuple[Resource, str], Json] = {}
         self._version = 0
-        self._keep(framework.resource, job)
+        self._keep(framework.info.resource, job)
 
     @property
     def job(self) -> Json:
-        return self.objects[self.framework.resource, self.name]
+        return self.objects[self.framework.info.resource, self.name]
 
     @property
     def status(self) -> Json:
@@ -57,7 +57,7 @@ class World:
     @property
     def is_gone(self) -> bool:
         """Whether the job was deleted, its time to live being over."""
-        return (self.framework.resource, self.name) not in self.objects
+        return (self.framework.info.resource, self.name) not in self.objects
 
     @property
     def is_finished(self) -> bool:
@@ -77,7 +77,7 @@ class World:
     @property
     def faults(self) -> list[FieldError]:
         """What admission would refuse."""
-        return self.framework.validate(msgspec.convert(self.job, self.framework.view), None)[0]
+        return self.framework.validate(msgspec.convert(self.job, self.framework.info.view), None)[0]
 
     def all(self, resource: Resource) -> dict[str, Json]:
         """The objects of one kind by name."""
@@ -86,11 +86,11 @@ class World:
     def plan(self, order: random.Random | None = None) -> Plan:
         """What the operator plans now, having been told of everything; in some order and some of it twice when one is given."""
         views: dict[Resource, type[Any]] = {
-            self.framework.resource: self.framework.view,
+            self.framework.info.resource: self.framework.info.view,
             PODS: Pod,
             SERVICES: Service,
             HORIZONTAL_POD_AUTOSCALERS: Autoscaler,
-            **{kept.resource: kept.view for kept in self.framework.kept_kinds},
+            **{kept.resource: kept.view for kept in self.framework.info.extra_kinds},
         }
         indexes: dict[Resource, Any] = {PODS: INDEXES, SERVICES: SERVICE_INDEXES}
         stores: dict[Resource, Store[Any]] = {resource: Store(indexes.get(resource, {})) for resource in views}
@@ -101,7 +101,7 @@ class World:
         for (resource, _), body in told:
             stores[resource].put(msgspec.convert(body, views[resource]))
         own, pods, services, autoscalers, *_ = stores.values()
-        kept = {kind.resource: stores[kind.resource] for kind in self.framework.kept_kinds}
+        kept = {kind.resource: stores[kind.resource] for kind in self.framework.info.extra_kinds}
         reconciler = TrainingReconciler(self.framework, own, pods, services, autoscalers, kept=kept)
         observed = reconciler.observe(Key("team-a", self.name))
         assert observed is not None
@@ -119,7 +119,7 @@ class World:
             self._count()
             if plan.status.resource_version != self.job["metadata"]["resourceVersion"]:
                 return True  # a Conflict
-            self._keep(self.framework.resource, {**self.job, "status": plan.status.wanted})
+            self._keep(self.framework.info.resource, {**self.job, "status": plan.status.wanted})
         self.told += plan.events
         return bool(_without_versions(before) != _without_versions(self.objects))
 
@@ -152,13 +152,13 @@ class World:
     def set_suspended(self, is_suspended: bool) -> None:
         spec = self.job["spec"]
         policy = {**spec.get("runPolicy", {}), "suspend": is_suspended}
-        self._keep(self.framework.resource, {**self.job, "spec": {**spec, "runPolicy": policy}})
+        self._keep(self.framework.info.resource, {**self.job, "spec": {**spec, "runPolicy": policy}})
 
     def set_replicas(self, role: str, replicas: int) -> None:
-        (field,) = self.framework.least_spec
+        field = self.framework.info.replica_specs
         spec = self.job["spec"]
         roles = {**spec[field], role: {**spec[field][role], "replicas": replicas}}
-        self._keep(self.framework.resource, {**self.job, "spec": {**spec, field: roles}})
+        self._keep(self.framework.info.resource, {**self.job, "spec": {**spec, field: roles}})
 
     def _count(self) -> None:
         self.writes += 1

@@ -15,14 +15,14 @@ class RunningJob:
     """A job all of whose pods run; their end is up to the test."""
 
     def __init__(self, framework: AnyFramework, restart_policy: str, workers: int = 2) -> None:
-        (field,) = framework.least_spec
+        field = framework.info.replica_specs
         container = {"name": framework.container, "image": "img:1"}
         replica = {"template": {"spec": {"containers": [container]}}, "restartPolicy": restart_policy}
-        leader = LEADERS.get(framework.resource.kind, "Master")
+        leader = LEADERS.get(framework.info.resource.kind, "Master")
         roles = {"Worker": {**replica, "replicas": workers}, **({leader: {**replica, "replicas": 1}} if leader else {})}
         job: Json = {
-            "apiVersion": framework.resource.api_version,
-            "kind": framework.resource.kind,
+            "apiVersion": framework.info.resource.api_version,
+            "kind": framework.info.resource.kind,
             "metadata": {"name": "job", "namespace": "team-a", "uid": "u1"},
             "spec": {field: roles, "runPolicy": {"backoffLimit": 0}},
         }

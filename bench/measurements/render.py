@@ -37,7 +37,7 @@ def measure(settings: dict[str, Any]) -> list[Figure]:
         for runtime in shipped()
     }
     kinds = {
-        framework.resource.kind: seconds(partial(desired_pods, framework, v1_job(framework, workers)), repeats // 100)
+        framework.info.resource.kind: seconds(partial(desired_pods, framework, v1_job(framework, workers)), repeats // 100)
         for framework in FRAMEWORKS
     }
     slowest, kind = max(trainjobs, key=trainjobs.__getitem__), max(kinds, key=kinds.__getitem__)
@@ -75,11 +75,11 @@ def train_job(runtime: Json) -> TrainJob:
 
 
 def v1_job(framework: Any, workers: int) -> Any:
-    field, first = ROLES[framework.resource.kind]
+    field, first = ROLES[framework.info.resource.kind]
     container = {"name": framework.container, "image": "ghcr.io/acme/train:1", "env": [{"name": "A", "value": "1"}]}
     template = {"spec": {"containers": [container]}}
     specs = {"Worker": {"replicas": workers, "template": template}}
     if first:
         specs = {first: {"replicas": 1, "template": template}, **specs}
     metadata = {"name": "bert-large", "namespace": "team-a", "uid": "c3c3d9e0-6c1f-4a0c-8b63-1f1f6c4b6f10"}
-    return framework.read(msgspec.convert({"metadata": metadata, "spec": {field: specs}}, framework.view))
+    return framework.read(msgspec.convert({"metadata": metadata, "spec": {field: specs}}, framework.info.view))

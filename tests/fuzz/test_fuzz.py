@@ -69,7 +69,7 @@ WATCHED: list[tuple[Resource, Any]] = [
     (JOBS, Job), (JOBSETS, JobSet), (PODS, Pod), (PODS, SchedulablePod), (SERVICES, Service), (CONFIG_MAPS, ConfigMap),
     (NODES, MetadataOnly), (PERSISTENT_VOLUMES, Volume), (PERSISTENT_VOLUME_CLAIMS, Claim), (STORAGE_CLASSES, StorageClass),
     (HORIZONTAL_POD_AUTOSCALERS, Autoscaler), (TRAIN_JOBS, TrainJob), (TRAINING_RUNTIMES, Runtime),
-    (CLUSTER_TRAINING_RUNTIMES, Runtime), *((framework.resource, framework.view) for framework in FRAMEWORKS),
+    (CLUSTER_TRAINING_RUNTIMES, Runtime), *((framework.info.resource, framework.info.view) for framework in FRAMEWORKS),
 ]  # fmt: skip
 """What controllers and the operator watch, and as what they see it."""
 

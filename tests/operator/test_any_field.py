@@ -140,7 +140,7 @@ async def test_any_value_in_any_field_of_a_v1_job(kind: JobKind) -> None:
     path = f"/validate-kubeflow-org-v1-{kind.resource.kind.lower()}"
 
     def planned(obj: Json, gang: Gang | None) -> Plan:
-        view = msgspec.convert(obj, framework.view)
+        view = msgspec.convert(obj, framework.info.view)
         faults, _ = framework.validate(view, None)
         observed = Observed(job=framework.read(view), faults=tuple(faults), gang=gang)
         return training.plan(framework, observed, NOW)

@@ -112,7 +112,7 @@ async def test_ready_once_the_api_server_has_asked_about_every_kind(connection: 
     async with replica.running():
         await until(lambda: not replica.trouble)
         asked = [request for request in replica.sent.requests if request.params.get("dryRun") == "All"]
-        judged = {framework.resource.plural for framework in FRAMEWORKS if framework.is_judged_at_admission}
+        judged = {framework.info.resource.plural for framework in FRAMEWORKS if framework.info.is_judged_at_admission}
         assert {request.path.rpartition("/")[2] for request in asked} == {*judged, "trainjobs"}
         with pytest.raises(NotFound):
             await client.get(PYTORCH_JOBS, NAME, "default")

@@ -59,21 +59,22 @@ from shunter.operator.trainer.views import ConfigMap, JobOfSet, LiveJobSet, Runt
 from shunter.operator.training import plan as training
 from shunter.operator.training.autoscaler import Autoscaler
 from shunter.operator.training.children import children_of
-from shunter.operator.training.framework import AnyFramework, AnyJob
+from shunter.operator.training.framework import AnyFramework
 from shunter.operator.training.frameworks import FRAMEWORKS, framework_of
 from shunter.operator.training.gang import Gang, pod_groups
+from shunter.operator.training.job import AnyJob
 from shunter.operator.training.observed import Observed
 from shunter.operator.training.reconciler import stands_in_for
 
 DEFINITIONS = Path(__file__).parents[2] / "deploy" / "crds"
 TRAINJOB_CONTROLLER = "trainer-trainjob-controller"
 RUNTIME_CONTROLLER = "runtime-controller"
-JOBS_OF_OPERATOR = {*(framework.resource.kind for framework in FRAMEWORKS), "TrainJob"}
+JOBS_OF_OPERATOR = {*(framework.info.resource.kind for framework in FRAMEWORKS), "TrainJob"}
 
 RESOURCES |= {
     resource.kind: resource
     for resource in (
-        *(framework.resource for framework in FRAMEWORKS),
+        *(framework.info.resource for framework in FRAMEWORKS),
         TRAIN_JOBS,
         TRAINING_RUNTIMES,
         CLUSTER_TRAINING_RUNTIMES,
@@ -208,7 +209,7 @@ class OperatorReplay(Replay):
         if stored is None:
             return None
         framework = framework_of(slot.kind)
-        view = msgspec.convert(stored, framework.view)
+        view = msgspec.convert(stored, framework.info.view)
         job = framework.read(view)
         faults, _ = framework.validate(view, None)
         pods = [msgspec.convert(obj, Pod) for obj in self.cluster.of_kind("Pod", slot.key.namespace)]
@@ -227,7 +228,7 @@ class OperatorReplay(Replay):
 
     def _kept(self, framework: AnyFramework, job: AnyJob) -> dict[Resource, Any]:
         found: dict[Resource, Any] = {}
-        for kind in framework.kept_kinds:
+        for kind in framework.info.extra_kinds:
             stored = self.cluster.get(kind.resource.kind, Key(job.namespace, framework.kept(job)[kind.resource]))
             is_cached = stored is not None and (
                 not kind.label_selector or kind.label_selector in stored["metadata"].get("labels", {})
@@ -380,13 +381,13 @@ SERVED = _served()
 DEFAULTED = (PODS, SERVICES, JOBS, HORIZONTAL_POD_AUTOSCALERS)
 BUILT_IN = {kind.resource.kind: kind for kind in builtin.kinds() if kind.resource in DEFAULTED}
 CONTROLLER_OF = {
-    **{framework.resource.kind: f"{framework.resource.kind.lower()}-controller" for framework in FRAMEWORKS},
+    **{framework.info.resource.kind: f"{framework.info.resource.kind.lower()}-controller" for framework in FRAMEWORKS},
     "TrainJob": TRAINJOB_CONTROLLER,
     "TrainingRuntime": RUNTIME_CONTROLLER,
     "ClusterTrainingRuntime": RUNTIME_CONTROLLER,
 }
 PLANNERS: dict[str, Callable[[OperatorReplay, Slot], Planned]] = {
-    **{CONTROLLER_OF[framework.resource.kind]: OperatorReplay.plan_v1 for framework in FRAMEWORKS},
+    **{CONTROLLER_OF[framework.info.resource.kind]: OperatorReplay.plan_v1 for framework in FRAMEWORKS},
     TRAINJOB_CONTROLLER: OperatorReplay.plan_trainjob,
     RUNTIME_CONTROLLER: OperatorReplay.plan_runtime,
 }

@@ -13,7 +13,7 @@ from shunter.api.trainer.trainjob import TrainJob
 from shunter.kube.cache.store import Store
 from shunter.operator.overview import V1_STATES, V2_STATES
 from shunter.operator.trainer.status import find
-from shunter.operator.training.framework import JobView
+from shunter.operator.training.job import JobView
 
 
 class CountedKind(NamedTuple):

@@ -10,7 +10,7 @@ from shunter.errors import InputError
 from shunter.operator.training.framework import AnyFramework
 from shunter.operator.training.frameworks import FRAMEWORKS
 
-KINDS = (*(framework.resource.kind for framework in FRAMEWORKS), TRAIN_JOBS.kind)
+KINDS = (*(framework.info.resource.kind for framework in FRAMEWORKS), TRAIN_JOBS.kind)
 
 
 class ServedKinds(NamedTuple):
@@ -30,5 +30,5 @@ def served(kinds: Collection[str]) -> ServedKinds:
     for kind in kinds:
         if kind not in KINDS:
             raise InputError(f"--kind {kind!r} is no kind of job.", f"Served are {', '.join(KINDS)}.")
-    frameworks = tuple(framework for framework in FRAMEWORKS if framework.resource.kind in kinds)
+    frameworks = tuple(framework for framework in FRAMEWORKS if framework.info.resource.kind in kinds)
     return ServedKinds(frameworks, TRAIN_JOBS.kind in kinds)

@@ -45,7 +45,7 @@ from shunter.operator.training.frameworks import FRAMEWORKS
 
 Verb = Literal["get", "list", "watch", "create", "update", "patch", "delete"]
 
-V1_KINDS = tuple(framework.resource.kind for framework in FRAMEWORKS)
+V1_KINDS = tuple(framework.info.resource.kind for framework in FRAMEWORKS)
 V2_KINDS = (TRAIN_JOBS.kind,)
 
 
@@ -87,7 +87,7 @@ _OWNS = "children name the job as an owner that may not go before them; OwnerRef
 
 def in_served_namespaces() -> list[Grant]:
     """What controllers and webhooks do in the namespaces whose jobs they serve."""
-    v1 = [grant for framework in FRAMEWORKS for grant in _v1_job(framework.resource)]
+    v1 = [grant for framework in FRAMEWORKS for grant in _v1_job(framework.info.resource)]
     return [
         *v1,
         Grant(PODS, ("list", "watch", "create", "delete"), "the pods of v1 jobs", kinds=V1_KINDS),
@@ -135,9 +135,9 @@ def in_canary_namespace() -> list[Grant]:
     why = "the dry run behind /readyz"
     return [
         *(
-            Grant(framework.resource, ("create",), why, kinds=(framework.resource.kind,))
+            Grant(framework.info.resource, ("create",), why, kinds=(framework.info.resource.kind,))
             for framework in FRAMEWORKS
-            if framework.is_judged_at_admission
+            if framework.info.is_judged_at_admission
         ),
         Grant(TRAIN_JOBS, ("create",), why, kinds=V2_KINDS),
     ]

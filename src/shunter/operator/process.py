@@ -204,7 +204,7 @@ def count_jobs(manager: Manager, kinds: ServedKinds) -> None:
 
     assert manager.metrics, "they are served"
     counted = [
-        CountedKind(framework.resource.kind, manager.informer(framework.resource, framework.view).store, v1_state)
+        CountedKind(framework.info.resource.kind, manager.informer(framework.info.resource, framework.info.view).store, v1_state)
         for framework in kinds.frameworks
     ]
     if kinds.train_jobs:
@@ -251,7 +251,7 @@ def measured(transport: Transport, manager: Manager, connection: Connection, qps
 
 def controlled(kinds: ServedKinds) -> list[Resource]:
     """The kinds that have controllers."""
-    return [*(framework.resource for framework in kinds.frameworks), *((TRAIN_JOBS,) if kinds.train_jobs else ())]
+    return [*(framework.info.resource for framework in kinds.frameworks), *((TRAIN_JOBS,) if kinds.train_jobs else ())]
 
 
 def configured(options: OperatorOptions, file: Configuration) -> OperatorOptions:

@@ -268,7 +268,11 @@ class Webhooks:
 def canaries(kinds: ServedKinds) -> list[tuple[Resource, Json]]:
     """What to ask about, for each kind of job, to see that its webhooks answer. A webhook that only warns is not waited for: the
     API server goes on without its answer, so a replica that has just come could not tell whether it is asked."""
-    v1 = [(framework.resource, framework.least_spec) for framework in kinds.frameworks if framework.is_judged_at_admission]
+    v1 = [
+        (framework.info.resource, framework.info.least_spec)
+        for framework in kinds.frameworks
+        if framework.info.is_judged_at_admission
+    ]
     return [*v1, (TRAIN_JOBS, {"runtimeRef": {"name": NAME}})] if kinds.train_jobs else v1
 
 

@@ -19,7 +19,7 @@ from shunter.operator.training.frameworks import framework_of
 
 def pods_of_v1(job: Json) -> list[Json]:
     framework: Any = framework_of(job["kind"])
-    return framework.pods(framework.read(msgspec.convert(admitted(job), framework.view)))  # type: ignore[no-any-return]
+    return framework.pods(framework.read(msgspec.convert(admitted(job), framework.info.view)))  # type: ignore[no-any-return]
 
 
 def job(kind: Any, **container: Any) -> Json:

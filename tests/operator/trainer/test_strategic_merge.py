@@ -80,6 +80,14 @@ def test_items_without_their_key_cannot_be_merged() -> None:
         merged_jobset_spec({"env": named("A")}, {"env": [{"value": "1"}]})
 
 
+def test_a_patch_that_is_nested_too_deeply_is_refused() -> None:
+    deep: Any = "bottom"
+    for _ in range(5000):
+        deep = {"a": [deep]}
+    with pytest.raises(BuildError, match="nested too deeply"):
+        merged_jobset_spec({}, {"affinity": deep})
+
+
 def test_the_tables_say_what_the_schemas_of_kubernetes_say() -> None:
     merge_keys: dict[str, str] = {}
     replaced: set[str] = set()

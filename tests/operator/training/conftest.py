@@ -13,8 +13,8 @@ from shunter.api.core import Pod, Service
 from shunter.api.meta import Json
 from shunter.api.training.pytorch import PyTorchJob
 from shunter.operator.training.children import children_of
-from shunter.operator.training.framework import AnyJob
 from shunter.operator.training.frameworks import framework_of
+from shunter.operator.training.job import AnyJob
 from shunter.operator.training.observed import Observed
 from shunter.operator.training.replicas import desired_pods
 from shunter.operator.training.services import desired_services

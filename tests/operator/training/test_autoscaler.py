@@ -13,8 +13,8 @@ from shunter.api.meta import Json
 from shunter.api.resources import HORIZONTAL_POD_AUTOSCALERS
 from shunter.kube.controllers.plan import Create, Delete, Patch, Plan, Write
 from shunter.operator.training.autoscaler import Autoscaler, wanted_spec
-from shunter.operator.training.framework import AnyJob
 from shunter.operator.training.frameworks import framework_of
+from shunter.operator.training.job import AnyJob
 from shunter.operator.training.observed import Observed
 from shunter.operator.training.plan import plan
 

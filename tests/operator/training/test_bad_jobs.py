@@ -12,8 +12,8 @@ from shunter.api.meta import Json
 from shunter.api.training.pytorch import PyTorchJob
 from shunter.kube.webhooks.server import AdmissionRequest
 from shunter.operator.training.admission import GangScheduling, routes
-from shunter.operator.training.framework import AnyJob
 from shunter.operator.training.frameworks import framework_of
+from shunter.operator.training.job import AnyJob
 from shunter.operator.training.observed import Observed
 from shunter.operator.training.plan import plan
 

@@ -15,8 +15,9 @@ from shunter.api.resources import PODS
 from shunter.kube.controllers.plan import ContainerLog, Note
 from shunter.operator.overview import member
 from shunter.operator.training.children import children_of
-from shunter.operator.training.framework import AnyFramework, AnyJob
+from shunter.operator.training.framework import AnyFramework
 from shunter.operator.training.frameworks import FRAMEWORKS, framework_of
+from shunter.operator.training.job import AnyJob
 from shunter.operator.training.observed import Observed
 from shunter.operator.training.plan import plan
 
@@ -29,7 +30,7 @@ def told(notes: list[Note], reason: str) -> list[str]:
     return [note.message for note in notes if note.reason == reason]
 
 
-@pytest.mark.parametrize("framework", FRAMEWORKS, ids=[framework.resource.kind for framework in FRAMEWORKS])
+@pytest.mark.parametrize("framework", FRAMEWORKS, ids=[framework.info.resource.kind for framework in FRAMEWORKS])
 @pytest.mark.parametrize("restart_policy", ["Never", "OnFailure", "ExitCode"])
 @pytest.mark.parametrize("backoff_limit", [None, 0], ids=["no limit", "no restart"])
 @pytest.mark.parametrize("clean_up", ["All", "Running", "None"])

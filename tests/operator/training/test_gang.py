@@ -13,9 +13,9 @@ from shunter.api.meta import Json
 from shunter.api.podgroups import COSCHEDULING_POD_GROUPS, VOLCANO_POD_GROUPS, PodGroup
 from shunter.api.resources import PODS, SERVICES
 from shunter.kube.controllers.plan import Create, Delete, Patch, Plan
-from shunter.operator.training.framework import AnyJob
 from shunter.operator.training.frameworks import framework_of
 from shunter.operator.training.gang import Gang, least_resources, member, names_another_scheduler, pod_groups, wanted_spec
+from shunter.operator.training.job import AnyJob
 from shunter.operator.training.observed import Observed
 from shunter.operator.training.plan import plan
 from shunter.operator.training.replicas import desired_pods

@@ -14,8 +14,9 @@ import pytest
 from job_world import World
 from shunter.api.meta import Json
 from shunter.api.resources import PODS, SERVICES
-from shunter.operator.training.framework import AnyFramework, AnyJob, Settings
+from shunter.operator.training.framework import AnyFramework, Settings
 from shunter.operator.training.frameworks import framework_of
+from shunter.operator.training.job import AnyJob
 from shunter.operator.training.replicas import desired_pods
 
 TF, XGB, JAX, PADDLE = (framework_of(kind) for kind in ("TFJob", "XGBoostJob", "JAXJob", "PaddleJob"))
@@ -24,17 +25,17 @@ TF, XGB, JAX, PADDLE = (framework_of(kind) for kind in ("TFJob", "XGBoostJob", "
 def manifest(framework: AnyFramework, roles: dict[str, int], *, policy: str = "", sidecar: bool = False, **spec: Any) -> Json:
     containers = [{"name": framework.container, "image": "img:1"}, *([{"name": "side", "image": "img:2"}] if sidecar else [])]
     replica = {"template": {"spec": {"containers": containers}}, "restartPolicy": policy}
-    (field,) = framework.least_spec
+    field = framework.info.replica_specs
     return {
-        "apiVersion": framework.resource.api_version,
-        "kind": framework.resource.kind,
+        "apiVersion": framework.info.resource.api_version,
+        "kind": framework.info.resource.kind,
         "metadata": {"name": "job", "namespace": "team-a", "uid": "u1"},
         "spec": {field: {role: {**replica, "replicas": count} for role, count in roles.items()}, **spec},
     }
 
 
 def job(framework: AnyFramework, roles: dict[str, int], **spec: Any) -> AnyJob:
-    return framework.read(msgspec.convert(manifest(framework, roles, **spec), framework.view))
+    return framework.read(msgspec.convert(manifest(framework, roles, **spec), framework.info.view))
 
 
 def environments(framework: AnyFramework, roles: dict[str, int], **spec: Any) -> dict[str, dict[str, str]]:
@@ -251,7 +252,7 @@ def test_a_role_that_makes_no_name_fails_the_job_and_says_so() -> None:
 
 
 GONE_WRONG = [
-    pytest.param(framework, fault, id=f"{framework.resource.kind}: {name}")
+    pytest.param(framework, fault, id=f"{framework.info.resource.kind}: {name}")
     for framework in (TF, XGB, JAX, PADDLE, framework_of("PyTorchJob"))
     for name, fault in {
         "no roles": lambda spec, field: {field: {}},
@@ -271,7 +272,7 @@ GONE_WRONG = [
 @pytest.mark.parametrize(("framework", "fault"), GONE_WRONG)
 def test_a_job_that_came_past_admission_fails_once_and_names_the_field(framework: AnyFramework, fault: Any) -> None:
     """With the webhook off: a condition, no traceback, no loop."""
-    (field,) = framework.least_spec
+    field = framework.info.replica_specs
     body = manifest(framework, {"Worker": 1})
     world = World(framework, {**body, "spec": fault(body["spec"], field)})
     world.settle()

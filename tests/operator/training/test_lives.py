@@ -16,26 +16,26 @@ from shunter.api.resources import PODS, SERVICES
 from shunter.operator.training.framework import AnyFramework
 from shunter.operator.training.frameworks import FRAMEWORKS
 
-KINDS = [framework for framework in FRAMEWORKS if framework.resource.kind != "MPIJob"]
+KINDS = [framework for framework in FRAMEWORKS if framework.info.resource.kind != "MPIJob"]
 MASTERS = ("PyTorchJob", "XGBoostJob")
-each_kind = pytest.mark.parametrize("framework", KINDS, ids=[framework.resource.kind for framework in KINDS])
+each_kind = pytest.mark.parametrize("framework", KINDS, ids=[framework.info.resource.kind for framework in KINDS])
 
 
 class Life:
     """A job of one pod: its Master where the kind needs one, else its Worker."""
 
     def __init__(self, framework: AnyFramework, restart_policy: str = "", **policy: Any) -> None:
-        (field,) = framework.least_spec
-        role = "Master" if framework.resource.kind in MASTERS else "Worker"
+        field = framework.info.replica_specs
+        role = "Master" if framework.info.resource.kind in MASTERS else "Worker"
         template = {"spec": {"containers": [{"name": framework.container, "image": "img:1"}]}}
         replica = {"replicas": 1, "template": template, "restartPolicy": restart_policy}
         job: Json = {
-            "apiVersion": framework.resource.api_version,
-            "kind": framework.resource.kind,
+            "apiVersion": framework.info.resource.api_version,
+            "kind": framework.info.resource.kind,
             "metadata": {"name": "job", "namespace": "team-a", "uid": "u1"},
             "spec": {field: {role: replica}, "runPolicy": policy},
         }
-        self.kind = framework.resource.kind
+        self.kind = framework.info.resource.kind
         self.pod = f"job-{role.lower()}-0"
         self.role = role
         self.world = World(framework, job)
@@ -194,7 +194,7 @@ def test_roles_of_scalable_kinds_say_which_pods_they_count(framework: AnyFramewo
 
 
 def test_metrics_call_kinds_by_upstreams_names() -> None:
-    names = {framework.resource.kind: framework.metrics_label for framework in FRAMEWORKS}
+    names = {framework.info.resource.kind: framework.info.metrics_label for framework in FRAMEWORKS}
     assert names == {
         "JAXJob": "jax",
         "MPIJob": "mpi",

@@ -11,7 +11,7 @@ from shunter.kube.controllers.plan import Ref
 from shunter.operator.training.frameworks import framework_of
 from shunter.operator.training.pod_warnings import REPORTED_PODS, abnormal_pod_events
 
-JOB = Ref(framework_of("PyTorchJob").resource, "team-a", "job", "u1")
+JOB = Ref(framework_of("PyTorchJob").info.resource, "team-a", "job", "u1")
 PULL = {
     "containerStatuses": [{"name": "pytorch", "state": {"waiting": {"reason": "ImagePullBackOff", "message": "no such image"}}}]
 }

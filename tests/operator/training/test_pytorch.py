@@ -8,9 +8,10 @@ from collections.abc import Callable
 import pytest
 
 from shunter.api.meta import Json
-from shunter.operator.training.framework import AnyJob, Settings
+from shunter.operator.training.framework import Settings
 from shunter.operator.training.frameworks import framework_of
 from shunter.operator.training.frameworks.pytorch import processes_per_node
+from shunter.operator.training.job import AnyJob
 from shunter.operator.training.replicas import desired_pods
 from shunter.operator.training.services import desired_services, service_ports
 

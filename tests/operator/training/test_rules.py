@@ -12,8 +12,8 @@ from shunter.api.core import Pod
 from shunter.api.training.job import JobCondition
 from shunter.kube.controllers.plan import NOTHING, Create, Delete, Failure, Plan
 from shunter.operator.training.children import Children, children_of
-from shunter.operator.training.framework import AnyJob
 from shunter.operator.training.frameworks import framework_of
+from shunter.operator.training.job import AnyJob
 from shunter.operator.training.observed import Observed
 from shunter.operator.training.plan import plan, plan_failure
 from shunter.operator.training.policies import backoff, deadline, restart, ttl

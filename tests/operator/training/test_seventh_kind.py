@@ -42,7 +42,7 @@ def job(**spec):
     replicas = {"Worker": {"replicas": 2, "template": template}}
     spec = {"toyReplicaSpecs": replicas, **spec}
     return {"apiVersion": "kubeflow.org/v1", "kind": "ToyJob", "metadata": metadata, "spec": spec}
-made = plan(toy, Observed(job=toy.read(msgspec.convert(job(wheels=4), toy.view))), datetime(2026, 11, 21, tzinfo=UTC))
+made = plan(toy, Observed(job=toy.read(msgspec.convert(job(wheels=4), toy.info.view))), datetime(2026, 11, 21, tzinfo=UTC))
 validate = routes()["/validate-kubeflow-org-v1-toyjob"]
 answers = [validate(AdmissionRequest(uid="1", object=obj)) for obj in (job(wheels=4), job())]
 (custom,) = [kind for kind in CUSTOM_KINDS if kind.resource.kind == "ToyJob"]

@@ -54,7 +54,7 @@ def answer(kind: JobKind, job: Json) -> AdmissionResponse:
 
 def planned(kind: JobKind, job: Json) -> Plan:
     framework = framework_of(kind.resource.kind)
-    view = msgspec.convert(job, framework.view)
+    view = msgspec.convert(job, framework.info.view)
     began = time.monotonic()
     made = plan(framework, Observed(job=framework.read(view), faults=tuple(framework.validate(view, None)[0])), NOW)
     assert time.monotonic() - began < SECONDS

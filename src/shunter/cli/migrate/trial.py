@@ -313,7 +313,7 @@ async def live(client: Client, source: SourceObject) -> Json | None:
     framework = framework_of(source)
     assert framework is not None, f"{source.title} is of no kind of v1"
     try:
-        return await client.get(framework.resource, source.name, source.namespace)
+        return await client.get(framework.info.resource, source.name, source.namespace)
     except NotFound:
         return None
 

@@ -19,7 +19,8 @@ from shunter.migrate.conversion.surroundings import NOTHING, InputContext
 from shunter.migrate.findings import Finding, Topic
 from shunter.migrate.options import Options
 from shunter.migrate.paths import MISSING, Path, value_at
-from shunter.operator.training.framework import AnyFramework, AnyJob
+from shunter.operator.training.framework import AnyFramework
+from shunter.operator.training.job import AnyJob
 
 Profile = Literal["P1", "P2", "P3"]
 SUCCESS_OF_RUNTIME = "TrainingRuntime successPolicy"
@@ -242,7 +243,7 @@ class Draft:
 
 def replica_specs(framework: AnyFramework) -> str:
     """The field of a v1 spec that holds the pods by role."""
-    (field,) = framework.least_spec
+    field = framework.info.replica_specs
     return str(field)
 
 

@@ -13,8 +13,9 @@ from shunter.api.resources import Resource
 from shunter.api.training import mpi_rules
 from shunter.api.training.job import MANAGED_BY_US, JobStatus, RunPolicy
 from shunter.api.training.mpi import LAUNCHER, MPI_JOBS, MPI_OPERATOR, OTHER_VERSION, MPIJobMeta, MPIJobSpec
-from shunter.operator.training.framework import Environment, TrainingJob
+from shunter.operator.training.framework import Environment
 from shunter.operator.training.frameworks.mpi import MPI
+from shunter.operator.training.job import TrainingJob
 
 OPEN_MPI = "OpenMPI"
 JOB_ROLE = "K_MPI_JOB_ROLE"
@@ -37,8 +38,9 @@ class MPIOperatorJob(Struct, frozen=True):
 
 
 class MPIOperator(MPI):
-    resource = Resource(MPI_JOBS.group, OTHER_VERSION.partition("/")[2], MPI_JOBS.kind, MPI_JOBS.plural)
-    view = MPIOperatorJob  # type: ignore[assignment]
+    info = MPI.info._replace(
+        resource=Resource(MPI_JOBS.group, OTHER_VERSION.partition("/")[2], MPI_JOBS.kind, MPI_JOBS.plural), view=MPIOperatorJob
+    )
 
     def read(self, view: MPIOperatorJob) -> TrainingJob[MPIJobSpec]:  # type: ignore[override]
         spec = mpi_rules.with_defaults(view.spec)
@@ -46,7 +48,7 @@ class MPIOperator(MPI):
         if not (given := view.spec.mpi_replica_specs.get(LAUNCHER)) or not given.restart_policy:
             replicas[LAUNCHER] = replace(replicas[LAUNCHER], restart_policy="OnFailure")
         return TrainingJob(
-            resource=self.resource,
+            resource=self.info.resource,
             metadata=view.metadata,
             run_policy=_run_policy(spec.run_policy),
             replicas=replicas,

@@ -98,7 +98,7 @@ class Conversion:
 def framework_of(source: SourceObject) -> AnyFramework | None:
     """The v1 kind that the object is of, or the MPIJob of mpi-operator; None for all else."""
     for framework in (*FRAMEWORKS, mpi_operator.FRAMEWORK):
-        if source.kind == framework.resource.kind and source.api_version == framework.resource.api_version:
+        if source.kind == framework.info.resource.kind and source.api_version == framework.info.resource.api_version:
             return framework
     return None
 

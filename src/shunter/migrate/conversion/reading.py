@@ -20,7 +20,8 @@ from shunter.errors import InputError
 from shunter.migrate.conversion.source.no_json import no_json
 from shunter.migrate.conversion.source.objects import SourceObject
 from shunter.migrate.paths import Path, shown, value_at
-from shunter.operator.training.framework import AnyFramework, AnyJob
+from shunter.operator.training.framework import AnyFramework
+from shunter.operator.training.job import AnyJob
 
 _ROLES = {kind.resource.kind: kind.roles for kind in JOB_KINDS}
 _REMEDY = "Give it the type that v1 asks for."
@@ -48,7 +49,7 @@ def read(source: SourceObject, framework: AnyFramework) -> Reading:
     """The job: some role of its kind has pods, and each role with pods has a template with a container. Fields that
     are null are absent, as for an API server; but a role that is null is refused, lest its pods be lost. Raises
     UnreadableJobError."""
-    (field,) = framework.least_spec
+    field = framework.info.replica_specs
     foreign = no_json(source.value)
     if foreign is not None:
         raise UnreadableJobError(source, foreign.path, f"Expected JSON, got {foreign.found}", _REMEDY_OF_JSON)
@@ -61,7 +62,7 @@ def read(source: SourceObject, framework: AnyFramework) -> Reading:
         if (spec.replicas or 0) > MOST_PODS:
             count: Path = ("spec", field, role, "replicas")
             raise UnreadableJobError(source, count, f"{spec.replicas} pods are more than a Job may have", _FEWER)
-    view = _convert(source, value, framework.view, ())
+    view = _convert(source, value, framework.info.view, ())
     job = framework.read(view)
     with_pods = [role for role in job.replicas if job.replica_count(role)]
     if not any(role in _ROLES[source.kind] for role in with_pods):

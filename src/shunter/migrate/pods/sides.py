@@ -29,8 +29,9 @@ from shunter.operator.trainer.render import Rendered, rendered
 from shunter.operator.trainer.runtimes import shipped
 from shunter.operator.trainer.snapshot import as_go_writes
 from shunter.operator.training import gang
-from shunter.operator.training.framework import AnyFramework, AnyJob, Settings
+from shunter.operator.training.framework import AnyFramework, Settings
 from shunter.operator.training.frameworks import framework_of
+from shunter.operator.training.job import AnyJob
 from shunter.operator.training.observed import Observed
 from shunter.operator.training.progress import Progress
 
@@ -102,14 +103,14 @@ def v1_side(source: Json, options: Options = Options(), classes: PriorityClasses
     """A v1 job and its pods. `options` say how the v1 operator was set up. Raises NoPodsError for a job that gets none
     (OtherOperatorError: none of ours), RefusedError for one that no API server would take."""
     framework = framework_of(source["kind"]).with_settings(Settings(cluster_domain=options.cluster_domain))
-    if source["apiVersion"] != framework.resource.api_version:
+    if source["apiVersion"] != framework.info.resource.api_version:
         raise OtherOperatorError(
             f"{title(source)} is of {source['apiVersion']}, whose pods another operator makes; they cannot be compared.",
             "Compare a run of both instead.",
         )
     stored = admitted(source)
     stored.pop("status", None)
-    view = _view(stored, framework.view)
+    view = _view(stored, framework.info.view)
     job = framework.read(view)
     faults, _ = framework.validate(view, None)
     stopped = framework.stopped(Observed(job=job, faults=tuple(faults)), Progress.of(job, _NEW))

@@ -30,7 +30,7 @@ from shunter.kube.controllers.plan import Delete, Plan
 from shunter.migrate.pods.differences import Matched, Pair
 from shunter.migrate.pods.sides import V1, V2, Replica
 from shunter.operator.training.children import children_of
-from shunter.operator.training.framework import AnyJob
+from shunter.operator.training.job import AnyJob
 from shunter.operator.training.observed import Observed
 from shunter.operator.training.plan import plan
 from shunter.operator.training.services import desired_services

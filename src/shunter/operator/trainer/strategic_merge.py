@@ -45,6 +45,8 @@ def merged_jobset_spec(original: Json, patch: Json) -> Json:
         return strategic_merge(original, _encoded(patch), _KIND)
     except MergeError as error:
         raise BuildError(f"a runtime patch cannot be merged: {error}") from None
+    except RecursionError:
+        raise BuildError("a runtime patch cannot be merged: it is nested too deeply") from None
 
 
 class _Kind:

@@ -26,7 +26,7 @@ WARNING_SECONDS = 3
 
 
 def path(framework: AnyFramework) -> str:
-    return f"/validate-kubeflow-org-v1-{framework.resource.kind.lower()}"
+    return f"/validate-kubeflow-org-v1-{framework.info.resource.kind.lower()}"
 
 
 class GangScheduling(NamedTuple):
@@ -69,9 +69,9 @@ def gang_warnings(policy: RunPolicy, gangs: GangScheduling) -> list[str]:
 
 
 def _webhook(framework: AnyFramework) -> Webhook:
-    name = f"validator.{framework.resource.kind.lower()}.training-operator.kubeflow.org"
-    webhook = Webhook(name=name, path=path(framework), resource=framework.resource)
-    if framework.is_judged_at_admission:
+    name = f"validator.{framework.info.resource.kind.lower()}.training-operator.kubeflow.org"
+    webhook = Webhook(name=name, path=path(framework), resource=framework.info.resource)
+    if framework.info.is_judged_at_admission:
         return webhook
     # Objects of the mpi-operator, of another version, are none of ours.
     return webhook._replace(failure_policy="Ignore", match_policy="Exact", timeout_seconds=WARNING_SECONDS)
@@ -80,15 +80,15 @@ def _webhook(framework: AnyFramework) -> Webhook:
 def _validator(framework: AnyFramework, gangs: GangScheduling | None) -> Handler:
     def validate(request: AdmissionRequest) -> AdmissionResponse:
         if changes_nothing_judged(request):
-            stored = shaped_if_possible(request.object, framework.view)
+            stored = shaped_if_possible(request.object, framework.info.view)
             return allowed(warnings=framework.validate(stored, None)[1] if stored is not None else ())
         try:
-            view = shaped(request.object, framework.view)
+            view = shaped(request.object, framework.info.view)
         except ShapeError as error:
-            if not framework.is_judged_at_admission:
+            if not framework.info.is_judged_at_admission:
                 return allowed()
-            return denied(f"{framework.resource.kind} cannot be read: {error}", code=400)
-        old = shaped_if_possible(request.old_object, framework.view)
+            return denied(f"{framework.info.resource.kind} cannot be read: {error}", code=400)
+        old = shaped_if_possible(request.old_object, framework.info.view)
         faults, warnings = framework.validate(view, old)
         if old is not None:
             faults = made_worse(faults, framework.validate(old, None)[0])

@@ -13,7 +13,7 @@ from shunter.api.quantity import parse
 from shunter.api.resources import HORIZONTAL_POD_AUTOSCALERS
 from shunter.kube.controllers.plan import Create, Delete, Note, Patch, Ref, Write
 from shunter.kube.merge_patch import difference
-from shunter.operator.training.framework import AnyJob
+from shunter.operator.training.job import AnyJob
 
 
 class Autoscaler(Struct, frozen=True):

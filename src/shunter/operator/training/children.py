@@ -8,7 +8,7 @@ from typing import TypeVar
 import msgspec
 
 from shunter.api.core import Pod, Service
-from shunter.operator.training.framework import AnyJob
+from shunter.operator.training.job import AnyJob
 from shunter.operator.training.names import REPLICA_TYPE, index_of, job_labels
 
 Child = TypeVar("Child", Pod, Service)

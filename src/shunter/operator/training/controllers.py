@@ -12,9 +12,10 @@ from shunter.kube.cache.mapping import own_key
 from shunter.kube.controllers.manager import Manager
 from shunter.kube.controllers.plan import Key
 from shunter.operator.training.autoscaler import Autoscaler
-from shunter.operator.training.framework import AnyFramework, JobView, Settings, controller_name
+from shunter.operator.training.framework import AnyFramework, Settings
 from shunter.operator.training.frameworks import FRAMEWORKS
 from shunter.operator.training.gang import pod_groups
+from shunter.operator.training.job import JobView, controller_name
 from shunter.operator.training.reconciler import (
     CHILD_SELECTOR,
     INDEXES,
@@ -45,11 +46,11 @@ def add_controllers(
     groups = [manager.informer(pod_groups(gang_scheduler), PodGroup)] if gang_scheduler else []
     count = job_counter(manager)
     for framework in (one.with_settings(settings) for one in frameworks):
-        jobs = manager.informer(framework.resource, framework.view)
-        name = controller_name(framework.resource.kind)
+        jobs = manager.informer(framework.info.resource, framework.info.view)
+        name = controller_name(framework.info.resource.kind)
         kept = {
             kind.resource: manager.informer(kind.resource, kind.view, label_selector=kind.label_selector)
-            for kind in framework.kept_kinds
+            for kind in framework.info.extra_kinds
         }
         reconciler = TrainingReconciler(
             framework,
@@ -69,15 +70,15 @@ def add_controllers(
             # By its name, as a job may wait for the PodGroup of another to go.
             mapped=(
                 (autoscalers, nobody),
-                (services, stands_in_for(framework.resource)),
+                (services, stands_in_for(framework.info.resource)),
                 *((group, own_key) for group in groups),
             ),
             optional=groups,
-            workers=workers(framework.resource) or DEFAULT_WORKERS,
+            workers=workers(framework.info.resource) or DEFAULT_WORKERS,
             recorder=manager.recorder(name, form="v1"),
         )
         if count:
-            jobs.add_handler(count(framework.metrics_label))
+            jobs.add_handler(count(framework.info.metrics_label))
 
 
 def nobody(autoscaler: Autoscaler) -> Iterable[Key]:

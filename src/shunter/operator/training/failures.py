@@ -5,7 +5,8 @@ from __future__ import annotations
 from shunter.api.core import Pod
 from shunter.operator import rank_failures
 from shunter.operator.training.children import Children, index_or_none
-from shunter.operator.training.framework import AnyFramework, AnyJob
+from shunter.operator.training.framework import AnyFramework
+from shunter.operator.training.job import AnyJob
 from shunter.operator.training.names import REPLICA_TYPE
 from shunter.operator.training.policies import restart
 from shunter.operator.training.policies.clean_pods import is_kept

@@ -1,4 +1,4 @@
-"""What the engine wants to know of a job kind: one small protocol, and the one value that all kinds are turned into.
+"""What a job kind says of itself: `KindInfo` for who registers and installs it, `Framework` for the engine that runs its jobs.
 
 Source of the behaviour: Training Operator v1.9, `pkg/controller.v1`.
 """
@@ -6,99 +6,22 @@ Source of the behaviour: Training Operator v1.9, `pkg/controller.v1`.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, Generic, Literal, NamedTuple, Protocol, TypeAlias, TypeVar
-
-import msgspec
+from typing import Any, Literal, NamedTuple, Protocol, TypeAlias, TypeVar
 
 from shunter.api.field_errors import FieldError
-from shunter.api.meta import Json, ObjectMeta, controller_reference
+from shunter.api.meta import Json
 from shunter.api.resources import Resource
-from shunter.api.training.job import JobStatus, ReplicaSpec, ReplicaStatus, RunPolicy
-from shunter.kube.controllers.plan import Failure, Note, Ref, Write
-
-if TYPE_CHECKING:
-    from shunter.operator.training.children import Children
-    from shunter.operator.training.observed import Observed
-    from shunter.operator.training.progress import Progress
-
-MASTER = "Master"
-"""The role at which others meet, in kinds that have one."""
+from shunter.api.training.job import ReplicaStatus
+from shunter.kube.controllers.plan import Failure, Note, Write
+from shunter.operator.training.children import Children
+from shunter.operator.training.job import MASTER, AnyJob, JobView, TrainingJob
+from shunter.operator.training.observed import Observed
+from shunter.operator.training.progress import Progress
 
 Spec = TypeVar("Spec")
-View = TypeVar("View", bound="JobView")
+View = TypeVar("View", bound=JobView, contravariant=True)
 Environment: TypeAlias = Callable[[int], list[Json]]
 """The variables of a role's pod by its index."""
-
-
-class JobView(Protocol):
-    """What the cached views of all job kinds have."""
-
-    @property
-    def metadata(self) -> ObjectMeta: ...
-
-    @property
-    def status(self) -> JobStatus: ...
-
-
-class Autoscaling(NamedTuple):
-    """Between which numbers of workers an autoscaler may choose, and by which metrics (autoscaling/v2 MetricSpec)."""
-
-    min_replicas: int | None
-    max_replicas: int | None
-    metrics: tuple[Json, ...]
-
-
-class TrainingJob(msgspec.Struct, Generic[Spec], frozen=True, kw_only=True, gc=False):
-    """One job of any kind with its kind's defaults applied: every role has a number of replicas and a restart policy."""
-
-    resource: Resource
-    metadata: ObjectMeta
-    run_policy: RunPolicy
-    replicas: Mapping[str, ReplicaSpec]
-    """Roles in the order in which the framework ranks and judges them."""
-    status: JobStatus
-    spec: Spec
-    """The kind's own fields; only its framework reads them."""
-    autoscaling: Autoscaling | None = None
-    """Set when the job wants a HorizontalPodAutoscaler."""
-
-    @property
-    def kind(self) -> str:
-        return self.resource.kind
-
-    @property
-    def name(self) -> str:
-        return self.metadata.name
-
-    @property
-    def namespace(self) -> str:
-        return self.metadata.namespace
-
-    @property
-    def controller(self) -> str:
-        """The name under which the job's controller labels objects and reports events: `pytorchjob-controller`."""
-        return controller_name(self.kind)
-
-    @property
-    def ref(self) -> Ref:
-        return Ref(self.resource, self.namespace, self.name, self.metadata.uid)
-
-    @property
-    def owner_reference(self) -> Json:
-        return controller_reference(self.resource.api_version, self.kind, self.name, self.metadata.uid)
-
-    def replica_count(self, replica_type: str) -> int:
-        """Wanted pods of one role; 0 for a role that the job does not have, or has a negative number of."""
-        spec = self.replicas.get(replica_type)
-        return max(spec.replicas or 0, 0) if spec else 0
-
-    @property
-    def total_replicas(self) -> int:
-        return sum(self.replica_count(replica_type) for replica_type in self.replicas)
-
-
-def controller_name(kind: str) -> str:
-    return f"{kind.lower()}-controller"
 
 
 class Verdict(NamedTuple):
@@ -136,18 +59,35 @@ class ExtraKind(NamedTuple):
     """Which of them are cached: those that can be the jobs' own."""
 
 
-class Framework(Protocol[Spec, View]):
-    """One job kind of kubeflow.org/v1."""
+class KindInfo(NamedTuple):
+    """What is known of a job kind without any job: for controllers, webhooks, permissions and installation."""
 
     resource: Resource
-    view: type[View]
+    view: type[Any]
     """What its objects are cached as."""
-    container: str
-    """The container that trains: its ports make the service, its exit code decides about restarts."""
+    replica_specs: str
+    """The field of its spec that holds the pods by role, e.g. `pytorchReplicaSpecs`."""
     metrics_label: str
     """The value of `framework` in the operator's metrics."""
     ttl_event: str
     """Reason of the event when a finished job is deleted: upstream's kinds differ."""
+    is_judged_at_admission: bool = True
+    """Whether its webhook refuses faults. Else it only warns, and the operator judges jobs when it reconciles them."""
+    extra_kinds: tuple[ExtraKind, ...] = ()
+    """What it keeps beside pods and services."""
+
+    @property
+    def least_spec(self) -> Json:
+        """The smallest spec that the kind's schema accepts."""
+        return {self.replica_specs: {}}
+
+
+class Framework(Protocol[Spec, View]):
+    """What the engine asks of one job kind of kubeflow.org/v1."""
+
+    info: KindInfo
+    container: str
+    """The container that trains: its ports make the service, its exit code decides about restarts."""
     reports_selector: bool
     """Whether replicaStatuses carry the selector that the scale subresource shows."""
     shares_environment: bool
@@ -156,12 +96,6 @@ class Framework(Protocol[Spec, View]):
     """Whether an event tells how each pod exited, or only that of pods which fail and do not stay."""
     replaced_under: Sequence[str]
     """The restart policies under which failed pods are made anew; ExitCode decides by their codes."""
-    is_judged_at_admission: bool
-    """Whether its webhook refuses faults. Else it only warns, and the operator judges jobs when it reconciles them."""
-    kept_kinds: Sequence[ExtraKind]
-    """What it keeps beside pods and services."""
-    least_spec: Json
-    """The smallest spec that the kind's schema accepts; no more than that is said of it."""
 
     def read(self, view: View) -> TrainingJob[Spec]:
         """The job with its defaults applied. Never fails: what cannot be read is for `validate` to name."""
@@ -198,7 +132,7 @@ class Framework(Protocol[Spec, View]):
         """What is told of a job that another program manages."""
 
     def kept(self, job: TrainingJob[Spec]) -> Mapping[Resource, str]:
-        """The names of the objects that the job keeps, one of each of `kept_kinds`."""
+        """The names of the objects that the job keeps, one of each of `info.extra_kinds`."""
 
     def stopped(self, observed: Observed, progress: Progress) -> Progress | None:
         """What is said of a job whose faults allow nothing to be done for it; None when there are none of this kind."""
@@ -211,7 +145,6 @@ class Framework(Protocol[Spec, View]):
 
 
 AnyFramework = Framework[Any, Any]
-AnyJob = TrainingJob[Any]
 
 
 def master_or_worker_verdicts(

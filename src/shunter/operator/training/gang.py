@@ -29,7 +29,7 @@ from shunter.api.training.job import SchedulingPolicy
 from shunter.kube.controllers.plan import Create, Delete, Note, Patch, Ref, Write
 from shunter.kube.merge_patch import difference
 from shunter.operator.training.conditions import find
-from shunter.operator.training.framework import AnyJob
+from shunter.operator.training.job import AnyJob
 from shunter.operator.training.progress import Progress
 
 VOLCANO_DEFAULT_QUEUE = "default"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from shunter.operator.training.framework import AnyJob
+from shunter.operator.training.job import AnyJob
 
 OPERATOR_NAME = "training.kubeflow.org/operator-name"
 JOB_NAME = "training.kubeflow.org/job-name"

@@ -11,8 +11,8 @@ from shunter.api.field_errors import FieldError
 from shunter.api.resources import Resource
 from shunter.operator.training.autoscaler import Autoscaler
 from shunter.operator.training.children import Children
-from shunter.operator.training.framework import AnyJob
 from shunter.operator.training.gang import Gang
+from shunter.operator.training.job import AnyJob
 
 
 class Observed(msgspec.Struct, frozen=True, kw_only=True):

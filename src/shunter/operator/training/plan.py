@@ -121,7 +121,7 @@ def _finished(framework: AnyFramework, observed: Observed, progress: Progress) -
     job, children = observed.job, observed.children
     remaining = ttl.remaining(job, progress.now)
     if remaining is not None and remaining <= 0:
-        deleted = Note(regarding=job.ref, type="Normal", reason=framework.ttl_event, message=f"Deleted job: {job.name}")
+        deleted = Note(regarding=job.ref, type="Normal", reason=framework.info.ttl_event, message=f"Deleted job: {job.name}")
         return Plan(writes=(Delete(ref=job.ref, succeeded=deleted),))
     if job.status.is_true("Succeeded"):
         progress = settled(progress)

@@ -13,7 +13,7 @@ from shunter.api.rank_failures import RankFailures
 from shunter.api.training.job import JobCondition, JobStatus, ReplicaStatus
 from shunter.kube.controllers.plan import Note, Ref, StatusLogLine, StatusWrite
 from shunter.operator.training.conditions import Conditions, find, is_true, with_condition
-from shunter.operator.training.framework import AnyJob
+from shunter.operator.training.job import AnyJob
 
 EventType = Literal["Normal", "Warning"]
 

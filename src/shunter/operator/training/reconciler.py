@@ -18,8 +18,9 @@ from shunter.kube.cache.store import Object, Store, by_controller_uid
 from shunter.kube.controllers.plan import Failure, Key, Plan
 from shunter.operator.training.autoscaler import Autoscaler
 from shunter.operator.training.children import children_of
-from shunter.operator.training.framework import AnyFramework, AnyJob, JobView, controller_name
+from shunter.operator.training.framework import AnyFramework
 from shunter.operator.training.gang import Gang
+from shunter.operator.training.job import AnyJob, JobView, controller_name
 from shunter.operator.training.names import JOB_NAME, OPERATOR_NAME
 from shunter.operator.training.observed import Observed
 from shunter.operator.training.plan import plan, plan_failure

@@ -12,7 +12,8 @@ from shunter.api.training.validation import TOO_MANY
 from shunter.kube.controllers.plan import Failure, Note, Write
 from shunter.operator.training import failures, gang
 from shunter.operator.training.children import Children, index, is_own
-from shunter.operator.training.framework import AnyFramework, AnyJob, ExtraKind, Settings
+from shunter.operator.training.framework import AnyFramework, Settings
+from shunter.operator.training.job import AnyJob
 from shunter.operator.training.names import LONGEST_LABEL, replica_name
 from shunter.operator.training.observed import Observed
 from shunter.operator.training.policies import restart, scale_in
@@ -26,11 +27,9 @@ from shunter.operator.training.writes import create_pod, create_service, delete_
 class NumberedReplicas:
     """The part of a framework that its kind shares with most others."""
 
-    is_judged_at_admission = True
     shares_environment = True
     tells_exits = True
     replaced_under: Sequence[str] = ("OnFailure", "Always", "ExitCode")
-    kept_kinds: Sequence[ExtraKind] = ()
 
     def with_settings(self: AnyFramework, settings: Settings) -> AnyFramework:
         return self
@@ -141,7 +140,7 @@ def _name_faults(framework: AnyFramework, job: AnyJob) -> tuple[FieldError, ...]
     if len(longest) > LONGEST_LABEL:
         too_long = f"{longest} would be a service of it, whose name may have {LONGEST_LABEL} characters"
         return (invalid("metadata.name", job.name, too_long),)
-    (field,) = framework.least_spec
+    field = framework.info.replica_specs
     return tuple(
         invalid(f"spec.{field}[{role}]", role, f"{name} would be a service of it: {fault}")
         for role, name in last.items()

@@ -9,7 +9,8 @@ from collections.abc import Iterator
 
 from shunter.api.meta import Json
 from shunter.api.pod_security import restrictions
-from shunter.operator.training.framework import AnyFramework, AnyJob
+from shunter.operator.training.framework import AnyFramework
+from shunter.operator.training.job import AnyJob
 from shunter.operator.training.names import JOB_ROLE, MASTER_ROLE, replica_labels, replica_name
 
 

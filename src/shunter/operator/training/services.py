@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from shunter.api.meta import Json
-from shunter.operator.training.framework import AnyFramework, AnyJob
+from shunter.operator.training.framework import AnyFramework
+from shunter.operator.training.job import AnyJob
 from shunter.operator.training.names import replica_labels, replica_name
 
 

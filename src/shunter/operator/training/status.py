@@ -8,7 +8,8 @@ from shunter.api.core import Pod
 from shunter.api.training.job import ReplicaStatus
 from shunter.operator.training.children import Children, index
 from shunter.operator.training.conditions import is_true
-from shunter.operator.training.framework import AnyFramework, AnyJob
+from shunter.operator.training.framework import AnyFramework
+from shunter.operator.training.job import AnyJob
 from shunter.operator.training.names import replica_type_labels
 from shunter.operator.training.progress import Progress
 

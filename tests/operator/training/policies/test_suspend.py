@@ -15,8 +15,9 @@ from shunter.api.meta import Json
 from shunter.api.resources import PODS
 from shunter.kube.controllers.plan import Create, Delete, Plan
 from shunter.operator.training.children import Children
-from shunter.operator.training.framework import AnyFramework, AnyJob
+from shunter.operator.training.framework import AnyFramework
 from shunter.operator.training.frameworks import FRAMEWORKS, framework_of
+from shunter.operator.training.job import AnyJob
 from shunter.operator.training.observed import Observed
 from shunter.operator.training.plan import plan
 
@@ -26,7 +27,7 @@ Observe = Callable[..., Observed]
 ENDS = {"is killed": ("Failed", 137), "fails": ("Failed", 1), "exits with 0": ("Succeeded", 0), "says nothing": ("Running", 0)}
 """What becomes of a running pod that is deleted, before it goes."""
 
-each_kind = pytest.mark.parametrize("framework", FRAMEWORKS, ids=[framework.resource.kind for framework in FRAMEWORKS])
+each_kind = pytest.mark.parametrize("framework", FRAMEWORKS, ids=[framework.info.resource.kind for framework in FRAMEWORKS])
 each_policy = pytest.mark.parametrize("restart_policy", ["Never", "OnFailure", "ExitCode"])
 each_end = pytest.mark.parametrize("end", ENDS.values(), ids=ENDS)
 

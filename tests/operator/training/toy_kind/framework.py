@@ -9,22 +9,24 @@ from msgspec.structs import replace
 from shunter.api.training.toy import KIND, ToyJob  # type: ignore[import-not-found]
 
 from shunter.api.field_errors import FieldError, required
-from shunter.api.meta import Json
 from shunter.api.training.defaults import replica_specs_with_defaults, run_policy_with_defaults
 from shunter.api.training.job import ReplicaStatus
 from shunter.operator.training.children import Children
-from shunter.operator.training.framework import Environment, TrainingJob, Verdict, master_or_worker_verdicts
+from shunter.operator.training.framework import Environment, KindInfo, Verdict, master_or_worker_verdicts
+from shunter.operator.training.job import TrainingJob
 from shunter.operator.training.replica_sync import NumberedReplicas
 
 
 class Toy(NumberedReplicas):
-    resource = KIND.resource
-    view = ToyJob
+    info = KindInfo(
+        resource=KIND.resource,
+        view=ToyJob,
+        replica_specs=KIND.replica_specs,
+        metrics_label="toy",
+        ttl_event="SuccessfulDeleteJob",
+    )
     container = KIND.container
-    metrics_label = "toy"
-    ttl_event = "SuccessfulDeleteJob"
     reports_selector = KIND.is_scalable
-    least_spec: Json = {KIND.replica_specs: {}}
 
     def read(self, view: Any) -> TrainingJob[Any]:
         spec = replace(
@@ -33,7 +35,7 @@ class Toy(NumberedReplicas):
             toy_replica_specs=replica_specs_with_defaults(view.spec.toy_replica_specs, KIND),
         )
         return TrainingJob(
-            resource=self.resource,
+            resource=self.info.resource,
             metadata=view.metadata,
             run_policy=spec.run_policy,
             replicas=spec.toy_replica_specs,

@@ -11,7 +11,7 @@ from shunter.operator.training.framework import AnyFramework
 
 def frameworks() -> tuple[AnyFramework, ...]:
     """All of them, by kind."""
-    return tuple(sorted(_found(), key=lambda framework: framework.resource.kind))
+    return tuple(sorted(_found(), key=lambda framework: framework.info.resource.kind))
 
 
 def framework_of(kind: str) -> AnyFramework:
@@ -27,4 +27,4 @@ def _found() -> Iterator[AnyFramework]:
 
 
 FRAMEWORKS = frameworks()
-_BY_KIND = {framework.resource.kind: framework for framework in FRAMEWORKS}
+_BY_KIND = {framework.info.resource.kind: framework for framework in FRAMEWORKS}

@@ -8,12 +8,12 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 
 from shunter.api.field_errors import FieldError
-from shunter.api.meta import Json
 from shunter.api.training import jax_rules
 from shunter.api.training.jax import KIND, WORKER, JAXJob, JAXJobSpec
 from shunter.api.training.job import ReplicaStatus
 from shunter.operator.training.children import Children
-from shunter.operator.training.framework import Environment, TrainingJob, Verdict, master_or_worker_verdicts
+from shunter.operator.training.framework import Environment, KindInfo, Verdict, master_or_worker_verdicts
+from shunter.operator.training.job import TrainingJob
 from shunter.operator.training.names import replica_name
 from shunter.operator.training.ports import rendezvous_port
 from shunter.operator.training.replica_sync import NumberedReplicas
@@ -22,18 +22,20 @@ Job = TrainingJob[JAXJobSpec]
 
 
 class JAX(NumberedReplicas):
-    resource = KIND.resource
-    view = JAXJob
+    info = KindInfo(
+        resource=KIND.resource,
+        view=JAXJob,
+        replica_specs=KIND.replica_specs,
+        metrics_label="jax",
+        ttl_event="SuccessfulDeletePod",
+    )
     container = KIND.container
-    metrics_label = "jax"
-    ttl_event = "SuccessfulDeletePod"
     reports_selector = KIND.is_scalable
-    least_spec: Json = {KIND.replica_specs: {}}
 
     def read(self, view: JAXJob) -> Job:
         spec = jax_rules.with_defaults(view.spec)
         return TrainingJob(
-            resource=self.resource,
+            resource=self.info.resource,
             metadata=view.metadata,
             run_policy=spec.run_policy,
             replicas=spec.jax_replica_specs,

@@ -16,7 +16,8 @@ from shunter.kube.controllers.plan import Failure, Note, Write
 from shunter.operator.training import failures
 from shunter.operator.training.children import Children
 from shunter.operator.training.conditions import find
-from shunter.operator.training.framework import Environment, ExtraKind, Settings, TrainingJob, Verdict
+from shunter.operator.training.framework import Environment, ExtraKind, KindInfo, Settings, Verdict
+from shunter.operator.training.job import TrainingJob
 from shunter.operator.training.mpi import judgement, pods, replica_sync
 from shunter.operator.training.mpi.names import Job
 from shunter.operator.training.mpi.objects import APP, HostList, Role
@@ -33,23 +34,25 @@ FAILED_VALIDATION = "FailedValidation"
 class MPI:
     """`kubectl_delivery_image` is the image that brings the launcher its `/opt/kube/kubectl`."""
 
-    resource = MPI_JOBS
-    view = MPIJob
+    info = KindInfo(
+        resource=MPI_JOBS,
+        view=MPIJob,
+        replica_specs=KIND.replica_specs,
+        metrics_label="mpi",
+        ttl_event="SuccessfulDeleteJob",
+        is_judged_at_admission=False,
+        extra_kinds=(
+            ExtraKind(SERVICE_ACCOUNTS, MetadataOnly),
+            ExtraKind(CONFIG_MAPS, HostList, APP),
+            ExtraKind(ROLES, Role, APP),
+            ExtraKind(ROLE_BINDINGS, MetadataOnly, APP),
+        ),
+    )
     container = KIND.container
-    metrics_label = "mpi"
-    ttl_event = "SuccessfulDeleteJob"
     reports_selector = KIND.is_scalable
     shares_environment = False
     tells_exits = False
     replaced_under: Sequence[str] = ("ExitCode",)
-    is_judged_at_admission = False
-    kept_kinds: Sequence[ExtraKind] = (
-        ExtraKind(SERVICE_ACCOUNTS, MetadataOnly),
-        ExtraKind(CONFIG_MAPS, HostList, APP),
-        ExtraKind(ROLES, Role, APP),
-        ExtraKind(ROLE_BINDINGS, MetadataOnly, APP),
-    )
-    least_spec: Json = {KIND.replica_specs: {}}
 
     def __init__(self, kubectl_delivery_image: str = KUBECTL_DELIVERY_IMAGE) -> None:
         self._kubectl_delivery_image = kubectl_delivery_image
@@ -63,7 +66,7 @@ class MPI:
         if mpi_rules.is_of_other_version(view):
             spec = replace(spec, run_policy=replace(spec.run_policy, managed_by=MPI_OPERATOR))
         return TrainingJob(
-            resource=self.resource,
+            resource=self.info.resource,
             metadata=view.metadata,
             run_policy=spec.run_policy,
             replicas=spec.mpi_replica_specs,

@@ -12,7 +12,8 @@ from shunter.api.training import paddle_rules
 from shunter.api.training.job import ReplicaStatus
 from shunter.api.training.paddle import KIND, MASTER, WORKER, PaddleJob, PaddleJobSpec
 from shunter.operator.training.children import Children
-from shunter.operator.training.framework import Environment, TrainingJob, Verdict, master_or_worker_verdicts
+from shunter.operator.training.framework import Environment, KindInfo, Verdict, master_or_worker_verdicts
+from shunter.operator.training.job import TrainingJob
 from shunter.operator.training.names import replica_name
 from shunter.operator.training.ports import rendezvous_port
 from shunter.operator.training.replica_sync import NumberedReplicas
@@ -23,18 +24,20 @@ Job = TrainingJob[PaddleJobSpec]
 
 
 class Paddle(NumberedReplicas):
-    resource = KIND.resource
-    view = PaddleJob
+    info = KindInfo(
+        resource=KIND.resource,
+        view=PaddleJob,
+        replica_specs=KIND.replica_specs,
+        metrics_label="paddle",
+        ttl_event="SuccessfulDeletePod",
+    )
     container = KIND.container
-    metrics_label = "paddle"
-    ttl_event = "SuccessfulDeletePod"
     reports_selector = KIND.is_scalable
-    least_spec: Json = {KIND.replica_specs: {}}
 
     def read(self, view: PaddleJob) -> Job:
         spec = paddle_rules.with_defaults(view.spec)
         return TrainingJob(
-            resource=self.resource,
+            resource=self.info.resource,
             metadata=view.metadata,
             run_policy=spec.run_policy,
             replicas=spec.paddle_replica_specs,

@@ -15,14 +15,8 @@ from shunter.api.training.job import ReplicaStatus
 from shunter.api.training.pytorch import KIND, MASTER, WORKER, ElasticPolicy, PyTorchJob, PyTorchJobSpec
 from shunter.operator.training import init_template
 from shunter.operator.training.children import Children
-from shunter.operator.training.framework import (
-    Autoscaling,
-    Environment,
-    Settings,
-    TrainingJob,
-    Verdict,
-    master_or_worker_verdicts,
-)
+from shunter.operator.training.framework import Environment, KindInfo, Settings, Verdict, master_or_worker_verdicts
+from shunter.operator.training.job import Autoscaling, TrainingJob
 from shunter.operator.training.names import replica_name
 from shunter.operator.training.ports import rendezvous_port
 from shunter.operator.training.replica_sync import NumberedReplicas
@@ -38,13 +32,15 @@ Job = TrainingJob[PyTorchJobSpec]
 
 
 class PyTorch(NumberedReplicas):
-    resource = KIND.resource
-    view = PyTorchJob
+    info = KindInfo(
+        resource=KIND.resource,
+        view=PyTorchJob,
+        replica_specs=KIND.replica_specs,
+        metrics_label="pytorch",
+        ttl_event="SuccessfulDeletePod",
+    )
     container = KIND.container
-    metrics_label = "pytorch"
-    ttl_event = "SuccessfulDeletePod"
     reports_selector = KIND.is_scalable
-    least_spec: Json = {KIND.replica_specs: {}}
 
     def __init__(self, settings: Settings = Settings()) -> None:  # noqa: B008 -- immutable
         self._waiting = init_template.parsed(
@@ -59,7 +55,7 @@ class PyTorch(NumberedReplicas):
     def read(self, view: PyTorchJob) -> Job:
         spec = pytorch_rules.with_defaults(view.spec)
         return TrainingJob(
-            resource=self.resource,
+            resource=self.info.resource,
             metadata=view.metadata,
             run_policy=spec.run_policy,
             replicas=spec.pytorch_replica_specs,

@@ -16,7 +16,8 @@ from shunter.api.training.job import ReplicaStatus
 from shunter.api.training.tensorflow import ALL_WORKERS, CHIEF, KIND, MASTER, PS, WORKER, TFJob, TFJobSpec
 from shunter.operator.training.children import Children, index
 from shunter.operator.training.conditions import find
-from shunter.operator.training.framework import Environment, Settings, TrainingJob, Verdict
+from shunter.operator.training.framework import Environment, KindInfo, Settings, Verdict
+from shunter.operator.training.job import TrainingJob
 from shunter.operator.training.names import replica_name
 from shunter.operator.training.policies.restart import exit_code
 from shunter.operator.training.ports import rendezvous_port
@@ -26,14 +27,16 @@ Job = TrainingJob[TFJobSpec]
 
 
 class TensorFlow(NumberedReplicas):
-    resource = KIND.resource
-    view = TFJob
+    info = KindInfo(
+        resource=KIND.resource,
+        view=TFJob,
+        replica_specs=KIND.replica_specs,
+        metrics_label="tensorflow",
+        ttl_event="SuccessfulDeleteJob",
+    )
     container = KIND.container
-    metrics_label = "tensorflow"
-    ttl_event = "SuccessfulDeleteJob"
     reports_selector = KIND.is_scalable
     shares_environment = False
-    least_spec: Json = {KIND.replica_specs: {}}
 
     def __init__(self, cluster_domain: str = "") -> None:
         self._cluster_domain = cluster_domain
@@ -44,7 +47,7 @@ class TensorFlow(NumberedReplicas):
     def read(self, view: TFJob) -> Job:
         spec = tensorflow_rules.with_defaults(view.spec)
         return TrainingJob(
-            resource=self.resource,
+            resource=self.info.resource,
             metadata=view.metadata,
             run_policy=spec.run_policy,
             replicas=spec.tf_replica_specs,

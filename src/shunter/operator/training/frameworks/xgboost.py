@@ -8,12 +8,12 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 
 from shunter.api.field_errors import FieldError
-from shunter.api.meta import Json
 from shunter.api.training import xgboost_rules
 from shunter.api.training.job import ReplicaStatus
 from shunter.api.training.xgboost import KIND, MASTER, WORKER, XGBoostJob, XGBoostJobSpec
 from shunter.operator.training.children import Children
-from shunter.operator.training.framework import Environment, TrainingJob, Verdict
+from shunter.operator.training.framework import Environment, KindInfo, Verdict
+from shunter.operator.training.job import TrainingJob
 from shunter.operator.training.names import replica_name
 from shunter.operator.training.ports import rendezvous_port
 from shunter.operator.training.replica_sync import NumberedReplicas
@@ -22,18 +22,20 @@ Job = TrainingJob[XGBoostJobSpec]
 
 
 class XGBoost(NumberedReplicas):
-    resource = KIND.resource
-    view = XGBoostJob
+    info = KindInfo(
+        resource=KIND.resource,
+        view=XGBoostJob,
+        replica_specs=KIND.replica_specs,
+        metrics_label="xgboost",
+        ttl_event="SuccessfulDeleteJob",
+    )
     container = KIND.container
-    metrics_label = "xgboost"
-    ttl_event = "SuccessfulDeleteJob"
     reports_selector = KIND.is_scalable
-    least_spec: Json = {KIND.replica_specs: {}}
 
     def read(self, view: XGBoostJob) -> Job:
         spec = xgboost_rules.with_defaults(view.spec)
         return TrainingJob(
-            resource=self.resource,
+            resource=self.info.resource,
             metadata=view.metadata,
             run_policy=spec.run_policy,
             replicas=spec.xgb_replica_specs,

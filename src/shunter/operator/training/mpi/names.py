@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from shunter.api.training.mpi import LAUNCHER, WORKER, MPIJobSpec
-from shunter.operator.training.framework import TrainingJob
+from shunter.operator.training.job import TrainingJob
 from shunter.operator.training.names import replica_name
 
 Job = TrainingJob[MPIJobSpec]

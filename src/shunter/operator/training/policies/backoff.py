@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from shunter.api.core import Pod
 from shunter.kube.controllers.plan import Note
 from shunter.operator.training.children import Children
-from shunter.operator.training.framework import AnyJob
+from shunter.operator.training.job import AnyJob
 from shunter.operator.training.pod_warnings import REPORTED_PODS
 from shunter.operator.training.policies.restart import exited
 

@@ -6,7 +6,7 @@ from shunter.api.core import Pod
 from shunter.api.meta import ObjectMeta
 from shunter.kube.controllers.plan import Delete
 from shunter.operator.training.children import Children, is_own
-from shunter.operator.training.framework import AnyJob
+from shunter.operator.training.job import AnyJob
 from shunter.operator.training.writes import delete_pod, delete_service
 
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from datetime import datetime
 
-from shunter.operator.training.framework import AnyJob
+from shunter.operator.training.job import AnyJob
 
 
 def remaining(job: AnyJob, now: datetime) -> float | None:

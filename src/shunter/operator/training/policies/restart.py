@@ -10,7 +10,7 @@ from typing import Literal
 from shunter.api.core import Pod
 from shunter.kube.cache.store import revision
 from shunter.kube.controllers.plan import Note
-from shunter.operator.training.framework import AnyJob
+from shunter.operator.training.job import AnyJob
 from shunter.operator.training.pod_warnings import REPORTED_PODS
 
 RETRYABLE_FROM = 128

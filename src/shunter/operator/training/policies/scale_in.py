@@ -12,7 +12,7 @@ from shunter.api.core import Pod
 from shunter.api.resources import PODS
 from shunter.kube.controllers.plan import Patch, Ref, Write
 from shunter.operator.training.children import Children, index
-from shunter.operator.training.framework import AnyJob
+from shunter.operator.training.job import AnyJob
 from shunter.operator.training.writes import delete_pod
 
 SCALED_IN = "shunter.dev/scaled-in"

@@ -5,7 +5,7 @@ from __future__ import annotations
 from datetime import datetime, timedelta
 
 from shunter.operator.training.conditions import find
-from shunter.operator.training.framework import AnyJob
+from shunter.operator.training.job import AnyJob
 
 
 def remaining(job: AnyJob, now: datetime) -> float | None:

@@ -18,7 +18,7 @@ from shunter.migrate.conversion.reading import UnreadableJobError
 from shunter.migrate.conversion.rules.programs.hosts import is_own_domain
 from shunter.migrate.findings import Topic
 from shunter.migrate.paths import Path
-from shunter.operator.training.framework import AnyJob
+from shunter.operator.training.job import AnyJob
 
 POLICY: Path = ("spec", "elasticPolicy")
 _BOUNDS = ("minReplicas", "maxReplicas")

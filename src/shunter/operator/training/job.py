@@ -1,0 +1,95 @@
+"""The value that jobs of all kinds of kubeflow.org/v1 are turned into.
+
+Source of the behaviour: Training Operator v1.9, `pkg/controller.v1`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, Generic, NamedTuple, Protocol, TypeAlias, TypeVar
+
+import msgspec
+
+from shunter.api.meta import Json, ObjectMeta, controller_reference
+from shunter.api.resources import Resource
+from shunter.api.training.job import JobStatus, ReplicaSpec, RunPolicy
+from shunter.kube.controllers.plan import Ref
+
+MASTER = "Master"
+"""The role at which others meet, in kinds that have one."""
+
+Spec = TypeVar("Spec")
+
+
+class JobView(Protocol):
+    """What the cached views of all job kinds have."""
+
+    @property
+    def metadata(self) -> ObjectMeta: ...
+
+    @property
+    def status(self) -> JobStatus: ...
+
+
+class Autoscaling(NamedTuple):
+    """Between which numbers of workers an autoscaler may choose, and by which metrics (autoscaling/v2 MetricSpec)."""
+
+    min_replicas: int | None
+    max_replicas: int | None
+    metrics: tuple[Json, ...]
+
+
+class TrainingJob(msgspec.Struct, Generic[Spec], frozen=True, kw_only=True, gc=False):
+    """One job of any kind with its kind's defaults applied: every role has a number of replicas and a restart policy."""
+
+    resource: Resource
+    metadata: ObjectMeta
+    run_policy: RunPolicy
+    replicas: Mapping[str, ReplicaSpec]
+    """Roles in the order in which the framework ranks and judges them."""
+    status: JobStatus
+    spec: Spec
+    """The kind's own fields; only its framework reads them."""
+    autoscaling: Autoscaling | None = None
+    """Set when the job wants a HorizontalPodAutoscaler."""
+
+    @property
+    def kind(self) -> str:
+        return self.resource.kind
+
+    @property
+    def name(self) -> str:
+        return self.metadata.name
+
+    @property
+    def namespace(self) -> str:
+        return self.metadata.namespace
+
+    @property
+    def controller(self) -> str:
+        """The name under which the job's controller labels objects and reports events: `pytorchjob-controller`."""
+        return controller_name(self.kind)
+
+    @property
+    def ref(self) -> Ref:
+        return Ref(self.resource, self.namespace, self.name, self.metadata.uid)
+
+    @property
+    def owner_reference(self) -> Json:
+        return controller_reference(self.resource.api_version, self.kind, self.name, self.metadata.uid)
+
+    def replica_count(self, replica_type: str) -> int:
+        """Wanted pods of one role; 0 for a role that the job does not have, or has a negative number of."""
+        spec = self.replicas.get(replica_type)
+        return max(spec.replicas or 0, 0) if spec else 0
+
+    @property
+    def total_replicas(self) -> int:
+        return sum(self.replica_count(replica_type) for replica_type in self.replicas)
+
+
+def controller_name(kind: str) -> str:
+    return f"{kind.lower()}-controller"
+
+
+AnyJob: TypeAlias = TrainingJob[Any]
