@@ -1,7 +1,8 @@
 """From kubeflow.org/v1 to trainer.kubeflow.org/v1alpha1: what there is, what becomes of it, and the proof that it trains alike.
 
-Floors, from the highest; each imports only those below it:
+From Python: `from shunter import migrate; migrate.convert(...)`. Floors, from the highest; each imports only those below it:
 
+use_cases/    what the commands do, as functions: options in, a result out
 moving/       the jobs of a cluster: readiness, backup, plan, apply, rollback, and the comparison of runs
 survey/       what there is of v1, for people: inventory, neighbours, scan, reports, briefing, explanations
 proof/        how far a conversion is proved, from the text of the result to the pods of both sides
@@ -9,3 +10,32 @@ conversion/   from a v1 job, where it stands, to a TrainJob and its runtime, and
 pods/         the pods of both generations, made in memory     v1_texts/    what texts say of v1, line by line
 findings, paths, options and the other modules here: what all of them use
 """
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from shunter.migrate.moving.planning import PlanOptions
+    from shunter.migrate.options import Options
+    from shunter.migrate.use_cases.apply import apply
+    from shunter.migrate.use_cases.compare import compare
+    from shunter.migrate.use_cases.convert import ConvertedTree, convert
+    from shunter.migrate.use_cases.plan import plan
+    from shunter.migrate.use_cases.validate import validate
+
+__all__ = ["ConvertedTree", "Options", "PlanOptions", "apply", "compare", "convert", "plan", "validate"]
+_ROOMS = {
+    "ConvertedTree": "use_cases.convert",
+    "Options": "options",
+    "PlanOptions": "moving.planning",
+    **{name: f"use_cases.{name}" for name in ("apply", "compare", "convert", "plan", "validate")},
+}
+
+
+def __getattr__(name: str) -> Any:
+    # Who converts a file needs neither a client nor the proof.
+    if name not in _ROOMS:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return getattr(import_module(f"{__name__}.{_ROOMS[name]}"), name)

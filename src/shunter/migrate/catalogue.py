@@ -10,7 +10,6 @@ from collections.abc import Iterator
 from functools import cache
 from types import MappingProxyType, ModuleType
 
-import shunter.migrate
 from shunter.migrate.findings import Topic
 
 _DEFINITION = re.compile(r'^\w+ = \w*[Tt]opic\(\s*(?:id=)?"([A-Z]+[0-9]+)"', re.MULTILINE)
@@ -35,5 +34,6 @@ def modules() -> MappingProxyType[str, str]:
 
 
 def _modules() -> Iterator[ModuleType]:
-    for module in pkgutil.walk_packages(shunter.migrate.__path__, f"{shunter.migrate.__name__}."):
+    package = importlib.import_module("shunter.migrate")
+    for module in pkgutil.walk_packages(package.__path__, f"{package.__name__}."):
         yield importlib.import_module(module.name)

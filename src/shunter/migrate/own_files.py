@@ -1,5 +1,9 @@
 """How files begin, or are called, that the migration writes for itself: who scans a tree passes over them."""
 
+from __future__ import annotations
+
+from pathlib import Path
+
 BACKUP_INDEX = "index.yaml"
 """The file at the top of a backup that lists it."""
 PLAN_HEADER = """\
@@ -10,3 +14,8 @@ PLAN_HEADER = """\
 #   options of a job go before those of the plan; their names are the flags of `shunter migrate convert`: torchLaunch, suffix, ...
 """
 """The comment at the top of a plan."""
+
+
+def beside(plan: Path, what: str) -> Path:
+    """Where something is kept that belongs to a plan: `plan.yaml.journal` for `plan.yaml`."""
+    return plan.with_name(f"{plan.name}.{what}")

@@ -7,9 +7,9 @@ import uuid
 from migrate.proof.jobs import converted, pytorch
 from shunter.api.meta import Json
 from shunter.api.resources import NAMESPACES, TRAIN_JOBS
-from shunter.cli.migrate.compare import successor_of
 from shunter.kube.client import Client
 from shunter.kube.transports.faults import FaultTransport, Refuse
+from shunter.migrate.use_cases.compare import successor_of
 
 
 async def test_who_may_read_one_namespace_only_finds_the_twin_there(client: Client) -> None:

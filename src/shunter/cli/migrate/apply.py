@@ -16,7 +16,6 @@ from shunter.cli.migrate.options.moving import (
     NamespacesOption,
     PlanOption,
     YesOption,
-    beside,
     confirm,
     journal_of,
     known_journal,
@@ -38,6 +37,7 @@ from shunter.cli.options.option_groups import grouped
 from shunter.cli.output.console import errors, say
 from shunter.cli.target import ContextOption, KubeconfigOption
 from shunter.errors import InputError
+from shunter.migrate.own_files import beside
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence

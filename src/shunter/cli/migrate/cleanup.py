@@ -13,7 +13,6 @@ from shunter.cli.migrate.options.moving import (
     MovingScreen,
     PlanOption,
     YesOption,
-    beside,
     confirm,
     journal_of,
     known_journal,
@@ -21,6 +20,7 @@ from shunter.cli.migrate.options.moving import (
 )
 from shunter.cli.output.console import errors, say
 from shunter.cli.target import ContextOption, KubeconfigOption
+from shunter.migrate.own_files import beside
 
 
 def cleanup(

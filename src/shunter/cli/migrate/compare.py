@@ -93,9 +93,11 @@ def compare(
     import asyncio
 
     from shunter.cli.output.console import say
+    from shunter.cli.target import connect
     from shunter.errors import InputError
     from shunter.migrate.moving.runs.comparison import compared
     from shunter.migrate.moving.runs.record import encoded, stored
+    from shunter.migrate.use_cases.compare import runs
     from shunter.migrate.writing import require_writable, write_whole
 
     names = list(jobs or [])
@@ -117,8 +119,12 @@ def compare(
         require_writable(export_baseline)
     original_name = "" if kept else names.pop(0)
     wants_successor = bool(names) or not export_baseline
-    reading = _runs(kubeconfig, context, namespace, original_name, names, extra, wants_successor=wants_successor)
-    read, successor = asyncio.run(reading)
+
+    async def both() -> tuple[Run, Run | None]:
+        async with connect(kubeconfig, context).client as client:
+            return await runs(client, original_name, *names, namespace=namespace, metrics=extra, wants_successor=wants_successor)
+
+    read, successor = asyncio.run(both())
     original = _with_metrics(kept or read, original_metrics or [], extra)
     if export_baseline:
         write_whole(export_baseline, encoded(original).decode())
@@ -174,65 +180,6 @@ async def noted(client: Client, comparison: Comparison) -> None:
         why = error.message
     if why:
         errors().print(f"[bold]note:[/] the verdict is not noted for cleanup: {escape(why)}", soft_wrap=True)
-
-
-async def _runs(
-    kubeconfig: Path | None,
-    context: str,
-    namespace: str,
-    original_name: str,
-    names: Sequence[str],
-    extra: Sequence[MetricPattern],
-    *,
-    wants_successor: bool,
-) -> tuple[Run, Run | None]:
-    """The runs of ORIGINAL (an empty one without a name) and of SUCCESSOR."""
-    from shunter.api.resources import TRAIN_JOBS
-    from shunter.cli.target import connect
-    from shunter.jobs.finding import find
-    from shunter.migrate.moving.runs.reading import run_of
-    from shunter.migrate.moving.runs.record import Run
-    from shunter.operator.overview import JOB_RESOURCES
-
-    async with connect(kubeconfig, context).client as client:
-        original: Json | None = None
-        if original_name:
-            v1_kinds = [resource for resource in JOB_RESOURCES if resource != TRAIN_JOBS]
-            among = JOB_RESOURCES if "/" in original_name else v1_kinds
-            _, original = await find(client, original_name, namespace, among=among)
-        read = await run_of(client, original, extra=extra) if original else Run()
-        if not wants_successor:
-            return read, None
-        if names:
-            among = JOB_RESOURCES if "/" in names[0] else (TRAIN_JOBS,)
-            _, successor = await find(client, names[0], namespace, among=among)
-        else:
-            assert original is not None
-            successor = await successor_of(client, original)
-        return read, await run_of(client, successor, extra=extra)
-
-
-async def successor_of(client: Client, original: Json) -> Json:
-    """The latest trial of the job, else the TrainJob made of it, else that of its name; of all namespaces, or of the job's own
-    where no others may be read. InputError when there is none."""
-    from shunter.api.resources import TRAIN_JOBS
-    from shunter.jobs.finding import find, jobs_of
-    from shunter.kube.errors import Forbidden
-    from shunter.migrate.moving.marks import SOURCE, mark
-    from shunter.migrate.moving.runs.marks import SOURCE_UID, is_trial
-
-    metadata = original["metadata"]
-    title = f"{original['kind']} {metadata['namespace']}/{metadata['name']}"
-    try:
-        every = await jobs_of(client, TRAIN_JOBS, "")
-    except Forbidden:
-        every = await jobs_of(client, TRAIN_JOBS, metadata["namespace"])
-    trials = [job for job in every if is_trial(job) and mark(job, SOURCE_UID) == metadata["uid"]]
-    twins = [job for job in every if not is_trial(job) and mark(job, SOURCE) == title]
-    if trials or twins:
-        return max(trials or twins, key=lambda job: str(job["metadata"]["creationTimestamp"]))
-    _, twin = await find(client, metadata["name"], metadata["namespace"], among=(TRAIN_JOBS,))
-    return twin
 
 
 def _with_metrics(run: Run, sources: Sequence[str], extra: Sequence[MetricPattern]) -> Run:

@@ -48,11 +48,12 @@ async def _runs(
     import msgspec
 
     from shunter.api.resources import TRAIN_JOBS
-    from shunter.cli.migrate.options.moving import beside, tell_each
+    from shunter.cli.migrate.options.moving import tell_each
     from shunter.migrate.moving import gathering, past_runs
     from shunter.migrate.moving.backup.taking import listed
     from shunter.migrate.moving.marks import COMPARED, PASSED, mark, twins_of
     from shunter.migrate.moving.runs.reading import run_of
+    from shunter.migrate.own_files import beside
     from shunter.operator.overview import overview
 
     jobs = {source.title: source.value for source in (await gathering.read(client, plan.namespaces)).jobs}

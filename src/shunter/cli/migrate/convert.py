@@ -10,19 +10,17 @@ import typer
 
 from shunter.api.counts import count
 from shunter.cli.migrate import exit_codes
-from shunter.cli.migrate.findings.taking_on import ConfigurationOption, taken_on
+from shunter.cli.migrate.findings.taking_on import ConfigurationOption, entries
 from shunter.cli.migrate.options.conversion import ConversionOptions, SuffixOption
 from shunter.cli.migrate.options.inputs import InputOptions
 from shunter.cli.options.option_groups import grouped
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Sequence
 
     from shunter.migrate.conversion.batch import Batch
-    from shunter.migrate.conversion.source.files import TextFile
-    from shunter.migrate.conversion.source.provider import Input
     from shunter.migrate.findings import Finding
-    from shunter.migrate.options import Options
+    from shunter.migrate.use_cases.convert import ConvertedTree
 
 
 class Form(StrEnum):
@@ -69,9 +67,8 @@ def convert(
 
     from shunter.cli.migrate.findings.telling import not_looked_into, shorter_forms, summary, tell, tell_blocks
     from shunter.cli.output.progress import counting
-    from shunter.migrate.conversion import batch as batches
-    from shunter.migrate.conversion.emit.files import staying, usable
-    from shunter.migrate.conversion.sharing import shared_in
+    from shunter.migrate.conversion.emit.files import usable
+    from shunter.migrate.use_cases.convert import converted, refuse_unsaved
 
     if directory:  # of the migration guide, which finds the results in DIRECTORY-converted
         paths = [*(paths or []), directory]
@@ -83,36 +80,32 @@ def convert(
     if in_place and not force:
         refuse_unsaved([Path(file) for file in source.files or ()])
     given, faults = source.read()
-    jobs = given.convertible
-    with counting("converting", len(jobs)) as advance:
-        others = [other.value for other in given.others]
-        is_one_stream = output_dir is None and not in_place
-        batch = batches.converted(jobs, options, others, advance, is_one_stream=is_one_stream)
-    templates, told = templates_of(given, options)
-    there = staying(given, output_dir) if output_dir is not None else []
-    batch = shared_in(given, taken_on(batch, [], configuration)[0], there)
-    changed_texts, beside = neighbours_of(given, batch, templates, update_selectors=update_selectors)
-    named = [Path(name) for name in source.files or ()]
-    texts, overlays = texts_of(given, batch, changed_texts, named, output_dir, in_place, there)
-    batch, faults = taken_on(batch, [*given.findings, *told, *faults, *overlays, *beside], configuration)
-    if texts is not None and in_place and not force:
-        refuse_unsaved([path for path, text in texts.items() if text is None or path.is_symlink()])
-    elif texts is not None and not force:
-        refuse_others(texts)
-    changed, results = write(given, batch, changed_texts, form, texts)
-    write_reports(reports, batch, faults)
-    findings = [*faults, *batch.findings]
+    tree = converted(
+        given,
+        options,
+        named=[Path(name) for name in source.files or ()],
+        faults=faults,
+        output_dir=output_dir,
+        in_place=in_place,
+        force=force,
+        update_selectors=update_selectors,
+        entries=entries(configuration),
+        progress=counting,
+    )
+    batch = tree.batch
+    changed, results = write(tree, form)
+    write_reports(reports, batch, tree.faults)
     if not quiet:
-        tell(findings, with_notes=verbose)
+        tell(tree.findings, with_notes=verbose)
         tell_blocks(batch.outcomes)
         if unread := not_looked_into(outcome.conversion for outcome in batch.outcomes if outcome.conversion):
             sys.stderr.write(f"{unread}\n")
-        said = said_of(given, batch, len(templates), changed)
-        counts = summary(findings)
+        said = said_of(tree, changed)
+        counts = summary(tree.findings)
         sys.stderr.write(f"{said}{f': {counts}' if counts else ''}.\n")
         for line in [*shorter_forms(usable(batch)), *measured(batch, results)]:
             sys.stderr.write(f"{line}\n")
-    raise typer.Exit(exit_code(batch, faults, strict=strict))
+    raise typer.Exit(exit_code(tree.findings, strict=strict))
 
 
 def refuse_contradictions(source: InputOptions, *, in_place: bool, output_dir: Path | None, form: Form) -> None:
@@ -131,103 +124,21 @@ def refuse_contradictions(source: InputOptions, *, in_place: bool, output_dir: P
         raise InputError("-o json goes to standard output.", "Leave -o out: files keep their form with --output-dir.")
 
 
-def refuse_unsaved(paths: Sequence[Path]) -> None:
-    """Raises InputError unless git can bring back what is about to be changed."""
-    from shunter.errors import InputError
-    from shunter.migrate.conversion.gitops.worktree import unsaved
-
-    reasons = [reason for path in paths for reason in unsaved(path)]
-    if reasons:
-        shown = "; ".join(reasons[:3]) + (f"; and {len(reasons) - 3} more" if len(reasons) > 3 else "")
-        raise InputError(f"--in-place: git could not bring back what changes: {shown}.", "Commit first, or add --force.")
-
-
-def templates_of(given: Input, options: Options) -> tuple[dict[int, str], list[Finding]]:
-    """New texts of Helm templates, by document, and what there is to tell of them."""
-    if not given.templates:
-        return {}, []
-    from shunter.migrate.conversion.gitops import helm
-
-    return helm.skeletons(given.templates, options)
-
-
-def neighbours_of(
-    given: Input, batch: Batch, templates: dict[int, str], *, update_selectors: bool
-) -> tuple[dict[int, str], list[Finding]]:
-    """New texts of documents, with those whose selectors are rewritten, and what there is to tell of what is passed on."""
-    if not given.passed_on and len(batch.outcomes) < 2:
-        return templates, []
-    from shunter.migrate.survey.neighbours.checks import neighbours
-
-    found = neighbours(given, batch, update_selectors=update_selectors)
-    return {**templates, **found.texts}, found.findings
-
-
-def texts_of(
-    given: Input,
-    batch: Batch,
-    templates: Mapping[int, str],
-    named: list[Path],
-    output_dir: Path | None,
-    in_place: bool,
-    there: Sequence[TextFile] = (),
-) -> tuple[dict[Path, str | None] | None, list[Finding]]:
-    """The files to write, None for one that is to go, and what there is to tell of their kustomizations; None for a stream."""
-    if not in_place and output_dir is None:
-        return None, []
-    from shunter.cli.output.progress import counting
-    from shunter.migrate.conversion.emit import files
-    from shunter.migrate.conversion.gitops.kustomize import build
-    from shunter.migrate.conversion.gitops.overlays import build_options, with_overlays
-
-    roots = {path: path for path in named if path.is_dir()}
-    if output_dir is None:
-        texts = files.in_place(given, batch, templates)
-    else:
-        texts = {output_dir / path: text for path, text in files.tree(given, batch, templates, there).items()}
-        roots = dict.fromkeys(roots, output_dir)
-    with counting("building kustomizations") as advance:
-        return with_overlays(given, texts, roots, build_options(batch), counted(build, advance))
-
-
-def counted(build: Callable[[Path], str], advance: Callable[[int], None]) -> Callable[[Path], str]:
-    def counting_build(directory: Path) -> str:
-        text = build(directory)
-        advance(1)
-        return text
-
-    return counting_build
-
-
-def write(
-    given: Input,
-    batch: Batch,
-    templates: Mapping[int, str],
-    form: Form,
-    texts: dict[Path, str | None] | None,
-) -> tuple[list[Path] | None, list[str]]:
+def write(tree: ConvertedTree, form: Form) -> tuple[list[Path] | None, list[str]]:
     """Writes the results; the files that were written, None for standard output, and the texts of manifests."""
     import sys
 
-    from shunter.migrate.conversion.emit import files
-
-    if texts is None and form is Form.json:
+    if tree.files is not None:
+        return tree.write(), [text for text in tree.files.values() if text is not None]
+    if form is Form.json:
         from shunter.cli.output.console import Output, print_as
+        from shunter.migrate.conversion.emit.files import results
 
-        print_as({"apiVersion": "v1", "kind": "List", "items": files.results(batch)}, Output.json)
+        print_as({"apiVersion": "v1", "kind": "List", "items": results(tree.batch)}, Output.json)
         return None, []
-    if texts is None:
-        whole = files.stream(given, batch, templates)
-        sys.stdout.write(whole)
-        return None, [whole]
-    from shunter.migrate.writing import remove, write_whole
-
-    for path, text in texts.items():
-        if text is None:
-            remove(path)
-        else:
-            write_whole(path, text)
-    return [path for path, text in texts.items() if text is not None], [text for text in texts.values() if text is not None]
+    whole = tree.stream()
+    sys.stdout.write(whole)
+    return None, [whole]
 
 
 def measured(batch: Batch, texts: list[str]) -> list[str]:
@@ -236,15 +147,6 @@ def measured(batch: Batch, texts: list[str]) -> list[str]:
 
     found = sizes(batch, texts)
     return [f"{found}."] if found.jobs and found.train_job_lines else []
-
-
-def refuse_others(texts: dict[Path, str | None]) -> None:
-    """Raises InputError when a file is there already and says something else."""
-    from shunter.errors import InputError
-
-    for path, text in texts.items():
-        if text is not None and path.exists() and path.read_bytes() != text.encode():
-            raise InputError(f"{path}: there already, and different.", "Name an empty directory, or add --force.")
 
 
 def wanted_reports(texts: list[str] | None) -> list[tuple[str, Path]]:
@@ -266,22 +168,22 @@ def write_reports(wanted: list[tuple[str, Path]], batch: Batch, faults: list[Fin
         write_whole(path, report.written(form, batch, faults))
 
 
-def said_of(given: Input, batch: Batch, templates: int, changed: list[Path] | None) -> str:
+def said_of(tree: ConvertedTree, changed: list[Path] | None) -> str:
     """`3 of 4 jobs and 1 template converted, 2 files written`."""
     from shunter.migrate.conversion.emit.files import usable
 
-    done, jobs = len(usable(batch)), len(batch.outcomes)
+    done, jobs = len(usable(tree.batch)), len(tree.batch.outcomes)
     files = "" if changed is None else f", {count(len(changed), 'file')} written"
     parts = [f"{done} of {count(jobs, 'job')}"] if jobs else []
-    parts += [count(templates, "template")] if templates else []
+    parts += [count(tree.template_count, "template")] if tree.template_count else []
     if not parts:
-        return f"no job of kubeflow.org/v1 among {count(len(given.objects), 'object')}{files}"
+        return f"no job of kubeflow.org/v1 among {count(len(tree.given.objects), 'object')}{files}"
     return f"{' and '.join(parts)} converted{files}"
 
 
-def exit_code(batch: Batch, faults: Sequence[Finding], *, strict: bool) -> int:
+def exit_code(findings: Sequence[Finding], *, strict: bool) -> int:
     """See `exit_codes`."""
-    standing = [finding for finding in (*faults, *batch.findings) if not finding.suppressed]
+    standing = [finding for finding in findings if not finding.suppressed]
     if any(finding.is_blocking for finding in standing):
         return exit_codes.BLOCKED
     if strict and any(finding.topic.change in ("lossy", "semantic-change", "unsupported") for finding in standing):

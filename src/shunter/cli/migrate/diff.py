@@ -45,7 +45,8 @@ def diff(
     above 1 internal error.
     """
     options = flags.meaning(suspend=source.cluster, suffix=suffix)
-    found, faults, _ = proven(jobs or [], options, source, against=against or [], configuration=configuration)
+    given = proven(jobs or [], options, source, against=against or [], configuration=configuration)
+    found, faults = given.conversions, given.faults
     from contextlib import nullcontext
 
     from shunter.cli.migrate.findings.telling import not_looked_into, tell

@@ -5,11 +5,11 @@ from __future__ import annotations
 import sys
 from enum import StrEnum
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from shunter.cli.migrate.findings.taking_on import ConfigurationOption, taken_on
+from shunter.cli.migrate.findings.taking_on import ConfigurationOption, entries
 from shunter.cli.migrate.options.conversion import ConversionOptions, SuffixOption
 from shunter.cli.migrate.options.moving import NamespacesOption
 from shunter.cli.options.option_groups import grouped
@@ -110,21 +110,15 @@ def planned_for(target: Target, plan_options: PlanOptions, options: Options, con
     import asyncio
 
     from shunter.cli.output.progress import counting
-    from shunter.migrate.conversion.source.live import require_namespaces
-    from shunter.migrate.moving import gathering
-    from shunter.migrate.moving.planning import planned
+    from shunter.migrate.use_cases.plan import Gathered, gathered, planned_of
 
-    async def read() -> tuple[Any, ...]:
+    async def read() -> Gathered:
         async with target.client as client:
-            await require_namespaces(client, plan_options.namespaces)
-            found = await gathering.read(client, plan_options.namespaces)
-            return found, *(await gathering.cluster(client, target.description, plan_options.namespaces))
+            return await gathered(client, target.description, plan_options)
 
     with errors().status("reading the cluster"):
-        found, cluster, unread = asyncio.run(read())
-    with counting("deciding", len(found.jobs)) as advance:
-        batch, _ = taken_on(found.batch(options, advance), [], configuration)
-    return planned(batch, cluster, plan_options, [*found.unread, *unread])
+        found = asyncio.run(read())
+    return planned_of(found, plan_options, options, entries(configuration), counting)
 
 
 def tell(found: Plan) -> None:

@@ -14,13 +14,13 @@ from shunter.cli.migrate.options.moving import (
     JournalOption,
     PlanOption,
     YesOption,
-    beside,
     confirm,
     journal_of,
     known_journal,
 )
 from shunter.cli.output.console import errors, output, say
 from shunter.cli.target import ContextOption, KubeconfigOption
+from shunter.migrate.own_files import beside
 
 if TYPE_CHECKING:
     from shunter.migrate.moving.undoing import Undo

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from shunter.cli.migrate import exit_codes
-from shunter.cli.migrate.findings.taking_on import ConfigurationOption, entries, marked
+from shunter.cli.migrate.findings.taking_on import ConfigurationOption, entries
 from shunter.cli.migrate.kept import ComparisonsOption, kept
 from shunter.cli.migrate.options.conversion import ConversionOptions, SuffixOption
 from shunter.cli.migrate.options.form import Form, FormOption
@@ -59,17 +59,15 @@ def validate(
     if smoke and against:
         raise InputError("--smoke runs our own conversions, not what --against names.", "Leave one of them out.")
     options = flags.meaning(suspend=source.cluster, suffix=suffix)
-    found, faults, others = proven(jobs or [], options, source, against=against or [], configuration=configuration)
+    found = proven(jobs or [], options, source, against=against or [], configuration=configuration)
     from shunter.cli.migrate.findings.telling import tell
     from shunter.cli.output.progress import counting
-    from shunter.migrate.proof.ladder import all_climbed
     from shunter.migrate.proof.rungs.runs import RunComparison, compared
+    from shunter.migrate.use_cases.validate import proved
 
     seen = [kept(path, "--comparison", RunComparison) for path in comparisons or ()]
-    tell(faults, with_notes=False)
-    known = entries(configuration)
-    with counting("proving", len(found)) as advance:
-        ladders = [ladder.taken_on(lambda findings: marked(findings, known)) for ladder in all_climbed(found, options, advance)]
+    tell(found.faults, with_notes=False)
+    ladders = proved(found.conversions, options, entries(configuration), counting)
     if server:
         ladders = ask_server(ladders, scratch_namespace, source)
     if smoke:
@@ -83,7 +81,7 @@ def validate(
             deadline_seconds=smoke_seconds,
             keep_seconds=0,
         )
-        ladders = run_on_embedded_cluster(ladders, others, trial_options, options)
+        ladders = run_on_embedded_cluster(ladders, found.others, trial_options, options)
     ladders = [compared(ladder, seen) for ladder in ladders]
     if form is Form.json:
         from shunter.cli.output import console
@@ -93,7 +91,7 @@ def validate(
         for ladder in ladders:
             print_ladder(ladder)
         print_summary(ladders)
-    is_blocked = any(finding.is_blocking for finding in faults) or any(
+    is_blocked = any(finding.is_blocking for finding in found.faults) or any(
         ladder.conversion.is_blocked or any(finding.is_blocking for finding in ladder.findings) for ladder in ladders
     )
     raise typer.Exit(exit_codes.BLOCKED if is_blocked else exit_codes.OK)

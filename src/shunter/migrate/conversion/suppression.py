@@ -160,6 +160,14 @@ def applied(batch: Batch, entries: Sequence[Entry], today: date) -> Applied:
     return Applied(replace(batch, outcomes=outcomes), faults(before, entries, today))
 
 
+def taken_on(batch: Batch, others: Sequence[Finding], entries: Sequence[Entry], today: date) -> tuple[Batch, list[Finding]]:
+    """A batch, and findings that are no job's, with all marked that an entry takes on; with what is wrong with the entries."""
+    if not entries:
+        return batch, [*others]
+    unneeded = faults([*batch.findings, *others], entries, today)
+    return applied(batch, entries, today).batch, [*marked(others, entries, today), *unneeded]
+
+
 def marked(findings: Iterable[Finding], entries: Sequence[Entry], today: date) -> tuple[Finding, ...]:
     """The findings, those that an entry takes on with its reason."""
     return tuple(_marked(finding, entries, today) for finding in findings)

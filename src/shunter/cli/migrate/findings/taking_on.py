@@ -39,10 +39,7 @@ def taken_on(batch: Batch, faults: list[Finding], configuration: Path | None) ->
 
     from shunter.migrate.conversion import suppression
 
-    today = datetime.now(UTC).date()
-    applied = suppression.applied(batch, known, today)
-    unneeded = suppression.faults([*batch.findings, *faults], known, today)
-    return applied.batch, [*suppression.marked(faults, known, today), *unneeded]
+    return suppression.taken_on(batch, faults, known, datetime.now(UTC).date())
 
 
 def faults_of(known: tuple[Entry, ...]) -> list[Finding]:

@@ -43,6 +43,7 @@ UNDO_COLOURS = {"delete": "red", "patch": "yellow", "create": "green", "nothing"
 
 def journal_of(plan: Plan, path: Path, directory: Path | None, client: Client) -> Journal:
     from shunter.migrate.moving.journal import Journal
+    from shunter.migrate.own_files import beside
 
     return Journal(directory or beside(path, "journal"), plan.id, client, plan.journal_namespace)
 
@@ -54,11 +55,6 @@ async def known_journal(plan: Plan, path: Path, directory: Path | None, client: 
     if journal.unread:
         errors().print(f"[bold]note:[/] the journal's ConfigMaps were not read: {journal.unread}", soft_wrap=True)
     return journal
-
-
-def beside(path: Path, what: str) -> Path:
-    """`plan.yaml.journal` for `plan.yaml`."""
-    return path.with_name(f"{path.name}.{what}")
 
 
 def confirm(question: str, *, yes: bool) -> None:
