@@ -14,6 +14,9 @@ import re
 import fsspec
 import torch.distributed.checkpoint as dcp
 
+LASTING = re.compile("NoSuchBucket|AccessDenied|InvalidAccessKeyId|SignatureDoesNotMatch|Forbidden|signing credentials")
+"""What S3 says where trying again does not help."""
+
 
 def bucket(url):
     """For `Checkpoints` of lm.py: the place, and what reads and writes a checkpoint in there."""
@@ -89,7 +92,8 @@ class S3:
                 stream.write(b"lm.py looked whether it may write here")
         except Exception as error:  # which may hold the server's whole answer
             told = re.search("<Code>(.*?)</Code>.*?<Message>(.*?)</Message>", str(error), re.DOTALL)
-            raise OSError(f"{url} cannot be written: {told[1]}, {told[2].rstrip('.')}" if told else str(error)) from error
+            sentence = f"{url} cannot be written: {told[1]}, {told[2].rstrip('.')}" if told else str(error)
+            raise (PermissionError if LASTING.search(sentence) else OSError)(sentence) from error
 
     def remove(self, url):
         self.objects.rm_file(url)

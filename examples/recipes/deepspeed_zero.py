@@ -58,23 +58,30 @@ def say(line):
         print(line, flush=True)
 
 
-def refuse(sentence):
+def refuse(sentence, code=2):
     say(f"error: {sentence}")
     dist.barrier()  # mpirun ends all ranks when one fails: not before rank 0 has said why
-    sys.exit(2)
+    sys.exit(code)
 
 
-def together(work, remedy):
+def exit_code(error):
+    """2 for wrong input, with which a job of shunter-torch is not restarted; 1 for a disk or a network that failed."""
+    wrong = FileNotFoundError, FileExistsError, PermissionError, NotADirectoryError, IsADirectoryError
+    cause = error.__cause__ or error
+    return 1 if isinstance(cause, OSError) and not isinstance(cause, wrong) else 2
+
+
+def together(work, remedy, exit_code=exit_code):
     """What `work()` returns on this rank. If it fails on one, all end: a rank that went on would wait for the others for ever."""
     result = error = None
     try:
         result = work()
     except Exception as failure:
-        error = f"{str(failure).strip().partition(chr(10))[0] or repr(failure)}. {remedy}"
+        error = f"{str(failure).strip().partition(chr(10))[0] or repr(failure)}. {remedy}", exit_code(failure)
     errors = [None] * dist.get_world_size()
     dist.all_gather_object(errors, error)
     if any(errors):
-        refuse(next(filter(None, errors)))
+        refuse(*next(filter(None, errors)))
     return result
 
 
@@ -176,7 +183,7 @@ def main():
         if args.checkpoint_dir and (step % args.save_every == 0 or step == args.steps):
             begun = time.monotonic()
             remedy, save = f"Step {step} is not saved.", functools.partial(engine.save_checkpoint, args.checkpoint_dir)
-            together(functools.partial(save, tag=f"step-{step}", save_latest=False), remedy)
+            together(functools.partial(save, tag=f"step-{step}", save_latest=False), remedy, exit_code=lambda _: 1)
             decide(functools.partial(finish, args.checkpoint_dir, step, settings, args.keep), remedy)
             progress.checkpoint(step, time.monotonic() - begun, args.save_every)
     dist.destroy_process_group()

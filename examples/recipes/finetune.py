@@ -69,26 +69,33 @@ def say(line):
         print(line, flush=True)
 
 
-def refuse(sentence):
+def refuse(sentence, code=2):
     say(f"error: {sentence}")
     if dist.is_initialized():
         dist.barrier()  # torchrun ends all ranks when the first exits: wait until rank 0 has said why
-    sys.exit(2)
+    sys.exit(code)
 
 
-def together(work, remedy):
+def exit_code(error):
+    """2 for wrong input, with which a job of shunter-torch is not restarted; 1 for a disk or a network that failed."""
+    wrong = FileNotFoundError, FileExistsError, PermissionError, NotADirectoryError, IsADirectoryError
+    cause = error.__cause__ or error
+    return 1 if isinstance(cause, OSError) and not isinstance(cause, wrong) else 2
+
+
+def together(work, remedy, exit_code=exit_code):
     """What `work()` returns on this rank. If it fails on one, all end: a rank that went on would wait for the others for ever."""
     result = error = None
     try:
         result = work()
     except Exception as failure:
-        error = f"{str(failure).strip().partition(chr(10))[0] or repr(failure)}. {remedy}"
+        error = f"{str(failure).strip().partition(chr(10))[0] or repr(failure)}. {remedy}", exit_code(failure)
     errors = [error]
     if dist.is_initialized():
         errors = [None] * dist.get_world_size()
         dist.all_gather_object(errors, error)
     if any(errors):
-        refuse(next(filter(None, errors)))
+        refuse(*next(filter(None, errors)))
     return result
 
 

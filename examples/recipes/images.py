@@ -69,18 +69,25 @@ def network(channels, classes):
     return nn.Sequential(*layers, nn.Linear(32 * 4 * 4, classes))
 
 
-def from_rank_0(work):
+def exit_code(error):
+    """2 for wrong input, with which a job of shunter-torch is not restarted; 1 for a disk or a network that failed."""
+    wrong = FileNotFoundError, FileExistsError, PermissionError, NotADirectoryError, IsADirectoryError
+    cause = error.__cause__ or error
+    return 1 if isinstance(cause, OSError) and not isinstance(cause, wrong) else 2
+
+
+def from_rank_0(work, exit_code=exit_code):
     """What `work()` returns on rank 0, on all ranks; if it fails there, all ranks end."""
     answer = [None, None]
     if dist.get_rank() == 0:
         try:
             answer = [work(), None]
         except Exception as error:
-            answer = [None, str(error) or repr(error)]
-            print(f"error: {answer[1]}", flush=True)
+            answer = [None, exit_code(error)]
+            print(f"error: {str(error) or repr(error)}", flush=True)
     dist.broadcast_object_list(answer, src=0)
     if answer[1]:
-        raise SystemExit(2)
+        raise SystemExit(answer[1])
     return answer[0]
 
 
@@ -164,7 +171,7 @@ def main():
             state = {"step": step, "global_batch": args.global_batch, "pictures": len(labels)}
             state |= {"model": model.module.state_dict(), "optimizer": optimizer.state_dict()}
             begun = time.monotonic()
-            from_rank_0(functools.partial(save, args.checkpoint, state))
+            from_rank_0(functools.partial(save, args.checkpoint, state), exit_code=lambda _: 1)
             progress.checkpoint(step, time.monotonic() - begun, args.save_every)
 
     if stop and step < last_step:

@@ -51,26 +51,33 @@ def say(line):
         print(line, flush=True)
 
 
-def refuse(sentence):
+def refuse(sentence, code=2):
     say(f"error: {sentence}")
     if jax.process_count() > 1:
         multihost_utils.sync_global_devices("refused")  # a process that ends takes the others along: not before 0 has said why
-    sys.exit(2)
+    sys.exit(code)
 
 
-def from_process_0(work, like):
+def exit_code(error):
+    """2 for wrong input, with which a job of shunter-torch is not restarted; 1 for a disk or a network that failed."""
+    wrong = FileNotFoundError, FileExistsError, PermissionError, NotADirectoryError, IsADirectoryError
+    cause = error.__cause__ or error
+    return 1 if isinstance(cause, OSError) and not isinstance(cause, wrong) else 2
+
+
+def from_process_0(work, like, exit_code=exit_code):
     """What `work()` returns on process 0, on all: arrays of these shapes. If it fails there, all end."""
-    answer, error = like, ""
+    answer, error, code = like, "", 0
     if jax.process_index() == 0:
         try:
             answer = work()
         except Exception as failure:
-            error = str(failure) or repr(failure)
-    text = np.zeros(500, np.uint8)
-    text[: len(error.encode()[:500])] = list(error.encode()[:500])
-    text = bytes(multihost_utils.broadcast_one_to_all(text)).rstrip(b"\0").decode(errors="replace")
-    if text:
-        refuse(text)
+            error, code = str(failure) or repr(failure), exit_code(failure)
+    message = np.zeros(501, np.uint8)
+    message[: 1 + len(error.encode()[:500])] = [code, *error.encode()[:500]]
+    code, *text = bytes(multihost_utils.broadcast_one_to_all(message)).rstrip(b"\0") or b"\0"
+    if code:
+        refuse(bytes(text).decode(errors="replace"), code)
     return multihost_utils.broadcast_one_to_all(answer)
 
 
@@ -166,7 +173,8 @@ def main():
         stop = multihost_utils.reached_preemption_sync_point(step) if in_group else bool(stopping)
         if args.checkpoint_dir and (stop or step % args.save_every == 0 or step == args.steps):
             begun = time.monotonic()
-            from_process_0(functools.partial(save, args.checkpoint_dir, step, weights, args.global_batch), np.int32(0))
+            saving = functools.partial(save, args.checkpoint_dir, step, weights, args.global_batch)
+            from_process_0(saving, np.int32(0), exit_code=lambda _: 1)
             progress.checkpoint(step, time.monotonic() - begun, args.save_every)
     if stop and step < args.steps:
         say(f"stopped by SIGTERM, saved step {step}" if args.checkpoint_dir else "stopped by SIGTERM, saved nothing")

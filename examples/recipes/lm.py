@@ -11,9 +11,9 @@ import contextlib
 import functools
 import json
 import os
+import pickle
 import signal
 import time
-from importlib import import_module
 from pathlib import Path
 
 import torch
@@ -33,6 +33,8 @@ with contextlib.suppress(ImportError):
     from progress import Progress  # shows in `shunter jobs`
 with contextlib.suppress(ImportError):
     from tracking import Tracking  # sends to MLflow
+FILES = (FileNotFoundError, FileExistsError, PermissionError, NotADirectoryError, IsADirectoryError)
+WRONG = (*FILES, AssertionError, EOFError, ImportError, LookupError, RuntimeError, TypeError, ValueError, pickle.PickleError)
 
 parser = argparse.ArgumentParser(allow_abbrev=False, formatter_class=argparse.ArgumentDefaultsHelpFormatter)
 option = parser.add_argument
@@ -56,25 +58,24 @@ def say(line):
         print(line, flush=True)
 
 
-def refuse(sentence):
+def refuse(sentence, code=2):  # 2: wrong input, with which a job of shunter-torch is not restarted; 1: a disk or network failed
     say(f"error: {sentence}")
     dist.barrier()  # torchrun ends all ranks when the first exits: wait until rank 0 has said why
     time.sleep(dist.get_rank() > 0)  # let it exit first, too: of pods that fail together Kubernetes keeps the log of one
-    raise SystemExit(2)
+    raise SystemExit(code)
 
 
-def together(work, remedy, alone=False):
+def together(work, remedy, alone=False, wrong=WRONG):
     """Returns what `work()` returns on this rank, or on rank 0 if `alone`. If it fails on any rank, all end with its error."""
-    result = error = None
+    result, error, outcomes = None, None, [None] * dist.get_world_size()
     try:
         result = work() if not alone or dist.get_rank() == 0 else None
     except (Exception, dcp.CheckpointException) as failure:  # DCP wraps what failed, rank by rank
         cause = next(iter(failure.failures.values()))[0] if isinstance(failure, dcp.CheckpointException) else failure
-        error = f"{cause}. {remedy}"
-    outcomes = [None] * dist.get_world_size()
+        error = f"{cause}. {remedy}", 2 if isinstance(cause, wrong) else 1
     dist.all_gather_object(outcomes, (error, result if alone else None))
     if errors := [error for error, _ in outcomes if error]:
-        refuse(errors[0])
+        refuse(*errors[0])
     return outcomes[0][1] if alone else result
 
 
@@ -114,7 +115,7 @@ class Checkpoints:
         self.place, self.reader, self.writer = Path(args.checkpoint_dir), dcp.FileSystemReader, dcp.FileSystemWriter
         if "://" in args.checkpoint_dir:
             remedy = "A URL needs buckets.py beside lm.py, and the packages that it names."
-            self.place, self.reader, self.writer = together(lambda: import_module("buckets").bucket(args.checkpoint_dir), remedy)
+            self.place, self.reader, self.writer = together(lambda: __import__("buckets").bucket(args.checkpoint_dir), remedy)
         self.group, self.pending = dist.new_group(backend="gloo"), None  # of its own: saves run beside training's collectives
 
     def complete(self):  # DCP writes .metadata last
@@ -161,8 +162,8 @@ class Checkpoints:
     def finish(self):  # waits for the save that is under way, then removes old checkpoints
         if self.pending:
             (step, future), self.pending = self.pending, None
-            together(future.result, f"Step {step} is not saved: --checkpoint-dir must have room and be writable.")
-            together(self.remove_old, "Old checkpoints cannot be removed.", alone=True)
+            together(future.result, f"Step {step} is not saved: --checkpoint-dir must have room and be writable.", wrong=())
+            together(self.remove_old, "Old checkpoints cannot be removed.", alone=True, wrong=())
 
     def remove_old(self):
         for step in (old for old in self.complete()[: -self.args.keep] if not self.args.keep_every or old % self.args.keep_every):
@@ -197,8 +198,7 @@ def main():
         block.compile()
     for part in (*model.blocks, model) if fsdp else ():  # a block's weights are gathered to compute it, then freed
         fully_shard(part, mp_policy=MixedPrecisionPolicy(torch.bfloat16 if args.bf16 else None, reduce_dtype=torch.float32))
-    if not fsdp:
-        model = nn.parallel.DistributedDataParallel(model.to(device))
+    model = model if fsdp else nn.parallel.DistributedDataParallel(model.to(device))
     optimizer = torch.optim.AdamW(model.parameters(), lr=args.lr)
     step, stop, stopping, checkpoints, progress = 0, False, [], Silent(), Progress()
     tracking = Tracking(vars(args) | {"ranks": world}, progress)

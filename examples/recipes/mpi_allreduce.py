@@ -49,24 +49,31 @@ def say(line):
         print(line, flush=True)
 
 
-def from_rank_0(work):
+def exit_code(error):
+    """2 for wrong input, with which a job of shunter-torch is not restarted; 1 for a disk or a network that failed."""
+    wrong = FileNotFoundError, FileExistsError, PermissionError, NotADirectoryError, IsADirectoryError
+    cause = error.__cause__ or error
+    return 1 if isinstance(cause, OSError) and not isinstance(cause, wrong) else 2
+
+
+def from_rank_0(work, exit_code=exit_code):
     """What `work()` returns on rank 0, on all ranks; if it fails there, all end: one that went on would wait for ever."""
     answer = error = None
     if rank == 0:
         try:
             answer = work()
         except (OSError, ValueError, KeyError, zipfile.BadZipFile) as failure:
-            error = str(failure) or repr(failure)
+            error = str(failure) or repr(failure), exit_code(failure)
     answer, error = world.bcast((answer, error))
     if error:
-        refuse(error)
+        refuse(*error)
     return answer
 
 
-def refuse(sentence):
+def refuse(sentence, code=2):
     say(f"error: {sentence}")
     world.Barrier()  # mpirun ends all ranks when one fails: not before rank 0 has said why
-    sys.exit(2)
+    sys.exit(code)
 
 
 def load(directory, batch):
@@ -128,7 +135,7 @@ def main():
             say(f"step {step} loss {total[-1] / args.global_batch:.6f}")
         if directory and (step % args.save_every == 0 or step == args.steps):
             begun = time.monotonic()
-            from_rank_0(functools.partial(save, directory, step, weights, args.global_batch))
+            from_rank_0(functools.partial(save, directory, step, weights, args.global_batch), exit_code=lambda _: 1)
             progress.checkpoint(step, time.monotonic() - begun, args.save_every)
     say(f"accuracy {np.mean((x @ weights > 0) == (y > 0)):.2f}")
 

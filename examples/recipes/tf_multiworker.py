@@ -45,6 +45,8 @@ parser.add_argument("--checkpoint-dir", default=os.environ.get("SHUNTER_CHECKPOI
 parser.add_argument("--save-every", type=int, default=50, help="steps between checkpoints")
 
 SAMPLES = 2048
+TF = tf.errors
+WRONG = (OSError, ValueError, AssertionError, TF.DataLossError, TF.InvalidArgumentError, TF.NotFoundError, TF.OutOfRangeError)
 
 
 def tf_config(environment):
@@ -90,16 +92,18 @@ def main():
         sum_of_all(tf.constant(0))  # a worker that ends takes the others along: not before the first has said why
         sys.exit(2)
 
-    def together(work):
-        """What `work()` returns on this worker; if it fails on one, all end."""
-        result, error = None, ""
+    def together(work, wrong=WRONG):
+        """What `work()` returns on this worker; if it fails on one, all end: with 2 for wrong input, with which a job that may
+        restart is not restarted, and with 1 if a disk or a network failed."""
+        result, code = None, 0
         try:
             result = work()
         except Exception as failure:
-            error = str(failure).splitlines()[0] or repr(failure)
-            print(f"error: {error}", flush=True)
-        if int(sum_of_all(tf.constant(bool(error), tf.int32))):
-            sys.exit(2)
+            code = 2 if isinstance(failure.__cause__ or failure, wrong) else 1
+            print(f"error: {str(failure).splitlines()[0] or repr(failure)}", flush=True)
+        failed, refused = sum_of_all(tf.constant([code > 0, code == 2], tf.int32)).numpy()
+        if failed:
+            sys.exit(2 if failed == refused else 1)
         return result
 
     if args.global_batch % workers or SAMPLES % args.global_batch:
@@ -163,7 +167,7 @@ def main():
             say(f"step {step} loss {float(loss):.6f}")
         if args.checkpoint_dir and (stop or step % args.save_every == 0 or step == args.steps):
             begun = time.monotonic()
-            together(functools.partial(save, step))
+            together(functools.partial(save, step), wrong=())
             progress.checkpoint(step, time.monotonic() - begun, args.save_every)
     if stop and step < args.steps:
         say(f"stopped by SIGTERM, saved step {step}" if args.checkpoint_dir else "stopped by SIGTERM, saved nothing")

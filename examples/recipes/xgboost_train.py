@@ -83,17 +83,25 @@ def say(line):
         print(line, flush=True)
 
 
-def all_or_none(work, remedy):
+def exit_code(error):
+    """2 for wrong input, with which a job of shunter-torch is not restarted; 1 for a disk or a network that failed."""
+    wrong = FileNotFoundError, FileExistsError, PermissionError, NotADirectoryError, IsADirectoryError
+    cause = error.__cause__ or error
+    return 1 if isinstance(cause, OSError) and not isinstance(cause, wrong) else 2
+
+
+def all_or_none(work, remedy, exit_code=exit_code):
     """What `work()` returns. If it fails on one worker, all end: one that went on would wait for ever."""
-    result, error = None, ""
+    result, error = None, ()
     try:
         result = work()
     except Exception as failure:
-        error = f"{str(failure).partition(chr(10))[0] or repr(failure)}. {remedy}"
+        error = f"{str(failure).partition(chr(10))[0] or repr(failure)}. {remedy}", exit_code(failure)
     errors = [collective.broadcast(error, worker) for worker in range(collective.get_world_size())]
     if any(errors):
-        say(f"error: {next(filter(None, errors))}")
-        sys.exit(2)
+        sentence, code = next(filter(None, errors))
+        say(f"error: {sentence}")
+        sys.exit(code)
     return result
 
 
@@ -132,7 +140,8 @@ class Checkpoints(xgboost.callback.TrainingCallback):
         self.progress.report(step=done, steps=self.rounds, rmse=evals_log["train"]["rmse"][-1])
         if self.directory and (self.stopped or done % self.every == 0 or done == self.rounds):
             begun = time.monotonic()
-            all_or_none(lambda: self.save(model, Path(self.directory, f"step-{done}")), f"Round {done} is not saved.")
+            place, remedy = Path(self.directory, f"step-{done}"), f"Round {done} is not saved."
+            all_or_none(lambda: self.save(model, place), remedy, exit_code=lambda _: 1)
             self.progress.checkpoint(done, time.monotonic() - begun, self.every)
         return self.stopped
 

@@ -95,6 +95,16 @@ exit $?
 linger."""
 
 
+REFUSING = """\
+import os, sys, time
+if os.environ["RANK"] == "0":
+    print("error: --global-batch 7 must be a multiple of 2 ranks.", flush=True)
+time.sleep(int(os.environ["RANK"]))
+sys.exit(2)
+"""
+"""What a recipe does about wrong input."""
+
+
 @pytest.fixture
 def told(tmp_path: Path) -> Path:
     """A directory that all containers see as /told."""
@@ -152,6 +162,24 @@ def test_a_disruption_starts_all_anew_and_uses_no_restart(cluster: Cluster, name
     assert (status["restarts"], status["restartsCountTowardsMax"]) == (3, 1)
     (told / "go").touch()
     cluster.kubectl("wait", "trainjob/j", "-n", namespace, "--for=condition=Complete", "--timeout=60s", timeout=90)
+
+
+def test_wrong_input_fails_the_job_at_once_and_is_told_once(cluster: Cluster, namespace: str, tmp_path: Path) -> None:
+    """Exit code 2 of a program; any other restarts the group, as `test_a_job_that_fails_too_often...` shows."""
+    sentence = "--global-batch 7 must be a multiple of 2 ranks."
+    (tmp_path / "train.py").write_text(REFUSING)
+    done = cluster.shunter("run", str(tmp_path / "train.py"), "--nodes", "2", "-n", namespace)
+    assert done.returncode == 1, done.stderr
+    assert [line for line in done.stdout.splitlines() if "error" in line] == [f"[node-0] error: {sentence}"], "its log, once"
+    assert done.stderr.count(sentence) == 1, done.stderr
+    assert "restart" not in done.stderr
+    status = cluster.get("jobset", "train", "-n", namespace)["status"]
+    assert (status["restarts"], status["terminalState"]) == (0, "Failed")
+    (cause,) = [line for line in cluster.shunter("describe", "train", "-n", namespace).stdout.splitlines() if "  Cause " in line]
+    assert sentence in cause
+    diagnosed = cluster.shunter("doctor", "train", "-n", namespace).stdout
+    assert sentence in diagnosed
+    assert "restart" not in diagnosed
 
 
 def test_a_rank_that_is_done_starts_again_with_one_that_fails(cluster: Cluster, namespace: str, told: Path) -> None:

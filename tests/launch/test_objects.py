@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 import hashlib
 import io
+import os
 import subprocess
 import sys
 import tarfile
@@ -114,7 +115,7 @@ def test_the_pod_unpacks_what_was_sent_and_nothing_else(tmp_path: Path, changed:
     (tmp_path / "bin").mkdir()
     (tmp_path / "bin/python").symlink_to(sys.executable)
     (tmp_path / "packed/code.000").write_bytes(CODE.archive + b"x" * changed)
-    here = text.replace("/workspace", str(tmp_path)).replace("torchrun --", "python")
+    here = text.replace("/workspace", str(tmp_path))
     environment = {"PATH": f"{tmp_path}/bin:/usr/bin:/bin"}
     done = subprocess.run(["sh", "-c", here, "train.py"], env=environment, capture_output=True, text=True, check=False)
     if changed:
@@ -164,18 +165,33 @@ def test_a_process_that_is_alone_on_its_node_gets_what_torchrun_would_tell_it(
 
 
 @pytest.mark.parametrize(
-    ("options", "program"),
+    ("options", "is_torchrun"),
     [
-        ({"procs": 2}, "torchrun"),
-        ({"gpus": 8}, "torchrun"),
-        ({"environment": ({"name": "PET_MAX_RESTARTS", "value": "1"},)}, "torchrun"),
-        ({"nodes": 4}, "python"),
-        ({"gpus": 1}, "python"),
+        ({"procs": 2}, True),
+        ({"gpus": 8}, True),
+        ({"environment": ({"name": "PET_MAX_RESTARTS", "value": "1"},)}, True),
+        ({"nodes": 4}, False),
+        ({"gpus": 1}, False),
     ],
     ids=["processes", "GPUs", "an option of torchrun", "nodes", "one GPU"],
 )
-def test_torchrun_starts_what_is_more_than_one_process_a_node(options: dict[str, Any], program: str) -> None:
-    assert start_command(TORCH, LaunchOptions(program=Program(path="train.py"), **options))[0] == program
+def test_torchrun_starts_what_is_more_than_one_process_a_node(options: dict[str, Any], is_torchrun: bool) -> None:
+    command = start_command(TORCH, LaunchOptions(program=Program(path="train.py"), **options))
+    assert ("torch.distributed.run" in " ".join(command)) == is_torchrun
+
+
+@pytest.mark.parametrize(("code", "ended"), [(2, 2), (3, 1)], ids=["wrong input", "anything else"])
+def test_torchrun_ends_with_2_where_a_process_does(tmp_path: Path, code: int, ended: int) -> None:
+    """What shunter-torch does not restart. The directory of the program may hold files with the names of others' modules."""
+    (tmp_path / "train.py").write_text(f"import os, sys\nsys.exit({code} * int(os.environ['RANK']))\n")
+    (tmp_path / "typing_extensions.py").write_text("raise SystemExit('not the one that torch means')\n")
+    _, *words = start_command(TORCH, LaunchOptions(program=Program(path="train.py"), procs=2))
+    environment = {**os.environ, "PET_NPROC_PER_NODE": "2", "PET_STANDALONE": "1"}
+    done = subprocess.run(
+        [sys.executable, *words], cwd=tmp_path, env=environment, capture_output=True, text=True, timeout=120, check=False
+    )
+    assert done.returncode == ended, done.stderr
+    assert ("Traceback" in done.stderr) == (ended == 1)
 
 
 PROGRAMS = {
@@ -242,7 +258,7 @@ def test_a_job_resumes_another_only_when_told_to(checkpoints: Checkpoints) -> No
 def test_torchrun_takes_none_of_the_words_of_the_program(program: Program) -> None:
     run = pytest.importorskip("torch.distributed.run")
     words = ["--log", "x", "-m", "--", "--nnodes=3", "-h"]
-    parsed = run.parse_args([*start_command(TORCH, LaunchOptions(program=program, procs=2))[1:], *words])
+    parsed = run.parse_args([*start_command(TORCH, LaunchOptions(program=program, procs=2))[3:], *words])
     assert (parsed.training_script, parsed.module) == (program.path or program.module, bool(program.module))
     assert (parsed.training_script_args, parsed.log_dir) == (words, None)
 

@@ -284,7 +284,6 @@ REFUSED = {
     "half of the shards": (lose_shards, (), "step-6 is damaged: remove it"),
     "a shard cut short": (cut_shards, (), "step-6 is damaged: remove it"),
     "half of the metadata": (lose_metadata, (), "step-6 is damaged: remove it"),
-    "a save that fails": (block_step_7, ("--save-every", 7), "Step 7 is not saved"),
     "a directory that is a file": (change_nothing, ("--checkpoint-dir", LM), "must be a directory that all nodes share"),
     "no text": (change_nothing, ("--data", "/nowhere"), "'/nowhere'. Each node needs the file of --data"),
     "a text of less than a sample": (change_nothing, ("--data", "/dev/null"), "--data must have more bytes than --sequence"),
@@ -307,10 +306,41 @@ def test_what_cannot_be_done_is_said_once_and_ends_all_ranks(
     assert not list(saved.glob("tried*"))
 
 
+def test_a_save_that_fails_ends_with_1_as_the_disk_may_be_back_when_the_job_is_restarted(
+    reference: Reference, saved: Path, tmp_path: Path
+) -> None:
+    (saved / "step-7").touch()
+    ranks = Ranks(tmp_path, 2, *reference.options, "--checkpoint-dir", saved, "--save-every", 7)
+    assert ranks.exit_codes() == [1, 1], ranks.printed()
+    assert "Step 7 is not saved" in ranks.printed()
+    assert "Traceback" not in ranks.printed()
+
+
+@pytest.mark.parametrize(
+    ("error", "code"),
+    [
+        pytest.param("OSError(5, 'Input/output error')", 1, id="a disk that failed"),
+        pytest.param("TimeoutError('timed out')", 1, id="a network that failed"),
+        pytest.param("type('S3Exception', (Exception,), {})('503')", 1, id="an error that nobody knows"),
+        pytest.param("FileNotFoundError(2, 'No such file')", 2, id="no file"),
+        pytest.param("PermissionError(13, 'Permission denied')", 2, id="no right"),
+    ],
+)
+def test_only_wrong_input_ends_with_2(reference: Reference, tmp_path: Path, error: str, code: int) -> None:
+    """A job of shunter-torch that ends with 2 is not restarted, so what may pass must end with something else."""
+    before, after = LM.read_text().split("        step = together(lambda: mark.unlink() or ")
+    script = tmp_path / "lm.py"
+    failing = f"        def fail(): raise {error}\n        together(fail, 'Remedy.', alone=True)\n"
+    script.write_text(before + failing + "        step = together(lambda: mark.unlink() or " + after)
+    ranks = Ranks(tmp_path, 2, *reference.options, "--checkpoint-dir", tmp_path / "checkpoints", script=script)
+    assert ranks.exit_codes() == [code, code], ranks.printed()
+    assert ranks.printed().count("Remedy.") == 1
+
+
 def test_a_full_disk_is_said_and_what_was_complete_stays(reference: Reference, small_disk: SmallDisk, tmp_path: Path) -> None:
     saving = ("--checkpoint-dir", small_disk.path, "--save-every", 1)  # 45 of 64 MB each time
     ranks = Ranks(tmp_path, 2, *reference.options, "--dim", 384, "--steps", 2, *saving)
-    assert ranks.exit_codes() == [2, 2], ranks.printed()
+    assert ranks.exit_codes() == [1, 1], ranks.printed()
     assert "Step 2 is not saved: --checkpoint-dir must have room" in ranks.printed()
     assert [found.parent.name for found in small_disk.path.glob("*/.metadata")] == ["step-1"]
 

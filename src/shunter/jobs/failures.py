@@ -34,6 +34,8 @@ LAST_LINES = 20
 """Log lines shown of a container that failed: Open MPI writes 14 after the reason why a node was not reached."""
 READ_LINES = 48
 """Log lines read of it: those that say nothing are left out."""
+LOG_MARK = "| "
+"""How a line begins that a container wrote."""
 NO_LOG = "(no log: "
 """How the line begins that stands for a log which could not be read."""
 EXIT_REASONS = ("ExitedWithCode", RANK_FAILED)
@@ -52,7 +54,7 @@ def failure_lines(job: Json, pods: Sequence[Json], logs: dict[str, list[str]]) -
         lines.append(str(fault))
         if position == 0:
             said = last_lines(job, pods, fault, logs)
-            lines += [f"| {line}" for line in said]
+            lines += [f"{LOG_MARK}{line}" for line in said]
             lines += [remedy] if (remedy := needs.for_missing("\n".join([fault.message, *said]))) else []
     return lines
 

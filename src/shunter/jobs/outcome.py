@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 from shunter.api.meta import Json
-from shunter.jobs.failures import NamedCause, cause_and_remedy, failure_lines
+from shunter.jobs.failures import LOG_MARK, NamedCause, cause_and_remedy, failure_lines
 from shunter.jobs.following import JobEnd
 from shunter.jobs.last_log_lines import last_log_lines
 from shunter.kube.client import Client
@@ -55,4 +55,11 @@ async def outcome(
     logs = await last_log_lines(client, end.job, end.pods, end.written)
     why, remedy = cause_and_remedy(end.job, end.pods, [], logs, diagnosed(end.job, Evidence(pods=end.pods)))
     reasons = tuple(text for text in dict.fromkeys((why, remedy, row.message)) if text) or ("it does not say why",)
-    return Outcome(end, row, reasons, tuple(failure_lines(end.job, end.pods, logs)))
+    return Outcome(end, row, reasons, without_repeated_log(failure_lines(end.job, end.pods, logs), why))
+
+
+def without_repeated_log(lines: Sequence[str], headline: str) -> tuple[str, ...]:
+    """The lines of `failure_lines` without a log that is one line, where the headline quotes it."""
+    log = [line for line in lines if line.startswith(LOG_MARK)]
+    is_repeated = len(log) == 1 and log[0].removeprefix(LOG_MARK).strip() in headline
+    return tuple(line for line in lines if not (is_repeated and line in log))

@@ -58,6 +58,14 @@ def test_a_policy_that_the_runtime_has_stays() -> None:
     assert made["spec"]["template"]["spec"]["failurePolicy"] == {"maxRestarts": 1}
 
 
+@pytest.mark.parametrize(("names", "counted"), [(["log", "node"], "node"), (["main", "log"], "main")])
+def test_the_exit_code_of_a_sidecar_says_nothing(names: list[str], counted: str) -> None:
+    base = runtime("torch-distributed")
+    trainer(base)["template"]["spec"]["containers"] = [{"name": name} for name in names]
+    made = with_restarts(base, 1)
+    assert [rule["onExitCodes"]["containerName"] for rule in trainer(made)["podFailurePolicy"]["rules"][1:]] == [counted]
+
+
 def test_jobs_that_fetch_data_first_keep_their_ways() -> None:
     base = runtime("torchtune-llama3.2-1b")
     made = with_restarts(base, 1)

@@ -134,12 +134,24 @@ def test_our_torch_runtime_is_upstreams_but_for_what_a_failure_and_a_stop_lead_t
                 "name": "disruption",
                 "action": "RestartJobSetAndIgnoreMaxRestarts",
                 "onJobFailureReasons": ["PodFailurePolicy"],
-            }
+                "onJobFailureMessagePatterns": ["has condition DisruptionTarget matching FailJob rule"],
+            },
+            {
+                "name": "wrongInput",
+                "action": "FailJobSet",
+                "onJobFailureReasons": ["PodFailurePolicy"],
+                "onJobFailureMessagePatterns": ["failed with exit code 2 matching FailJob rule"],
+            },
         ],
     }
     assert job.pop("backoffLimit") == 0
-    policy = {"rules": [{"action": "FailJob", "onPodConditions": [{"type": "DisruptionTarget"}]}]}
-    assert job.pop("podFailurePolicy") == policy
+    codes = {"containerName": "node", "operator": "In", "values": [2]}
+    assert job.pop("podFailurePolicy") == {
+        "rules": [
+            {"action": "FailJob", "onPodConditions": [{"type": "DisruptionTarget"}]},
+            {"action": "FailJob", "onExitCodes": codes},
+        ]
+    }
     assert pod.pop("restartPolicy") == "Never"
     grace, timeout = pod.pop("terminationGracePeriodSeconds"), container.pop("env")
     assert timeout == [{"name": "TORCH_ELASTIC_SHUTDOWN_TIMEOUT", "value": str(grace - 20)}]

@@ -165,10 +165,27 @@ RANK_VARIABLES: Mapping[str, str] = {
 """What torchrun tells its only process on a node, as the shell makes it of what the operator tells torchrun."""
 
 
+_TORCHRUN = """\
+import sys
+del sys.path[0]
+from torch.distributed.elastic.multiprocessing.errors import ChildFailedError
+from torch.distributed.run import main
+try:
+    main()
+except ChildFailedError as error:
+    if any(process.exitcode == 2 for process in error.failures.values()):
+        sys.exit(2)
+    raise
+"""
+"""torchrun, except that it ends with 2 where one of its processes does, which means wrong input (docs/training/runtime.md).
+What it imports must not come from the directory of the program, which `python -c` looks into first."""
+
+
 def start_command(runtime: Runtime, options: LaunchOptions) -> list[str]:
     """The words that start the program in each node, or with mpirun in each process, without its own arguments. torchrun reads a
     program's `--log` as its own `--log-dir` unless `--` stands before."""
     program = options.program
     if runtime.launcher == TORCHRUN and not is_rank_by_itself(runtime, options):
-        return [TORCHRUN, "-m", "--", program.module] if program.module else [TORCHRUN, "--", program.path]
+        torchrun = [PYTHON, "-c", _TORCHRUN]
+        return [*torchrun, "-m", "--", program.module] if program.module else [*torchrun, "--", program.path]
     return [PYTHON, "-m", program.module] if program.module else [PYTHON, program.path]

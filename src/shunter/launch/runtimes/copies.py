@@ -9,16 +9,28 @@ from collections.abc import Mapping
 from shunter.api.meta import Json
 from shunter.api.resources import TRAINING_RUNTIMES
 from shunter.api.trainer import template as templates
-from shunter.api.trainer.runtime import ANCESTOR_TRAINER
+from shunter.api.trainer.runtime import ANCESTOR_TRAINER, NODE
 from shunter.launch.marks import JOB_LABEL, MADE_FROM
 
-DISRUPTION_RULE: Json = {
-    "name": "disruption",
-    "action": "RestartJobSetAndIgnoreMaxRestarts",
-    "onJobFailureReasons": ["PodFailurePolicy"],
-}
-FAIL_ON_DISRUPTION: Json = {"rules": [{"action": "FailJob", "onPodConditions": [{"type": "DisruptionTarget"}]}]}
-"""Together: after an eviction all pods are recreated, which uses up no restart (docs/training/runtime.md)."""
+WRONG_INPUT = 2
+"""The exit code of a program that refuses its input: Python and argparse end with it, and the recipes."""
+FAILURE_RULES: list[Json] = [
+    {
+        "name": "disruption",
+        "action": "RestartJobSetAndIgnoreMaxRestarts",
+        "onJobFailureReasons": ["PodFailurePolicy"],
+        "onJobFailureMessagePatterns": ["has condition DisruptionTarget matching FailJob rule"],
+    },
+    {
+        "name": "wrongInput",
+        "action": "FailJobSet",
+        "onJobFailureReasons": ["PodFailurePolicy"],
+        "onJobFailureMessagePatterns": [f"failed with exit code {WRONG_INPUT} matching FailJob rule"],
+    },
+]
+"""What a JobSet does after a Job failed by `_pod_failure_policy`: after an eviction all pods are recreated, which uses up no
+restart, and after exit code 2 the job has failed (docs/training/runtime.md). The reason is the same, so the message of the Job
+tells them apart (Kubernetes `pkg/controller/job/pod_failure_policy.go`). A message of other words is a failure like any other."""
 _LABELS = "trainer.kubeflow.org/"
 _NOT_VALIDATED = "trainer.kubeflow.org/webhook-validation"
 
@@ -58,7 +70,7 @@ def rerun_runtime(runtime: Json, job: str) -> Json:
 
 def with_restarts(runtime: Json, restarts: int) -> Json:
     """The runtime with so many restarts: when a training pod fails all are recreated. No container and no pod is restarted alone,
-    and disruptions count only where the runtime has a failure policy of its own."""
+    exit code 2 ends the job, and disruptions count only where the runtime has a failure policy of its own."""
     changed = copy.deepcopy(runtime)
     spec = changed["spec"]["template"].setdefault("spec", {})
     trained = [job for job in spec.get("replicatedJobs") or () if templates.ancestor(job) == ANCESTOR_TRAINER]
@@ -70,7 +82,15 @@ def with_restarts(runtime: Json, restarts: int) -> Json:
         job_spec["backoffLimit"] = 0
         job_spec["template"]["spec"]["restartPolicy"] = "Never"
         if not has_own_rules:
-            job_spec["podFailurePolicy"] = copy.deepcopy(FAIL_ON_DISRUPTION)
+            job_spec["podFailurePolicy"] = _pod_failure_policy(job_spec["template"]["spec"])
     if trained and not has_own_rules:
-        policy["rules"] = [copy.deepcopy(DISRUPTION_RULE)]
+        policy["rules"] = copy.deepcopy(FAILURE_RULES)
     return changed
+
+
+def _pod_failure_policy(pod: Json) -> Json:
+    """Of a Job with these pods. The exit codes of sidecars say nothing: a Go program that crashes ends with 2."""
+    names = [container["name"] for container in pod["containers"]]
+    code = {"containerName": NODE if NODE in names else names[0], "operator": "In", "values": [WRONG_INPUT]}
+    disruption = {"action": "FailJob", "onPodConditions": [{"type": "DisruptionTarget"}]}
+    return {"rules": [disruption, {"action": "FailJob", "onExitCodes": code}]}
