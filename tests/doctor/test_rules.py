@@ -44,6 +44,14 @@ def test_what_failed_is_known_from_the_record_of_a_job_whose_pods_are_gone() -> 
     assert (verdict.id, verdict.ranks, verdict.cause) == ("T00", (1,), "rank 1 ended with KeyError: 'DATASET'")
 
 
+@pytest.mark.parametrize("words", ["error: --global-batch 7 must be a multiple of 2 ranks.", "train.py: error: no option --lrr"])
+def test_a_program_that_refuses_its_input_is_quoted(words: str) -> None:
+    evidence = failed(pod(0, **ended(2)), logs=(log(0, "reading data", words, "bye"),))
+    (verdict,) = diagnose(evidence, evidence.at).verdicts
+    assert (verdict.id, verdict.confidence, verdict.cause) == ("T00", "certain", f"rank 0 ended with exit code 2: {words}")
+    assert words in [excerpt.text for excerpt in verdict.evidence]
+
+
 def test_a_rank_that_fails_again_and_again_in_pods_that_are_gone_is_a_loop() -> None:
     failure = {"rank": 1, "pod": "j-worker-0", "container": "pytorch", "reason": "Error", "exitCode": 137}
     evidence = seen(pod(0, **runs()), pod(1, **waiting("ContainerCreating")), pod(2, **runs()))

@@ -6,6 +6,8 @@ order ranks that ended within a second of each other unless their log lines have
 
 from __future__ import annotations
 
+import re
+
 from shunter.doctor.case import Case
 from shunter.doctor.endings import TOGETHER, Ending
 from shunter.doctor.places import rank_list
@@ -16,6 +18,7 @@ from shunter.operator import needs as program_needs
 from shunter.operator.diagnosis import SIGNALS
 
 KILL = 137
+_ERROR_LINE = re.compile(r"\s*(?:\S+: )?error: \S")
 
 
 def judge(case: Case) -> list[Verdict]:
@@ -30,7 +33,14 @@ def _how(ending: Ending) -> str:
         return f"ended with {ending.error.text}"
     if ending.exit_code in SIGNALS:
         return f"was ended by {SIGNALS[ending.exit_code]} (exit code {ending.exit_code})"
-    return f"ended with exit code {ending.exit_code}"
+    words = _error_line(ending)
+    return f"ended with exit code {ending.exit_code}{f': {words}' if words else ''}"
+
+
+def _error_line(ending: Ending) -> str:
+    """What a program says that ends without an exception: its last line that begins with `error:`, as the recipes write it, or
+    with the program's name and `error:`, as argparse does."""
+    return next((line.strip() for line in reversed(ending.last_lines) if _ERROR_LINE.match(line)), "")
 
 
 def _verdict(case: Case, how: str, ones: list[Ending]) -> Verdict:
@@ -43,7 +53,7 @@ def _verdict(case: Case, how: str, ones: list[Ending]) -> Verdict:
         "FAILED",
         f"{who} {how}{_order(case, ones)}",
         ones,
-        confidence="certain" if ones[0].error is not None or ones[0].exit_code in SIGNALS else "possible",
+        confidence="certain" if ones[0].error is not None or ones[0].exit_code in SIGNALS or _error_line(ones[0]) else "possible",
         remedy=_remedy(case, ones[0]),
         evidence=[item for one in ones for item in (of_error(one), *_place(one))][:6],
     )
@@ -66,9 +76,9 @@ def _is_fine(ending: Ending) -> bool:
 
 
 def _place(ending: Ending) -> list[Excerpt]:
-    """The innermost frame of the program's own code."""
+    """The innermost frame of the program's own code, else its line that begins with `error:`."""
     if ending.error is None:
-        return []
+        return [said(ending, words)] if (words := _error_line(ending)) and ending.exit_code not in SIGNALS else []
     own = [frame for frame in ending.error.frames if "site-packages" not in frame[0] and "/lib/python" not in frame[0]]
     return [said(ending, f'File "{own[-1][0]}", line {own[-1][1]}, in {own[-1][2]}')] if own else []
 
@@ -80,7 +90,7 @@ def _remedy(case: Case, ending: Ending) -> str:
         return "Something killed it: kill -9, or a grace period that was over. It is not said to be memory."
     if not ending.has_log:
         return "Its log could not be read."
-    if not _place(ending):
+    if ending.error is None or not _place(ending):
         return ""
     rank = f" --rank {ending.ranks[0]}" if ending.ranks else ""
     return f"Read the traceback above that line: shunter logs {case.overview.name} -n {case.overview.namespace}{rank}"
