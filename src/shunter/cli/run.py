@@ -127,10 +127,11 @@ def connect_or_start(kubeconfig: Path | None, context: str) -> Target:
     """The named cluster, else the embedded one, started (and said so) when it is down."""
     from shunter.cli.clusters import warn_of_disk
     from shunter.cli.output.console import errors
-    from shunter.cluster.lifecycle import start_default
     from shunter.cluster.target import is_down
 
     if is_down(kubeconfig, context):
+        from shunter.cluster.lifecycle import start_default
+
         with errors().status("no cluster was named: starting an embedded one"):
             started = start_default()
         errors().print(started)

@@ -18,17 +18,15 @@ if TYPE_CHECKING:
 
 def require_local_server(mlflow: str) -> None:
     """EnvironmentProblem when --mlflow asks for a server of the embedded cluster that cannot be started."""
-    from shunter.cluster import mlflow_start
-
     if mlflow == LOCAL and not mlflow_server.is_installed():
+        from shunter.cluster import mlflow_start
+
         raise mlflow_start.not_installed()
 
 
 def local_address(target: Target, mlflow: str) -> str:
     """Where pods reach the cluster's own server, whether it runs or not; empty unless --mlflow asks for it. InputError on another
     cluster than the embedded one."""
-    from shunter.cluster import mlflow_start
-
     if mlflow != LOCAL:
         return ""
     if target.embedded is None:
@@ -36,15 +34,17 @@ def local_address(target: Target, mlflow: str) -> str:
             f"--mlflow {LOCAL} is a server of the embedded cluster, and {target.description} is another one.",
             "Give the address of a server that its pods reach: --mlflow http://HOST:PORT",
         )
+    from shunter.cluster import mlflow_start  # not for a job without a server, which waits for each import
+
     return mlflow_server.pod_address(mlflow_start.port(target.embedded))
 
 
 async def start_local_server(target: Target, uri: str) -> None:
     """Starts the cluster's own server if that is where a job logs to, and returns when it answers."""
-    from shunter.cluster import mlflow_start
-
     if target.embedded is None or not mlflow_server.is_own(uri):
         return
+    from shunter.cluster import mlflow_start
+
     with errors().status("starting MLflow"):
         await asyncio.to_thread(mlflow_start.start, target.embedded)
 
