@@ -43,11 +43,11 @@ __all__ = [
 ]
 _ROOMS = {
     **dict.fromkeys(("Checkpoints", "ClaimVolume", "LaunchOptions", "Program"), "options"),
-    **dict.fromkeys(("ImageCode", "MountedCode"), "code"),
+    **dict.fromkeys(("ImageCode", "MountedCode"), "code.delivery"),
     **dict.fromkeys(("Outcome", "run"), "running"),
-    "Runtime": "runtimes",
+    "Runtime": "runtimes.choice",
     "launch": "objects",
-    "packed_code": "tree",
+    "packed_code": "code.tree",
 }
 
 
