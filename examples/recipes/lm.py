@@ -136,7 +136,7 @@ class Checkpoints:
             together(lambda: self.read(path), f"{path} is damaged: remove it, and training goes on from the one before.")
             self.progress.checkpoint(step, every=self.args.save_every)
         elif os.environ.get("SHUNTER_MUST_RESUME"):
-            refuse(f"there is no complete checkpoint in {self.place} to go on from.")
+            refuse(f"no complete checkpoint in {self.place} to resume from.")
         return step
 
     def read(self, path):

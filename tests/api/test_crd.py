@@ -295,8 +295,8 @@ def test_trainer_says_what_its_release_says(kind: str, path: str, said: Json) ->
 
 
 GONE = (
-    "this field of Trainer {} is gone: use spec.runtimePatches. Kueue writes those from 0.17 on; an earlier one does not go with "
-    "this release"
+    "this field of Trainer {} was removed: use spec.runtimePatches. Kueue 0.17 and later write those; "
+    "earlier versions do not work with this release"
 )
 
 

@@ -82,7 +82,7 @@ def test_numbers_without_end_are_numbers(word: str, is_right: Any) -> None:
 
 @pytest.mark.parametrize("text", ["a: 1\na: 2", "a: &x {b: 1}\nc: {<<: *x, d: 1, d: 2}"])
 def test_a_key_that_stands_twice_is_refused_and_kubectl_keeps_the_last(text: str) -> None:
-    with pytest.raises(yaml.YAMLError, match="stands twice in one object"):
+    with pytest.raises(yaml.YAMLError, match="is duplicated in one object"):
         load_yaml(text)
     assert as_json(yaml.load(text, LenientLoader)) == as_json(kubectl_reads(text))
 

@@ -50,7 +50,7 @@ def test_the_exit_code_says_whether_it_fits(words: tuple[str, ...], code: int) -
         (("--params", "many"), "error: --params 'many' is no number.\n       Write it like --params 8B, 350M or 1.5B.\n"),
         (("GPT-2", "--tokens", "-1"), "error: --tokens '-1' is no number.\n       Write it like --tokens 8B, 350M or 1.5B.\n"),
         (("GPT-2", "--batch", "0"), "error: --batch is 0; it must be at least 1.\n"),
-        (("GPT-2", "--on", "gcp"), "error: --on 'gcp': not known.\n       There are aws, azure, cluster, or types of machines"),
+        (("GPT-2", "--on", "gcp"), "error: --on 'gcp': not known.\n       Use aws, azure, cluster, or machine types"),
         (("Llama-3.1-8B", "--tp", "3"), "tp must divide both.\n       Use --tp 1 or 2 or 4 or 8.\n"),
         (("none/config.json",), "error: none/config.json: no such file.\n"),
         (("GPT-2", "--prices", "none.yaml"), "error: --prices none.yaml: no such file."),

@@ -41,15 +41,15 @@ SAID = {
         here(step(13, -1), words=WORDS),
         "stopped, saved step 13",
     ),
-    "its log alone": (StoppedCheckpoints(words=WORDS), "stopped, saved step 13 (its log says so)"),
-    "its log, of a bucket": (StoppedCheckpoints(BUCKET, words=WORDS), "stopped, saved step 13 (its log says so)"),
+    "its log alone": (StoppedCheckpoints(words=WORDS), "stopped, saved step 13 (according to its log)"),
+    "its log, of a bucket": (StoppedCheckpoints(BUCKET, words=WORDS), "stopped, saved step 13 (according to its log)"),
     "its log says what is not there": (
         here(step(10, -9), words=WORDS),
-        "stopped, saved step 13 (its log says so, but /state/team/sc has no such step)",
+        "stopped, saved step 13 (according to its log, but /state/team/sc has no such step)",
     ),
     "a stop of which nothing was saved": (
         StoppedCheckpoints(HERE, is_read=True, words="stopped by SIGTERM, nothing is saved"),
-        "stopped by SIGTERM, nothing is saved (its log says so)",
+        "stopped by SIGTERM, nothing is saved (according to its log)",
     ),
     "nothing saved at the end": (here(step(400, -9)), "stopped; its newest checkpoint is of step 400, 9s before"),
     "killed while it saved": (
@@ -65,12 +65,12 @@ SAID = {
         StoppedCheckpoints(reported=Checkpoint(7)),
         "stopped; the newest checkpoint that it reported is of step 7",
     ),
-    "an empty directory": (here(), "stopped; there is no checkpoint in /state/team/sc"),
-    "a bucket": (StoppedCheckpoints(BUCKET), "stopped; whether it has saved is not known, see s3://b/sc: aws s3 ls s3://b/sc/"),
-    "a claim": (StoppedCheckpoints(CLAIM), "stopped; whether it has saved is not known, see sc in claim data"),
+    "an empty directory": (here(), "stopped; no checkpoint in /state/team/sc"),
+    "a bucket": (StoppedCheckpoints(BUCKET), "stopped; unknown whether it has saved, see s3://b/sc: aws s3 ls s3://b/sc/"),
+    "a claim": (StoppedCheckpoints(CLAIM), "stopped; unknown whether it has saved, see sc in claim data"),
     "a directory of another machine": (
         StoppedCheckpoints(HERE),
-        "stopped; whether it has saved is not known, see /state/team/sc",
+        "stopped; unknown whether it has saved, see /state/team/sc",
     ),
 }
 

@@ -22,7 +22,7 @@ WRONG = {
     "a shell script": (("run", "train.sh"), 2, "train.sh is neither a Python program nor a manifest.\n       Start the Python "),
     "a program that is not there": (("run", "train.py"), 2, "train.py: no such file"),
     "a program on no node": (("run", "-m", "train", "--nodes", "0"), 2, "--nodes is 0; it must be at least 1"),
-    "a program and a manifest": (("run", "train.py", "binary"), 2, "train.py is a program, and binary stands beside it"),
+    "a program and a manifest": (("run", "train.py", "binary"), 2, "train.py is a program, but binary was also given"),
     "an option of programs beside a manifest": (
         ("run", "binary", "--gpus", "1"),
         2,
@@ -63,7 +63,7 @@ WRONG = {
         2,
         "error: --restarts: 'often' is not a whole number.",
     ),
-    "nothing to run": (("run",), 2, "there is nothing to run.\n       Name a program or manifests: "),
+    "nothing to run": (("run",), 2, "nothing to run.\n       Name a program or manifests: "),
     "a name that looks like markup": (("delete", "a[/b]"), 3, "no embedded cluster is up"),
     "results below a file": (("migrate", "demo", "--examples", ".", "--results", "binary"), 1, "--results binary: File exists"),
 }

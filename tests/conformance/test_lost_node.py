@@ -68,7 +68,7 @@ def test_a_lost_nodes_worker_comes_back_on_another(cluster: RealCluster, other_n
     conditions = cluster.get("pytorchjob", "j", "-n", NAMESPACE)["status"]["conditions"]
     assert [(one["type"], one["status"]) for one in conditions] == [("Created", "True"), ("Running", "True")]
     described = cluster.shunter("describe", "j", "-n", NAMESPACE).stdout
-    assert "DeletionByPodGC          j: Pod j-worker-0 is taken away: PodGC: node no longer exists" in described
+    assert "DeletionByPodGC          j: Pod j-worker-0 is deleted: PodGC: node no longer exists" in described
 
 
 def place(cluster: RealCluster) -> str:

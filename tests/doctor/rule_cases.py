@@ -212,7 +212,7 @@ CASES: dict[str, tuple[Evidence, list[str]]] = {
         ["K12"],
     ),
     "a rank started after another had succeeded": (seen(pod(0, **ended(0, at=500)), pod(1, **runs()), pod(2, **runs())), ["K13"]),
-    "no scheduler has looked at a pod": (seen(pod(0, spec={"nodeName": "", "schedulerName": "volcano"})), ["K14"]),
+    "no scheduler has processed a pod": (seen(pod(0, spec={"nodeName": "", "schedulerName": "volcano"})), ["K14"]),
     "a job is suspended": (seen(job=suspended()), ["K15"]),
     "a rank ended with an exception": (all_end(traceback("ValueError: no data"), RESET, RESET), ["T00"]),
     "the victim ended first by the clock": (

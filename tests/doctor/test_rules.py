@@ -62,7 +62,7 @@ def test_a_rank_that_fails_again_and_again_in_pods_that_are_gone_is_a_loop() -> 
 
 
 def test_what_failed_is_known_from_events_where_a_job_has_no_record() -> None:
-    told = "rank 1, pod j-worker-0, container pytorch: Error, exit code 1. Last words:\nKeyError: 'DATASET'"
+    told = "rank 1, pod j-worker-0, container pytorch: Error, exit code 1. Last log lines:\nKeyError: 'DATASET'"
     evidence = failed(events=[event(v1_job(2)["metadata"]["uid"], RANK_FAILED, told)])
     (verdict,) = diagnose(evidence, evidence.at).verdicts
     assert (verdict.id, verdict.ranks, verdict.cause) == ("T00", (1,), "rank 1 ended with KeyError: 'DATASET'")

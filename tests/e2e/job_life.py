@@ -234,7 +234,7 @@ def runs(kind: str = "PyTorchJob", name: str = "j") -> str:
     return condition(kind, "Running", f"{kind} {name} is running.")
 
 
-EVICTION = "Pod j-worker-0 is taken away: Eviction API: evicting"
+EVICTION = "Pod j-worker-0 is deleted: Eviction API: evicting"
 EVICTED = f"EvictionByEvictionAPI: {EVICTION}"
 LOST_RANK = "RankFailed: rank 1, pod j-worker-0: EvictionByEvictionAPI: Eviction API: evicting"
 SUCCEEDED = condition("PyTorchJob", "Succeeded", "PyTorchJob j is successfully completed.")

@@ -86,7 +86,7 @@ def test_one_object_given_twice_is_refused_and_nothing_applied(cluster: Cluster,
     text = json.dumps(job(namespace, "true"))
     done = cluster.shunter("run", "-", stdin=f"{text}\n---\n{text}")
     assert done.returncode == 2
-    assert f"standard input:3: PyTorchJob {namespace}/j stands already at standard input:1" in done.stderr
+    assert f"standard input:3: PyTorchJob {namespace}/j is already defined at standard input:1" in done.stderr
     assert cluster.get("pytorchjobs", "-n", namespace)["items"] == []
 
 
@@ -97,7 +97,7 @@ def test_ctrl_c_says_that_the_job_goes_on_and_how_to_end_it(cluster: Cluster, na
     running.send_signal(signal.SIGINT)
     rest, _ = running.communicate(timeout=20)
     assert running.returncode == 130
-    assert f"PyTorchJob j goes on; follow it: shunter logs -f j -n {namespace}" in rest
+    assert f"PyTorchJob j is still running; follow it: shunter logs -f j -n {namespace}" in rest
     assert cluster.shunter("delete", "j", "-n", namespace).returncode == 0
 
 

@@ -32,7 +32,7 @@ def test_a_container_runs_in_the_environment_that_was_made_for_its_image(cluster
     finally:
         removed = cluster.shunter("images", "remove", IMAGE)
     assert removed.returncode == 0, removed.stderr
-    assert "no image has an environment" in cluster.shunter("images", "list").stderr
+    assert "no image has its own environment" in cluster.shunter("images", "list").stderr
     again = cluster.shunter("images", "rebuild", IMAGE)
     assert again.returncode == 2
-    assert f"image {IMAGE} has no environment of its own" in again.stderr
+    assert f"image {IMAGE} has no separate environment" in again.stderr

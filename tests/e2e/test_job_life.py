@@ -69,7 +69,7 @@ async def never_fails_the_job_and_leaves_its_pods(life: Life) -> None:
         events=[
             "ExitedWithCode: Pod: NS.j-worker-0 exited with code 130",
             f"PyTorchJobFailed: {message}",
-            "RankFailed: rank 1, pod j-worker-0, container pytorch: Error, exit code 130 (SIGINT). Last words:\nno more data",
+            "RankFailed: rank 1, pod j-worker-0, container pytorch: Error, exit code 130 (SIGINT). Last log lines:\nno more data",
         ],
         left=["Pod j-master-0 Running", "Pod j-worker-0 Failed", "Service j-master-0", "Service j-worker-0"],
         counts={"Master": {"active": 1}, "Worker": {"failed": 1}},
@@ -292,7 +292,7 @@ async def restarts_beyond_the_limit_fail_the_job(life: Life) -> None:
         events=[
             "ExitedWithCode: Pod: NS.j-worker-0 exited with code 3",
             f"PyTorchJobFailed: {message}",
-            "RankFailed: rank 1, pod j-worker-0, container pytorch: Error, exit code 3. Last words:\nout of luck",
+            "RankFailed: rank 1, pod j-worker-0, container pytorch: Error, exit code 3. Last log lines:\nout of luck",
         ],
         left=pods("j-master-0", "j-worker-0"),
         has_ended=True,

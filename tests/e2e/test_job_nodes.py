@@ -41,7 +41,7 @@ def test_a_drained_nodes_pods_come_back_when_it_takes_pods_again(cluster: Cluste
     eventually(lambda: "were unschedulable" in cluster.shunter("describe", "j", "-n", namespace).stdout, seconds=SECONDS)
     described = cluster.shunter("describe", "j", "-n", namespace).stdout
     assert "State    Restarting" in described or "State    Running" in described
-    assert "EvictionByEvictionAPI    j: Pod j-worker-0 is taken away: Eviction API: evicting" in described
+    assert "EvictionByEvictionAPI    j: Pod j-worker-0 is deleted: Eviction API: evicting" in described
     cluster.kubectl("uncordon", node)
     cluster.kubectl("wait", "--for=condition=Ready", "pod/j-worker-0", "-n", namespace, "--timeout=50s")
 

@@ -167,7 +167,9 @@ def test_on_the_embedded_cluster_the_directory_is_mounted(cluster: Cluster, name
     assert f"TrainJob {namespace}/train-2 (train is taken)" in again.stderr
     # What this machine does not have is said; a module that nobody can import is refused.
     asked = cluster.shunter("run", str(project / "train.py"), "-n", namespace, JAX, "--image=me/no:1", "--cpus=9999", "--dry-run")
-    assert "warning: image me/no:1 stands for the Python here; see: shunter images add\n" in asked.stderr, asked.stderr
+    assert "warning: image me/no:1 maps to the Python environment of shunter; see: shunter images add\n" in asked.stderr, (
+        asked.stderr
+    )
     assert "warning: each node asked for 9999 cpu, this machine has " in asked.stderr
     nobodys = cluster.shunter("run", "-m", "nopkg.mod", "--workdir", str(project), "-n", namespace)
     assert (nobodys.returncode, f"nopkg is neither in {project} nor installed in the Python here" in nobodys.stderr) == (2, True)
@@ -239,9 +241,9 @@ step.mkdir()
 
 NOT_RESUMED = {
     "--resume nosuch --checkpoints s3://models/runs": "give the new job its name: --name nosuch -e SHUNTER_MUST_RESUME=true",
-    "--resume nosuch": "there is no complete checkpoint in ",
+    "--resume nosuch": "no complete checkpoint in ",
     "--resume s3job --checkpoints s3://models/other": "keeps its checkpoints in s3://models/runs, not in s3://models/other",
-    "--resume s3job --checkpoints ./none": "there is no complete checkpoint in ",
+    "--resume s3job --checkpoints ./none": "no complete checkpoint in ",
     "--resume train -e SHUNTER_CHECKPOINT_DIR=/data": "--resume train and the variable SHUNTER_CHECKPOINT_DIR both say",
 }
 
@@ -253,7 +255,7 @@ def test_checkpoints_are_listed_and_another_job_goes_on_from_them(cluster: Clust
     run = ["run", str(project / "train.py"), "-n", namespace, JAX]
     nothing = cluster.shunter(*run, "--resume", "train")
     assert nothing.returncode == 2
-    assert "there is no complete checkpoint in" in nothing.stderr
+    assert "no complete checkpoint in" in nothing.stderr
     assert jobs(cluster, namespace) == []
     for resumed, said in (([], "goes on from []"), (["--resume", "train"], "goes on from ['step-1']")):
         done = cluster.shunter(*run, *resumed)
@@ -273,7 +275,7 @@ def test_checkpoints_are_listed_and_another_job_goes_on_from_them(cluster: Clust
     assert sorted(path.name for path in Path(rows[0]["directory"]).iterdir()) == ["step-1", "step-2"]
     missing = cluster.shunter("checkpoints", "train-9", "-n", namespace)
     assert missing.returncode == 2
-    assert "there is no job 'train-9', and none of that name has saved a checkpoint on this machine" in missing.stderr
+    assert "there is no job 'train-9', and no job of that name has saved a checkpoint on this machine" in missing.stderr
 
     # A job says itself where its checkpoints are, and a place that cannot be looked into is not believed to have some.
     bucket, dry = ["--checkpoints", "s3://models/runs"], ["--dry-run", "-o", "json"]
@@ -374,9 +376,9 @@ REFUSED: dict[str, tuple[Callable[[Path], None], list[str], str]] = {
     "a secret in the job": (nothing, ["train.py", "-e", "HF_TOKEN=hf_x"], "add --env-from secret/SECRET:HF_TOKEN"),
     "a Secret that is missing": (nothing, ["train.py", "--env-from", "secret/none"], "there is no Secret none in namespace"),
     "a variable of the operator": (nothing, ["train.py", "-e", "PET_NNODES=3", "--runtime", "torch-distributed"], "PET_NNODES"),
-    "words of the program without --": (nothing, ["train.py", "job.yaml"], "The program's own words come after --"),
-    "two programs": (nothing, ["train.py", "pkg/words.py"], "train.py is a program, and pkg/words.py stands beside it"),
-    "a script and a module": (nothing, ["train.py", "-m", "pkg"], "train.py is a program, and -m pkg stands beside it"),
+    "words of the program without --": (nothing, ["train.py", "job.yaml"], "Arguments of the program come after --"),
+    "two programs": (nothing, ["train.py", "pkg/words.py"], "train.py is a program, but pkg/words.py was also given"),
+    "a script and a module": (nothing, ["train.py", "-m", "pkg"], "train.py is a program, but -m pkg was also given"),
     "options beside a manifest": (nothing, ["job.yaml", "--nodes", "2"], "--nodes is about a program, and job.yaml is none"),
     "a form without a dry run": (nothing, ["train.py", "-o", "yaml"], "-o yaml prints what --dry-run would create"),
     "replacing a name that is chosen": (nothing, ["train.py", "--replace"], "--replace needs --name"),

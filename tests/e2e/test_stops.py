@@ -28,7 +28,7 @@ while True:
     time.sleep(0.2)
 """
 SAVED = ["[node-0] stopped by SIGTERM, saved step 13", "[node-1] stopped by SIGTERM, saved step 13"]
-TAKEN_AWAY = ["-- node-0 is taken away: Eviction API: evicting", "-- node-1 is taken away: Eviction API: evicting"]
+TAKEN_AWAY = ["-- node-0 is deleted: Eviction API: evicting", "-- node-1 is deleted: Eviction API: evicting"]
 
 
 def suspend(cluster: Cluster, namespace: str) -> None:
@@ -37,7 +37,7 @@ def suspend(cluster: Cluster, namespace: str) -> None:
 
 def delete(cluster: Cluster, namespace: str) -> None:
     done = cluster.shunter("delete", "train", "-n", namespace)
-    how = "" if is_mounted(cluster) else " (its log says so)"
+    how = "" if is_mounted(cluster) else " (according to its log)"
     said = [line for line in done.stderr.splitlines() if " waits for " not in line]
     assert said == [f"train: stopped, saved step 13{how}", f"deleted TrainJob {namespace}/train"], done.stderr
     assert "ignores SIGTERM" not in done.stderr

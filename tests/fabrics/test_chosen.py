@@ -85,7 +85,7 @@ def test_tcp_is_warned_of_only_where_a_fast_network_was_asked_for() -> None:
 def test_a_log_that_does_not_say_is_no_network() -> None:
     efa = profiles()["efa"]
     assert network_lines([], efa) == (
-        "not in the log (yet); NCCL says it at the start with NCCL_DEBUG=INFO and NCCL_DEBUG_SUBSYS=INIT",
+        "not in the log (yet); NCCL logs it on start with NCCL_DEBUG=INFO and NCCL_DEBUG_SUBSYS=INIT",
         "",
     )
     assert network_lines([], None) == network_lines(None, efa) == network_lines(None, None) == ("", "")

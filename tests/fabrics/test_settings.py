@@ -60,7 +60,7 @@ def test_our_profile_of_efa_does_none_of_it() -> None:
         (4, ["p5.48xlarge"], "p5.48xlarge has 32"),
         (32, ["p4d.24xlarge"], "p4d.24xlarge has 4"),
         (4, [], "p4d.24xlarge, p4de.24xlarge, g6e.48xlarge have so many, p5.48xlarge has 32"),
-        (3, ["m5.large"], "no machine that we know has so many"),
+        (3, ["m5.large"], "no known machine has so many"),
         (32, ["p5.48xlarge"], None),
         (31, ["p5.48xlarge"], None),
         (4, ["p4d.24xlarge", "p5.48xlarge"], None),

@@ -1,4 +1,4 @@
-"""A migration that went to its end, v1's definition of the jobs included, is taken back: killed or refused at any write."""
+"""A migration that went to its end, v1's definition of the jobs included, is undone: killed or refused at any write."""
 
 from __future__ import annotations
 

@@ -92,7 +92,7 @@ def test_a_place_that_is_not_there_is_named(initialize: Initialize, place: str, 
 
 def test_an_empty_directory_is_said(tmp_path: Path, initialize: Initialize) -> None:
     (tmp_path / "empty").mkdir()
-    assert "There is nothing to fetch." in initialize(f"file://{tmp_path}/empty").last_line
+    assert "Nothing to fetch." in initialize(f"file://{tmp_path}/empty").last_line
 
 
 def test_a_directory_that_cannot_be_written_is_named(volume: Path, initialize: Initialize, tmp_path: Path) -> None:

@@ -17,7 +17,7 @@ from shunter.initializers.settings import settings
             {"STORAGE_URI": "gs://bucket/a"},
             "Unsupported dataset storage URI scheme 'gs': expected one of hf, s3, file, http, https",
         ),
-        ({"STORAGE_URI": "cache://schema/table"}, "The data cache is a service of Kubeflow Trainer's own"),
+        ({"STORAGE_URI": "cache://schema/table"}, "The data cache is a separate service of Kubeflow Trainer"),
         ({"STORAGE_URI": "no-uri"}, "Unsupported dataset storage URI scheme ''"),
         ({"STORAGE_URI": "hf://"}, "it names nothing"),
         ({"STORAGE_URI": "http://[bad"}, "Write it like hf://ORGANIZATION/NAME."),

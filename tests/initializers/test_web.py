@@ -142,7 +142,7 @@ def test_a_token_is_shown_to_the_server_and_to_nobody_it_sends_us_to(server: Fil
 @pytest.mark.parametrize(
     ("uri", "code", "last_line"),
     [
-        ("{url}/none", 2, "{url}/none: the server answers 404 Not Found. Look at the address: there is no such file."),
+        ("{url}/none", 2, "{url}/none: the server answers 404 Not Found. Check the address: the file does not exist."),
         ("{url}/", 2, "{url}/: {url}/ does not end with the name of a file. Name one file."),
         ("http://127.0.0.1:1/a", 3, "http://127.0.0.1:1/a: 127.0.0.1:1 cannot be reached: Connection refused. {advice}"),
     ],

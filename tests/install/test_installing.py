@@ -306,7 +306,7 @@ async def test_uninstalling_leaves_definitions_and_jobs_and_says_so(client: Clie
     await remove_webhooks(client)
     await client.create(PYTORCH_JOBS, pytorch_job("running"))
     await uninstall(client, screen, namespace=NAMESPACE)
-    assert screen.notes[0] == "1 PyTorchJob stay, with their pods; no operator looks after them from now on"
+    assert screen.notes[0] == "1 PyTorchJob remain, with their pods; no operator reconciles them any longer"
     assert await client.get(PYTORCH_JOBS, "running", "default")
     for resource in (DEPLOYMENTS, ROLE_BINDINGS, CLUSTER_ROLE_BINDINGS, CLUSTER_TRAINING_RUNTIMES, VALIDATING_WEBHOOKS):
         assert (await client.list(resource, label_selector=MADE_BY_US)).items == []
@@ -388,7 +388,7 @@ async def test_a_namespace_that_stays_keeps_neither_the_certificate_nor_the_leas
 
 async def test_where_nothing_was_installed_there_is_nothing_to_take_away(client: Client, screen: Remembered) -> None:
     await uninstall(client, screen, namespace=NAMESPACE)
-    assert screen.notes == ["there is nothing that `shunter install` made; what kubectl or Helm applied they take away"]
+    assert screen.notes == ["nothing installed by `shunter install`; use kubectl or Helm to remove what they applied"]
     assert screen.changes == []
 
 

@@ -124,7 +124,7 @@ SENTENCES = {
         "",
     ),
     "a condition of others": (job(), condition("Audited", "False", "it is audited"), "No longer Audited"),
-    "unknown": (job(), condition("Audited", "Unknown"), "it is not known whether the job is Audited"),
+    "unknown": (job(), condition("Audited", "Unknown"), "it is unknown whether the job is Audited"),
 }
 
 

@@ -131,7 +131,7 @@ def test_when_the_pods_are_gone_the_first_event_of_how_one_ended_is_the_headline
 
 def test_the_exception_that_the_operator_kept_of_a_pod_that_is_gone_is_the_headline() -> None:
     about = {"lastTimestamp": "2026-01-01T00:00:09Z", "involvedObject": {"uid": "u"}, "metadata": {}}
-    told = "pod j-worker-0, container pytorch: Error, exit code 1. Last words:\nhello\nValueError: no data\nbye"
+    told = "pod j-worker-0, container pytorch: Error, exit code 1. Last log lines:\nhello\nValueError: no data\nbye"
     exited = {"reason": "ExitedWithCode", "message": "Pod: n.j-worker-0 exited with code 1", **about}
     line = why_failed(job(), [], [exited, {"reason": "RankFailed", "message": told, **about}], {}).sentence
     assert line == "pod j-worker-0, container pytorch: Error, exit code 1: ValueError: no data"
@@ -238,7 +238,7 @@ def test_events_of_pods_that_are_gone_belong_to_the_job_that_had_them(kind: str,
 def test_a_job_whose_failed_pods_are_gone_still_says_what_failed() -> None:
     """The operator told it before they went."""
     when = "2026-01-01T00:00:02Z"
-    told = "pod j-worker-0, container pytorch: Error, exit code 3. Last words:\nTraceback:\nValueError: no data"
+    told = "pod j-worker-0, container pytorch: Error, exit code 3. Last log lines:\nTraceback:\nValueError: no data"
     about = {"kind": "PyTorchJob", "name": "j", "uid": "u"}
     event = {"type": "Warning", "reason": "RankFailed", "message": told, "lastTimestamp": when, "involvedObject": about}
     lines = [*description(job(), Evidence(events=[event]), {}, NOW)]

@@ -133,7 +133,7 @@ def test_a_job_that_runs_again_is_described_with_what_failed_before() -> None:
     pods = [v1_pod("master", **runs), v1_pod("worker", 0, **runs)]
     event = {
         "reason": "RankFailed",
-        "message": f"{KILLED}. Last words:\nstep 12",
+        "message": f"{KILLED}. Last log lines:\nstep 12",
         "involvedObject": {"uid": "u-j", "name": "j"},
         "lastTimestamp": ago(12),
     }

@@ -52,11 +52,13 @@ class WithoutPods:
     ("events", "expected"),
     [
         pytest.param(
-            [kept("j-master-0", ". Last words:\nhello\nValueError: no data")], ["hello", "ValueError: no data"], id="its own"
+            [kept("j-master-0", ". Last log lines:\nhello\nValueError: no data")], ["hello", "ValueError: no data"], id="its own"
         ),
-        pytest.param([kept("j-master-01", ". Last words:\nnot mine")], [f"(no log: {GONE})"], id="not those of another pod"),
+        pytest.param([kept("j-master-01", ". Last log lines:\nnot mine")], [f"(no log: {GONE})"], id="not those of another pod"),
         pytest.param([kept("j-master-0", "")], [f"(no log: {GONE})"], id="none were kept"),
-        pytest.param([kept("j-master-0", ". Last words:\nx", "Other")], [f"(no log: {GONE})"], id="only of the operator's event"),
+        pytest.param(
+            [kept("j-master-0", ". Last log lines:\nx", "Other")], [f"(no log: {GONE})"], id="only of the operator's event"
+        ),
     ],
 )
 async def test_last_words_of_a_pod_that_is_gone(events: list[Json], expected: list[str]) -> None:
@@ -65,5 +67,5 @@ async def test_last_words_of_a_pod_that_is_gone(events: list[Json], expected: li
 
 async def test_last_words_of_a_pod_that_is_gone_are_those_that_were_followed() -> None:
     written = {("j-master-0", "pytorch"): ["hello", "error: no data"], ("j-master-0", "istio"): ["not mine"]}
-    events = [kept("j-master-0", ". Last words:\nValueError: another")]
+    events = [kept("j-master-0", ". Last log lines:\nValueError: another")]
     assert await last_log_lines(Client(WithoutPods(events)), JOB, [POD], written) == {"master-0": ["hello", "error: no data"]}

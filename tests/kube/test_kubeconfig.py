@@ -86,7 +86,7 @@ def test_an_explicit_file_stands_alone(tmp_path: Path, monkeypatch: pytest.Monke
 
 
 def test_the_home_directory_is_the_last_resort(tmp_path: Path) -> None:
-    with pytest.raises(EnvironmentProblem, match="There is no kubeconfig"):
+    with pytest.raises(EnvironmentProblem, match="No kubeconfig found"):
         kubeconfig.load()
     written(tmp_path / "home" / ".kube" / "config", config())
     assert kubeconfig.load().server == "https://x"

@@ -64,7 +64,7 @@ def test_a_directory_is_read_in_the_order_of_its_file_names(tmp_path: Path) -> N
     ("text", "message"),
     [
         ("a: [1, }", "x.yaml:1:8: not valid YAML"),
-        ("a: 1\na: 2\n", "x.yaml:2:1: not valid YAML: key 'a' stands twice in one object."),
+        ("a: 1\na: 2\n", "x.yaml:2:1: not valid YAML: key 'a' is duplicated in one object."),
         ("a: 1\nb: \x01c", "x.yaml:2:4: not valid YAML: a control character, '\\x01'."),
         ("- 1", "x.yaml:1: expected a Kubernetes object, found list [1]."),
         ("kind: Pod", "x.yaml:1: apiVersion is missing."),
@@ -73,7 +73,7 @@ def test_a_directory_is_read_in_the_order_of_its_file_names(tmp_path: Path) -> N
         ("a: 1\nb: !!int 0x_", "x.yaml:2:4: not valid YAML: '0x_' is no int."),
         ("a: !!bool x", "x.yaml:1:4: not valid YAML: 'x' is no bool."),
         ("a: {on: 1}", "x.yaml:1: a key is not text"),
-        ("a: &a [*a]", "x.yaml:1: nested too deeply, or an alias stands within what it stands for."),
+        ("a: &a [*a]", "x.yaml:1: nested too deeply, or an alias refers to itself."),
     ],
     ids=[
         "broken yaml",

@@ -52,7 +52,7 @@ REFUSED = {
     "s3://bucket/a b": "is not the URL of a prefix in a bucket",
     "s3://bucket/../x": "is not the URL of a prefix in a bucket",
     "s3://bucket/p?versionId=3": "is not the URL of a prefix in a bucket",
-    "nas:/export/ck": "a directory of another machine is not mounted by its path. Name a claim",
+    "nas:/export/ck": "a directory of another machine is not mounted by its path. Use a claim",
     "claim:../x": "--checkpoints 'claim:../x' is neither a claim, a directory nor a URL.",
     "runs/lm": "--checkpoints 'runs/lm' is neither a claim",
     " ": "is neither a claim",

@@ -24,7 +24,7 @@ def test_what_the_machine_does_not_have_is_said() -> None:
     images = load_images(None)
     asked = dataclasses.replace(TRAIN, cpus="999", memory="9Gi", gpus=8, image="me/nothere:1")
     assert notes(asked, MACHINE, images) == [
-        "image me/nothere:1 stands for the Python here; see: shunter images add",
+        "image me/nothere:1 maps to the Python environment of shunter; see: shunter images add",
         "each node asked for 999 cpu, this machine has 2",
         "each node asked for 9Gi memory, this machine has 8Gi",
         "each node asked for 8 nvidia.com/gpu, this machine has none: runs on CPU",

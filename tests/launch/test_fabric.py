@@ -107,7 +107,7 @@ def test_a_machine_that_is_misspelt_is_only_taken_for_one_that_has_the_network()
     for instance, remedy in (
         ("p5.48xlarg", "Did you mean p5.48xlarge?"),
         ("p5.48", "Did you mean p5.48xlarge?"),
-        ("c5.large", "Start such a node, or name one of p4d"),
+        ("c5.large", "Start such a node, or use one of p4d"),
     ):
         with pytest.raises(InputError, match="is not known") as refused:
             fabric_of(profiles()["efa"], [], instance)
@@ -116,7 +116,7 @@ def test_a_machine_that_is_misspelt_is_only_taken_for_one_that_has_the_network()
 
 @pytest.mark.parametrize(
     ("name", "instance", "message"),
-    [("eva", "", "--fabric eva: there is no such profile"), ("", "p5.48xlarge", "is about a fabric"), ("none", "x", "is about")],
+    [("eva", "", "--fabric eva: unknown profile"), ("", "p5.48xlarge", "is about a fabric"), ("none", "x", "is about")],
 )
 def test_names_that_cannot_be_meant(name: str, instance: str, message: str) -> None:
     with pytest.raises(InputError, match=message):
@@ -148,7 +148,7 @@ def test_what_the_user_sets_wins_aloud() -> None:
         "NCCL_NET=Socket is taken in place of 'AWS Libfabric', which --fabric efa sets for this reason: NCCL stops"
     )
     (costly,) = notes(fabric, [], 2)
-    assert costly == f"each node of the job takes 32 {EFA} for 2 of 8 GPUs: no other such job fits beside it"
+    assert costly == f"each node of the job takes 32 {EFA} for 2 of 8 GPUs: no other such job fits on it"
     job = with_fabric({"metadata": {}, "spec": {"trainer": {"env": given}}}, fabric)
     values = [variable["value"] for variable in job["spec"]["trainer"]["env"] if variable["name"] == "NCCL_NET"]
     assert values == ["Socket"]
@@ -201,7 +201,7 @@ def test_a_job_runs_again_over_the_same_network() -> None:
 RUNTIMES: dict[str, tuple[dict[str, Any], str]] = {
     "one that is the same": ({}, "would be the same as the one that it is made from"),
     "no network": ({"fabric": "none"}, "would be the same"),
-    "a profile that is none": ({"fabric": "eva"}, "--fabric eva: there is no such profile"),
+    "a profile that is none": ({"fabric": "eva"}, "--fabric eva: unknown profile"),
     "restarts below none": ({"restarts": -1}, "--restarts is -1"),
     "no name": ({"name": "A b", "restarts": 1}, "'A b' is no name of a runtime: a lowercase RFC 1123"),
 }

@@ -247,5 +247,5 @@ def test_refused_of_a_pytorchjob_is(elastic: Json | None, nodes: int, sentence: 
 
 
 def test_a_master_alone_is_no_elastic_job() -> None:
-    with pytest.raises(InputError, match="beside its Master it needs a Worker"):
+    with pytest.raises(InputError, match="it needs a Worker in addition to its Master"):
         worker_count(pytorchjob(elastic={"minReplicas": 1, "maxReplicas": 4}, master=True), 1)

@@ -264,7 +264,7 @@ def test_torchrun_takes_none_of_the_words_of_the_program(program: Program) -> No
 
 
 REFUSED: dict[str, tuple[dict[str, Any], Runtime, str]] = {
-    "Flux": ({}, Runtime("flux-distributed", "flux"), "--runtime flux-distributed: .* has Flux start the job's command"),
+    "Flux": ({}, Runtime("flux-distributed", "flux"), "--runtime flux-distributed: .* starts the command by Flux"),
     "torchtune": ({}, Runtime("torchtune-llama3.2-1b", "torchtune"), "tune run.* and no program; .*finetune.py"),
     "a fabric whose variables the ranks would not get": (
         {"fabric": Fabric(require_profile("ib"))},

@@ -54,7 +54,7 @@ TEXTS: dict[str, tuple[Any, str]] = {
     "no time at all": (lambda: option_texts.duration("--deadline", "0s"), "--deadline: '0s' is no time at all"),
     "a variable that is not mine": (
         lambda: option_texts.variables(["TOKEN"], {}),
-        "--env TOKEN: there is no such variable",
+        "--env TOKEN: no such variable",
     ),
     "a Secret by another word": (
         lambda: option_texts.secret_reference("configmap/a"),

@@ -73,8 +73,8 @@ REFUSED: dict[str, tuple[str, list[Json], dict[str, str], str]] = {
         {"MLFLOW_TRACKING_URI": "http://[::1]:5000"},
         "^MLFLOW_TRACKING_URI of this shell, .* is the pod itself. .* --mlflow none leaves",
     ),
-    "two addresses": ("http://mlflow", [LITERAL], {}, "both say where MLflow is"),
-    "two addresses, one the cluster's own": ("local", [FROM_SECRET], {}, "both say where MLflow is"),
+    "two addresses": ("http://mlflow", [LITERAL], {}, "both name an MLflow server"),
+    "two addresses, one the cluster's own": ("local", [FROM_SECRET], {}, "both name an MLflow server"),
 }
 
 

@@ -79,7 +79,7 @@ def test_rates_and_certificates_are_read(tmp_path: Path) -> None:
         ("controller: {groupKindConcurrency: {a: 0}}\n", "groupKindConcurrency[a] is 0: must be greater than 0"),
         ("clientConnection: {qps: -1}\n", "clientConnection.qps is -1: must be greater than or equal to 0"),
         ("featureGates: {Nope: true}\n", "featureGates.Nope does not exist"),
-        ("kind: Configuration\n", "key 'kind' stands twice in one object"),
+        ("kind: Configuration\n", "key 'kind' is duplicated in one object"),
         ("a: [\n", "is not YAML"),
     ],
 )

@@ -69,7 +69,9 @@ def test_a_loss_that_is_no_number_any_more_is_shown() -> None:
 WARNED = {
     "a program that has been silent for long": (job(silent=900), [], "has not reported for 15 minutes"),
     "a checkpoint that is four intervals old": (
-        job({"step": "251", "checkpoint.step": "50", "checkpoint.every": "50"}), [], "201 steps ago, where one is saved every 50"
+        job({"step": "251", "checkpoint.step": "50", "checkpoint.every": "50"}),
+        [],
+        "201 steps ago, although one is saved every 50",
     ),
     "a save longer than half of the grace period": (
         job({"checkpoint.step": "50", "checkpoint.seconds": "16"}), [pod(120), pod()], "took 16 s, more than half .* of 30 s"

@@ -108,7 +108,7 @@ async def until(condition: Callable[[], object], *, seconds: float = 20.0) -> No
 
 async def test_ready_once_the_api_server_has_asked_about_every_kind(connection: Connection, client: Client) -> None:
     replica = Replica(connection)
-    assert replica.trouble == "the webhooks have not been asked yet"
+    assert replica.trouble == "the webhooks have not been called yet"
     async with replica.running():
         await until(lambda: not replica.trouble)
         asked = [request for request in replica.sent.requests if request.params.get("dryRun") == "All"]

@@ -356,7 +356,7 @@ def test_a_start_that_must_resume_does_not_begin_anew(reference: Reference, tmp_
     environment = {"SHUNTER_CHECKPOINT_DIR": str(tmp_path / "empty"), "SHUNTER_MUST_RESUME": "true"}
     ranks = Ranks(tmp_path, 1, *reference.options, environments=(environment,))
     assert ranks.exit_codes() == [2], ranks.printed()
-    assert f"error: there is no complete checkpoint in {tmp_path / 'empty'} to go on from." in ranks.printed()
+    assert f"error: no complete checkpoint in {tmp_path / 'empty'} to resume from." in ranks.printed()
 
 
 @pytest.mark.parametrize(

@@ -105,13 +105,13 @@ def test_a_published_config_gives_the_known_count(config: dict[str, Any], name: 
         (without(hidden_size="4096"), "hidden_size is '4096'; it must be a whole number of at least 1"),
         (without(num_hidden_layers=0), "num_hidden_layers is 0; it must be a whole number"),
         (without(vocab_size=True), "vocab_size is True"),
-        (without(model_type="mamba"), "model_type 'mamba' is not modelled; there are llama, mistral"),
-        (without("model_type"), "model_type None is not modelled"),
+        (without(model_type="mamba"), "model_type 'mamba' is not modeled; available: llama, mistral"),
+        (without("model_type"), "model_type None is not modeled"),
         (without(num_attention_heads=33, num_key_value_heads=33), "4096 is no multiple of num_attention_heads 33"),
         (without(num_key_value_heads=5), "num_attention_heads 32 is no multiple of num_key_value_heads 5"),
         (without(model_type="mixtral", num_local_experts=2, num_experts_per_tok=8), "num_experts_per_tok is 8, of 2 experts"),
         (without(model_type="mixtral"), "num_local_experts is missing"),
-        (without(model_type="phi", qk_layernorm=True), "qk_layernorm is not modelled"),
+        (without(model_type="phi", qk_layernorm=True), "qk_layernorm is not modeled"),
     ],
 )
 def test_what_is_wrong_is_said_with_its_key_and_value(config: dict[str, Any], message: str) -> None:

@@ -102,7 +102,7 @@ def test_a_number_of_gpus_that_does_not_divide_is_said() -> None:
 def test_a_host_with_little_memory_makes_it_tight() -> None:
     choice = judged(known_models()["Llama-3.2-1B"].shape, SizeOptions(seq=1024, loss="fused"), machine("g6e.xlarge"), 1)
     assert choice.verdict == "tight"
-    assert choice.reason.startswith("the GPUs have room, the host may not: 40.8 of 28.6 GiB")
+    assert choice.reason.startswith("the GPUs have room; host memory may be too small: 40.8 of 28.6 GiB")
 
 
 def test_adapters_on_a_sharded_model_say_what_loading_may_need() -> None:
@@ -151,7 +151,7 @@ def test_what_fits_on_some_machines_fits_on_more_of_them(shape, memory_mib, node
         ("Llama-3.1-8B", {"pp": 33}, "--pp 33: Llama-3.1-8B has 32 layers.", "Use fewer stages."),
         ("GPT-2", {"seq": 2048}, "--seq 2048: GPT-2 has 1024 positions.", "Use --seq 1024, or less."),
         ("Llama-3.1-8B", {"strategy": "lora", "tp": 2}, "--strategy lora with tensor", "Leave --tp, --pp and --cp out."),
-        ("Mixtral-8x7B", {"strategy": "qlora"}, "has experts, whose quantization is not modelled", "Use --strategy lora."),
+        ("Mixtral-8x7B", {"strategy": "qlora"}, "has experts, whose quantization is not modeled", "Use --strategy lora."),
     ],
 )
 def test_impossible_trainings_are_refused_with_a_remedy(

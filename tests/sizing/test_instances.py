@@ -59,7 +59,7 @@ def test_machines_are_chosen_by_name_or_by_cloud(text: str, names: list[str]) ->
     [
         ("p5.48xlrge", "--on 'p5.48xlrge': not known. Did you mean p5.48xlarge?"),
         ("azur", "Did you mean azure?"),
-        ("gcp", "There are aws, azure, cluster"),
+        ("gcp", "Use aws, azure, cluster"),
         ("aws:", "--on 'aws:': not known."),
         ("gcp:p5.48xlarge", "p5.48xlarge is a machine of aws, not of gcp."),
         ("aws:p5.48xlarge,Standard_ND96asr_v4", "Standard_ND96asr_v4 is a machine of azure, not of aws."),

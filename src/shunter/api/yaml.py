@@ -118,7 +118,7 @@ def _refuse_duplicates(node: yaml.MappingNode) -> None:
     keys: set[str] = set()
     for key, _ in node.value:
         if isinstance(key, yaml.ScalarNode) and key.value in keys and key.value != "<<":
-            raise yaml.constructor.ConstructorError(None, None, f"key {key.value!r} stands twice in one object", key.start_mark)
+            raise yaml.constructor.ConstructorError(None, None, f"key {key.value!r} is duplicated in one object", key.start_mark)
         keys.add(key.value if isinstance(key, yaml.ScalarNode) else "")
 
 

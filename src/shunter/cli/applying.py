@@ -65,7 +65,7 @@ def refuse_duplicates(found: list[tuple[Resource, Manifest]]) -> None:
         metadata = manifest.object["metadata"]
         key = (resource, metadata.get("namespace", ""), metadata.get("name", ""))
         if key[-1] and key in places:
-            raise InputError(f"{manifest.place}: {manifest.title} stands already at {places[key]}.", "Leave one of them out.")
+            raise InputError(f"{manifest.place}: {manifest.title} is already defined at {places[key]}.", "Leave one of them out.")
         places[key] = manifest.place
 
 

@@ -110,7 +110,7 @@ def nothing_saved(job: str, meant: dict[str, Json], places: dict[str, Checkpoint
     from shunter.launch.checkpoint_location import listing_command
 
     if not meant:
-        text = f"there is no job {job!r}, and none of that name has saved a checkpoint on this machine."
+        text = f"there is no job {job!r}, and no job of that name has saved a checkpoint on this machine."
         return text, "See which have some: shunter checkpoints"
     if not places:
         text = f"job {job!r} is given no place for checkpoints."

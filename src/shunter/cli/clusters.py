@@ -221,7 +221,7 @@ def status(
 
 
 LEVELS = {
-    "namespaces": "processes in namespaces of their own: network address, names, mounts, limits",
+    "namespaces": "processes in separate namespaces: network address, names, mounts, limits",
     "plain": "plain processes: addresses and ports are substituted",
     "simulated": "nothing: the node simulates them",
 }

@@ -39,7 +39,7 @@ def refused_value(command: str, error: Any) -> InputError:
     value, is_no_number, kind = message.partition(" is not a valid ")
     numbers = {"int": "whole number", "float": "number"}
     if not is_no_number or kind.split()[0] not in numbers:
-        return InputError(f"{name}: {message}.", f"See what it may be: {command} --help")
+        return InputError(f"{name}: {message}.", f"For the allowed values, see: {command} --help")
     default = parameter.default
     example = default if isinstance(default, int | float) and default > 1 else 2
     written = f"{name} {example:g}" if is_option else f"{example:g}"

@@ -82,7 +82,7 @@ async def _counted(what: str, name: str, tidying: Coroutine[Any, Any, int]) -> i
     try:
         return await tidying
     except Forbidden as error:
-        say(f"whether {what} of {name} is left is not known: {error.message}")
+        say(f"whether {what} of {name} remains is unknown: {error.message}")
     except NotFound:
         pass  # A cluster that does not serve TrainingRuntimes has none.
     return 0
@@ -162,8 +162,8 @@ def waits_for(job: Json, pods: Sequence[Json], at: datetime, *, now: bool) -> tu
     if late:
         nodes = sorted({str(pod["spec"].get("nodeName", "")) for pod in late})
         return "late", (
-            f"{title} waits for {named(late)}, which should have ended: node {', '.join(nodes)} does not say that they have. "
-            "See: kubectl get nodes"
+            f"{title} waits for {named(late)}, which should have terminated: node {', '.join(nodes)} does not "
+            f"report it. See: kubectl get nodes"
         )
     if leaving:
         grace = max(pod["metadata"].get("deletionGracePeriodSeconds") or 0 for pod in leaving)

@@ -51,7 +51,7 @@ def list_(form: Annotated[Output, typer.Option("-o", "--output", help="table, js
         print_as(msgspec.to_builtins(found), form)
         return
     if not found:
-        say("no image has an environment of its own; make one: shunter images add IMAGE --pip PACKAGE")
+        say("no image has its own environment; create one: shunter images add IMAGE --pip PACKAGE")
         return
     from rich.markup import escape
     from rich.table import Table

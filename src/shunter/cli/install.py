@@ -154,7 +154,7 @@ def named_cluster(kubeconfig: Path | None, context: str) -> Target:
     if target is None:
         raise InputError("no cluster was named to install on.", "Use --kubeconfig or --context, or set KUBECONFIG.")
     if target.embedded is not None:
-        raise InputError("an embedded cluster runs the operator by itself: there is nothing to install on it.")
+        raise InputError("an embedded cluster already runs the operator: nothing to install.")
     return target
 
 

@@ -60,11 +60,11 @@ def jobs(
         return
     print_table(table_of(rows))
     if found.unread:
-        say(f"WHY is ? where it is not known: {' and '.join(found.unread)} could not be listed")
+        say(f"WHY is ? if unknown: {' and '.join(found.unread)} could not be listed")
     if found.unread_logs:
         say(
-            f"PROGRESS and LOSS are missing where they stand in logs only: {found.unread_logs} were not read; "
-            "describe reads one job's"
+            f"PROGRESS and LOSS are missing if only logs show them: {found.unread_logs} were not read; use "
+            f"describe for a single job"
         )
 
 

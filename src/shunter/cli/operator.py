@@ -56,7 +56,7 @@ def operator(
     ] = 0.0,
     kube_api_burst: Annotated[int, typer.Option(min=0, help="Maximum burst of requests; 0 means twice --kube-api-qps.")] = 0,
     feature_gates: Annotated[
-        str, typer.Option(help="Alpha features: NAME=true, several with commas; there is TrainJobStatus.", show_default=False)
+        str, typer.Option(help="Alpha features: NAME=true, comma-separated; available: TrainJobStatus.", show_default=False)
     ] = "",
     status_server_host: Annotated[
         str,
@@ -96,7 +96,7 @@ def operator(
     pytorch_init_container_template_file: Annotated[
         Path | None,
         typer.Option(
-            help="YAML list of the init containers in which they look, with {{.MasterAddr}}, {{.InitContainerImage}} and "
+            help="YAML list of the init containers in which workers wait, with {{.MasterAddr}}, {{.InitContainerImage}} and "
             "{{.MaxTries}} [default: /etc/config/initContainer.yaml where it exists].",
             show_default=False,
         ),

@@ -61,7 +61,7 @@ def run(
     words = own_words(ctx)
     limit = duration("--timeout", timeout)
     if not (files or words or program.module or program.rerun):
-        raise InputError("there is nothing to run.", "Name a program or manifests: shunter run train.py, shunter run job.yaml")
+        raise InputError("nothing to run.", "Name a program or manifests: shunter run train.py, shunter run job.yaml")
     if program.module or program.rerun or programs_among(files):
         from shunter.cli.program import requested, run_program
 
@@ -73,7 +73,7 @@ def run(
         if given := program.given():
             raise InputError(
                 f"{given[0]} is about a program, and {(files or ['a manifest'])[0]} is none.",
-                "Manifests say that in their fields.",
+                "In manifests, set the corresponding fields.",
             )
         from shunter.kube.manifests import load
 
@@ -105,11 +105,11 @@ def only_program(files: list[str], program: ProgramOptions, words: list[str] | N
         others = [word for word in what if word not in programs_among(files)[:1]]
         first = next(word for word in what if word not in others) if len(others) < len(what) else others.pop(0)
         raise InputError(
-            f"{first} is a program, and {others[0]} stands beside it.",
-            f"The program's own words come after --, as in shunter run {first} -- {others[0]}; manifests are run by themselves.",
+            f"{first} is a program, but {others[0]} was also given.",
+            f"Arguments of the program come after --, as in shunter run {first} -- {others[0]}; run manifests separately.",
         )
     if program.rerun and words is not None:
-        raise InputError(f"--rerun {program.rerun} runs with the words of that job.", "Leave -- and what follows it out.")
+        raise InputError(f"--rerun {program.rerun} runs with the arguments of that job.", "Leave -- and what follows it out.")
     if replace and not program.name:
         raise InputError("--replace needs --name: without it a free name is chosen.", "Leave --replace out, or name the job.")
     if replace and (program.rerun or program.dry_run):
@@ -173,7 +173,10 @@ async def run_manifests(target: Target, manifests: list[Manifest], *, replace: b
 def goes_on(job: Json) -> str:
     """What to know of an applied job that is no longer followed."""
     name = f"{job['metadata']['name']} -n {job['metadata']['namespace']}"
-    return f"{job['kind']} {job['metadata']['name']} goes on; follow it: shunter logs -f {name}; end it: shunter delete {name}"
+    return (
+        f"{job['kind']} {job['metadata']['name']} is still running; follow it: shunter logs -f {name}; end it: "
+        f"shunter delete {name}"
+    )
 
 
 async def ended_by(deadline: float | None, client: Client, resource: Resource, job: Json, screen: Display) -> bool:

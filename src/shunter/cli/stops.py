@@ -60,7 +60,7 @@ def stop_sentence(job: Json, saved: StoppedCheckpoints, asked: datetime) -> str:
     if saved.words:
         text = f"stopped, saved step {said}" if said is not None else saved.words
         missing = f", but {place.title} has no such step" if said is not None and saved.is_read and place is not None else ""
-        return f"{name}: {text} (its log says so{missing})"
+        return f"{name}: {text} (according to its log{missing})"
     if complete:
         cut = [step.step for step in saved.steps if not step.is_complete and step.step > complete[0].step]
         more = f"; the save of step {cut[0]} was cut off" if cut else ""
@@ -73,11 +73,11 @@ def stop_sentence(job: Json, saved: StoppedCheckpoints, asked: datetime) -> str:
             return f"{name}: stopped, saved step {step} (it reported so)"
         return f"{name}: stopped; the newest checkpoint that it reported is of step {step}"
     if saved.is_read and place is not None:
-        return f"{name}: stopped; there is no checkpoint in {place.title}"
+        return f"{name}: stopped; no checkpoint in {place.title}"
     if place is None:
         return ""
     hint = f": {listing_command(job, place)}" if place.is_url else ""
-    return f"{name}: stopped; whether it has saved is not known, see {place.title}{hint}"
+    return f"{name}: stopped; unknown whether it has saved, see {place.title}{hint}"
 
 
 class StopLogReader:

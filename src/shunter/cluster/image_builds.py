@@ -30,7 +30,7 @@ def add(root: Path, image: str, requirements: Sequence[str], python: str = "") -
         raise InputError(f"image {image}: nothing to install.", "Name packages with --pip or --requirements FILE.")
     with _changing(root):
         if any(one.image == image for one in recorded(root)):
-            raise InputError(f"image {image} is there already.", f"Build it anew with: shunter images rebuild {image}")
+            raise InputError(f"image {image} is there already.", f"Rebuild it: shunter images rebuild {image}")
         return _build(root, image, tuple(map(_absolute, requirements)), python or sys.executable, build=1)
 
 
@@ -63,7 +63,7 @@ def _build(
     try:
         _run([python, "-m", "venv", str(target)], f"{python} makes no virtual environment", "Choose another with --python.")
         pip = [str(target / "bin" / "python"), "-m", "pip", "--disable-pip-version-check", "install"]
-        _run([*pip, *requirements], "pip does not install it", "Its words are above.")
+        _run([*pip, *requirements], "pip does not install it", "See its output above.")
         version = subprocess.check_output([pip[0], "-c", "import platform; print(platform.python_version())"], text=True).strip()
         made = ImageEnvironment(image=image, build=build, requirements=requirements, python=version)
         write_private(directory / RECORD, msgspec.json.format(msgspec.json.encode(made)))
@@ -93,7 +93,7 @@ def _known(root: Path, image: str) -> ImageEnvironment:
             return one
     names = ", ".join(one.image for one in found)
     remedy = f"There is {names}." if names else f"Make one: shunter images add {image} --pip PACKAGE"
-    raise InputError(f"image {image} has no environment of its own.", remedy)
+    raise InputError(f"image {image} has no separate environment.", remedy)
 
 
 def _absolute(requirement: str) -> str:

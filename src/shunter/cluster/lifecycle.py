@@ -259,7 +259,7 @@ def refuse_other_options(state: StateDir, options: Options) -> None:
     if missing:
         raise EnvironmentProblem(
             f"the cluster in {state.root} is already up, without {missing[0]}.",
-            "Run `shunter down` first to start it anew like this.",
+            "Run `shunter down` first, then start it with these options.",
         )
 
 

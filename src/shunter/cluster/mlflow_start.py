@@ -52,7 +52,7 @@ def start(state: StateDir) -> None:
 
 def not_installed() -> EnvironmentProblem:
     return EnvironmentProblem(
-        "--mlflow local runs a server of the package mlflow, which is not installed beside shunter.",
+        "--mlflow local needs the package mlflow, which is not installed in the environment of shunter.",
         "Install it there: pip install mlflow. Or name a server that runs: --mlflow http://HOST:PORT",
     )
 
@@ -63,7 +63,7 @@ def _record(state: StateDir) -> Record:
         raise EnvironmentProblem(f"the cluster in {state.root} is not up.", "Start it with: shunter up")
     if not record.mlflow:
         raise EnvironmentProblem(
-            f"the cluster in {state.root} was started by a version of shunter that knows no MLflow.",
-            "Start it anew: shunter down; shunter up",
+            f"the cluster in {state.root} was started by a version of shunter without MLflow support.",
+            "Restart it: shunter down; shunter up",
         )
     return record

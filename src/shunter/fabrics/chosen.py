@@ -50,7 +50,7 @@ def network_lines(networks: Sequence[str] | None, profile: Profile | None) -> tu
     if profile is None or networks is None:
         return shown, ""
     if not networks:
-        return "not in the log (yet); NCCL says it at the start with NCCL_DEBUG=INFO and NCCL_DEBUG_SUBSYS=INIT", ""
+        return "not in the log (yet); NCCL logs it on start with NCCL_DEBUG=INFO and NCCL_DEBUG_SUBSYS=INIT", ""
     if SOCKET not in networks:
         return shown, ""
     return shown, (

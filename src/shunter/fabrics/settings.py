@@ -48,14 +48,14 @@ WRONG_NETWORK = Rule(
     lambda value: value.lower() == "efa",
     "error",
     "a network that NCCL does not have",
-    "NCCL knows no network efa and stops: that of the EFA plugin is called Libfabric, up to 1.11 AWS Libfabric.",
+    "NCCL has no network named efa and stops: the EFA plugin is named Libfabric, up to 1.11 AWS Libfabric.",
     'Write NCCL_NET="AWS Libfabric", which every version of the plugin answers to, or use shunter run --fabric efa.',
 )
 NO_TIMEOUT = Rule(
     ("NCCL_TIMEOUT",),
     _always,
     "warning",
-    "a timeout that nobody reads",
+    "a timeout without effect",
     "Neither NCCL (2.30.7) nor torch (2.15) reads it: collectives time out as before, after 10 minutes.",
     "Give it to the program: init_process_group(timeout=timedelta(seconds=1800)).",
 )
@@ -65,7 +65,7 @@ OLD_PROVIDER = Rule(
     "warning",
     "a provider that the plugin chooses itself",
     "Only aws-ofi-nccl up to 1.5 needs it; later versions choose the provider.",
-    "Leave it out, and set NCCL_NET, which makes NCCL stop where EFA is missing.",
+    "Remove it, and set NCCL_NET, which makes NCCL stop if EFA is missing.",
 )
 SIMPLE_PROTOCOL = Rule(
     ("NCCL_PROTO",),
@@ -79,8 +79,8 @@ DEVICE_RDMA = Rule(
     ("FI_EFA_USE_DEVICE_RDMA",),
     _always,
     "info",
-    "a default that is said again",
-    "Not needed since libfabric 1.18 with aws-ofi-nccl 1.7, which use RDMA where the machine has it.",
+    "a default value",
+    "Not needed since libfabric 1.18 with aws-ofi-nccl 1.7, which use RDMA if the machine has it.",
     "Leave it out.",
 )
 ONE_INTERFACE = Rule(
@@ -88,8 +88,7 @@ ONE_INTERFACE = Rule(
     lambda value: not value.startswith("^"),
     "warning",
     "interfaces by the beginning of their names",
-    "It is a prefix, and no more than the interfaces that have it are used; where a pod has none, as with the host's network on "
-    "many machines, NCCL fails.",
+    "It is a prefix: only interfaces that start with it are used; if a pod has none, as often on the host network, NCCL fails.",
     "Exclude the wrong ones instead: NCCL_SOCKET_IFNAME=^lo,docker. A profile of the network's maker that names one may stay.",
 )
 DEBUG_OUTPUT = Rule(
@@ -98,7 +97,7 @@ DEBUG_OUTPUT = Rule(
     "info",
     "NCCL's debug output",
     "Every rank prints many lines at every start: for a day, not for good.",
-    "Write WARN when the network works. With NCCL_DEBUG_SUBSYS=INIT beside INFO only the start is told, and `Using network`.",
+    "Use WARN once the network works. INFO with NCCL_DEBUG_SUBSYS=INIT logs only the start, including `Using network`.",
 )
 FORK_SAFE = Rule(
     ("RDMAV_FORK_SAFE", "RDMAV_HUGEPAGES_SAFE"),
@@ -106,7 +105,7 @@ FORK_SAFE = Rule(
     "warning",
     "a setting of rdma-core that breaks on new kernels",
     "AWS advises against all RDMAV variables: on newer kernels they break things, and forking is safe without since 5.15.",
-    "Leave it out. Where a DataLoader's workers fail to fork with EFA, set FI_EFA_USE_HUGE_PAGE=0.",
+    "Remove it. If the workers of a DataLoader fail to fork with EFA, set FI_EFA_USE_HUGE_PAGE=0.",
 )
 TUNING = Rule(
     ("NCCL_MIN_NCHANNELS", "NCCL_MIN_CHANNELS", "NCCL_BUFFSIZE"),
@@ -133,8 +132,8 @@ EFA_COUNT = Rule(
     _always,
     "warning",
     "another number of EFA interfaces than the machine has",
-    "A pod gets so many of the machine's interfaces and no more: the rest of its bandwidth lies idle, or no machine has so many.",
-    "Ask for all that the node's allocatable shows; shunter run --fabric efa does.",
+    "A pod gets exactly this number of interfaces: the remaining bandwidth is unused, or no machine has enough interfaces.",
+    "Request all that the node's allocatable shows; shunter run --fabric efa does.",
 )
 BY_NAME = {name: rule for rule in RULES for name in rule.names}
 
@@ -164,9 +163,7 @@ def efa_verdict(count: int, machines: Collection[str]) -> Verdict | None:
     if count >= has[most] - 1:
         return None
     alike = [type for type, number in has.items() if number == count]
-    whose = (
-        f"{', '.join(alike)} {'has' if len(alike) == 1 else 'have'} so many" if alike else "no machine that we know has so many"
-    )
+    whose = f"{', '.join(alike)} {'has' if len(alike) == 1 else 'have'} so many" if alike else "no known machine has so many"
     reason = f"It does not say on which machine: {whose}, {most} has {has[most]}. {EFA_COUNT.reason}"
     return Verdict(f"{EFA_RESOURCE}: {count}", EFA_COUNT._replace(reason=reason))
 

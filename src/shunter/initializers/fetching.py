@@ -34,7 +34,7 @@ def fetch_all(
     """Returns when everything is there. Raises ShunterError."""
     files = source.files()
     if not files:
-        raise EnvironmentProblem("There is nothing to fetch.", "Look at the address, and at IGNORE_PATTERNS.")
+        raise EnvironmentProblem("Nothing to fetch.", "Look at the address, and at IGNORE_PATTERNS.")
     state = _State(directory)
     missing = [file for file in files if not state.has(file)]
     progress.start(files, missing)

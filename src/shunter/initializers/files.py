@@ -47,7 +47,7 @@ def target_of(directory: Path, path: str) -> Path:
     """Where a file goes. Raises InputError for a path that leads out of the directory."""
     parts = PurePosixPath(path).parts
     if not parts or ".." in parts or PurePosixPath(path).is_absolute() or "\0" in path:
-        raise InputError(f"{path!r} is not the name of a file in a directory.", "Rename it where it comes from.")
+        raise InputError(f"{path!r} is not the name of a file in a directory.", "Rename it at the source.")
     return directory.joinpath(*parts)
 
 

@@ -96,7 +96,7 @@ class HuggingFace:
             raise InputError(f"{self._repository!r} is not the name of a repository.", "Write hf://ORGANIZATION/NAME.") from error
         except GatedRepoError as error:
             raise InputError(
-                f"{self._repository} is gated, and the token is not of somebody who may read it.",
+                f"{self._repository} is gated, and the owner of the token has no access.",
                 f"Accept its terms on the hub. {TOKEN}",
             ) from error
         except RepositoryNotFoundError as error:

@@ -108,7 +108,7 @@ class S3:
         try:
             yield
         except NoCredentialsError as error:
-            raise InputError("There are no credentials for S3.", CREDENTIALS) from error
+            raise InputError("No credentials for S3.", CREDENTIALS) from error
         except ClientError as error:
             raise _refusal(error, self._bucket) from error
         except BotoCoreError as error:

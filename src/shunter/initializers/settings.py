@@ -90,5 +90,5 @@ def _region(environment: Mapping[str, str]) -> str:
 
 def _advice(scheme: str) -> str:
     if scheme == "cache":
-        return "The data cache is a service of Kubeflow Trainer's own; name where the data comes from instead."
+        return "The data cache is a separate service of Kubeflow Trainer; use the address of the data source instead."
     return "Other stores can be read through s3:// with ENDPOINT, through https://, or from a mounted volume by file://."

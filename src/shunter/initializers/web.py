@@ -90,7 +90,7 @@ def _refusal(error: urllib.error.HTTPError) -> ShunterError:
         case 401 | 403:
             return InputError(said, "Give ACCESS_TOKEN in a Secret that secretRef of the TrainJob's initializer names.")
         case 404 | 410:
-            return InputError(said, "Look at the address: there is no such file.")
+            return InputError(said, "Check the address: the file does not exist.")
         case code if code >= 500 or code in (408, 425, 429):
             return EnvironmentProblem(said, "Try again later.")
     return InputError(said, "Look at the address.")

@@ -161,7 +161,7 @@ async def _wait_until_established(client: Client, crd: Json) -> None:
         if asyncio.get_running_loop().time() > deadline:
             conditions = (crd.get("status") or {}).get("conditions") or []
             why = "; ".join(entry.get("message", "") for entry in conditions if entry["status"] != "True")
-            raise EnvironmentProblem(f"{title_of(crd)} is not established: {why or 'the server does not say why'}.")
+            raise EnvironmentProblem(f"{title_of(crd)} is not established: {why or 'the server gives no reason'}.")
         await asyncio.sleep(RETRY_SECONDS)
         crd = await client.get(CUSTOM_RESOURCE_DEFINITIONS, crd["metadata"]["name"])
 

@@ -35,11 +35,11 @@ def require_no_other(present: Sequence[Json], namespace: str, versions: Mapping[
         if obj["metadata"].get("deletionTimestamp"):
             raise EnvironmentProblem(
                 f"{title_of(obj)} is being deleted.",
-                "Install when it is gone; its conditions and finalizers say what it waits for.",
+                "Install after it is deleted; its conditions and finalizers show what it waits for.",
             )
         if manager := other_manager(obj):
             raise EnvironmentProblem(
-                f"{title_of(obj)} belongs to {manager}: what is installed here would be undone there.",
+                f"{title_of(obj)} belongs to {manager}, which would revert this installation.",
                 "Change the values there, or uninstall it there first.",
             )
         if version := other_version(obj, versions):

@@ -50,7 +50,7 @@ async def uninstall(
     await preflight.require_permissions(client, (Request("list", resource, "") for resource in known))
     marked = await made_by_us(client, served)
     if not marked:
-        screen.note("there is nothing that `shunter install` made; what kubectl or Helm applied they take away")
+        screen.note("nothing installed by `shunter install`; use kubectl or Helm to remove what they applied")
         return
     _require_here(marked, namespace)
     removed = [obj for obj in to_remove(marked, crds=crds) if not _is_namespace(obj) or obj["metadata"]["name"] == namespace]
@@ -60,7 +60,7 @@ async def uninstall(
             f"deleting the CRDs would delete {listed(jobs)}.", "Delete the jobs first, or add --with-jobs to lose them."
         )
     if jobs and not crds:
-        screen.note(f"{listed(jobs)} stay, with their pods; no operator looks after them from now on")
+        screen.note(f"{listed(jobs)} remain, with their pods; no operator reconciles them any longer")
     staying = [] if crds else await _jobs(client, served, namespace)
     if reason := await _why_keep_namespace(client, removed, staying, namespace):
         removed = [obj for obj in removed if not _is_namespace(obj)]

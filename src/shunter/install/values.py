@@ -35,7 +35,7 @@ Object: TypeAlias = dict[str, Any]
 
 
 class Image(Section, frozen=True):
-    repository: Annotated[str, _text("Where you pushed the image that deploy/Containerfile builds.", min_length=1)] = "shunter"
+    repository: Annotated[str, _text("Registry and name of the image built from deploy/Containerfile.", min_length=1)] = "shunter"
     tag: Annotated[str, _text("Its tag.", min_length=1)] = __version__
     digest: Annotated[str, _text("Its digest (`sha256:...`); goes before the tag.", pattern=r"^(sha256:[0-9a-f]{64})?$")] = ""
     pull_policy: Annotated[Literal["Always", "IfNotPresent", "Never"], _text("When nodes pull it.")] = "IfNotPresent"
@@ -157,7 +157,7 @@ class Values(Section, frozen=True):
     config: Annotated[
         Object,
         _text(
-            "The operator's configuration file, config.trainer.kubeflow.org/v1alpha1; its ports are those of the installation.",
+            "The operator's configuration file, config.trainer.kubeflow.org/v1alpha1; its ports are set by the installation.",
             extra_json_schema=_config_schema(),
         ),
     ] = msgspec.field(default_factory=_default_config)
@@ -184,7 +184,7 @@ class Values(Section, frozen=True):
             pattern=r"^[^\s]*$",
         ),
     ] = ""
-    resources: Annotated[Object, _text("Of each operator pod. 1,000 jobs take less than 100 MB.")] = msgspec.field(
+    resources: Annotated[Object, _text("Resources of each operator pod. 1,000 jobs need less than 100 MB.")] = msgspec.field(
         default_factory=_default_resources
     )
     node_selector: Annotated[dict[str, str], _text("Nodes for the operator's pods.")] = {}

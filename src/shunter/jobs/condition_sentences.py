@@ -22,9 +22,7 @@ def sentence(job: Json, condition: Json) -> str:
     if condition.get("status") == "True":
         return f"{type}: {message}" if message else type
     if condition.get("status") != "False":
-        return (
-            f"it is not known whether the job is {type}: {message}" if message else f"it is not known whether the job is {type}"
-        )
+        return f"it is unknown whether the job is {type}: {message}" if message else f"it is unknown whether the job is {type}"
     if type == "Suspended":
         return f"Resumed: {message}" if "resumed" in message.lower() else "Resumed"
     if type in NEVER_TOLD_WHEN_FALSE or is_finished(job):

@@ -99,7 +99,7 @@ def _why_lines(job: Json, evidence: Evidence, now: datetime, stopped_at: str) ->
         if found.remedy:
             yield f"           {found.remedy[0].upper()}{found.remedy[1:]}"
     if evidence.unread:
-        yield f"  Not read {', '.join(evidence.unread)}: they could not be listed, so causes that they tell are not shown"
+        yield f"  Not read {', '.join(evidence.unread)}: they could not be listed, so causes that they show are missing"
 
 
 def pod_lines(job: Json, pod: Json) -> Iterator[str]:

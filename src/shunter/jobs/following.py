@@ -187,7 +187,7 @@ class JobFollower:
         uid = pod["metadata"]["uid"]
         if is_v2(self._job) and uid not in self._disrupted and (why := disruption(pod)) is not None:
             self._disrupted.add(uid)
-            self._display.note(f"{member(self._job, pod).label} is taken away: {why}")
+            self._display.note(f"{member(self._job, pod).label} is deleted: {why}")
 
     async def _tail(self, pod: Json, container: str, part: LogPart) -> None:
         who = member(self._job, pod)

@@ -54,7 +54,7 @@ async def outcome(
         return Outcome(end, row)
     logs = await last_log_lines(client, end.job, end.pods, end.written)
     why, remedy = cause_and_remedy(end.job, end.pods, [], logs, diagnosed(end.job, Evidence(pods=end.pods)))
-    reasons = tuple(text for text in dict.fromkeys((why, remedy, row.message)) if text) or ("it does not say why",)
+    reasons = tuple(text for text in dict.fromkeys((why, remedy, row.message)) if text) or ("it gives no reason",)
     return Outcome(end, row, reasons, without_repeated_log(failure_lines(end.job, end.pods, logs), why))
 
 

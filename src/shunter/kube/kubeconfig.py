@@ -219,7 +219,7 @@ def read(path: Path | None = None) -> Kubeconfig:
     existing = [file for file in listed or [default_path()] if file.exists()]
     if not existing:
         looked = ", ".join(str(file) for file in listed or [default_path()])
-        raise EnvironmentProblem(f"There is no kubeconfig ({looked}).", "Start an embedded cluster or name a kubeconfig.")
+        raise EnvironmentProblem(f"No kubeconfig found ({looked}).", "Start an embedded cluster or name a kubeconfig.")
     return _merged(existing)
 
 
@@ -325,7 +325,7 @@ def _proxy(cluster: Cluster, who: str) -> str:
     if proxy and not _has_address(proxy):
         raise InputError(
             f"{who}: the proxy that proxy-url or the environment names is no URL of an HTTP proxy.",
-            "Write it like http://HOST:3128; others, such as SOCKS, are not spoken.",
+            "Use http://HOST:3128; other protocols, such as SOCKS, are not supported.",
         )
     return proxy
 

@@ -190,7 +190,7 @@ def _require_json(value: object, source: str, line: int) -> None:
             "Put it in quotes.",
         ) from error
     except RecursionError as error:
-        raise InputError(f"{source}:{line}: nested too deeply, or an alias stands within what it stands for.") from error
+        raise InputError(f"{source}:{line}: nested too deeply, or an alias refers to itself.") from error
 
 
 def describe(value: object) -> str:

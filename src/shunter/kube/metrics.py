@@ -90,7 +90,7 @@ class Metrics:
         )
         self.watches = Counter(
             "shunter_watch_restarts",
-            "Watches that were begun anew, by why the one before ended",
+            "Watches that were restarted, by the reason why the previous one ended",
             ["resource", "reason"],
             registry=registry,
         )

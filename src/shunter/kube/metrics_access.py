@@ -36,7 +36,7 @@ class MetricsAccess:
             if await self._is_allowed(user, request):
                 return None
         except ApiError as error:
-            return Answer(500, f"The API server could not be asked who this is: {error.message}\n")
+            return Answer(500, f"The token review by the API server failed: {error.message}\n")
         return Answer(403, f"Authorization denied for user {user.name}\n")
 
     async def _user(self, token: str) -> User | None:

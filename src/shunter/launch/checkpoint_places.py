@@ -35,7 +35,7 @@ def read_place(text: str) -> Checkpoints:
     if claim.lower() in SCHEMES and inside[:1] in ("", "/"):
         raise InputError(f"--checkpoints {text!r} is not a URL: those begin with {claim.lower()}://.", _example(claim.lower()))
     if inside.startswith("/"):
-        remedy = "Name a claim for it (NFS, EFS and FSx for Lustre have such), or a bucket: s3://bucket/prefix."
+        remedy = "Use a claim (on NFS, EFS or FSx for Lustre) or a bucket: s3://bucket/prefix."
         raise InputError(f"--checkpoints {text!r}: a directory of another machine is not mounted by its path.", remedy)
     if subdomain_faults(claim) or ".." in inside.split("/"):
         raise InputError(f"--checkpoints {text!r} is neither a claim, a directory nor a URL.", _FORMS)

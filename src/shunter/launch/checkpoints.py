@@ -179,13 +179,15 @@ async def with_resumed_place(
         return options
     option, given = f"--resume {options.resume}", options.checkpoints
     if any(variable["name"] == CHECKPOINT_VARIABLE for variable in options.environment):
-        raise InputError(f"{option} and the variable {CHECKPOINT_VARIABLE} both say where to go on.", "Leave one of them out.")
+        raise InputError(
+            f"{option} and the variable {CHECKPOINT_VARIABLE} both name a checkpoint to resume from.", "Leave one of them out."
+        )
     try:
         job = await client.get(TRAIN_JOBS, options.resume, namespace)
     except NotFound:
         if given is not None and not given.directory:
             raise InputError(
-                f"{option}: there is no TrainJob {namespace}/{options.resume}, and {given.title} is not looked into from here.",
+                f"{option}: there is no TrainJob {namespace}/{options.resume}, and {given.title} cannot be listed from here.",
                 f"If it was deleted and its checkpoints are there, give the new job its name: --name {options.resume} "
                 f"-e {MUST_RESUME_VARIABLE}=true",
             ) from None
@@ -194,7 +196,8 @@ async def with_resumed_place(
     chosen = given or own
     if chosen is None:
         raise InputError(
-            f"{option}: {title} does not say where its checkpoints are.", "Name their place: --checkpoints CLAIM, DIR or URL."
+            f"{option}: {title} does not name the location of its checkpoints.",
+            "Name their place: --checkpoints CLAIM, DIR or URL.",
         )
     if own is not None and own != chosen and not chosen.directory:
         raise InputError(
@@ -203,7 +206,7 @@ async def with_resumed_place(
     # A job that went on from another's checkpoints has added to those.
     name = (job["metadata"].get("annotations") or {}).get(RESUMED, options.resume)
     if not chosen.directory:
-        tell(f"whether {chosen.title} holds checkpoints of {name} is not checked here; the program must find one")
+        tell(f"whether {chosen.title} holds checkpoints of {name} was not checked; the program must find one")
     return dataclasses.replace(options, checkpoints=chosen, resume=name)
 
 
@@ -215,7 +218,7 @@ async def require_resumable(client: Client, namespace: str, options: LaunchOptio
     place, option = options.checkpoints, f"--resume {options.resume}"
     if place is None:
         raise InputError(
-            f"{option}: neither --checkpoints nor a TrainJob {namespace}/{options.resume} says where its checkpoints are.",
+            f"{option}: neither --checkpoints nor a TrainJob {namespace}/{options.resume} names the location of its checkpoints.",
             f"If it was deleted, give the new job its name and their place: --name {options.resume} "
             f"-e {MUST_RESUME_VARIABLE}=true --checkpoints CLAIM or URL",
         )
@@ -229,4 +232,4 @@ async def require_resumable(client: Client, namespace: str, options: LaunchOptio
             )
     if place.directory and not any(step.is_complete for step in saved_steps(Path(place.directory) / options.resume)):
         remedy = "See which jobs have some: shunter checkpoints"
-        raise InputError(f"{option}: there is no complete checkpoint in {Path(place.directory) / options.resume}.", remedy)
+        raise InputError(f"{option}: no complete checkpoint in {Path(place.directory) / options.resume}.", remedy)

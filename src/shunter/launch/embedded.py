@@ -55,7 +55,7 @@ def notes(options: LaunchOptions, allocatable: Json, images: Images) -> list[str
     """Sentences for the user: what they asked for and this machine does not have."""
     said = []
     if options.image and not images.is_known(options.image):
-        said.append(f"image {options.image} stands for the Python here; see: shunter images add")
+        said.append(f"image {options.image} maps to the Python environment of shunter; see: shunter images add")
     asked = {"containers": [{"name": NODE, "resources": resources(options)}]}
     capacity = {name: quantity.parse(amount) for name, amount in allocatable.items()}
     said += [f"each node {shortfall}" for shortfall in shortfalls(asked, capacity)]

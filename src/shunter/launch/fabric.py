@@ -68,7 +68,7 @@ def require_profile(name: str, instance: str = "") -> Profile | None:
     if name not in profiles():
         close = difflib.get_close_matches(name, [*profiles(), NONE], n=1)
         remedy = f"Did you mean {close[0]}?" if close else f"There are: {_names()}."
-        raise InputError(f"--fabric {name}: there is no such profile.", remedy)
+        raise InputError(f"--fabric {name}: unknown profile.", remedy)
     return profiles()[name]
 
 
@@ -77,7 +77,9 @@ def fabric_of(profile: Profile, nodes: Sequence[Json] | None, instance: str = ""
     not be looked at. InputError where the number of devices, or the machine, is not known, and for a machine that the
     profile excludes."""
     if why := profile.exclusion(instance):
-        raise InputError(f"--instance {instance}: {why}.", "Leave --fabric out, and write what they need into a TrainJob.")
+        raise InputError(
+            f"--instance {instance}: {why}.", "Omit --fabric, and set the required resources and variables in a TrainJob."
+        )
     seen = [node for node in nodes or () if _type(node) == instance] if instance else _carriers(profile, nodes or ())
     if not profile.devices:
         return _by_machine(profile, seen, nodes, instance)
@@ -96,7 +98,7 @@ def fabric_of(profile: Profile, nodes: Sequence[Json] | None, instance: str = ""
         shown = ", ".join(f"{count} ({type or 'no instance type'})" for type, count in sorted(counts.items()))
         raise InputError(
             f"--fabric {profile.name}: nodes offer different numbers of {device.name}: {shown}.",
-            "Say which machines are meant: --instance TYPE.",
+            "Name the machine type: --instance TYPE.",
         )
     source = f"allocatable of {count(len(having), 'node')}"
     gpus = max(_amount(node, GPU) for node in having)
@@ -122,7 +124,7 @@ def notes(fabric: Fabric | None, environment: Iterable[Json], gpus: int) -> list
             said.append(str(verdict))
     if fabric and fabric.device and 0 < gpus < fabric.gpus:
         taken = f"{fabric.count} {fabric.device}"
-        said.append(f"each node of the job takes {taken} for {gpus} of {fabric.gpus} GPUs: no other such job fits beside it")
+        said.append(f"each node of the job takes {taken} for {gpus} of {fabric.gpus} GPUs: no other such job fits on it")
     return said
 
 
@@ -132,7 +134,7 @@ def _by_machine(profile: Profile, seen: Sequence[Json], nodes: Sequence[Json] | 
     if len(types) > 1:
         raise InputError(
             f"--fabric {profile.name}: the cluster has machines of several types that have it: {', '.join(types)}.",
-            "Say which are meant: --instance TYPE.",
+            "Name the machine type: --instance TYPE.",
         )
     if not (instance or types):
         raise _unseen(profile, nodes)
@@ -160,14 +162,14 @@ def _known(profile: Profile, instance: str) -> Machine:
     close = completed or difflib.get_close_matches(instance, usable, n=1, cutoff=0.8)
     raise InputError(
         f"--instance {instance}: what it has of {profile.name} is not known, and no node of that type is there to be asked.",
-        f"Did you mean {close[0]}?" if close else f"Start such a node, or name one of {_types(profile)}.",
+        f"Did you mean {close[0]}?" if close else f"Start such a node, or use one of {_types(profile)}.",
     )
 
 
 def _unseen(profile: Profile, nodes: Sequence[Json] | None) -> InputError:
     what = profile.devices[0].name if profile.devices else profile.title
     why = "nodes may not be listed" if nodes is None else f"no node has {what}"
-    return InputError(f"--fabric {profile.name}: {why}.", f"Say on which machines it is to train: --instance {_types(profile)}.")
+    return InputError(f"--fabric {profile.name}: {why}.", f"Name the machine type: --instance {_types(profile)}.")
 
 
 def _carriers(profile: Profile, nodes: Sequence[Json]) -> list[Json]:

@@ -48,7 +48,7 @@ def require_scalable(job: Json, nodes: int) -> None:
     spec = job.get("spec") or {}
     manager = (spec if job["kind"] == TRAIN_JOBS.kind else spec.get("runPolicy") or {}).get("managedBy") or ""
     if manager not in OWN_MANAGERS:
-        raise InputError(f"{title} is managed by {manager} (managedBy).", "Change it where that takes it from.")
+        raise InputError(f"{title} is managed by {manager} (managedBy).", "Change it at its source.")
     if (queue := queue_name(job)) and not is_suspended(job):
         raise InputError(
             f"{title} was admitted by queue {queue} with the nodes that it has.",
@@ -145,7 +145,7 @@ def worker_count(job: Json, nodes: int) -> int:
         )
     workers = nodes - (1 if MASTER in spec.pytorch_replica_specs else 0)
     if workers < 1:
-        raise InputError(f"--nodes {nodes} of {title}: beside its Master it needs a Worker.", "Use 2 or more.")
+        raise InputError(f"--nodes {nodes} of {title}: it needs a Worker in addition to its Master.", "Use 2 or more.")
     template = (((job["spec"].get("pytorchReplicaSpecs") or {}).get(WORKER) or {}).get("template") or {}).get("spec") or {}
     words = (word for one in template.get("containers") or [] for word in (*(one.get("command") or ()), *(one.get("args") or ())))
     require_unfixed(title, words, nodes, is_mpi=False)

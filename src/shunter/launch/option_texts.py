@@ -83,7 +83,9 @@ def variables(texts: Iterable[str], mine: Mapping[str, str]) -> list[Json]:
         name, given, value = text.partition("=")
         if not given:
             if name not in mine:
-                raise InputError(f"--env {name}: there is no such variable in your environment.", f"Write --env {name}=VALUE.")
+                raise InputError(
+                    f"--env {name}: no such variable in the environment of this shell.", f"Write --env {name}=VALUE."
+                )
             value = mine[name]
         found.append({"name": name, "value": value})
     return found

@@ -107,7 +107,7 @@ class LaunchOptions:
             _require_name(f"--name {self.name!r}", self.name)
             if len(self.name) > LONGEST_NAME:
                 raise InputError(
-                    f"--name {self.name!r} has {len(self.name)} characters; names of pods are made of it.",
+                    f"--name {self.name!r} has {len(self.name)} characters; pod names contain it.",
                     f"Use at most {LONGEST_NAME}.",
                 )
         for key, label in self.labels.items():
@@ -132,7 +132,7 @@ class LaunchOptions:
                     "Write it like CLAIM:/path.",
                 )
             if paths.count(volume.path) > 1:
-                raise InputError(f"--volume: {volume.path} is given more than once.", "Mount each claim at a path of its own.")
+                raise InputError(f"--volume: {volume.path} is given more than once.", "Mount each claim at a different path.")
 
     @property
     def processes(self) -> int:

@@ -81,7 +81,7 @@ async def prepared(
     directory = options.checkpoints.directory if options.checkpoints is not None else ""
     taken = names_with_checkpoints(directory)
     if options.name in taken:
-        tell(f"checkpoints: {directory}/{options.name} is there, and the program may go on from it")
+        tell(f"checkpoints: {directory}/{options.name} exists, and the program may resume from it")
     require_free_paths(options, code, chosen)
     await require_queue(client, namespace, options)
     # Before a job is deleted in its favour, and in a dry run, which writes nothing.
@@ -97,7 +97,7 @@ async def prepared(
         if missing and embedded.stands_for_this_python(options, chosen, images):
             raise InputError(
                 f"-m {program.module}: {missing} is neither in {root} nor installed in the Python here.",
-                "Run it where the package is, name that directory with --workdir, or install it.",
+                "Run it in the directory of the package, name that directory with --workdir, or install it.",
             )
         if is_started:
             embedded.require_fabric_device(options, allocatable)

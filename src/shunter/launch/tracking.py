@@ -64,7 +64,7 @@ def tracking(given: str, variables: Iterable[Json], shell: Mapping[str, str], *,
     address of the cluster's own server. None for no tracking, and for that server where its address is not known yet."""
     names = {variable["name"] for variable in variables}
     if given and given != NONE and URI in names:
-        raise InputError(f"--mlflow {shown(given)} and the variable {URI} both say where MLflow is.", "Leave one of them out.")
+        raise InputError(f"--mlflow {shown(given)} and the variable {URI} both name an MLflow server.", "Leave one of them out.")
     if given == NONE:
         return None
     if given == LOCAL:

@@ -19,7 +19,7 @@ RANK_FAILED = "RankFailed"
 def recorded_failure(event: Json) -> tuple[str, list[str]]:
     """What an event RankFailed says: the fault in one line, and the last lines of the pod's log; none where the log could not be
     read in time."""
-    fault, _, words = str(event.get("message", "")).strip().partition(". Last words:\n")
+    fault, _, words = str(event.get("message", "")).strip().partition(". Last log lines:\n")
     return fault, words.splitlines()
 
 

@@ -41,7 +41,7 @@ NEEDS = (
         "ghcr.io/kubeflow/trainer/torchtune-trainer:v2.3.0",
         ("tune",),
         ("torchtune", "torchao"),
-        "the Python packages torchtune, torchao and torch, NVIDIA GPUs (the runtimes ask for some; CPUs take very long), and a "
+        "the Python packages torchtune, torchao and torch, NVIDIA GPUs (the runtimes request some; CPUs are very slow), and a "
         "volume at /workspace which the initializers have filled with model and dataset",
     ),
     Need(
@@ -98,15 +98,14 @@ _NO_GPU = re.compile(
 )
 """In the words of torch 2.15, of earlier releases, and of builds for CPUs."""
 NO_GPU = (
-    "The program asks for nccl, and its pod has no GPU that its torch can use: take gloo where there is none "
-    "(docs/training/ddp.md), or ask for GPUs."
+    "The program uses nccl, but its pod has no GPU that its torch can use: use gloo without GPUs "
+    "(docs/training/ddp.md), or request GPUs."
 )
 
 
 _NO_LOCAL_RANK = re.compile(r"KeyError: 'LOCAL_RANK'")
 NO_LOCAL_RANK = (
-    'Nothing has set LOCAL_RANK: torchrun does; where a job starts python, take os.environ.get("LOCAL_RANK", 0) '
-    "(docs/training/ddp.md)."
+    'LOCAL_RANK is not set: torchrun sets it; if a job starts python, use os.environ.get("LOCAL_RANK", 0) (docs/training/ddp.md).'
 )
 
 
@@ -126,8 +125,8 @@ def for_missing(text: str) -> str:
 
 def _without_module(module: str) -> str:
     return (
-        f"The Python of its image has no module {module}: take an image that has it (embedded cluster: shunter images add IMAGE "
-        "--pip PACKAGE); a file of your own must travel with the program (docs/training/run.md)."
+        f"The Python of its image has no module {module}: use an image that has it (embedded cluster: shunter "
+        f"images add IMAGE --pip PACKAGE); send your own files with the program (docs/training/run.md)."
     )
 
 

@@ -109,8 +109,9 @@ def warnings(found: Progress, pods: Sequence[Json], now: datetime) -> list[str]:
         return warned
     if checkpoint.every and found.step is not None and found.step - checkpoint.step > MISSED_CHECKPOINTS * checkpoint.every:
         warned.append(
-            f"the newest checkpoint is of step {checkpoint.step}, {found.step - checkpoint.step} steps ago, where one is saved "
-            f"every {checkpoint.every}: a restart would lose these steps, so see in its log why it does not save"
+            f"the newest checkpoint is of step {checkpoint.step}, {found.step - checkpoint.step} steps ago, "
+            f"although one is saved every {checkpoint.every}: a restart would lose these steps: check its log for "
+            f"the reason"
         )
     graces = [pod["spec"].get("terminationGracePeriodSeconds", 30) for pod in pods]
     if checkpoint.seconds is not None and graces and 2 * checkpoint.seconds > min(graces):

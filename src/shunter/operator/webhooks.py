@@ -75,7 +75,7 @@ class WebhookOptions(NamedTuple):
         if self.service and not self.secret and not self.cert_dir and not self.is_registered_by_us:
             raise InputError(
                 "--webhook-service needs a certificate that the API server trusts.",
-                "Add --webhook-secret NAME, or --webhook-cert-dir DIR when somebody else makes it.",
+                "Add --webhook-secret NAME, or --webhook-cert-dir DIR for your own certificate.",
             )
 
 
@@ -118,7 +118,7 @@ class Webhooks:
         self._registrar = self._new_registrar()
         self._server: WebhookServer | None = None
         self._claimed_at: float | None = None
-        self._trouble = "the webhooks have not been asked yet"
+        self._trouble = "the webhooks have not been called yet"
         self._said = ""
 
     async def run(self) -> None:
@@ -193,7 +193,7 @@ class Webhooks:
         is_too_soon = self._claimed_at is not None and time.monotonic() - self._claimed_at < 2 * CLAIM_SECONDS
         if is_too_soon or not await has_no_endpoints(self._client, service):
             return False
-        log.info("no replica behind Service %s is ready: this one says that it is, in order to be asked", service.name)
+        log.info("no replica behind Service %s is ready: this one reports ready in order to be called", service.name)
         self._claimed_at = time.monotonic()
         return True
 

@@ -72,7 +72,7 @@ def shape_of(config: Mapping[str, Any], title: str, name: str) -> Shape:
     kind = config.get("model_type")
     if kind not in _TRAITS:
         remedy = "Use --params with its number of parameters, or a known model."
-        raise InputError(f"{title}: model_type {kind!r} is not modelled; there are {', '.join(_TRAITS)}.", remedy)
+        raise InputError(f"{title}: model_type {kind!r} is not modeled; available: {', '.join(_TRAITS)}.", remedy)
     traits = dict(_TRAITS[kind])
     numbers = _Numbers(config, title, _GPT2_NAMES if kind == "gpt2" else {})
     hidden = numbers.required("hidden_size")
@@ -100,7 +100,7 @@ def shape_of(config: Mapping[str, Any], title: str, name: str) -> Shape:
     head_dim = numbers.optional("head_dim", 256 if kind.startswith("gemma") else 0)
     if not head_dim and hidden % heads:
         raise InputError(
-            f"{title}: hidden_size {hidden} is no multiple of num_attention_heads {heads}, and there is no head_dim.",
+            f"{title}: hidden_size {hidden} is no multiple of num_attention_heads {heads}, and head_dim is not set.",
             "Correct one of them.",
         )
     kv_heads = numbers.optional("num_key_value_heads", heads)
@@ -115,7 +115,9 @@ def shape_of(config: Mapping[str, Any], title: str, name: str) -> Shape:
         heads=heads,
         kv_heads=kv_heads,
         head_dim=head_dim,
-        note="; ".join(f"{key} is ignored: training is sized, in the precision asked for" for key in _REDUCED if key in config),
+        note="; ".join(
+            f"{key} is ignored: the estimate is for training, in the requested precision" for key in _REDUCED if key in config
+        ),
         **traits,
     )
 

@@ -174,7 +174,7 @@ def _missing_host_memory(instance: Instance, sharding: Sharding, needed: Memory)
     wanted, there = host_bytes(sharding, needed, instance.gpus), instance.memory_mib * MIB
     if not there or wanted <= there:
         return ""
-    return f"the GPUs have room, the host may not: {gib(wanted)} of {gib(there)} GiB to load and save checkpoints"
+    return f"the GPUs have room; host memory may be too small: {gib(wanted)} of {gib(there)} GiB to load and save checkpoints"
 
 
 def _excess(choice: MachineChoice) -> str:

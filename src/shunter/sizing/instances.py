@@ -78,9 +78,7 @@ def chosen_instances(text: str) -> list[Instance]:
         found = known_instances().get(name)
         if found is None:
             close = difflib.get_close_matches(name, [*known_instances(), *providers], n=1)
-            remedy = (
-                f"Did you mean {close[0]}?" if close else "There are aws, azure, cluster, or types of machines: docs/sizing.md."
-            )
+            remedy = f"Did you mean {close[0]}?" if close else "Use aws, azure, cluster, or machine types: see docs/sizing.md."
             if name == "cluster":
                 remedy = "Give --on cluster alone; in Python pass the instances of nodes.cluster_instances."
             raise InputError(f"--on {word.strip()!r}: not known.", remedy)

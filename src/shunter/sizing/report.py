@@ -146,7 +146,7 @@ def _notes(sizing: Sizing) -> Iterator[str]:
         needed = host_bytes(choice.sharding, choice.memory, choice.instance.gpus)
         yield f"host memory: about {gib(needed)} GiB a machine to load and save"
     if choice.instance.provider == "cluster":
-        yield "nodes of the cluster count whether they are free or taken"
+        yield "nodes of the cluster count whether free or in use"
 
 
 def _block(word: str, rows: list[str] | tuple[str, ...], width: int) -> list[str]:

@@ -111,7 +111,7 @@ def size(
     options = _fitted(shape, options)
     chosen = list(instances) if instances is not None else chosen_instances(on)
     if not chosen:
-        raise InputError("size: there are no machines to size for.", "Leave instances out to take those of AWS.")
+        raise InputError("size: no machines to size for.", "Omit instances to use those of AWS.")
     choices = [best_choice(shape, options, instance) for instance in chosen]
     if instances is None and not _names_types(on):
         choices = _one_a_gpu(choices)
@@ -156,7 +156,7 @@ def _fitted(shape: Shape, options: SizeOptions) -> SizeOptions:
         )
     if options.strategy == "qlora" and shape.experts:
         raise InputError(
-            f"--strategy qlora: {shape.name} has experts, whose quantization is not modelled.", "Use --strategy lora."
+            f"--strategy qlora: {shape.name} has experts, whose quantization is not modeled.", "Use --strategy lora."
         )
     return dataclasses.replace(options, seq=seq)
 

@@ -35,7 +35,7 @@ MISTAKES = {
     "three jobs": (("a", "b", "c"), "3 jobs are named"),
     "a baseline and two jobs": (("--baseline", "x.json", "a", "b"), "2 jobs are named beside --baseline"),
     "a baseline that is not there": (("--baseline", "x.json", "a"), "x.json: no such file"),
-    "a pattern without a group": (("a", "--metric", "loss=x"), "no group says what the value is"),
+    "a pattern without a group": (("a", "--metric", "loss=x"), "no group captures the value"),
 }
 
 

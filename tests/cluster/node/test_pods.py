@@ -76,7 +76,7 @@ async def test_args_that_were_meant_for_an_entrypoint_say_so(node: NodeUnderTest
     await node.create("p", {"restartPolicy": "Never", "containers": [{"name": "main", "image": "any", "args": ["--epochs=3"]}]})
     message = terminated(await node.finished("p"))["message"]
     assert 'exec: "--epochs=3": executable file not found in $PATH. The first of args is taken for the program.' in message
-    assert 'Image "any" stands for a local environment without an ENTRYPOINT. Set `command`' in message
+    assert 'Image "any" maps to a local environment without an ENTRYPOINT. Set `command`' in message
 
 
 async def test_a_container_that_cannot_start_is_tried_again_less_and_less_often(node: NodeUnderTest) -> None:

@@ -63,7 +63,7 @@ def test_claims_go_before_what_the_machine_has() -> None:
 
 @pytest.mark.parametrize("text", ["cpu=3", "nvidia.com/gpu=1"])
 def test_a_strict_node_claims_no_more_than_there_is(text: str) -> None:
-    with pytest.raises(InputError, match="--strict-resources allows no more"):
+    with pytest.raises(InputError, match="--strict-resources forbids more"):
         allocatable_amounts(text, MACHINE, strict=True)
 
 

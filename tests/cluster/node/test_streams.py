@@ -354,4 +354,4 @@ async def test_simulated_pods_say_that_there_is_nothing_to_run_in(node: NodeUnde
     for kind in ("exec", "attach", "portforward"):
         async with streams.session.post(streams.path("p", kind, {"command": "x", "stdout": 1}), headers=SPDY) as answer:
             assert answer.status == 501
-            assert "simulates its pods: there is no process in p" in await answer.text()
+            assert "simulates its pods: no process in p" in await answer.text()

@@ -143,11 +143,11 @@ class Speaking:
 @pytest.mark.parametrize(
     ("chunks", "wanted"),
     [
-        ((b"step 7\nCUDA out", b" of memory\n"), "failed. Last words:\nstep 7\nCUDA out of memory"),
+        ((b"step 7\nCUDA out", b" of memory\n"), "failed. Last log lines:\nstep 7\nCUDA out of memory"),
         ((b"\n\n",), "failed"),
-        ((b"x" * 5000,), "failed. Last words:\n" + "x" * 500),
-        ((b"1\n2\n3\n4\n5\n6\n",), "failed. Last words:\n2\n3\n4\n5\n6"),
-        ((b"\xff\n",), "failed. Last words:\n\ufffd"),
+        ((b"x" * 5000,), "failed. Last log lines:\n" + "x" * 500),
+        ((b"1\n2\n3\n4\n5\n6\n",), "failed. Last log lines:\n2\n3\n4\n5\n6"),
+        ((b"\xff\n",), "failed. Last log lines:\n\ufffd"),
     ],
     ids=["two lines", "nothing", "a long line", "six lines", "no text"],
 )

@@ -156,11 +156,11 @@ async def test_finalize_and_its_rollback_as_a_user_meets_them(client: Client, se
     code, said = migrate("rollback", "--yes")
     assert code == 6, said
     assert "refuse CustomResourceDefinition tfjobs.kubeflow.org: its copy is not here" in said
-    assert f"taken back: {len(V1_DEFINITIONS) - 1} of {len(V1_DEFINITIONS)} writes" in said
+    assert f"undone: {len(V1_DEFINITIONS) - 1} of {len(V1_DEFINITIONS)} writes" in said
     await client.create(PYTORCH_JOBS, pytorch_job("bert", "default", suspend=True))
     copy.write_text(kept)
     code, said = migrate("rollback", "--yes")
     assert (code, said.splitlines()) == (
         0,
-        ["create CustomResourceDefinition tfjobs.kubeflow.org: this plan deleted it", "taken back: 1 of 1 write"],
+        ["create CustomResourceDefinition tfjobs.kubeflow.org: this plan deleted it", "undone: 1 of 1 write"],
     )

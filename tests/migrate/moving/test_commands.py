@@ -55,7 +55,7 @@ async def test_nothing_is_written_without_a_yes(migrate: Migrate, moves: Moves) 
     assert "1 create" in told
     assert f"would create TrainJob {moves.namespace}/bert" in migrate("apply", "--plan", plan, "--dry-run").stdout
     refused = migrate("apply", "--plan", plan, code=1)
-    assert "nothing was changed: there is nobody to ask. " in f"{refused.stderr} ".replace("\n", " ")
+    assert "nothing was changed: no terminal for the confirmation. " in f"{refused.stderr} ".replace("\n", " ")
     assert await moves.twin("bert") == {}
     migrate("apply", "--plan", plan, "--yes")
     assert await moves.twin("bert") != {}

@@ -171,7 +171,7 @@ CASES: dict[str, tuple[str, Facts, str, list[str]]] = {
     "a definition of v2 that is not established": (
         "v2_definitions",
         facts(lists={CUSTOM_RESOURCE_DEFINITIONS: changed_definition("trainjobs.trainer.kubeflow.org", status={})}),
-        "blocking", ["trainjobs.trainer.kubeflow.org is not established: the server does not say why."]),
+        "blocking", ["trainjobs.trainer.kubeflow.org is not established: the server gives no reason."]),
     "no JobSet": (
         "jobset", facts(served=frozenset({"v1"})), "blocking", ["the cluster does not serve jobset.x-k8s.io/v1alpha2."]),
     "JobSet's webhooks do not answer": (

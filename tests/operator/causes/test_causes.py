@@ -81,7 +81,7 @@ PODS: dict[str, tuple[Json, str, str]] = {
         "NoScheduler",
         "{}: scheduler volcano has not looked at the pod",
     ),
-    "a node that is silent": ({}, "NodeNotResponding", "{}: node node-1 has not taken up the pod"),
+    "a node that is silent": ({}, "NodeNotResponding", "{}: node node-1 has not started the pod"),
     "an environment from a ConfigMap": (
         waiting("CreateContainerConfigError", 'configmap "settings" not found'),
         "MissingConfigMap",
@@ -197,9 +197,7 @@ def test_a_cause_that_many_pods_share_is_one_sentence() -> None:
     answer = found(v1_job(4), *pods)
     assert answer is not None
     assert answer.sentence.startswith("worker-0 and 3 more: 0/3 nodes")
-    assert str(answer).endswith(
-        "Insufficient nvidia.com/gpu. Ask for less in the pod template, free what others hold, or add a node."
-    )
+    assert str(answer).endswith("Insufficient nvidia.com/gpu. Request less in the pod template, free resources, or add a node.")
 
 
 def test_what_never_passes_by_itself_heads_what_may() -> None:
@@ -276,8 +274,8 @@ def test_a_gang_that_has_no_room_is_one_cause_and_not_that_of_one_pod() -> None:
     answer = found(v1_job(2), ganged(0, WAITS), ganged(1, NO_CPU))
     assert answer is not None
     assert (answer.word, answer.who, answer.rest) == ("WaitingForGang", "worker-0 and 1 more", "")
-    assert answer.text == f"PodGroup g cannot be placed as a whole: worker-1 finds no room beside the others: {NO_CPU}"
-    assert answer.remedy.startswith("Ask for less")
+    assert answer.text == f"PodGroup g cannot be placed as a whole: worker-1 does not fit with the others: {NO_CPU}"
+    assert answer.remedy.startswith("Request less")
 
 
 def test_pods_of_which_none_finds_room_wait_for_no_gang() -> None:
@@ -433,7 +431,7 @@ def test_a_torch_rank_that_was_restarted_alone_is_told_with_the_runtime_where_th
     assert answer is not None
     assert answer.word == "PeersSucceeded"
     assert answer.sentence == "node-1 is done, node-0 was restarted alone and cannot form the group"
-    assert answer.remedy == "start the job again, on runtime shunter-torch, where a failed rank starts all ranks anew."
+    assert answer.remedy == "start the job again, on runtime shunter-torch, which restarts all ranks after a failure."
     replaced = [v2_pod(0, **failed(1), **TORCH), v2_pod(0, **running(30), **TORCH), pods[1]]
     assert found(v2_job(), *replaced, children=jobset()) == answer
     in_one_second = [v2_pod(0, **running(60, **AGAIN), **TORCH), pods[1]]

@@ -48,7 +48,7 @@ SAID = {
         "Inadmissible",
         "it waits in queue team-a: LocalQueue team-a doesn't exist",
     ),
-    "not looked at yet": (workload(), "Queued", "it waits in queue team-a: Kueue has not said yet why"),
+    "not looked at yet": (workload(), "Queued", "it waits in queue team-a: Kueue has not reported a reason yet"),
     "an admission check": (
         workload(
             condition("QuotaReserved", "True", "QuotaReserved", "Quota reserved in ClusterQueue gpu"),
@@ -143,7 +143,7 @@ def test_a_new_job_gives_kueue_time_to_make_its_workload() -> None:
 def test_workloads_that_may_not_be_read_are_said_not_to_have_been() -> None:
     answer = cause(V1, Evidence(workloads=[], unread=("workloads",)), NOW)
     assert answer is not None
-    assert "what Kueue says of it was not read" in answer.sentence
+    assert "the state in Kueue is unknown" in answer.sentence
 
 
 def test_a_job_with_a_queue_that_was_admitted_is_looked_at_like_any_other() -> None:

@@ -295,8 +295,9 @@ async def test_an_account_that_a_runtime_names_and_nobody_makes_is_told(make_run
     pods["serviceAccountName"] = account
     created = await trainer_admission(Server(), runtime).validate(review())
     told = (
-        "pods of node run as ServiceAccount cache, which no installation makes: unless it is in namespace team-a, they are never "
-        "made; create it with the rights that the runtime's documentation asks for"
+        "pods of node run as ServiceAccount cache, which no installation creates: unless it exists in "
+        "namespace team-a, no pod is created; create it with the RBAC rules from the documentation of the "
+        "runtime"
     )
     assert (created.allowed, [*created.warnings]) == (True, [told] if account == "cache" else [])
     updated = await trainer_admission(Server(), runtime).validate(review("UPDATE", old=review().object, suspend=True))

@@ -46,7 +46,7 @@ def test_a_missing_runtime(make_trainjob: MakeTrainJob, now: datetime) -> None:
     assert condition(made) == {
         "reason": "RuntimeNotFound",
         "message": 'TrainingRuntime specified in TrainJob is not found: TrainingRuntime.trainer.kubeflow.org "torch" not found. '
-        "Create the TrainingRuntime torch; the TrainJob then goes on by itself.",
+        "Create the TrainingRuntime torch; the TrainJob then continues.",
     }
     assert made.requeue_after is None, "the runtime's arrival brings the job back"
 
@@ -111,7 +111,7 @@ def test_a_malformed_runtime_is_named_with_its_field(
     assert (made.writes, len(made.events)) == ((), 1)
     assert condition(made) == {
         "reason": "RuntimeInvalid",
-        "message": f"{fault}. Correct the runtime; the TrainJob then goes on by itself.",
+        "message": f"{fault}. Correct the runtime; the TrainJob then continues.",
     }
 
 
@@ -124,8 +124,8 @@ def test_a_malformed_snapshot_says_that_it_can_be_deleted(
     found = condition(plan(Observed(job=job, runtime=make_runtime(), snapshot=broken), now))
     assert found["reason"] == "RuntimeInvalid"
     assert found["message"].endswith(
-        "Correct data.runtime of the ConfigMap mnist-runtime-snapshot, or delete it to take the runtime as it is now; "
-        "the TrainJob then goes on by itself."
+        "Correct data.runtime of the ConfigMap mnist-runtime-snapshot, or delete it to use the current runtime; "
+        "the TrainJob then continues."
     )
 
 
@@ -147,9 +147,11 @@ def test_a_cluster_without_the_gang_scheduler(
     assert made.writes == (), "pods that are no gang would take what another gang waits for"
     assert condition(made) == {
         "reason": "PodGroupNotInstalled",
-        "message": f"The cluster does not serve podgroups.{resource.group} ({resource.api_version}), which spec.podGroupPolicy "
-        f"of its runtime asks for. Install {scheduler}, or take podGroupPolicy out of the runtime; the TrainJob then goes on by "
-        "itself.",
+        "message": (
+            f"The cluster does not serve podgroups.{resource.group} ({resource.api_version}), which "
+            f"spec.podGroupPolicy of its runtime requires. Install {scheduler}, or remove podGroupPolicy from the "
+            f"runtime; the TrainJob then continues."
+        ),
     }
     again = make_trainjob(status=made.status.wanted if made.status else {})
     assert plan(Observed(job=again, runtime=runtime, uninstalled=missing), now).events == (), "told once"
@@ -213,7 +215,7 @@ def test_a_refused_object_is_quoted_and_forgotten_once_it_is_made(
     assert condition(made) == {
         "reason": "ObjectRefused",
         "message": "ConfigMap mnist-runtime-snapshot was refused: exceeded quota. Change the TrainJob, its runtime or what "
-        "else the message names; the TrainJob then goes on by itself.",
+        "else the message names; the TrainJob then continues.",
     }
     assert made.status is not None
     again = Observed(job=make_trainjob(status=made.status.wanted), runtime=make_runtime())

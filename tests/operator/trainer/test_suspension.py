@@ -250,7 +250,7 @@ def test_a_job_that_comes_back_with(
     assert about_jobset(anew) == [Delete(ref=SUSPENSION.ref, propagation="Foreground")]
     assert conditions(anew)["Suspended"] == (
         "True",
-        "mnist starts again when nothing of its last run is left: its JobSet is made anew for other nodes",
+        "mnist starts again when nothing of its last run is left: its JobSet is recreated for another number of nodes",
     )
     leaving = plan(observed(trainjob, runtime, jobset(deleted=True), one_job(pods=before)), now)
     assert (about_jobset(leaving), conditions(leaving)["Suspended"][0]) == ([], "True")
@@ -388,8 +388,7 @@ def test_a_job_that_was_resumed_before_its_jobset_was_stopped_does_not_run_on_wi
     made = plan(observed(trainjob, make_runtime(), sized(2, suspend=False, active=2), running), now)
     assert about_jobset(made) == [SUSPENSION]
     assert conditions(made)["Created"][1] == (
-        "mnist starts again when nothing of its last run is left: it gets another number of nodes; the TrainJob then goes on by "
-        "itself."
+        "mnist starts again when nothing of its last run is left: it gets another number of nodes; the TrainJob then continues."
     )
 
 
@@ -418,7 +417,7 @@ def test_a_jobset_with_claims_is_not_made_anew_and_the_job_says_why(
     live = sized(2, volumeClaimPolicies=[{"templates": []}])
     made = plan(observed(make_trainjob(suspend=suspend, trainer={"numNodes": 3}), make_runtime(), live, one_job()), now)
     assert not about_jobset(made)
-    assert "its volumes (volumeClaimPolicies) would go with it" in conditions(made)["Created"][1]
+    assert "its volumes (volumeClaimPolicies) would be deleted" in conditions(made)["Created"][1]
 
 
 def test_a_group_has_its_new_size_before_the_new_jobset_is_made(

@@ -237,7 +237,7 @@ def test_a_name_too_long_for_its_services_fails_the_job_and_says_so(length: int,
     last = world.status["conditions"][-1]
     assert (last["type"], last["status"]) == ("Failed", "True")
     assert f'metadata.name: Invalid value: "{"n" * length}"' in last["message"]
-    assert f"-worker-{workers - 1} would be a service of it, whose name may have 63 characters" in last["message"]
+    assert f"-worker-{workers - 1} would be the name of one of its services, which may have 63 characters" in last["message"]
     assert world.all(PODS) == {}
 
 

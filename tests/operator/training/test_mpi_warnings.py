@@ -16,8 +16,9 @@ from shunter.operator.webhooks import canaries
 PATH = "/validate-kubeflow-org-v1-mpijob"
 QUEUE = {"kueue.x-k8s.io/queue-name": "team-a"}
 TOLD = (
-    "metadata.labels[kueue.x-k8s.io/queue-name]: 'team-a' has no effect: Kueue takes up MPIJobs of kubeflow.org/v2beta1 only, so "
-    "this job starts at once, whatever the quota of the queue; use a TrainJob whose runtime has mlPolicy.mpi, or an MPIJob of "
+    "metadata.labels[kueue.x-k8s.io/queue-name]: 'team-a' has no effect: Kueue manages MPIJobs of "
+    "kubeflow.org/v2beta1 only, so this job starts immediately, regardless of the quota; use a TrainJob "
+    "whose runtime has mlPolicy.mpi, or an MPIJob of "
     "kubeflow.org/v2beta1, which the mpi-operator runs"
 )
 BY_OTHERS = [{"manager": "kubectl", "apiVersion": "kubeflow.org/v2beta1"}]
@@ -46,7 +47,7 @@ def answer(new: Json, old: Json | None = None, gangs: GangScheduling | None = No
         pytest.param(job(), [], id="no queue"),
         pytest.param(job({"kueue.x-k8s.io/queue-name": ""}), [], id="empty"),
         pytest.param(job(QUEUE, managedFields=BY_OTHERS), [], id="written as v2beta1"),
-        pytest.param(job(QUEUE, {"runPolicy": {"managedBy": "kubeflow.org/mpi-operator"}}), [], id="left to the mpi-operator"),
+        pytest.param(job(QUEUE, {"runPolicy": {"managedBy": "kubeflow.org/mpi-operator"}}), [], id="managed by the mpi-operator"),
     ],
 )
 def test_a_queue_that_nobody_looks_at_is_warned_of(new: Json, warnings: list[str]) -> None:

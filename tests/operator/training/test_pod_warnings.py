@@ -40,9 +40,9 @@ def told(status: Json, *, is_leaving: bool = False, pods: int = 1) -> list[str]:
         (PULL, False, ["Warning ImagePullBackOff: Error pod p-0 container pytorch waiting message: no such image"]),
         (PULL, True, []),
         (UNPLACED, False, ["Warning Unschedulable: Error pod p-0 condition message: 0/1 nodes"]),
-        (EVICTED, True, ["Warning EvictionByEvictionAPI: Pod p-0 is taken away: Eviction API: evicting"]),
+        (EVICTED, True, ["Warning EvictionByEvictionAPI: Pod p-0 is deleted: Eviction API: evicting"]),
         (EVICTED, False, []),
-        ({**LOST, "phase": "Failed"}, False, ["Warning DeletionByPodGC: Pod p-0 is taken away: PodGC: node no longer exists"]),
+        ({**LOST, "phase": "Failed"}, False, ["Warning DeletionByPodGC: Pod p-0 is deleted: PodGC: node no longer exists"]),
         ({"phase": "Running"}, True, []),
     ],
     ids=[

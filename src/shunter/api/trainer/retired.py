@@ -21,8 +21,8 @@ _Overrides: TypeAlias = tuple[Annotated[Json, shape(_Anything), schema(**{"x-kub
 
 def _replaced(release: str) -> Meta:
     message = (
-        f"this field of Trainer {release} is gone: use spec.runtimePatches. Kueue writes those from 0.17 on; an earlier one does "
-        "not go with this release"
+        f"this field of Trainer {release} was removed: use spec.runtimePatches. Kueue 0.17 and later write "
+        f"those; earlier versions do not work with this release"
     )
     return cel(("size(self) == 0", message))
 

@@ -81,8 +81,9 @@ def account_warnings(job: TrainJob, template: Json) -> list[str]:
         if account not in ("", "default"):
             named.setdefault(account, []).append(replicated_job.get("name", ""))
     return [
-        f"pods of {', '.join(jobs)} run as ServiceAccount {account}, which no installation makes: unless it is in namespace "
-        f"{job.metadata.namespace}, they are never made; create it with the rights that the runtime's documentation asks for"
+        f"pods of {', '.join(jobs)} run as ServiceAccount {account}, which no installation creates: unless it "
+        f"exists in namespace "
+        f"{job.metadata.namespace}, no pod is created; create it with the RBAC rules from the documentation of the runtime"
         for account, jobs in named.items()
     ]
 

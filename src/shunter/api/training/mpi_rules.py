@@ -46,8 +46,9 @@ def warnings(job: MPIJob) -> list[str]:
     if not queue or job.spec.run_policy.managed_by == MPI_OPERATOR or is_of_other_version(job):
         return []
     text = (
-        f"metadata.labels[{QUEUE_LABEL}]: {queue!r} has no effect: Kueue takes up MPIJobs of {OTHER_VERSION} only, so this job "
-        "starts at once, whatever the quota of the queue; use a TrainJob whose runtime has mlPolicy.mpi, or an MPIJob of "
+        f"metadata.labels[{QUEUE_LABEL}]: {queue!r} has no effect: Kueue manages MPIJobs of {OTHER_VERSION} "
+        f"only, so this job starts immediately, regardless of the quota; use a TrainJob whose runtime has "
+        f"mlPolicy.mpi, or an MPIJob of "
         f"{OTHER_VERSION}, which the mpi-operator runs"
     )
     return [text]

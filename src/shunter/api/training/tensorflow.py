@@ -20,7 +20,9 @@ class TFJobSpec(Struct, frozen=True):
     tf_replica_specs: Annotated[
         dict[str, ReplicaSpec], REQUIRED, doc("Pods by role: Chief or Master, PS, Worker, Evaluator.")
     ] = {}
-    enable_dynamic_worker: Annotated[bool, doc("Workers may come and go: each knows itself and the PS.")] = False
+    enable_dynamic_worker: Annotated[
+        bool, doc("Workers may join and leave: each knows only itself and the parameter servers.")
+    ] = False
 
 
 class TFJob(Struct, frozen=True):

@@ -192,11 +192,11 @@ def applied(
                 done = await running.run(
                     client, plan, written, screen, waves=waves, backup=backup, runs=beside(path, "runs"), now=datetime.now(UTC)
                 )
-            tell_each(f"{backup} has these, but the server would not take them back as they are:", done.unrestorable.items())
+            tell_each(f"{backup} has these, but the server would reject them on restore:", done.unrestorable.items())
             return done.is_complete
 
     if not asyncio.run(run()):
-        say(f"not all of it is done: run it again, or take it back: shunter migrate rollback --plan {path}")
+        say(f"incomplete: run it again, or undo it: shunter migrate rollback --plan {path}")
         raise typer.Exit(exit_codes.INCOMPLETE)
 
 
@@ -243,4 +243,4 @@ def write_patches(directory: Path, patches: Sequence[SourcePatch], *, dry_run: b
             write_whole(directory / patch.file, patch.text)
     if patches:
         where = f"{directory}" if not dry_run else f"{directory} (not written in a dry run)"
-        say(f"what others look after ({len(patches)}), and what to change at the source: {where}")
+        say(f"owned by another controller ({len(patches)}), and what to change at the source: {where}")

@@ -56,7 +56,7 @@ def backup(
                 )
 
     index = asyncio.run(run())
-    tell_each("written, but the server would not take these back as they are:", ((e.title, e.refused) for e in index.refused))
+    tell_each("written, but the server would reject these on restore:", ((e.title, e.refused) for e in index.refused))
     accepted = "each" if not index.refused else f"{len(index.objects) - len(index.refused)}"
     checked = f"{accepted} accepted by the server in a dry run" if index.verified else "not verified"
     say(f"{directory}: {count(len(index.objects), 'object')}, {checked}")

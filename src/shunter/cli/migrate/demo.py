@@ -37,7 +37,7 @@ def steps(examples: Path, results: Path) -> tuple[Step, ...]:
     comparison = results / "comparison.json"
     return (
         Step("Is the cluster ready?", ("migrate", "assess")),
-        Step("What is there to move?", ("migrate", "inventory", *inputs)),
+        Step("Which jobs are there?", ("migrate", "inventory", *inputs)),
         Step(
             "A job as it is: its conversion would train three models, and is refused",
             ("migrate", "convert", "-f", trap, "--torch-launch=as-is"),
@@ -47,12 +47,12 @@ def steps(examples: Path, results: Path) -> tuple[Step, ...]:
         Step("Proof: the pods of both sides, rank by rank", ("migrate", "validate", *inputs, *decisions)),
         Step("The original trains", ("run", trap)),
         Step(
-            "Its conversion trains beside it, and learns the same",
+            "The converted job trains beside it, with the same results",
             ("migrate", "test", *of_trap, "--keep=600", f"--export={results / 'trial.json'}"),
         ),
         Step("The evidence for the report", ("migrate", "compare", *of_trap, "-o", "json"), into=str(comparison)),
         Step(
-            "The refused conversion, run all the same: every pod succeeds, and it is told apart",
+            "Run the rejected conversion anyway: every pod succeeds, and compare detects the difference",
             ("migrate", "test", *of_trap, "--torch-launch=as-is", "--accept=TORCH001", "--suffix=-as-is"),
             exit_codes.DIFFERENT,
         ),

@@ -129,4 +129,4 @@ def tell(found: Plan) -> None:
     said = ", ".join(f"{count} {action}" for action, count in sorted(counts.items())) or "no v1 jobs"
     errors().print(f"plan {found.id} ({found.strategy}, freeze {found.freeze}): {said}", soft_wrap=True)
     for what in found.unread:
-        errors().print(f"[bold]note:[/] may not be read, and was not looked at: {what}", soft_wrap=True)
+        errors().print(f"[bold]note:[/] no permission to read, skipped: {what}", soft_wrap=True)

@@ -55,7 +55,7 @@ def rollback(
             known = await known_journal(plan, path, journal, client)
             previewed = await rolling_back.preview(client, known, plan, definitions)
             if not previewed:
-                errors().print("nothing to take back")
+                errors().print("nothing to undo")
                 return True
             if dry_run or not yes:
                 for undo in previewed:
@@ -63,7 +63,7 @@ def rollback(
             if dry_run:
                 errors().print("nothing was changed")
                 return True
-            confirm(f"Take this back in {target.description}?", yes=yes)
+            confirm(f"Undo this in {target.description}?", yes=yes)
             # Who was shown the list hears only of what came differently.
             heard = set() if yes else {(undo.record.step, undo.verdict, undo.why) for undo in previewed}
 
@@ -77,7 +77,7 @@ def rollback(
                 await written.load()
                 outcomes = await rolling_back.roll_back(client, written, plan, definitions, done)
             taken = sum(undo.is_over and not failure for undo, failure in outcomes)
-            say(f"taken back: {taken} of {count(len(outcomes), 'write')}")
+            say(f"undone: {taken} of {count(len(outcomes), 'write')}")
             return taken == len(outcomes)
 
     if not asyncio.run(run()):

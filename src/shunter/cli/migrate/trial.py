@@ -252,7 +252,7 @@ class Trials:
         from shunter.migrate.moving.runs.refusals import no_room, shared_output
         from shunter.migrate.pods.sides import v1_pods, v2_pods
 
-        assert trial.conversion is not None, "it was made of a v1 job"
+        assert trial.conversion is not None, "it was converted from a v1 job"
         blocking = [finding for finding in trial.conversion.findings if finding.is_blocking]
         if blocking:
             return blocking

@@ -60,7 +60,7 @@ async def _print_pods(client: Client, job: Json, pods: Sequence[Json], part: Log
                 unread.append(f"{member(job, pod).label} {container['name']}")
                 screen.trouble(f"no log of pod {pod['metadata']['name']}, container {container['name']}: {error.message}")
     if unread:
-        raise EnvironmentProblem(f"the logs of {', '.join(unread)} could not be read.", "The reasons stand above.")
+        raise EnvironmentProblem(f"the logs of {', '.join(unread)} could not be read.", "See the reasons above.")
     return has_lines
 
 

@@ -26,7 +26,7 @@ ASK_AGAIN_SECONDS = 5.0
 async def drain(client: Client, node: str) -> None:
     """Returns when no pod of the node runs any more, however long that takes. Raises ApiError."""
     await client.patch(NODES, node, "", {"spec": {"unschedulable": True}})
-    log.info("Node %s takes no more pods", node)
+    log.info("Node %s is cordoned", node)
     ask_again: dict[str, float] = {}
     clock = asyncio.get_running_loop().time
     while pods := to_evict((await client.list(PODS, view=Pod, field_selector=f"spec.nodeName={node}")).items):

@@ -187,7 +187,7 @@ class Node:
 
     def _streamed(self, namespace: str, pod: str, uid: str) -> PodWorker:
         if self._simulated is not None:
-            raise StreamRefusedError(501, f"node {self._name} simulates its pods: there is no process in {pod}, and no port")
+            raise StreamRefusedError(501, f"node {self._name} simulates its pods: no process in {pod}, and no port")
         worker = self._worker(namespace, pod)
         if worker is None or (uid and worker.pod.uid != uid):
             raise StreamRefusedError(404, "pod does not exist")
@@ -264,7 +264,7 @@ class Node:
         trial = await find_level(self._directory)
         if self._wanted_level is Level.NAMESPACES and trial.finding.level is not Level.NAMESPACES:
             raise EnvironmentProblem(
-                f"--level namespaces: {trial.finding.reason}.", "Leave --level out to take what is possible."
+                f"--level namespaces: {trial.finding.reason}.", "Omit --level to use the strongest available."
             )
         return trial
 

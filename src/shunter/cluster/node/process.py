@@ -197,7 +197,7 @@ def allocatable_amounts(text: str, capacity: dict[str, Fraction], *, strict: boo
             if amount > capacity.get(name, 0):
                 has = f"has {capacity[name]}" if name in capacity else "has none"
                 raise InputError(
-                    f"--allocatable {name}: this machine {has}, and --strict-resources allows no more.", "Leave one of them out."
+                    f"--allocatable {name}: this machine {has}, and --strict-resources forbids more.", "Leave one of them out."
                 )
     return {**capacity, **claims}
 
@@ -212,7 +212,7 @@ def own_address(api_server: HostPort) -> str:
             probe.connect(target)
             return str(probe.getsockname()[0])
     except OSError as error:
-        raise EnvironmentProblem(f"There is no way to the API server at {api_server.host}: {error.strerror or error}.") from error
+        raise EnvironmentProblem(f"No route to the API server at {api_server.host}: {error.strerror or error}.") from error
 
 
 def checked_address(text: str) -> str:

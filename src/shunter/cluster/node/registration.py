@@ -82,8 +82,8 @@ def refusal(spec: Json) -> str:
     if any(toleration.get("key") == PROCESS_NODE for toleration in spec.get("tolerations") or ()):
         return ""
     return (
-        f"this node runs pods as processes of a machine, and only those with a toleration of {PROCESS_NODE}; "
-        f"keep others away by a node affinity with {PROCESS_NODE} DoesNotExist"
+        f"this node runs pods as processes of a machine, and accepts only pods with a toleration of "
+        f"{PROCESS_NODE}; keep other pods away by a node affinity with {PROCESS_NODE} DoesNotExist"
     )
 
 

@@ -61,7 +61,7 @@ def metric_pattern(text: str) -> MetricPattern:
             f"--metric {text}: the pattern cannot be read: {error}.", "Write a Python regular expression."
         ) from error
     if not name or not pattern.groups:
-        raise InputError(f"--metric {text}: no group says what the value is.", "Write it like --metric 'loss=loss is ([0-9.]+)'.")
+        raise InputError(f"--metric {text}: no group captures the value.", "Write it like --metric 'loss=loss is ([0-9.]+)'.")
     return MetricPattern(name, pattern)
 
 

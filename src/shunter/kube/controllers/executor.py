@@ -266,7 +266,7 @@ def _deleted_uid(answer: Json) -> str:
 def _with_last_words(note: Note, said: Mapping[ContainerLog, Sequence[str]]) -> Note:
     lines = said[note.last_words] if note.last_words is not None else ()
     words = "\n".join(lines[-LAST_LINES:]).strip()[-LAST_WORDS:]
-    return msgspec.structs.replace(note, message=f"{note.message}. Last words:\n{words}") if words else note
+    return msgspec.structs.replace(note, message=f"{note.message}. Last log lines:\n{words}") if words else note
 
 
 def _with_last_lines(status: StatusWrite | None, said: Mapping[ContainerLog, Sequence[str]]) -> StatusWrite | None:

@@ -74,7 +74,7 @@ class ChunkedBody:
     def _bytes_end(self, received: bytearray, at: int) -> int:
         end = received[at : at + 2]
         if not b"\r\n".startswith(end):
-            raise RefusedRequestError(400, "a chunk is longer than it said")
+            raise RefusedRequestError(400, "a chunk is longer than its size")
         if len(end) < 2:
             return -1
         self._count_framing(2)

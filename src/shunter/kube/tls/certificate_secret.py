@@ -114,7 +114,7 @@ class CertificateSecret:
             if serving is None or AUTHORITIES not in content:
                 raise ValueError(f"{', '.join([*FIELDS.values(), AUTHORITIES])} are not all there")
         except (ValueError, binascii.Error) as error:
-            log.warning("Secret %s/%s is damaged and will be written anew: %s", self._namespace, self._name, error)
+            log.warning("Secret %s/%s is damaged and will be replaced: %s", self._namespace, self._name, error)
             return None
         return ServingCertificate(serving=serving, authorities=content[AUTHORITIES], staged=_pair(content, STAGED_FIELDS))
 

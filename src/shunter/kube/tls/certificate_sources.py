@@ -77,7 +77,7 @@ class CertificateFiles:
             authorities = path.read_bytes() if self._is_authority_needed else b""
         except OSError as error:
             raise InputError(
-                f"The CA of the serving certificate has to be told to others: {path}: {error.strerror}.",
+                f"The CA of the serving certificate must be published: {path}: {error.strerror}.",
                 "Put ca.crt into --webhook-cert-dir, or leave out --register-webhooks and the feature gate TrainJobStatus.",
             ) from error
         return ServedCertificate(self._directory, authorities)

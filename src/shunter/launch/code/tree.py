@@ -53,7 +53,7 @@ def require_program(root: Path, program: Program, kept: Sequence[str]) -> None:
     if program.path and program.path not in names:
         raise InputError(
             f"{program.path} would not travel with the job: .gitignore, {IGNORE_FILE} or its name keeps it back.",
-            f"Let git know it, or rename it; see them with: git -C {root} ls-files -co --exclude-standard",
+            f"Add it to git, or rename it; list such files: git -C {root} ls-files -co --exclude-standard",
         )
     if program.module:
         path = program.module.replace(".", "/")
@@ -62,7 +62,7 @@ def require_program(root: Path, program: Program, kept: Sequence[str]) -> None:
         if is_ours and not names & {f"{path}.py", f"{path}/__main__.py"}:
             raise InputError(
                 f"-m {program.module}: neither {path}.py nor {path}/__main__.py is among the files that travel from {root}.",
-                "Run it where the package is, or name that directory with --workdir.",
+                "Run it in the directory of the package, or name that directory with --workdir.",
             )
 
 
@@ -150,13 +150,13 @@ def _git(root: Path, *arguments: str, fails: bool = False) -> str:
     files would travel that .gitignore keeps back."""
     environment = {name: value for name, value in os.environ.items() if not name.startswith("GIT_")}
     command = ["git", "-C", str(root), *arguments]
-    remedy = "Mend that, or copy what is to travel into a directory outside the repository and name it with --workdir."
+    remedy = "Fix that, or copy the files to send to a directory outside the repository and name it with --workdir."
     try:
         done = subprocess.run(command, capture_output=True, env=environment, timeout=GIT_SECONDS, check=False)
     except FileNotFoundError as error:
         raise InputError(
             f"{root} belongs to a git repository, and git is not installed: what .gitignore keeps back is not known.",
-            "Install git, or copy what is to travel into a directory outside the repository and name it with --workdir.",
+            "Install git, or copy the files to send to a directory outside the repository and name it with --workdir.",
         ) from error
     except subprocess.TimeoutExpired as error:
         raise InputError(f"git does not answer within {GIT_SECONDS} s about {root}.", remedy) from error

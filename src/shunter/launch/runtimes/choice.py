@@ -23,17 +23,17 @@ MPIRUN = "mpirun"
 LAUNCHERS: Mapping[str, str] = {"torch": TORCHRUN, "jax": PYTHON, "xgboost": PYTHON, "deepspeed": MPIRUN, "mlx": MPIRUN}
 """What starts a program, by the framework of its runtime. torchrun and python do so on each node, mpirun on all from one."""
 OWN_WAYS: Mapping[str, str] = {
-    "flux": "has Flux start the job's command, which `run` does not know how to do",
+    "flux": "starts the command by Flux, which `run` does not support",
     "torchtune": "runs the recipes of torchtune (tune run) and no program; examples/recipes/finetune.py trains LoRA without it",
 }
 """Why `run` starts no program with a runtime of this framework."""
 NOT_EMBEDDED: Mapping[str, str] = {
-    "flux-distributed": "Flux comes from an image of its own (FLUX_VIEW_IMAGE), and pods here are processes without images",
+    "flux-distributed": "Flux comes from a separate image (FLUX_VIEW_IMAGE), and pods here are processes without images",
     "torch-distributed-with-cache": "its data cache is a service of upstream's that has an image and a service account "
     "(kubeflow-trainer-cache-initializer), and neither is here",
     **dict.fromkeys(
         ("torchtune-llama3.2-1b", "torchtune-llama3.2-3b", "torchtune-qwen2.5-1.5b"),
-        "it asks for 2 GPUs and 20 GiB, downloads a model, and torchtune's development has ended; "
+        "it requests 2 GPUs and 20 GiB, downloads a model, and torchtune's development has ended; "
         "examples/recipes/finetune.py trains LoRA with torch-distributed",
     ),
 }
@@ -101,7 +101,7 @@ async def find_runtime(client: Client, namespace: str, name: str = "", *, option
         present = []
     close = difflib.get_close_matches(name, present, n=1)
     raise InputError(
-        f"{option} {name}: there is no such runtime.",
+        f"{option} {name}: no such runtime.",
         f"Did you mean {close[0]}?"
         if close
         else f"There are: {', '.join(present) or 'none; install them with shunter install'}.",

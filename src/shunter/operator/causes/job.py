@@ -102,7 +102,7 @@ def owned_by(evidence: Evidence, job: Json) -> list[Json]:
 def _deleted(job: Json, evidence: Evidence, since: str) -> Cause:
     left = sum(is_pod_of(job, pod) for pod in evidence.pods)
     waits = f"its {count(left, 'pod')} to end" if left else f"{', '.join(job['metadata'].get('finalizers') or ['nothing'])}"
-    return Cause("Deleting", f"it has been asked to go at {since} and waits for {waits}")
+    return Cause("Deleting", f"its deletion was requested at {since} and waits for {waits}")
 
 
 def _stopped(job: Json, evidence: Evidence, now: datetime) -> Cause | None:
@@ -259,8 +259,8 @@ TOLD_REASONS = frozenset(
 STARTING_REASONS = frozenset({"ContainersNotReady", "ContainersNotInitialized"})
 """Reasons of warnings that v1 jobs get for each pod that is merely starting."""
 _REFUSAL_WORDS = (
-    ("QuotaExceeded", "exceeded quota", "Wait until others end, ask for less, or raise the ResourceQuota."),
-    ("QuotaExceeded", "failed quota", "Name these resources in the containers of the job: the ResourceQuota asks for them."),
+    ("QuotaExceeded", "exceeded quota", "Wait until others end, request less, or raise the ResourceQuota."),
+    ("QuotaExceeded", "failed quota", "Set these resources in the containers of the job: the ResourceQuota requires them."),
     (
         "MissingServiceAccount",
         'serviceaccount "',

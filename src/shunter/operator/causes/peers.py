@@ -14,8 +14,8 @@ LONG = timedelta(minutes=2)
 """How long ranks may run on after another has succeeded before that is told: writing a checkpoint takes its time."""
 V1_TRAINING_ROLES = ("master", "chief", "worker")
 """Parameter servers and evaluators run on by design."""
-REMEDY = "If they wait for it in a collective or rendezvous, they wait for ever: start the job again."
-GROUP_REMEDY = "start the job again, on runtime shunter-torch, where a failed rank starts all ranks anew."
+REMEDY = "If they wait for it in a collective or rendezvous, they wait forever: start the job again."
+GROUP_REMEDY = "start the job again, on runtime shunter-torch, which restarts all ranks after a failure."
 TORCH_GROUP = "PET_NNODES"
 """What the operator tells the nodes of a torch group, for torchrun."""
 

@@ -31,7 +31,7 @@ def unplaced(label: str, pod: Json, events: Sequence[Json], now: datetime) -> He
     if scheduled.get("reason") == "SchedulingGated" or pod.get("spec", {}).get("schedulingGates"):
         gates = ", ".join(gate.get("name", "") for gate in pod.get("spec", {}).get("schedulingGates") or [])
         text = f"the scheduling gates {gates} keep it back" if gates else "scheduling gates keep it back"
-        return Held(label=label, word="SchedulingGated", text=text, remedy="Whoever sets them must take them away.")
+        return Held(label=label, word="SchedulingGated", text=text, remedy="The controller that sets them must remove them.")
     if scheduled.get("status") == "False":
         word, text, remedy = _scheduling(message)
         if word == "Unschedulable" and any(event.get("reason") in AUTOSCALER_REASONS for event in events):
@@ -60,7 +60,7 @@ def with_gangs(held: Sequence[Held]) -> list[Held]:
 def _of_gang(one: Held, without_room: Held) -> Held:
     if one.word not in ("WaitingForGang", "Unschedulable"):
         return one
-    text = f"PodGroup {one.gang} cannot be placed as a whole: {without_room.label} finds no room beside the others: "
+    text = f"PodGroup {one.gang} cannot be placed as a whole: {without_room.label} does not fit with the others: "
     return msgspec.structs.replace(one, word="WaitingForGang", text=f"{text}{without_room.text}", remedy=without_room.remedy)
 
 
@@ -74,8 +74,8 @@ def _scheduling(message: str) -> tuple[str, str, str]:
     if _GANG.search(message):
         return "WaitingForGang", message, ""
     if not message:
-        return "Unschedulable", "the scheduler found no node for it, and does not say why", ""
-    remedy = "Ask for less in the pod template, free what others hold, or add a node." if "Insufficient" in message else ""
+        return "Unschedulable", "the scheduler found no node for it and gives no reason", ""
+    remedy = "Request less in the pod template, free resources, or add a node." if "Insufficient" in message else ""
     return "Unschedulable", message, remedy
 
 

@@ -119,7 +119,7 @@ def _held(label: str, pod: Json, events: Sequence[Json], now: datetime) -> Held 
         return found
     if not containers and age(pod, now) > PATIENCE:
         node = pod["spec"]["nodeName"]
-        text = f"node {node} has not taken up the pod"
+        text = f"node {node} has not started the pod"
         return Held(label=label, word="NodeNotResponding", text=text, remedy=f"See: kubectl describe node {node}")
     return None
 
@@ -192,7 +192,5 @@ def missing_source(label: str, message: str) -> Held | None:
     for pattern, word, text in _SOURCES:
         if match := pattern.search(message):
             what = text.format(*match.groups())
-            return Held(
-                label=label, word=word, text=what, remedy="Create it, or correct the name; the pod then goes on by itself."
-            )
+            return Held(label=label, word=word, text=what, remedy="Create it, or correct the name; the pod then continues.")
     return None

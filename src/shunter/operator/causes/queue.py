@@ -57,11 +57,11 @@ def queue_cause(
     cluster serves none."""
     queue = queue_name(job)
     if not is_readable:
-        text = f"it waits in queue {queue}; what Kueue says of it was not read: Workloads could not be listed"
+        text = f"it waits in queue {queue}; the state in Kueue is unknown: Workloads could not be listed"
         return Cause("Queued", text)
     if workloads is None:
         text = f"it waits for queue {queue}, and the cluster does not serve Kueue's Workloads"
-        return Cause("NoQueue", text, f"install Kueue, or take the label {QUEUE_LABEL} off and resume the job.")
+        return Cause("NoQueue", text, f"install Kueue, or remove the label {QUEUE_LABEL} and resume the job.")
     workload = own_workload(uids, workloads)
     if workload is None:
         created = moment(job["metadata"].get("creationTimestamp"))
@@ -91,7 +91,7 @@ def _of_workload(workload: Json, queue: str, position: Position | None, now: dat
         text = f"queue {queue} has reserved quota for it; admission checks: {', '.join(checks) or 'not all done'}"
         return Cause("WaitingForAdmissionCheck", text)
     condition = _condition(workload, "QuotaReserved")
-    said = str(condition.get("message", "")).strip() or "Kueue has not said yet why"
+    said = str(condition.get("message", "")).strip() or "Kueue has not reported a reason yet"
     text = f"it waits in queue {queue}{_place(position)}: {said}{_past(workload, now)}"
     return Cause(_word(condition), text)
 

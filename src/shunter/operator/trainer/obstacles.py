@@ -17,7 +17,7 @@ from shunter.operator.trainer.snapshot import snapshot_name
 from shunter.operator.trainer.status import Conditions, with_only
 
 CREATED = "Created"
-GOES_ON = "the TrainJob then goes on by itself."
+GOES_ON = "the TrainJob then continues."
 LONGEST_MESSAGE = 4096
 """Characters; a condition may have 32768, and a JobSet that is refused is quoted in full."""
 LONGEST_POD_NAME = 63
@@ -33,8 +33,8 @@ def not_installed(resource: Resource) -> Condition:
     scheduler = "Volcano" if resource == VOLCANO_POD_GROUPS else "the coscheduling plugin of scheduler-plugins"
     return not_created(
         "PodGroupNotInstalled",
-        f"{served}, which spec.podGroupPolicy of its runtime asks for. Install {scheduler}, or take podGroupPolicy out of the "
-        f"runtime; {GOES_ON}",
+        f"{served}, which spec.podGroupPolicy of its runtime requires. Install {scheduler}, or remove "
+        f"podGroupPolicy from the runtime; {GOES_ON}",
     )
 
 
@@ -43,9 +43,7 @@ def unbuildable(job: TrainJob, error: BuildError, *, has_snapshot: bool) -> Cond
     remedy = error.remedy or "Correct the runtime."
     if has_snapshot:
         config_map = snapshot_name(job.metadata.name)
-        remedy = (
-            f"{error.remedy} Correct data.runtime of the ConfigMap {config_map}, or delete it to take the runtime as it is now"
-        )
+        remedy = f"{error.remedy} Correct data.runtime of the ConfigMap {config_map}, or delete it to use the current runtime"
     return not_created(error.reason, f"{_sentence(error.message)} {remedy.removesuffix('.').strip()}; {GOES_ON}")
 
 

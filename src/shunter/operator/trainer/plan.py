@@ -205,7 +205,7 @@ def _jobset_writes(observed: Observed, wanted: Rendered, kept: Sequence[str]) ->
             return (), waiting
         if kept and not resumption.losses(jobset, observed.jobs):
             deletion = Delete(ref=_jobset_ref(jobset), propagation="Foreground")
-            return (deletion,), resumption.waiting(jobset, "its JobSet is made anew for other nodes")
+            return (deletion,), resumption.waiting(jobset, "its JobSet is recreated for another number of nodes")
     elif not job.spec.suspend or jobset.metadata.deletion_timestamp is not None:
         return (), ""
     return (_apply(JOBSETS, with_stored_lists(wanted.jobset, jobset)),), ""
@@ -221,7 +221,9 @@ def _renewal(observed: Observed, jobset: LiveJobSet) -> tuple[tuple[Write, ...],
     if why := resumption.waits_for(jobset, observed.jobs):
         return (), "" if job.spec.suspend else resumption.waiting(jobset, why)
     deletion = Delete(ref=_jobset_ref(jobset), propagation="Foreground")
-    return (deletion,), "" if job.spec.suspend else resumption.waiting(jobset, "its JobSet is made anew for other nodes")
+    return (deletion,), "" if job.spec.suspend else resumption.waiting(
+        jobset, "its JobSet is recreated for another number of nodes"
+    )
 
 
 def _stop(jobset: LiveJobSet) -> Patch:

@@ -110,8 +110,9 @@ def claims_in_the_way(jobset: LiveJobSet) -> Condition:
     """The condition of a job that cannot have another number of nodes, since its JobSet's claims would go with the JobSet."""
     return not_created(
         "ClaimsInTheWay",
-        f"spec.trainer.numNodes is not that of JobSet {jobset.metadata.name}, which cannot be made anew: its volumes "
-        "(volumeClaimPolicies) would go with it. Set the number of before, or create the TrainJob again.",
+        f"spec.trainer.numNodes is not that of JobSet {jobset.metadata.name}, which cannot be recreated: its "
+        f"volumes (volumeClaimPolicies) would be deleted. Set the previous number, or create the TrainJob "
+        f"again.",
     )
 
 
@@ -136,7 +137,8 @@ def keeps_placement(jobset: LiveJobSet, kept: Sequence[str], reason: str) -> Con
         type=KEPT_PLACEMENT,
         status="True",
         reason="JobSetMergesPlacement",
-        message=f"New pods keep what those before the suspension had: {', '.join(kept)}. JobSet takes nothing out of its Jobs, "
-        f"and this one is not made anew by itself, as {reason}. To begin anew nevertheless: kubectl delete jobset {name} "
+        message=f"New pods keep the settings from before the suspension: {', '.join(kept)}. JobSet removes nothing "
+        f"from its Jobs, and this one is not recreated automatically, as {reason}. To recreate it anyway: "
+        f"kubectl delete jobset {name} "
         f"-n {namespace} --cascade=foreground",
     )

@@ -20,7 +20,7 @@ class JobMetrics:
             return Counter(f"training_operator_jobs_{event}", help, LABELS, registry=registry)
 
         self._created = counter("created", "Jobs that the operator met for the first time")
-        self._deleted = counter("deleted", "Finished jobs deleted when their time to live was over")
+        self._deleted = counter("deleted", "Finished jobs deleted by ttlSecondsAfterFinished")
         self._counters = {
             "Succeeded": counter("successful", "Jobs that succeeded"),
             "Failed": counter("failed", "Jobs that failed"),

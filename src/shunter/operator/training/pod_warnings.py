@@ -49,7 +49,7 @@ def _taken(job: Ref, pod: Pod) -> list[Note]:
     disruption = next((one for one in pod.status.conditions if one.type == "DisruptionTarget" and one.is_true), None)
     if disruption is None:
         return []
-    return [_warning(job, disruption.reason, f"Pod {pod.metadata.name} is taken away: {disruption.message}")]
+    return [_warning(job, disruption.reason, f"Pod {pod.metadata.name} is deleted: {disruption.message}")]
 
 
 def _changed_at(condition: Condition) -> float:

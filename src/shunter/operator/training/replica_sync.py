@@ -138,7 +138,7 @@ def _name_faults(framework: AnyFramework, job: AnyJob) -> tuple[FieldError, ...]
     last = {role: replica_name(job.name, role, job.replica_count(role) - 1) for role in job.replicas if job.replica_count(role)}
     longest = max(last.values(), key=len, default="")
     if len(longest) > LONGEST_LABEL:
-        too_long = f"{longest} would be a service of it, whose name may have {LONGEST_LABEL} characters"
+        too_long = f"{longest} would be the name of one of its services, which may have {LONGEST_LABEL} characters"
         return (invalid("metadata.name", job.name, too_long),)
     field = framework.info.replica_specs
     return tuple(

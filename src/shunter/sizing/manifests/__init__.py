@@ -39,7 +39,7 @@ def manifests(choice: MachineChoice, options: ManifestOptions) -> Manifests:
     if choice.instance.provider == "aws":
         objects += [node_class(choice, options, holes), node_pool(choice, options, holes)]
         if options.spot:
-            notes.append("spot machines can be taken away at any time: the program must save checkpoints and resume from them")
+            notes.append("spot machines can be reclaimed at any time: the program must save checkpoints and resume from them")
     elif choice.instance.provider != CLUSTER:
         notes.append(f"no node pool for {choice.instance.provider}: Karpenter's objects are made for AWS only")
     if not choice.instance.memory_mib:

@@ -191,7 +191,7 @@ TIER = 'spec.podGroupPolicy.volcano.networkTopology.highestTierName: Invalid val
 NO_TIER = (
     f"{TIER}PodGroups of the cluster's Volcano have no such field; set highestTierAllowed in the runtime, or upgrade Volcano"
 )
-BOTH_TIERS = f"{TIER}Volcano takes it or highestTierAllowed, not both; take one of them out of the runtime"
+BOTH_TIERS = f"{TIER}Volcano accepts either this or highestTierAllowed; remove one of them from the runtime"
 
 
 @pytest.mark.parametrize(

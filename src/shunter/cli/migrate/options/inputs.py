@@ -64,7 +64,7 @@ class InputOptions(NamedTuple):
             ("-l", self.selector and not self.cluster),
         ):
             if is_without_use:
-                raise InputError(f"{flag} chooses among a cluster's jobs.", "Leave it out: what is named is read whole.")
+                raise InputError(f"{flag} chooses among a cluster's jobs.", "Remove it: named inputs are read completely.")
 
     def target(self) -> tuple[Target, str]:
         """The cluster, and the namespace to look at there: empty for all."""

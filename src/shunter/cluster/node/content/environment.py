@@ -48,7 +48,7 @@ def unsupported_source(container: Json) -> str:
 
 def program(container: Json, declared: Mapping[str, str], entrypoint: Sequence[str] = ()) -> list[str]:
     """The container's command, else the image's entrypoint, then args, with their `$(VAR)` expanded. Where neither is there, the
-    first of the args is the program, as in an image without an ENTRYPOINT. Raises ValueError when there is nothing to run."""
+    first of the args is the program, as in an image without an ENTRYPOINT. Raises ValueError when nothing to run."""
     command = expand_all(container.get("command") or (), declared) or [*entrypoint]
     arguments = expand_all(container.get("args") or (), declared)
     if not command and not arguments:
@@ -61,13 +61,13 @@ def unknown_program(container: Json, entrypoint: Sequence[str] = ()) -> str:
     are meant for. Empty when somebody named the program."""
     if container.get("command") or entrypoint:
         return ""
-    return f"The first of args is taken for the program. {_no_entrypoint(container)}"
+    return f"The first item of args is used as the program. {_no_entrypoint(container)}"
 
 
 def _no_entrypoint(container: Json) -> str:
     image = container.get("image", "")
     remedy = "Set `command` in the pod template, or `entrypoint` for the image in the file of `--images`."
-    return f'Image "{image}" stands for a local environment without an ENTRYPOINT. {remedy}'
+    return f'Image "{image}" maps to a local environment without an ENTRYPOINT. {remedy}'
 
 
 def _value(

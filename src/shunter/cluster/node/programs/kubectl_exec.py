@@ -75,7 +75,9 @@ def main() -> None:
 def parsed(arguments: list[str]) -> Request:
     """The command line. Raises Problem for what is no `exec`."""
     if arguments[:1] != ["exec"]:
-        raise Problem("this kubectl, which Shunter's node delivers, only knows: kubectl exec [-i] [-c CONTAINER] POD -- COMMAND")
+        raise Problem(
+            "this kubectl, provided by the Shunter node, only supports: kubectl exec [-i] [-c CONTAINER] POD -- COMMAND"
+        )
     position = arguments.index("--") if "--" in arguments else len(arguments)
     own, command = arguments[1:position], arguments[position + 1 :]
     named: dict[str, str] = {}
@@ -278,4 +280,4 @@ def _complaint(body: bytes) -> str:
         status = json.loads(body)
         return f"Error from server ({status['reason']}): {status['message']}"
     except (ValueError, KeyError, TypeError):
-        return body.decode(errors="replace").strip() or "the API server refused without a word"
+        return body.decode(errors="replace").strip() or "the API server refused without a message"

@@ -43,7 +43,7 @@ async def find_level(node: NodeDirectory) -> Trial:
     if sys.platform != "linux":
         return Trial(Finding(Level.PLAIN, f"level namespaces needs Linux, this is {sys.platform}"), Launcher(node.launcher_log))
     if set(":,\\") & set(str(node.path)):
-        reason = f"the path {node.path} has a character that overlay mounts cannot take"
+        reason = f"the path {node.path} contains a character that overlay mounts do not support"
         return Trial(Finding(Level.PLAIN, reason), Launcher(node.launcher_log))
     if disk_space(node.path).free < _TRIAL_BYTES:
         return _as_before(node)

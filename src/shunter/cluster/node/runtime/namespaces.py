@@ -93,7 +93,7 @@ class NamespaceRuntime:
         try:
             return await self._launcher.listener(self._network.gateway, before)
         except (OSError, LauncherError) as error:
-            log.warning("Port %d for pods' way to the API server is taken (%s): another is used", before, error)
+            log.warning("Port %d for the pods' connection to the API server is in use (%s): using another port", before, error)
             return await self._launcher.listener(self._network.gateway, 0)
 
     async def create_sandbox(self, pod: Json, directory: PodDirectory) -> str:

@@ -160,7 +160,7 @@ class PortTable:
             try:
                 self._store({(pod, port): chosen for (pod, port), chosen in self._ports.items() if pod not in gone})
             except OSError as error:
-                log.warning("Ports of pods that are gone stay taken for now: %s", error)
+                log.warning("Ports of deleted pods are still in use: %s", error)
                 return
         self._seen = pods
 

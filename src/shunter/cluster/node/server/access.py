@@ -92,7 +92,7 @@ class ReviewedCallers:
             if await self._is_allowed(user, verb, wanted):
                 return None
         except ApiError as error:
-            return Refusal(500, f"the API server could not be asked about this request: {error.message}")
+            return Refusal(500, f"the authorization request to the API server failed: {error.message}")
         return Refusal(403, f"Forbidden (user={user.name}, verb={verb}, resource=nodes, subresource(s)=[{wanted}])\n")
 
     async def _user_of_token(self, token: str) -> User | None:

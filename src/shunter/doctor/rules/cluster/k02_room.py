@@ -1,4 +1,4 @@
-"""K02: no node has room for a pod, or may take it.
+"""K02: no node has room for a pod or satisfies its constraints.
 
 Does not say that waiting helps when no node's allocatable suffices, nor that the cluster has none when an
 autoscaler may add some.

@@ -34,7 +34,7 @@ EVENTS = {
     "Preempted": DISRUPTIONS["PreemptionByScheduler"],
     "TaintManagerEviction": DISRUPTIONS["DeletionByTaintManager"],
 }
-_TOLD = re.compile(r"Pod (\S+) is taken away: (.*)", re.DOTALL)
+_TOLD = re.compile(r"Pod (\S+) is deleted: (.*)", re.DOTALL)
 """What our operator says of it on the job, with the pod's condition's reason and message."""
 SPOT = {
     "karpenter.sh/capacity-type": "spot",

@@ -32,7 +32,7 @@ UNPARSABLE = Topic(
     change="unsupported",
     grade="N",
     explanation=(
-        "The document mentions kubeflow.org and cannot be read: a fault of syntax, or a key that stands twice in one object, of "
+        "The document mentions kubeflow.org and cannot be read: a fault of syntax, or a key that is duplicated in one object, of "
         "which YAML readers keep the first or the last. Nobody can say what it means, so it is left as it is."
     ),
     remedy="Repair the document; all others are converted meanwhile.",

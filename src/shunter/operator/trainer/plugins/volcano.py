@@ -111,6 +111,6 @@ def _topology_faults(asked: AdmissionContext) -> list[FieldError]:
         )
         faults.append(invalid(field, topology.highest_tier_name, detail))
     if topology.highest_tier_allowed not in (None, DEFAULT_TIER):
-        detail = "Volcano takes it or highestTierAllowed, not both; take one of them out of the runtime"
+        detail = "Volcano accepts either this or highestTierAllowed; remove one of them from the runtime"
         faults.append(invalid(field, topology.highest_tier_name, detail))
     return faults

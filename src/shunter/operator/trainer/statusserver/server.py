@@ -182,7 +182,7 @@ class StatusServer:
             if not await self._tokens.may_report(token, *key):
                 raise RefusedError(FORBIDDEN)
         except ApiError as error:
-            log.warning("the API server could not be asked about a token: %s %s", error.message, error.remedy)
+            log.warning("the token review by the API server failed: %s %s", error.message, error.remedy)
             raise RefusedError(INTERNAL) from error
 
     async def _write(self, key: Key, status: Json) -> None:

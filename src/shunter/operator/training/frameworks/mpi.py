@@ -103,8 +103,8 @@ class MPI:
         if job.run_policy.managed_by != MPI_OPERATOR or job.status.conditions:
             return ()
         text = (
-            f"This MPIJob is left to the mpi-operator: it was written as {OTHER_VERSION}, or says so in runPolicy.managedBy. "
-            f"Shunter runs those of {MPI_JOBS.api_version}."
+            f"This MPIJob is managed by the mpi-operator: it was written as {OTHER_VERSION}, or set so in "
+            f"runPolicy.managedBy. Shunter manages those of {MPI_JOBS.api_version}."
         )
         return (Note(regarding=job.ref, type="Normal", reason="LeftToMPIOperator", message=text),)
 

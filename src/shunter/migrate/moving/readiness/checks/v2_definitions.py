@@ -46,6 +46,6 @@ def faults(facts: Facts) -> Iterator[Fault]:
         conditions = {entry["type"]: entry for entry in (crd.get("status") or {}).get("conditions") or ()}
         if not is_established(crd):
             said = conditions.get("Established", {}).get("message")
-            yield Fault(f"{name} is not established: {said or 'the server does not say why'}.", title(crd))
+            yield Fault(f"{name} is not established: {said or 'the server gives no reason'}.", title(crd))
         if resource.version not in {version["name"] for version in crd["spec"]["versions"] if version.get("served")}:
             yield Fault(f"{name} does not serve {resource.version}.", title(crd), "Upgrade v2's definitions.")
