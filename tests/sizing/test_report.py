@@ -106,7 +106,7 @@ def test_prices_are_shown_with_their_date() -> None:
 
 def test_no_verdict_is_explained_once() -> None:
     lines = report(size("Mixtral-8x7B"), 200)
-    assert sum("mixtures of experts are not modelled" in line for line in lines) == 1
+    assert sum("mixtures of experts are not modeled" in line for line in lines) == 1
 
 
 def test_what_would_help_is_shown_where_nothing_fits() -> None:

@@ -86,9 +86,9 @@ def shape_of(config: Mapping[str, Any], title: str, name: str) -> Shape:
     if kind == "qwen3_moe":
         ffn = numbers.required("moe_intermediate_size")
         if config.get("mlp_only_layers") or config.get("decoder_sparse_step", 1) != 1:
-            raise InputError(f"{title}: layers with experts mixed with layers without are not modelled.")
+            raise InputError(f"{title}: layers with experts mixed with layers without are not modeled.")
     if config.get("qk_layernorm"):
-        raise InputError(f"{title}: qk_layernorm is not modelled.", "Use --params with its number of parameters.")
+        raise InputError(f"{title}: qk_layernorm is not modeled.", "Use --params with its number of parameters.")
     if kind == "gpt2":
         traits["positions"] = numbers.required("n_positions")
     if "tie_word_embeddings" in config:

@@ -114,9 +114,9 @@ def obstacle(options: SizeOptions, instance: Instance) -> str:
 def unmodelled(shape: Shape, options: SizeOptions) -> str:
     """Why no verdict is possible: what the formulas were never held against measurements of; empty for nothing."""
     if options.pp > 1:
-        return "pipeline parallelism is not modelled (a published run needed half as much again)"
+        return "pipeline parallelism is not modeled (a published run needed half as much again)"
     if shape.experts:
-        return "mixtures of experts are not modelled (expert parallelism, imbalance between experts)"
+        return "mixtures of experts are not modeled (expert parallelism, imbalance between experts)"
     return ""
 
 

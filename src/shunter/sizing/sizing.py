@@ -151,7 +151,7 @@ def _fitted(shape: Shape, options: SizeOptions) -> SizeOptions:
         raise InputError(f"--cp {options.cp} does not divide --seq {seq}.", "Use a power of two.")
     if options.strategy in ("lora", "qlora") and options.tp * options.pp * options.cp > 1:
         raise InputError(
-            f"--strategy {options.strategy} with tensor, pipeline or context parallelism is not modelled.",
+            f"--strategy {options.strategy} with tensor, pipeline or context parallelism is not modeled.",
             "Leave --tp, --pp and --cp out.",
         )
     if options.strategy == "qlora" and shape.experts:
