@@ -2,25 +2,26 @@
 
 from __future__ import annotations
 
+import asyncio
 from enum import StrEnum
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, NamedTuple
+from typing import Annotated
 
+import msgspec
 import typer
 
 from shunter.cli.options.completion import job_names
-from shunter.cli.target import ContextOption, KubeconfigOption, NamespaceOption
-
-if TYPE_CHECKING:
-    from shunter.api.meta import Json
-    from shunter.api.resources import Resource
-    from shunter.cluster.target import Target
-    from shunter.doctor.evidence import Evidence
-    from shunter.doctor.verdicts import Report
-    from shunter.kube.client import Client
-
-AGAIN_SECONDS = 5.0
-"""How long --watch waits between two looks."""
+from shunter.cli.output.console import Output, output, print_as, say
+from shunter.cli.target import ContextOption, KubeconfigOption, NamespaceOption, connect
+from shunter.cluster.target import Target
+from shunter.doctor import recording
+from shunter.doctor.diagnosing import diagnose
+from shunter.doctor.looking import diagnose_job, watch_job
+from shunter.doctor.text import report_lines
+from shunter.doctor.verdicts import Report
+from shunter.errors import InputError
+from shunter.kube.pods.remote_command import Commands
+from shunter.operator.overview import FINISHED_STATES
 
 
 class Form(StrEnum):
@@ -65,10 +66,6 @@ def doctor(
     Exit codes: 0 no problem found, 1 cause found, 2 invalid input, 3 problem found without a cause, or required evidence was
     not accessible.
     """
-    import asyncio
-
-    from shunter.errors import InputError
-
     if bool(job) == (from_ is not None):
         raise InputError("name either a job or, with --from, a directory.", "List jobs with: shunter jobs")
     if not 0 < sample <= 600:
@@ -76,150 +73,44 @@ def doctor(
     if from_ is not None:
         if watch or record is not None:
             raise InputError("--from goes with neither --watch nor --record.", "Leave them out.")
-        raise typer.Exit(recorded(from_, form))
-    from shunter.cli.target import connect
-
+        evidence = recording.read(from_)
+        raise typer.Exit(show(diagnose(evidence, evidence.at), form))
     target = connect(kubeconfig, context)
-    settings = Settings(no_exec=no_exec, allow_copy=allow_copy, sample=sample)
+    commands = None if no_exec or target.connection is None else Commands(target.connection)
     if watch:
-        raise typer.Exit(asyncio.run(watched(target, job, namespace, settings, form)))
-    raise typer.Exit(asyncio.run(looked(target, job, namespace, settings, form, record)))
+        raise typer.Exit(asyncio.run(watched(target, job, namespace, commands, form, sample=sample, allow_copy=allow_copy)))
+
+    async def run() -> int:
+        async with target.client as client:
+            look = await diagnose_job(client, job, namespace, commands=commands, sample=sample, allow_copy=allow_copy)
+        if record is not None:
+            recording.write(look.evidence, record)
+            say(f"wrote the evidence to {record}; look through it before you give it away")
+        return show(look.report, form)
+
+    raise typer.Exit(asyncio.run(run()))
 
 
-class Settings(NamedTuple):
-    """How a job is looked at."""
-
-    no_exec: bool
-    allow_copy: bool
-    sample: float
-
-
-def recorded(directory: Path, form: Form) -> int:
-    """Diagnoses recorded evidence; the exit code."""
-    from shunter.doctor import recording
-    from shunter.doctor.diagnosing import diagnose
-
-    evidence = recording.read(directory)
-    report = diagnose(evidence, evidence.at)
-    show(report, form)
+async def watched(
+    target: Target, name: str, namespace: str, commands: Commands | None, form: Form, *, sample: float, allow_copy: bool
+) -> int:
+    """Shows each report of a job until it has ended or is gone; the last exit code."""
+    async with target.client as client:
+        report: Report | None = None
+        async for report in watch_job(client, name, namespace, commands=commands, sample=sample, allow_copy=allow_copy):
+            show(report, form)
+    if report is None:
+        return 0
+    if report.state not in FINISHED_STATES:
+        say(f"{report.job} was deleted")
     return report.exit_code
 
 
-async def looked(target: Target, wanted: str, namespace: str, settings: Settings, form: Form, record: Path | None) -> int:
-    """Looks once; the exit code."""
-    async with target.client as client:
-        _, job = await readable_job(client, wanted, namespace)
-        evidence, report = await one_look(target, job, settings)
-    if record is not None:
-        from shunter.cli.output.console import say
-        from shunter.doctor import recording
-
-        recording.write(evidence, record)
-        say(f"wrote the evidence to {record}; look through it before you give it away")
-    show(report, form)
-    return report.exit_code
-
-
-async def readable_job(client: Client, wanted: str, namespace: str) -> tuple[Resource, Json]:
-    """The job of this name; where not all kinds may be listed, of those that may; `jobset/NAME` is a JobSet of one's own.
-    InputError when there is none."""
-    import asyncio
-
-    if wanted.lower().startswith("jobset/"):
-        return await own_jobset(client, wanted.partition("/")[2], namespace)
-
-    from shunter.jobs.finding import find
-    from shunter.kube.errors import Forbidden, NotFound
-    from shunter.operator.overview import SHOWN_RESOURCES
-
-    async def may_list(resource: Resource) -> bool:
-        try:
-            await client.list(resource, namespace)
-        except (Forbidden, NotFound):
-            return False
-        return True
-
-    try:
-        return await find(client, wanted, namespace)
-    except Forbidden:
-        may = await asyncio.gather(*map(may_list, SHOWN_RESOURCES))
-        readable = [resource for resource, is_allowed in zip(SHOWN_RESOURCES, may, strict=True) if is_allowed]
-        if not readable:
-            raise
-        return await find(client, wanted, namespace, among=readable)
-
-
-async def own_jobset(client: Client, name: str, namespace: str) -> tuple[Resource, Json]:
-    """The one JobSet of this name, as a job; InputError when there is none, or more than one."""
-    from shunter.api.resources import JOBSETS
-    from shunter.errors import InputError
-
-    found = (await client.list(JOBSETS, namespace, field_selector=f"metadata.name={name}")).items
-    if len(found) != 1:
-        where = f"in namespace {namespace}" if namespace else "in any namespace"
-        raise InputError(
-            f"there {'is no JobSet' if not found else f'are {len(found)} JobSets'} {name!r} {where}.", "Name one with -n."
-        )
-    return JOBSETS, as_job(JOBSETS, found[0])
-
-
-async def one_look(target: Target, job: Json, settings: Settings) -> tuple[Evidence, Report]:
-    """The evidence without credentials, and the report."""
-    from shunter.doctor.looking import look
-    from shunter.kube.pods.remote_command import Commands
-
-    commands = None if settings.no_exec or target.connection is None else Commands(target.connection)
-    found = await look(target.client, commands, job, sample=settings.sample, allow_copy=settings.allow_copy)
-    return found.evidence, found.report
-
-
-async def watched(target: Target, wanted: str, namespace: str, settings: Settings, form: Form) -> int:
-    """Looks until the job has ended or is gone, and shows a report whenever its verdicts are others; the last exit code."""
-    import asyncio
-
-    from shunter.cli.output.console import say
-    from shunter.kube.errors import NotFound
-    from shunter.operator.overview import overview
-
-    async with target.client as client:
-        resource, job = await readable_job(client, wanted, namespace)
-        before: list[object] = []
-        while True:
-            _, report = await one_look(target, job, settings)
-            told: list[object] = [(verdict.id, verdict.ranks, verdict.confidence) for verdict in report.verdicts]
-            if told != before or overview(job).is_finished:
-                show(report, form)
-            before = told
-            if overview(job).is_finished:
-                return report.exit_code
-            await asyncio.sleep(AGAIN_SECONDS)
-            try:
-                found = await client.get(resource, job["metadata"]["name"], job["metadata"]["namespace"])
-            except NotFound:
-                found = {}
-            if not found or found["metadata"]["uid"] != job["metadata"]["uid"]:
-                say(f"{resource.kind} {job['metadata']['name']} was deleted")
-                return report.exit_code
-            job = as_job(resource, found)
-
-
-def as_job(resource: Resource, found: Json) -> Json:
-    """An object of a list or a GET, with its kind."""
-    from shunter.api.resources import JOBSETS
-    from shunter.doctor.jobsets import as_training
-
-    return as_training(found) if resource == JOBSETS else {"apiVersion": resource.api_version, "kind": resource.kind, **found}
-
-
-def show(report: Report, form: Form) -> None:
-    """Prints a report."""
-    import msgspec
-
-    from shunter.cli.output.console import Output, output, print_as
-    from shunter.doctor.text import report_lines
-
+def show(report: Report, form: Form) -> int:
+    """Prints a report; its exit code."""
     if form is not Form.text:
         print_as(msgspec.to_builtins(report), Output(form.value))
-        return
-    for line in report_lines(report):
-        output().print(line, soft_wrap=True, markup=False)
+    else:
+        for line in report_lines(report):
+            output().print(line, soft_wrap=True, markup=False)
+    return report.exit_code

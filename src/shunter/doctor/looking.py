@@ -1,8 +1,14 @@
-"""One look at a job: API evidence, then stacks where they are needed and allowed, then the report."""
+"""A job diagnosed: API evidence, then stacks where they are needed and allowed, then the report.
+
+look = await diagnose_job(client, "bert", "team", commands=Commands(connection))
+[verdict.cause for verdict in look.report.verdicts]
+"""
 
 from __future__ import annotations
 
+import asyncio
 import time
+from collections.abc import AsyncIterator
 from typing import NamedTuple
 
 import msgspec
@@ -12,10 +18,16 @@ from shunter.doctor.case import Case
 from shunter.doctor.collecting import api_evidence
 from shunter.doctor.diagnosing import diagnose
 from shunter.doctor.evidence import Evidence, Missing
+from shunter.doctor.finding import as_job, readable_job
 from shunter.doctor.redaction import redacted
 from shunter.doctor.verdicts import Report, Seconds
 from shunter.kube.client import Client
+from shunter.kube.errors import NotFound
 from shunter.kube.pods.remote_command import Commands
+from shunter.operator.overview import overview
+
+AGAIN_SECONDS = 5.0
+"""Between two looks at a job that is watched."""
 
 
 class Look(NamedTuple):
@@ -23,6 +35,53 @@ class Look(NamedTuple):
 
     evidence: Evidence
     report: Report
+
+
+async def diagnose_job(
+    client: Client,
+    name: str,
+    namespace: str = "",
+    *,
+    commands: Commands | None = None,
+    sample: float = 5.0,
+    allow_copy: bool = False,
+) -> Look:
+    """Why the job `NAME`, `KIND/NAME` or `jobset/NAME` does not train, hangs or failed. Without `commands` no pod is entered, so
+    no stacks are sampled; `sample` is the seconds between the two samples, `allow_copy` lets py-spy be copied into containers.
+    InputError when there is no such job, or more than one."""
+    _, job = await readable_job(client, name, namespace)
+    return await look(client, commands, job, sample=sample, allow_copy=allow_copy)
+
+
+async def watch_job(
+    client: Client,
+    name: str,
+    namespace: str = "",
+    *,
+    commands: Commands | None = None,
+    sample: float = 5.0,
+    allow_copy: bool = False,
+) -> AsyncIterator[Report]:
+    """The same every few seconds: a report whenever the verdicts change, and one when the job has ended. Stops then, or when the
+    job was deleted."""
+    resource, job = await readable_job(client, name, namespace)
+    before: list[object] = []
+    while True:
+        report = (await look(client, commands, job, sample=sample, allow_copy=allow_copy)).report
+        found: list[object] = [(verdict.id, verdict.ranks, verdict.confidence) for verdict in report.verdicts]
+        if found != before or overview(job).is_finished:
+            yield report
+        if overview(job).is_finished:
+            return
+        before = found
+        await asyncio.sleep(AGAIN_SECONDS)
+        try:
+            current = await client.get(resource, job["metadata"]["name"], job["metadata"]["namespace"])
+        except NotFound:
+            return
+        if current["metadata"]["uid"] != job["metadata"]["uid"]:
+            return
+        job = as_job(resource, current)
 
 
 async def look(client: Client, commands: Commands | None, job: Json, *, sample: float, allow_copy: bool = False) -> Look:
