@@ -44,7 +44,7 @@ class EmitContext:
     embedded: Mapping[int, list[tuple[Embedded, Outcome]]]
     """The jobs within the objects of a document, by the document."""
     templates: Mapping[int, str]
-    """New texts of templates, by the document."""
+    """New texts of templates and of other documents that change, by the document; of items of Lists with jobs, by the object."""
     keeps_blocked: bool
     """Whether a job that is not converted stays as it is; otherwise a comment says why it is missing."""
     runtimes: dict[RuntimeKey, str] = field(default_factory=dict)
@@ -312,7 +312,7 @@ def _list_text(document: Document, context: EmitContext) -> str:
     for source in document.objects:
         outcome = context.outcome(source)
         if outcome is None or (context.keeps_blocked and _is_left(outcome)):
-            texts.append(_foreign_text(source))
+            texts.append(context.templates.get(id(source)) or item_text(source))
         else:
             texts.append(_object_text(source, outcome, context, is_whole_document=False))
     assert document.node is not None, "a document that is no JSON was read from nodes"
@@ -322,7 +322,7 @@ def _list_text(document: Document, context: EmitContext) -> str:
     return "".join(f"{line}\n" for line in missing) + body
 
 
-def _foreign_text(source: SourceObject) -> str:
+def item_text(source: SourceObject) -> str:
     """An item of a list that is no v1 job, as it is written; in the usual layout where that says nothing by itself."""
     node = source.node
     if node is None or not isinstance(node, yaml.MappingNode) or node.flow_style or not _stands_alone(node):

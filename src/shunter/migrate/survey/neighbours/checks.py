@@ -21,7 +21,7 @@ from shunter.migrate.survey.neighbours import topics
 from shunter.migrate.survey.neighbours.changes import Change, Counts, change_of, counts_of, placement_changes
 from shunter.migrate.survey.neighbours.job_pods import Jobs
 from shunter.migrate.survey.neighbours.selections import Selection, selections
-from shunter.migrate.survey.neighbours.selector_texts import NotRewrittenError, with_selectors
+from shunter.migrate.survey.neighbours.selector_texts import NotRewrittenError, item_with_selectors, with_selectors
 from shunter.migrate.survey.scan.manifests import MONITOR, SELECTOR
 from shunter.migrate.survey.scan.references import findings_of
 from shunter.migrate.v1_texts.rules import LABEL
@@ -75,16 +75,43 @@ def _of_selections(
     reasons: dict[int, str] = {}
     if update_selectors:
         certain = [change for change in changes if change.new is not None and not change.doubt]
-        rewritable = [change for change in certain if not reasons.setdefault(id(change), _obstacle(document, change))]
-        if rewritable:
-            found.texts[id(document)] = with_selectors(document, [(change.selection, change.new or {}) for change in rewritable])
+        kept = _kept(document, others, jobs)
+        is_alone = len(others) == len(document.objects)
+        rewritable = [
+            change
+            for change in certain
+            if not reasons.setdefault(id(change), kept or _obstacle(document, change, is_alone=is_alone))
+        ]
+        new = [(change.selection, change.new or {}) for change in rewritable]
+        if new and is_alone:
+            found.texts[id(document)] = with_selectors(document, new)
+        elif new:
+            for source in {id(selection.source): selection.source for selection, _ in new}.values():
+                of_item = [(selection, value) for selection, value in new if selection.source is source]
+                found.texts[id(source)] = item_with_selectors(source, of_item)
     return [_finding(change, reasons.get(id(change))) for change in changes], evaluated
 
 
-def _obstacle(document: Document, change: Change) -> str:
-    """Why the selector cannot be rewritten where it stands; empty when it can."""
+def _kept(document: Document, others: Sequence[SourceObject], jobs: Jobs) -> str:
+    """Why the document's own text is written, whatever its objects become; empty where they can change. A List with jobs is
+    written as documents of its items, so that each of these changes alone."""
+    if len(others) == len(document.objects):
+        return ""
+    if document.is_json:
+        return "it stands in a List of JSON beside jobs"
+    inside = {id(source) for source in document.objects}
+    is_converted = any(job.result for job in jobs.all if id(job.outcome.source) in inside)
+    return "" if is_converted else "it stands in a List whose jobs are not converted"
+
+
+def _obstacle(document: Document, change: Change, *, is_alone: bool) -> str:
+    """Why the selector cannot be rewritten where it stands, `is_alone` where no job does; empty when it can."""
+    changes = [(change.selection, change.new or {})]
     try:
-        with_selectors(document, [(change.selection, change.new or {})])
+        if is_alone:
+            with_selectors(document, changes)
+        else:
+            item_with_selectors(change.selection.source, changes)
     except NotRewrittenError as error:
         return str(error)
     return ""

@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any, NamedTuple
 
 import msgspec
 import yaml
 
 from shunter.api.meta import Json
-from shunter.api.yaml import Loader
 from shunter.kube.positions import followed
+from shunter.migrate.conversion.emit.files import item_text
 from shunter.migrate.conversion.emit.job import plain_text
-from shunter.migrate.conversion.source.documents import Document
+from shunter.migrate.conversion.source.documents import Document, parsed
+from shunter.migrate.conversion.source.objects import SourceObject
 from shunter.migrate.survey.neighbours.selections import Selection
 
 
@@ -32,23 +34,28 @@ def with_selectors(document: Document, changes: Sequence[tuple[Selection, Json]]
     edits = [_edit(document, selection, new) for selection, new in changes]
     for edit in sorted(edits, reverse=True):
         text = text[: edit.start] + edit.text + text[edit.end :]
-    expected: Json = msgspec.json.decode(msgspec.json.encode(document.value))
+    expected: list[Json] = msgspec.json.decode(msgspec.json.encode([source.value for source in document.objects]))
     for selection, new in changes:
-        holder: Any = expected
+        place = next(place for place, source in enumerate(document.objects) if source is selection.source)
+        holder: Any = expected[place]
         for step in selection.path[:-1]:
             holder = holder[step]
         holder[selection.path[-1]] = new
-    if _value(text) != expected:
+    if [source.value for one in parsed(text, document.source) for source in one.objects] != expected:
         raise NotRewrittenError("its text shares parts with others")
     return text
 
 
+def item_with_selectors(source: SourceObject, changes: Sequence[tuple[Selection, Json]]) -> str:
+    """The text of an item of a List as an object of its own, with its new selectors. Raises NotRewrittenError."""
+    (document,) = parsed(item_text(source), source.source)
+    return with_selectors(document, [(replace(selection, source=document.objects[0]), new) for selection, new in changes])
+
+
 def _edit(document: Document, selection: Selection, new: Json) -> _Edit:
-    if len(document.objects) != 1 or document.is_list:
-        raise NotRewrittenError("it stands in a List")
-    if document.node is None:
+    if selection.source.node is None:
         raise NotRewrittenError("its text is JSON that is not YAML")
-    steps, _, node = followed(document.node, selection.path)
+    steps, _, node = followed(selection.source.node, selection.path)
     if steps != len(selection.path) or not isinstance(node, yaml.MappingNode) or not node.value:
         raise NotRewrittenError("the selector does not stand there itself")
     start, end = node.start_mark.index, _last(node).end_mark.index
@@ -74,15 +81,3 @@ def _last(node: yaml.Node) -> yaml.Node:
 def _in_line(value: Json) -> str:
     text: str = yaml.safe_dump(value, default_flow_style=True, sort_keys=False, width=float("inf"))
     return text.rstrip("\n")
-
-
-def _value(text: str) -> Json:
-    loader = Loader(text)
-    try:
-        node = loader.get_single_node()
-        value: Json = loader.construct_document(node) if node is not None else {}
-        return value
-    except yaml.YAMLError as error:
-        raise NotRewrittenError("its text shares parts with others") from error
-    finally:
-        loader.dispose()
