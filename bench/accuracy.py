@@ -1,9 +1,9 @@
 """How often `shunter doctor` is right: over the recorded faults, and over the examples, of which it must say nothing.
 
-    .venv/bin/python bench/accuracy.py [--examples]
+    .venv/bin/python bench/accuracy.py [--examples [NAME ...]]
 
-The recorded faults take a second. --examples runs every training example on an embedded cluster of its own with `doctor --watch`
-beside it (about ten minutes on two cores). Exits 1 when a cause is wrong, or a healthy job gets a verdict.
+The recorded faults take a second. --examples runs every training example, or those of these files, on an embedded cluster of its own
+with `doctor --watch` beside it (about ten minutes on two cores). Exits 1 when a cause is wrong, or a healthy job gets a verdict.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ import json
 import os
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
@@ -67,10 +67,12 @@ def over_corpus() -> Right:
     return Right(faults, named, possible, healthy, accused)
 
 
-def over_examples() -> Iterator[tuple[str, str, str]]:
-    """Each example with its job's end and what was said of it."""
+def over_examples(names: Sequence[str]) -> Iterator[tuple[str, str, str]]:
+    """Each example, or those of these names, with its job's end and what was said of it."""
     with cluster() as started:
         for path in sorted([*EXAMPLES.glob("v1/*.yaml"), *EXAMPLES.glob("v2/*.yaml")]):
+            if names and path.stem not in names:
+                continue
             objects = list(yaml.safe_load_all(path.read_text()))
             jobs = [one for one in objects if one and one["kind"] in KINDS]
             if not jobs:
@@ -122,15 +124,15 @@ def _reports(text: str) -> list[dict[str, list[dict[str, str]]]]:
 
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--examples", action="store_true", help="also run the examples")
+    parser.add_argument("--examples", nargs="*", metavar="NAME", help="also run the examples, or these: pytorch-simple")
     arguments = parser.parse_args()
     right = over_corpus()
     print(f"recorded faults: {right.faults}; cause named {right.named}, only as possible {right.only_possible}")
     print(f"recorded healthy jobs: {right.healthy}; accused {right.accused}")
     wrong = right.faults - right.named - right.only_possible + right.accused
-    if arguments.examples:
-        for name, state, said in over_examples():
-            print(f"{name}: {state}{f'; VERDICT {said}' if said else ''}", flush=True)
+    if arguments.examples is not None:
+        for name, state, said in over_examples(arguments.examples):
+            print(f"{name}: {state}, load {os.getloadavg()[0]:.0f}{f'; VERDICT {said}' if said else ''}", flush=True)
             wrong += bool(said) and state != "Failed"
     return 1 if wrong else 0
 

@@ -6,6 +6,7 @@ import time
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import pytest
 import yaml
 
@@ -37,6 +38,20 @@ def test_a_recorded_fault_is_named(name: str) -> None:
             expected.get("victims", []),
         )
         assert expected["cause"] in first.cause
+
+
+@pytest.mark.parametrize("name", ["wrong-size", "never-joins"])
+@pytest.mark.parametrize("state", ["R", "D"])
+@pytest.mark.parametrize("number", [0, 1])
+def test_of_ranks_that_wrote_nothing_one_that_runs_or_reads_a_disk_waits_for_nobody(name: str, state: str, number: int) -> None:
+    """A healthy job that took half a minute to start on a busy machine was said to wait in its rendezvous."""
+    evidence = recording.read(CORPUS / name)
+    samples = list(evidence.samples)
+    waits = next(one for one in samples[number].processes if one.rank == 2)
+    others = tuple(one for one in samples[number].processes if one is not waits)
+    busy = msgspec.structs.replace(waits, state=state)
+    samples[number] = msgspec.structs.replace(samples[number], processes=(*others, busy))
+    assert diagnose(msgspec.structs.replace(evidence, samples=tuple(samples)), evidence.at).verdicts == ()
 
 
 def test_rules_over_recorded_evidence_take_no_long_time() -> None:
