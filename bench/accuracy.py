@@ -2,8 +2,9 @@
 
     .venv/bin/python bench/accuracy.py [--examples [NAME ...]]
 
-The recorded faults take a second. --examples runs every training example, or those of these files, on an embedded cluster of its own
-with `doctor --watch` beside it (about ten minutes on two cores). Exits 1 when a cause is wrong, or a healthy job gets a verdict.
+The recorded faults take a second. --examples runs every training example, or those of these files, on an embedded cluster of
+its own with `doctor --watch` beside it (about ten minutes on two cores). Exits 1 when a cause is wrong, or a healthy job gets a
+verdict.
 """
 
 from __future__ import annotations

@@ -92,6 +92,12 @@ def has_failure(pod: Pod) -> bool:
     )
 
 
+def has_failed_by(pod: Pod, moment: datetime) -> bool:
+    """Whether something in this pod failed, and nothing after that moment."""
+    times = [new.failure.time for new in recorded(None, (pod,), lambda _: None)[1]]
+    return bool(times) and all(time is None or time <= moment for time in times)
+
+
 def notes(job: Ref, new: Sequence[NewFailure]) -> tuple[Note, ...]:
     """A warning for each, the first with the last lines of its log."""
     return tuple(

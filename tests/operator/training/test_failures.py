@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from datetime import datetime
+from datetime import datetime, timedelta
 
 import msgspec
 import pytest
 
 from running_job import RunningJob
 from shunter.api.core import Pod
-from shunter.api.meta import Json
+from shunter.api.meta import Json, rfc3339
 from shunter.api.resources import PODS
+from shunter.api.training.job import JobStatus
 from shunter.kube.controllers.plan import ContainerLog, Note
 from shunter.operator.overview import member
 from shunter.operator.training.children import children_of
@@ -60,7 +61,10 @@ def test_each_failure_is_told_once_before_its_pod_goes(
 def failed(observed: Observed, name: str, status: Json) -> Observed:
     """With this status of one pod, which has failed."""
     pods = [
-        msgspec.convert({"metadata": msgspec.to_builtins(pod.metadata), "status": {"phase": "Failed", **status}}, Pod)
+        msgspec.convert(
+            {"metadata": {**msgspec.to_builtins(pod.metadata), "uid": f"uid-of-{name}"}, "status": {"phase": "Failed", **status}},
+            Pod,
+        )
         if pod.metadata.name == name
         else pod
         for pod in observed.children.pods
@@ -112,3 +116,30 @@ def test_of_many_that_fail_at_once_the_first_tells_its_last_words(make_job: Make
     causes = [note for note in made.events if note.reason == "RankFailed"]
     assert len(causes) == 20
     assert [bool(note.last_words) for note in causes] == [True] + [False] * 19
+
+
+@pytest.mark.parametrize(("seconds", "is_recorded"), [(1, True), (60, False)])
+def test_what_failed_about_when_the_job_did_is_recorded_though_it_is_seen_later(
+    make_job: MakeJob, observe: Observe, now: datetime, seconds: int, is_recorded: bool
+) -> None:
+    """On a real cluster a rank that had lost its peer was seen first, and the job failed by it: its cause was recorded nowhere."""
+
+    def ended(moment: datetime) -> Json:
+        state = {"terminated": {"exitCode": 3, "reason": "Error", "finishedAt": rfc3339(moment)}}
+        return {"containerStatuses": [{"name": "pytorch", "state": state}]}
+
+    job = make_job(role={"restartPolicy": "Never"}, policy={"cleanPodPolicy": "None"})
+    first = plan(PYTORCH, failed(observe(job), "bert-master-0", ended(now)), now)
+    assert first.status is not None
+    job = msgspec.structs.replace(job, status=msgspec.convert(first.status.wanted, JobStatus))
+    assert job.status.is_finished
+    late = plan(
+        PYTORCH, failed(observe(job), "bert-worker-0", ended(now + timedelta(seconds=seconds))), now + timedelta(seconds=70)
+    )
+    assert told([*late.events], "RankFailed") == (
+        ["rank 1, pod bert-worker-0, container pytorch: Error, exit code 3"] if is_recorded else []
+    )
+    assert late.status is not None
+    recorded = late.status.wanted["rankFailures"]
+    assert [one["pod"] for one in recorded["last"]] == ["bert-master-0", *["bert-worker-0"] * is_recorded]
+    assert late.status.wanted["completionTime"] == first.status.wanted["completionTime"]

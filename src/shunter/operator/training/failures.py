@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from shunter.api.core import Pod
 from shunter.operator import rank_failures
+from shunter.operator.diagnosis import TOGETHER
 from shunter.operator.training.children import Children, index_or_none
 from shunter.operator.training.framework import AnyFramework
 from shunter.operator.training.job import AnyJob
@@ -37,7 +40,21 @@ def told(framework: AnyFramework, job: AnyJob, children: Children, progress: Pro
 
 def recorded(job: AnyJob, children: Children, progress: Progress) -> Progress:
     """With what failed in the job's pods in the status, and told as far as it is news."""
-    record, new = rank_failures.recorded(progress.status.rank_failures, children.pods, lambda pod: _rank(job, pod))
+    return _with_new(job, children.pods, progress)
+
+
+def recorded_late(job: AnyJob, children: Children, progress: Progress) -> Progress:
+    """As `recorded`, of a job that has failed. States of pods arrive in any order, so the job may have failed by a rank that lost
+    its peer before that peer was seen. What ends long after the job has nothing to do with it."""
+    ended = job.status.completion_time
+    if ended is None:
+        return progress
+    near = [pod for pod in children.pods if rank_failures.has_failed_by(pod, ended + TOGETHER)]
+    return _with_new(job, near, progress)
+
+
+def _with_new(job: AnyJob, pods: Sequence[Pod], progress: Progress) -> Progress:
+    record, new = rank_failures.recorded(progress.status.rank_failures, pods, lambda pod: _rank(job, pod))
     if not new:
         return progress
     lines = rank_failures.last_lines(job.ref, record, new)

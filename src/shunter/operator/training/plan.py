@@ -125,6 +125,8 @@ def _finished(framework: AnyFramework, observed: Observed, progress: Progress) -
         return Plan(writes=(Delete(ref=job.ref, succeeded=deleted),))
     if job.status.is_true("Succeeded"):
         progress = settled(progress)
+    else:
+        progress = failures.recorded_late(job, scale_in.evidence(children), progress)
     group, progress = _without_gang(observed, progress, is_news=False)
     scaled = autoscaler.removed(job, observed.autoscaler)
     return _written(progress, [*group, *scaled, *clean_up(job, children)], remaining)
