@@ -5,6 +5,8 @@ from typing import Any
 
 import pytest
 
+from e2e.running_cluster import eventually
+
 SLEEPER = {"name": "main", "image": "any:1", "command": ["sh", "-c", "echo hello; sleep 600"]}
 
 
@@ -98,6 +100,25 @@ def test_logs_follow_and_end_with_the_container(cluster: Any, namespace: str) ->
             break
     assert followed == "line 1\nline 2\nline 3\n"
     assert cluster.kubectl("logs", "p", "-n", namespace, "--tail=1") == "line 3\n"
+
+
+def test_debug_looks_into_a_running_container(cluster: Any, namespace: str) -> None:
+    """Its processes are those of the container that it looks into, whose pod does not notice."""
+    look = "echo looking; exec sleep 600"
+    cluster.apply(pod("p", namespace))
+    cluster.kubectl("wait", "--for=condition=Ready", "pod/p", "-n", namespace, "--timeout=20s")
+    before = cluster.get("pod", "p", "-n", namespace)["status"]
+    cluster.kubectl("debug", "p", "-n", namespace, "--image=any:1", "--target=main", "-c", "look", "--", "sh", "-c", look)
+    running = "jsonpath={.status.ephemeralContainerStatuses[0].state.running}"
+    cluster.kubectl("wait", f"--for={running}", "pod/p", "-n", namespace, "--timeout=20s")
+    shown = cluster.kubectl("exec", "p", "-n", namespace, "-c", "look", "--", "sh", "-c", 'tr "\\0" " " < /proc/1/cmdline')
+    assert shown.strip() == "sh -c echo hello; sleep 600"
+    eventually(lambda: cluster.kubectl("logs", "p", "-n", namespace, "-c", "look") == "looking\n")
+    after = cluster.get("pod", "p", "-n", namespace)["status"]
+    assert (after["phase"], after["containerStatuses"]) == (before["phase"], before["containerStatuses"])
+    again = cluster.try_kubectl("debug", "p", "-n", namespace, "--image=any:1", "-c", "look", "--", "true")
+    assert again.returncode != 0
+    cluster.kubectl("delete", "pod", "p", "-n", namespace, "--timeout=20s")
 
 
 def test_wait_events_api_resources_and_explain(cluster: Any, namespace: str) -> None:

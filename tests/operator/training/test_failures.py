@@ -122,7 +122,7 @@ def test_of_many_that_fail_at_once_the_first_tells_its_last_words(make_job: Make
 def test_what_failed_about_when_the_job_did_is_recorded_though_it_is_seen_later(
     make_job: MakeJob, observe: Observe, now: datetime, seconds: int, is_recorded: bool
 ) -> None:
-    """On a real cluster a rank that had lost its peer was seen first, and the job failed by it: its cause was recorded nowhere."""
+    """On a real cluster a rank that had lost its peer was seen first, and the job failed by it: its cause was not recorded."""
 
     def ended(moment: datetime) -> Json:
         state = {"terminated": {"exitCode": 3, "reason": "Error", "finishedAt": rfc3339(moment)}}

@@ -87,6 +87,7 @@ _ASKED = (*VIRTUAL, *METRICS)
 _OWN_SUBRESOURCES = {
     ("", "namespaces"): (Subresource("finalize", "Namespace", ("update",)),),
     ("", "pods"): (
+        Subresource("ephemeralcontainers", "Pod", ("get", "patch", "update")),
         Subresource("attach", "PodAttachOptions", ("create", "get")),
         Subresource("exec", "PodExecOptions", ("create", "get")),
         Subresource("portforward", "PodPortForwardOptions", ("create", "get")),

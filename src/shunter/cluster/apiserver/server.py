@@ -199,6 +199,11 @@ class ApiServer:
                 return await self._log(request, call, served)
             case ("", "pods"), "exec" | "attach" | "portforward", _:
                 return await self._streams(request, call, served)
+            case ("", "pods"), "ephemeralcontainers", "GET":
+                return _answer(reads.get(backend, call, served, wanted), 200, wanted)
+            case ("", "pods"), "ephemeralcontainers", "PUT" | "PATCH":
+                write = writes.update if call.method == "PUT" else patch
+                return await self._outcome(call, served, wanted, await write(backend, call, actions.ephemeral_containers(served)))
             case ("", "pods"), "binding", "POST":
                 outcome = await actions.bind(backend, call, served)
             case ("", "pods"), "eviction", "POST":

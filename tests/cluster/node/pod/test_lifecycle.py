@@ -32,6 +32,10 @@ def sidecar(attempt: Attempt | None = None, **known: Any) -> ContainerState:
     return ContainerState(Role.SIDECAR, attempt, **known)
 
 
+def ephemeral(attempt: Attempt | None = None) -> ContainerState:
+    return ContainerState(Role.EPHEMERAL, attempt)
+
+
 def main(attempt: Attempt | None = None, **known: Any) -> ContainerState:
     return ContainerState(Role.MAIN, attempt, **known)
 
@@ -174,3 +178,36 @@ def test_back_off_starts_over_after_ten_minutes_of_running() -> None:
     long_run = Attempt(7, "id", started_at=100.0, finished_at=800.0, exit_code=1)
     assert next_streak(main(long_run, streak=7)) == 1
     assert decide(spec("Always"), {"main": main(long_run, streak=7)}, 800.0).start == ("main",)
+
+
+def looked_into(target: str = "") -> Any:
+    return {**spec("Never"), "ephemeralContainers": [{"name": "look", **({"targetContainerName": target} if target else {})}]}
+
+
+@pytest.mark.parametrize(
+    ("target", "looks", "mains", "decision"),
+    [
+        ("", ephemeral(), main(RUNNING), Decision(("look",))),
+        ("main", ephemeral(), main(RUNNING), Decision(("look",))),
+        ("main", ephemeral(), main(Attempt(0, "id")), Decision()),
+        ("", ephemeral(RUNNING), main(RUNNING), Decision()),
+        ("", ephemeral(FAILED), main(RUNNING), Decision()),
+        ("", ephemeral(RUNNING), main(DONE), Decision(stop=("look",))),
+        ("", ephemeral(), main(DONE), Decision(finished=True)),
+    ],
+    ids=[
+        "starts at once",
+        "starts beside its target",
+        "waits for its target",
+        "runs",
+        "is never restarted",
+        "ends with the pod",
+        "does not keep a pod that has ended",
+    ],
+)
+def test_an_ephemeral_container_runs_once_and_decides_nothing(
+    target: str, looks: ContainerState, mains: ContainerState, decision: Decision
+) -> None:
+    containers = {"main": mains, "look": looks}
+    assert decide(looked_into(target), containers, NOW) == decision
+    assert pod_phase(looked_into(target), containers, ending=False) == pod_phase(spec("Never"), {"main": mains}, ending=False)

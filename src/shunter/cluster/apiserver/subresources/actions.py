@@ -8,6 +8,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable
 from dataclasses import replace
+from functools import lru_cache
 from typing import Any
 
 from shunter.api.field_errors import FieldError
@@ -18,9 +19,10 @@ from shunter.cluster.apiserver import object_meta
 from shunter.cluster.apiserver.admission.webhooks import Attributes
 from shunter.cluster.apiserver.auth.service_account_tokens import ISSUER, TokenIssuer
 from shunter.cluster.apiserver.backend import Backend
+from shunter.cluster.apiserver.builtin.pod.ephemeral import ephemeral_errors, take_only_them
 from shunter.cluster.apiserver.decoding import read_as
 from shunter.cluster.apiserver.deletion import DeleteOptions, check_delete_options, check_preconditions, delete
-from shunter.cluster.apiserver.kinds import MalformedError
+from shunter.cluster.apiserver.kinds import MalformedError, no_admission, no_warnings
 from shunter.cluster.apiserver.negotiation import media_type
 from shunter.cluster.apiserver.patch.requests import patcher
 from shunter.cluster.apiserver.registry import ServedKind
@@ -361,6 +363,13 @@ def _patched_scale(patched: Json) -> Json:
     except MalformedError as error:
         raise invalid("", "", "", [invalid_field("patch", json.dumps(patched), str(error))]) from None
     return patched
+
+
+@lru_cache(maxsize=1)
+def ephemeral_containers(served: ServedKind) -> ServedKind:
+    """Pods as their subresource of ephemeral containers takes them: nothing else of a pod changes by it."""
+    kind = replace(served.kind, prepare=take_only_them, validate=ephemeral_errors)
+    return ServedKind(replace(kind, admit=no_admission, review=no_admission, warnings=no_warnings))
 
 
 def _set(document: Json, path: str, value: Any) -> None:

@@ -63,7 +63,7 @@ def create_bridge(request: dict[str, Any]) -> None:
 
 
 def enter_container(spec: dict[str, Any], directory: str) -> None:
-    """Puts the calling process, pid 1 of a new pid namespace, into the container that `spec` describes."""
+    """Puts the calling process, which is in its process namespace already, into the container that `spec` describes."""
     for path in spec["namespaces"]:
         linux.set_namespace(path)
     linux.unshare(linux.CLONE_NEWNS)

@@ -121,7 +121,7 @@ class _Supervisor:
         attachments = Attachments(self._directory, streams, stdin_once=self._spec["stdin_once"])
         failure, failure_in = os.pipe()
         if self._spec["level"] == "namespaces":
-            linux.unshare(linux.CLONE_NEWPID)
+            _enter_process_namespace(self._spec.get("shares_processes_of", ""))
         child = os.fork()
         if child == 0:
             _become_container(self._spec, self._directory, streams, failure_in)
@@ -188,6 +188,15 @@ class _Supervisor:
         for letter in os.read(self._control, 512):
             if child:
                 os.kill(child, signal.SIGKILL if letter == attempt.KILL[0] else signal.SIGTERM)
+
+
+def _enter_process_namespace(attempt_directory: str) -> None:
+    """Children of the calling process are in the process namespace of a running container, or in a new one. Raises OSError."""
+    if not attempt_directory:
+        linux.unshare(linux.CLONE_NEWPID)
+        return
+    state = attempt.read_json(f"{attempt_directory}/state.json") or {}
+    linux.set_namespace(f"/proc/{state.get('pid', 0)}/ns/pid")
 
 
 def _become_container(spec: dict[str, Any], directory: str, streams: StandardStreams, failure: int) -> NoReturn:

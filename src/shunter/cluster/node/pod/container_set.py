@@ -8,7 +8,7 @@ from typing import Literal, NamedTuple
 from shunter.api.meta import Json
 from shunter.cluster.node.layout import PodDirectory
 from shunter.cluster.node.pod import container_attempts, lifecycle
-from shunter.cluster.node.pod.containers import Attempt, Containers, ContainerState, Waiting, declared
+from shunter.cluster.node.pod.containers import Attempt, Containers, ContainerState, Waiting, every
 from shunter.cluster.node.pod.probing import Health, Prober, Reports
 from shunter.cluster.node.pod.stopping import Stopper
 from shunter.cluster.node.runtime.launcher import Launcher
@@ -31,8 +31,9 @@ class ContainerSet:
     """Knows every container of a pod spec by name."""
 
     def __init__(self, spec: Json, directory: PodDirectory, launcher: Launcher, callbacks: PodCallbacks) -> None:
-        self._specs = {container["name"]: container for container, _ in declared(spec)}
-        self._states = {container["name"]: ContainerState(role) for container, role in declared(spec)}
+        self._specs: dict[str, Json] = {}
+        self._states: dict[str, ContainerState] = {}
+        self.add_new(spec)
         self._directory = directory
         self._launcher = launcher
         self._callbacks = callbacks
@@ -47,6 +48,13 @@ class ContainerSet:
     @property
     def any_active(self) -> bool:
         return any(state.is_active for state in self._states.values())
+
+    def add_new(self, spec: Json) -> None:
+        """Gets to know the containers that were added to the pod."""
+        for container, role in every(spec):
+            if container["name"] not in self._states:
+                self._specs[container["name"]] = container
+                self._states[container["name"]] = ContainerState(role)
 
     def spec(self, name: str) -> Json:
         return self._specs[name]

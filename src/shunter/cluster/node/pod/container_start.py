@@ -28,7 +28,7 @@ from shunter.cluster.node.launch import attempt as files
 from shunter.cluster.node.layout import PodDirectory
 from shunter.cluster.node.pod import container_attempts
 from shunter.cluster.node.pod.assigned_pod import AssignedPod
-from shunter.cluster.node.pod.containers import declared
+from shunter.cluster.node.pod.containers import every
 from shunter.cluster.node.resources import limits
 from shunter.cluster.node.runtime.cgroups import Cgroups
 from shunter.cluster.node.runtime.launcher import Launcher
@@ -188,7 +188,7 @@ class ContainerStarter:
 
     async def release(self, spec: Json) -> None:
         """Frees what a finished pod needs no more (address, mounts, written layers); logs and states stay."""
-        for container, _ in declared(spec):
+        for container, _ in every(spec):
             for number in self._directory.attempts(container["name"]):
                 container_attempts.discard_root(self._directory.attempt(container["name"], number))
         self._dependencies.cgroups.remove(self._directory.uid)

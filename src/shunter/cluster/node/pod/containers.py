@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from enum import Enum
 from typing import NamedTuple
 
@@ -12,11 +12,13 @@ STATUS_UNKNOWN = "ContainerStatusUnknown"
 
 
 class Role(Enum):
-    """INIT runs to its end before the next starts; SIDECAR is an init container that keeps running; MAIN is the pod's purpose."""
+    """INIT runs to its end before the next starts; SIDECAR is an init container that keeps running; MAIN is the pod's purpose;
+    EPHEMERAL is added to a pod that is there, runs once and decides nothing about the pod."""
 
     INIT = "init"
     SIDECAR = "sidecar"
     MAIN = "main"
+    EPHEMERAL = "ephemeral"
 
 
 class Attempt(NamedTuple):
@@ -83,8 +85,20 @@ class ContainerState(NamedTuple):
 Containers = Mapping[str, ContainerState]
 
 
+def every(spec: Json) -> Iterator[tuple[Json, Role]]:
+    """All containers of a pod, those that were added to it last."""
+    yield from declared(spec)
+    for container in ephemeral(spec):
+        yield container, Role.EPHEMERAL
+
+
+def ephemeral(spec: Json) -> Sequence[Json]:
+    """The containers that were added to a pod, to look into it."""
+    return spec.get("ephemeralContainers") or ()
+
+
 def declared(spec: Json) -> Iterator[tuple[Json, Role]]:
-    """The containers of a pod spec in start order, with their roles."""
+    """The containers that a pod was created with, in start order, with their roles."""
     for container in spec.get("initContainers") or ():
         yield container, Role.SIDECAR if container.get("restartPolicy") == "Always" else Role.INIT
     for container in spec["containers"]:

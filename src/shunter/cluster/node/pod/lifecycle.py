@@ -10,7 +10,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from shunter.api.meta import Json
-from shunter.cluster.node.pod.containers import Containers, ContainerState, Role, declared
+from shunter.cluster.node.pod.containers import Containers, ContainerState, Role, declared, ephemeral
 
 FIRST_BACK_OFF = 10.0
 MAX_BACK_OFF = 300.0
@@ -38,7 +38,7 @@ def decide(spec: Json, containers: Containers, now: float, *, max_period: float 
     if all(_is_final(spec, container, state) for container, state in mains):
         return decide_stop(spec, containers)  # sidecars have nobody left to serve
     initialized = any(state.attempt is not None for _, state in mains)
-    start: list[str] = []
+    start = [container["name"] for container in ephemeral(spec) if _can_begin(container, containers)]
     waits: list[tuple[str, float]] = []
     for container, role in declared(spec):
         name = container["name"]
@@ -70,6 +70,12 @@ def decide_stop(spec: Json, containers: Containers) -> Decision:
         return Decision(stop=tuple(workers))
     order = [container["name"] for container, _ in declared(spec)]
     return Decision(stop=(max(active, key=order.index),))
+
+
+def _can_begin(container: Json, containers: Containers) -> bool:
+    """Whether an ephemeral container may run now: once, and beside the container that it is to look into."""
+    target = container.get("targetContainerName", "")
+    return containers[container["name"]].attempt is None and (not target or containers[target].is_running)
 
 
 def restart_wait(state: ContainerState, now: float, max_period: float) -> float:

@@ -10,7 +10,7 @@ from datetime import UTC, datetime
 from typing import NamedTuple
 
 from shunter.api.meta import Json, rfc3339
-from shunter.cluster.node.pod.containers import Attempt, Containers, ContainerState, Role, Waiting, declared
+from shunter.cluster.node.pod.containers import Attempt, Containers, ContainerState, Role, Waiting, declared, ephemeral
 from shunter.cluster.node.pod.lifecycle import will_restart
 
 RUNTIME = "shunter"
@@ -58,6 +58,8 @@ def pod_status(pod: Json, containers: Containers, observation: PodObservation, n
         "conditions": _conditions(pod, containers, observation, phase, now),
         "containerStatuses": [statuses[container["name"]] for container, role in declared(spec) if role is Role.MAIN],
     }
+    if added := ephemeral(spec):
+        status["ephemeralContainerStatuses"] = [_ephemeral_status(spec, container, containers) for container in added]
     inits = [statuses[container["name"]] for container, role in declared(spec) if role is not Role.MAIN]
     if inits:
         status["initContainerStatuses"] = inits
@@ -157,6 +159,12 @@ def _container_status(spec: Json, container: Json, containers: Containers) -> Js
         if container["resources"].get("requests"):
             status["allocatedResources"] = container["resources"]["requests"]
     return status
+
+
+def _ephemeral_status(spec: Json, container: Json, containers: Containers) -> Json:
+    """Such a container is never ready, and has not `started`: it has no probes."""
+    status = _container_status(spec, container, containers)
+    return {name: value for name, value in status.items() if name != "started"} | {"ready": False}
 
 
 def _attempt_state(attempt: Attempt) -> Json:

@@ -182,6 +182,7 @@ class PodWorker:
         if _relevant(pod) != _relevant(self._pod):
             self._wake.set()
         self._pod = pod
+        self._containers.add_new(pod.spec)
 
     def vanish(self) -> None:
         """The pod is no longer on the server (deleted by force, or by us at the end)."""

@@ -154,6 +154,8 @@ class NamespaceRuntime:
         on_host = uses_host_network(pod)
         address = self._host_ip if on_host else self._addresses[request.directory.uid]
         attempt_directory = request.directory.attempt(container["name"], request.number)
+        target = container.get("targetContainerName", "")
+        looks_into = request.directory.attempt(target, max(request.directory.attempts(target), default=0)) if target else ""
         termination_path = container.get("terminationMessagePath") or "/dev/termination-log"
         mounts = [
             Mount(str(self._node.shims), images.SHIMS, read_only=True),
@@ -177,6 +179,7 @@ class NamespaceRuntime:
             "env": {**request.image.environment, **home, "HOSTNAME": hostname, **request.platform, **request.declared},
             "cwd": container.get("workingDir") or "/",
             "namespaces": [str(request.directory.namespaces / kind) for kind in _NAMESPACES if not (on_host and kind == "net")],
+            "shares_processes_of": str(looks_into),
             "image_root": request.image.root,
             "files": files,
             "shm": str(request.directory.shm),

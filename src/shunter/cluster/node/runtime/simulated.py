@@ -15,7 +15,7 @@ from logging import getLogger
 
 from shunter.api.resources import PODS
 from shunter.cluster.node.pod.assigned_pod import AssignedPod
-from shunter.cluster.node.pod.containers import Attempt, Containers, ContainerState, Role, declared
+from shunter.cluster.node.pod.containers import Attempt, Containers, ContainerState, Role, every
 from shunter.cluster.node.pod.status import PodObservation, pod_status
 from shunter.cluster.node.pod.status_writer import StatusWriter
 from shunter.kube.client import Client
@@ -101,7 +101,7 @@ class SimulatedPods:
 def simulated_containers(pod: AssignedPod, started: float, finished: float | None) -> Containers:
     """The containers of a simulated pod: initialized at once, running, ready, and at the end all ended alike."""
     containers = {}
-    for container, role in declared(pod.spec):
+    for container, role in every(pod.spec):
         identifier = sha256(f"{pod.uid}/{container['name']}".encode()).hexdigest()
         attempt = Attempt(0, identifier, started)
         if role is Role.INIT:

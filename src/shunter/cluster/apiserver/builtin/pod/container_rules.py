@@ -77,7 +77,7 @@ def container_errors(containers: list[Json] | None, pod: PodContext, field: str)
     names: set[str] = set()
     for index, container in enumerate(containers):
         here = f"{field}[{index}]"
-        errors += _common_errors(container, pod, here)
+        errors += common_errors(container, pod, here)
         name = container.get("name", "")
         if name in names:
             errors.append(duplicate(f"{here}.name", name))
@@ -92,7 +92,7 @@ def init_container_errors(containers: list[Json], mains: list[Json], pod: PodCon
     names = {container.get("name", "") for container in mains}
     for index, container in enumerate(containers):
         here = f"{field}[{index}]"
-        errors += _common_errors(container, pod, here) + _restart_errors(container, here)
+        errors += common_errors(container, pod, here) + _restart_errors(container, here)
         name = container.get("name", "")
         if name in names:
             errors.append(duplicate(f"{here}.name", name))
@@ -174,7 +174,7 @@ def seccomp_errors(profile: Json | None, field: str) -> list[FieldError]:
     return errors
 
 
-def _common_errors(container: Json, pod: PodContext, field: str) -> list[FieldError]:
+def common_errors(container: Json, pod: PodContext, field: str) -> list[FieldError]:
     name = container.get("name", "")
     errors = faults(f"{field}.name", name, label_faults(name)) if name else [required(f"{field}.name")]
     if not container.get("image"):
