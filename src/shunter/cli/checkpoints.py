@@ -2,25 +2,29 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated
+import asyncio
+from collections.abc import Sequence
+from typing import Annotated
 
+import msgspec
 import typer
+from rich.markup import escape
+from rich.table import Table
 
+from shunter.api.meta import Json
+from shunter.api.resources import TRAIN_JOBS
 from shunter.cli.options.completion import job_names
 from shunter.cli.output.console import Output, print_as, print_table, say
-from shunter.cli.target import ContextOption, KubeconfigOption, NamespaceOption
+from shunter.cli.target import ContextOption, KubeconfigOption, NamespaceOption, connect
+from shunter.cluster.target import Target
 from shunter.errors import InputError
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from rich.table import Table
-
-    from shunter.api.meta import Json
-    from shunter.cluster.target import Target
-    from shunter.kube.client import Client
-    from shunter.launch.checkpoint_location import CheckpointLocation
-    from shunter.launch.checkpoints import SavedCheckpoints, SavedStep
+from shunter.jobs.ages import age
+from shunter.kube.client import Client
+from shunter.kube.errors import NotFound
+from shunter.launch.bucket_checkpoints import steps_in_bucket
+from shunter.launch.checkpoint_location import CheckpointLocation, checkpoint_location, endpoint_of, listing_command
+from shunter.launch.checkpoints import SavedCheckpoints, SavedStep, saved_checkpoints
+from shunter.launch.code.packing import shown_bytes
 
 
 def checkpoints(
@@ -38,14 +42,9 @@ def checkpoints(
     bucket (with your credentials). Resume from one with: shunter run PROGRAM --resume JOB. A checkpoint without .metadata is
     incomplete: it is still being saved, or its save was interrupted.
     """
-    import asyncio
-
-    from shunter.cli.target import connect
 
     found = asyncio.run(found_of(connect(kubeconfig, context), job, namespace))
     if form is not Output.table:
-        import msgspec
-
         print_as([msgspec.to_builtins(one) for one in found], form)
     elif job:
         (only,) = found
@@ -61,10 +60,6 @@ def checkpoints(
 async def found_of(target: Target, job: str, namespace: str) -> list[SavedCheckpoints]:
     """What all jobs, or this one, have saved in directories of this machine; this one also in its bucket. InputError for a job of
     which nothing is found, saying where it saves and how to list that."""
-    import asyncio
-
-    from shunter.launch.checkpoint_location import checkpoint_location
-    from shunter.launch.checkpoints import SavedCheckpoints, saved_checkpoints
 
     async with target.client as client:
         trained = await train_jobs(client, namespace)
@@ -95,8 +90,6 @@ async def found_of(target: Target, job: str, namespace: str) -> list[SavedCheckp
 
 def listed(job: Json, place: CheckpointLocation) -> tuple[list[SavedStep], str]:
     """What a bucket holds, and why it cannot be listed from here; empty if it can."""
-    from shunter.launch.bucket_checkpoints import steps_in_bucket
-    from shunter.launch.checkpoint_location import endpoint_of
 
     try:
         return steps_in_bucket(place.path, endpoint_of(job)), ""
@@ -107,7 +100,6 @@ def listed(job: Json, place: CheckpointLocation) -> tuple[list[SavedStep], str]:
 def nothing_saved(job: str, meant: dict[str, Json], places: dict[str, CheckpointLocation], reason: str = "") -> tuple[str, str]:
     """Why no checkpoint of a job is shown, and what to do. By namespace the jobs of that name, and where those save that do;
     `reason` is why a bucket could not be listed."""
-    from shunter.launch.checkpoint_location import listing_command
 
     if not meant:
         text = f"there is no job {job!r}, and no job of that name has saved a checkpoint on this machine."
@@ -131,8 +123,6 @@ def nothing_saved(job: str, meant: dict[str, Json], places: dict[str, Checkpoint
 
 async def train_jobs(client: Client, namespace: str) -> list[Json]:
     """None on a cluster that has no TrainJobs."""
-    from shunter.api.resources import TRAIN_JOBS
-    from shunter.kube.errors import NotFound
 
     try:
         return list((await client.list(TRAIN_JOBS, namespace)).items)
@@ -142,10 +132,6 @@ async def train_jobs(client: Client, namespace: str) -> list[Json]:
 
 def steps_table(steps: Sequence[SavedStep]) -> Table:
     """One job's, the newest step first."""
-    from rich.table import Table
-
-    from shunter.jobs.ages import age
-    from shunter.launch.code.packing import shown_bytes
 
     table = Table(box=None, pad_edge=False, header_style="bold")
     for column in ("STEP", "SIZE", "AGE", ""):
@@ -157,11 +143,6 @@ def steps_table(steps: Sequence[SavedStep]) -> Table:
 
 def jobs_table(found: Sequence[SavedCheckpoints]) -> Table:
     """One line a job: its newest complete step, and what all of them take."""
-    from rich.markup import escape
-    from rich.table import Table
-
-    from shunter.jobs.ages import age
-    from shunter.launch.code.packing import shown_bytes
 
     table = Table(box=None, pad_edge=False, header_style="bold")
     for column in ("NAMESPACE", "JOB", "NEWEST", "AGE", "STEPS", "SIZE"):

@@ -2,19 +2,27 @@
 
 from __future__ import annotations
 
+import asyncio
 import os
+import shlex
+import signal
 from enum import StrEnum
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
+from rich.markup import escape
+from rich.table import Table
 
 from shunter.cli.output.console import Output, errors, output, print_as, print_table, say
+from shunter.cli.target import embedded_node
+from shunter.cluster import lifecycle
+from shunter.cluster.disk_space import amount, disk_space, shortage
+from shunter.cluster.lifecycle import StartedCluster
+from shunter.cluster.node.content.images import load_images
+from shunter.cluster.state_dir import StateDir, default_state_dir
 from shunter.errors import InputError
-
-if TYPE_CHECKING:
-    from shunter.cluster.lifecycle import StartedCluster
-    from shunter.cluster.state_dir import StateDir
+from shunter.operator.config import feature_gates
 
 
 class RealLevel(StrEnum):
@@ -65,9 +73,6 @@ def up(
     ] = 0,
 ) -> None:
     """Start the embedded cluster in the background and print how to use it."""
-    import signal
-
-    from shunter.cluster import lifecycle
 
     if simulate and level:
         raise InputError(f"--simulate and --level {level} exclude each other: simulated pods are not run.", "Choose one.")
@@ -97,7 +102,6 @@ def up(
 
 def warn_of_disk(state: StateDir) -> None:
     """Says so where the cluster's disk has little room left."""
-    from shunter.cluster.disk_space import disk_space, shortage
 
     if warning := shortage(state.root, disk_space(state.root)):
         say(f"warning: {warning}")
@@ -115,28 +119,24 @@ def announce(started: StartedCluster) -> None:
 
 def export_line(state: StateDir) -> str:
     """What to type to use the cluster."""
-    import shlex
 
     return f"export KUBECONFIG={shlex.quote(str(state.kubeconfig))}"
 
 
 def check_images(path: Path) -> None:
     """Raises InputError naming the entry that is wrong, before anything is started."""
-    from shunter.cluster.node.content.images import load_images
 
     load_images(path)
 
 
 def check_feature_gates(text: str) -> None:
     """Raises InputError for one that does not exist, before anything is started."""
-    from shunter.operator.config import feature_gates
 
     feature_gates(text)
 
 
 def run_in_foreground(started: StartedCluster) -> None:
     """Waits for Ctrl-C, or for the supervisor to end, then stops whatever is left."""
-    from shunter.cluster import lifecycle
 
     try:
         announce(started)
@@ -152,8 +152,6 @@ def run_in_foreground(started: StartedCluster) -> None:
 
 def down(state_dir: StateDirOption = None) -> None:
     """Stop the embedded cluster and its pods. Objects stay on disk for the next `up`."""
-    from shunter.cluster import lifecycle
-    from shunter.cluster.state_dir import StateDir
 
     state = StateDir(chosen(state_dir).absolute())
     with errors().status("stopping the cluster"):
@@ -166,8 +164,6 @@ def status(
     form: Annotated[Output, typer.Option("-o", "--output", help="table, json or yaml.")] = Output.table,
 ) -> None:
     """Show whether the embedded cluster is running, its isolation level and its processes. Exit code 1 if it is not running."""
-    from shunter.cluster.disk_space import amount, disk_space
-    from shunter.cluster.state_dir import StateDir
 
     state = StateDir(chosen(state_dir).absolute())
     record = state.read_record()
@@ -179,9 +175,6 @@ def status(
         else:
             print_as({"up": False, "stateDir": str(state.root)}, form)
         raise typer.Exit(1)
-    import asyncio
-
-    from shunter.cli.target import embedded_node
 
     node = asyncio.run(embedded_node(state))
     space = disk_space(state.root)
@@ -204,8 +197,6 @@ def status(
     if form is not Output.table:
         print_as(summary, form)
         return
-    from rich.markup import escape
-    from rich.table import Table
 
     output().print(f"server      {record.server}", soft_wrap=True)
     output().print(f"kubeconfig  {state.kubeconfig}", soft_wrap=True, markup=False)
@@ -236,6 +227,4 @@ def resident_mib(pid: int) -> int:
 
 
 def chosen(state_dir: Path | None) -> Path:
-    from shunter.cluster.state_dir import default_state_dir
-
     return state_dir or default_state_dir()

@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
+import msgspec
 import typer
+from rich.markup import escape
+from rich.table import Table
 
 from shunter.cli.output.console import Output, output, print_as, print_table, say
-
-if TYPE_CHECKING:
-    from shunter.cluster.node.content.image_environments import ImageEnvironment
+from shunter.cluster import image_builds
+from shunter.cluster.node.content.image_environments import ImageEnvironment, recorded
+from shunter.cluster.state_dir import StateDir, default_state_dir
 
 app = typer.Typer(no_args_is_help=True, rich_markup_mode=None)
 
@@ -32,7 +35,6 @@ def add(
 
     A mapping of the image by `shunter up --images` takes precedence. All other images use the environment of shunter itself.
     """
-    from shunter.cluster import image_builds
 
     packages = [*pip, *(["--requirement", str(requirements.resolve())] if requirements else [])]
     _say(image_builds.add(_root(), image, packages, python))
@@ -41,10 +43,6 @@ def add(
 @app.command("list", short_help="List the environments.")
 def list_(form: Annotated[Output, typer.Option("-o", "--output", help="table, json or yaml.")] = Output.table) -> None:
     """List the images that have their own environment."""
-    import msgspec
-
-    from shunter.cluster import image_builds
-    from shunter.cluster.node.content.image_environments import recorded
 
     found = recorded(_root())
     if form is not Output.table:
@@ -53,8 +51,6 @@ def list_(form: Annotated[Output, typer.Option("-o", "--output", help="table, js
     if not found:
         say("no image has its own environment; create one: shunter images add IMAGE --pip PACKAGE")
         return
-    from rich.markup import escape
-    from rich.table import Table
 
     table = Table(box=None, pad_edge=False, header_style="bold")
     for column in ("IMAGE", "PYTHON", "SIZE", "REQUIREMENTS"):
@@ -71,7 +67,6 @@ def rebuild(image: ImageArgument) -> None:
 
     Running containers keep the old environment, which is removed with the next change.
     """
-    from shunter.cluster import image_builds
 
     _say(image_builds.rebuild(_root(), image))
 
@@ -79,7 +74,6 @@ def rebuild(image: ImageArgument) -> None:
 @app.command("remove", short_help="Remove the environment of an image.")
 def remove(image: ImageArgument) -> None:
     """Remove the environment of an image. Containers that still run in it lose its files."""
-    from shunter.cluster import image_builds
 
     image_builds.remove(_root(), image)
     say(f"removed the environment of {image}")
@@ -91,6 +85,4 @@ def _say(made: ImageEnvironment) -> None:
 
 
 def _root() -> Path:
-    from shunter.cluster.state_dir import StateDir, default_state_dir
-
     return StateDir(default_state_dir()).images

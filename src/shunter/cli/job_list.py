@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from enum import StrEnum
-from typing import TYPE_CHECKING, Annotated, Any, NamedTuple, TypeVar
+from typing import Annotated, Any, NamedTuple, TypeVar
 
 import typer
 
 from shunter.cli.options.completion import kinds
-
-if TYPE_CHECKING:
-    from shunter.operator.overview import Overview
+from shunter.errors import InputError
+from shunter.operator.overview import SHOWN_RESOURCES, Overview
 
 T = TypeVar("T")
 
@@ -91,8 +90,6 @@ class JobChoice(NamedTuple):
 
 def kind_named(text: str) -> str:
     """The kind that is meant by `PyTorchJob`, `pytorchjob` or `pytorchjobs`; InputError for none."""
-    from shunter.errors import InputError
-    from shunter.operator.overview import SHOWN_RESOURCES
 
     for resource in SHOWN_RESOURCES:
         if text.lower() in (resource.kind.lower(), resource.plural):

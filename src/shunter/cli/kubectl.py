@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, NamedTuple
+import os
+import shutil
+import subprocess
+import sys
+from collections.abc import Iterator, Sequence
+from typing import Any, NamedTuple
 
 import typer
 from typer.core import TyperCommand
 
+from shunter.cli.options.completion import SECONDS
+from shunter.cluster.state_dir import StateDir, default_state_dir
 from shunter.errors import EnvironmentProblem
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
 
 CLUSTER_FLAGS = ("--kubeconfig", "--server", "-s")
 """Flags by which kubectl's own words name a cluster."""
@@ -41,11 +45,6 @@ class CompletionItem(NamedTuple):
 
 def completions(words: Sequence[str]) -> Iterator[CompletionItem]:
     """What kubectl offers in place of the last word; nothing when it does not answer in time or is not there."""
-    import os
-    import subprocess
-
-    from shunter.cli.options.completion import SECONDS
-    from shunter.cluster.state_dir import StateDir, default_state_dir
 
     kubeconfig = os.environ.get("KUBECONFIG") or str(StateDir(default_state_dir()).kubeconfig)
     try:
@@ -70,9 +69,6 @@ def kubectl(context: typer.Context) -> None:
 
     All arguments are passed on unchanged, including `--` and `--help`: shunter kubectl exec -it POD -- ls -l
     """
-    import os
-
-    from shunter.cluster.state_dir import StateDir, default_state_dir
 
     if not os.environ.get("KUBECONFIG"):
         state = StateDir(default_state_dir())
@@ -96,9 +92,6 @@ def needs_cluster(words: Sequence[str]) -> bool:
 
 def find_kubectl() -> str:
     """The kubectl of our own environment first (extra `kubectl`), then the one on PATH."""
-    import os
-    import shutil
-    import sys
 
     path = os.pathsep.join([os.path.dirname(sys.executable), os.environ.get("PATH", "")])
     found = shutil.which("kubectl", path=path)

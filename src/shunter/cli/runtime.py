@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import asyncio
 from typing import Annotated
 
 import typer
 
 from shunter.cli.command import Command
 from shunter.cli.options import completion
-from shunter.cli.output.console import ObjectForm
-from shunter.cli.target import ContextOption, KubeconfigOption
+from shunter.cli.output.console import ObjectForm, print_objects, say
+from shunter.cli.target import ContextOption, KubeconfigOption, connect
+from shunter.errors import InputError
+from shunter.launch.runtimes.creation import RuntimeOptions, create_runtime
 
 app = typer.Typer(no_args_is_help=True, rich_markup_mode=None)
 
@@ -54,12 +57,6 @@ def create(
 
     Refer to it in the runtimeRef of a TrainJob, or with shunter run train.py --runtime NAME.
     """
-    import asyncio
-
-    from shunter.cli.output.console import print_objects, say
-    from shunter.cli.target import connect
-    from shunter.errors import InputError
-    from shunter.launch.runtimes.creation import RuntimeOptions, create_runtime
 
     options = RuntimeOptions(name=name, source=source, fabric=fabric, instance=instance, restarts=restarts)
     if form and not dry_run:

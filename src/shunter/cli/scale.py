@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated
+import asyncio
+from typing import Annotated
 
 import typer
 
+from shunter.api.counts import count
+from shunter.api.resources import TRAIN_JOBS
 from shunter.cli.jobs import JobArgument
 from shunter.cli.output.console import say
-from shunter.cli.target import ContextOption, KubeconfigOption, NamespaceOption
-
-if TYPE_CHECKING:
-    from shunter.kube.client import Client
+from shunter.cli.target import ContextOption, KubeconfigOption, NamespaceOption, connect
+from shunter.jobs.finding import find
+from shunter.kube.client import Client
+from shunter.launch.node_counts import require_scalable
+from shunter.launch.scaling import scale_pytorchjob, scale_trainjob, wait_scaled
+from shunter.operator.overview import overview
 
 
 def scale(
@@ -27,23 +32,12 @@ def scale(
     number of nodes, from its latest checkpoint if its program saves any. A suspended TrainJob stays suspended. An elastic
     PyTorchJob keeps training while Workers join and leave. If this command is interrupted, run it again.
     """
-    import asyncio
-
-    from shunter.cli.target import connect
 
     asyncio.run(scaled(connect(kubeconfig, context).client, job, namespace, nodes))
 
 
 async def scaled(client: Client, wanted: str, namespace: str, nodes: int) -> None:
     """Scales the one job of this name, and says what becomes of it."""
-    import asyncio
-
-    from shunter.api.counts import count
-    from shunter.api.resources import TRAIN_JOBS
-    from shunter.jobs.finding import find
-    from shunter.launch.node_counts import require_scalable
-    from shunter.launch.scaling import scale_pytorchjob, scale_trainjob, wait_scaled
-    from shunter.operator.overview import overview
 
     async with client:
         resource, job = await find(client, wanted, namespace)

@@ -2,20 +2,27 @@
 
 from __future__ import annotations
 
+import asyncio
+from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
+from rich.text import Text
 
+from shunter import sizing
 from shunter.cli.options.option_groups import grouped
 from shunter.cli.options.size_options import Form, NameOptions, TrainingOptions
-from shunter.cli.target import ContextOption, KubeconfigOption
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from shunter.sizing import Sizing
-    from shunter.sizing.instances import Instance
+from shunter.cli.output.console import ObjectForm, Output, output, print_as, print_objects, say
+from shunter.cli.target import ContextOption, KubeconfigOption, connect
+from shunter.errors import InputError
+from shunter.sizing import Sizing
+from shunter.sizing.instances import Instance
+from shunter.sizing.manifests import manifests
+from shunter.sizing.nodes import cluster_instances
+from shunter.sizing.options import ManifestOptions, amount
+from shunter.sizing.prices import read_prices
+from shunter.sizing.report import report
 
 NOTHING_FITS = 1
 UNDECIDED = 3
@@ -52,9 +59,6 @@ def size(
     Exit codes: 0 it fits on a machine (possibly tight), 1 it fits on none, 2 invalid input, 3 manifests are incomplete or no
     verdict is possible.
     """
-    from shunter import sizing
-    from shunter.sizing.options import amount
-    from shunter.sizing.prices import read_prices
 
     wanted = training._asdict()
     wanted |= {"tokens": amount("--tokens", training.tokens), "seq": training.seq or 0, "nodes": training.nodes or 0}
@@ -75,11 +79,6 @@ def size(
 
 
 def _nodes(kubeconfig: Path | None, context: str) -> Sequence[Instance]:
-    import asyncio
-
-    from shunter.cli.target import connect
-    from shunter.sizing.nodes import cluster_instances
-
     async def read() -> Sequence[Instance]:
         async with connect(kubeconfig, context).client as client:
             return await cluster_instances(client)
@@ -88,11 +87,6 @@ def _nodes(kubeconfig: Path | None, context: str) -> Sequence[Instance]:
 
 
 def _print(found: Sizing, form: Form) -> None:
-    from rich.text import Text
-
-    from shunter.cli.output.console import Output, output, print_as
-    from shunter.sizing.report import report
-
     if form is not Form.table:
         print_as(found.as_json(), Output(form.value))
         return
@@ -105,11 +99,6 @@ def _print(found: Sizing, form: Form) -> None:
 
 
 def _print_manifests(found: Sizing, names: NameOptions) -> None:
-    from shunter.cli.output.console import ObjectForm, print_objects, say
-    from shunter.errors import InputError
-    from shunter.sizing.manifests import manifests
-    from shunter.sizing.options import ManifestOptions
-
     usable = found.of("fits", "tight")
     if not usable:
         reason = found.choices[0].reason
