@@ -20,7 +20,7 @@ from player.shape import Json
 from shunter.api.resources import CONFIG_MAPS, CORE_EVENTS, PODS, ROLES, SERVICE_ACCOUNTS, SERVICES, Resource
 from shunter.api.training.job_kind import JobKind
 from shunter.api.training.kinds import JOB_KINDS
-from shunter.cli.jobs import described
+from shunter.cli.describe import described
 from shunter.cluster.target import Target
 from shunter.kube import kubeconfig
 from shunter.kube.client import connect

@@ -9,7 +9,7 @@ import typer
 
 from shunter.api.counts import count
 from shunter.api.resources import TRAIN_JOBS
-from shunter.cli.jobs import JobArgument
+from shunter.cli.options.job_argument import JobArgument
 from shunter.cli.output.console import say
 from shunter.cli.target import ContextOption, KubeconfigOption, NamespaceOption, connect
 from shunter.jobs.finding import find

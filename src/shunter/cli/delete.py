@@ -1,0 +1,50 @@
+"""`delete`: a job, its pods, and what `run` sent for it."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Annotated
+
+import typer
+from rich.markup import escape
+
+from shunter.cli.deleting import delete_and_wait, delete_leftovers
+from shunter.cli.options.job_argument import JobArgument
+from shunter.cli.output.console import errors, say
+from shunter.cli.target import ContextOption, KubeconfigOption, NamespaceOption, connect
+from shunter.errors import InputError
+from shunter.jobs.finding import find
+from shunter.launch.marks import DIGEST, PROGRAM
+
+
+def delete(
+    job: JobArgument,
+    now: Annotated[bool, typer.Option("--now", help="Give pods one second to end instead of their grace period.")] = False,
+    kubeconfig: KubeconfigOption = None,
+    context: ContextOption = "",
+    namespace: NamespaceOption = "",
+) -> None:
+    """Delete a job and its pods, and wait until they are gone.
+
+    Pods have their terminationGracePeriodSeconds (default 30) to end after SIGTERM. Prints the latest saved checkpoint of a job
+    that ran, if its directory, log or reports show one.
+    """
+
+    async def run() -> str:
+        target = connect(kubeconfig, context)
+        async with target.client as client:
+            try:
+                resource, found = await find(client, job, namespace, on_refusal=say)
+            except InputError:
+                if await delete_leftovers(client, namespace, job):
+                    return f"what was sent for {job}; there is no such job"
+                raise
+            await delete_and_wait(client, resource, found, now=now, on_this_machine=target.embedded is not None)
+            metadata = found["metadata"]
+            if PROGRAM in (annotations := metadata.get("annotations") or {}):
+                await delete_leftovers(client, metadata["namespace"], metadata["name"], annotations.get(DIGEST, ""))
+            return f"{resource.kind} {found['metadata']['namespace']}/{found['metadata']['name']}"
+
+    with errors().status(f"deleting {escape(job)}"):
+        title = asyncio.run(run())
+    say(f"deleted {title}")
