@@ -14,7 +14,7 @@ import yaml
 
 from faults.planes import Plane
 from shunter.api.meta import Json
-from shunter.api.resources import NAMESPACES, SECRETS
+from shunter.api.resources import NAMESPACES, SECRETS, TRAINING_RUNTIMES
 from shunter.api.training.pytorch import KIND as PYTORCH_JOB
 from shunter.api.training.tensorflow import KIND as TF_JOB
 from shunter.errors import InputError
@@ -75,6 +75,20 @@ async def test_convert_reads_a_cluster_and_suspends_what_comes_of_it(client: Cli
     assert (runtime["kind"], runtime["metadata"]["namespace"]) == ("TrainingRuntime", space)
     assert train_job["spec"]["suspend"] is True
     assert "uid" not in train_job["metadata"]
+
+
+async def test_convert_takes_the_runtimes_that_the_cluster_has(client: Client, plane: Plane) -> None:
+    space = f"live-{uuid.uuid4().hex[:8]}"
+    await client.create(NAMESPACES, {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": space}})
+    await client.create(PYTORCH_JOB.resource, job("a", space))
+    _, (runtime, _), _ = await convert(plane, "--cluster", "-n", space)
+    await client.create(TRAINING_RUNTIMES, runtime)
+    await client.create(PYTORCH_JOB.resource, job("b", space))
+    _, found, told = await convert(plane, "--cluster", "-n", space)
+    assert [one["kind"] for one in found] == ["TrainJob", "TrainJob"], told
+    assert [one["spec"]["runtimeRef"]["name"] for one in found] == [runtime["metadata"]["name"]] * 2
+    _, (listed,), _ = await convert(plane, "--cluster", "-n", space, "-o", "json")
+    assert [one["kind"] for one in listed["items"]] == ["TrainJob", "TrainJob"]
 
 
 async def test_convert_reads_what_a_helm_release_installed(client: Client, plane: Plane) -> None:

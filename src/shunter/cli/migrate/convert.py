@@ -134,7 +134,7 @@ def write(tree: ConvertedTree, form: Form) -> tuple[list[Path] | None, list[str]
         from shunter.cli.output.console import Output, print_as
         from shunter.migrate.conversion.emit.files import results
 
-        print_as({"apiVersion": "v1", "kind": "List", "items": results(tree.batch)}, Output.json)
+        print_as({"apiVersion": "v1", "kind": "List", "items": results(tree.batch, tree.given.runtimes)}, Output.json)
         return None, []
     whole = tree.stream()
     sys.stdout.write(whole)

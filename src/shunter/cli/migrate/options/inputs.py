@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from shunter.cluster.target import Target
+    from shunter.migrate.conversion.source.objects import SourceObject
     from shunter.migrate.conversion.source.provider import Input
     from shunter.migrate.findings import Finding
 
@@ -116,11 +117,12 @@ class InputOptions(NamedTuple):
 
         target, namespace = self.target()
 
-        async def listed() -> live.Live:
+        async def listed() -> tuple[live.Live, tuple[SourceObject, ...]]:
             with counting("reading jobs") as advance:
                 async with target.client as client:
                     await live.require_namespaces(client, [namespace])
-                    return await live.jobs(client, [namespace], label_selector=self.selector, read=advance)
+                    found = await live.jobs(client, [namespace], label_selector=self.selector, read=advance)
+                    return found, await live.runtimes(client, [namespace])
 
-        found = asyncio.run(listed())
-        return provider.Input(live=found.jobs), list(found.findings)
+        found, runtimes = asyncio.run(listed())
+        return provider.Input(live=found.jobs, runtimes=runtimes), list(found.findings)

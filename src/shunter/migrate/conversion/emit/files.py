@@ -48,6 +48,8 @@ class EmitContext:
     keeps_blocked: bool
     """Whether a job that is not converted stays as it is; otherwise a comment says why it is missing."""
     runtimes: dict[RuntimeKey, str] = field(default_factory=dict)
+    in_cluster: Mapping[RuntimeKey, SourceObject] = field(default_factory=dict)
+    """Runtimes of the cluster that jobs were read from: they need not be written."""
     existing: Mapping[RuntimeKey, SourceObject] = field(default_factory=dict)
     """Runtimes that the input has already: an earlier run has written them, perhaps one that was killed."""
 
@@ -59,7 +61,7 @@ class EmitContext:
             for found in objects
             if found.kind == TRAINING_RUNTIMES.kind and found.metadata.get("name")
         }
-        return replace(self, runtimes={}, existing=existing)
+        return replace(self, runtimes={}, existing={**self.in_cluster, **existing})
 
     def outcome(self, source: SourceObject) -> Outcome | None:
         return self.outcomes.get(id(source))
@@ -90,14 +92,15 @@ def stream(given: Input, batch: Batch, templates: Mapping[int, str] = NO_TEMPLAT
     return joined([text for text in texts if text.strip()])
 
 
-def results(batch: Batch) -> list[Json]:
-    """The manifests of all conversions that may be used, runtimes once and before their jobs."""
+def results(batch: Batch, in_cluster: Sequence[SourceObject] = ()) -> list[Json]:
+    """The manifests of all conversions that may be used, runtimes once and before their jobs, but for those of the cluster."""
     found: list[Json] = []
     seen: set[RuntimeKey] = set()
+    there = {runtime_key(one.value): one.value["spec"] for one in in_cluster}
     for conversion in usable(batch):
-        if conversion.runtime is not None and runtime_key(conversion.runtime) not in seen:
-            seen.add(runtime_key(conversion.runtime))
-            found.append(conversion.runtime)
+        if conversion.runtime is not None and (key := runtime_key(conversion.runtime)) not in seen:
+            seen.add(key)
+            found += [] if there.get(key) == conversion.runtime["spec"] else [conversion.runtime]
         found.append(conversion.train_job)
     return found
 
@@ -184,7 +187,8 @@ def _emit_context(given: Input, batch: Batch, templates: Mapping[int, str], *, k
         within = [(found, outcomes[id(found.job)]) for found in document.embedded if id(found.job) in outcomes]
         if within:
             embedded[id(document)] = within
-    return EmitContext(outcomes, embedded, templates, keeps_blocked).of(given.files)
+    in_cluster = {runtime_key(found.value): found for found in given.runtimes}
+    return EmitContext(outcomes, embedded, templates, keeps_blocked, in_cluster=in_cluster).of(given.files)
 
 
 def _has_job(file: TextFile, context: EmitContext) -> bool:

@@ -59,12 +59,13 @@ def shared(batch: Batch, known: Iterable[Json] = ()) -> Batch:
 
 
 def shared_in(given: Input, batch: Batch, there: Sequence[TextFile] = ()) -> Batch:
-    """The same for what was read, with the runtimes that are in there and in files beside the results. Where it holds
+    """The same for what was read, with the runtimes that are in there, in files beside the results, and in the cluster that jobs
+    were read from. Where it holds
     kustomizations nothing is shared but equal runtimes: what an overlay builds has to be what it was, whatever other jobs the
     tree holds."""
     if kustomizations(given.files):
         return batch
-    others = [*given.others, *Input(tuple(there)).others]
+    others = [*given.others, *Input(tuple(there)).others, *given.runtimes]
     return shared(batch, [found.value for found in others if found.kind == TRAINING_RUNTIMES.kind])
 
 

@@ -8,7 +8,7 @@ from typing import NamedTuple
 import msgspec
 
 from shunter.api.meta import Json
-from shunter.api.resources import NAMESPACES, Resource
+from shunter.api.resources import NAMESPACES, TRAINING_RUNTIMES, Resource
 from shunter.api.training.kinds import JOB_KINDS
 from shunter.errors import InputError
 from shunter.kube.client import Client
@@ -19,6 +19,9 @@ from shunter.migrate.findings import Finding, Place, Topic
 CLUSTER = "cluster"
 ALL = ""
 KINDS: tuple[Resource, ...] = tuple(kind.resource for kind in JOB_KINDS)
+_WRITTEN_METADATA = ("name", "namespace", "labels", "annotations")
+_DEFAULTS = {"replicas": 1, "groupName": "default"}
+"""What Trainer's definitions put into each replicated job of a runtime."""
 
 UNREADABLE_KIND = Topic(
     id="INPUT008",
@@ -90,6 +93,30 @@ async def pages(
                 place = Place(f"{CLUSTER}:{resource.plural}.{resource.group}")
                 message = f"{resource.kind}s of {where}: {error.message}"
                 findings.append(Finding(UNREADABLE_KIND, resource.kind, place, (), message))
+
+
+async def runtimes(client: Client, namespaces: Sequence[str] = (ALL,)) -> tuple[SourceObject, ...]:
+    """The TrainingRuntimes of the namespaces as their makers wrote them, by namespace and name. None where v2 is not installed,
+    or they may not be read."""
+    found: list[SourceObject] = []
+    for namespace in namespaces:
+        try:
+            items = (await client.list(TRAINING_RUNTIMES, namespace)).items
+        except (NotFound, Forbidden):
+            continue
+        found += [source(_as_written(item), TRAINING_RUNTIMES) for item in items]
+    return tuple(sorted(found, key=lambda one: (one.namespace, one.name)))
+
+
+def _as_written(runtime: Json) -> Json:
+    """Without what the API server adds: its own metadata, and the defaults of the definition."""
+    metadata = {key: value for key, value in runtime["metadata"].items() if key in _WRITTEN_METADATA}
+    written: Json = msgspec.json.decode(msgspec.json.encode({**runtime, "metadata": metadata}))
+    for job in written["spec"]["template"]["spec"].get("replicatedJobs") or ():
+        for field, default in _DEFAULTS.items():
+            if job.get(field) == default:
+                del job[field]
+    return written
 
 
 async def require_namespaces(client: Client, namespaces: Iterable[str]) -> None:

@@ -74,6 +74,8 @@ class Input:
 
     files: tuple[TextFile, ...] = ()
     live: tuple[SourceObject, ...] = ()
+    runtimes: tuple[SourceObject, ...] = ()
+    """TrainingRuntimes that the cluster has, which jobs of it may take."""
     mpi_operator: bool = False
     """Whether MPIJobs of mpi-operator count as jobs as well."""
 
@@ -154,7 +156,12 @@ class Input:
         return [*found, *(embedded.finding for embedded in inner), *experiments.findings(inner)]
 
     def __add__(self, other: Input) -> Input:
-        return Input(self.files + other.files, self.live + other.live, self.mpi_operator or other.mpi_operator)
+        return Input(
+            self.files + other.files,
+            self.live + other.live,
+            self.runtimes + other.runtimes,
+            self.mpi_operator or other.mpi_operator,
+        )
 
     def _is_job(self, found: SourceObject) -> bool:
         return is_v1_job(found) or (self.mpi_operator and is_of_mpi_operator(found))
