@@ -57,6 +57,9 @@ def up(
     images: Annotated[
         Path | None, typer.Option(exists=True, dir_okay=False, help="YAML file mapping image names to environments.")
     ] = None,
+    strict_images: Annotated[
+        bool, typer.Option("--strict-images", help="Report ErrImagePull for images that no environment is mapped to.")
+    ] = False,
     max_container_restart_period: Annotated[
         float,
         typer.Option(min=0, max=300, help="Longest restart back-off of containers in seconds; 0 is the default, 300."),
@@ -88,6 +91,7 @@ def up(
         strict_resources=strict_resources,
         level=level or "",
         images=images,
+        strict_images=strict_images,
         max_container_restart_period=max_container_restart_period,
         feature_gates=feature_gates,
         autoscaler_sync_period=autoscaler_sync_period,

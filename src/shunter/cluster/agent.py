@@ -1,7 +1,7 @@
 """The process beside the API server: controllers of Kubernetes' own kinds and of JobSet, the scheduler, and the node.
 
     python -m shunter.cluster.agent --state-dir DIR [--simulate] [--strict-resources] [--level LEVEL] [--images FILE]
-        [--autoscaler-sync-period SECONDS] [--reach NAME:PORT=HOST:PORT ...]
+        [--strict-images] [--autoscaler-sync-period SECONDS] [--reach NAME:PORT=HOST:PORT ...]
     python -m shunter.cluster.agent --state-dir DIR --teardown
 
 Talks to the API server only over HTTP, with its own credentials. Killed at any time, its pods run on and the next agent
@@ -36,6 +36,7 @@ def main(arguments: list[str]) -> int:
     parser.add_argument("--no-node", action="store_true", help="no scheduler either: pods stay Pending")
     parser.add_argument("--autoscaler-sync-period", type=float, default=15.0, help="seconds between two looks")
     parser.add_argument("--images", type=Path, help="maps image names to environments")
+    parser.add_argument("--strict-images", action="store_true", help="other images than those are not found")
     parser.add_argument("--reach", action="append", default=[], help="NAME:PORT=HOST:PORT, for pods to what is outside")
     parser.add_argument("--teardown", action="store_true", help="remove what a node left behind, then end")
     options = parser.parse_args(arguments)
@@ -107,7 +108,7 @@ def add_node(manager: Manager, client: Client, api_server: tuple[str, int], stat
         api_server=HostPort(*api_server),
         directory=state.node,
         access=access,
-        images=load_images(options.images, state.images),
+        images=load_images(options.images, state.images, strict=options.strict_images),
         level=Level(options.level) if options.level else None,
         strict_resources=options.strict_resources,
         max_restart_period=options.max_container_restart_period or MAX_BACK_OFF,

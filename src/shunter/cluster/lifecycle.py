@@ -51,6 +51,8 @@ class Options(NamedTuple):
     strict_resources: bool = False
     level: str = ""
     images: Path | None = None
+    strict_images: bool = False
+    """Images that nothing stands for are not found, instead of being the environment that runs us."""
     max_container_restart_period: float = 0.0
     """The longest restart back-off of containers, in seconds; 0 is Kubernetes' default."""
     controllers: bool = True
@@ -248,6 +250,8 @@ def node_options(options: Options) -> Iterator[list[str]]:
         yield ["--autoscaler-sync-period", f"{options.autoscaler_sync_period:g}"]
     if options.images:
         yield ["--images", str(options.images.absolute())]
+    if options.strict_images:
+        yield ["--strict-images"]
 
 
 def refuse_other_options(state: StateDir, options: Options) -> None:

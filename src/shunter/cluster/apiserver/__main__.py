@@ -70,11 +70,12 @@ async def serve(state_dir: Path, host: str, port: int, *, disabled_plugins: froz
     pki = state_dir / "pki"
     store = Store(state_dir / "store" / "cluster.sqlite3")
     store.start()
+    registry = Registry(builtin.kinds())
     backend = Backend(
         store=store,
-        registry=Registry(builtin.kinds()),
+        registry=registry,
         objects=StoredObjects(store),
-        webhooks=Webhooks(store),
+        webhooks=Webhooks(store, registry),
         authorizer=Authorizer(Rbac(store)),
         room=StorageRoom(state_dir),
         disabled_plugins=disabled_plugins,

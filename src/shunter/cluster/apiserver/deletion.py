@@ -13,7 +13,7 @@ from typing import Literal, NamedTuple
 from shunter.api.field_errors import FieldError
 from shunter.api.meta import Json, rfc3339
 from shunter.api.resources import NAMESPACES
-from shunter.cluster.apiserver.admission.webhooks import Attributes
+from shunter.cluster.apiserver.admission.attributes import Attributes
 from shunter.cluster.apiserver.backend import Backend
 from shunter.cluster.apiserver.custom_resources import crd_lifecycle
 from shunter.cluster.apiserver.kinds import Kind, MalformedError
@@ -194,7 +194,7 @@ async def _delete_entry(
     )
     if asks_webhooks and backend.webhooks.mutating(attributes, None):
         await backend.webhooks.mutate(attributes, None)
-    if asks_webhooks and backend.webhooks.validating(attributes, None):
+    if asks_webhooks and backend.webhooks.validates(attributes, None):
         await backend.webhooks.validate(attributes, None)
     now = backend.now()
     if served.kind.graceful_deletion:

@@ -20,6 +20,17 @@ def test_any_image_is_the_environment_that_runs_us() -> None:
     assert {sys.prefix, sys.base_prefix, str(Path(shunter.__file__).parents[1])} == set(image.trees)
 
 
+def test_with_strict_images_only_what_is_mapped_made_or_known_stands_for_something(tmp_path: Path) -> None:
+    path = tmp_path / "images.yaml"
+    path.write_text(f"- image: known:1\n  root: {tmp_path}\n")
+    strict = load_images(path, strict=True)
+    assert strict.find("known:1").root == str(tmp_path)
+    assert strict.find("ghcr.io/acme/kubectl-delivery:1").entrypoint
+    with pytest.raises(ImageError, match='image "nginx" stands for nothing on this machine'):
+        strict.find("nginx")
+    assert load_images(path).find("nginx").root == "/"
+
+
 def test_the_first_matching_rule_wins(tmp_path: Path) -> None:
     (tmp_path / "venv/bin").mkdir(parents=True)
     (tmp_path / "venv/bin/python").touch()

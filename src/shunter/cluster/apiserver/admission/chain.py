@@ -7,7 +7,7 @@ from typing import Any
 from shunter.api.meta import Json
 from shunter.api.resources import PODS
 from shunter.cluster.apiserver.admission import limit_range, quota, service_account
-from shunter.cluster.apiserver.admission.webhooks import Attributes, Operation
+from shunter.cluster.apiserver.admission.attributes import Attributes, Operation
 from shunter.cluster.apiserver.backend import Backend
 from shunter.cluster.apiserver.decoding import fill_defaults
 from shunter.cluster.apiserver.kinds import MalformedError, RejectedError
@@ -78,7 +78,7 @@ async def reviewed(
     backend: Backend, served: ServedKind, document: Json, old: Json | None, attributes: Attributes, *, status: bool = False
 ) -> None:
     """Asks validating webhooks, then built-in validating admission."""
-    if backend.webhooks.validating(attributes, document):
+    if backend.webhooks.validates(attributes, document):
         await backend.webhooks.validate(attributes, document)
     if not status:
         try:

@@ -8,10 +8,8 @@ from __future__ import annotations
 
 import asyncio
 import logging
-import uuid
-from collections.abc import Callable, Iterable
-from dataclasses import dataclass
-from typing import Literal, NamedTuple, TypeVar
+from collections.abc import Iterable
+from typing import TypeVar
 
 import msgspec
 
@@ -26,12 +24,14 @@ from shunter.api.resources import (
 )
 from shunter.api.selectors import selects
 from shunter.cluster.apiserver.admission import match_conditions
+from shunter.cluster.apiserver.admission.attributes import Attributes, review, rule_of
+from shunter.cluster.apiserver.admission.policies import Policies
 from shunter.cluster.apiserver.admission.webhook_answers import Answer, answer, refusal
 from shunter.cluster.apiserver.admission.webhook_calls import CallError, Destination, WebhookCalls
 from shunter.cluster.apiserver.decoding import conversion_fault
 from shunter.cluster.apiserver.patch import json_patch
 from shunter.cluster.apiserver.patch.errors import PatchError
-from shunter.cluster.apiserver.requests import User
+from shunter.cluster.apiserver.registry import Registry
 from shunter.cluster.apiserver.selectors import Labels
 from shunter.cluster.apiserver.status import forbidden, internal, plain
 from shunter.cluster.apiserver.storage.store import Collection, Store
@@ -39,61 +39,9 @@ from shunter.cluster.apiserver.storage.store import Collection, Store
 log = logging.getLogger(__name__)
 
 Document = TypeVar("Document", Json, Json | None)
-Operation = Literal["CREATE", "UPDATE", "DELETE", "CONNECT"]
 
 _DEFAULT_TIMEOUT = 10.0
 _WEBHOOK_GROUP = "admissionregistration.k8s.io"
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Attributes:
-    """One write as admission sees it."""
-
-    operation: Operation
-    resource: Resource
-    options: Json
-    """The CreateOptions, UpdateOptions or DeleteOptions as they were sent."""
-    subresource: str
-    namespace: str
-    name: str
-    old: Json | None
-    user: User
-    dry_run: bool
-    warn: Callable[[str], None]
-    kind: Resource | None = None
-    """What the objects are where a subresource has a kind of its own."""
-    view: Callable[[Json], Json] = lambda document: document
-    """The object of that kind which stands for a document."""
-
-
-class Rule(NamedTuple):
-    """`RuleWithOperations`; `*` stands for everything."""
-
-    operations: frozenset[str]
-    groups: frozenset[str]
-    versions: frozenset[str]
-    resources: frozenset[str]
-    scope: str
-
-    def matches(self, attributes: Attributes) -> bool:
-        resource, subresource = attributes.resource, attributes.subresource
-        return (
-            _has(self.operations, attributes.operation)
-            and _has(self.groups, resource.group)
-            and _has(self.versions, resource.version)
-            and (self.scope in ("*", "Namespaced" if resource.namespaced else "Cluster"))
-            and _names(self.resources, resource.plural, subresource)
-        )
-
-
-def _has(allowed: frozenset[str], value: str) -> bool:
-    return "*" in allowed or value in allowed
-
-
-def _names(resources: frozenset[str], plural: str, subresource: str) -> bool:
-    everything = (plural, "*", "*/*")
-    wanted = (f"{plural}/{subresource}", f"{plural}/*", f"*/{subresource}", "*/*") if subresource else everything
-    return any(name in resources for name in wanted)
 
 
 class Webhook:
@@ -101,7 +49,7 @@ class Webhook:
 
     def __init__(self, definition: Json) -> None:
         self.name: str = definition["name"]
-        self.rules = tuple(_rule(rule) for rule in definition.get("rules") or ())
+        self.rules = tuple(rule_of(rule) for rule in definition.get("rules") or ())
         self.client: Json = definition["clientConfig"]
         self.ignores_failure = definition.get("failurePolicy") == "Ignore"
         self.timeout = float(definition.get("timeoutSeconds") or _DEFAULT_TIMEOUT)
@@ -135,21 +83,12 @@ class Webhook:
             raise forbidden(resource, request.get("name", ""), str(error)) from None
 
 
-def _rule(rule: Json) -> Rule:
-    return Rule(
-        operations=frozenset(rule.get("operations") or ()),
-        groups=frozenset(rule.get("apiGroups") or ()),
-        versions=frozenset(rule.get("apiVersions") or ()),
-        resources=frozenset(rule.get("resources") or ()),
-        scope=rule.get("scope") or "*",
-    )
-
-
 class Webhooks:
-    """All webhooks of the cluster."""
+    """All webhooks of the cluster, and the policies that judge before the validating ones."""
 
-    def __init__(self, store: Store) -> None:
+    def __init__(self, store: Store, registry: Registry) -> None:
         self._store = store
+        self._policies = Policies(store, registry)
         self._mutating = _Compiled(store, MUTATING_WEBHOOKS)
         self._validating = _Compiled(store, VALIDATING_WEBHOOKS)
         self._calls = WebhookCalls()
@@ -160,12 +99,13 @@ class Webhooks:
     def mutating(self, attributes: Attributes, document: Json | None) -> list[Webhook]:
         return self._concerned(self._mutating, attributes, document)
 
-    def validating(self, attributes: Attributes, document: Json | None) -> list[Webhook]:
-        return self._concerned(self._validating, attributes, document)
+    def validates(self, attributes: Attributes, document: Json | None) -> bool:
+        """Whether a policy or a validating webhook is about the write."""
+        return bool(self._policies.concern(attributes, document) or self._concerned(self._validating, attributes, document))
 
     def asks(self, attributes: Attributes, document: Json) -> bool:
-        """Whether any webhook is asked about the write."""
-        return bool(self.mutating(attributes, document) or self.validating(attributes, document))
+        """Whether any webhook is asked about the write, or any policy judges it."""
+        return bool(self.mutating(attributes, document)) or self.validates(attributes, document)
 
     def _concerned(self, compiled: _Compiled, attributes: Attributes, document: Json | None) -> list[Webhook]:
         webhooks = compiled.webhooks()
@@ -221,8 +161,9 @@ class Webhooks:
         return document if copy == document else copy
 
     async def validate(self, attributes: Attributes, document: Json | None) -> None:
-        """Asks all validating webhooks at once. Raises the first refusal in the order of the configurations."""
-        concerned = self.validating(attributes, document)
+        """Judges by all policies, then asks all validating webhooks at once. Raises the first refusal in the order of names."""
+        self._policies.validate(attributes, document)
+        concerned = self._concerned(self._validating, attributes, document)
         answers = await asyncio.gather(
             *(self._ask(webhook, attributes, document, mutating=False) for webhook in concerned), return_exceptions=True
         )
@@ -232,11 +173,11 @@ class Webhooks:
 
     async def _ask(self, webhook: Webhook, attributes: Attributes, document: Json | None, *, mutating: bool) -> Answer | None:
         """An answer that allows; None when a failure is to be ignored. Raises StatusError."""
-        review = _review(attributes, document)
-        if not webhook.wants(review["request"], attributes.resource):
+        asked = review(attributes, document)
+        if not webhook.wants(asked["request"], attributes.resource):
             return None
         try:
-            answered = await self._post(webhook, review, mutating=mutating)
+            answered = await self._post(webhook, asked, mutating=mutating)
         except CallError as error:
             if webhook.ignores_failure:
                 log.warning("failed calling webhook, failing open %s: %s", webhook.name, error)
@@ -248,11 +189,11 @@ class Webhooks:
             raise refusal(webhook.name, answered.status)
         return answered
 
-    async def _post(self, webhook: Webhook, review: Json, *, mutating: bool) -> Answer:
+    async def _post(self, webhook: Webhook, asked: Json, *, mutating: bool) -> Answer:
         url, hostname = self._address(webhook, f"timeout={int(webhook.timeout)}s")
         where = Destination(url, hostname, webhook.client.get("caBundle") or "")
-        status, _, body = await self._calls.post(where, msgspec.json.encode(review), seconds=webhook.timeout)
-        return answer(status, body, review["request"]["uid"], mutating=mutating)
+        status, _, body = await self._calls.post(where, msgspec.json.encode(asked), seconds=webhook.timeout)
+        return answer(status, body, asked["request"]["uid"], mutating=mutating)
 
     def _address(self, webhook: Webhook, query: str) -> tuple[str, str]:
         """Where to send the review, and the name in the server's certificate when it is not the URL's."""
@@ -308,31 +249,3 @@ class _Compiled:
                 for definition in entry.document().get("webhooks") or ()
             ]
         return self._webhooks
-
-
-def _review(attributes: Attributes, document: Json | None) -> Json:
-    """The AdmissionReview that asks about a write."""
-    resource = attributes.resource
-    of = attributes.kind or resource
-    kind = {"group": of.group, "version": of.version, "kind": of.kind}
-    plural = {"group": resource.group, "version": resource.version, "resource": resource.plural}
-    request: Json = {
-        "uid": str(uuid.uuid4()),
-        "kind": kind,
-        "resource": plural,
-        "requestKind": kind,
-        "requestResource": plural,
-        "operation": attributes.operation,
-        "userInfo": {"username": attributes.user.name, "groups": list(attributes.user.groups)},
-        "object": None if document is None else attributes.view(document),
-        "oldObject": None if attributes.old is None else attributes.view(attributes.old),
-        "dryRun": attributes.dry_run,
-        "options": {"kind": f"{attributes.operation.title()}Options", "apiVersion": "meta.k8s.io/v1", **attributes.options},
-    }
-    if attributes.name:
-        request["name"] = attributes.name
-    if attributes.namespace:
-        request["namespace"] = attributes.namespace
-    if attributes.subresource:
-        request["subResource"] = request["requestSubResource"] = attributes.subresource
-    return {"kind": "AdmissionReview", "apiVersion": "admission.k8s.io/v1", "request": request}

@@ -12,6 +12,7 @@ from shunter.cluster.apiserver.builtin import (
     namespaces,
     plain,
     pods,
+    policies,
     scheduling,
     services,
     storage,
@@ -36,6 +37,7 @@ def kinds() -> list[Kind]:
         scheduling.kind(),
         *access.kinds(),
         *webhooks.kinds(),
+        *policies.kinds(),
         custom_definitions.kind(),
         *plain.kinds(),
     ]

@@ -60,6 +60,7 @@ def kinds() -> list[Kind]:
             _resource("networking.k8s.io", "NetworkPolicy", "networkpolicies"),
             short_names=("netpol",),
             default=_default_network_policy,
+            warnings=_not_enforced,
         ),
         typed(
             _cluster_wide("node.k8s.io", "RuntimeClass", "runtimeclasses"),
@@ -71,6 +72,12 @@ def kinds() -> list[Kind]:
         typed(_cluster_wide("storage.k8s.io", "CSINode", "csinodes"), **_UNCOUNTED),
         typed(_cluster_wide("storage.k8s.io", "VolumeAttachment", "volumeattachments"), has_status=True, **_UNCOUNTED),
     ]
+
+
+def _not_enforced(policy: Json, old: Json | None) -> list[str]:
+    if old is not None:
+        return []
+    return ["this cluster stores NetworkPolicies and does not enforce them: pods still reach each other"]
 
 
 def _deprecated(endpoints: Json, old: Json | None) -> list[str]:

@@ -75,7 +75,7 @@ def _webhook_errors(webhook: Json, field: str) -> list[FieldError]:
         detail = "should be a domain with at least three segments separated by dots"
         errors.append(invalid(f"{field}.name", name, detail))
     for index, rule in enumerate(webhook.get("rules", ())):
-        errors += _rule_errors(rule, f"{field}.rules[{index}]")
+        errors += rule_errors(rule, f"{field}.rules[{index}]")
     for key, supported in (("failurePolicy", ["Fail", "Ignore"]), ("matchPolicy", ["Equivalent", "Exact"])):
         if webhook[key] not in supported:
             errors.append(unsupported(f"{field}.{key}", webhook[key], supported))
@@ -94,7 +94,7 @@ def _webhook_errors(webhook: Json, field: str) -> list[FieldError]:
     return errors + _review_version_errors(webhook, f"{field}.admissionReviewVersions")
 
 
-def _rule_errors(rule: Json, field: str) -> list[FieldError]:
+def rule_errors(rule: Json, field: str) -> list[FieldError]:
     errors: list[FieldError] = []
     operations = rule.get("operations", [])
     if not operations:

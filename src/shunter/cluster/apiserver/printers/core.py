@@ -5,6 +5,7 @@ from __future__ import annotations
 from datetime import datetime
 
 from shunter.api.meta import Json
+from shunter.api.selectors import notation
 from shunter.cluster.apiserver.printers.columns import (
     AGE,
     NAME,
@@ -119,6 +120,23 @@ def _webhooks(document: Json, now: datetime) -> Cells:
     return [name_of(document), len(document.get("webhooks") or ()), age(document, now)]
 
 
+def _admission_policy(document: Json, now: datetime) -> Cells:
+    spec = document["spec"]
+    kind = spec.get("paramKind")
+    shown = f"{kind.get('apiVersion', '')}/{kind.get('kind', '')}" if kind is not None else "<unset>"
+    return [name_of(document), len(spec.get("validations") or ()), shown, age(document, now)]
+
+
+def _policy_binding(document: Json, now: datetime) -> Cells:
+    reference = document["spec"].get("paramRef") or {}
+    shown = "<unset>"
+    if reference.get("name"):
+        shown = f"{reference.get('namespace') or '*'}/{reference['name']}"
+    elif "selector" in reference:
+        shown = notation(reference["selector"])
+    return [name_of(document), document["spec"].get("policyName", ""), shown, age(document, now)]
+
+
 def _binding(document: Json, now: datetime) -> Cells:
     role = document.get("roleRef") or {}
     subjects: dict[str, list[str]] = {"User": [], "Group": [], "ServiceAccount": []}
@@ -140,6 +158,8 @@ def _resource_quota(document: Json, now: datetime) -> Cells:
 
 _BINDING = Printer(columns(NAME, "Role", AGE, wide("Users"), wide("Groups"), wide("ServiceAccounts")), _binding)
 _WEBHOOKS = Printer(columns(NAME, column("Webhooks", "integer"), AGE), _webhooks)
+_POLICY = Printer(columns(NAME, column("Validations", "integer"), "ParamKind", AGE), _admission_policy)
+_POLICY_BINDING = Printer(columns(NAME, "PolicyName", "ParamRef", AGE), _policy_binding)
 _EVENT = Printer(
     columns(
         "Last Seen",
@@ -187,6 +207,8 @@ PRINTERS: dict[tuple[str, str], Printer] = {
     ("node.k8s.io", "RuntimeClass"): Printer(columns(NAME, "Handler", AGE), _runtime_class),
     ("admissionregistration.k8s.io", "MutatingWebhookConfiguration"): _WEBHOOKS,
     ("admissionregistration.k8s.io", "ValidatingWebhookConfiguration"): _WEBHOOKS,
+    ("admissionregistration.k8s.io", "ValidatingAdmissionPolicy"): _POLICY,
+    ("admissionregistration.k8s.io", "ValidatingAdmissionPolicyBinding"): _POLICY_BINDING,
     ("rbac.authorization.k8s.io", "RoleBinding"): _BINDING,
     ("rbac.authorization.k8s.io", "ClusterRoleBinding"): _BINDING,
 }

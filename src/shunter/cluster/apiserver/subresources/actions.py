@@ -16,7 +16,7 @@ from shunter.api.field_errors import invalid as invalid_field
 from shunter.api.meta import Json, rfc3339
 from shunter.api.resources import NAMESPACES, NODES, POD_DISRUPTION_BUDGETS, PODS, SECRETS, Resource
 from shunter.cluster.apiserver import object_meta
-from shunter.cluster.apiserver.admission.webhooks import Attributes
+from shunter.cluster.apiserver.admission.attributes import Attributes
 from shunter.cluster.apiserver.auth.service_account_tokens import ISSUER, TokenIssuer
 from shunter.cluster.apiserver.backend import Backend
 from shunter.cluster.apiserver.builtin.pod.ephemeral import ephemeral_errors, take_only_them
@@ -97,7 +97,7 @@ async def _ask_webhooks(backend: Backend, call: Call, served: ServedKind, kind: 
         warn=call.warn,
         kind=kind,
     )
-    if backend.webhooks.validating(attributes, shown):
+    if backend.webhooks.validates(attributes, shown):
         await backend.webhooks.validate(attributes, shown)
 
 

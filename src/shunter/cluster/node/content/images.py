@@ -42,6 +42,9 @@ _ENTRYPOINTS = {
 _SSHD = re.compile(r"(?<![\w.\-/])/usr/sbin/sshd(?![\w.\-/])")
 
 
+_UNKNOWN_REMEDY = "Run `shunter images add`, map it in the file of --images, or start the cluster without --strict-images."
+
+
 class ImageError(Exception):
     """An image's local target cannot be used. The message is shown in the pod's status."""
 
@@ -72,18 +75,21 @@ class ImageRule(NamedTuple):
 
 class Images:
     """Answers what an image name stands for. `path` is the mapping file, for messages; None when there is none. `made` is where
-    `shunter images` keeps environments; it is looked at each time."""
+    `shunter images` keeps environments; it is looked at each time. With `strict` other images stand for nothing."""
 
-    def __init__(self, rules: tuple[ImageRule, ...] = (), path: Path | None = None, made: Path | None = None) -> None:
+    def __init__(
+        self, rules: tuple[ImageRule, ...] = (), path: Path | None = None, made: Path | None = None, *, strict: bool = False
+    ) -> None:
+        self._strict = strict
         self._rules = rules
         self._path = path
         self._made = made
 
     def find(self, image: str) -> Image:
-        """Raises ImageError when the mapping sends the image to something that is not there."""
+        """Raises ImageError when the mapping sends the image to something that is not there, or nothing stands for it."""
         rule = next((rule for rule in self._rules if fnmatchcase(image, rule.pattern)), None)
         found = self._mapped(image, rule) if rule else self._environment(image)
-        known = _ENTRYPOINTS.get(image.rpartition("/")[2].partition("@")[0].partition(":")[0], ())
+        known = _ENTRYPOINTS.get(_base_name(image), ())
         return found._replace(entrypoint=(rule.entrypoint if rule else ()) or known)
 
     def is_known(self, image: str) -> bool:
@@ -93,6 +99,8 @@ class Images:
 
     def _environment(self, image: str) -> Image:
         if self._made is None or (made := environment_for(self._made, image)) is None:
+            if self._strict and _base_name(image) not in _ENTRYPOINTS:
+                raise ImageError(f'image "{image}" stands for nothing on this machine. {_UNKNOWN_REMEDY}')
             return _our_environment()
         binaries = venv(self._made, made) / "bin"
         if not (binaries / "python").exists():
@@ -116,10 +124,10 @@ class Images:
         return f'image "{image}": {self._path} maps "{pattern}" to {what}. Create it or change the mapping.'
 
 
-def load_images(path: Path | None, made: Path | None = None) -> Images:
+def load_images(path: Path | None, made: Path | None = None, *, strict: bool = False) -> Images:
     """Reads the mapping file; none or a missing one means no rules. Raises InputError naming the entry that is wrong."""
     if path is None or not path.exists():
-        return Images(made=made)
+        return Images(made=made, strict=strict)
     try:
         entries = load_yaml(path.read_bytes()) or []
     except OSError as error:
@@ -131,7 +139,12 @@ def load_images(path: Path | None, made: Path | None = None) -> Images:
         ) from error
     if not isinstance(entries, list):
         raise InputError(f"{path}: holds {type(entries).__name__}, not a list.", "Write `- image: PATTERN` entries.")
-    return Images(tuple(_rule(entry, number, path) for number, entry in enumerate(entries)), path, made)
+    return Images(tuple(_rule(entry, number, path) for number, entry in enumerate(entries)), path, made, strict=strict)
+
+
+def _base_name(image: str) -> str:
+    """`bert` of `ghcr.io/acme/bert:1`."""
+    return image.rpartition("/")[2].partition("@")[0].partition(":")[0]
 
 
 def _rule(entry: Any, number: int, path: Path) -> ImageRule:

@@ -1,0 +1,239 @@
+"""ValidatingAdmissionPolicies: expressions that a write has to fulfil, where a binding says so.
+
+Policies and bindings are ordinary objects; they are compiled again when their collections change. Source: k8s.io/apiserver 1.36
+`admission/plugin/policy/validating`; texts and codes are its. Expressions may not ask the authorizer here, audit annotations go
+nowhere, and a policy is enforced from the moment in which it is stored.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from typing import Any, NamedTuple
+
+from shunter.api.meta import Json
+from shunter.api.resources import (
+    NAMESPACES,
+    VALIDATING_POLICIES,
+    VALIDATING_POLICY_BINDINGS,
+    Resource,
+)
+from shunter.api.selectors import selects
+from shunter.cluster.apiserver.admission import match_conditions
+from shunter.cluster.apiserver.admission.attributes import Attributes, Rule, review, rule_of
+from shunter.cluster.apiserver.registry import Registry
+from shunter.cluster.apiserver.schema import cel
+from shunter.cluster.apiserver.status import StatusError, forbidden
+from shunter.cluster.apiserver.storage.store import Store
+
+_CODES = {"Forbidden": 403, "RequestEntityTooLarge": 413, "Invalid": 422}
+_GROUP = VALIDATING_POLICIES.group
+_NO_PARAMETERS = "failed to configure binding: no params found for policy binding with `Deny` parameterNotFoundAction"
+
+
+class _Violation(NamedTuple):
+    """What a write does not fulfil."""
+
+    message: str
+    reason: str = "Invalid"
+
+
+class _Match:
+    """`matchConstraints` of a policy, or `matchResources` of a binding."""
+
+    def __init__(self, constraints: Json, *, everything: bool) -> None:
+        """Without resource rules it matches `everything`, or nothing."""
+        self._rules = [_named(rule) for rule in constraints.get("resourceRules") or ()]
+        self._excluded = [_named(rule) for rule in constraints.get("excludeResourceRules") or ()]
+        self._everything = everything
+        self._namespaces: Json = constraints.get("namespaceSelector") or {}
+        self._objects: Json = constraints.get("objectSelector") or {}
+
+    def matches(self, attributes: Attributes, document: Json | None, namespace: Json | None) -> bool:
+        rules_match = any(_applies(rule, attributes) for rule in self._rules) if self._rules else self._everything
+        if not rules_match or any(_applies(rule, attributes) for rule in self._excluded):
+            return False
+        if namespace is not None and not selects(self._namespaces, namespace["metadata"].get("labels") or {}):
+            return False
+        versions = [one for one in (document, attributes.old) if one is not None]
+        return any(selects(self._objects, (one.get("metadata") or {}).get("labels") or {}) for one in versions)
+
+
+class _Bound(NamedTuple):
+    """A policy with one of its bindings."""
+
+    policy: Json
+    binding: Json
+    constraints: _Match
+    resources: _Match
+
+
+class Policies:
+    """All policies of the cluster that something binds."""
+
+    def __init__(self, store: Store, registry: Registry) -> None:
+        self._store = store
+        self._registry = registry
+        self._policies = store.collection(_GROUP, VALIDATING_POLICIES.plural)
+        self._bindings = store.collection(_GROUP, VALIDATING_POLICY_BINDINGS.plural)
+        for collection in (self._policies, self._bindings):
+            collection.listeners.add(self._changed)
+        self._compiled: list[_Bound] | None = None
+
+    def concern(self, attributes: Attributes, document: Json | None) -> bool:
+        """Whether any policy is about the write."""
+        return bool(self._concerning(attributes, document))
+
+    def validate(self, attributes: Attributes, document: Json | None) -> None:
+        """Warns, and raises the first refusal in the order of the policies' names."""
+        denied: list[tuple[_Bound, _Violation]] = []
+        concerning = self._concerning(attributes, document)
+        if not concerning:
+            return
+        request = review(attributes, document)["request"]
+        for bound in concerning:
+            for violation in self._violations(bound, request, attributes):
+                actions = bound.binding["spec"].get("validationActions") or ()
+                if "Warn" in actions:
+                    attributes.warn(f"Validation failed for {_title(bound)}: {violation.message}")
+                if "Deny" in actions:
+                    denied.append((bound, violation))
+        if denied:
+            bound, violation = denied[0]
+            raise _refusal(attributes, f"{_title(bound)} denied request: {violation.message}", violation.reason)
+
+    def _concerning(self, attributes: Attributes, document: Json | None) -> list[_Bound]:
+        bound = self._bound()
+        if not bound or attributes.resource.group == _GROUP:
+            return []
+        namespace = self._namespace(attributes, document)
+        return [
+            one
+            for one in bound
+            if one.constraints.matches(attributes, document, namespace) and one.resources.matches(attributes, document, namespace)
+        ]
+
+    def _violations(self, bound: _Bound, request: Json, attributes: Attributes) -> Iterator[_Violation]:
+        spec = bound.policy["spec"]
+        fails_open = spec.get("failurePolicy") == "Ignore"
+        about = {name: part for name, part in request.items() if name not in ("object", "oldObject")}
+        values: dict[str, Any] = {
+            "object": request["object"],
+            "oldObject": request["oldObject"],
+            "request": about,
+            "namespaceObject": self._namespace(attributes, request["object"]),
+        }
+        try:
+            if not match_conditions.hold(spec.get("matchConditions") or (), request):
+                return
+        except match_conditions.ConditionError as error:
+            if not fails_open:
+                yield _Violation(str(error))
+            return
+        parameters = self._parameters(bound, attributes) if spec.get("paramKind") else [None]
+        reference = bound.binding["spec"].get("paramRef") or {}
+        if not parameters and reference.get("parameterNotFoundAction", "Deny") == "Deny" and not fails_open:
+            yield _Violation(_NO_PARAMETERS)
+        for parameter in parameters:
+            yield from _broken(spec, {**values, "params": parameter}, fails_open=fails_open)
+
+    def _parameters(self, bound: _Bound, attributes: Attributes) -> list[Json | None]:
+        """The objects that the binding's paramRef names: by their name, or by their labels."""
+        kind: Json = bound.policy["spec"]["paramKind"]
+        reference: Json = bound.binding["spec"].get("paramRef") or {}
+        namespace = reference.get("namespace") or attributes.namespace
+        served = next((one for one in self._registry.all() if _is_of(one.resource, kind)), None)
+        if served is None:
+            return []
+        name, selector = reference.get("name"), reference.get("selector") or {}
+        return [
+            served.document(entry)
+            for entry in self._store.collection(*served.key).entries()
+            if entry.namespace in ("", namespace)
+            and (entry.name == name if name is not None else selects(selector, entry.labels))
+        ]
+
+    def _namespace(self, attributes: Attributes, document: Json | None) -> Json | None:
+        """The namespace of the write; None for cluster-scoped objects but namespaces, which are their own."""
+        if attributes.resource.plural == NAMESPACES.plural and not attributes.resource.group:
+            return document or attributes.old
+        if not attributes.resource.namespaced:
+            return None
+        entry = self._store.collection("", NAMESPACES.plural).head("", attributes.namespace)
+        return entry.document() if entry else {"metadata": {}}
+
+    def _bound(self) -> list[_Bound]:
+        if self._compiled is None:
+            policies = {entry.name: entry.document() for entry in self._policies.entries()}
+            bindings = [entry.document() for entry in self._bindings.entries()]
+            self._compiled = [
+                _Bound(
+                    policy,
+                    binding,
+                    _Match(policy["spec"].get("matchConstraints") or {}, everything=False),
+                    _Match(binding["spec"].get("matchResources") or {}, everything=True),
+                )
+                for name, policy in sorted(policies.items())
+                for binding in bindings
+                if binding["spec"].get("policyName") == name
+            ]
+        return self._compiled
+
+    def _changed(self, events: Iterable[object]) -> None:
+        self._compiled = None
+
+
+def _broken(spec: Json, values: dict[str, Any], *, fails_open: bool) -> Iterator[_Violation]:
+    """What does not hold over the values, with the policy's own variables."""
+    values = {**values, "variables": {}}
+    for variable in spec.get("variables") or ():
+        try:
+            values["variables"] = {**values["variables"], variable["name"]: cel.evaluated(variable["expression"], values)}
+        except cel.EvaluationError:
+            # Only who asks for the variable is concerned.
+            continue
+    for validation in spec.get("validations") or ():
+        expression = validation["expression"].strip()
+        try:
+            if cel.evaluated(validation["expression"], values):
+                continue
+        except cel.EvaluationError as error:
+            if not fails_open:
+                yield _Violation(f"expression '{expression}' resulted in error: {error}")
+            continue
+        yield _Violation(_message(validation, expression, values), validation.get("reason") or "Invalid")
+
+
+def _message(validation: Json, expression: str, values: dict[str, Any]) -> str:
+    """What `messageExpression` makes, else `message`, else the expression itself."""
+    if validation.get("messageExpression"):
+        try:
+            said = cel.evaluated(validation["messageExpression"], values)
+        except cel.EvaluationError:
+            said = ""
+        if isinstance(said, str) and said.strip() and "\n" not in said:
+            return said.strip()
+    return str(validation.get("message", "")).strip() or f"failed expression: {expression}"
+
+
+def _is_of(resource: Resource, kind: Json) -> bool:
+    return (resource.api_version, resource.kind) == (kind["apiVersion"], kind["kind"])
+
+
+def _title(bound: _Bound) -> str:
+    policy, binding = bound.policy["metadata"]["name"], bound.binding["metadata"]["name"]
+    return f"ValidatingAdmissionPolicy '{policy}' with binding '{binding}'"
+
+
+def _refusal(attributes: Attributes, message: str, reason: str) -> StatusError:
+    error = forbidden(attributes.resource, attributes.name, message, [{"message": message}])
+    error.code, error.reason = _CODES.get(reason, 422), reason
+    return error
+
+
+def _named(rule: Json) -> tuple[Rule, frozenset[str]]:
+    return rule_of(rule), frozenset(rule.get("resourceNames") or ())
+
+
+def _applies(named: tuple[Rule, frozenset[str]], attributes: Attributes) -> bool:
+    rule, names = named
+    return rule.matches(attributes) and (not names or attributes.name in names)

@@ -1,0 +1,160 @@
+"""ValidatingAdmissionPolicies and their bindings: defaults and rules.
+
+Source: k8s.io/kubernetes 1.36 `apis/admissionregistration` v1 defaults and validation.
+"""
+
+from __future__ import annotations
+
+import functools
+
+from shunter.api.field_errors import FieldError, forbidden, invalid, required
+from shunter.api.meta import Json
+from shunter.api.resources import VALIDATING_POLICIES, VALIDATING_POLICY_BINDINGS
+from shunter.cluster.apiserver.admission import match_conditions
+from shunter.cluster.apiserver.builtin.typed import typed
+from shunter.cluster.apiserver.builtin.webhooks import rule_errors
+from shunter.cluster.apiserver.field_rules import selector_errors, unsupported
+from shunter.cluster.apiserver.kinds import Kind
+from shunter.cluster.apiserver.schema import cel
+
+_VARIABLES = ("object", "oldObject", "request", "namespaceObject", "params", "variables")
+_ACTIONS = ["Audit", "Deny", "Warn"]
+_REASONS = ["Forbidden", "Invalid", "RequestEntityTooLarge"]
+
+
+def kinds() -> list[Kind]:
+    return [
+        typed(
+            VALIDATING_POLICIES,
+            categories=("api-extensions",),
+            has_status=True,
+            default=_default_policy,
+            validate=_policy_errors,
+            updates_need_revision=True,
+        ),
+        typed(
+            VALIDATING_POLICY_BINDINGS,
+            categories=("api-extensions",),
+            default=_default_binding,
+            validate=_binding_errors,
+            updates_need_revision=True,
+        ),
+    ]
+
+
+def _default_policy(policy: Json) -> None:
+    policy["spec"].setdefault("failurePolicy", "Fail")
+    if (constraints := policy["spec"].get("matchConstraints")) is not None:
+        _default_match(constraints)
+
+
+def _default_binding(binding: Json) -> None:
+    if (resources := binding["spec"].get("matchResources")) is not None:
+        _default_match(resources)
+
+
+def _default_match(match: Json) -> None:
+    match.setdefault("matchPolicy", "Equivalent")
+    match.setdefault("namespaceSelector", {})
+    match.setdefault("objectSelector", {})
+    for rule in (*(match.get("resourceRules") or ()), *(match.get("excludeResourceRules") or ())):
+        rule.setdefault("scope", "*")
+
+
+def _policy_errors(policy: Json, old: Json | None) -> list[FieldError]:
+    spec = policy["spec"]
+    errors = []
+    if spec["failurePolicy"] not in ("Fail", "Ignore"):
+        errors.append(unsupported("spec.failurePolicy", spec["failurePolicy"], ["Fail", "Ignore"]))
+    kind = spec.get("paramKind")
+    if kind is not None:
+        errors += [required(f"spec.paramKind.{name}") for name in ("apiVersion", "kind") if not kind.get(name)]
+    constraints = spec.get("matchConstraints")
+    if constraints is None:
+        errors.append(required("spec.matchConstraints"))
+    else:
+        errors += _match_errors(constraints, "spec.matchConstraints", needs_rules=True)
+    errors += match_conditions.errors(spec.get("matchConditions") or (), "spec.matchConditions")
+    for index, variable in enumerate(spec.get("variables") or ()):
+        errors += _expression_errors(variable.get("expression", ""), f"spec.variables[{index}].expression", wanted="")
+    validations = spec.get("validations") or ()
+    if not validations and not spec.get("auditAnnotations"):
+        text = "validations or auditAnnotations must contain at least one item"
+        errors += [required(f"spec.{name}", text) for name in ("validations", "auditAnnotations")]
+    for index, validation in enumerate(validations):
+        errors += _validation_errors(validation, f"spec.validations[{index}]")
+    return errors
+
+
+def _binding_errors(binding: Json, old: Json | None) -> list[FieldError]:
+    spec = binding["spec"]
+    errors = [] if spec.get("policyName") else [required("spec.policyName")]
+    if (reference := spec.get("paramRef")) is not None:
+        if ("name" in reference) == ("selector" in reference):
+            errors += _param_errors("name" in reference)
+        if not reference.get("parameterNotFoundAction"):
+            errors.append(required("spec.paramRef.parameterNotFoundAction"))
+    if (resources := spec.get("matchResources")) is not None:
+        errors += _match_errors(resources, "spec.matchResources", needs_rules=False)
+    actions = spec.get("validationActions") or []
+    if not actions:
+        errors.append(required("spec.validationActions", "at least one validation action is required"))
+    for index, action in enumerate(actions):
+        if action not in _ACTIONS:
+            errors.append(unsupported(f"spec.validationActions[{index}]", action, _ACTIONS))
+    if {"Deny", "Warn"} <= set(actions):
+        detail = (
+            "must not contain both Deny and Warn (repeating the same validation failure information in the API response and "
+            "headers serves no purpose)"
+        )
+        errors.append(invalid("spec.validationActions", actions, detail))
+    return errors
+
+
+def _param_errors(has_both: bool) -> list[FieldError]:
+    if not has_both:
+        return [required("spec.paramRef", "one of name or selector must be specified")]
+    detail = "name and selector are mutually exclusive"
+    return [forbidden(f"spec.paramRef.{name}", detail) for name in ("name", "selector")]
+
+
+def _match_errors(match: Json, field: str, *, needs_rules: bool) -> list[FieldError]:
+    errors = []
+    if match["matchPolicy"] not in ("Equivalent", "Exact"):
+        errors.append(unsupported(f"{field}.matchPolicy", match["matchPolicy"], ["Equivalent", "Exact"]))
+    errors += selector_errors(match["namespaceSelector"], f"{field}.namespaceSelector")
+    errors += selector_errors(match["objectSelector"], f"{field}.objectSelector")
+    if needs_rules and not match.get("resourceRules"):
+        errors.append(required(f"{field}.resourceRules"))
+    for name in ("resourceRules", "excludeResourceRules"):
+        for index, rule in enumerate(match.get(name) or ()):
+            errors += rule_errors(rule, f"{field}.{name}[{index}]")
+    return errors
+
+
+def _validation_errors(validation: Json, field: str) -> list[FieldError]:
+    errors = _expression_errors(validation.get("expression", ""), f"{field}.expression", wanted="bool")
+    if validation.get("messageExpression"):
+        errors += _expression_errors(validation["messageExpression"], f"{field}.messageExpression", wanted="string")
+    if "message" in validation and "\n" in validation["message"]:
+        errors.append(invalid(f"{field}.message", validation["message"], "message must not contain line breaks"))
+    reason = validation.get("reason")
+    if reason is not None and reason not in _REASONS:
+        errors.append(unsupported(f"{field}.reason", reason, _REASONS))
+    return errors
+
+
+def _expression_errors(expression: str, field: str, *, wanted: str) -> list[FieldError]:
+    if not expression.strip():
+        return [required(field, "expression is not specified")]
+    fault = _fault(expression, wanted)
+    return [invalid(field, expression, fault)] if fault else []
+
+
+@functools.lru_cache(maxsize=256)
+def _fault(expression: str, wanted: str) -> str:
+    try:
+        found = cel.result_type(expression, _VARIABLES)
+    except cel.CompilationError as error:
+        return str(error)
+    return "" if not wanted or found in (wanted, "dyn") else f"must evaluate to {wanted} but got {found}"
