@@ -116,6 +116,13 @@ def test_what_torchrun_says_of_its_child_is_not_the_headline() -> None:
     assert why_failed(job(), PODS[1:], [], {"worker-0": summary}).sentence == "worker-0: exit code 1: ValueError: no such layer"
 
 
+@pytest.mark.parametrize("words", ["error: --global-batch 7 must be a multiple of 2 ranks.", "train.py: error: no option --lrr"])
+def test_what_a_program_says_that_refuses_its_input_is_the_headline(words: str) -> None:
+    launcher = "E1126 03:41:13.634000 3 torch/distributed/elastic/multiprocessing/api.py:1002] failed (exitcode: 2) local_rank: 0"
+    line = why_failed(job(), PODS[1:], [], {"worker-0": ["reading", words, launcher]}).sentence
+    assert line == f"worker-0: exit code 1: {words}"
+
+
 def test_a_log_that_cannot_be_read_is_not_the_headline() -> None:
     assert why_failed(job(), PODS[1:], [], {"worker-0": ["(no log: pods/log is forbidden)"]}).sentence == "worker-0: exit code 1"
 

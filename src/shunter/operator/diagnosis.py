@@ -83,6 +83,8 @@ VICTIM = re.compile(
 TOGETHER = timedelta(seconds=10)
 """Ranks that fail within this time of the first may be its causes as well as its victims: times have whole seconds."""
 _EXCEPTION = re.compile(r"(\[[^\]]*\]:? *)*(?P<name>[A-Za-z_][\w.]*(Error|Exception|Interrupt|Exit|Failure|Expired))\b(:|$)")
+ERROR_LINE = re.compile(r"\s*(?:\S+: )?error: \S")
+"""The line in which a program says what is wrong: it begins with `error:`, or with the program's name and that, as argparse's."""
 _SIGTERM = 143
 
 
@@ -140,10 +142,12 @@ def is_victim(fault: Fault, last_line: str) -> bool:
 
 
 def exception_line(lines: Sequence[str]) -> str:
-    """The line that says best why a process ended: its last exception, not what a launcher says of its child; else the last."""
+    """The line that says best why a process ended: its last exception, not what a launcher says of its child; else the last that
+    begins with `error:`; else the last."""
     said = [line.strip() for line in lines if line.strip()]
     named = [line for line in said if _EXCEPTION.match(line) and "ChildFailedError" not in line]
-    return (named or said or [""])[-1]
+    errors = [line for line in said if ERROR_LINE.match(line)]
+    return (named or errors or said or [""])[-1]
 
 
 def exception_name(line: str) -> str:

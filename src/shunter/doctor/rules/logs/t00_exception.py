@@ -6,8 +6,6 @@ order ranks that ended within a second of each other unless their log lines have
 
 from __future__ import annotations
 
-import re
-
 from shunter.doctor.case import Case
 from shunter.doctor.endings import TOGETHER, Ending
 from shunter.doctor.places import rank_list
@@ -15,10 +13,9 @@ from shunter.doctor.rules.logs.texts import said, verdict
 from shunter.doctor.rules.rule import Rule, logs_of_failures, of_error, ranks_of
 from shunter.doctor.verdicts import Excerpt, Verdict
 from shunter.operator import needs as program_needs
-from shunter.operator.diagnosis import SIGNALS
+from shunter.operator.diagnosis import ERROR_LINE, SIGNALS
 
 KILL = 137
-_ERROR_LINE = re.compile(r"\s*(?:\S+: )?error: \S")
 
 
 def judge(case: Case) -> list[Verdict]:
@@ -40,7 +37,7 @@ def _how(ending: Ending) -> str:
 def _error_line(ending: Ending) -> str:
     """What a program says that ends without an exception: its last line that begins with `error:`, as the recipes write it, or
     with the program's name and `error:`, as argparse does."""
-    return next((line.strip() for line in reversed(ending.last_lines) if _ERROR_LINE.match(line)), "")
+    return next((line.strip() for line in reversed(ending.last_lines) if ERROR_LINE.match(line)), "")
 
 
 def _verdict(case: Case, how: str, ones: list[Ending]) -> Verdict:
