@@ -5,6 +5,7 @@ from __future__ import annotations
 import errno
 import os
 import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -279,3 +280,16 @@ def test_what_conversion_says_of_where_a_result_comes_from_speaks_of_no_v1() -> 
     assert [finding.topic.id for finding in findings_of("out.yaml", text.replace("migrate.shunter.dev/source", "note"))] == [
         "SCAN023"
     ]
+
+
+def test_the_command_shows_equal_findings_together_with_every_place(tmp_path: Path) -> None:
+    for name in ("a.py", "b.py", "c.py"):
+        (tmp_path / name).write_text("from kubeflow.training import TrainingClient\n")
+    command = [sys.executable, "-m", "shunter.cli.main", "migrate", "scan", "."]
+    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=True)
+    assert done.stdout.splitlines() == [
+        "a.py:1:31: warning SCAN002 The v1 SDK is imported: TrainingClient of kubeflow.training.",
+        "    Import kubeflow.trainer (package kubeflow).",
+        "    SCAN002: 3 objects, also at b.py:1:31, c.py:1:31.",
+    ]
+    assert "3 files scanned: 0 errors, 3 warnings" in done.stderr

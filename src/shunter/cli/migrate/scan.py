@@ -80,21 +80,18 @@ def scan(
 
 
 def show(findings: Sequence[Finding]) -> None:
-    """A line for each finding, and its remedy below where it is the first of its kind or says something of its own."""
+    """A line for each group of equal findings, the remedy below the first that has it, and where the others of the group are."""
     from rich.text import Text
 
     from shunter.cli.migrate.findings.telling import COLOURS
     from shunter.cli.output.console import output
+    from shunter.migrate.grouping import grouped
 
     seen: set[str] = set()
-    for finding in findings:
-        if finding.suppressed:
-            continue
-        topic = finding.topic
-        head = Text.assemble(
-            f"{finding.place}: ", (f"{topic.severity} {topic.id}", COLOURS[topic.severity]), f" {finding.message}"
-        )
-        output().print(head, soft_wrap=True)
-        if finding.advice not in seen:
-            output().print(Text(f"    {finding.advice}", style="dim"), soft_wrap=True)
-            seen.add(finding.advice)
+    for group in grouped(finding for finding in findings if not finding.suppressed):
+        finding = group.first
+        label = (f"{finding.topic.severity} {finding.topic.id}", COLOURS[finding.topic.severity])
+        output().print(Text.assemble(f"{finding.place}: ", label, f" {finding.message}"), soft_wrap=True)
+        for line in filter(None, ("" if finding.advice in seen else finding.advice, group.line)):
+            output().print(Text(f"    {line}", style="dim"), soft_wrap=True)
+        seen.add(finding.advice)

@@ -19,7 +19,7 @@ from shunter.migrate.conversion.source.embedded import V1, Embedded
 from shunter.migrate.conversion.source.files import TextFile, name_of, text_file
 from shunter.migrate.conversion.source.kustomization import FILE_NAMES, is_patch, without_patches
 from shunter.migrate.conversion.source.objects import SourceObject
-from shunter.migrate.conversion.source.versions import is_of_mpi_operator, is_v1_job
+from shunter.migrate.conversion.source.versions import OTHER_OPERATOR, is_of_mpi_operator, is_v1_job
 from shunter.migrate.findings import Finding, Place, Topic
 
 STANDARD_INPUT = "standard input"
@@ -152,6 +152,8 @@ class Input:
             found += file.findings
             for document in file.documents:
                 found += document.findings
+        if self.mpi_operator:  # they are converted
+            found = [finding for finding in found if finding.topic.id != OTHER_OPERATOR.id]
         inner = self.embedded
         return [*found, *(embedded.finding for embedded in inner), *experiments.findings(inner)]
 
