@@ -169,7 +169,9 @@ def test_every_command_names_the_rank_that_failed_first_also_without_its_pods(
     assert re.search(rf" {namespace}/j failed: \S+-[01]: exit code 3: ValueError: no data in shard 7\n", followed.stderr)
     described = cluster.shunter("describe", "j", "-n", namespace).stdout
     assert cause_of(described) in followed.stderr
-    diagnosed = json.loads(cluster.shunter("doctor", "j", "-n", namespace, "-o", "json").stdout)["verdicts"]
+    report = json.loads(cluster.shunter("doctor", "j", "-n", namespace, "-o", "json").stdout)
+    diagnosed = report["verdicts"]
+    assert report["ranks"] == 3
     assert (diagnosed[0]["ranks"], "ValueError: no data in shard 7" in diagnosed[0]["cause"]) == ([1], True)
 
     found = row(cluster, namespace)

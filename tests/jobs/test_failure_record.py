@@ -90,6 +90,23 @@ def test_the_cause_of_the_end_is_the_first_of_the_last_that_is_no_victim() -> No
     assert cause_of_end(None) is None
 
 
+@pytest.mark.parametrize(
+    ("said", "word"),
+    [
+        ("torch.OutOfMemoryError: CUDA out of memory", "OutOfMemoryError"),
+        ("[rank1]: KeyError: 'x'", "KeyError"),
+        ("socket.gaierror: [Errno -2] Name or service not known", "gaierror"),
+        ("error: --global-batch 7 must be a multiple of 2 ranks.", "exit code 1"),
+        ("out of luck", "exit code 1"),
+        ("", "exit code 1"),
+    ],
+)
+def test_the_word_of_a_failure_is_its_exception_else_how_it_ended(said: str, word: str) -> None:
+    found = why_failed(job(failure(exitCode=1, message=said), **FAILED), [], [], {})
+    assert (found.word, found.rank) == (word, 1)
+    assert found.sentence.endswith(f"exit code 1{f': {said}' if said else ''}")
+
+
 def test_a_failed_job_whose_pods_and_events_are_gone_has_its_cause_as_headline() -> None:
     ended = job(failure(at=9), **FAILED)
     assert why_failed(ended, [], [], {}).sentence == KILLED

@@ -13,6 +13,7 @@ from shunter.doctor.redaction import masked_verdict
 from shunter.doctor.rules import RULES
 from shunter.doctor.rules.rule import Rule
 from shunter.doctor.verdicts import CONFIDENCES, NotChecked, Report, Seconds, Verdict
+from shunter.jobs.pods_up import wanted
 from shunter.operator import causes
 
 
@@ -30,10 +31,11 @@ def diagnose(evidence: Evidence, now: datetime, rules: Sequence[Rule] = RULES) -
     told = [verdict for rule, verdict in found if not _is_said_better(rule, verdict, explained, again)]
     told.sort(key=lambda verdict: CONFIDENCES.index(verdict.confidence))
     row = case.overview
+    jobset = next((child for child in evidence.children if child.get("kind") == "JobSet"), None)
     return Report(
         job=f"{row.kind} {row.namespace}/{row.name}",
         state=row.state,
-        ranks=max(len(case.all_ranks), row.ranks),
+        ranks=max(len(case.all_ranks), wanted(case.job, jobset)),
         at=now,
         verdicts=tuple(masked_verdict(verdict, evidence) for verdict in told),
         not_checked=_not_checked(case, rules),

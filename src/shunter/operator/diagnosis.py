@@ -82,7 +82,7 @@ VICTIM = re.compile(
 """Last words of a process that ended because another one did."""
 TOGETHER = timedelta(seconds=10)
 """Ranks that fail within this time of the first may be its causes as well as its victims: times have whole seconds."""
-_EXCEPTION = re.compile(r"(\[[^\]]*\]:? *)*(?P<name>[A-Za-z_][\w.]*(Error|Exception|Interrupt|Exit|Failure|Expired))\b(:|$)")
+_EXCEPTION = re.compile(r"(\[[^\]]*\]:? *)*(?P<name>[A-Za-z_][\w.]*([Ee]rror|Exception|Interrupt|Exit|Failure|Expired))\b(:|$)")
 ERROR_LINE = re.compile(r"\s*(?:\S+: )?error: \S")
 """The line in which a program says what is wrong: it begins with `error:`, or with the program's name and that, as argparse's."""
 _SIGTERM = 143
