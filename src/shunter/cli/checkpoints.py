@@ -42,7 +42,6 @@ def checkpoints(
     bucket (with your credentials). Resume from one with: shunter run PROGRAM --resume JOB. A checkpoint without .metadata is
     incomplete: it is still being saved, or its save was interrupted.
     """
-
     found = asyncio.run(found_of(connect(kubeconfig, context), job, namespace))
     if form is not Output.table:
         print_as([msgspec.to_builtins(one) for one in found], form)
@@ -60,7 +59,6 @@ def checkpoints(
 async def found_of(target: Target, job: str, namespace: str) -> list[SavedCheckpoints]:
     """What all jobs, or this one, have saved in directories of this machine; this one also in its bucket. InputError for a job of
     which nothing is found, saying where it saves and how to list that."""
-
     async with target.client as client:
         trained = await train_jobs(client, namespace)
     everything = saved_checkpoints(target.embedded.checkpoints, trained) if target.embedded is not None else []
@@ -90,7 +88,6 @@ async def found_of(target: Target, job: str, namespace: str) -> list[SavedCheckp
 
 def listed(job: Json, place: CheckpointLocation) -> tuple[list[SavedStep], str]:
     """What a bucket holds, and why it cannot be listed from here; empty if it can."""
-
     try:
         return steps_in_bucket(place.path, endpoint_of(job)), ""
     except InputError as error:
@@ -100,7 +97,6 @@ def listed(job: Json, place: CheckpointLocation) -> tuple[list[SavedStep], str]:
 def nothing_saved(job: str, meant: dict[str, Json], places: dict[str, CheckpointLocation], reason: str = "") -> tuple[str, str]:
     """Why no checkpoint of a job is shown, and what to do. By namespace the jobs of that name, and where those save that do;
     `reason` is why a bucket could not be listed."""
-
     if not meant:
         text = f"there is no job {job!r}, and no job of that name has saved a checkpoint on this machine."
         return text, "See which have some: shunter checkpoints"
@@ -123,7 +119,6 @@ def nothing_saved(job: str, meant: dict[str, Json], places: dict[str, Checkpoint
 
 async def train_jobs(client: Client, namespace: str) -> list[Json]:
     """None on a cluster that has no TrainJobs."""
-
     try:
         return list((await client.list(TRAIN_JOBS, namespace)).items)
     except NotFound:
@@ -132,7 +127,6 @@ async def train_jobs(client: Client, namespace: str) -> list[Json]:
 
 def steps_table(steps: Sequence[SavedStep]) -> Table:
     """One job's, the newest step first."""
-
     table = Table(box=None, pad_edge=False, header_style="bold")
     for column in ("STEP", "SIZE", "AGE", ""):
         table.add_column(column)
@@ -143,7 +137,6 @@ def steps_table(steps: Sequence[SavedStep]) -> Table:
 
 def jobs_table(found: Sequence[SavedCheckpoints]) -> Table:
     """One line a job: its newest complete step, and what all of them take."""
-
     table = Table(box=None, pad_edge=False, header_style="bold")
     for column in ("NAMESPACE", "JOB", "NEWEST", "AGE", "STEPS", "SIZE"):
         table.add_column(column)

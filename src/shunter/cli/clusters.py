@@ -76,7 +76,6 @@ def up(
     ] = 0,
 ) -> None:
     """Start the embedded cluster in the background and print how to use it."""
-
     if simulate and level:
         raise InputError(f"--simulate and --level {level} exclude each other: simulated pods are not run.", "Choose one.")
     if images:
@@ -106,7 +105,6 @@ def up(
 
 def warn_of_disk(state: StateDir) -> None:
     """Says so where the cluster's disk has little room left."""
-
     if warning := shortage(state.root, disk_space(state.root)):
         say(f"warning: {warning}")
 
@@ -123,25 +121,21 @@ def announce(started: StartedCluster) -> None:
 
 def export_line(state: StateDir) -> str:
     """What to type to use the cluster."""
-
     return f"export KUBECONFIG={shlex.quote(str(state.kubeconfig))}"
 
 
 def check_images(path: Path) -> None:
     """Raises InputError naming the entry that is wrong, before anything is started."""
-
     load_images(path)
 
 
 def check_feature_gates(text: str) -> None:
     """Raises InputError for one that does not exist, before anything is started."""
-
     feature_gates(text)
 
 
 def run_in_foreground(started: StartedCluster) -> None:
     """Waits for Ctrl-C, or for the supervisor to end, then stops whatever is left."""
-
     try:
         announce(started)
         errors().print("Ctrl-C stops it.")
@@ -156,7 +150,6 @@ def run_in_foreground(started: StartedCluster) -> None:
 
 def down(state_dir: StateDirOption = None) -> None:
     """Stop the embedded cluster and its pods. Objects stay on disk for the next `up`."""
-
     state = StateDir(chosen(state_dir).absolute())
     with errors().status("stopping the cluster"):
         stopped = lifecycle.stop(state)
@@ -168,7 +161,6 @@ def status(
     form: Annotated[Output, typer.Option("-o", "--output", help="table, json or yaml.")] = Output.table,
 ) -> None:
     """Show whether the embedded cluster is running, its isolation level and its processes. Exit code 1 if it is not running."""
-
     state = StateDir(chosen(state_dir).absolute())
     record = state.read_record()
     if state.root.is_dir():

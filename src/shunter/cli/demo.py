@@ -2,21 +2,30 @@
 
 from __future__ import annotations
 
+import asyncio
 import re
+import shutil
+import signal
+import tempfile
+import time
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
+from rich.table import Table
 
+from shunter.cli.applying import apply_all
+from shunter.cli.clusters import export_line
+from shunter.cli.output.console import errors, print_table, say
+from shunter.cli.output.display import STATE_COLOURS, RecordingDisplay, display
+from shunter.cli.run import followed
+from shunter.cluster import lifecycle
+from shunter.cluster.state_dir import StateDir
+from shunter.cluster.target import Target
 from shunter.errors import InputError
-
-if TYPE_CHECKING:
-    from rich.table import Table
-
-    from shunter.cluster.state_dir import StateDir
-    from shunter.cluster.target import Target
-    from shunter.jobs.outcome import Outcome
-    from shunter.kube.manifests import Manifest
+from shunter.jobs.outcome import Outcome
+from shunter.kube import client, kubeconfig
+from shunter.kube.manifests import Manifest, load
 
 DEMO_JOBS = (
     ("v1/pytorch-simple.yaml",),
@@ -33,18 +42,6 @@ def demo(
     keep: Annotated[bool, typer.Option("--keep", help="Keep the cluster running.")] = False,
 ) -> None:
     """Start an embedded cluster, train three distributed jobs, show the results, stop everything."""
-    import asyncio
-    import shutil
-    import signal
-    import tempfile
-
-    from shunter.cli.output.console import errors, print_table
-    from shunter.cluster import lifecycle
-    from shunter.cluster.state_dir import StateDir
-    from shunter.cluster.target import Target
-    from shunter.kube import client, kubeconfig
-    from shunter.kube.manifests import load
-
     groups = [[manifest for file in files for manifest in load(str(found(examples / file)))] for files in DEMO_JOBS]
     state = StateDir(Path(tempfile.mkdtemp(prefix="shunter-demo-")))
     signal.signal(signal.SIGTERM, signal.default_int_handler)
@@ -78,9 +75,6 @@ def demo(
 
 
 def end_cluster(state: StateDir) -> None:
-    from shunter.cli.output.console import errors
-    from shunter.cluster import lifecycle
-
     with errors().status("stopping the cluster"):
         lifecycle.stop(state)
 
@@ -124,12 +118,6 @@ def reported_world_sizes(lines: dict[str, list[str]]) -> dict[int, int]:
 
 
 async def trained(target: Target, manifests: list[Manifest]) -> list[Row]:
-    import time
-
-    from shunter.cli.applying import apply_all
-    from shunter.cli.output.display import RecordingDisplay, display
-    from shunter.cli.run import followed
-
     begun = time.monotonic()
     rows = []
     for resource, job in await apply_all(target, manifests, replace=True):
@@ -139,10 +127,6 @@ async def trained(target: Target, manifests: list[Manifest]) -> list[Row]:
 
 
 def table(rows: list[Row]) -> Table:
-    from rich.table import Table
-
-    from shunter.cli.output.display import STATE_COLOURS
-
     result = Table(box=None, pad_edge=False, header_style="bold")
     for column in ("job", "kind", "state", "ranks", "world size", "seconds"):
         result.add_column(column, justify="right" if column in ("ranks", "world size", "seconds") else "left")
@@ -155,11 +139,6 @@ def table(rows: list[Row]) -> Table:
 
 def finish(state: StateDir, rows: list[Row], *, succeeded: bool, keep: bool) -> None:
     """Removes the demo's directory after a success; after a failure says what failed and where the logs are, exit code 1."""
-    import shutil
-
-    from shunter.cli.clusters import export_line
-    from shunter.cli.output.console import errors, say
-
     for row in rows:
         if not row.is_good:
             errors().print(

@@ -35,7 +35,6 @@ def add(
 
     A mapping of the image by `shunter up --images` takes precedence. All other images use the environment of shunter itself.
     """
-
     packages = [*pip, *(["--requirement", str(requirements.resolve())] if requirements else [])]
     _say(image_builds.add(_root(), image, packages, python))
 
@@ -43,7 +42,6 @@ def add(
 @app.command("list", short_help="List the environments.")
 def list_(form: Annotated[Output, typer.Option("-o", "--output", help="table, json or yaml.")] = Output.table) -> None:
     """List the images that have their own environment."""
-
     found = recorded(_root())
     if form is not Output.table:
         print_as(msgspec.to_builtins(found), form)
@@ -67,14 +65,12 @@ def rebuild(image: ImageArgument) -> None:
 
     Running containers keep the old environment, which is removed with the next change.
     """
-
     _say(image_builds.rebuild(_root(), image))
 
 
 @app.command("remove", short_help="Remove the environment of an image.")
 def remove(image: ImageArgument) -> None:
     """Remove the environment of an image. Containers that still run in it lose its files."""
-
     image_builds.remove(_root(), image)
     say(f"removed the environment of {image}")
 

@@ -90,7 +90,6 @@ class JobChoice(NamedTuple):
 
 def kind_named(text: str) -> str:
     """The kind that is meant by `PyTorchJob`, `pytorchjob` or `pytorchjobs`; InputError for none."""
-
     for resource in SHOWN_RESOURCES:
         if text.lower() in (resource.kind.lower(), resource.plural):
             return resource.kind

@@ -45,7 +45,6 @@ class CompletionItem(NamedTuple):
 
 def completions(words: Sequence[str]) -> Iterator[CompletionItem]:
     """What kubectl offers in place of the last word; nothing when it does not answer in time or is not there."""
-
     kubeconfig = os.environ.get("KUBECONFIG") or str(StateDir(default_state_dir()).kubeconfig)
     try:
         done = subprocess.run(
@@ -69,7 +68,6 @@ def kubectl(context: typer.Context) -> None:
 
     All arguments are passed on unchanged, including `--` and `--help`: shunter kubectl exec -it POD -- ls -l
     """
-
     if not os.environ.get("KUBECONFIG"):
         state = StateDir(default_state_dir())
         if state.read_record() is None and needs_cluster(context.args):
@@ -92,7 +90,6 @@ def needs_cluster(words: Sequence[str]) -> bool:
 
 def find_kubectl() -> str:
     """The kubectl of our own environment first (extra `kubectl`), then the one on PATH."""
-
     path = os.pathsep.join([os.path.dirname(sys.executable), os.environ.get("PATH", "")])
     found = shutil.which("kubectl", path=path)
     if found is None:

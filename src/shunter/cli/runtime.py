@@ -57,7 +57,6 @@ def create(
 
     Refer to it in the runtimeRef of a TrainJob, or with shunter run train.py --runtime NAME.
     """
-
     options = RuntimeOptions(name=name, source=source, fabric=fabric, instance=instance, restarts=restarts)
     if form and not dry_run:
         raise InputError(f"-o {form.value} prints what --dry-run would create.", "Add --dry-run, or leave -o out.")

@@ -32,13 +32,11 @@ def scale(
     number of nodes, from its latest checkpoint if its program saves any. A suspended TrainJob stays suspended. An elastic
     PyTorchJob keeps training while Workers join and leave. If this command is interrupted, run it again.
     """
-
     asyncio.run(scaled(connect(kubeconfig, context).client, job, namespace, nodes))
 
 
 async def scaled(client: Client, wanted: str, namespace: str, nodes: int) -> None:
     """Scales the one job of this name, and says what becomes of it."""
-
     async with client:
         resource, job = await find(client, wanted, namespace)
         title = f"{job['kind']} {job['metadata']['namespace']}/{job['metadata']['name']}"

@@ -59,7 +59,6 @@ def size(
     Exit codes: 0 it fits on a machine (possibly tight), 1 it fits on none, 2 invalid input, 3 manifests are incomplete or no
     verdict is possible.
     """
-
     wanted = training._asdict()
     wanted |= {"tokens": amount("--tokens", training.tokens), "seq": training.seq or 0, "nodes": training.nodes or 0}
     found = sizing.size(

@@ -3,17 +3,15 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, Annotated, NamedTuple
+from collections.abc import Iterable
+from typing import Annotated, NamedTuple
 
 import typer
 
+from shunter.api.durations import seconds
+from shunter.api.meta import Json
 from shunter.errors import InputError
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
-
-    from shunter.api.meta import Json
-    from shunter.kube.pods.log_reading import LogPart
+from shunter.kube.pods.log_reading import LogPart
 
 TailOption = Annotated[
     int, typer.Option("--tail", min=-1, help="Number of lines to show from the end of each container log; -1 means all.")
@@ -33,9 +31,6 @@ class LogOptions(NamedTuple):
 
     def part(self, *, follow: bool = False) -> LogPart:
         """What to ask for. InputError for options that cannot be meant."""
-        from shunter.api.durations import seconds
-        from shunter.kube.pods.log_reading import LogPart
-
         if self.previous and follow:
             raise InputError("--previous is over and cannot be followed.", "Leave --follow or --previous out.")
         since = None
