@@ -2,12 +2,8 @@
 
 from __future__ import annotations
 
-from datetime import UTC, datetime
-
-import pytest
-
 from shunter.doctor.endings import reason
-from shunter.doctor.lines import errors, moment_of, parsed
+from shunter.doctor.lines import errors, parsed
 
 TORCHRUN = """\
 2026-11-25T20:00:00.000000001Z step 1 loss 0.5
@@ -25,12 +21,9 @@ TORCHRUN = """\
 """
 
 
-@pytest.mark.parametrize(
-    ("text", "second", "microsecond"),
-    [("2026-11-25T20:00:07Z", 7, 0), ("2026-11-25T20:00:07.123456789Z", 7, 123456), ("2026-11-25T21:00:07.5+01:00", 7, 500000)],
-)
-def test_a_time_is_read_with_and_without_fractions(text: str, second: int, microsecond: int) -> None:
-    assert moment_of(text) == datetime(2026, 11, 25, 20, 0, second, microsecond, UTC)
+def test_what_only_looks_like_a_time_is_text() -> None:
+    (line,) = parsed("2026-13-01T00:00:00Z starts\n")
+    assert (line.at, line.text) == ("", "2026-13-01T00:00:00Z starts")
 
 
 def test_under_torchrun_the_reason_is_the_rank_s_own_exception_not_the_summary() -> None:

@@ -8,8 +8,9 @@ from datetime import datetime, timedelta
 
 from shunter.api.meta import Json, Struct
 from shunter.api.rank_failures import RankFailure
-from shunter.doctor.lines import Error, Line, errors, is_warning, moment_of, parsed
+from shunter.doctor.lines import Error, Line, errors, is_warning, parsed
 from shunter.jobs.failure_record import failure_record, kept_words, last_to_fail
+from shunter.kube.pods.log_times import time_of
 from shunter.operator.causes.events import event_time
 from shunter.operator.diagnosis import KILLED, RANK_FAILED, faults, is_victim, recorded_failure
 from shunter.operator.overview import member, was_pod_of
@@ -60,8 +61,8 @@ class Ending(Struct, frozen=True):
     @property
     def time(self) -> datetime | None:
         """When it went wrong: of the log line where there is one, which is finer than the status."""
-        said = moment_of(self.error.at) if self.error is not None and self.error.at else None
-        return said or (moment_of(self.at) if self.at else None)
+        said = time_of(self.error.at) if self.error is not None and self.error.at else None
+        return said or (time_of(self.at) if self.at else None)
 
 
 def endings(

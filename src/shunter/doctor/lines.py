@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from datetime import datetime
 
 from shunter.api.meta import Struct
 from shunter.jobs.logs.patterns import ESCAPES, POSITIONS, VALUE
+from shunter.kube.pods.log_times import split_time
 from shunter.operator.diagnosis import VICTIM
 
-_TIME = re.compile(r"(\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d+)?(?:Z|[+-]\d\d:\d\d)) ?(.*)", re.DOTALL)
 _RANK = re.compile(r"\[(?:default|rank)(\d+)\]:? ?")
 _WARNING = re.compile(r"^\[?W\d{4} |\bWARN(?:ING)?\b|\b\w*Warning: |^\[rank\d+\]:\[W\d{4} ")
 _TRACEBACK = "Traceback (most recent call last)"
@@ -65,8 +64,7 @@ def parsed(log: str) -> list[Line]:
     """The lines of a log, without colours, prefixes and empty ones."""
     found = []
     for raw in log.splitlines():
-        timed = _TIME.match(raw)
-        at, text = (timed[1], timed[2]) if timed else ("", raw)
+        at, text = split_time(raw)
         text = ESCAPES.sub("", text.rsplit("\r", 1)[-1])
         rank = None
         while prefix := _RANK.match(text):
@@ -136,9 +134,3 @@ def _end(lines: Sequence[Line], number: int) -> int:
         ):
             return end
     return min(len(lines), number + MOST_LINES)
-
-
-def moment_of(text: str) -> datetime | None:
-    """The time of a line; None for one without. Kubernetes writes nanoseconds, Python reads microseconds."""
-    match = re.match(r"(.*?)(?:(\.\d{1,6})\d*)?(Z|[+-]\d\d:\d\d)$", text)
-    return datetime.fromisoformat(f"{match[1]}{match[2] or ''}{match[3].replace('Z', '+00:00')}") if match else None

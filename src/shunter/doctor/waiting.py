@@ -15,7 +15,8 @@ from typing import Literal, NamedTuple
 
 from shunter.doctor.case import Case
 from shunter.doctor.evidence import Frame, Process, Sample
-from shunter.doctor.lines import is_warning, moment_of
+from shunter.doctor.lines import is_warning
+from shunter.kube.pods.log_times import time_of
 from shunter.operator.overview import moment
 
 Doing = Literal["starting", "rendezvous", "collective", "data", "own"]
@@ -228,7 +229,7 @@ def quiet(case: Case, now: datetime) -> tuple[float | None, float | None]:
     often; None where nothing tells."""
     last, gaps = None, []
     for lines in case.rank_lines.values():
-        times = [at for line in lines if line.at and not is_warning(line.text) and (at := moment_of(line.at)) is not None]
+        times = [at for line in lines if line.at and not is_warning(line.text) and (at := time_of(line.at)) is not None]
         if times:
             last = max(last or times[-1], times[-1])
         # Lines of one message come at once; what is between messages tells the pace.

@@ -13,7 +13,7 @@ from shunter.errors import InputError
 from shunter.kube.client import Client
 from shunter.kube.errors import ConnectionProblem
 from shunter.kube.pods import log_reading
-from shunter.kube.pods.log_reading import LogPart, followed_lines, time_key
+from shunter.kube.pods.log_reading import LogPart, followed_lines
 from shunter.kube.transport import Response
 
 POD = {"metadata": {"name": "p", "namespace": "n"}}
@@ -87,15 +87,6 @@ async def test_times_are_shown_only_when_asked_for() -> None:
 async def test_after_a_lost_connection_a_tail_is_not_asked_for_again() -> None:
     _, asked = await read([(moment(0), "a"), (moment(1), "b")], [1], LogPart(tail_lines=2))
     assert [("tailLines" in params, params.get("sinceTime")) for params in asked] == [(True, None), (False, moment(0))]
-
-
-def test_times_are_ordered_whatever_they_look_like() -> None:
-    times = ["2026-01-01T00:00:00Z", "2026-01-01T00:00:00.1Z", "2026-01-01T01:00:00.100000001+01:00", "2026-01-01T00:00:00.11Z"]
-    keys = [time_key(time) for time in times]
-    assert None not in keys
-    assert keys == sorted(keys)  # type: ignore[type-var]
-    assert time_key("unable") is None
-    assert time_key("2026-13-01T00:00:00Z") is None
 
 
 def test_options_become_what_a_server_is_asked_for() -> None:

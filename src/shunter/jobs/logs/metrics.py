@@ -17,8 +17,8 @@ import msgspec
 from shunter.errors import InputError
 from shunter.jobs.logs import patterns as patterns
 from shunter.jobs.metrics import Point, Process, Series, finite
+from shunter.kube.pods.log_times import split_time, time_of
 
-_TIME = re.compile(r"(\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d{1,6})?)\d*(Z|[+-]\d\d:\d\d) ")
 _WORDS = re.compile(r"[\s_-]+")
 _POSITION_KEYS = ("step", "global_step", "iteration", "iter")
 LONGEST_LINE = 10_000
@@ -167,10 +167,8 @@ class LogReader:
 
 def timed(line: str) -> tuple[datetime | None, str]:
     """The time that the kubelet put before a line, None where there is none, and the rest of the line."""
-    match = _TIME.match(line)
-    if match is None:
-        return None, line
-    return datetime.fromisoformat(match[1] + match[2].replace("Z", "+00:00")), line[match.end() :]
+    time, text = split_time(line)
+    return time_of(time), text
 
 
 def _structured(text: str) -> tuple[tuple[float, ...], list[tuple[str, float]], bool] | None:

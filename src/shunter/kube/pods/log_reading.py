@@ -3,19 +3,17 @@
 from __future__ import annotations
 
 import asyncio
-import re
 from collections.abc import AsyncIterator
 from contextlib import aclosing
-from datetime import UTC, datetime
 from typing import NamedTuple
 
 from shunter.api.meta import Json
 from shunter.kube.client import Client
 from shunter.kube.errors import BadRequest, ConnectionProblem, NotFound, ServerProblem
 from shunter.kube.pods.log_lines import text_lines
+from shunter.kube.pods.log_times import time_key
 
 RETRY_SECONDS = 0.3
-_TIME = re.compile(r"(\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d)(?:\.(\d{1,9}))?(Z|[+-]\d\d:\d\d)")
 
 
 class LogPart(NamedTuple):
@@ -78,17 +76,3 @@ async def followed_lines(client: Client, pod: Json, container: str, part: LogPar
             return
         except (ConnectionProblem, ServerProblem):
             await asyncio.sleep(RETRY_SECONDS)
-
-
-def time_key(text: str) -> tuple[datetime, str] | None:
-    """What orders the times of log lines, to the nanosecond, whatever zone and number of digits they are written with; None for
-    what is no time."""
-    match = _TIME.fullmatch(text)
-    if match is None:
-        return None
-    second, fraction, zone = match.groups()
-    try:
-        moment = datetime.fromisoformat(second + ("+00:00" if zone == "Z" else zone)).astimezone(UTC)
-    except ValueError:
-        return None
-    return moment, (fraction or "").ljust(9, "0")

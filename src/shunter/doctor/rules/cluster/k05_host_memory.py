@@ -8,10 +8,10 @@ from __future__ import annotations
 
 from shunter.doctor.case import Case
 from shunter.doctor.endings import Ending
-from shunter.doctor.lines import moment_of
 from shunter.doctor.places import rank_list
 from shunter.doctor.rules.rule import Rule, pods_and_events, pods_of, ranks_of
 from shunter.doctor.verdicts import Excerpt, Verdict
+from shunter.kube.pods.log_times import time_of
 
 REASON = "OOMKilled"
 
@@ -42,7 +42,7 @@ def _verdict(limit: str, ones: list[Ending]) -> Verdict:
 
 
 def _excerpt(ending: Ending) -> Excerpt:
-    began, ended = (moment_of(text) if text else None for text in (ending.started, ending.at))
+    began, ended = (time_of(text) if text else None for text in (ending.started, ending.at))
     after = f", {int((ended - began).total_seconds())} s after start" if began and ended else ""
     text = f"OOMKilled, exit code {ending.exit_code}{after}"
     return Excerpt(source="pod", text=text, pod=ending.pod, container=ending.container, at=ending.at)
