@@ -83,6 +83,26 @@ class Condition(Struct, frozen=True):
         return self.status == "True"
 
 
+def condition_json(condition: Condition) -> Json:
+    """A condition as it is written into a status: all of the required fields, the optional ones if they are set."""
+    written: Json = {
+        "type": condition.type,
+        "status": condition.status,
+        "reason": condition.reason,
+        "message": condition.message,
+    }
+    if condition.last_transition_time is not None:
+        written["lastTransitionTime"] = rfc3339(condition.last_transition_time)
+    if condition.observed_generation is not None:
+        written["observedGeneration"] = condition.observed_generation
+    return written
+
+
+def annotations_of(obj: Json) -> dict[str, str]:
+    """The annotations of an object; empty if it has none, or null, or no metadata."""
+    return (obj.get("metadata") or {}).get("annotations") or {}
+
+
 def stamp(now: datetime, before: Iterable[datetime | None]) -> datetime:
     """The time to write into a status: now in whole seconds, as the server keeps times, but not before what it says already. A
     clock may be set back."""

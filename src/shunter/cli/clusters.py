@@ -14,6 +14,7 @@ import typer
 from rich.markup import escape
 from rich.table import Table
 
+from shunter.api.meta import annotations_of
 from shunter.cli.output.console import Output, errors, output, print_as, print_table, say
 from shunter.cli.target import embedded_node
 from shunter.cluster import lifecycle
@@ -179,9 +180,7 @@ def status(
         "server": record.server,
         "kubeconfig": str(state.kubeconfig),
         "stateDir": str(state.root),
-        "level": "simulated"
-        if record.simulate
-        else node.get("metadata", {}).get("annotations", {}).get("shunter.dev/level", "unknown"),
+        "level": "simulated" if record.simulate else annotations_of(node).get("shunter.dev/level", "unknown"),
         "disk": {"freeBytes": space.free, "totalBytes": space.total},
         "strictResources": record.strict_resources,
         "allocatable": node.get("status", {}).get("allocatable", {}),

@@ -9,7 +9,7 @@ from datetime import UTC, datetime
 from typing import Any
 
 from shunter.api.counts import noun
-from shunter.api.meta import Json
+from shunter.api.meta import Json, annotations_of
 from shunter.api.ownership import controller_reference
 from shunter.api.resources import JOBS, JOBSETS, PODS, Resource
 from shunter.cli.output.console import say
@@ -168,7 +168,7 @@ def waits_for(job: Json, pods: Sequence[Json], at: datetime, *, now: bool) -> tu
     if leaving:
         grace = max(pod["metadata"].get("deletionGracePeriodSeconds") or 0 for pod in leaving)
         hint = "" if now else "; --now gives them a second"
-        if PROGRAM in (job["metadata"].get("annotations") or {}):
+        if PROGRAM in annotations_of(job):
             # Its first process passes SIGTERM on.
             return "pods", (
                 f"{title} waits for {named(leaving)} to end: after SIGTERM there are {grace} s to save "

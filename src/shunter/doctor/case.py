@@ -75,9 +75,6 @@ class Case:
         found: Json = next((one for one in both if one["name"] == name), {})
         return found
 
-    def events_about(self, name: str) -> list[Json]:
-        return [one for one in self.evidence.events if one.get("involvedObject", {}).get("name") == name]
-
     @cached_property
     def logs(self) -> dict[tuple[str, str, bool], str]:
         """By pod, container, and whether it is that of the run before."""

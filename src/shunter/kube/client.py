@@ -9,7 +9,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncGenerator, Mapping, Sequence
 from contextlib import aclosing
-from typing import TYPE_CHECKING, Literal, cast
+from typing import TYPE_CHECKING, Literal, TypedDict, Unpack, cast
 
 import msgspec
 
@@ -45,6 +45,17 @@ PATCH_TYPES = {
 PatchType = Literal["merge", "json", "strategic"]
 Propagation = Literal["Background", "Foreground", "Orphan"]
 FieldValidation = Literal["", "Ignore", "Warn", "Strict"]
+
+
+class WriteOptions(TypedDict, total=False):
+    """Options of each verb that writes, but for deletions."""
+
+    dry_run: bool
+    """Whether the server only says what would come of it."""
+    field_validation: FieldValidation
+    """What becomes of fields that the server does not know."""
+    field_manager: str
+    """Who writes, in managedFields; the client's own unless set."""
 
 
 class Client:
@@ -140,13 +151,11 @@ class Client:
         view: type[T] | None = None,
         subresource: str = "",
         name: str = "",
-        dry_run: bool = False,
-        field_validation: FieldValidation = "",
-        field_manager: str = "",
+        **options: Unpack[WriteOptions],
     ) -> T:
         """POST into the namespace given, else the one in the body. A subresource (`binding`, `eviction`) needs a name."""
         path = resource.path(namespace or _metadata(body, "namespace"), name, subresource)
-        params = self._write_params(dry_run, field_validation, field_manager)
+        params = self._write_params(options)
         return decoded(await self.raw("POST", path, params=params, body=_encoded(body)), view)
 
     async def update(
@@ -156,13 +165,11 @@ class Client:
         *,
         view: type[T] | None = None,
         subresource: str = "",
-        dry_run: bool = False,
-        field_validation: FieldValidation = "",
-        field_manager: str = "",
+        **options: Unpack[WriteOptions],
     ) -> T:
         """PUT. A resourceVersion in the body is a precondition (Conflict)."""
         path = _object_path(resource, _metadata(body, "namespace"), _metadata(body, "name"), subresource)
-        params = self._write_params(dry_run, field_validation, field_manager)
+        params = self._write_params(options)
         return decoded(await self.raw("PUT", path, params=params, body=_encoded(body)), view)
 
     async def patch(
@@ -175,13 +182,11 @@ class Client:
         type: PatchType = "merge",
         view: type[T] | None = None,
         subresource: str = "",
-        dry_run: bool = False,
-        field_validation: FieldValidation = "",
-        field_manager: str = "",
+        **options: Unpack[WriteOptions],
     ) -> T:
         """A resourceVersion or uid inside the patch's metadata is a precondition (Conflict)."""
         path = _object_path(resource, namespace, name, subresource)
-        params = self._write_params(dry_run, field_validation, field_manager)
+        params = self._write_params(options)
         headers = {"Content-Type": PATCH_TYPES[type]}
         return decoded(await self.raw("PATCH", path, params=params, headers=headers, body=_encoded(patch)), view)
 
@@ -197,13 +202,11 @@ class Client:
         view: type[T] | None = None,
         subresource: str = "",
         force: bool = True,
-        dry_run: bool = False,
-        field_validation: FieldValidation = "",
-        field_manager: str = "",
+        **options: Unpack[WriteOptions],
     ) -> T:
         """Server-side apply: creates or updates; fields that we applied before and no longer send are given up."""
         path = _object_path(resource, _metadata(body, "namespace"), _metadata(body, "name"), subresource)
-        params = self._write_params(dry_run, field_validation, field_manager)
+        params = self._write_params(options)
         params["force"] = "true" if force else "false"
         headers = {"Content-Type": PATCH_TYPES["apply"]}
         return decoded(await self.raw("PATCH", path, params=params, headers=headers, body=_encoded(body)), view)
@@ -333,12 +336,12 @@ class Client:
                 await asyncio.sleep(self._retry.wait(attempt, error.retry_after))
         raise AssertionError("a request is attempted at least once")
 
-    def _write_params(self, dry_run: bool, field_validation: FieldValidation, field_manager: str) -> dict[str, str]:
-        params = {"fieldManager": field_manager or self.field_manager}
-        if dry_run:
+    def _write_params(self, options: WriteOptions) -> dict[str, str]:
+        params = {"fieldManager": options.get("field_manager") or self.field_manager}
+        if options.get("dry_run"):
             params["dryRun"] = "All"
-        if field_validation:
-            params["fieldValidation"] = field_validation
+        if validation := options.get("field_validation"):
+            params["fieldValidation"] = validation
         return params
 
 

@@ -16,7 +16,7 @@ from pathlib import Path
 
 import msgspec
 
-from shunter.api.meta import Json, Struct
+from shunter.api.meta import Json, Struct, annotations_of
 from shunter.api.resources import TRAIN_JOBS
 from shunter.errors import InputError
 from shunter.kube.client import Client
@@ -204,7 +204,7 @@ async def with_resumed_place(
             f"{option}: {title} keeps its checkpoints in {own.title}, not in {chosen.title}.", "Leave --checkpoints out."
         )
     # A job that went on from another's checkpoints has added to those.
-    name = (job["metadata"].get("annotations") or {}).get(RESUMED, options.resume)
+    name = annotations_of(job).get(RESUMED, options.resume)
     if not chosen.directory:
         tell(f"whether {chosen.title} holds checkpoints of {name} was not checked; the program must find one")
     return dataclasses.replace(options, checkpoints=chosen, resume=name)

@@ -7,7 +7,7 @@ import copy
 import shlex
 
 from shunter.api.kueue import QUEUE_LABEL
-from shunter.api.meta import Json
+from shunter.api.meta import Json, annotations_of
 from shunter.api.pod_requests import GPU
 from shunter.api.resources import CONFIG_MAPS, TRAIN_JOBS, TRAINING_RUNTIMES
 from shunter.api.trainer.runtime import HOST_FILE, HOST_FILE_DIRECTORY, LAUNCHER, NODE
@@ -175,7 +175,7 @@ def rerun_job(job: Json, name: str, *, job_id: str, has_own_runtime: bool = Fals
 
 def stored_code(job: Json) -> StoredCode | None:
     """The packed code of a job that was made by `launch`; None for one that has none."""
-    digest = (job["metadata"].get("annotations") or {}).get(DIGEST, "")
+    digest = annotations_of(job).get(DIGEST, "")
     if not digest:
         return None
     volumes = _patched_volumes(job)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Sequence
 
-from shunter.api.meta import Json
+from shunter.api.meta import Json, annotations_of
 from shunter.api.names import label_value_faults
 from shunter.api.resources import CONFIG_MAPS, TRAIN_JOBS, Resource
 from shunter.errors import InputError
@@ -36,7 +36,7 @@ async def send(client: Client, namespace: str, maps: Sequence[Json]) -> int:
                 continue
             except AlreadyExists:
                 present[name] = await client.get(CONFIG_MAPS, name, namespace)
-        if (present[name]["metadata"].get("annotations") or {}).get(DIGEST) != digest:
+        if annotations_of(present[name]).get(DIGEST) != digest:
             raise InputError(
                 f"ConfigMap {namespace}/{name} exists and does not hold this code.",
                 f"kubectl delete configmap {name} -n {namespace}",

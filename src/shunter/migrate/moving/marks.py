@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from shunter.api.meta import Json
+from shunter.api.meta import Json, annotations_of
 from shunter.migrate.conversion.cleaning import suspended
 from shunter.migrate.conversion.provenance import SOURCE as SOURCE
 from shunter.migrate.conversion.rules.metadata import KUEUE_QUEUE
@@ -46,7 +46,7 @@ def parked(job: Json) -> Json:
 
 def mark(obj: Json, annotation: str) -> str:
     """The value of one of our annotations; empty when it is not there."""
-    return str((obj["metadata"].get("annotations") or {}).get(annotation) or "")
+    return str(annotations_of(obj).get(annotation) or "")
 
 
 def twins_of(plan_id: str, train_jobs: Iterable[Json]) -> dict[str, Json]:

@@ -7,7 +7,7 @@ from datetime import datetime
 import msgspec
 
 from shunter.api.jobset import ReplicatedJobStatus
-from shunter.api.meta import Condition, Json, rfc3339
+from shunter.api.meta import Condition, Json, condition_json
 from shunter.api.rank_failures import RankFailures
 from shunter.api.trainer.trainjob import TrainJobJobStatus, TrainJobStatus
 from shunter.operator.trainer.views import LiveJobSet
@@ -98,7 +98,7 @@ def status_json(status: TrainJobStatus) -> Json:
     """Conditions and counters as they are stored, required fields included; what others write into the status is left out."""
     written: Json = {}
     if status.conditions:
-        written["conditions"] = [_condition_json(condition) for condition in status.conditions]
+        written["conditions"] = [condition_json(condition) for condition in status.conditions]
     if status.jobs_status:
         written["jobsStatus"] = [
             {field: getattr(entry, field) for field in ("name", "ready", "succeeded", "failed", "active", "suspended")}
@@ -110,17 +110,3 @@ def status_json(status: TrainJobStatus) -> Json:
 def failures_json(record: RankFailures | None) -> Json:
     """The record of what failed as it is stored."""
     return {} if record is None else {"rankFailures": msgspec.json.decode(msgspec.json.encode(record))}
-
-
-def _condition_json(condition: Condition) -> Json:
-    written: Json = {
-        "type": condition.type,
-        "status": condition.status,
-        "reason": condition.reason,
-        "message": condition.message,
-    }
-    if condition.last_transition_time is not None:
-        written["lastTransitionTime"] = rfc3339(condition.last_transition_time)
-    if condition.observed_generation is not None:
-        written["observedGeneration"] = condition.observed_generation
-    return written

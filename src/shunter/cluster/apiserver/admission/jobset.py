@@ -12,7 +12,7 @@ from dataclasses import replace
 from typing import Any
 
 from shunter.api.field_errors import FieldError, aggregate, invalid, too_long
-from shunter.api.meta import Json
+from shunter.api.meta import Json, annotations_of
 from shunter.api.names import label_1035_faults, label_value_faults, subdomain_faults
 from shunter.api.resources import JOBSETS, PERSISTENT_VOLUME_CLAIMS
 from shunter.cluster.apiserver.field_rules import changed, faults, prefixed_path_errors
@@ -55,7 +55,7 @@ def with_webhooks(kind: Kind) -> Kind:
 
 def label_pod(pod: Json) -> None:
     """The mutating webhook for pods: those of a JobSet say their priority as a label, unless nodes were labelled for them."""
-    annotations = pod["metadata"].get("annotations") or {}
+    annotations = annotations_of(pod)
     if _JOBSET_NAME in annotations and _NODE_SELECTOR_STRATEGY not in annotations:
         pod["metadata"].setdefault("labels", {})[_PRIORITY] = str(pod["spec"]["priority"])
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import msgspec
 
-from shunter.api.meta import Json
+from shunter.api.meta import Json, annotations_of
 from shunter.cluster.apiserver.apply.compare import applied_fields, changes
 from shunter.cluster.apiserver.apply.field_set import FieldSet, difference
 from shunter.cluster.apiserver.apply.fields import FieldTree
@@ -45,4 +45,4 @@ def with_current_annotation(obj: Json, applied: Json) -> Json:
 
 
 def _annotation(obj: Json) -> str:
-    return ((obj.get("metadata") or {}).get("annotations") or {}).get(ANNOTATION) or ""
+    return annotations_of(obj).get(ANNOTATION) or ""

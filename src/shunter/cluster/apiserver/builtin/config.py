@@ -10,7 +10,7 @@ import json
 from typing import Any
 
 from shunter.api.field_errors import FieldError, forbidden, invalid, required, too_long
-from shunter.api.meta import Json
+from shunter.api.meta import Json, annotations_of
 from shunter.api.names import config_key_faults
 from shunter.api.resources import CONFIG_MAPS, SECRETS
 from shunter.cluster.apiserver.builtin.typed import typed
@@ -74,7 +74,7 @@ def _secret_errors(secret: Json, old: Json | None) -> list[FieldError]:
         errors.append(too_long("data", _LIMIT))
     if kind == "kubernetes.io/service-account-token":
         name = "kubernetes.io/service-account.name"
-        if not secret["metadata"].get("annotations", {}).get(name):
+        if not annotations_of(secret).get(name):
             errors.append(required(f"metadata.annotations[{name}]"))
     if kind == "kubernetes.io/basic-auth" and not {"username", "password"} & data.keys():
         errors += [required("data[username]"), required("data[password]")]

@@ -8,7 +8,7 @@ from __future__ import annotations
 from datetime import UTC, datetime
 
 from shunter.api.field_errors import FieldError, forbidden, invalid, not_supported, required
-from shunter.api.meta import Json, rfc3339
+from shunter.api.meta import Json, annotations_of, rfc3339
 from shunter.api.names import subdomain_faults
 from shunter.api.quantity import parse
 from shunter.api.resources import PERSISTENT_VOLUME_CLAIMS, PERSISTENT_VOLUMES, STORAGE_CLASSES
@@ -74,7 +74,7 @@ def _default_class_name(objects: Objects) -> str:
     marked = [
         one["metadata"]
         for one in objects.all(STORAGE_CLASSES)
-        if (one["metadata"].get("annotations") or {}).get("storageclass.kubernetes.io/is-default-class") == "true"
+        if annotations_of(one).get("storageclass.kubernetes.io/is-default-class") == "true"
     ]
     newest = sorted(marked, key=lambda metadata: (metadata["creationTimestamp"], metadata["name"]), reverse=True)
     return str(newest[0]["name"]) if newest else ""

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from shunter.api.meta import Json
+from shunter.api.meta import Json, annotations_of
 from shunter.api.resources import Resource
 from shunter.cluster.apiserver.builtin.pod.defaults import default_pod_spec
 from shunter.cluster.apiserver.builtin.pod.warnings import template_warnings
@@ -143,7 +143,7 @@ def _prepare_daemon_set(daemon_set: Json, old: Json | None) -> None:
     """Counts the versions of the template where controllers of old look for it."""
     generation = 1
     if old is not None:
-        before = int(old["metadata"].get("annotations", {}).get(_TEMPLATE_GENERATION, "1"))
+        before = int(annotations_of(old).get(_TEMPLATE_GENERATION, "1"))
         generation = before + (daemon_set["spec"]["template"] != old["spec"]["template"])
     annotations = daemon_set["metadata"].setdefault("annotations", {})
     annotations[_TEMPLATE_GENERATION] = str(generation)

@@ -6,7 +6,7 @@ Source: apiextensions-apiserver 1.36 `apis/apiextensions/validation`.
 from __future__ import annotations
 
 from shunter.api.field_errors import FieldError, duplicate, forbidden, invalid, required, too_many
-from shunter.api.meta import Json
+from shunter.api.meta import Json, annotations_of
 from shunter.api.names import label_1035_faults, subdomain_faults
 from shunter.cluster.apiserver.field_rules import changed, invalid_as_a_whole, unsupported
 from shunter.cluster.apiserver.schema.structure import structure_errors
@@ -195,7 +195,7 @@ def _approval_errors(definition: Json) -> list[FieldError]:
     group = definition["spec"].get("group", "")
     if not f".{group}".endswith((".k8s.io", ".kubernetes.io")):
         return []
-    value = definition["metadata"].get("annotations", {}).get(_APPROVAL, "")
+    value = annotations_of(definition).get(_APPROVAL, "")
     if value.startswith(("https://", "http://", "unapproved")):
         return []
     reason = (

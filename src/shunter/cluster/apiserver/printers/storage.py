@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from datetime import datetime
 
-from shunter.api.meta import Json
+from shunter.api.meta import Json, annotations_of
 from shunter.cluster.apiserver.printers.columns import (
     AGE,
     NAME,
@@ -56,7 +56,7 @@ def _volume(document: Json, now: datetime) -> Cells:
 
 
 def _storage_class(document: Json, now: datetime) -> Cells:
-    annotations = document["metadata"].get("annotations") or {}
+    annotations = annotations_of(document)
     default = annotations.get("storageclass.kubernetes.io/is-default-class") == "true"
     return [
         name_of(document) + (" (default)" if default else ""),

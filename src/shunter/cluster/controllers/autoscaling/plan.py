@@ -10,7 +10,7 @@ from typing import Literal, NamedTuple
 
 import msgspec
 
-from shunter.api.meta import Condition, Json, rfc3339, stamp
+from shunter.api.meta import Condition, Json, condition_json, rfc3339, stamp
 from shunter.api.quantity import parse
 from shunter.api.resources import HORIZONTAL_POD_AUTOSCALERS, Resource
 from shunter.cluster.controllers.autoscaling.calculation import TOLERANCE, Tolerances
@@ -203,17 +203,11 @@ def status_json(status: AutoscalerStatus) -> Json:
         "currentReplicas": status.current_replicas,
         "desiredReplicas": status.desired_replicas,
         "currentMetrics": list(status.current_metrics) if status.current_metrics else None,
-        "conditions": [_condition_json(one) for one in status.conditions],
+        "conditions": [condition_json(one) for one in status.conditions],
     }
     if status.last_scale_time is not None:
         shown["lastScaleTime"] = rfc3339(status.last_scale_time)
     return shown
-
-
-def _condition_json(condition: Condition) -> Json:
-    shown = {"type": condition.type, "status": condition.status, "reason": condition.reason, "message": condition.message}
-    moment = condition.last_transition_time
-    return {**shown, "lastTransitionTime": rfc3339(moment)} if moment else shown
 
 
 def _whole(now: datetime, status: AutoscalerStatus) -> datetime:

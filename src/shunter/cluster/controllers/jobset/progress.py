@@ -8,7 +8,7 @@ from typing import Literal
 import msgspec
 
 from shunter.api.jobset import JobSet, JobSetStatus
-from shunter.api.meta import Condition, Json, rfc3339
+from shunter.api.meta import Condition, Json, condition_json
 from shunter.api.resources import JOBSETS
 from shunter.kube.controllers.plan import Note, Ref
 
@@ -68,20 +68,8 @@ def status_json(status: JobSetStatus) -> Json:
     encoded: Json = msgspec.json.decode(msgspec.json.encode(status))
     encoded["restarts"] = status.restarts
     if status.conditions:
-        encoded["conditions"] = [_condition_json(condition) for condition in status.conditions]
+        encoded["conditions"] = [condition_json(condition) for condition in status.conditions]
     if status.replicated_jobs_status:
         counters = {"ready": 0, "succeeded": 0, "failed": 0, "active": 0, "suspended": 0}
         encoded["replicatedJobsStatus"] = [{**counters, **entry} for entry in encoded["replicatedJobsStatus"]]
-    return encoded
-
-
-def _condition_json(condition: Condition) -> Json:
-    encoded: Json = {
-        "type": condition.type,
-        "status": condition.status,
-        "reason": condition.reason,
-        "message": condition.message,
-    }
-    if condition.last_transition_time is not None:
-        encoded["lastTransitionTime"] = rfc3339(condition.last_transition_time)
     return encoded

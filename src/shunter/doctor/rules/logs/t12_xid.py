@@ -28,7 +28,6 @@ APPLICATION = {
     31: "a page fault of a kernel, mostly the program's own",
     43: "a channel that was stopped after an error of the program",
 }
-BENIGN = (45,)
 
 
 def judge(case: Case) -> list[Verdict]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any, NamedTuple, TypeAlias
 
-from shunter.api.meta import Json
+from shunter.api.meta import Json, annotations_of
 from shunter.api.resources import TRAIN_JOBS, TRAINING_RUNTIMES
 from shunter.jobs.masking import credentials, masked
 from shunter.migrate.conversion import batch
@@ -112,7 +112,7 @@ def _by_key(values: Iterable[Json]) -> dict[Key, Json]:
 def _resolved(objects: dict[Key, Json]) -> dict[Key, Any]:
     resolved: dict[Key, Any] = {}
     for key, value in objects.items():
-        if key[0] == TRAINING_RUNTIMES.kind and OURS + "generator" in ((value.get("metadata") or {}).get("annotations") or {}):
+        if key[0] == TRAINING_RUNTIMES.kind and OURS + "generator" in annotations_of(value):
             continue
         value = plain(value)
         if key[0] == TRAIN_JOBS.kind:

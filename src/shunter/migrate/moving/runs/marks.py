@@ -6,7 +6,7 @@ from datetime import datetime
 
 import msgspec
 
-from shunter.api.meta import Json
+from shunter.api.meta import Json, annotations_of
 from shunter.operator.overview import moment
 
 TRIAL = "migrate.shunter.dev/trial"
@@ -25,7 +25,7 @@ def is_trial(obj: Json) -> bool:
 
 def changes(job: Json) -> dict[str, str]:
     """How the trial run differs from the job on purpose; empty for jobs that are none."""
-    text = (job["metadata"].get("annotations") or {}).get(CHANGES)
+    text = annotations_of(job).get(CHANGES)
     try:
         return msgspec.json.decode(text, type=dict[str, str]) if text else {}
     except msgspec.DecodeError:
@@ -35,7 +35,7 @@ def changes(job: Json) -> dict[str, str]:
 def has_expired(obj: Json, now: datetime) -> bool:
     """Whether nobody needs the trial any more; one whose time cannot be read is as good as expired."""
     try:
-        expires = moment((obj["metadata"].get("annotations") or {}).get(EXPIRES))
+        expires = moment(annotations_of(obj).get(EXPIRES))
     except ValueError:
         return True
     return expires is None or expires <= now
