@@ -23,6 +23,7 @@ from before_and_after_page import before_and_after_page
 from builtin_definitions import builtin_definitions
 from conformance_table import conformance_table
 from deploy_files import deploy_files
+from embedded_page import embedded_page
 from fabric_files import fabric_files
 from findings_page import findings_page
 from shunter.api.crd import custom_resource_definition
@@ -57,6 +58,7 @@ def generated_files() -> dict[Path, bytes]:
     files |= {**deploy_files(installed), **fabric_files()}
     files[Path("docs/reference.md")] = command_reference()
     files[Path("docs/conformance.md")] = conformance_table()
+    files[Path("docs/embedded.md")] = embedded_page()
     files[Path("docs/migration/findings.md")] = findings_page()
     files[Path("docs/migration/before-and-after.md")] = before_and_after_page()
     files[PAGE] = sizing_page()
