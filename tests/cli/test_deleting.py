@@ -38,7 +38,7 @@ def test_a_program_whose_first_process_passes_sigterm_on_is_not_said_to_ignore_i
 def test_pods_that_should_have_ended_are_their_nodes_matter() -> None:
     subject, text = waits_for(JOB, [leaving("p", "2026-01-01T11:59:00Z")], NOON, now=False)
     assert subject == "late"
-    assert "node node-7 does not say" in text
+    assert "node node-7 does not report it" in text
 
 
 def test_without_pods_it_is_finalizers_or_the_cluster() -> None:

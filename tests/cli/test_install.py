@@ -28,7 +28,7 @@ def test_a_cluster_must_be_named(monkeypatch: pytest.MonkeyPatch) -> None:
     [
         (b"a: [", "not YAML"),
         (b"a: \xff", "not YAML"),
-        (b"replicas: 1\nreplicas: 2", "not YAML: key 'replicas' stands twice"),
+        (b"replicas: 1\nreplicas: 2", "not YAML: key 'replicas' is duplicated"),
         (b"- replicas", "holds no object"),
         (None, "No such file"),
     ],
