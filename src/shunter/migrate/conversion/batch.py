@@ -111,7 +111,7 @@ def _outcome(source: SourceObject, options: Options, surroundings: InputContext)
 
 
 def _told(error: Exception) -> str:
-    """`A defect of this tool: KeyError: 'x' (hosts.py, line 222).`"""
+    """What is said of a defect, as in `A defect of this tool: KeyError: 'x' (hosts.py, line 222).`."""
     place = traceback.extract_tb(error.__traceback__)[-1]
     text = " ".join(traceback.format_exception_only(error)[-1].split())
     return f"A defect of this tool: {text} ({PurePath(place.filename).name}, line {place.lineno})."

@@ -1,6 +1,6 @@
-"""Protobuf bodies of Kubernetes as the JSON that the same client would have sent.
+r"""Protobuf bodies of Kubernetes as the JSON that the same client would have sent.
 
-A body is the magic `k8s\\0` and a `runtime.Unknown`: apiVersion, kind, and the bytes of the object. Go writes fields that are
+A body is the magic `k8s\0` and a `runtime.Unknown`: apiVersion, kind, and the bytes of the object. Go writes fields that are
 empty as well; whether an empty field means something follows from its Go type, as in JSON.
 """
 

@@ -131,7 +131,7 @@ _POSIX_CLASSES = {
 
 @functools.lru_cache(maxsize=1024)
 def go_pattern(pattern: str) -> re.Pattern[str]:
-    """A Go (RE2) expression as a Python one: `$` and `\\z` mean the end of the text only, classes are ASCII. Raises re.error."""
+    r"""A Go (RE2) expression as a Python one: `$` and `\z` mean the end of the text only, classes are ASCII. Raises re.error."""
     return re.compile("".join(_translated(pattern)), re.ASCII)
 
 

@@ -1,4 +1,4 @@
-"""The paths of the node's server that lead to streams, as kubelet has them:
+"""The paths of the node's server that lead to streams, as kubelet has them.
 
 /exec/NAMESPACE/POD[/UID]/CONTAINER?command=&input=1&output=1&error=1&tty=1
 /attach/NAMESPACE/POD[/UID]/CONTAINER?input=1&output=1&error=1&tty=1
