@@ -38,6 +38,9 @@ demo-migrate: $(DEMO_READY) ## move v1 example jobs to v2 with evidence: assess,
 test: setup lint ## lint, types, layers, unit, scenario and e2e tests
 	@$(PYTEST) -n 4 --dist loadgroup --durations 20 --durations-min 5 --ignore tests/faults
 
+unit: setup ## the tests that start no process and open no connection; under a minute on two free cores
+	@$(PYTEST) -n 2 -m unit --durations 5 --durations-min 2
+
 fuzz: setup ## 20,000 mutated requests to the embedded API server and its controllers, seeds fixed (about three minutes)
 	@FUZZ_REQUESTS=20000 $(PYTEST) tests/fuzz
 
@@ -88,4 +91,4 @@ format: setup ## format the code
 clean: ## remove .venv and caches
 	@rm -rf .venv .mypy_cache .ruff_cache .pytest_cache .hypothesis dist build
 
-.PHONY: help setup demo demo-migrate test fuzz faults conformance conformance-core again conformance-again conformance-core-again lint generate lock vectors format clean
+.PHONY: help setup demo demo-migrate test unit fuzz faults conformance conformance-core again conformance-again conformance-core-again lint generate lock vectors format clean

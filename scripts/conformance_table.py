@@ -104,7 +104,7 @@ def _counts(cases: list[Recorded], place: Place) -> str:
     ]
     total: Counter[str] = Counter()
     for folder in (folder for folder in ABOUT if folder in played_on(place)):
-        counts = Counter(outcome(one, place).verdict for one in cases if one.folder == folder)
+        counts: Counter[str] = Counter(outcome(one, place).verdict for one in cases if one.folder == folder)
         total += counts
         lines.append(_row(folder, ABOUT[folder], counts))
     return "\n".join([*lines, _row("all", "", total), ""])
@@ -117,7 +117,7 @@ def _section_counts(cases: list[Recorded], document: str) -> str:
         "|---|---|---|---|---|---|---|---|",
     ]
     for section, about in SECTIONS[document].items():
-        counts = Counter(outcome(one, "embedded").verdict for one in cases if section in _sections(one, document))
+        counts: Counter[str] = Counter(outcome(one, "embedded").verdict for one in cases if section in _sections(one, document))
         lines.append(_row(section, about, counts))
     return "\n".join([*lines, ""])
 

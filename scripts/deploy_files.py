@@ -168,7 +168,7 @@ class _Dumper(yaml.CSafeDumper):
         return True
 
 
-def _text(dumper: yaml.Dumper, text: str) -> yaml.Node:
+def _text(dumper: _Dumper, text: str) -> yaml.Node:
     return dumper.represent_scalar("tag:yaml.org,2002:str", text, style="|" if "\n" in text else None)
 
 

@@ -7,6 +7,7 @@ import sys
 from collections import Counter
 from collections.abc import Callable, Iterable
 from pathlib import Path
+from typing import Any
 
 import yaml
 
@@ -129,7 +130,7 @@ def speeds() -> str:
     return _table(("GPU", "peak, TFLOP/s", "MFU", "beyond 16,384 tokens", "Gbit/s a machine"), rows)
 
 
-def _measurements():  # type: ignore[no-untyped-def]
+def _measurements() -> list[Any]:
     if str(TESTS) not in sys.path:
         sys.path.append(str(TESTS))
     from sizing.measured import measurements

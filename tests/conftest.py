@@ -10,6 +10,7 @@ import pytest
 from hypothesis import settings
 from xdist.scheduler import LoadScopeScheduling
 
+import unit_tests
 import unpassed
 from control_plane import ControlPlane
 from full_disk import SmallDisk, mounted
@@ -34,6 +35,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 def pytest_configure(config: pytest.Config) -> None:
     unpassed.register(config)
+    unit_tests.register(config)
 
 
 class ByFixture(LoadScopeScheduling):

@@ -1,11 +1,15 @@
 """`--unpassed`: runs what has not passed yet. A run that was aborted leaves tests that neither passed nor failed; pytest's own
-`--last-failed` leaves them out, and then says that all is well."""
+`--last-failed` leaves them out, and then says that all is well. Tests that failed and then passed are kept by name:
+scripts/repeated_tests.py counts them."""
 
 from __future__ import annotations
 
 import pytest
 
 PASSED = "unpassed/passed"
+FAILED = "unpassed/failed"
+REPEATED = "unpassed/repeated"
+"""Tests that failed and passed when they were run again, of all runs until the file is removed."""
 
 
 class PassedTests:
@@ -16,6 +20,7 @@ class PassedTests:
         self._cache = config.cache
         self._repeats = bool(config.getoption("unpassed"))
         self._passed: set[str] = set(self._cache.get(PASSED, [])) if self._repeats else set()
+        self._failed_before: set[str] = set(self._cache.get(FAILED, [])) if self._repeats else set()
         self._failed: set[str] = set()
         # What is killed leaves no list; the one of a run before must not stand for it.
         self._cache.set(PASSED, sorted(self._passed))
@@ -36,6 +41,9 @@ class PassedTests:
     @pytest.hookimpl(trylast=True)
     def pytest_sessionfinish(self, session: pytest.Session, exitstatus: int) -> None:
         self._cache.set(PASSED, sorted(self._passed))
+        self._cache.set(FAILED, sorted((self._failed_before | self._failed) - self._passed))
+        if repeated := self._failed_before & self._passed:
+            self._cache.set(REPEATED, sorted(repeated | set(self._cache.get(REPEATED, []))))
         if self._repeats and exitstatus == pytest.ExitCode.NO_TESTS_COLLECTED:
             session.exitstatus = pytest.ExitCode.OK
 

@@ -18,6 +18,7 @@ import time
 import urllib.request
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Sequence
 from contextlib import asynccontextmanager
+from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -164,7 +165,7 @@ class Plane(NamedTuple):
     async def create(self, resource: Resource, bodies: Iterable[Json]) -> None:
         await each(bodies, lambda body: self.client.create(resource, body, namespace=NAMESPACE))
 
-    async def count(self, resource: Resource) -> int:
+    async def counted(self, resource: Resource) -> int:
         """Objects of the kind, without reading them all."""
         group = f"apis/{resource.group}" if resource.group else "api"
         path = f"/{group}/{resource.version}/namespaces/{NAMESPACE}/{resource.plural}"
@@ -217,7 +218,7 @@ class Operator:
 
         async def are_there() -> bool:
             for resource, number in wanted.items():
-                if await self._plane.count(resource) < number:
+                if await self._plane.counted(resource) < number:
                     return False
             return True
 
@@ -282,9 +283,9 @@ async def plane() -> AsyncIterator[Plane]:
                 for file in sorted((ROOT / "deploy" / "crds").glob("*.yaml")):
                     await client.apply(CUSTOM_RESOURCE_DEFINITIONS, yaml.load(file.read_text(), yaml.CSafeLoader))
                 for runtime in shipped():
-                    await until_served(lambda runtime=runtime: client.apply(CLUSTER_TRAINING_RUNTIMES, runtime))
+                    await until_served(partial(client.apply, CLUSTER_TRAINING_RUNTIMES, runtime))
                 for resource in (PYTORCH_JOBS, TRAIN_JOBS, JOBSETS):
-                    await until_served(lambda resource=resource: client.list(resource, NAMESPACE, view=dict))
+                    await until_served(partial(client.list, resource, NAMESPACE, view=dict))
                 yield Plane(parts, client, await service_account_kubeconfig(parts, client))
         finally:
             parts.stop()

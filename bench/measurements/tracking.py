@@ -101,7 +101,12 @@ def calibrated(seconds: float) -> Callable[[], None]:
     fastest = min(timed(lambda: calls(2**20), 1) for _ in range(20))
     size = min(2**20, int(2**20 * seconds / fastest))
     repeats = max(1, round(seconds / fastest))
-    return lambda: [calls(size) for _ in range(repeats)][-1]
+
+    def work() -> None:
+        for _ in range(repeats):
+            calls(size)
+
+    return work
 
 
 def timed(step: Callable[[], None], number: int) -> float:

@@ -65,7 +65,7 @@ def test_text_that_is_no_job_is_refused_with_its_place(cluster: Any, text: str, 
 
 
 JOBS: dict[str, tuple[dict[str, Any], str]] = {
-    "unknown field": ({"nprocPerNodes": "2"}, "nprocPerNodes"),
+    "unknown field": ({"nprocPerNodes": "2"}, 'strict decoding error: unknown field "spec.nprocPerNodes"'),
     "two masters": ({"master": {"replicas": 2}}, "spec.pytorchReplicaSpecs[Master].replicas: Forbidden: must be 1"),
     "container of another name": (
         {"container": {"name": "main"}},

@@ -198,7 +198,7 @@ def test_gpu_hours_are_devices_times_hours_run(value: dict, hours: float) -> Non
         "no mapping",
     ],
 )
-def test_devices_of_a_pod(resources: Any, devices: int) -> None:
+def test_devices_of_a_pod_are_its_requests_or_else_its_limits_of_device_resources(resources: Any, devices: int) -> None:
     template = {"spec": {"containers": [{"name": "pytorch", "resources": resources}]}}
     assert gpu_hours.gpus({"spec": {"pytorchReplicaSpecs": {"Master": {"template": template}}}}) == Fraction(devices)
 

@@ -1,0 +1,102 @@
+"""What this project's own test run does: repeats are counted, and unit tests are held to their rule."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+pytestmark = pytest.mark.integration
+ROOT = Path(__file__).parents[1]
+CONFTEST = """
+import unit_tests, unpassed
+
+def pytest_addoption(parser):
+    unpassed.add_option(parser)
+
+def pytest_configure(config):
+    for name in ("unit", "integration", "slow", "e2e", "conformance"):
+        config.addinivalue_line("markers", name)
+    unpassed.register(config)
+    unit_tests.register(config)
+"""
+FLAKY = """
+import pathlib, pytest
+
+@pytest.mark.parametrize("name", {names})
+def test_flaky(name):
+    first = pathlib.Path(name)
+    if not first.exists():
+        first.touch()
+        raise AssertionError("the first time")
+
+def test_steady():
+    pass
+"""
+UNIT = """
+import pathlib, pytest, socket, subprocess
+
+def test_starts_a_process():
+    subprocess.run(["true"])
+
+def test_hides_that_it_starts_one():
+    try:
+        subprocess.run(["true"])
+    except AssertionError:
+        pass
+
+def test_connects():
+    socket.socket().connect(("127.0.0.1", 9))
+
+def test_is_pure():
+    left, right = socket.socketpair()
+    left.close(), right.close()
+
+@pytest.mark.integration
+def test_may_start_one():
+    subprocess.run(["true"], check=True)
+"""
+
+
+def run(directory: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, "-m", "pytest", "-q", "-p", "no:xdist", "-rA", *arguments]
+    environment = os.environ | {"PYTHONPATH": str(ROOT / "tests")}
+    return subprocess.run(command, cwd=directory, env=environment, capture_output=True, text=True, check=False)
+
+
+def counted(directory: Path) -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, str(ROOT / "scripts/repeated_tests.py")]
+    return subprocess.run(command, cwd=directory, capture_output=True, text=True, check=False)
+
+
+@pytest.mark.parametrize(("flaky", "code"), [(0, 0), (3, 0), (4, 1)])
+def test_tests_that_passed_only_on_a_repeat_are_counted_and_four_fail(tmp_path: Path, flaky: int, code: int) -> None:
+    (tmp_path / "conftest.py").write_text(CONFTEST)
+    (tmp_path / "test_it.py").write_text(FLAKY.format(names=[f"n{number}" for number in range(flaky)]))
+    assert run(tmp_path).returncode == int(flaky > 0)
+    assert counted(tmp_path).returncode == 0, "nothing was repeated yet"
+    assert run(tmp_path, "--unpassed").returncode == 0
+    answer = counted(tmp_path)
+    assert (answer.returncode, answer.stdout.count("test_flaky")) == (code, flaky)
+    assert "test_steady" not in answer.stdout
+
+
+def test_unit_test_that_starts_a_process_or_connects_fails_even_if_it_hides_it(tmp_path: Path) -> None:
+    (tmp_path / "conftest.py").write_text(CONFTEST)
+    (tmp_path / "test_it.py").write_text(UNIT)
+    answer = run(tmp_path)
+    failed = {line.split("::")[1].split()[0] for line in answer.stdout.splitlines() if line.startswith("FAILED")}
+    assert failed == {"test_starts_a_process", "test_hides_that_it_starts_one", "test_connects"}, answer.stdout
+    assert "mark it, or its module by `pytestmark`, with pytest.mark.integration" in answer.stdout
+    chosen = run(tmp_path, "-m", "unit", "--collect-only").stdout
+    assert "test_is_pure" in chosen
+    assert "test_may_start_one" not in chosen
+
+
+@pytest.mark.parametrize("folder", ["e2e", "recipes", "faults", "conformance", "fuzz", "vectors"])
+def test_unit_tests_are_none_of_the_folders_that_need_a_cluster(folder: str) -> None:
+    answer = run(ROOT, "-m", "unit", "--collect-only", "--import-mode=importlib", f"tests/{folder}")
+    assert answer.returncode == pytest.ExitCode.NO_TESTS_COLLECTED, answer.stdout[-2000:]

@@ -1,0 +1,88 @@
+"""Marks the tests that `make unit` runs, and holds them to it: a unit test starts no process and opens no network connection.
+
+Every test is one, unless its folder is in `FOLDERS`, it has a fixture of `FIXTURES`, or it is marked `integration`, `slow`,
+`e2e` or `conformance`. One that breaks the rule fails in every run, so that `make unit` can hold no cluster, whatever is added.
+"""
+
+from __future__ import annotations
+
+import socket
+import sys
+import threading
+from collections.abc import Generator
+
+import pytest
+
+FOLDERS = ("conformance", "e2e", "faults", "fuzz", "recipes", "vectors")
+"""Below tests/: all that is in them needs a cluster, or programs that train."""
+FIXTURES = ("api_server", "peer")
+"""Servers that tests of several folders share."""
+OTHERS = ("integration", "slow", "e2e", "conformance")
+_FORBIDDEN = frozenset(
+    ("subprocess.Popen", "os.fork", "os.forkpty", "os.posix_spawn", "os.system", "socket.bind", "socket.connect")
+)
+"""Events of `sys.audit`."""
+
+
+class NotUnitError(AssertionError):
+    """A unit test did what none may."""
+
+    def __init__(self, event: str) -> None:
+        super().__init__(f"a unit test must not do {event}; mark it, or its module by `pytestmark`, with pytest.mark.integration")
+
+
+class _Watch:
+    """What the unit test that runs now has done of what none may."""
+
+    def __init__(self) -> None:
+        self.is_on = False
+        self.broken = ""
+
+    def __call__(self, event: str, arguments: tuple[object, ...]) -> None:
+        if not self.is_on or event not in _FORBIDDEN or threading.current_thread() is not threading.main_thread():
+            return
+        if event.startswith("socket.") and isinstance(arguments[0], socket.socket) and arguments[0].family == socket.AF_UNIX:
+            return
+        self.broken = self.broken or event
+        raise NotUnitError(event)
+
+
+_watch = _Watch()
+
+
+def register(config: pytest.Config) -> None:
+    """To be called once a process: hooks of `sys.audit` cannot be taken back."""
+    sys.addaudithook(_watch)
+    config.pluginmanager.register(_Marking())
+
+
+def is_unit(item: pytest.Item) -> bool:
+    """Whether a test is one of these."""
+    parts = item.nodeid.partition("::")[0].split("/")
+    fixtures = getattr(item, "fixturenames", ())
+    return not (
+        set(FOLDERS) & set(parts[:2]) or set(FIXTURES) & set(fixtures) or any(item.get_closest_marker(name) for name in OTHERS)
+    )
+
+
+class _Marking:
+    @pytest.hookimpl(tryfirst=True)
+    def pytest_collection_modifyitems(self, items: list[pytest.Item]) -> None:
+        for item in items:
+            if is_unit(item):
+                item.add_marker("unit")
+
+    @pytest.hookimpl(wrapper=True)
+    def pytest_runtest_protocol(self, item: pytest.Item) -> Generator[None, object, object]:
+        _watch.is_on, _watch.broken = item.get_closest_marker("unit") is not None, ""
+        try:
+            return (yield)
+        finally:
+            _watch.is_on = False
+
+    @pytest.hookimpl(wrapper=True)
+    def pytest_runtest_call(self, item: pytest.Item) -> Generator[None, None, None]:
+        yield
+        if _watch.broken:
+            # The code under test took the error for one of its own.
+            raise NotUnitError(_watch.broken)
