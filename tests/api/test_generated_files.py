@@ -11,6 +11,8 @@ from pathlib import Path
 import pytest
 import yaml
 
+pytestmark = pytest.mark.integration
+
 ROOT = Path(__file__).resolve().parents[2]
 DATA = Path("src/shunter/cluster/apiserver/data")
 
@@ -60,6 +62,7 @@ def test_other_compression_of_the_same_content_is_not_stale(copy: Path) -> None:
     assert generate(copy, "--check").returncode == 0
 
 
+@pytest.mark.slow
 def test_what_is_packaged_is_what_is_deployed() -> None:
     for path in sorted((ROOT / "deploy" / "crds").glob("*.yaml")):
         deployed = yaml.load(path.read_text(), yaml.CSafeLoader)

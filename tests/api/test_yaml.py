@@ -16,6 +16,8 @@ from hypothesis import strategies as st
 
 from shunter.api.yaml import LenientLoader, dump_yaml, load_yaml, readable_yaml
 
+pytestmark = pytest.mark.integration
+
 KUBECTL = Path(sys.executable).with_name("kubectl")
 WORDS = tuple(
     """
@@ -102,6 +104,7 @@ def test_text_that_is_written_is_text_for_every_reader(texts: list[str]) -> None
         assert kubectl_reads(written) == texts
 
 
+@pytest.mark.slow
 @given(
     st.recursive(st.none() | st.booleans() | st.integers(-(2**63), 2**63 - 1) | st.floats(allow_nan=False) | st.text(), st.lists)
 )

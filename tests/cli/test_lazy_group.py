@@ -38,18 +38,21 @@ QUESTIONS: dict[str, tuple[tuple[str, ...], dict[str, str]]] = {
 }
 
 
+@pytest.mark.integration
 @pytest.mark.parametrize(("words", "environment"), QUESTIONS.values(), ids=QUESTIONS)
 def test_what_is_about_no_verb_imports_none(words: tuple[str, ...], environment: dict[str, str]) -> None:
     _, errors = asked(*words, **environment)
     assert json.loads(errors.splitlines()[-1]) == ALWAYS
 
 
+@pytest.mark.integration
 def test_help_lists_the_verbs_in_the_order_of_the_table() -> None:
     printed, _ = asked("--help")
     listed = printed.partition("Commands:\n")[2].partition("\n\n")[0].split()
     assert listed == " ".join(f"{name} {entry.short_help}" for name, entry in Verbs.table.items()).split()
 
 
+@pytest.mark.integration
 def test_verbs_are_completed_and_a_misspelt_one_is_suggested() -> None:
     printed, _ = asked(**QUESTIONS["what a verb begins with"][1])
     assert printed.split() == ["uninstall"]

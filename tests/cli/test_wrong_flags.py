@@ -9,6 +9,8 @@ from pathlib import Path
 
 import pytest
 
+pytestmark = pytest.mark.integration
+
 WRONG = {
     "a configuration that is no text": (("operator", "--config", "binary"), 2, "The configuration binary is not YAML"),
     "a port beyond all ports": (("operator", "--webhook-port", "70000"), 2, "70000 is not in the range"),

@@ -28,6 +28,7 @@ def test_what_is_warned_of(space: DiskSpace, said: str) -> None:
     assert (said in found) if said else (found == "")
 
 
+@pytest.mark.integration
 def test_the_file_system_is_asked(small_disk: SmallDisk) -> None:
     before = disk_space(small_disk.path)
     assert before.total == 64 * 2**20

@@ -37,6 +37,7 @@ def greeting(root: Path, environment: ImageEnvironment) -> str:
     return subprocess.check_output([python, "-c", "import greeter; print(greeter.version)"], text=True).strip()
 
 
+@pytest.mark.integration
 def test_one_is_added_rebuilt_and_removed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     root = tmp_path / "images"
     wheel(tmp_path)
@@ -62,6 +63,7 @@ def test_one_is_added_rebuilt_and_removed(tmp_path: Path, monkeypatch: pytest.Mo
     assert Images(made=root).find(IMAGE) == Images().find(IMAGE)
 
 
+@pytest.mark.integration
 def test_what_pip_refuses_leaves_nothing(tmp_path: Path) -> None:
     with pytest.raises(InputError, match=r"pip does not install it \(exit code 1\); nothing has changed"):
         image_builds.add(tmp_path / "images", IMAGE, [str(tmp_path / "missing.whl")])
@@ -110,6 +112,7 @@ def test_wrong_input_is_refused(tmp_path: Path, image: str, requirements: list[s
     assert not (tmp_path / "images").exists()
 
 
+@pytest.mark.integration
 def test_an_interpreter_that_is_not_there_is_named(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="/no/python makes no virtual environment"):
         image_builds.add(tmp_path, IMAGE, ["x"], python="/no/python")

@@ -47,6 +47,7 @@ def test_every_component_has_a_token_of_its_own(tmp_path: Path) -> None:
     assert sorted(entry["user"] for entry in tokens.values()) == ["admin", "agent", "operator"]
 
 
+@pytest.mark.integration
 def test_the_port_of_the_last_start_is_kept(tmp_path: Path) -> None:
     state = prepared(tmp_path)
     port = lifecycle.free_port()
@@ -54,6 +55,7 @@ def test_the_port_of_the_last_start_is_kept(tmp_path: Path) -> None:
     assert lifecycle.choose_port(state, 0) == port
 
 
+@pytest.mark.integration
 def test_a_port_that_was_taken_meanwhile_is_given_up(tmp_path: Path) -> None:
     state = prepared(tmp_path)
     with socket.socket() as taken:
@@ -121,6 +123,7 @@ def until(condition: Callable[[], bool]) -> None:
         time.sleep(0.01)
 
 
+@pytest.mark.integration
 def test_a_start_on_a_full_disk_says_so_and_breaks_nothing(small_disk: SmallDisk) -> None:
     state = StateDir(small_disk.path / "state")
     state.create()
@@ -148,6 +151,7 @@ def agent(state: StateDir) -> tuple[int, int]:
     return (0, 0) if record is None else (record.children.get("agent", 0), record.restarts["agent"])
 
 
+@pytest.mark.integration
 def test_status_is_true_again_when_a_full_disk_has_room(small_disk: SmallDisk) -> None:
     state = StateDir(small_disk.path / "state")
     running = supervised(state, "exec sleep 600")
@@ -166,6 +170,7 @@ def test_status_is_true_again_when_a_full_disk_has_room(small_disk: SmallDisk) -
         assert running.wait(10) == 0
 
 
+@pytest.mark.integration
 def test_what_cannot_be_recorded_now_is_recorded_later(tmp_path: Path) -> None:
     """As on a full disk, where none can be had."""
     state = StateDir(tmp_path)
@@ -184,6 +189,7 @@ def test_what_cannot_be_recorded_now_is_recorded_later(tmp_path: Path) -> None:
         assert running.wait(10) == 0
 
 
+@pytest.mark.integration
 def test_a_child_is_added_while_the_others_run_and_leaves_nothing_behind(tmp_path: Path) -> None:
     state = StateDir(tmp_path / "state")
     running = supervised(state, "exec sleep 600")
@@ -226,6 +232,7 @@ def is_running(pid: int) -> bool:
         return False
 
 
+@pytest.mark.integration
 def test_mlflow_starts_with_a_cluster_once_it_has_one_and_keeps_its_port(tmp_path: Path) -> None:
     state = prepared(tmp_path)
 
@@ -258,6 +265,7 @@ def test_logs_of_the_cluster_do_not_grow_for_ever(tmp_path: Path, monkeypatch: p
     assert len(lines) < 13
 
 
+@pytest.mark.integration
 def test_a_child_that_cannot_be_started_now_is_tried_again(tmp_path: Path) -> None:
     StateDir(tmp_path).create()
     child = supervisor.Child({"name": "agent", "argv": [str(tmp_path / "away")]}, str(tmp_path))

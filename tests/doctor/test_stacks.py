@@ -47,6 +47,7 @@ def sampled(program: str, environment: dict[str, str], tmp_path: Path) -> stacks
         process.wait()
 
 
+@pytest.mark.integration
 def test_the_script_finds_rank_command_and_stack_of_a_process(tmp_path: Path) -> None:
     if not PY_SPY.exists():
         pytest.skip("py-spy is not installed: scripts/setup brings it")
@@ -57,6 +58,7 @@ def test_the_script_finds_rank_command_and_stack_of_a_process(tmp_path: Path) ->
     assert doing(found.frames) == "own"
 
 
+@pytest.mark.integration
 def test_without_py_spy_times_and_states_are_there_and_no_stack(tmp_path: Path) -> None:
     found = sampled("", {"RANK": "1", "PATH": "/usr/bin:/bin"}, tmp_path)
     assert (found.rank, found.frames, found.state in "RSD") == (1, (), True)

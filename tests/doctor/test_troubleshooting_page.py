@@ -5,6 +5,8 @@ from __future__ import annotations
 import re
 import textwrap
 
+import pytest
+
 from doctor.troubleshooting import BROKEN, PAGE, rewritten
 
 ISSUES = [
@@ -25,6 +27,7 @@ def test_each_section_begins_with_a_command() -> None:
         assert section.split("\n")[2].startswith("    $ shunter "), section
 
 
+@pytest.mark.integration
 def test_what_the_page_shows_is_what_the_commands_say() -> None:
     text = PAGE.read_text()
     assert text == rewritten(text), "write it anew: PYTHONPATH=tests .venv/bin/python -m doctor.troubleshooting"

@@ -16,7 +16,7 @@ from recipes.status_server import environment, serving
 from shunter.operator.trainer.statusserver import report
 from shunter.operator.training_progress import progress as read
 
-pytestmark = pytest.mark.timeout(60)
+pytestmark = [pytest.mark.timeout(60), pytest.mark.integration]
 
 
 @pytest.fixture

@@ -10,6 +10,8 @@ from initializers.conftest import Initialize
 from initializers.file_server import COMMIT, FileServer
 from shunter.initializers import fetching
 
+pytestmark = pytest.mark.integration
+
 pytest.importorskip("huggingface_hub")
 
 BIG = bytes(range(256)) * 10_000

@@ -9,6 +9,8 @@ import pytest
 
 from shunter.initializers import reporting
 
+pytestmark = pytest.mark.integration
+
 
 @pytest.fixture
 def token(tmp_path: Path) -> Path:

@@ -15,6 +15,8 @@ from shunter.initializers import fetching
 from shunter.initializers.files import Checksum
 from shunter.initializers.s3 import S3, stated
 
+pytestmark = pytest.mark.integration
+
 KEYS = {"ACCESS_KEY_ID": "AKIAEXAMPLE", "SECRET_ACCESS_KEY": "s3cr3t-of-the-store"}
 BIG = bytes(range(256)) * 20_000
 OBJECTS = {"train/a.json": b"{}", "train/deep/b.bin": BIG, "train/c.tmp": b"x", "training/other": b"no", "one.csv": b"1,2"}

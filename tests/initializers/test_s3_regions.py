@@ -18,6 +18,8 @@ from initializers.conftest import OF_AWS, Initialize
 from shunter.initializers.s3 import client
 from shunter.initializers.settings import settings
 
+pytestmark = pytest.mark.integration
+
 KEYS = {"ACCESS_KEY_ID": "AKIAEXAMPLE", "SECRET_ACCESS_KEY": "s3cr3t-of-the-store"}
 
 

@@ -12,6 +12,8 @@ from initializers.conftest import Initialize
 from initializers.file_server import FileServer
 from shunter.initializers import fetching
 
+pytestmark = pytest.mark.integration
+
 CONTENT = bytes(range(256)) * 1000
 PATH = "/data/train.bin"
 ADVICE = "Look at the address, and at the pod's network."

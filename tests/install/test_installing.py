@@ -47,6 +47,8 @@ from shunter.kube.tls.certificate_secret import CertificateSecret
 from shunter.kube.transport import HttpTransport
 from shunter.kube.transports.faults import FaultTransport, Killed, RecordingTransport
 
+pytestmark = pytest.mark.integration
+
 NAMESPACE = "shunter-system"
 CONTAINER = {"name": "main", "image": "python"}
 

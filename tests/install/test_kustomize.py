@@ -15,6 +15,8 @@ from shunter.fabrics import profiles
 from shunter.install import manifests
 from shunter.install.values import checked
 
+pytestmark = pytest.mark.integration
+
 BINARIES = Path(sys.executable).parent
 
 

@@ -42,6 +42,7 @@ def test_the_demo_installs_neither_the_other_frameworks_nor_tools() -> None:
     assert not names & {"tensorflow-cpu", "paddlepaddle", "jax", "jaxlib", "helm-python-sdk", "pytest", "mypy", "kubernetes"}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("size", "lock"), [("demo", "demo.txt"), ("all", "lock.txt")])
 def test_the_size_told_is_that_of_what_is_installed(size: str, lock: str) -> None:
     assert installed_gigabytes(lock) == pytest.approx(SIZES[size][0], rel=0.1)

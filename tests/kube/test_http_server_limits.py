@@ -18,6 +18,8 @@ from shunter.kube.http.server_connection import READ_AHEAD, Connection, Service
 from shunter.kube.tls.certificates import issue, new_authority
 from shunter.kube.tls.serving_tls import ServingTls
 
+pytestmark = pytest.mark.integration
+
 KIB, MIB = 2**10, 2**20
 ONE_READ = 256 * KIB
 """What a loop gives a protocol at most at once."""

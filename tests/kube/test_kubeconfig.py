@@ -283,6 +283,7 @@ def runs(directory: Path) -> int:
     return len((directory / "runs").read_text().split())
 
 
+@pytest.mark.integration
 async def test_a_plugin_is_asked_once_until_its_answer_expires_or_is_refused(tmp_path: Path) -> None:
     later = (datetime.now(UTC) + timedelta(hours=1)).isoformat()
     answer = {"token": "t", "expirationTimestamp": later}
@@ -301,6 +302,7 @@ async def test_a_plugin_is_asked_once_until_its_answer_expires_or_is_refused(tmp
     assert (who, argument) == ("me", "get-token")
 
 
+@pytest.mark.integration
 async def test_an_expired_answer_of_a_plugin_is_renewed(tmp_path: Path) -> None:
     answer = {"token": "t", "expirationTimestamp": (datetime.now(UTC) + timedelta(seconds=5)).isoformat()}
     user = kubeconfig.load(written(tmp_path / "c", config(plugin(tmp_path, answer)))).credentials
@@ -309,6 +311,7 @@ async def test_an_expired_answer_of_a_plugin_is_renewed(tmp_path: Path) -> None:
     assert runs(tmp_path) == 2
 
 
+@pytest.mark.integration
 @pytest.mark.parametrize(
     ("answer", "code", "said"),
     [("{}", 3, "exited with 3: sorry. Install it."), ("hello", 0, "printed no ExecCredential")],
@@ -320,6 +323,7 @@ async def test_a_plugin_that_fails_is_said(tmp_path: Path, answer: str, code: in
     assert said in str(error.value)
 
 
+@pytest.mark.integration
 async def test_a_plugin_that_is_not_installed_is_said_with_its_hint(tmp_path: Path) -> None:
     user = plugin(tmp_path, {})
     user["exec"]["command"] = "no-such-plugin"
@@ -401,6 +405,7 @@ async def https(tmp_path: Path) -> Any:
     await server.stop()
 
 
+@pytest.mark.integration
 @pytest.mark.parametrize(
     ("tls", "trusted"),
     [
@@ -448,6 +453,7 @@ def bare(name: str, issuer: KeyPair | None = None, *, hosts: tuple[str, ...] = (
     )
 
 
+@pytest.mark.integration
 @pytest.mark.parametrize("trusted", ["its issuer", "the root"])
 async def test_a_server_is_trusted_that_kubectl_trusts(monkeypatch: pytest.MonkeyPatch, trusted: str) -> None:
     """Python has become stricter with 3.13."""

@@ -13,6 +13,8 @@ from shunter.kube.errors import ConnectionProblem, Forbidden, Unauthorized
 from shunter.kube.kubeconfig import Connection
 from shunter.kube.transport import HttpTransport
 
+pytestmark = pytest.mark.integration
+
 
 class Rotating:
     """Credentials that know a newer token when asked."""

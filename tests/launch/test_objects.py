@@ -106,6 +106,7 @@ def test_code_is_in_immutable_maps_named_by_its_digest() -> None:
     assert (stored.digest, stored.count) == (digest, 3)
 
 
+@pytest.mark.integration
 @pytest.mark.parametrize("changed", [False, True], ids=["what was sent", "something else"])
 def test_the_pod_unpacks_what_was_sent_and_nothing_else(tmp_path: Path, changed: bool) -> None:
     *maps, job = launch(LaunchOptions(program=Program(path="train.py")), CODE, TORCH, name="train", namespace="team")
@@ -142,6 +143,7 @@ NODES = {
 }
 
 
+@pytest.mark.integration
 @pytest.mark.parametrize(("told", "ranks"), NODES.values(), ids=NODES)
 def test_a_process_that_is_alone_on_its_node_gets_what_torchrun_would_tell_it(
     tmp_path: Path, told: dict[str, str], ranks: str
@@ -207,6 +209,7 @@ PROGRAMS = {
 }
 
 
+@pytest.mark.integration
 @pytest.mark.parametrize(("body", "code", "is_stopped"), PROGRAMS.values(), ids=PROGRAMS)
 def test_the_first_process_passes_sigterm_on_and_ends_as_the_program(
     tmp_path: Path, body: str, code: int, is_stopped: bool
@@ -254,6 +257,7 @@ def test_a_job_resumes_another_only_when_told_to(checkpoints: Checkpoints) -> No
     assert checkpoint_variable(rerun_job(again, "train-4", job_id="2")) == f"{place}/train-4"
 
 
+@pytest.mark.integration
 @pytest.mark.parametrize("program", [Program(path="a b.py"), Program(module="pkg.train")], ids=["script", "module"])
 def test_torchrun_takes_none_of_the_words_of_the_program(program: Program) -> None:
     run = pytest.importorskip("torch.distributed.run")

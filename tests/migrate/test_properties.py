@@ -83,6 +83,7 @@ def refused(conversion: Conversion) -> list[str]:
     return [*faults, *map(str, trainjob_errors(job, conversion.runtime or SHIPPED[job.spec.runtime_ref.name]))]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", KINDS)
 def test_every_field_of_the_schema_is_accounted_for(kind: JobKind) -> None:
     base = smallest(kind)
@@ -97,12 +98,14 @@ def generated(examples: int) -> Any:
     return settings(max_examples=examples, suppress_health_check=ignored, derandomize=True, database=None)
 
 
+@pytest.mark.slow
 @generated(500)
 @given(JOBS, OPTIONS)
 def test_fields_together_are_accounted_for_and_carried(job: Json, options: Options) -> None:
     assert lost(job, converted(job, options)) == []
 
 
+@pytest.mark.slow
 @generated(300)
 @given(JOBS, OPTIONS)
 def test_a_result_that_is_not_blocked_is_one_that_v2_accepts(job: Json, options: Options) -> None:

@@ -24,6 +24,7 @@ while True:
 """
 
 
+@pytest.mark.integration
 def test_a_process_killed_while_it_writes_leaves_the_old_text_or_the_new(tmp_path: Path) -> None:
     path = tmp_path / "a.yaml"
     path.write_text("a" * 1_000_000)
@@ -89,6 +90,7 @@ def test_a_pipe_is_written_to_and_not_replaced(tmp_path: Path) -> None:
     assert pipe.is_fifo()
 
 
+@pytest.mark.integration
 def test_standard_output_is_written_to_by_its_name() -> None:
     program = (
         "from pathlib import Path; from shunter.migrate.writing import write_whole; write_whole(Path('/dev/stdout'), 'text')"

@@ -134,6 +134,7 @@ class Sweep:
         assert not self.failures, f"{len(self.failures)} in all:\n" + "\n".join(self.failures[:20])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", JOB_KINDS, ids=lambda kind: kind.resource.kind)
 async def test_any_value_in_any_field_of_a_v1_job(kind: JobKind) -> None:
     sweep, framework, base = Sweep(), framework_of(kind.resource.kind), job_of(kind)
@@ -155,6 +156,7 @@ async def test_any_value_in_any_field_of_a_v1_job(kind: JobKind) -> None:
     sweep.check()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", ["TrainingRuntime", "ClusterTrainingRuntime"])
 async def test_any_value_in_any_field_of_a_runtime(kind: str) -> None:
     sweep, base, job = Sweep(), runtime_of(kind), train_job(kind)
@@ -170,6 +172,7 @@ async def test_any_value_in_any_field_of_a_runtime(kind: str) -> None:
     sweep.check()
 
 
+@pytest.mark.slow
 async def test_any_value_in_any_field_of_a_trainjob() -> None:
     sweep, base, runtime = Sweep(), train_job(), runtime_of("TrainingRuntime")
     sweep.webhooks.keep(runtime)

@@ -47,6 +47,7 @@ def test_a_program_that_our_node_misses_is_known(need: needs.Need, tmp_path: Pat
         assert need.sentence in needs.for_missing(execute([str(tmp_path / program)], {}))
 
 
+@pytest.mark.integration
 @pytest.mark.parametrize("need", needs.NEEDS, ids=lambda need: str(need.framework))
 def test_a_package_that_python_misses_is_known(need: needs.Need) -> None:
     for module in need.modules:
@@ -85,6 +86,7 @@ def test_nothing_is_said_of_what_is_not_missing_or_not_known(text: str) -> None:
     assert needs.for_missing(text) == ""
 
 
+@pytest.mark.integration
 def test_a_package_that_no_runtime_is_known_to_need_is_told_with_what_adds_it() -> None:
     done = subprocess.run([sys.executable, "-I", "-S", "-c", "import nowhere.found"], capture_output=True, text=True, check=False)
     said = needs.for_missing(done.stderr)
@@ -94,6 +96,7 @@ def test_a_package_that_no_runtime_is_known_to_need_is_told_with_what_adds_it() 
     assert needs.for_missing("mlflow: No module named 'mlflow', so nothing is logged: pip install mlflow-skinny") == ""
 
 
+@pytest.mark.integration
 def test_a_variable_that_only_torchrun_sets_is_told() -> None:
     program = "import os; os.environ['LOCAL_RANK']"
     done = subprocess.run([sys.executable, "-I", "-S", "-c", program], capture_output=True, text=True, env={}, check=False)
@@ -101,6 +104,7 @@ def test_a_variable_that_only_torchrun_sets_is_told() -> None:
     assert needs.for_missing("KeyError: 'RANKS'") == ""
 
 
+@pytest.mark.integration
 def test_the_words_of_torch_for_nccl_without_a_gpu_say_to_take_gloo(tmp_path: Path) -> None:
     distributed = pytest.importorskip("torch.distributed")
     if pytest.importorskip("torch").cuda.is_available():

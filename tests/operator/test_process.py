@@ -25,6 +25,8 @@ from shunter.operator.process import OperatorOptions, RuntimeInstallation, run
 from shunter.operator.trainer.runtimes import shipped
 from shunter.operator.trainer.statusserver.place import audience
 
+pytestmark = pytest.mark.integration
+
 HEAD = "apiVersion: config.trainer.kubeflow.org/v1alpha1\nkind: Configuration\n"
 
 

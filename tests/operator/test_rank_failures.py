@@ -237,6 +237,7 @@ def histories(draw: st.DrawFn) -> tuple[list[Sequence[Pod]], int]:
     return [*looks, [states[-1] for states in lives]], failures
 
 
+@pytest.mark.slow
 @settings(max_examples=300, deadline=None)
 @given(histories())
 def test_nothing_is_lost_and_nothing_counts_twice(history: tuple[list[Sequence[Pod]], int]) -> None:

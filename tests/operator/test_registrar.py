@@ -27,6 +27,8 @@ from shunter.kube.transports.faults import FaultTransport, Killed, LoseAnswer
 from shunter.kube.webhooks.registration import Configuration, Place, ServiceReference, Webhook, bundles, register
 from shunter.operator.registrar import Registrar, TrustState
 
+pytestmark = pytest.mark.integration
+
 NAMESPACE, SECRET = "default", "shunter-webhook-certificate"
 SERVICE = ServiceReference(NAMESPACE, "shunter-webhook")
 CONFIGURATIONS = [

@@ -39,6 +39,8 @@ from shunter.operator.trainer.admission import validator_path
 from shunter.operator.training.frameworks import FRAMEWORKS
 from shunter.operator.webhooks import WebhookOptions, Webhooks
 
+pytestmark = pytest.mark.integration
+
 BY_URL = WebhookOptions("127.0.0.1", 0, is_registered_by_us=True)
 NEVER = 3600.0
 

@@ -46,7 +46,7 @@ class Measurement:
 
     @property
     def is_within_band(self) -> bool:
-        return self.band.low <= self.row["published"] * self.unit <= self.band.high
+        return bool(self.band.low <= self.row["published"] * self.unit <= self.band.high)
 
 
 def measurements() -> list[Measurement]:

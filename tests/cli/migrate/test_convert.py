@@ -12,6 +12,8 @@ import yaml
 
 from cli.migrate.calls import migrate
 
+pytestmark = pytest.mark.integration
+
 JOB = """\
 apiVersion: kubeflow.org/v1
 kind: PyTorchJob

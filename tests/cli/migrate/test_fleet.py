@@ -9,6 +9,8 @@ import pytest
 
 from cli.migrate.calls import migrate
 
+pytestmark = pytest.mark.integration
+
 JOB = """\
 apiVersion: kubeflow.org/v1
 kind: PyTorchJob

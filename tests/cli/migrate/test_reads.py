@@ -5,7 +5,11 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
+import pytest
+
 from cli.migrate.calls import migrate
+
+pytestmark = pytest.mark.integration
 
 JOB = """\
 apiVersion: kubeflow.org/v1

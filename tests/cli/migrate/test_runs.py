@@ -12,6 +12,8 @@ import pytest
 
 from shunter.cli.migrate.demo import Step, steps
 
+pytestmark = pytest.mark.integration
+
 REPOSITORY = Path(__file__).parents[3]
 WITHOUT_CLUSTER = ("inventory", "convert", "validate")
 

@@ -21,6 +21,8 @@ from shunter.cli.clusters import export_line
 from shunter.cli.output.console import say
 from shunter.cluster.state_dir import StateDir
 
+pytestmark = pytest.mark.integration
+
 ESCAPES = re.compile(r"\x1b\[[0-9;]*m")
 PRINTING = """
 from rich.table import Table

@@ -11,6 +11,8 @@ import pytest
 from cluster.api_server import start_api_server
 from cluster.apiserver.http_client import Api, client
 
+pytestmark = pytest.mark.integration
+
 Json = dict[str, Any]
 DEFINITIONS = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions"
 

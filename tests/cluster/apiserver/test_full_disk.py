@@ -14,6 +14,8 @@ from cluster.apiserver.http_client import Api, client
 from full_disk import SmallDisk
 from shunter.api.meta import Json
 
+pytestmark = pytest.mark.integration
+
 MAPS = "/api/v1/namespaces/default/configmaps"
 LEASES = "/apis/coordination.k8s.io/v1/namespaces/default/leases"
 

@@ -9,6 +9,8 @@ import pytest
 from cluster.api_server import start_api_server
 from cluster.apiserver.http_client import Api, client
 
+pytestmark = pytest.mark.integration
+
 
 def names(listed: dict) -> list[str]:  # type: ignore[type-arg]
     return [item["metadata"]["name"] for item in listed["items"]]

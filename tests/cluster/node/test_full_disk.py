@@ -17,6 +17,8 @@ from shunter.cluster.node.runtime.levels import find_level
 from shunter.cluster.node.runtime.plain import PortTable
 from shunter.errors import EnvironmentProblem
 
+pytestmark = pytest.mark.integration
+
 POD = ("ns", "p")
 
 

@@ -17,6 +17,8 @@ import pytest
 from full_disk import SmallDisk
 from shunter.cluster.node.launch import attempt
 
+pytestmark = pytest.mark.integration
+
 _RUN = """
 import os, sys
 from shunter.cluster.node.launch import supervisor

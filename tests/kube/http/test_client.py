@@ -16,6 +16,8 @@ from shunter.kube.http.client import HttpClient, target
 from shunter.kube.http.connection import BUFFER_BYTES, HEAD_LIMIT, Origin
 from shunter.kube.tls.certificates import KeyPair, issue, new_authority
 
+pytestmark = pytest.mark.integration
+
 DEADLINE = 5.0
 
 Serve = Callable[[asyncio.StreamReader, asyncio.StreamWriter], Awaitable[None]]

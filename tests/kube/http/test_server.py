@@ -16,6 +16,8 @@ from shunter.kube.http.request import Request
 from shunter.kube.http.response import Response
 from shunter.kube.http.server_connection import Connection, Service
 
+pytestmark = pytest.mark.integration
+
 
 @pytest.mark.parametrize(
     ("sent", "understood"),

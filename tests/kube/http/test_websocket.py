@@ -22,6 +22,8 @@ from shunter.kube.http.server import HttpServer
 from shunter.kube.http.websocket import WebSocket, WebSocketHandshake, acceptance
 from shunter.kube.transport import HttpTransport
 
+pytestmark = pytest.mark.integration
+
 PROTOCOL = "v5.channel.k8s.io"
 DEADLINE = 20.0
 UPGRADE = {"Connection": "Upgrade", "Upgrade": "websocket"}

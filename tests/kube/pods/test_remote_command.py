@@ -33,6 +33,7 @@ def test_a_connection_that_ended_first_is_told_apart() -> None:
         exit_code(b"")
 
 
+@pytest.mark.integration
 async def test_command_gets_its_input_and_its_outputs_come_back_apart() -> None:
     asked: list[str] = []
 
@@ -59,6 +60,7 @@ async def test_command_gets_its_input_and_its_outputs_come_back_apart() -> None:
     assert asked == [f"/prefix/api/v1/namespaces/n/pods/p/exec?{query}"]
 
 
+@pytest.mark.integration
 async def test_command_that_does_not_end_in_time_is_a_timeout() -> None:
     async def handle(request: web.BaseRequest) -> web.StreamResponse:
         socket = web.WebSocketResponse(protocols=(PROTOCOL,))

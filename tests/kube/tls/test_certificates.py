@@ -11,6 +11,8 @@ from cryptography.x509.oid import NameOID
 
 from shunter.kube.tls.certificates import expires_at, issue, new_authority
 
+pytestmark = pytest.mark.integration
+
 
 async def handshake(directory: Path, server_name: str, hosts: list[str]) -> None:
     """A TLS connection to a server with a certificate for `hosts`, by a client that expects `server_name`."""

@@ -21,6 +21,8 @@ from shunter.kube.webhooks import server as webhook
 from shunter.kube.webhooks.registration import Configuration, Url, Webhook, register
 from shunter.kube.webhooks.server import AdmissionRequest, AdmissionResponse, WebhookServer, allowed, denied, mutated
 
+pytestmark = pytest.mark.integration
+
 AUTHORITY = new_authority("ca")
 PAIR = issue(AUTHORITY, "webhooks", ["127.0.0.1"])
 

@@ -80,6 +80,7 @@ def test_what_was_packed_unpacks_to_the_same_files(tmp_path: Path) -> None:
     assert not os.access(there / "train.py", os.X_OK) or os.stat(there / "train.py").st_mode & 0o111 == 0
 
 
+@pytest.mark.integration
 def test_git_says_which_files_travel(repository: Path) -> None:
     write(repository, "train.py", "pkg/model.py", "new.py", "out/log.txt", "gone.py", ".env", "weights.pt")
     write(repository, ".gitignore", content="out/\n")
@@ -91,6 +92,7 @@ def test_git_says_which_files_travel(repository: Path) -> None:
     assert (code.from_git, code.is_dirty, len(code.commit), code.left_out) == (True, True, 40, (".env", "weights.pt"))
 
 
+@pytest.mark.integration
 def test_a_part_of_a_repository_travels_alone(repository: Path) -> None:
     write(repository, "a/train.py", "b/other.py")
     git(repository, "add", ".")
@@ -99,6 +101,7 @@ def test_a_part_of_a_repository_travels_alone(repository: Path) -> None:
     assert (packed_names(code), code.is_dirty) == (["train.py"], False)
 
 
+@pytest.mark.integration
 def test_files_of_submodules_and_inner_repositories_travel(repository: Path, tmp_path: Path) -> None:
     library = tmp_path / "library"
     library.mkdir()
@@ -115,6 +118,7 @@ def test_files_of_submodules_and_inner_repositories_travel(repository: Path, tmp
     assert not [name for name in names if "junk" in name or ".git/" in name]
 
 
+@pytest.mark.integration
 def test_git_that_refuses_is_an_error_and_not_a_reason_to_send_everything(repository: Path) -> None:
     write(repository, "train.py", "secret.txt")
     (repository / ".git/config").write_text("[broken")
@@ -122,6 +126,7 @@ def test_git_that_refuses_is_an_error_and_not_a_reason_to_send_everything(reposi
         packed_code(repository)
 
 
+@pytest.mark.integration
 def test_git_that_is_missing_is_said(repository: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     write(repository, "train.py")
     monkeypatch.setenv("PATH", str(tmp_path / "nothing"))
@@ -221,6 +226,7 @@ def test_an_archive_in_pieces_is_the_archive(tmp_path: Path) -> None:
     assert b"".join(code.pieces) == code.archive
 
 
+@pytest.mark.integration
 @pytest.mark.parametrize(
     ("program", "message"),
     [

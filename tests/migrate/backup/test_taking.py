@@ -19,6 +19,8 @@ from shunter.migrate.moving.backup.index import Index, read_entry, read_index
 from shunter.migrate.moving.backup.restoring import Choice, decisions, restore
 from shunter.migrate.moving.backup.taking import everything, take
 
+pytestmark = pytest.mark.integration
+
 NOW = datetime(2026, 11, 21, tzinfo=UTC)
 
 

@@ -6,6 +6,7 @@ import json
 import re
 from typing import Any
 
+import pytest
 import yaml
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
@@ -178,6 +179,7 @@ def conversion_of(text: str, options: Options = Options()) -> Conversion:  # noq
     return convert(source, options)
 
 
+@pytest.mark.slow
 @settings(max_examples=150)
 @given(manifests())
 def test_text_of_a_result_reads_as_the_result_and_keeps_every_comment(manifest: tuple[str, list[str]]) -> None:
@@ -189,6 +191,7 @@ def test_text_of_a_result_reads_as_the_result_and_keeps_every_comment(manifest: 
     assert [comment for comment in comments if comment not in written] == []
 
 
+@pytest.mark.slow
 @settings(max_examples=80, suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large])
 @given(
     manifests_of_any_kind(),

@@ -9,6 +9,8 @@ from pathlib import Path
 
 import pytest
 
+pytestmark = pytest.mark.integration
+
 JOB = """\
 apiVersion: kubeflow.org/v1
 kind: PyTorchJob

@@ -18,6 +18,8 @@ from shunter.migrate.conversion.gitops.square import build_of, converted_build, 
 from shunter.migrate.conversion.source.provider import read
 from shunter.migrate.options import Options
 
+pytestmark = pytest.mark.integration
+
 OPTIONS = Options(torch_launch="as-is")
 JOB = """\
 # The job of all stages.

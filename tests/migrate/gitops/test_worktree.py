@@ -9,6 +9,8 @@ import pytest
 
 from shunter.migrate.conversion.gitops.worktree import unsaved
 
+pytestmark = pytest.mark.integration
+
 
 def git(folder: Path, *arguments: str) -> None:
     identity = ["-c", "user.name=test", "-c", "user.email=test@example.org"]

@@ -24,6 +24,8 @@ from shunter.migrate.options import Options
 from shunter.migrate.survey.inventory.fleet import fleet
 from shunter.migrate.survey.inventory.taking import InventoryOptions, of_cluster
 
+pytestmark = pytest.mark.integration
+
 WANTED = InventoryOptions(Options(suspend=True), datetime(2026, 11, 21, tzinfo=UTC))
 RESOURCES = {kind.resource.kind: kind.resource for kind in JOB_KINDS}
 

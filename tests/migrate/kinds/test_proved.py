@@ -88,6 +88,7 @@ def jobs(draw: st.DrawFn, kind: str) -> dict[str, Any]:
     return {"apiVersion": "kubeflow.org/v1", "kind": kind, "metadata": metadata, "spec": spec}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", KINDS)
 @given(data=st.data())
 @settings(max_examples=60, suppress_health_check=[HealthCheck.too_slow])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import msgspec
+import pytest
 
 from migrate.moving.moves import QUICK, Moves, Screen
 from shunter.api.resources import CONFIG_MAPS, TRAIN_JOBS, TRAINING_RUNTIMES
@@ -14,6 +15,8 @@ from shunter.migrate.moving import applying, gathering, running
 from shunter.migrate.moving.applying import Outcome
 from shunter.migrate.moving.plan import Plan, Wave
 from shunter.migrate.moving.planning import PlanOptions
+
+pytestmark = pytest.mark.integration
 
 NAMES = [f"job-{index}" for index in range(6)]
 OF_JOBS = tuple(resource.plural for resource in (PYTORCH_JOBS, TRAIN_JOBS, TRAINING_RUNTIMES))

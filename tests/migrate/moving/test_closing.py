@@ -29,6 +29,8 @@ from shunter.migrate.moving.journal import Journal
 from shunter.migrate.moving.plan import text
 from shunter.migrate.moving.steps import freeze_steps
 
+pytestmark = pytest.mark.integration
+
 
 @pytest.fixture
 def server(tmp_path: Path) -> Iterator[RunningApiServer]:

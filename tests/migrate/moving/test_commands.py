@@ -17,6 +17,8 @@ from shunter.api.training.pytorch import PYTORCH_JOBS
 from shunter.migrate.moving.marks import COMPARED, SOURCE, mark
 from shunter.migrate.moving.runs.marks import TRIAL
 
+pytestmark = pytest.mark.integration
+
 FREEZE = ("--freeze", "none")
 
 

@@ -29,6 +29,8 @@ from shunter.migrate.moving.journal import Journal, Record
 from shunter.migrate.moving.steps import Step
 from shunter.migrate.moving.undoing import Knowledge, undone
 
+pytestmark = pytest.mark.integration
+
 PLAN = msgspec.structs.replace(plan(), id="p1")
 
 

@@ -14,7 +14,7 @@ from shunter.kube.transports.faults import Killed
 from shunter.migrate.moving.plan import Plan
 from shunter.migrate.moving.planning import PlanOptions
 
-pytestmark = pytest.mark.timeout(300)
+pytestmark = [pytest.mark.timeout(300), pytest.mark.integration]
 
 AT_ONCE = 6
 """Lives that are led at the same time, each in its own namespace."""

@@ -13,7 +13,7 @@ from migrate.moving.test_kill_sweep import swept
 from migrate.moving.undo_lives import DISTURBANCES, Disturbance, Way
 from shunter.migrate.moving.planning import PlanOptions
 
-pytestmark = pytest.mark.timeout(300)
+pytestmark = [pytest.mark.timeout(300), pytest.mark.integration]
 
 WAYS = {
     "moved": Way(),

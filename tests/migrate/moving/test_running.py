@@ -20,6 +20,8 @@ from shunter.migrate.moving.planning import PlanOptions
 from shunter.migrate.moving.running import Run
 from shunter.operator.overview import overview
 
+pytestmark = pytest.mark.integration
+
 
 def of_jobs(run: Run) -> list[Outcome]:
     """What became of the steps of jobs; the freeze has steps of its own where a cluster can have one."""

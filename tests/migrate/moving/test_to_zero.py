@@ -16,6 +16,8 @@ from shunter.migrate.moving.marks import COMPARED, NOT_SEEN, mark
 from shunter.migrate.moving.plan import Plan
 from shunter.migrate.moving.planning import PlanOptions
 
+pytestmark = pytest.mark.integration
+
 SIDE_BY_SIDE = PlanOptions(freeze="none")
 
 

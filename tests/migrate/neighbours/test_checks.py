@@ -88,6 +88,7 @@ def selectors() -> list[Json]:
     return found
 
 
+@pytest.mark.slow
 def test_every_selector_that_changes_is_told_and_a_rewritten_one_has_exactly_the_counterparts() -> None:
     """Over all pairs of requirements: told exactly when the pods differ, rewritten only to the same pods, of whatever owner."""
     _, converted = converted_input(*JOBS)

@@ -33,6 +33,7 @@ def unexplained(job: Json, options: Options = OPTIONS) -> list[str]:
     return [] if conversion.is_blocked else [finding.message for finding in comparison.findings if finding.is_blocking]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", JOB_KINDS, ids=lambda kind: kind.resource.kind)
 def test_fields_change_nothing_that_is_not_told(kind: JobKind) -> None:
     of_pods = [path for path in fields(kind) if "template" in path]
@@ -51,6 +52,7 @@ def recorded_jobs() -> Iterator[tuple[str, Json]]:
                         yield f"{one.id}/{obj['metadata']['name']}", obj
 
 
+@pytest.mark.slow
 def test_recorded_jobs_are_proved() -> None:
     found = {title: unexplained(job) for title, job in recorded_jobs()}
     assert len(found) > 120
@@ -68,6 +70,7 @@ JOBS: st.SearchStrategy[Json] = st.sampled_from(JOB_KINDS).flatmap(jobs)
 IGNORED = [HealthCheck.too_slow, HealthCheck.data_too_large]
 
 
+@pytest.mark.slow
 @settings(max_examples=200, suppress_health_check=IGNORED, derandomize=True, database=None)
 @given(JOBS, st.sampled_from([OPTIONS, Options(profile="plain", elastic_nodes="min"), Options(gang="volcano", suffix="-v2")]))
 def test_fields_together_change_nothing_that_is_not_told(job: Json, options: Options) -> None:

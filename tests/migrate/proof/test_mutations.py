@@ -129,6 +129,7 @@ def test_examples_are_proved_up_to_their_pods(index: int) -> None:
     assert holds, messages
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("index", range(len(CONVERSIONS)), ids=lambda index: CONVERSIONS[index].source.name)
 def test_a_leaf_that_is_taken_out_of_a_result_is_missed(index: int) -> None:
     conversion, (before, _) = CONVERSIONS[index], seen(index)
@@ -140,6 +141,7 @@ def test_a_leaf_that_is_taken_out_of_a_result_is_missed(index: int) -> None:
     assert missed == []
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("index", range(len(CONVERSIONS)), ids=lambda index: CONVERSIONS[index].source.name)
 def test_a_leaf_of_a_result_that_is_altered_is_noticed(index: int) -> None:
     conversion, (before, _) = CONVERSIONS[index], seen(index)

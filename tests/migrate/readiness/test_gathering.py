@@ -19,6 +19,8 @@ from shunter.migrate.moving.readiness.assessment import Assessment, all_checks, 
 from shunter.migrate.moving.readiness.gathering import dried, gather
 from shunter.migrate.options import Options
 
+pytestmark = pytest.mark.integration
+
 
 @pytest.fixture
 async def namespace(client: Client) -> str:

@@ -17,6 +17,8 @@ from shunter.migrate.moving.runs.deploying import start
 from shunter.migrate.moving.runs.trial import TrialOptions, trial_of
 from shunter.migrate.options import Options
 
+pytestmark = pytest.mark.integration
+
 
 @pytest.mark.parametrize(("method", "path"), [("POST", TRAIN_JOBS.plural), ("PATCH", TRAINING_RUNTIMES.plural)])
 async def test_nothing_is_left_of_a_trial_that_is_refused_midway(method: str, path: str, client: Client) -> None:

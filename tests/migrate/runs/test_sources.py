@@ -101,6 +101,7 @@ def server() -> Iterator[str]:
     listening.server_close()
 
 
+@pytest.mark.integration
 def test_the_history_of_a_run_comes_from_a_tracking_server(server: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("MLFLOW_TRACKING_TOKEN", "secret")
     (loss,) = with_metrics_of(Run(), f"mlflow:{server}#{RUN_ID}").series
@@ -108,12 +109,14 @@ def test_the_history_of_a_run_comes_from_a_tracking_server(server: str, monkeypa
     assert [(point.at, point.value, point.time) for point in loss.points] == [((1,), 0.75, 1.0), ((2,), 0.5, 2.0)]
 
 
+@pytest.mark.integration
 def test_a_run_that_the_server_does_not_know_is_named(server: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("MLFLOW_TRACKING_TOKEN", "secret")
     with pytest.raises(InputError, match="has no run 'other'"):
         mlflow.series_of(server, "other")
 
 
+@pytest.mark.integration
 def test_a_server_that_refuses_and_one_that_is_away_are_told_apart(server: str) -> None:
     with pytest.raises(InputError, match="refuses: 401"):
         mlflow.series_of(server, RUN_ID)

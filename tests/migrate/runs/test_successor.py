@@ -4,12 +4,16 @@ from __future__ import annotations
 
 import uuid
 
+import pytest
+
 from migrate.proof.jobs import converted, pytorch
 from shunter.api.meta import Json
 from shunter.api.resources import NAMESPACES, TRAIN_JOBS
 from shunter.kube.client import Client
 from shunter.kube.transports.faults import FaultTransport, Refuse
 from shunter.migrate.use_cases.compare import successor_of
+
+pytestmark = pytest.mark.integration
 
 
 async def test_who_may_read_one_namespace_only_finds_the_twin_there(client: Client) -> None:

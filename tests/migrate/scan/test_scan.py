@@ -85,6 +85,7 @@ def test_a_command_of_many_flags_takes_no_longer_than_others() -> None:
     assert finding.topic.id == "SCAN016"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "part", ["wait(d);f.kubeflow='pytorchjobs';", "kubectl get ", "a.b(c)", "bert-worker-1 ", "training_operator_jobs "]
 )
@@ -121,6 +122,7 @@ TREE: dict[str, str | bytes] = {
 READ = ["a.sh", "kept.log", "latin.sh", "own.sh", "sub/top.sh"]
 
 
+@pytest.mark.integration
 @pytest.mark.parametrize("with_git", [True, False], ids=["git lists", "no repository"])
 def test_ignored_and_binary_files_are_left_out(tmp_path: Path, with_git: bool, monkeypatch: pytest.MonkeyPatch) -> None:
     write(tmp_path, TREE)
@@ -133,6 +135,7 @@ def test_ignored_and_binary_files_are_left_out(tmp_path: Path, with_git: bool, m
     assert found.skipped == 1
 
 
+@pytest.mark.integration
 def test_without_git_the_same_files_are_listed_as_with_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     write(tmp_path, TREE)
     monkeypatch.setenv("GIT_CEILING_DIRECTORIES", str(tmp_path.parent))
@@ -158,6 +161,7 @@ PATHS = [
 ]
 
 
+@pytest.mark.integration
 @pytest.mark.parametrize(
     "patterns",
     [
@@ -174,6 +178,7 @@ def test_patterns_mean_what_they_mean_to_git(tmp_path: Path, patterns: str, monk
     assert walked == files.listed(tmp_path)
 
 
+@pytest.mark.integration
 def test_a_directory_that_git_ignores_is_read_when_it_is_named(tmp_path: Path) -> None:
     write(tmp_path, {".gitignore": "vendor/\n", "vendor/a.sh": SPEAKS, "b.sh": SPEAKS})
     subprocess.run(["git", "init", "-q", tmp_path], check=True)
@@ -181,6 +186,7 @@ def test_a_directory_that_git_ignores_is_read_when_it_is_named(tmp_path: Path) -
     assert tmp_path / "vendor" / "a.sh" not in paths_below([tmp_path])
 
 
+@pytest.mark.integration
 def test_repositories_within_the_repository_are_read(tmp_path: Path) -> None:
     for name in ("submodule", "other", "empty"):
         write(tmp_path, {f"{name}/a.sh": SPEAKS, f"{name}/.gitignore": "b.sh\n", f"{name}/b.sh": SPEAKS})
@@ -196,6 +202,7 @@ def test_repositories_within_the_repository_are_read(tmp_path: Path) -> None:
     assert read == ["empty/a.sh", "other/a.sh", "submodule/a.sh"]
 
 
+@pytest.mark.integration
 def test_a_directory_that_may_not_be_listed_is_counted_and_the_rest_is_read(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -213,12 +220,14 @@ def test_a_directory_that_may_not_be_listed_is_counted_and_the_rest_is_read(
     assert ([Path(finding.place.source).name for finding in found.findings], found.skipped) == (["b.sh"], 1)
 
 
+@pytest.mark.integration
 def test_a_link_is_read_when_it_is_named(tmp_path: Path) -> None:
     write(tmp_path, {"a.sh": SPEAKS})
     (tmp_path / "link.sh").symlink_to("a.sh")
     assert len(scanned(paths_below([tmp_path / "link.sh", tmp_path])).findings) == 1
 
 
+@pytest.mark.integration
 def test_a_file_is_read_once_though_two_roots_name_it(tmp_path: Path) -> None:
     write(tmp_path, {"a.sh": SPEAKS})
     assert len(paths_below([tmp_path, tmp_path / "a.sh"])) == 1
@@ -234,6 +243,7 @@ def test_a_root_that_is_not_there_is_named(tmp_path: Path) -> None:
         paths_below([tmp_path / "nowhere"])
 
 
+@pytest.mark.integration
 def test_every_file_is_counted(tmp_path: Path) -> None:
     write(tmp_path, {f"{number}.txt": "nothing\n" for number in range(5)})
     counted: list[int] = []
@@ -257,6 +267,7 @@ WRITTEN: dict[str, dict[str, str]] = {
 }
 
 
+@pytest.mark.integration
 @pytest.mark.parametrize("written", WRITTEN.values(), ids=list(WRITTEN))
 def test_what_the_migration_wrote_is_passed_over_and_nothing_beside_it(written: dict[str, str], tmp_path: Path) -> None:
     for name, content in {**written, "ours.sh": SPEAKS, "other.journal/x.sh": SPEAKS, "index.yaml": SPEAKS}.items():

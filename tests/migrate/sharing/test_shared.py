@@ -180,6 +180,7 @@ def test_a_runtime_that_says_more_than_the_job_is_not_taken() -> None:
     assert [one["metadata"]["name"] for one in runtimes([late])] != ["by-hand"]
 
 
+@pytest.mark.slow
 def test_all_recorded_jobs_together_get_the_pods_that_they_had() -> None:
     sources = []
     for path in sorted((TESTS / "recordings" / "v1").glob("*.yaml")):

@@ -28,6 +28,7 @@ PIECES = st.sampled_from(
 )
 
 
+@pytest.mark.slow
 @given(st.lists(PIECES, max_size=12).map("".join))
 def test_documents_joined_are_the_text(text: str) -> None:
     assert "".join(document.text for document in parsed(text, "x")) == text

@@ -22,6 +22,8 @@ from shunter.kube.client import Client
 from shunter.migrate.conversion.source.helm_release import manifest_of_release
 from shunter.migrate.conversion.source.live import KINDS, jobs, require_namespaces
 
+pytestmark = pytest.mark.integration
+
 
 def job(name: str, namespace: str, **labels: str) -> Json:
     template = {"spec": {"containers": [{"name": "pytorch", "image": "example.org/train:1"}]}}

@@ -8,6 +8,7 @@ from datetime import UTC, datetime
 from typing import Any
 
 import msgspec
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -202,6 +203,7 @@ def pairs(draw: st.DrawFn) -> tuple[TrainJob, Json]:
     return draw(trainjobs(runtime)), runtime
 
 
+@pytest.mark.slow
 @EXAMPLES
 @given(pairs())
 def test_a_job_is_rendered_the_same_again_and_its_sources_are_left_as_they_are(pair: tuple[TrainJob, Json]) -> None:
@@ -213,6 +215,7 @@ def test_a_job_is_rendered_the_same_again_and_its_sources_are_left_as_they_are(p
     assert (runtime, msgspec.json.encode(job)) == before
 
 
+@pytest.mark.slow
 @EXAMPLES
 @given(pairs())
 def test_an_operator_that_is_started_again_makes_the_same_of_the_snapshot(pair: tuple[TrainJob, Json]) -> None:
@@ -221,6 +224,7 @@ def test_an_operator_that_is_started_again_makes_the_same_of_the_snapshot(pair: 
     assert rendered(job, runtime_in(job, snapshot)).jobset == jobset_for(job, as_go_writes(runtime))
 
 
+@pytest.mark.slow
 @EXAMPLES
 @given(pairs())
 def test_a_job_whose_objects_are_there_is_left_alone(pair: tuple[TrainJob, Json]) -> None:
@@ -232,6 +236,7 @@ def test_a_job_whose_objects_are_there_is_left_alone(pair: tuple[TrainJob, Json]
     assert [write.body for write in again.writes if isinstance(write, Apply)] == [made.writes[-1].body][: len(again.writes)]
 
 
+@pytest.mark.slow
 @EXAMPLES
 @given(pairs())
 def test_the_jobset_is_accepted_and_applying_it_again_changes_nothing(pair: tuple[TrainJob, Json]) -> None:

@@ -6,6 +6,7 @@ import random
 from collections.abc import Callable
 from typing import Any
 
+import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
@@ -92,6 +93,7 @@ def bodies(world: World) -> dict[str, Json]:
     return {name: {**pod["metadata"], "uid": "", "resourceVersion": "", "spec": pod["spec"]} for name, pod in made}
 
 
+@pytest.mark.slow
 @generated(150)
 @given(WORLDS, st.randoms(use_true_random=False))
 def test_plans_do_not_depend_on_the_order_or_number_of_events(world: World, order: random.Random) -> None:
@@ -134,6 +136,7 @@ def test_deleted_pods_and_services_come_back_the_same(world: World, data: st.Dat
     assert (bodies(world), set(world.all(SERVICES))) == (before, services)
 
 
+@pytest.mark.slow
 @generated(250)
 @given(WORLDS, st.data())
 def test_statuses_go_forward_and_count_what_is_there(world: World, data: st.DataObject) -> None:

@@ -13,6 +13,8 @@ import pytest
 
 from shunter.api.meta import Json
 
+pytestmark = pytest.mark.integration
+
 SOURCE = Path(__file__).parents[3] / "src"
 TOY = Path(__file__).parent / "toy_kind"
 

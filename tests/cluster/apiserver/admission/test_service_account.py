@@ -15,6 +15,8 @@ from cluster.apiserver.http_client import Api, client
 from shunter.api.meta import Json
 from shunter.cluster.apiserver.admission.service_account import MOUNT_PATH, mount_token
 
+pytestmark = pytest.mark.integration
+
 _namespaces = itertools.count()
 SOURCES = [
     {"serviceAccountToken": {"expirationSeconds": 3607, "path": "token"}},

@@ -56,6 +56,7 @@ def test_what_was_added_is_there_and_can_be_removed_again(document: Any, name: s
     assert removed == {other: part for other, part in document.items() if other != name}
 
 
+@pytest.mark.slow
 @given(documents, names, names)
 def test_moving_there_and_back_changes_nothing(document: Any, source: str, target: str) -> None:
     document = {**{name: part for name, part in document.items() if name != target}, source: "moved"}

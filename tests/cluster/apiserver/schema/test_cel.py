@@ -116,6 +116,7 @@ def test_properties_with_awkward_names_are_escaped() -> None:
     ]
 
 
+@pytest.mark.integration
 def test_immutability_rules_do_not_load_the_library() -> None:
     program = """
 import sys

@@ -232,6 +232,7 @@ def test_an_event_keeps_its_frames() -> None:
     assert event.frames == {"json": b"x"}
 
 
+@pytest.mark.integration
 async def test_kill_9_loses_no_acknowledged_write(tmp_path: Path) -> None:
     server = start_api_server(tmp_path)
     acknowledged: dict[str, str] = {}

@@ -84,6 +84,7 @@ def test_environments(declared: dict[str, str], expected: dict[str, str]) -> Non
     assert substituted_environment(declared, SUBSTITUTION) == expected
 
 
+@pytest.mark.integration
 def test_a_port_is_the_same_for_all_who_mean_the_same_pod_and_survives_a_restart(tmp_path: Path) -> None:
     table = PortTable(tmp_path / "ports.json")
     first = table.port(("ns", "a"), 45454)
@@ -93,6 +94,7 @@ def test_a_port_is_the_same_for_all_who_mean_the_same_pod_and_survives_a_restart
     assert PortTable(tmp_path / "ports.json").port(("ns", "b"), 45454) == second
 
 
+@pytest.mark.integration
 def test_a_port_is_free_again_when_its_pod_is_gone(tmp_path: Path) -> None:
     table = PortTable(tmp_path / "ports.json")
     table.keep({("ns", "a")})

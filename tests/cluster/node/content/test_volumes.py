@@ -145,6 +145,7 @@ def test_a_change_replaces_all_files_by_one_rename(tmp_path: Path) -> None:
     assert not (volume / before).exists()
 
 
+@pytest.mark.integration
 def test_a_full_disk_leaves_the_files_as_they_were_and_no_half_of_the_new_ones(small_disk: SmallDisk) -> None:
     volume = small_disk.path / "volume"
     write_files(volume, {"a": VolumeFile(b"1", 0o600)})

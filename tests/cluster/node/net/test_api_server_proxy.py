@@ -10,6 +10,8 @@ import pytest
 from shunter.cluster.node.launch.sockets import listener
 from shunter.cluster.node.net.api_server_proxy import ApiServerProxy
 
+pytestmark = pytest.mark.integration
+
 HOST = "127.0.0.1"
 
 

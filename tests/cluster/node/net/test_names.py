@@ -128,6 +128,7 @@ async def ask(address: tuple[str, int], message: bytes) -> bytes:
             return await loop.sock_recv(client, 2048)
 
 
+@pytest.mark.integration
 async def test_a_question_for_an_expected_name_is_answered_when_it_appears() -> None:
     server = NameServer()
     udp, tcp = bound_sockets("127.0.0.1", 0)
@@ -141,6 +142,7 @@ async def test_a_question_for_an_expected_name_is_answered_when_it_appears() -> 
     await server.stop()
 
 
+@pytest.mark.integration
 async def test_a_long_answer_is_cut_for_udp_and_whole_by_tcp() -> None:
     server = NameServer()
     udp, tcp = bound_sockets("127.0.0.1", 0)

@@ -49,6 +49,7 @@ def test_outside_of_a_pod_it_says_so(tmp_path: Path) -> None:
         in_cluster({"KUBERNETES_SERVICE_HOST": "h", "KUBERNETES_SERVICE_PORT": "443"}, tmp_path)
 
 
+@pytest.mark.integration
 def test_it_is_delivered_as_one_file_that_runs(tmp_path: Path) -> None:
     write_shims(tmp_path / "bin")
     target = tmp_path / "kube"
@@ -60,6 +61,7 @@ def test_it_is_delivered_as_one_file_that_runs(tmp_path: Path) -> None:
     assert done.stderr.startswith("error: KUBERNETES_SERVICE_HOST and KUBERNETES_SERVICE_PORT are not set")
 
 
+@pytest.mark.integration
 def test_it_takes_the_images_python_where_the_nodes_is_not(tmp_path: Path) -> None:
     write_shims(tmp_path / "bin")
     program = tmp_path / "bin/kubectl"

@@ -17,6 +17,8 @@ from shunter.cluster.node.server.kubelet_api import ContainerLog, KubeletServer
 from shunter.kube.http.limits import Timeouts
 from shunter.kube.tls.certificates import issue, new_authority
 
+pytestmark = pytest.mark.integration
+
 AUTHORITY = new_authority("tests")
 DEADLINE = 20.0
 TIMEOUTS = Timeouts(head=0.5, body=0.5, idle=0.5, answer=0.5, farewell=0.5)

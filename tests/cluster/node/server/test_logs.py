@@ -108,6 +108,7 @@ async def test_lines_that_are_lost_to_a_full_disk_are_counted(tmp_path: Path, mo
     assert stamps == sorted(stamps)
 
 
+@pytest.mark.integration
 async def test_a_log_on_a_full_disk_loses_none_of_its_older_files(small_disk: SmallDisk, monkeypatch: pytest.MonkeyPatch) -> None:
     """Rotation moves files first to last: it must not begin where it cannot end."""
     monkeypatch.setattr(log_writer, "RETRY_SECONDS", 0.0)

@@ -27,6 +27,7 @@ def test_a_container_is_all_processes_below_its_supervisor() -> None:
     assert usages([5, 99], table) == {5: Usage(7.0, 70)}
 
 
+@pytest.mark.integration
 @linux
 def test_processes_of_this_machine_are_seen_with_their_use() -> None:
     child = subprocess.Popen(

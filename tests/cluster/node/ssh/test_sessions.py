@@ -13,7 +13,7 @@ from shunter.cluster.node.content.volumes import VolumeFile, write_files
 from shunter.cluster.node.programs.shims import write_shims
 from shunter.operator.trainer.plugins.ssh_keys import key_pair
 
-pytestmark = pytest.mark.timeout(60)
+pytestmark = [pytest.mark.timeout(60), pytest.mark.integration]
 MACHINE = "/usr/bin:/bin"
 
 

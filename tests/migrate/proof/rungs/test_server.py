@@ -16,6 +16,8 @@ from shunter.migrate.conversion.one_job import Conversion
 from shunter.migrate.proof.ladder import Ladder, Step
 from shunter.migrate.proof.rungs.server import asked, scratch_namespace
 
+pytestmark = pytest.mark.integration
+
 OURS = converted(pytorch(1))
 NO_RIGHT = Refuse(403, "Forbidden", 'jobsets is forbidden: User "jane" cannot create resource "jobsets" in API group "x"')
 DENIED = Refuse(403, "Forbidden", 'admission webhook "policy.example.org" denied the request: no GPUs on Fridays')

@@ -5,6 +5,8 @@ from __future__ import annotations
 import uuid
 from datetime import UTC, datetime
 
+import pytest
+
 from migrate.proof.jobs import converted, pytorch
 from shunter.api.meta import Json
 from shunter.api.resources import CONFIG_MAPS, NAMESPACES, TRAIN_JOBS
@@ -13,6 +15,8 @@ from shunter.migrate.moving.runs.smoke import tried
 from shunter.migrate.moving.runs.trial import TrialOptions
 from shunter.migrate.options import Options
 from shunter.migrate.proof.ladder import Ladder, Step
+
+pytestmark = pytest.mark.integration
 
 NOW = datetime(2026, 11, 21, tzinfo=UTC)
 SCRIPT = {"run.sh": "torchrun --nproc_per_node=1 train.py\n"}

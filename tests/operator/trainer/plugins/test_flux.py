@@ -81,6 +81,7 @@ def test_settings_come_from_the_runtime_and_then_from_the_job(make_trainjob: Mak
     assert "queue_policy=fcfs\n" in plain
 
 
+@pytest.mark.integration
 @pytest.mark.parametrize(
     ("nodes", "tasks", "gpus", "resources", "wanted"),
     [
@@ -108,6 +109,7 @@ def words_of(script: str, name: str) -> list[str]:
     return shown.stdout.splitlines()
 
 
+@pytest.mark.integration
 @pytest.mark.parametrize("is_main", [True, False], ids=["the first pod runs the command", "the others only a broker"])
 def test_the_entrypoint_runs(tmp_path: Path, is_main: bool) -> None:
     """With programs that only say how they were called, and directories of its own."""
@@ -134,6 +136,7 @@ def program(path: Path, text: str) -> None:
     path.chmod(0o755)
 
 
+@pytest.mark.integration
 def test_the_brokers_configuration_names_all_hosts_and_the_certificate(tmp_path: Path) -> None:
     instance = Instance("j", "ns", 3, 1, 0, "ib0", "easy")
     script = init_script(instance).replace("/mnt/flux", str(tmp_path / "flux")).replace("/opt/", f"{tmp_path}/opt/")
@@ -154,6 +157,7 @@ def test_the_brokers_configuration_names_all_hosts_and_the_certificate(tmp_path:
         assert line in broker
 
 
+@pytest.mark.integration
 def test_an_image_without_flux_is_known_by_what_the_script_says(tmp_path: Path) -> None:
     script = init_script(Instance("j", "ns", 1, 1, 0, "eth0", "fcfs")).replace("/mnt/flux", str(tmp_path))
     done = subprocess.run(["bash", "-c", script], capture_output=True, text=True, check=False)

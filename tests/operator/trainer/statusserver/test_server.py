@@ -22,6 +22,8 @@ from shunter.operator.trainer.statusserver.tokens import TokenReviewer
 from shunter.operator.trainer.statusserver.writes import StatusWriter
 from status_stage import JOB, Stage
 
+pytestmark = pytest.mark.integration
+
 AUTHORITY = new_authority("tests")
 PAIR = issue(AUTHORITY, "tests", ["127.0.0.1"])
 STATUS = {"lastUpdatedTime": "2026-11-21T10:00:00Z", "progressPercentage": 7}

@@ -16,6 +16,8 @@ from shunter.operator.trainer.statusserver.place import audience
 from shunter.operator.trainer.statusserver.tokens import TokenReviewer, could_be_good, is_reporter
 from status_stage import JOB, Stage
 
+pytestmark = pytest.mark.integration
+
 WANTED = audience("team-a", "mnist")
 CLAIMS = {"aud": [WANTED], "exp": 100, "kubernetes.io": {"namespace": "team-a"}}
 REVIEWED = {"authenticated": True, "user": {"username": "system:serviceaccount:team-a:default"}, "audiences": [WANTED]}

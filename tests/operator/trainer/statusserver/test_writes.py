@@ -14,6 +14,8 @@ from shunter.operator.trainer.statusserver import writes
 from shunter.operator.trainer.statusserver.writes import StatusWriter, TooManyReportsError
 from status_stage import JOB, Stage
 
+pytestmark = pytest.mark.integration
+
 NEVER = 3600.0
 
 
