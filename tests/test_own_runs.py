@@ -87,7 +87,7 @@ def test_tests_that_passed_only_on_a_repeat_are_counted_and_four_fail(tmp_path: 
 def test_unit_test_that_starts_a_process_or_connects_fails_even_if_it_hides_it(tmp_path: Path) -> None:
     (tmp_path / "conftest.py").write_text(CONFTEST)
     (tmp_path / "test_it.py").write_text(UNIT)
-    answer = run(tmp_path)
+    answer = run(tmp_path, "-m", "unit")
     failed = {line.split("::")[1].split()[0] for line in answer.stdout.splitlines() if line.startswith("FAILED")}
     assert failed == {"test_starts_a_process", "test_hides_that_it_starts_one", "test_connects"}, answer.stdout
     assert "mark it, or its module by `pytestmark`, with pytest.mark.integration" in answer.stdout
