@@ -115,6 +115,16 @@ def test_a_failed_job_whose_pods_and_events_are_gone_has_its_cause_as_headline()
     assert [line for line in text if line.startswith("  Cause")] == [f"  Cause    {KILLED}"]
 
 
+def test_the_line_of_the_record_is_the_cause_also_where_an_event_has_other_words() -> None:
+    """The list reads no events, and says the same as describe."""
+    told = f"{KILLED}. Last log lines:\nRuntimeError: cleaning up"
+    event = {"reason": "RankFailed", "message": told, "involvedObject": {"uid": "u-j"}, "lastTimestamp": ago(9)}
+    ended = job(failure(message="ValueError: no data"), **FAILED)
+    assert why_failed(ended, [], [event], {}) == why_failed(ended, [], [], {})
+    silent = job(failure(), **FAILED)
+    assert why_failed(silent, [], [event], {}).text.endswith(": RuntimeError: cleaning up")
+
+
 def test_a_diagnosis_is_the_only_headline_and_the_message_of_the_job_comes_after() -> None:
     ended = {"terminated": {"exitCode": 137, "reason": "OOMKilled", "finishedAt": ago(9)}}
     limited = {"containers": [{"name": "pytorch", "resources": {"limits": {"memory": "200Mi"}}}]}

@@ -116,8 +116,8 @@ def _of_pod(job: Json, pods: Sequence[Json], fault: Fault, logs: dict[str, list[
 
 
 def _of_record(failure: RankFailure, said: str) -> Cause:
-    """By what the operator kept of a pod, and of its log, before it went."""
-    told = msgspec.structs.replace(failure, message=said or failure.message)
+    """By what the operator kept of a pod before it went: in the record, else in the event about it (`said`), which fewer read."""
+    told = msgspec.structs.replace(failure, message=failure.message or said)
     who, _, text = summary(told).partition(": ")
     return Cause(_word(fault_of(told), told.message), text, needs.for_missing(told.message), who, rank=failure.rank)
 
