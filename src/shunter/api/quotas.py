@@ -93,10 +93,10 @@ def unspecified(pod: Json, hard: Iterable[str]) -> dict[str, list[str]]:
     if (spec.get("resources") or {}).get("requests") or (spec.get("resources") or {}).get("limits"):
         return {}
     missing: dict[str, list[str]] = {}
-    for container in (*spec.get("containers", ()), *(spec.get("initContainers") or ())):
+    for container in (*(spec.get("containers") or ()), *(spec.get("initContainers") or ())):
         said = _said(container.get("resources") or {})
         for name in sorted(set(hard) & set(_NEEDED) - said):
-            missing.setdefault(name, []).append(container["name"])
+            missing.setdefault(name, []).append(container.get("name", ""))
     return {name: sorted(set(missing[name])) for name in sorted(missing)}
 
 

@@ -24,10 +24,10 @@ _Amounts = dict[str, Any]
 def set_defaults(pod: Json, objects: Objects) -> None:
     """Fills in requests and limits of containers, in place, and says so in an annotation."""
     for limit_range in _of_namespace(pod, objects):
-        items = [one for one in limit_range["spec"].get("limits") or () if one["type"] == "Container"]
+        items = [one for one in limit_range["spec"].get("limits") or () if one.get("type") == "Container"]
         limits = {name: value for one in items for name, value in (one.get("default") or {}).items()}
         requests = {name: value for one in items for name, value in (one.get("defaultRequest") or {}).items()}
-        texts = [text for one in pod["spec"].get("containers", ()) for text in _fill(one, requests, limits, "container")]
+        texts = [text for one in (pod["spec"].get("containers") or ()) for text in _fill(one, requests, limits, "container")]
         inits = pod["spec"].get("initContainers") or ()
         texts += [text for one in inits for text in _fill(one, requests, limits, "init container")]
         if texts:
@@ -53,24 +53,24 @@ def _of_namespace(obj: Json, objects: Objects) -> list[Json]:
 
 
 def _fill(container: Json, requests: _Amounts, limits: _Amounts, kind: str) -> Iterable[str]:
-    resources = container.setdefault("resources", {})
+    resources = container["resources"] = container.get("resources") or {}
     for field, defaults, what in (("requests", requests, "request"), ("limits", limits, "limit")):
         present = resources.get(field) or {}
         missing = {name: value for name, value in defaults.items() if name not in present}
         if missing:
             resources[field] = {**present, **missing}
-            yield f"{', '.join(sorted(missing))} {what} for {kind} {container['name']}"
+            yield f"{', '.join(sorted(missing))} {what} for {kind} {container.get('name', '')}"
 
 
 def _faults(item: Json, resource: Resource, obj: Json) -> Iterable[str]:
-    kind = item["type"]
+    kind = item.get("type", "")
     if resource == PERSISTENT_VOLUME_CLAIMS:
         if kind == "PersistentVolumeClaim":
             requests = (obj["spec"].get("resources") or {}).get("requests") or {}
             yield from _below(kind, item, requests, {})
             yield from _above_request(kind, item, requests)
     elif kind == "Container":
-        for container in (*obj["spec"]["containers"], *(obj["spec"].get("initContainers") or ())):
+        for container in (*(obj["spec"].get("containers") or ()), *(obj["spec"].get("initContainers") or ())):
             resources = container.get("resources") or {}
             yield from _bounds(kind, item, resources.get("requests") or {}, resources.get("limits") or {})
     elif kind == "Pod":

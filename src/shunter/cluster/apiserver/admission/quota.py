@@ -22,7 +22,7 @@ from shunter.cluster.apiserver.kinds import Objects, RejectedError
 def review(resource: Resource, obj: Json, old: Json | None, objects: Objects) -> None:
     """Raises RejectedError for an object that would exceed a quota of its namespace."""
     namespace = obj["metadata"].get("namespace", "")
-    quotas = [one for one in objects.all(RESOURCE_QUOTAS, namespace) if one["metadata"]["namespace"] == namespace]
+    quotas = list(objects.all(RESOURCE_QUOTAS, namespace))
     if not quotas or (old is not None and resource == PODS):
         return
     asked = usage(resource, obj)

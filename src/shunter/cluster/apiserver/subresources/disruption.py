@@ -26,10 +26,8 @@ def budget_of(pod: Json, objects: Objects) -> Json | None:
     metadata = pod["metadata"]
     budgets = [
         one
-        for one in objects.all(POD_DISRUPTION_BUDGETS)
-        if one["metadata"]["namespace"] == metadata["namespace"]
-        and one["spec"].get("selector") is not None
-        and selects(one["spec"]["selector"], metadata.get("labels") or {})
+        for one in objects.all(POD_DISRUPTION_BUDGETS, metadata["namespace"])
+        if one["spec"].get("selector") is not None and selects(one["spec"]["selector"], metadata.get("labels") or {})
     ]
     if len(budgets) > 1:
         raise StatusError(500, "", _SEVERAL)
