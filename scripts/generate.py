@@ -26,8 +26,8 @@ from deploy_files import deploy_files
 from embedded_page import embedded_page
 from fabric_files import fabric_files
 from findings_page import findings_page
-from shunter.api.crd import custom_resource_definition
-from shunter.api.custom_kinds import CUSTOM_KINDS
+from shunter.api.definitions.crd import custom_resource_definition
+from shunter.api.definitions.custom_kinds import CUSTOM_KINDS
 from shunter.api.meta import Json
 from shunter.api.resources import JOBSETS
 from shunter.migrate.survey.inventory.forms.json import schema as inventory_schema

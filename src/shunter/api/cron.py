@@ -13,7 +13,7 @@ from datetime import UTC, datetime, timedelta, tzinfo
 from typing import NamedTuple
 from zoneinfo import ZoneInfo
 
-from shunter.api import durations
+from shunter.api.formats import durations
 from shunter.errors import InputError
 
 _YEARS = 5

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple, Protocol
 
-from shunter.api.go_values import go_type, go_value
+from shunter.api.formats.go_values import go_type, go_value
 from shunter.api.meta import Json
 
 _DIRECTIVE = "$patch"

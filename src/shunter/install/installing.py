@@ -11,7 +11,7 @@ import contextlib
 from collections.abc import Collection, Iterable, Sequence
 from typing import Protocol
 
-from shunter.api.established import is_established
+from shunter.api.definitions.established import is_established
 from shunter.api.meta import Json
 from shunter.api.resources import CUSTOM_RESOURCE_DEFINITIONS
 from shunter.errors import EnvironmentProblem

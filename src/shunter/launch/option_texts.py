@@ -7,7 +7,7 @@ import os
 import posixpath
 from collections.abc import Iterable, Mapping
 
-from shunter.api.durations import seconds
+from shunter.api.formats.durations import seconds
 from shunter.api.meta import Json
 from shunter.api.names import config_key_faults, subdomain_faults
 from shunter.errors import InputError

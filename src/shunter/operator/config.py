@@ -15,7 +15,7 @@ from typing import Any
 import msgspec
 import yaml
 
-from shunter.api import durations
+from shunter.api.formats import durations
 from shunter.api.resources import Resource
 from shunter.api.yaml import load_yaml
 from shunter.errors import InputError

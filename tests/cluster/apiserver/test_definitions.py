@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from shunter.api.custom_kinds import CUSTOM_KINDS
+from shunter.api.definitions.custom_kinds import CUSTOM_KINDS
 from shunter.cluster.apiserver.definitions import (
     REFERENCE_PREFIX,
     custom_resource_definitions,

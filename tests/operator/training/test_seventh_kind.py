@@ -22,8 +22,8 @@ LOOK = """
 import json
 from datetime import UTC, datetime
 import msgspec
-from shunter.api.crd import custom_resource_definition
-from shunter.api.custom_kinds import CUSTOM_KINDS
+from shunter.api.definitions.crd import custom_resource_definition
+from shunter.api.definitions.custom_kinds import CUSTOM_KINDS
 from shunter.jobs.training_pods import TRAINING_CONTAINERS
 from shunter.cluster.apiserver.definitions import definitions
 from shunter.install import manifests

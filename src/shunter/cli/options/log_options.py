@@ -8,7 +8,7 @@ from typing import Annotated, NamedTuple
 
 import typer
 
-from shunter.api.durations import seconds
+from shunter.api.formats.durations import seconds
 from shunter.api.meta import Json
 from shunter.errors import InputError
 from shunter.kube.pods.log_reading import LogPart

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from shunter.api.go_values import go_syntax, go_type, go_value
+from shunter.api.formats.go_values import go_syntax, go_type, go_value
 from shunter.api.meta import Json
 from shunter.cluster.apiserver.apply.field_set import shown_element
 from shunter.cluster.apiserver.apply.fields import FieldTree, UnkeyedItemError

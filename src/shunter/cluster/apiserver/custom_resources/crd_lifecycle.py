@@ -12,7 +12,7 @@ import sqlite3
 from datetime import datetime
 from typing import TYPE_CHECKING
 
-from shunter.api.established import is_established
+from shunter.api.definitions.established import is_established
 from shunter.api.meta import Json, rfc3339
 from shunter.api.resources import CUSTOM_RESOURCE_DEFINITIONS
 from shunter.cluster.apiserver.storage.store import Collection, Entry, Event, StaleError

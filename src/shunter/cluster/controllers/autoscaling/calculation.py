@@ -10,7 +10,7 @@ from collections.abc import Iterable, Mapping
 from datetime import datetime, timedelta
 from typing import NamedTuple
 
-from shunter.api.durations import seconds
+from shunter.api.formats.durations import seconds
 from shunter.api.quantity import parse
 from shunter.cluster.controllers.autoscaling.views import PodMetrics, ScaledPod, Unable
 from shunter.errors import InputError

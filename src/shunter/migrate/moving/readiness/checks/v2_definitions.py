@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from shunter.api.established import is_established
+from shunter.api.definitions.established import is_established
 from shunter.api.resources import (
     CLUSTER_TRAINING_RUNTIMES,
     CUSTOM_RESOURCE_DEFINITIONS,

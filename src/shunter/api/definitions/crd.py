@@ -14,7 +14,7 @@ from typing import Any, Union
 
 import msgspec
 
-from shunter.api.custom_kinds import CustomKind
+from shunter.api.definitions.custom_kinds import CustomKind
 from shunter.api.meta import Json, ObjectMeta, Struct
 from shunter.api.openapi import DEFINITION, IS_REQUIRED, SHAPE
 

@@ -9,8 +9,8 @@ from typing import Annotated
 import pytest
 import yaml
 
-from shunter.api.crd import custom_resource_definition, first_sentence
-from shunter.api.custom_kinds import CUSTOM_KINDS, CustomKind
+from shunter.api.definitions.crd import custom_resource_definition, first_sentence
+from shunter.api.definitions.custom_kinds import CUSTOM_KINDS, CustomKind
 from shunter.api.meta import Json, ObjectMeta, Struct
 from shunter.api.openapi import REQUIRED, doc, schema
 from shunter.api.resources import Resource

@@ -1,0 +1,1 @@
+"""CustomResourceDefinitions of the kinds that the operator serves, and whether they are established."""
