@@ -10,7 +10,7 @@ from typing import Annotated
 import typer
 from rich.table import Table
 
-from shunter.cli.job_list import JobChoice
+from shunter.cli.options.job_list import JobChoice
 from shunter.cli.options.option_groups import grouped
 from shunter.cli.output.console import Output, print_as, print_table, say
 from shunter.cli.output.display import STATE_COLOURS

@@ -12,7 +12,7 @@ from typing import Annotated, ClassVar
 import typer
 
 from shunter import __version__
-from shunter.cli.lazy_group import Entry, LazyGroup
+from shunter.cli.options.lazy_group import Entry, LazyGroup
 from shunter.errors import ShunterError
 
 

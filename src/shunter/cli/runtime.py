@@ -7,8 +7,8 @@ from typing import Annotated
 
 import typer
 
-from shunter.cli.command import Command
 from shunter.cli.options import completion
+from shunter.cli.options.command import Command
 from shunter.cli.output.console import ObjectForm, print_objects, say
 from shunter.cli.target import ContextOption, KubeconfigOption, connect
 from shunter.errors import InputError

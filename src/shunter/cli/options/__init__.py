@@ -1,1 +1,1 @@
-"""Options that commands share, and completion of their values."""
+"""How commands are declared: shared options, completion of their values, groups that import a command when it is called."""

@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 
 import typer
 
-from shunter.cli.command import Command
 from shunter.cli.options import completion
+from shunter.cli.options.command import Command
 from shunter.cli.output.console import ObjectForm
 from shunter.errors import InputError
 

@@ -6,7 +6,7 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from shunter.cli.job_list import JobChoice, Order, State
+from shunter.cli.options.job_list import JobChoice, Order, State
 from shunter.errors import InputError
 from shunter.operator.overview import Overview
 

@@ -20,7 +20,14 @@ sys.argv[0] = "shunter"
 from shunter.cli.main import main
 main()
 """
-ALWAYS = ["shunter.cli", "shunter.cli.command", "shunter.cli.lazy_group", "shunter.cli.main", "shunter.errors"]
+ALWAYS = [
+    "shunter.cli",
+    "shunter.cli.main",
+    "shunter.cli.options",
+    "shunter.cli.options.command",
+    "shunter.cli.options.lazy_group",
+    "shunter.errors",
+]
 
 
 def asked(*words: str, **environment: str) -> tuple[str, str]:

@@ -11,7 +11,7 @@ import typer
 from typer.core import TyperCommand, TyperGroup
 from typer.main import get_command
 
-from shunter.cli.command import Command
+from shunter.cli.options.command import Command
 
 
 class Entry(NamedTuple):
