@@ -190,7 +190,9 @@ def test_a_stateful_set_keeps_names_claims_and_order(cluster: Cluster, namespace
 
 def test_a_daemon_set_runs_on_the_node_and_is_updated(cluster: Cluster, namespace: str) -> None:
     daemon = workload("DaemonSet", "agent")
-    daemon["spec"]["template"]["spec"]["tolerations"] = [{"operator": "Exists"}]  # the node of the real cluster has a taint
+    daemon["spec"]["template"]["spec"]["tolerations"] = [
+        {"key": "shunter.dev/process", "operator": "Exists"}
+    ]  # of the real cluster's node
     apply(cluster, namespace, daemon)
     rolled_out(cluster, namespace, "ds/agent")
     assert status(cluster, namespace, "ds", "agent") == {
