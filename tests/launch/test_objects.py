@@ -182,6 +182,7 @@ def test_torchrun_starts_what_is_more_than_one_process_a_node(options: dict[str,
     assert ("torch.distributed.run" in " ".join(command)) == is_torchrun
 
 
+@pytest.mark.integration
 @pytest.mark.parametrize(("code", "ended"), [(2, 2), (3, 1)], ids=["wrong input", "anything else"])
 def test_torchrun_ends_with_2_where_a_process_does(tmp_path: Path, code: int, ended: int) -> None:
     """What shunter-torch does not restart. The directory of the program may hold files with the names of others' modules."""
