@@ -305,7 +305,7 @@ def test_what_may_not_be_read_makes_it_partial_and_never_ready() -> None:
 def test_checks_are_chosen_by_name_or_id() -> None:
     assert list(chosen(["v?_definitions"])) == ["v1_definitions", "v2_definitions"]
     assert list(chosen(["READY008", "jobset"])) == ["jobset", "kueue"]
-    with pytest.raises(InputError, match="--checks nothing: no check is called so"):
+    with pytest.raises(InputError, match="--checks nothing: unknown check"):
         chosen(["nothing"])
 
 

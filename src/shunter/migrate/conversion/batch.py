@@ -20,25 +20,25 @@ from shunter.migrate.parallel import mapped
 
 UNREADABLE = Topic(
     id="INPUT001",
-    title="an object that is not what its kind should be",
+    title="an object with fields of wrong types",
     severity="error",
     impact="blocking",
     change="unsupported",
     grade="N",
-    explanation="A field has a type that v1's API does not allow there, so nobody can say what the job means.",
+    explanation="A field has a type that v1's API does not allow there, so the job cannot be interpreted.",
     remedy="Give the field the type that v1 asks for; the rest of the input is converted meanwhile.",
     effort=1,
 )
 DEFECT = Topic(
     id="INPUT015",
-    title="an object at which this tool fails",
+    title="an internal error while converting an object",
     severity="error",
     impact="blocking",
     change="unsupported",
     grade="N",
     explanation=(
-        "Converting the object ended in an error that nobody foresaw: a defect of this tool, whatever the object says. Nothing "
-        "of it is in the result; the rest of the input is converted meanwhile."
+        "Converting the object ended in an unexpected error: a defect of this tool, whatever the object contains. The result "
+        "does not contain it; the rest of the input is converted."
     ),
     remedy="Please report it, with the message and the manifest, which may be shortened to what it takes.",
     effort=3,

@@ -130,7 +130,7 @@ def _rows(draft: Draft, results: Mapping[Manifest, Json]) -> Iterator[Row]:
         if value is None or value == {} or value == []:
             target = row.target if row else None
             is_there = target is not None and value_at(results[target.manifest], target.path) == value
-            yield row if row and is_there and value is not None else Row(path, "defaulted", None, "it says nothing")
+            yield row if row and is_there and value is not None else Row(path, "defaulted", None, "the field is empty")
         elif row is None:
             remedy = " ".join(filter(None, (misspelt.meant(draft.source, path), NOT_UNDERSTOOD.remedy)))
             finding = draft.report(NOT_UNDERSTOOD, path, f"{shown(path)} is not known to any rule.", remedy=remedy)

@@ -68,7 +68,7 @@ UNKNOWN = Topic(
 )
 NOT_ACCEPTABLE = Topic(
     id="SUPPRESS004",
-    title="a suppression of what cannot be taken on",
+    title="a suppression of a finding that cannot be accepted",
     severity="error",
     impact="advisory",
     change="lossless",
@@ -182,9 +182,9 @@ def faults(findings: Iterable[Finding], entries: Sequence[Entry], today: date) -
         used = any(suppression.matches(finding) for finding in listed)
         topic = topics().get(suppression.id)
         if topic is None:
-            told.append(_fault(UNKNOWN, place, f"{suppression.id} is not the id of a topic.", _close(suppression.id)))
+            told.append(_fault(UNKNOWN, place, f"unknown finding id {suppression.id}.", _close(suppression.id)))
         elif not _may_be_taken_on(topic):
-            told.append(_fault(NOT_ACCEPTABLE, place, f"{suppression.id} ({topic.title}) cannot be taken on."))
+            told.append(_fault(NOT_ACCEPTABLE, place, f"{suppression.id} ({topic.title}) cannot be accepted."))
         elif suppression.is_over(today):
             told.append(_fault(EXPIRED, place, f"{about}{globs} ended on {suppression.expires}."))
         elif not used and not topic.id.startswith(NOT_OF_ALL):
@@ -198,9 +198,9 @@ def accepted(ids: Iterable[str]) -> tuple[str, ...]:
     for id in wanted:
         topic = topics().get(id)
         if topic is None:
-            raise InputError(f"--accept {id}: there is no topic of this id.", _close(id))
+            raise InputError(f"--accept {id}: unknown finding id.", _close(id))
         if not topic.acceptable:
-            says = "cannot be taken on" if topic.impact == "blocking" else "blocks nothing, so there is nothing to accept"
+            says = "cannot be accepted" if topic.impact == "blocking" else "blocks nothing, so there is nothing to accept"
             raise InputError(f"--accept {id}: {topic.title}: {says}.", f"See `shunter migrate explain {id}`.")
     return wanted
 

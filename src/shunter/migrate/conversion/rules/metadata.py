@@ -67,7 +67,7 @@ def apply(draft: Draft) -> None:
         metadata["namespace"] = namespace
         draft.carry(("metadata", "namespace"), "TrainJob", ("metadata", "namespace"))
     else:
-        draft.default(("metadata", "namespace"), "it says nothing")
+        draft.default(("metadata", "namespace"), "the field is empty")
     for field in ("labels", "annotations"):
         given = draft.source.metadata.get(field) or {}
         draft.carry(("metadata", field), "TrainJob", ("metadata", field))

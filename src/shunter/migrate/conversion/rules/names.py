@@ -137,7 +137,7 @@ def apply(draft: Draft) -> None:
     if field == "name":
         draft.default(("metadata", "generateName"), "the name is known")
     else:
-        draft.default(("metadata", "name"), "it says nothing")
+        draft.default(("metadata", "name"), "the field is empty")
     is_named_by_owner = draft.source.is_embedded and not given
     if label_1035_faults(given.rstrip("-")) and len(given) <= LONGEST_LABEL and not is_named_by_owner:
         draft.report(NO_LABEL, path, f"{given or 'A job without a name'} becomes {draft.name}.")

@@ -45,15 +45,15 @@ UNREAD = Topic(
     impact="blocking",
     change="manual",
     grade="N",
-    explanation="It stands in a directory that was named, and the system does not give it out: nobody knows what jobs it holds.",
-    remedy="Make it readable or remove it (a link that leads nowhere), or take the finding on in migration.yaml.",
+    explanation="It stands in a directory that was named, and it cannot be read, so the jobs in it are unknown.",
+    remedy="Make it readable or remove it (a link that leads nowhere), or accept the finding in migration.yaml.",
     effort=1,
     acceptable=True,
 )
 
 UNRENDERED = Topic(
     id="INPUT016",
-    title="a Helm template, whose jobs nobody can list",
+    title="a Helm template whose jobs cannot be listed",
     severity="error",
     impact="blocking",
     change="manual",
@@ -62,7 +62,7 @@ UNRENDERED = Topic(
         "A template of a chart holds a v1 job. The values of the chart decide what jobs it makes, so they are known only when it "
         "is rendered: none of them is in this list or in its figures."
     ),
-    remedy="Render the chart (helm template CHART | shunter migrate inventory -f -), or take the finding on in migration.yaml.",
+    remedy="Render the chart (helm template CHART | shunter migrate inventory -f -), or accept the finding in migration.yaml.",
     effort=1,
     acceptable=True,
 )

@@ -64,7 +64,7 @@ def chosen(patterns: Iterable[str]) -> dict[str, Check]:
     wanted = list(patterns)
     for pattern in wanted:
         if not any(_matches(name, check, pattern) for name, check in checks.items()):
-            raise InputError(f"--checks {pattern}: no check is called so.", f"There are {', '.join(checks)}.")
+            raise InputError(f"--checks {pattern}: unknown check.", f"Available: {', '.join(checks)}.")
     return {
         name: check for name, check in checks.items() if not wanted or any(_matches(name, check, pattern) for pattern in wanted)
     }

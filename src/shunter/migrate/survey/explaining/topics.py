@@ -25,7 +25,7 @@ def topic_of(id: str) -> Topic:
     if found is None:
         close = get_close_matches(id.upper(), topics(), n=3)
         raise InputError(
-            f"{id}: neither the id of a topic nor a field of a v1 job.",
+            f"{id}: neither a finding id nor a field of a v1 job.",
             f"Did you mean {' or '.join(close)}?" if close else "List the ids with `shunter migrate explain --list`.",
         )
     return found
@@ -49,4 +49,4 @@ def lines(topic: Topic) -> Iterator[tuple[str, str]]:
 def _impact(topic: Topic) -> str:
     if topic.impact != "blocking":
         return {"none": "blocks nothing", "advisory": "blocks nothing: look at it"}[topic.impact]
-    return f"blocks until taken on: --accept {topic.id}" if topic.acceptable else "blocks, and cannot be taken on"
+    return f"blocks until accepted: --accept {topic.id}" if topic.acceptable else "blocks, and cannot be accepted"

@@ -173,7 +173,7 @@ def _account(draft: Draft, group: Group, place: Path, kept: list[tuple[int, Json
     for template in draft.template_paths(group):
         source: Path = (*template, *place, "env")
         if draft.given(source) == []:
-            draft.default(source, "it says nothing")
+            draft.default(source, "the field is empty")
         elif is_aligned:
             draft.carry(source, manifest, base)
         else:
