@@ -343,7 +343,7 @@ def operator_turns(obj: Json, cluster: object) -> Iterable[Turn]:
         yield from (Turn(TRAINJOB_CONTROLLER, Slot("TrainJob", key)) for key in train_job_of(msgspec.convert(obj, JobOfSet)))
     if kind == "Service":
         service = msgspec.convert(obj, Service)
-        turns = [(one.resource.kind, key) for one in FRAMEWORKS for key in stands_in_for(one.resource)(service)]
+        turns = [(one.info.resource.kind, key) for one in FRAMEWORKS for key in stands_in_for(one.info.resource)(service)]
         yield from (Turn(CONTROLLER_OF[job], Slot(job, key)) for job, key in turns)
     for reference in metadata.get("ownerReferences", []):
         if reference.get("controller") and reference["kind"] in JOBS_OF_OPERATOR:
