@@ -6,6 +6,7 @@ import pytest
 
 from migrate.proof.jobs import Change, changed, converted, pod_spec, pytorch
 from shunter.api.meta import Json
+from shunter.migrate.options import Options
 from shunter.migrate.proof.ladder import RUNGS, Step, climbed
 
 
@@ -97,3 +98,11 @@ def test_a_finding_of_a_rung_stands_where_the_value_comes_from() -> None:
     job["metadata"]["labels"] = {"team": "no label value!"}
     (finding,) = climbed(converted(job)).findings
     assert (finding.field, finding.target) == ("metadata.labels", "TrainJob metadata.labels")
+
+
+def test_an_accepted_field_that_v1_does_not_know_is_accepted_in_the_result_too() -> None:
+    job = pytorch(2, imagePullPolic="Always")
+    assert climbed(converted(job)).reached == "yaml"
+    accepted = climbed(converted(job, Options(accepted=("FIELD003",))))
+    assert (accepted.reached, accepted.holds) == ("pods", True)
+    assert [finding.topic.id for finding in accepted.findings if finding.suppressed] == ["PROOF011"]

@@ -22,6 +22,7 @@ from shunter.api.yaml import load_all_yaml
 from shunter.errors import InputError
 from shunter.migrate.conversion.emit.job import text_of
 from shunter.migrate.conversion.ledger import Manifest
+from shunter.migrate.conversion.misspelt import OF_TEMPLATE
 from shunter.migrate.conversion.one_job import Conversion
 from shunter.migrate.findings import Finding, Topic
 from shunter.migrate.options import Options
@@ -189,8 +190,11 @@ def _schema(conversion: Conversion, tell: _Reporter) -> Iterator[Finding]:
         except InputError as error:
             yield tell(REFUSED_BY_SCHEMA, error.message, manifest=manifest)
             continue
+        accepted = {finding.path: finding.suppressed for finding in conversion.findings if finding.topic.id == OF_TEMPLATE.id}
         for field in unknown:
-            yield tell(REFUSED_BY_SCHEMA, f"{title(obj)} has no field {field}.", manifest=manifest, field=field)
+            finding = tell(REFUSED_BY_SCHEMA, f"{title(obj)} has no field {field}.", manifest=manifest, field=field)
+            # Who accepts a field that v1 does not know accepts it in the result, where it is passed on.
+            yield finding._replace(suppressed=accepted.get(finding.path, ""))
         yield from _errors(REFUSED_BY_SCHEMA, manifest, obj, faults, tell)
         for fault in broken_rules:
             yield tell(REFUSED_BY_SCHEMA, f"{title(obj)}: {fault}.", manifest=manifest, field=fault.partition(":")[0])

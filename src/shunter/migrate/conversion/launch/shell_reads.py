@@ -7,16 +7,14 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 
 from shunter.migrate.conversion.launch import python_reads, shell
 from shunter.migrate.conversion.launch.inline_python import code_words
 from shunter.migrate.conversion.launch.mentions import mentions
 from shunter.migrate.conversion.launch.reads import (
     HOST_LIST,
-    HOST_NAME,
     HOSTS_FILE,
-    OF_HOST_NAME,
     Read,
     is_rank,
     takes_last_number,
@@ -37,45 +35,26 @@ from shunter.migrate.conversion.launch.shell_programs import (
     sought,
     splits_at_separators,
 )
-from shunter.migrate.conversion.launch.shell_words import Lexer, Piece, Word, matching
+from shunter.migrate.conversion.launch.shell_values import (
+    PATHS,
+    ShellText,
+    Value,
+    name_of_path,
+    values_of,
+    values_of_piece,
+    written,
+)
+from shunter.migrate.conversion.launch.shell_words import Lexer, Piece, Word
 
-_KEPT_WHOLE = re.compile(r":?[-=?]|\^|,|@|%%?[,:; ]\*|##?\*[,:; ]|//?\\?[,:; ]/")
-"""Operators of `${NAME...}` that do not cut a name: defaults, upper and lower case, what follows a comma or a colon."""
-_PATH = re.compile(r"/etc/hostname|/proc/sys/kernel/hostname|/etc/hosts\b(?!\.)|/etc/mpi/hostfile\b")
 _ASKED_WHETHER_SET = re.compile(r"-[znv]\s+[\"']?$")
 _LOOP = re.compile(r"\bfor\s+(\w+)\s+in\s[^;\n]*$")
 _PIPE = re.compile(r"[^|]*(?<!\|)\|&?(?!\|)[^|]*", re.DOTALL)
-_DEEPEST = 12
-
-
-@dataclass(frozen=True)
-class _Value:
-    """What a word holds of the pod."""
-
-    name: str
-    start: int
-    is_cut: bool = False
-    is_last_number: bool = False
-    is_named: bool = True
-    """Whether it is asked for by its name, and not looked for among all variables."""
-
-
-@dataclass
-class _Text:
-    text: str
-    known: dict[str, _Value]
-    """Variables that hold a value of the pod."""
-    files: dict[str, _Value] = field(default_factory=dict)
-    """Files that the text has written one to."""
-    lists: set[str] = field(default_factory=set)
-    """Files that it has written all variables to."""
-    found: list[Read] = field(default_factory=list)
 
 
 def reads(text: str, variables: Mapping[str, str]) -> list[Read]:
     """Every place at which the text takes a value of the pod. `variables` are those of the environment that hold one, with what
     each is called. Never fails."""
-    reading = _Text(text, {name: _Value(called, -1) for name, called in variables.items()})
+    reading = ShellText(text, {name: Value(called, -1) for name, called in variables.items()}, _of_substitution)
     _read(reading, shell.script(text), 0)
     return sorted({read.start: read for read in sorted(reading.found, key=lambda read: read.decides)}.values(), key=_start)
 
@@ -84,16 +63,16 @@ def _start(read: Read) -> int:
     return read.start
 
 
-def _read(reading: _Text, script: shell.Script, depth: int) -> None:
+def _read(reading: ShellText, script: shell.Script, depth: int) -> None:
     in_commands: set[int] = set()
     loops = {word.start: match[1] for word in script.words if (match := _LOOP.search(reading.text[: word.start]))}
     for word in script.words:
-        if word.start in loops and (values := [*_values(reading, word, depth)]):
+        if word.start in loops and (values := [*values_of(reading, word, depth)]):
             reading.known[loops[word.start]] = replace(values[0], start=-1)
-    piped: _Value | None = None
+    piped: Value | None = None
     for number, command in enumerate(script.commands):
         splits = any(
-            name == "IFS" and not splits_at_separators(f"IFS={_written(reading, word)}") for name, word in command.assignments
+            name == "IFS" and not splits_at_separators(f"IFS={written(reading, word)}") for name, word in command.assignments
         )
         for name, word in command.assignments:
             _assign(reading, name, word, depth, is_split=splits)
@@ -101,7 +80,7 @@ def _read(reading: _Text, script: shell.Script, depth: int) -> None:
         in_commands |= {word.start for word in (*command.words, *command.outputs)}
         for word in command.outputs:
             # A file that is written to is not read.
-            _show(reading, (value for value in _values(reading, word, depth) if value.name not in (HOSTS_FILE, HOST_LIST)))
+            _show(reading, (value for value in values_of(reading, word, depth) if value.name not in (HOSTS_FILE, HOST_LIST)))
         following = script.commands[number + 1] if number + 1 < len(script.commands) else None
         piped = _read_command(reading, command, following, depth, piped)
     assigned = [word for command in script.commands for _, word in command.assignments]
@@ -109,9 +88,9 @@ def _read(reading: _Text, script: shell.Script, depth: int) -> None:
         # The heads of `case` and `[[`, and what is redirected into a command.
         if word.start not in in_commands and not any(_overlap(word, value) for value in assigned):
             is_decisive = word.start not in loops and not _ASKED_WHETHER_SET.search(reading.text[: word.start])
-            reads_file = _PATH.search(word.literal or "")
+            reads_file = PATHS.search(word.literal or "")
             takes = _taken_apart(reading, script, word)
-            for value in _values(reading, word, depth):
+            for value in values_of(reading, word, depth):
                 within = _statement(reading, word)
                 decides = is_decisive and not reads_file and not splits_at_separators(within) and takes is not False
                 _tell(reading, value, decides=decides, within=within)
@@ -119,23 +98,23 @@ def _read(reading: _Text, script: shell.Script, depth: int) -> None:
         if document.is_replaced_in:
             end = document.start + len(document.text)
             for piece in Lexer(reading.text, document.start, end).document_pieces():
-                _show(reading, _of_piece(reading, piece, depth))
+                _show(reading, values_of_piece(reading, piece, depth))
 
 
-def _assign(reading: _Text, name: str, word: Word, depth: int, *, is_split: bool = False) -> None:
+def _assign(reading: ShellText, name: str, word: Word, depth: int, *, is_split: bool = False) -> None:
     """`is_split`: into an array, at what stands within names."""
-    values = [*_values(reading, word, depth)]
+    values = [*values_of(reading, word, depth)]
     if not values:
         reading.known.pop(name, None)
         return
     value = next((one for one in values if one.is_cut), values[0])
-    reading.known[name] = _Value(value.name, -1, value.is_cut or is_split, value.is_last_number)
+    reading.known[name] = Value(value.name, -1, value.is_cut or is_split, value.is_last_number)
     _tell(reading, value, decides=is_rank(name), within=_statement(reading, word))
 
 
 def _read_command(
-    reading: _Text, command: shell.Command, following: shell.Command | None, depth: int, piped: _Value | None
-) -> _Value | None:
+    reading: ShellText, command: shell.Command, following: shell.Command | None, depth: int, piped: Value | None
+) -> Value | None:
     """Reads a command that is piped a value, or none. Returns what it pipes on."""
     words = command.words
     if not words:
@@ -152,7 +131,7 @@ def _read_command(
     printed = piped
     is_written = bool(command.outputs) or name in {"eval", "trap"}
     if called := asks(words):
-        printed = _Value(called, words[0].start)
+        printed = Value(called, words[0].start)
         is_searched = prints_system(words) and following is not None and program(following.words[0]) in LOOK_UPS
         _tell(reading, printed, decides=is_cut and not is_searched, within=within)
     for value in _listed(reading, command, within, is_piped=is_piped):
@@ -171,33 +150,33 @@ def _read_command(
     return printed if is_piped else None
 
 
-def _given(reading: _Text, words: tuple[Word, ...], depth: int, *, is_cut: bool, within: str) -> Iterator[_Value]:
+def _given(reading: ShellText, words: tuple[Word, ...], depth: int, *, is_cut: bool, within: str) -> Iterator[Value]:
     """The values among the words of a command; says of each what is done with it."""
     name, option = program(words[0]), ""
     cuts = cuts_names(name, reading.text[words[0].start : words[-1].end])
-    for value in _values(reading, words[0], depth):
+    for value in values_of(reading, words[0], depth):
         _tell(reading, value, decides=False, within=within)
         yield value
     for number, word in enumerate(words[1:], 1):
         before = words[number - 1].literal or ""
-        written = _written(reading, word)
+        text = written(reading, word)
         if name in TESTS:
             decides = before not in {"-z", "-n", "-v"}
-        elif name in LOOK_UPS or (cuts and _is_read(reading, written)):
+        elif name in LOOK_UPS or (cuts and _is_read(reading, text)):
             decides = True
         else:
-            option = written.partition("=")[0] if written.startswith("-") else option if before == option else ""
+            option = text.partition("=")[0] if text.startswith("-") else option if before == option else ""
             decides = is_cut or (option.startswith("-") and is_rank(option))
-        if written.startswith("-") and "=" not in written:
-            option = written
-        for value in _values(reading, word, depth):
+        if text.startswith("-") and "=" not in text:
+            option = text
+        for value in values_of(reading, word, depth):
             _tell(reading, value, decides=decides, within=within)
             yield value
 
 
-def _read_into(reading: _Text, words: tuple[Word, ...], within: str, piped: _Value | None) -> None:
+def _read_into(reading: ShellText, words: tuple[Word, ...], within: str, piped: Value | None) -> None:
     """`read NAME < /etc/hostname`, `hostname | read NAME`."""
-    found = [_Value(_of_path(match[0]), -1) for match in _PATH.finditer(within)]
+    found = [Value(name_of_path(match[0]), -1) for match in PATHS.finditer(within)]
     found += [value for path, value in reading.files.items() if path in within]
     if value := next((one for one in (piped, *found) if one), None):
         is_cut = value.is_cut or ("IFS=" in within and not splits_at_separators(within))
@@ -206,7 +185,7 @@ def _read_into(reading: _Text, words: tuple[Word, ...], within: str, piped: _Val
                 reading.known[word.literal] = replace(value, start=-1, is_cut=is_cut)
 
 
-def _listed(reading: _Text, command: shell.Command, within: str, *, is_piped: bool) -> Iterator[_Value]:
+def _listed(reading: ShellText, command: shell.Command, within: str, *, is_piped: bool) -> Iterator[Value]:
     """Variables that a command prints: those that printenv is asked for; of a list of all, those that are looked for in it."""
     words = command.words
     if program(words[0]) == "printenv":
@@ -224,13 +203,13 @@ def _listed(reading: _Text, command: shell.Command, within: str, *, is_piped: bo
         yield replace(reading.known[variable], start=words[0].start, is_named=False)
 
 
-def _read_code(reading: _Text, command: shell.Command, *, is_cut: bool, is_run: bool) -> None:
+def _read_code(reading: ShellText, command: shell.Command, *, is_cut: bool, is_run: bool) -> None:
     """Code that a Python is given by -c, and quoted texts that another program runs."""
     words, variables = command.words, {name: value.name for name, value in reading.known.items()}
     read = {*code_words([word.literal or "" for word in words])}
     for number in read:
         word = words[number]
-        code = word.literal if word.literal is not None else _written(reading, word).strip("\"'")
+        code = word.literal if word.literal is not None else written(reading, word).strip("\"'")
         for one in python_reads.reads(code, variables):
             start = min(word.start + 1 + one.start, word.end - 1)
             reading.found.append(Read(one.name, start, is_cut or one.decides, one.takes_last_number))
@@ -251,7 +230,7 @@ def _read_code(reading: _Text, command: shell.Command, *, is_cut: bool, is_run: 
             reading.found.append(Read(one.name, start + one.start, is_cut or one.decides, one.takes_last_number))
 
 
-def _is_code(reading: _Text, piece: Piece) -> bool:
+def _is_code(reading: ShellText, piece: Piece) -> bool:
     """Whether the shell leaves it to be read by another program: what it replaces itself is a piece of its own."""
     return "$" in piece.value or "`" in piece.value or not reading.text.startswith('"', piece.start - 1)
 
@@ -260,67 +239,18 @@ def _runs(command: shell.Command | None) -> bool:
     return command is not None and bool(command.words) and program(command.words[0]) in RUNNERS - CUTTERS | PYTHONS
 
 
-def _is_read(reading: _Text, written: str) -> bool:
+def _is_read(reading: ShellText, word: str) -> bool:
     """Whether the word is a file that holds a value."""
-    return bool(_PATH.search(written)) or any(path in written for path in reading.files)
+    return bool(PATHS.search(word)) or any(path in word for path in reading.files)
 
 
-def _values(reading: _Text, word: Word, depth: int) -> Iterator[_Value]:
-    for piece in word.pieces:
-        yield from _of_piece(reading, piece, depth)
-
-
-def _of_piece(reading: _Text, piece: Piece, depth: int) -> Iterator[_Value]:
-    if depth > _DEEPEST:
-        return
-    if piece.kind == "text":
-        for match in _PATH.finditer(piece.value):
-            yield _Value(_of_path(match[0]), piece.start + match.start())
-        for path, value in reading.files.items():
-            if (at := piece.value.find(path)) >= 0:
-                yield replace(value, start=piece.start + at)
-    elif piece.kind == "variable":
-        yield from _of_variable(reading, piece, depth)
-    elif piece.kind == "arithmetic":
-        for match in re.finditer(r"[A-Za-z_][A-Za-z0-9_]*", piece.value):
-            if known := reading.known.get(match[0]):
-                yield _Value(known.name, piece.start + match.start(), True, known.is_last_number)
-        for inner in Lexer(reading.text, piece.start, piece.start + len(piece.value)).document_pieces():
-            if inner.kind != "variable":
-                yield from (_cut(value, piece.value) for value in _of_piece(reading, inner, depth + 1))
-    elif piece.kind == "command":
-        yield from _of_substitution(reading, piece, depth)
-
-
-def _of_variable(reading: _Text, piece: Piece, depth: int) -> Iterator[_Value]:
-    known = reading.known.get(piece.value)
-    if not reading.text.startswith("${", piece.start):
-        if known:
-            yield _Value(known.name, piece.start, known.is_cut, known.is_last_number)
-        return
-    end = matching(reading.text, piece.start + 1, len(reading.text))
-    inside = reading.text[piece.start + 2 : end - 1]
-    if inside.startswith("!"):
-        known = next(map(reading.known.get, sought({name: one.name for name, one in reading.known.items()}, reading.text)), None)
-        inside = inside[1:]
-    operator = inside.partition(piece.value)[2] if not inside.startswith("#") else ""
-    is_cut = bool(operator) and operator not in {"[0]", "[@]"} and not _KEPT_WHOLE.match(operator)
-    if known:
-        is_last = takes_last_number(inside) if is_cut else known.is_last_number
-        yield _Value(known.name, piece.start, known.is_cut or is_cut, is_last)
-    elif piece.default:
-        at = reading.text.find(piece.default, piece.start, end)
-        for inner in Lexer(reading.text, at, end - 1).document_pieces() if at >= 0 else ():
-            yield from _of_piece(reading, inner, depth + 1)
-
-
-def _of_substitution(reading: _Text, piece: Piece, depth: int) -> Iterator[_Value]:
+def _of_substitution(reading: ShellText, piece: Piece, depth: int) -> Iterator[Value]:
     """What a substitution brings: cut, if any of its commands cuts. A reference of Kubernetes looks like one, too."""
     if known := reading.known.get(piece.value.strip()):
-        yield _Value(known.name, piece.start, known.is_cut, known.is_last_number)
+        yield Value(known.name, piece.start, known.is_cut, known.is_last_number)
         return
     inner = shell.within(reading.text, piece)
-    inside = _Text(reading.text, {**reading.known}, reading.files, reading.lists)
+    inside = ShellText(reading.text, {**reading.known}, _of_substitution, reading.files, reading.lists)
     _read(inside, inner, depth + 1)
     programs = {program(command.words[0]) for command in inner.commands if command.words}
     # Code that the first command is given says itself what it does.
@@ -333,42 +263,34 @@ def _of_substitution(reading: _Text, piece: Piece, depth: int) -> Iterator[_Valu
         if (is_address and read.name != HOSTS_FILE) or takes_task(read.name, piece.value):
             reading.found.append(Read(read.name, read.start, decides=False))
         else:
-            yield _Value(read.name, read.start, whole, is_last)
+            yield Value(read.name, read.start, whole, is_last)
 
 
-def _cuts(reading: _Text, command: shell.Command) -> bool:
+def _cuts(reading: ShellText, command: shell.Command) -> bool:
     """Whether the command takes names apart, and not only what stands between them."""
     if not command.words:
         return False
     return cuts_names(program(command.words[0]), reading.text[command.words[0].start : command.words[-1].end])
 
 
-def _cut(value: _Value, written: str) -> _Value:
-    return _Value(value.name, value.start, True, value.is_last_number or takes_last_number(written))
-
-
-def _show(reading: _Text, values: Iterator[_Value]) -> None:
+def _show(reading: ShellText, values: Iterator[Value]) -> None:
     for value in values:
         _tell(reading, value, decides=False, within="")
 
 
-def _tell(reading: _Text, value: _Value, *, decides: bool, within: str) -> None:
+def _tell(reading: ShellText, value: Value, *, decides: bool, within: str) -> None:
     is_last = value.is_last_number or (not value.is_cut and decides and takes_last_number(within))
     decides = value.is_cut or (decides and not takes_task(value.name, within))
     reading.found.append(Read(value.name, value.start, decides, decides and is_last))
 
 
-def _written(reading: _Text, word: Word) -> str:
-    return reading.text[word.start : word.end]
-
-
-def _statement(reading: _Text, word: Word) -> str:
+def _statement(reading: ShellText, word: Word) -> str:
     start = reading.text.rfind("\n", 0, word.start) + 1
     end = reading.text.find("\n", word.end)
     return reading.text[start : len(reading.text) if end < 0 else end]
 
 
-def _taken_apart(reading: _Text, script: shell.Script, word: Word) -> bool | None:
+def _taken_apart(reading: ShellText, script: shell.Script, word: Word) -> bool | None:
     """Whether the command takes apart what is redirected into it; None for a word that is not redirected."""
     if not reading.text[: word.start].rstrip("\"'").rstrip().endswith("<"):
         return None
@@ -383,7 +305,3 @@ def _overlap(one: Word, other: Word) -> bool:
 def _is_piped(text: str, end: int, following: shell.Command) -> bool:
     first = following.words[0].start if following.words else end
     return bool(_PIPE.fullmatch(text[end:first]))
-
-
-def _of_path(path: str) -> str:
-    return HOST_NAME if path in OF_HOST_NAME else path

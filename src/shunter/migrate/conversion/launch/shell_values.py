@@ -1,0 +1,113 @@
+"""What the words of a shell text hold of the pod: the host name, or a variable that tells of it.
+
+What a command substitution brings is asked of who reads commands (`shell_reads`).
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field, replace
+
+from shunter.migrate.conversion.launch.reads import HOST_NAME, OF_HOST_NAME, Read, takes_last_number
+from shunter.migrate.conversion.launch.shell_programs import sought
+from shunter.migrate.conversion.launch.shell_words import Lexer, Piece, Word, matching
+
+_KEPT_WHOLE = re.compile(r":?[-=?]|\^|,|@|%%?[,:; ]\*|##?\*[,:; ]|//?\\?[,:; ]/")
+"""Operators of `${NAME...}` that do not cut a name: defaults, upper and lower case, what follows a comma or a colon."""
+PATHS = re.compile(r"/etc/hostname|/proc/sys/kernel/hostname|/etc/hosts\b(?!\.)|/etc/mpi/hostfile\b")
+_DEEPEST = 12
+
+
+@dataclass(frozen=True)
+class Value:
+    """What a word holds of the pod."""
+
+    name: str
+    start: int
+    is_cut: bool = False
+    is_last_number: bool = False
+    is_named: bool = True
+    """Whether it is asked for by its name, and not looked for among all variables."""
+
+
+@dataclass
+class ShellText:
+    """A text that is read, and what is known of it so far."""
+
+    text: str
+    known: dict[str, Value]
+    """Variables that hold a value of the pod."""
+    substituted: Callable[[ShellText, Piece, int], Iterator[Value]]
+    """What a command substitution brings."""
+    files: dict[str, Value] = field(default_factory=dict)
+    """Files that the text has written one to."""
+    lists: set[str] = field(default_factory=set)
+    """Files that it has written all variables to."""
+    found: list[Read] = field(default_factory=list)
+
+
+def values_of(reading: ShellText, word: Word, depth: int) -> Iterator[Value]:
+    """Those that the word holds, in its order; `depth` is that of substitutions around it."""
+    for piece in word.pieces:
+        yield from values_of_piece(reading, piece, depth)
+
+
+def values_of_piece(reading: ShellText, piece: Piece, depth: int) -> Iterator[Value]:
+    """Those of a part of a word; none of what is nested deeper than anybody writes."""
+    if depth > _DEEPEST:
+        return
+    if piece.kind == "text":
+        for match in PATHS.finditer(piece.value):
+            yield Value(name_of_path(match[0]), piece.start + match.start())
+        for path, value in reading.files.items():
+            if (at := piece.value.find(path)) >= 0:
+                yield replace(value, start=piece.start + at)
+    elif piece.kind == "variable":
+        yield from _of_variable(reading, piece, depth)
+    elif piece.kind == "arithmetic":
+        for match in re.finditer(r"[A-Za-z_][A-Za-z0-9_]*", piece.value):
+            if known := reading.known.get(match[0]):
+                yield Value(known.name, piece.start + match.start(), True, known.is_last_number)
+        for inner in Lexer(reading.text, piece.start, piece.start + len(piece.value)).document_pieces():
+            if inner.kind != "variable":
+                yield from (cut_value(value, piece.value) for value in values_of_piece(reading, inner, depth + 1))
+    elif piece.kind == "command":
+        yield from reading.substituted(reading, piece, depth)
+
+
+def _of_variable(reading: ShellText, piece: Piece, depth: int) -> Iterator[Value]:
+    known = reading.known.get(piece.value)
+    if not reading.text.startswith("${", piece.start):
+        if known:
+            yield Value(known.name, piece.start, known.is_cut, known.is_last_number)
+        return
+    end = matching(reading.text, piece.start + 1, len(reading.text))
+    inside = reading.text[piece.start + 2 : end - 1]
+    if inside.startswith("!"):
+        known = next(map(reading.known.get, sought({name: one.name for name, one in reading.known.items()}, reading.text)), None)
+        inside = inside[1:]
+    operator = inside.partition(piece.value)[2] if not inside.startswith("#") else ""
+    is_cut = bool(operator) and operator not in {"[0]", "[@]"} and not _KEPT_WHOLE.match(operator)
+    if known:
+        is_last = takes_last_number(inside) if is_cut else known.is_last_number
+        yield Value(known.name, piece.start, known.is_cut or is_cut, is_last)
+    elif piece.default:
+        at = reading.text.find(piece.default, piece.start, end)
+        for inner in Lexer(reading.text, at, end - 1).document_pieces() if at >= 0 else ():
+            yield from values_of_piece(reading, inner, depth + 1)
+
+
+def cut_value(value: Value, text: str) -> Value:
+    """A part of the value, taken by what the text says."""
+    return Value(value.name, value.start, True, value.is_last_number or takes_last_number(text))
+
+
+def written(reading: ShellText, word: Word) -> str:
+    """The word as it stands in the text, quotes included."""
+    return reading.text[word.start : word.end]
+
+
+def name_of_path(path: str) -> str:
+    """What is read with the file: the host name, or the file itself."""
+    return HOST_NAME if path in OF_HOST_NAME else path
