@@ -1,7 +1,8 @@
-"""Words of the repository: no citation of a text that is not in it."""
+"""Words of the repository: no citation of a text that is not in it, and no private vocabulary in names."""
 
 from __future__ import annotations
 
+import ast
 import io
 import re
 import tokenize
@@ -51,3 +52,50 @@ def test_a_citation_is_recognized(text: str) -> None:
 )
 def test_ids_of_the_product_and_names_of_hardware_are_no_citations(text: str) -> None:
     assert not CITED.search(text)
+
+
+SOURCE = ROOT / "src" / "shunter"
+BANNED_CLASSES = {
+    *("Agreed", "Announcing", "Approach", "Asked", "Begun", "Desk", "Dried", "Equipment", "Invitation", "Judgement", "Kept"),
+    *("Knowledge", "Left", "Made", "Meeting", "Noted", "Patience", "Said", "Seen", "Sight", "Situation", "Station", "Supposed"),
+    *(
+        "Surface",
+        "Surroundings",
+        "Taken",
+        "Teller",
+        "Telling",
+        "Tidying",
+        "Told",
+        "Trouble",
+        "Twin",
+        "Unwrapped",
+        "Wanted",
+        "Way",
+    ),
+    *("Way", "Wire", "Wishes", "Why", "_Teller", "_Told", "_Seen", "_Voice"),
+}
+"""Words that say nothing of what a class is, each once the name of one."""
+BANNED_WORDS = {
+    *("aftermath", "anew", "anybody", "begun", "nobody", "somebody", "stems", "surroundings", "taking_on", "telling"),
+    *("upkeep", "ways", "whoever", "leads_nowhere", "waiting_no_more", "keeps_pods_back", "taken_on", "last_words"),
+}
+"""Names of modules and public functions, or whole words of theirs, that a reader of Kubernetes would not guess."""
+
+
+def _is_banned(name: str) -> bool:
+    return any(f"_{word}_" in f"_{name}_" for word in BANNED_WORDS)
+
+
+def test_no_class_function_or_module_has_a_name_of_the_private_vocabulary() -> None:
+    found = []
+    for path in SOURCE.rglob("*.py"):
+        module = str(path.relative_to(SOURCE).with_suffix(""))
+        if _is_banned(path.stem):
+            found.append(module)
+        tree = ast.parse(path.read_text(encoding="utf-8"))
+        found += [
+            f"{module}.{one.name}" for one in ast.walk(tree) if isinstance(one, ast.ClassDef) and one.name in BANNED_CLASSES
+        ]
+        functions = (one for one in tree.body if isinstance(one, ast.FunctionDef | ast.AsyncFunctionDef))
+        found += [f"{module}.{one.name}" for one in functions if not one.name.startswith("_") and _is_banned(one.name)]
+    assert found == []

@@ -9,11 +9,11 @@ import pytest
 from shunter.errors import InputError
 from shunter.migrate.conversion import batch
 from shunter.migrate.conversion.emit import files
+from shunter.migrate.conversion.input_context import InputContext
 from shunter.migrate.conversion.one_job import Conversion, convert
 from shunter.migrate.conversion.source.files import text_file
 from shunter.migrate.conversion.source.objects import SourceObject
 from shunter.migrate.conversion.source.provider import Input
-from shunter.migrate.conversion.surroundings import InputContext
 from shunter.migrate.options import Options
 
 JOB = """\

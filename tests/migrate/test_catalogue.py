@@ -28,7 +28,7 @@ def test_topic_is_complete(topic: Topic) -> None:
 
 def test_the_module_of_every_topic_is_known() -> None:
     assert modules().keys() == topics().keys()
-    assert modules()["TTL001"] == "shunter.migrate.conversion.rules.aftermath"
+    assert modules()["TTL001"] == "shunter.migrate.conversion.rules.clean_pod_policy"
 
 
 @pytest.mark.parametrize("topic", topics().values(), ids=lambda topic: topic.id)

@@ -1,4 +1,4 @@
-"""`migration.yaml` and `--accept`: what is taken on, and what is said of the file itself."""
+"""`migration.yaml` and `--accept`: what is suppressed, and what is said of the file itself."""
 
 from __future__ import annotations
 
@@ -70,7 +70,7 @@ def test_globs_choose_the_findings(globs: str, blocked: list[str]) -> None:
         ("{id: RESTART01, reason: r}", "SUPPRESS003", "Did you mean RESTART001"),
         ("{id: INPUT001, reason: r}", "SUPPRESS004", "Do what the finding says"),
     ],
-    ids=["unused", "expired", "unknown id", "cannot be accepted"],
+    ids=["unused", "expired", "unknown id", "cannot be suppressed"],
 )
 def test_an_entry_that_does_nothing_is_told_with_its_line(entry: str, told: str, remedy: str) -> None:
     applied = suppression.applied(batch(job("bert")), entries(f"- {entry}"), TODAY)
@@ -127,7 +127,7 @@ def test_accepted_ids_may_be_listed_or_repeated() -> None:
 
 @pytest.mark.parametrize(
     ("id", "named"),
-    [("RESTART01", "unknown finding id.*RESTART001"), ("INPUT001", "cannot be accepted"), ("RESTART002", "nothing to accept")],
+    [("RESTART01", "unknown finding id.*RESTART001"), ("INPUT001", "cannot be suppressed"), ("RESTART002", "nothing to accept")],
     ids=["unknown", "not acceptable", "not blocking"],
 )
 def test_an_id_that_cannot_be_accepted_is_refused(id: str, named: str) -> None:

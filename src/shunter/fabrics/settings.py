@@ -87,7 +87,7 @@ ONE_INTERFACE = Rule(
     ("NCCL_SOCKET_IFNAME",),
     lambda value: not value.startswith("^"),
     "warning",
-    "interfaces by the beginning of their names",
+    "interfaces selected by a name prefix",
     "It is a prefix: only interfaces that start with it are used; if a pod has none, as often on the host network, NCCL fails.",
     "Exclude the wrong ones instead: NCCL_SOCKET_IFNAME=^lo,docker. A profile of the network's maker that names one may stay.",
 )
@@ -111,7 +111,7 @@ TUNING = Rule(
     ("NCCL_MIN_NCHANNELS", "NCCL_MIN_CHANNELS", "NCCL_BUFFSIZE"),
     _always,
     "warning",
-    "tuning of NCCL that seldom fits",
+    "NCCL tuning that is rarely correct",
     "More channels or other buffers than NCCL chooses make messages smaller and starve the network; the best value differs with "
     "each machine and version.",
     "Leave it out unless it was measured here. A profile of the network's maker that names it, as GKE's for TCPXO, may stay.",
@@ -131,7 +131,7 @@ EFA_COUNT = Rule(
     (EFA_RESOURCE,),
     _always,
     "warning",
-    "another number of EFA interfaces than the machine has",
+    "a number of EFA interfaces that the machine does not have",
     "A pod gets exactly this number of interfaces: the remaining bandwidth is unused, or no machine has enough interfaces.",
     "Request all that the node's allocatable shows; shunter run --fabric efa does.",
 )

@@ -37,15 +37,15 @@ class Topic(NamedTuple):
     upstream: str = ""
     """The issue upstream that it is about: `kubeflow/trainer#2899`."""
     acceptable: bool = False
-    """Whether a blocking finding of this topic may be taken on with `--accept ID`."""
+    """Whether a blocking finding of this topic may be suppressed with `--accept ID`."""
     explains: tuple[str, ...] = ()
     """What differs in pods because of it: `env.PET_NNODES`, `program`, `spec.restartPolicy`, `pods`, `group`, `ending.success`
     (`proof/explanations`). When empty it explains what differs in the very field that a finding is about."""
     limits_proof: bool = False
     """Whether it says that a program reads what changes: the pods are compared, what the program makes of the value is not."""
 
-    def taken_on(self, accepted: Collection[str]) -> str:
-        """Why a finding of this topic is taken on, where these ids are accepted; empty when it stands."""
+    def suppression_reason(self, accepted: Collection[str]) -> str:
+        """Why a finding of this topic is suppressed, where these ids are accepted; empty when it stands."""
         return "accepted with --accept" if self.acceptable and self.id in accepted else ""
 
 
@@ -78,7 +78,7 @@ class Finding(NamedTuple):
     target: str = ""
     """The field of the result that it is about: `TrainJob spec.trainer.numNodes`."""
     suppressed: str = ""
-    """Why it was taken on, in the words of `migration.yaml` or `--accept`; empty for a finding that stands."""
+    """Why it was suppressed, in the words of `migration.yaml` or `--accept`; empty for a finding that stands."""
 
     @property
     def is_blocking(self) -> bool:

@@ -67,7 +67,7 @@ class Blocks(NamedTuple):
     jobs: tuple[str, ...]
     topics: tuple[str, ...]
     acceptable: tuple[str, ...]
-    """Those of the topics that --accept takes on."""
+    """Those of the topics that --accept can suppress."""
 
     @property
     def lines(self) -> list[str]:

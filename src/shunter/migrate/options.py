@@ -33,4 +33,4 @@ class Options(Struct, frozen=True):
     cluster_domain: str = ""
     """CUSTOM_CLUSTER_DOMAIN of the v1 operator."""
     accepted: tuple[str, ...] = ()
-    """Ids of topics that are taken on (`--accept`)."""
+    """Ids of topics that are suppressed (`--accept`)."""

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from shunter.api.meta import Json
-from shunter.migrate.conversion.gitops.square import Built, differences
+from shunter.migrate.conversion.gitops.square import KustomizeBuild, differences
 
 
-def built(trainer: Json) -> Built:
+def built(trainer: Json) -> KustomizeBuild:
     job = {"apiVersion": "trainer.kubeflow.org/v1alpha1", "kind": "TrainJob", "metadata": {"name": "bert"}}
-    return Built({("TrainJob", "", "bert"): {**job, "spec": {"runtimeRef": {}, "trainer": trainer}}}, {})
+    return KustomizeBuild({("TrainJob", "", "bert"): {**job, "spec": {"runtimeRef": {}, "trainer": trainer}}}, {})
 
 
 def test_a_difference_shows_the_value_before_and_now() -> None:

@@ -102,7 +102,7 @@ ALWAYS = with_role(job(), "Worker", restartPolicy="Always")
     ids=[
         "its own runtime", "a shipped runtime", "a Master alone", "with a GPU", "with a device",
         "with a volume", "running", "succeeded", "failed, and unreadable", "of a Katib trial",
-        "of a Helm release", "of a wrong type", "a blocking finding", "a blocking finding that was taken on", "a warning",
+        "of a Helm release", "of a wrong type", "a blocking finding", "a blocking finding that was suppressed", "a warning",
     ],
 )  # fmt: skip
 def test_the_first_rule_that_holds_decides(value: dict, options: dict, job_class: str, rule: str, why: str) -> None:

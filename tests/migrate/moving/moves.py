@@ -33,12 +33,12 @@ from shunter.migrate.conversion.cleaning import clean
 from shunter.migrate.moving import applying, closing, comparisons, gathering, rolling_back, running, stand_ins
 from shunter.migrate.moving.applying import GateTimeouts, Outcome
 from shunter.migrate.moving.backup.taking import listed
+from shunter.migrate.moving.cleanup_candidates import CleanupCandidate, cleanup_candidates
 from shunter.migrate.moving.journal import Journal
 from shunter.migrate.moving.plan import Plan
 from shunter.migrate.moving.planning import PlanOptions, planned
 from shunter.migrate.moving.runs.record import Run
-from shunter.migrate.moving.tidying import Tidying, tidied
-from shunter.migrate.moving.undoing import Undo
+from shunter.migrate.moving.undo_steps import Undo
 from shunter.migrate.options import Options
 from shunter.operator.overview import overview
 
@@ -113,14 +113,14 @@ class Moves:
             steps = [tidying.step for tidying in await self.tidied(plan, journal, i_know=i_know) if tidying.step is not None]
             return await applying.apply(client, steps, journal, Screen(), QUICK, runs=self.runs)
 
-    async def tidied(self, plan: Plan, journal: Journal, *, i_know: bool = False) -> list[Tidying]:
+    async def cleanup_candidates(self, plan: Plan, journal: Journal, *, i_know: bool = False) -> list[CleanupCandidate]:
         """What becomes of each v1 job."""
         found = await gathering.read(self.client, plan.namespaces)
         train_jobs = await listed(self.client, TRAIN_JOBS, plan.namespaces)
         runtimes = await listed(self.client, TRAINING_RUNTIMES, plan.namespaces)
         objections = stand_ins.objections(plan, found, train_jobs, runtimes, journal)
         jobs = [source.value for source in found.jobs]
-        return list(tidied(plan, jobs, train_jobs, journal.records, objections=objections, i_know=i_know))
+        return list(cleanup_candidates(plan, jobs, train_jobs, journal.records, objections=objections, i_know=i_know))
 
     async def finalize(self, plan: Plan, definitions: Sequence[str], *, client: Client | None = None) -> list[Outcome]:
         """Deletes some of v1's definitions."""

@@ -16,13 +16,13 @@ from shunter.migrate.conversion.cleaning import digest
 from shunter.migrate.conversion.rules.metadata import KUEUE_QUEUE
 from shunter.migrate.conversion.source.objects import SourceObject
 from shunter.migrate.moving.burn_down import Row, progress
+from shunter.migrate.moving.cleanup_candidates import cleanup_candidates
 from shunter.migrate.moving.deciding import intended
 from shunter.migrate.moving.finalizing import endings
 from shunter.migrate.moving.journal import Phase, Record
 from shunter.migrate.moving.marks import COMPARED, PLAN, SOURCE
 from shunter.migrate.moving.plan import Action, Plan
 from shunter.migrate.moving.steps import V1_JOBS, Step, item_steps
-from shunter.migrate.moving.tidying import tidied
 
 FOUND: Plan = plan(job(suspend=True))
 TITLE = "PyTorchJob team/bert"
@@ -88,14 +88,14 @@ def test_the_plan_decides_about_a_finished_job_where_no_comparison_does(action: 
     [item] = FOUND.items
     wave = msgspec.structs.replace(FOUND.waves[0], jobs=(msgspec.structs.replace(item, action=action),))
     twins = [twin("Complete", compared=compared)] if compared else []
-    [found] = tidied(msgspec.structs.replace(FOUND, waves=(wave,)), [v1("Failed")], twins, [])
+    [found] = cleanup_candidates(msgspec.structs.replace(FOUND, waves=(wave,)), [v1("Failed")], twins, [])
     assert (found.step is not None, found.why) == FINISHED_BY_PLAN[action, compared]
 
 
 @pytest.mark.parametrize("case", TIDYING.values(), ids=list(TIDYING))
 def test_a_v1_job_goes_only_when_its_twin_proved_itself(case: tuple[Json, list[Json], bool, bool, str]) -> None:
     present, twins, i_know, goes, why = case
-    [found] = tidied(FOUND, [present], twins, [], i_know=i_know)
+    [found] = cleanup_candidates(FOUND, [present], twins, [], i_know=i_know)
     assert (found.step is not None, found.why) == (goes, why)
 
 
@@ -130,7 +130,7 @@ ANOTHERS: dict[str, tuple[Json, list[Record], str]] = {
 @pytest.mark.parametrize("case", ANOTHERS.values(), ids=list(ANOTHERS))
 def test_only_the_v1_job_that_was_planned_for_goes(case: tuple[Json, list[Record], str]) -> None:
     present, records, why = case
-    [found] = tidied(FOUND, [present], [twin("Complete", compared="equal")], records, i_know=True)
+    [found] = cleanup_candidates(FOUND, [present], [twin("Complete", compared="equal")], records, i_know=True)
     assert (found.step is None, found.why) == (bool(why), why or "its TrainJob is Complete, and compares")
 
 
@@ -139,7 +139,7 @@ def test_a_plan_without_uids_goes_by_what_the_job_says() -> None:
     wave = msgspec.structs.replace(FOUND.waves[0], jobs=(msgspec.structs.replace(item, uid=""),))
     plan_of_before = msgspec.structs.replace(FOUND, waves=(wave,))
     twins = [twin("Complete", compared="equal")]
-    [same], [changed] = (tidied(plan_of_before, [job], twins, []) for job in (MADE_AGAIN, CHANGED))
+    [same], [changed] = (cleanup_candidates(plan_of_before, [job], twins, []) for job in (MADE_AGAIN, CHANGED))
     assert (same.step is not None, changed.step is not None) == (True, False)
 
 

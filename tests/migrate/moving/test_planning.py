@@ -11,7 +11,7 @@ from shunter.api.meta import Json
 from shunter.migrate.conversion.batch import converted
 from shunter.migrate.conversion.source.objects import SourceObject
 from shunter.migrate.moving.plan import Item, Plan, text
-from shunter.migrate.moving.planning import Cluster, Made, PlanOptions, planned
+from shunter.migrate.moving.planning import Cluster, PlannedTrainJob, PlanOptions, planned
 from shunter.migrate.options import Options
 
 CLUSTER = Cluster("https://server", "uid-of-kube-system", has_policies=True)
@@ -38,7 +38,7 @@ def item(obj: Json, **arguments: Any) -> Item:
     return found
 
 
-def met(kind: str, made: Made | None = None) -> Cluster:
+def met(kind: str, made: PlannedTrainJob | None = None) -> Cluster:
     return CLUSTER._replace(taken={(kind, "team", made.name if made else "bert"): made})
 
 
@@ -88,22 +88,22 @@ CASES: dict[str, tuple[Item, str, str]] = {
         item(job(suspend=True), cluster=met("Service"), suffix="-v2"), "create",
         "it is suspended: nothing runs that could get lost"),
     "moved by an earlier plan": (
-        item(job(suspend=True), cluster=met("TrainJob", Made("p0", TITLE, "bert", "move", waits=False))), "leave",
+        item(job(suspend=True), cluster=met("TrainJob", PlannedTrainJob("p0", TITLE, "bert", "move", waits=False))), "leave",
         "TrainJob bert was made of it already"),
     "half moved by an earlier plan": (
-        item(job(suspend=True), cluster=met("TrainJob", Made("p0", TITLE, "bert-v2", "move", waits=True))), "leave",
+        item(job(suspend=True), cluster=met("TrainJob", PlannedTrainJob("p0", TITLE, "bert-v2", "move", waits=True))), "leave",
         "plan p0 moves it to TrainJob bert-v2: go on with that plan (apply), or roll it back"),
     "half moved by this plan": (
-        item(job(suspend=True), cluster=met("TrainJob", Made(ID, TITLE, "bert", "move", waits=True))), "move",
+        item(job(suspend=True), cluster=met("TrainJob", PlannedTrainJob(ID, TITLE, "bert", "move", waits=True))), "move",
         "this plan made TrainJob bert of it already, and goes on: move"),
     "half moved by this plan, and running still": (
-        item(job("Running"), cluster=met("TrainJob", Made(ID, TITLE, "bert", "move", waits=True))), "move",
+        item(job("Running"), cluster=met("TrainJob", PlannedTrainJob(ID, TITLE, "bert", "move", waits=True))), "move",
         "this plan made TrainJob bert of it already, and goes on: move"),
     "half moved by this plan, and finished on v1": (
-        item(job("Succeeded"), cluster=met("TrainJob", Made(ID, TITLE, "bert", "move", waits=True))), "archive",
+        item(job("Succeeded"), cluster=met("TrainJob", PlannedTrainJob(ID, TITLE, "bert", "move", waits=True))), "archive",
         "it has finished (Succeeded): a TrainJob of it would train again"),
     "made by this plan": (
-        item(job(suspend=True), cluster=met("TrainJob", Made(ID, TITLE, "bert", "create", waits=True))), "create",
+        item(job(suspend=True), cluster=met("TrainJob", PlannedTrainJob(ID, TITLE, "bert", "create", waits=True))), "create",
         "this plan made TrainJob bert of it already, and goes on: create"),
 }  # fmt: skip
 
@@ -115,7 +115,7 @@ def test_the_action_and_its_reason(case: tuple[Item, str, str]) -> None:
 
 
 def test_a_twin_that_this_plan_made_under_another_name_keeps_it() -> None:
-    found = item(job(suspend=True), cluster=met("TrainJob", Made(ID, TITLE, "bert-v2", "move", waits=True)))
+    found = item(job(suspend=True), cluster=met("TrainJob", PlannedTrainJob(ID, TITLE, "bert-v2", "move", waits=True)))
     assert (found.action, found.train_job, found.options) == ("move", "bert-v2", {"suffix": "-v2"})
 
 

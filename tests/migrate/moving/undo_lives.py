@@ -18,7 +18,7 @@ from shunter.migrate.conversion.cleaning import is_suspended
 from shunter.migrate.moving.marks import SOURCE, mark
 from shunter.migrate.moving.plan import Plan
 from shunter.migrate.moving.planning import PlanOptions
-from shunter.migrate.moving.undoing import Undo
+from shunter.migrate.moving.undo_steps import Undo
 from shunter.operator.overview import overview
 
 Disturbance = Literal["killed", "refused"]

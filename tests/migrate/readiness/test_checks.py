@@ -33,10 +33,10 @@ from shunter.migrate.conversion.batch import converted
 from shunter.migrate.conversion.source.objects import SourceObject
 from shunter.migrate.moving.readiness.assessment import all_checks, assessed, chosen
 from shunter.migrate.moving.readiness.checks import permissions
-from shunter.migrate.moving.readiness.facts import EXPERIMENTS, MPI_JOBS_V2BETA1, Dried, Facts
+from shunter.migrate.moving.readiness.facts import EXPERIMENTS, MPI_JOBS_V2BETA1, DryRunResult, Facts
 from shunter.migrate.options import Options
 
-REFUSED = Dried("admission webhook denied the request: TrainingRuntime shunter-no-such-runtime not found", 403)
+REFUSED = DryRunResult("admission webhook denied the request: TrainingRuntime shunter-no-such-runtime not found", 403)
 ESTABLISHED = {"conditions": [{"type": "Established", "status": "True"}], "storedVersions": ["v1"]}
 JOBSET_CONTROLLER = {
     "kind": "Deployment",
@@ -67,7 +67,7 @@ def facts(*jobs: Json, options: Options = Options(), **changes: Any) -> Facts:  
         namespaces=("team",),
         lists={**lists, **changes.pop("lists", {})},
         train_job_dry_run=REFUSED,
-        jobset_dry_run=Dried("", 201),
+        jobset_dry_run=DryRunResult("", 201),
     )
     served = changes.pop("served", ready.served) | changes.pop("serving", frozenset())
     return replace(ready, served=served, **changes)
@@ -175,23 +175,23 @@ CASES: dict[str, tuple[str, Facts, str, list[str]]] = {
     "no JobSet": (
         "jobset", facts(served=frozenset({"v1"})), "blocking", ["the cluster does not serve jobset.x-k8s.io/v1alpha2."]),
     "JobSet's webhooks do not answer": (
-        "jobset", facts(jobset_dry_run=Dried("failed calling webhook: refused", 500)), "blocking",
+        "jobset", facts(jobset_dry_run=DryRunResult("failed calling webhook: refused", 500)), "blocking",
         ["a dry run of a new JobSet: failed calling webhook: refused"]),
     "JobSet's controller has no pods": (
         "jobset", facts(lists={DEPLOYMENTS: [{**JOBSET_CONTROLLER, "status": {}}]}), "blocking",
         ["none of its pods is available."]),
     "that a JobSet may not be made by this user says nothing about JobSet": (
-        "jobset", facts(jobset_dry_run=Dried("forbidden", 403)), "passed", []),
+        "jobset", facts(jobset_dry_run=DryRunResult("forbidden", 403)), "passed", []),
     "v2's webhooks do not answer": (
-        "trainer_webhooks", facts(train_job_dry_run=Dried("failed calling webhook x: refused", 500)), "blocking",
+        "trainer_webhooks", facts(train_job_dry_run=DryRunResult("failed calling webhook x: refused", 500)), "blocking",
         ["a dry run of a new TrainJob: failed calling webhook x: refused"]),
     "nobody asks v2's webhooks": (
-        "trainer_webhooks", facts(train_job_dry_run=Dried("", 201)), "blocking",
+        "trainer_webhooks", facts(train_job_dry_run=DryRunResult("", 201)), "blocking",
         ["a dry run of a TrainJob without a runtime is accepted: nobody asks the webhooks."]),
     "a user who may not make TrainJobs cannot tell": (
-        "trainer_webhooks", facts(train_job_dry_run=Dried("trainjobs is forbidden", 403)), "unknown", []),
+        "trainer_webhooks", facts(train_job_dry_run=DryRunResult("trainjobs is forbidden", 403)), "unknown", []),
     "v1's webhooks do not answer": (
-        "v1_webhooks", facts(v1_job_dry_run=Dried("failed calling webhook y: refused", 500)), "advisory",
+        "v1_webhooks", facts(v1_job_dry_run=DryRunResult("failed calling webhook y: refused", 500)), "advisory",
         ["a dry run of a new PyTorchJob: failed calling webhook y: refused"]),
     "an installed v2 that is older than results": (
         "v2_release",

@@ -50,8 +50,8 @@ def cleanup(
     from shunter.cli.target import connect
     from shunter.migrate.moving import applying, gathering, stand_ins
     from shunter.migrate.moving.backup import taking
+    from shunter.migrate.moving.cleanup_candidates import cleanup_candidates
     from shunter.migrate.moving.plan import read
-    from shunter.migrate.moving.tidying import tidied
 
     plan = read(path)
     target = connect(kubeconfig, context)
@@ -65,7 +65,7 @@ def cleanup(
             train_jobs = await taking.listed(client, TRAIN_JOBS, plan.namespaces)
             runtimes = await taking.listed(client, TRAINING_RUNTIMES, plan.namespaces)
             objections = stand_ins.objections(plan, there, train_jobs, runtimes, known)
-            found = list(tidied(plan, jobs, train_jobs, known.records, objections=objections, i_know=i_know))
+            found = list(cleanup_candidates(plan, jobs, train_jobs, known.records, objections=objections, i_know=i_know))
             tell_each("these stay:", ((tidying.job, tidying.why) for tidying in found if tidying.step is None))
             going = [tidying for tidying in found if tidying.step is not None]
             tell_each("these go:", ((tidying.job, tidying.why) for tidying in going))

@@ -10,7 +10,7 @@ import typer
 
 from shunter.api.counts import count
 from shunter.cli.migrate import exit_codes
-from shunter.cli.migrate.findings.taking_on import ConfigurationOption, entries
+from shunter.cli.migrate.findings.suppressions import ConfigurationOption, entries
 from shunter.cli.migrate.options.conversion import ConversionOptions, SuffixOption
 from shunter.cli.migrate.options.inputs import InputOptions
 from shunter.cli.options.option_groups import grouped
@@ -65,7 +65,7 @@ def convert(
     """
     import sys
 
-    from shunter.cli.migrate.findings.telling import not_looked_into, shorter_forms, summary, tell, tell_blocks
+    from shunter.cli.migrate.findings.printing import not_looked_into, print_blocks, print_findings, shorter_forms, summary
     from shunter.cli.output.progress import counting
     from shunter.migrate.conversion.emit.files import usable
     from shunter.migrate.use_cases.convert import converted, refuse_unsaved
@@ -96,8 +96,8 @@ def convert(
     changed, results = write(tree, form)
     write_reports(reports, batch, tree.faults)
     if not quiet:
-        tell(tree.findings, with_notes=verbose)
-        tell_blocks(batch.outcomes)
+        print_findings(tree.findings, with_notes=verbose)
+        print_blocks(batch.outcomes)
         if unread := not_looked_into(outcome.conversion for outcome in batch.outcomes if outcome.conversion):
             sys.stderr.write(f"{unread}\n")
         said = said_of(tree, changed)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from shunter.cli.migrate.findings.taking_on import ConfigurationOption
+from shunter.cli.migrate.findings.suppressions import ConfigurationOption
 from shunter.cli.migrate.options.conversion import ConversionOptions, SuffixOption
 from shunter.cli.migrate.options.form import Form, FormOption
 from shunter.cli.migrate.options.inputs import InputOptions
@@ -49,13 +49,13 @@ def diff(
     found, faults = given.conversions, given.faults
     from contextlib import nullcontext
 
-    from shunter.cli.migrate.findings.telling import not_looked_into, tell
+    from shunter.cli.migrate.findings.printing import not_looked_into, print_findings
     from shunter.cli.output.console import errors, output
     from shunter.cli.output.progress import counting
     from shunter.migrate.proof.comparison import compared
     from shunter.migrate.proof.side_by_side import as_json, differs
 
-    tell(faults, with_notes=False)
+    print_findings(faults, with_notes=False)
     shown, is_different = [], False
     # In a terminal what is printed shows the progress, and a bar would stand in it.
     is_seen = form is not Form.json and output().is_terminal

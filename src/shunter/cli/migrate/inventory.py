@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from shunter.cli.migrate import exit_codes
-from shunter.cli.migrate.findings.taking_on import ConfigurationOption, entries, faults_of, taken_on
+from shunter.cli.migrate.findings.suppressions import ConfigurationOption, entries, faults_of, suppressed_findings
 from shunter.cli.migrate.options.conversion import ConversionOptions
 from shunter.cli.migrate.options.inputs import InputOptions
 from shunter.cli.options.option_groups import grouped
@@ -56,7 +56,7 @@ def inventory(
     import sys
     from datetime import UTC, datetime
 
-    from shunter.cli.migrate.findings.telling import tell
+    from shunter.cli.migrate.findings.printing import print_findings
     from shunter.migrate.survey import report as reports
     from shunter.migrate.survey.inventory import taking
     from shunter.migrate.survey.inventory.fleet import fleet
@@ -75,7 +75,7 @@ def inventory(
         given, faults = source.read()
         jobs, faults = of_input(given, faults, options, configuration, now)
     found = fleet(jobs)
-    tell(faults, with_notes=False)
+    print_findings(faults, with_notes=False)
     if form is Form.table:
         show(found)
     else:
@@ -96,7 +96,7 @@ def of_input(
     jobs = [*given.jobs, *(embedded.job for embedded in given.embedded)]
     with counting("looking at jobs", len(jobs)) as advance:
         batch = converted(jobs, options, [other.value for other in given.others], advance)
-    batch, faults = taken_on(batch, [*given.findings, *given.unrendered, *faults], configuration)
+    batch, faults = suppressed_findings(batch, [*given.findings, *given.unrendered, *faults], configuration)
     return of_batch(batch, now, insides(given)), faults
 
 

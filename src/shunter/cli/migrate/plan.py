@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from shunter.cli.migrate.findings.taking_on import ConfigurationOption, entries
+from shunter.cli.migrate.findings.suppressions import ConfigurationOption, entries
 from shunter.cli.migrate.options.conversion import ConversionOptions, SuffixOption
 from shunter.cli.migrate.options.moving import NamespacesOption
 from shunter.cli.options.option_groups import grouped

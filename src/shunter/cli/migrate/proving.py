@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from shunter.api.counts import count
-from shunter.cli.migrate.findings.taking_on import entries
+from shunter.cli.migrate.findings.suppressions import entries
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

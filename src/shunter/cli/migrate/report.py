@@ -9,7 +9,7 @@ import typer
 
 from shunter.api.counts import count as counted
 from shunter.cli.migrate import exit_codes
-from shunter.cli.migrate.findings.taking_on import ConfigurationOption, entries, marked, taken_on
+from shunter.cli.migrate.findings.suppressions import ConfigurationOption, entries, marked, suppressed_findings
 from shunter.cli.migrate.kept import ComparisonsOption, kept
 from shunter.cli.migrate.options.conversion import ConversionOptions
 from shunter.cli.migrate.options.inputs import InputOptions
@@ -34,7 +34,7 @@ def report(
     """
     from datetime import UTC, datetime
 
-    from shunter.cli.migrate.findings.telling import tell
+    from shunter.cli.migrate.findings.printing import print_findings
     from shunter.cli.output.console import say
     from shunter.cli.output.progress import counting
     from shunter.migrate.conversion.batch import converted
@@ -54,9 +54,9 @@ def report(
     jobs = [*given.jobs, *(embedded.job for embedded in given.embedded)]
     with counting("converting", len(jobs)) as advance:
         batch = converted(jobs, options, [other.value for other in given.others], advance)
-    batch, faults = taken_on(batch, [*given.findings, *given.unrendered, *faults], configuration)
+    batch, faults = suppressed_findings(batch, [*given.findings, *given.unrendered, *faults], configuration)
     batch = shared_in(given, batch)
-    tell(faults, with_notes=False)
+    print_findings(faults, with_notes=False)
     references, known = None, entries(configuration)
     if scan:
         paths = paths_below(scan)

@@ -23,7 +23,7 @@ from shunter.cli.target import ContextOption, KubeconfigOption
 from shunter.migrate.own_files import beside
 
 if TYPE_CHECKING:
-    from shunter.migrate.moving.undoing import Undo
+    from shunter.migrate.moving.undo_steps import Undo
 
 
 def rollback(

@@ -10,7 +10,7 @@ import typer
 
 from shunter.api.counts import count
 from shunter.cli.migrate import exit_codes
-from shunter.cli.migrate.findings.taking_on import ConfigurationOption, entries, faults_of, marked
+from shunter.cli.migrate.findings.suppressions import ConfigurationOption, entries, faults_of, marked
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -46,7 +46,7 @@ def scan(
     """
     import sys
 
-    from shunter.cli.migrate.findings.telling import tell
+    from shunter.cli.migrate.findings.printing import print_findings
     from shunter.cli.output.console import errors
     from shunter.cli.output.progress import counting
     from shunter.migrate.survey import report as reports
@@ -65,7 +65,7 @@ def scan(
         sys.stdout.write(reports.FORMS[form](said))
     elif not quiet:
         show(findings)
-    tell(faults_of(known), with_notes=False)
+    print_findings(faults_of(known), with_notes=False)
     for name, path in wanted:
         write_whole(path, reports.FORMS[name](said))
     numbers = ((said.summary.errors, "error"), (said.summary.warnings, "warning"), (said.summary.infos, "note"))
@@ -83,7 +83,7 @@ def show(findings: Sequence[Finding]) -> None:
     """A line for each group of equal findings, the remedy below the first that has it, and where the others of the group are."""
     from rich.text import Text
 
-    from shunter.cli.migrate.findings.telling import COLOURS
+    from shunter.cli.migrate.findings.printing import COLOURS
     from shunter.cli.output.console import output
     from shunter.migrate.grouping import grouped
 

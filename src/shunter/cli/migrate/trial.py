@@ -20,8 +20,8 @@ if TYPE_CHECKING:
     from shunter.cluster.target import Target
     from shunter.jobs.logs.metrics import MetricPattern
     from shunter.kube.client import Client
+    from shunter.migrate.conversion.input_context import InputContext
     from shunter.migrate.conversion.source.objects import SourceObject
-    from shunter.migrate.conversion.surroundings import InputContext
     from shunter.migrate.findings import Finding
     from shunter.migrate.moving.runs.comparison import Tolerance
     from shunter.migrate.moving.runs.record import Run
@@ -227,8 +227,8 @@ class Trials:
         import copy
         import dataclasses
 
+        from shunter.migrate.conversion.input_context import context_of
         from shunter.migrate.conversion.source import provider
-        from shunter.migrate.conversion.surroundings import surroundings_of
         from shunter.migrate.moving.gathering import read as read_live
 
         if files:
@@ -242,7 +242,7 @@ class Trials:
             value = copy.deepcopy(source.value)
             value["metadata"]["namespace"] = namespace or client.namespace
             source = dataclasses.replace(source, value=value)
-        return source, surroundings_of(jobs, others)
+        return source, context_of(jobs, others)
 
     async def _refusals(self, client: Client, source: SourceObject, trial: Trial) -> list[Finding]:
         """Everything that speaks against the trial: its conversion, places that both write to, and no room."""

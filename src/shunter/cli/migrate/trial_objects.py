@@ -28,11 +28,11 @@ async def make_room(client: Client, trial: Trial, *, replace: bool) -> None:
 
 async def started(client: Client, trial: Trial, of: str, refusals: Sequence[Finding], *, dry_run: bool) -> Json | int:
     """The TrainJob of a trial that was started; the exit code where something speaks against it, or in a dry run."""
-    from shunter.cli.migrate.findings.telling import tell
+    from shunter.cli.migrate.findings.printing import print_findings
     from shunter.cli.output.console import errors
     from shunter.migrate.moving.runs.deploying import start
 
-    tell(refusals, with_notes=False)
+    print_findings(refusals, with_notes=False)
     if any(finding.is_blocking for finding in refusals):
         errors().print(f"no trial of {of} was started", soft_wrap=True, markup=False)
         return exit_codes.BLOCKED

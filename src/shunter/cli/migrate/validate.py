@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from shunter.cli.migrate import exit_codes
-from shunter.cli.migrate.findings.taking_on import ConfigurationOption, entries
+from shunter.cli.migrate.findings.suppressions import ConfigurationOption, entries
 from shunter.cli.migrate.kept import ComparisonsOption, kept
 from shunter.cli.migrate.options.conversion import ConversionOptions, SuffixOption
 from shunter.cli.migrate.options.form import Form, FormOption
@@ -60,13 +60,13 @@ def validate(
         raise InputError("--smoke runs our own conversions, not what --against names.", "Leave one of them out.")
     options = flags.meaning(suspend=source.cluster, suffix=suffix)
     found = proven(jobs or [], options, source, against=against or [], configuration=configuration)
-    from shunter.cli.migrate.findings.telling import tell
+    from shunter.cli.migrate.findings.printing import print_findings
     from shunter.cli.output.progress import counting
     from shunter.migrate.proof.rungs.runs import RunComparison, compared
     from shunter.migrate.use_cases.validate import proved
 
     seen = [kept(path, "--comparison", RunComparison) for path in comparisons or ()]
-    tell(found.faults, with_notes=False)
+    print_findings(found.faults, with_notes=False)
     ladders = proved(found.conversions, options, entries(configuration), counting)
     if server:
         ladders = ask_server(ladders, scratch_namespace, source)
@@ -161,7 +161,7 @@ def print_ladder(ladder: Ladder) -> None:
     """The rung that was reached, and what stands in the way of the next."""
     from rich.text import Text
 
-    from shunter.cli.migrate.findings.telling import reads_of, tell
+    from shunter.cli.migrate.findings.printing import print_findings, reads_of
     from shunter.cli.output.console import output
     from shunter.migrate.proof.ladder import UNPROVED
 
@@ -185,7 +185,7 @@ def print_ladder(ladder: Ladder) -> None:
     note = f" ({last.note})" if last.note else ""
     output().print(Text.assemble((state[0], state[1]), text, (note, "dim")), soft_wrap=True)
     told = [*ladder.conversion.unproved, *(finding for finding in blocking(ladder) if not finding.limits_proof)]
-    tell([*told, *ladder.findings], with_notes=False)
+    print_findings([*told, *ladder.findings], with_notes=False)
 
 
 def blocking(ladder: Ladder) -> list[Finding]:
@@ -197,7 +197,7 @@ def print_summary(ladders: list[Ladder]) -> None:
     """How many reached which rung, and what that says."""
     from collections import Counter
 
-    from shunter.cli.migrate.findings.telling import not_looked_into
+    from shunter.cli.migrate.findings.printing import not_looked_into
     from shunter.cli.output.console import errors
     from shunter.migrate.proof.ladder import RUNGS, UNPROVED
 

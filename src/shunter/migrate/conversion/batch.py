@@ -9,10 +9,10 @@ from pathlib import PurePath
 
 from shunter.api.meta import Json
 from shunter.errors import ShunterError
+from shunter.migrate.conversion.input_context import InputContext, context_of
 from shunter.migrate.conversion.one_job import Conversion, convert, framework_of
 from shunter.migrate.conversion.reading import UnreadableJobError
 from shunter.migrate.conversion.source.objects import SourceObject
-from shunter.migrate.conversion.surroundings import InputContext, surroundings_of
 from shunter.migrate.conversion.unreadable import faults
 from shunter.migrate.findings import Finding, Topic
 from shunter.migrate.options import Options
@@ -87,7 +87,7 @@ def converted(
     """Every v1 job of `sources`, converted. `others` are the other objects of the input, in which rules look things up;
     `done` hears of each job. `is_one_stream` where all results are applied together."""
     jobs = tuple(sources)
-    surroundings = surroundings_of(jobs, others, is_one_stream=is_one_stream)
+    surroundings = context_of(jobs, others, is_one_stream=is_one_stream)
     outcomes = mapped(lambda job: _outcome(job, options, surroundings), jobs, least=LEAST_JOBS, known=jobs, done=done)
     return Batch(tuple(outcomes), options)
 

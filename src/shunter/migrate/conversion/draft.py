@@ -13,9 +13,9 @@ from shunter.api.field_errors import FieldError
 from shunter.api.meta import Json
 from shunter.api.training.job_kind import JobKind
 from shunter.api.training.kinds import JOB_KINDS
+from shunter.migrate.conversion.input_context import NOTHING, InputContext
 from shunter.migrate.conversion.ledger import Ledger, Manifest, Target
 from shunter.migrate.conversion.source.objects import SourceObject
-from shunter.migrate.conversion.surroundings import NOTHING, InputContext
 from shunter.migrate.findings import Finding, Topic
 from shunter.migrate.options import Options
 from shunter.migrate.paths import MISSING, Path, value_at
@@ -198,7 +198,7 @@ class Draft:
     ) -> Finding:
         """Tells the user of a field, or of what stands at `offset` in its text; `dropped` when nothing stands for it in the
         result."""
-        accepted = topic.taken_on(self.options.accepted)
+        accepted = topic.suppression_reason(self.options.accepted)
         finding = Finding(topic, self.source.title, self.source.place(path, offset), path, message, remedy, target, accepted)
         self.findings.append(finding)
         if dropped and self.is_given(path):

@@ -17,13 +17,13 @@ from shunter.api.resources import CLUSTER_TRAINING_RUNTIMES, TRAIN_JOBS, TRAININ
 from shunter.migrate.conversion import misspelt, mpi_operator, provenance
 from shunter.migrate.conversion.draft import Draft, Profile, replica_specs
 from shunter.migrate.conversion.gitops import argo
+from shunter.migrate.conversion.input_context import NOTHING, InputContext
 from shunter.migrate.conversion.kinds import Arranger, arrangers
 from shunter.migrate.conversion.ledger import Manifest, Row
 from shunter.migrate.conversion.reading import read
 from shunter.migrate.conversion.rules import ORDER, names
 from shunter.migrate.conversion.rules.programs import pod_reads
 from shunter.migrate.conversion.source.objects import SourceObject
-from shunter.migrate.conversion.surroundings import NOTHING, InputContext
 from shunter.migrate.findings import Finding, Grade, Topic, worst
 from shunter.migrate.options import Options
 from shunter.migrate.paths import shown, value_at
@@ -32,13 +32,13 @@ from shunter.operator.training.frameworks import FRAMEWORKS
 
 NOT_UNDERSTOOD = Topic(
     id="FIELD001",
-    title="a field that no rule knows",
+    title="a field without a conversion rule",
     severity="error",
     impact="blocking",
     change="unsupported",
     grade="L",
-    explanation="The field stands in the source, and the tool has no rule for it: nothing of it is in the result.",
-    remedy="Remove the field if it has no effect (v1 may have ignored it as well), then accept with --accept FIELD001.",
+    explanation="The tool has no rule for this field of the source: it is missing in the result.",
+    remedy="Remove the field if it has no effect (v1 may have ignored it as well), then suppress with --accept FIELD001.",
     effort=3,
     acceptable=True,
 )

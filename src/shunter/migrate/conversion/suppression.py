@@ -1,4 +1,4 @@
-"""Findings that people have taken on: `migration.yaml`, kept beside what is migrated, says which, for what objects and why.
+"""Findings that people have suppressed: `migration.yaml`, kept beside what is migrated, says which, for what objects and why.
 
     suppressions:
       - id: RESTART001
@@ -35,7 +35,7 @@ NOT_OF_ALL = ("HELM", "INPUT016", "KUSTOMIZE", "PROOF", "SCAN")
 
 UNUSED = Topic(
     id="SUPPRESS001",
-    title="a suppression that nothing needs",
+    title="an unused suppression",
     severity="warning",
     impact="advisory",
     change="lossless",
@@ -46,18 +46,18 @@ UNUSED = Topic(
 )
 EXPIRED = Topic(
     id="SUPPRESS002",
-    title="a suppression whose time is over",
+    title="an expired suppression",
     severity="warning",
     impact="advisory",
     change="lossless",
     grade="E",
-    explanation="The day that `expires` names has come; the findings that it was about stand again.",
-    remedy="Do what was put off, or decide anew and set another day.",
+    explanation="The day that `expires` names has passed; the findings are active again.",
+    remedy="Fix the findings, or set a new date.",
     effort=1,
 )
 UNKNOWN = Topic(
     id="SUPPRESS003",
-    title="a suppression of a topic that does not exist",
+    title="a suppression with an unknown id",
     severity="warning",
     impact="advisory",
     change="lossless",
@@ -68,7 +68,7 @@ UNKNOWN = Topic(
 )
 NOT_ACCEPTABLE = Topic(
     id="SUPPRESS004",
-    title="a suppression of a finding that cannot be accepted",
+    title="a suppression of a finding that cannot be suppressed",
     severity="error",
     impact="advisory",
     change="lossless",
@@ -141,7 +141,7 @@ def parsed(text: str, source: str) -> tuple[Entry, ...]:
     places = _places(node, source)
     for entry, place in zip(file.suppressions, places, strict=True):
         if not entry.reason.strip():
-            raise InputError(f"{place}: the suppression of {entry.id} gives no reason.", "Say why its findings are taken on.")
+            raise InputError(f"{place}: the suppression of {entry.id} gives no reason.", "Say why its findings are suppressed.")
     return tuple(map(Entry, file.suppressions, places))
 
 
@@ -152,7 +152,7 @@ class Applied(NamedTuple):
 
 
 def applied(batch: Batch, entries: Sequence[Entry], today: date) -> Applied:
-    """The batch with `suppressed` set in the findings that were taken on; nothing else is changed."""
+    """The batch with `suppressed` set in the findings that were suppressed; nothing else is changed."""
     if not entries:
         return Applied(batch, [])
     before = batch.findings
@@ -160,8 +160,8 @@ def applied(batch: Batch, entries: Sequence[Entry], today: date) -> Applied:
     return Applied(replace(batch, outcomes=outcomes), faults(before, entries, today))
 
 
-def taken_on(batch: Batch, others: Sequence[Finding], entries: Sequence[Entry], today: date) -> tuple[Batch, list[Finding]]:
-    """A batch, and findings that are no job's, with all marked that an entry takes on; with what is wrong with the entries."""
+def suppressed(batch: Batch, others: Sequence[Finding], entries: Sequence[Entry], today: date) -> tuple[Batch, list[Finding]]:
+    """A batch, and findings that are no job's, with all marked that an entry suppresses; with what is wrong with the entries."""
     if not entries:
         return batch, [*others]
     unneeded = faults([*batch.findings, *others], entries, today)
@@ -169,7 +169,7 @@ def taken_on(batch: Batch, others: Sequence[Finding], entries: Sequence[Entry], 
 
 
 def marked(findings: Iterable[Finding], entries: Sequence[Entry], today: date) -> tuple[Finding, ...]:
-    """The findings, those that an entry takes on with its reason."""
+    """The findings, those that an entry suppresses with its reason."""
     return tuple(_marked(finding, entries, today) for finding in findings)
 
 
@@ -183,8 +183,8 @@ def faults(findings: Iterable[Finding], entries: Sequence[Entry], today: date) -
         topic = topics().get(suppression.id)
         if topic is None:
             told.append(_fault(UNKNOWN, place, f"unknown finding id {suppression.id}.", _close(suppression.id)))
-        elif not _may_be_taken_on(topic):
-            told.append(_fault(NOT_ACCEPTABLE, place, f"{suppression.id} ({topic.title}) cannot be accepted."))
+        elif not _may_be_suppressed(topic):
+            told.append(_fault(NOT_ACCEPTABLE, place, f"{suppression.id} ({topic.title}) cannot be suppressed."))
         elif suppression.is_over(today):
             told.append(_fault(EXPIRED, place, f"{about}{globs} ended on {suppression.expires}."))
         elif not used and not topic.id.startswith(NOT_OF_ALL):
@@ -193,20 +193,20 @@ def faults(findings: Iterable[Finding], entries: Sequence[Entry], today: date) -
 
 
 def accepted(ids: Iterable[str]) -> tuple[str, ...]:
-    """What `--accept` names, checked. InputError for an id that does not exist, or may not be taken on."""
+    """What `--accept` names, checked. InputError for an id that does not exist, or may not be suppressed."""
     wanted = tuple(dict.fromkeys(id for text in ids for id in text.split(",") if id))
     for id in wanted:
         topic = topics().get(id)
         if topic is None:
             raise InputError(f"--accept {id}: unknown finding id.", _close(id))
         if not topic.acceptable:
-            says = "cannot be accepted" if topic.impact == "blocking" else "blocks nothing, so there is nothing to accept"
+            says = "cannot be suppressed" if topic.impact == "blocking" else "blocks nothing, so there is nothing to accept"
             raise InputError(f"--accept {id}: {topic.title}: {says}.", f"See `shunter migrate explain {id}`.")
     return wanted
 
 
 def _marked(finding: Finding, entries: Sequence[Entry], today: date) -> Finding:
-    if finding.suppressed or not _may_be_taken_on(finding.topic):
+    if finding.suppressed or not _may_be_suppressed(finding.topic):
         return finding
     for suppression, _ in entries:
         if suppression.matches(finding) and not suppression.is_over(today):
@@ -220,7 +220,7 @@ def _fits(text: str, glob: str) -> bool:
     return text == glob or fnmatchcase(text, glob) or fnmatchcase(text, glob.replace("[", "[[]"))
 
 
-def _may_be_taken_on(topic: Topic) -> bool:
+def _may_be_suppressed(topic: Topic) -> bool:
     return topic.impact != "blocking" or topic.acceptable
 
 

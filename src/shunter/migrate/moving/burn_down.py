@@ -13,7 +13,7 @@ from shunter.migrate.moving.journal import Record
 from shunter.migrate.moving.marks import COMPARED, QUEUE, mark, queue_of, twins_of
 from shunter.migrate.moving.plan import Item, Plan
 from shunter.migrate.moving.steps import step_title
-from shunter.migrate.moving.undoing import was_started
+from shunter.migrate.moving.undo_steps import was_started
 from shunter.operator.overview import FINISHED_STATES, overview
 
 Stage = Literal["to do", "half done", "made", "running", "finished", "compared", "not moved", "gone"]

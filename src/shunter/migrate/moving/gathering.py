@@ -14,18 +14,18 @@ from shunter.kube.client import Client
 from shunter.kube.errors import Forbidden, NotFound
 from shunter.migrate.conversion.batch import Batch, converted
 from shunter.migrate.conversion.cleaning import digest
+from shunter.migrate.conversion.input_context import context_of
 from shunter.migrate.conversion.one_job import Conversion, convert
 from shunter.migrate.conversion.reading import UnreadableJobError
 from shunter.migrate.conversion.source import live
 from shunter.migrate.conversion.source.objects import SourceObject
-from shunter.migrate.conversion.surroundings import surroundings_of
 from shunter.migrate.moving import freeze
 from shunter.migrate.moving.backup.index import needs_of
 from shunter.migrate.moving.backup.taking import listed
 from shunter.migrate.moving.journal import Journal
 from shunter.migrate.moving.marks import queue_of
 from shunter.migrate.moving.plan import Item, Plan
-from shunter.migrate.moving.planning import Cluster, Made, made_of
+from shunter.migrate.moving.planning import Cluster, PlannedTrainJob, made_of
 from shunter.migrate.options import Options
 
 IN_THE_WAY: tuple[Resource, ...] = (TRAIN_JOBS, SERVICES, VOLCANO_POD_GROUPS, COSCHEDULING_POD_GROUPS)
@@ -73,7 +73,7 @@ async def read(client: Client, namespaces: Collection[str]) -> Input:
 
 async def cluster(client: Client, server: str, namespaces: Collection[str]) -> tuple[Cluster, tuple[str, ...]]:
     """What plans look at beside the jobs, and what of it may not be read."""
-    taken: dict[tuple[str, str, str], Made | None] = {}
+    taken: dict[tuple[str, str, str], PlannedTrainJob | None] = {}
     unread = []
     for resource in IN_THE_WAY:
         try:
@@ -108,7 +108,7 @@ def ready(plan: Plan, items: Sequence[Item], found: Input, journal: Journal, *, 
     """What can be done now for each of these jobs: pure. A job that somebody changed since the plan was made is left alone; one
     that we suspended is as the journal says."""
     jobs = {source.title: source for source in found.jobs}
-    surroundings = surroundings_of(found.jobs, found.others)
+    surroundings = context_of(found.jobs, found.others)
     conversions: dict[str, Conversion] = {}
     refused: dict[str, str] = {}
     for item in items:
@@ -131,7 +131,7 @@ def ready(plan: Plan, items: Sequence[Item], found: Input, journal: Journal, *, 
             refused[item.title] = f"Kueue (queue {queue}) decides when it runs, and would start it again; wait, or create"
         elif conversion.is_blocked and not even_blocked:
             blocking = sorted({finding.topic.id for finding in conversion.findings if finding.is_blocking})
-            refused[item.title] = f"its conversion is blocked by {', '.join(blocking)}; take on with options: {{accepted: [ID]}}"
+            refused[item.title] = f"its conversion is blocked by {', '.join(blocking)}; suppress with options: {{accepted: [ID]}}"
         elif item.train_job not in ("", name) and not item.options:
             refused[item.title] = f"its TrainJob would be {name}, not {item.train_job}: names follow from options.suffix"
         else:

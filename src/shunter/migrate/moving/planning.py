@@ -26,7 +26,7 @@ IN_THE_WAY = ("TrainJob", "Service", "PodGroup")
 """Kinds of objects that a TrainJob is, or makes under its own name."""
 
 
-class Made(NamedTuple):
+class PlannedTrainJob(NamedTuple):
     """What a TrainJob says that a plan made."""
 
     plan: str
@@ -47,7 +47,7 @@ class Cluster(NamedTuple):
     """The uid of its namespace kube-system; empty when it may not be read."""
     has_policies: bool
     """Whether it serves ValidatingAdmissionPolicies, which freeze v1."""
-    taken: Mapping[tuple[str, str, str], Made | None] = MappingProxyType({})
+    taken: Mapping[tuple[str, str, str], PlannedTrainJob | None] = MappingProxyType({})
     """Kind, namespace and name of objects that a result's own would meet, and what plan made each, if any did."""
 
 
@@ -89,12 +89,12 @@ def planned(batch: Batch, cluster: Cluster, plan_options: PlanOptions, unread: S
     )
 
 
-def made_of(obj: Json) -> Made | None:
+def made_of(obj: Json) -> PlannedTrainJob | None:
     """What plan made an object as the twin of a v1 job; None when none did."""
     if not mark(obj, PLAN) or not mark(obj, SOURCE):
         return None
     waits = obj.get("spec", {}).get("suspend") is True
-    return Made(mark(obj, PLAN), mark(obj, SOURCE), obj["metadata"]["name"], mark(obj, ACTION), waits)
+    return PlannedTrainJob(mark(obj, PLAN), mark(obj, SOURCE), obj["metadata"]["name"], mark(obj, ACTION), waits)
 
 
 def in_the_way(taken: Collection[tuple[str, str, str]], namespace: str, twin: str) -> str:
@@ -103,13 +103,13 @@ def in_the_way(taken: Collection[tuple[str, str, str]], namespace: str, twin: st
 
 
 def item_for(
-    outcome: Outcome, cluster: Cluster, plan_options: PlanOptions, options: Options, plan_id: str, made: Sequence[Made]
+    outcome: Outcome, cluster: Cluster, plan_options: PlanOptions, options: Options, plan_id: str, made: Sequence[PlannedTrainJob]
 ) -> Item:
     """`made` are the TrainJobs that plans made of the job already; what this plan has begun it goes on with."""
     source, conversion = outcome.source, outcome.conversion
     state, owner = overview(source.value).state, owner_of(source.value)
     twin = str(conversion.train_job["metadata"].get("name", "")) if conversion else ""
-    given: dict[str, Any] = _taken_on(outcome.findings, options)
+    given: dict[str, Any] = _suppressed_ids(outcome.findings, options)
     if begun := next((one for one in made if one.plan == plan_id), None):
         if begun.name != twin and begun.name.startswith(source.name):
             given = {**given, "suffix": begun.name.removeprefix(source.name)}
@@ -132,9 +132,9 @@ def item_for(
     )
 
 
-def _made(cluster: Cluster) -> dict[str, list[Made]]:
+def _made(cluster: Cluster) -> dict[str, list[PlannedTrainJob]]:
     """The TrainJobs that plans made, by the titles of their v1 jobs."""
-    found: dict[str, list[Made]] = {}
+    found: dict[str, list[PlannedTrainJob]] = {}
     for (kind, _, _), made in sorted(cluster.taken.items(), key=lambda entry: entry[0]):
         if kind == TRAIN_JOBS.kind and made is not None:
             found.setdefault(made.job, []).append(made)
@@ -142,7 +142,13 @@ def _made(cluster: Cluster) -> dict[str, list[Made]]:
 
 
 def _action(
-    outcome: Outcome, twin: str, state: str, cluster: Cluster, plan_options: PlanOptions, begun: Made | None, made: Sequence[Made]
+    outcome: Outcome,
+    twin: str,
+    state: str,
+    cluster: Cluster,
+    plan_options: PlanOptions,
+    begun: PlannedTrainJob | None,
+    made: Sequence[PlannedTrainJob],
 ) -> tuple[Action, str]:
     source = outcome.source
     if state in FINISHED_STATES:
@@ -185,13 +191,13 @@ def _decisions(conversion: Conversion | None, findings: Sequence[Finding]) -> It
         yield f"profile {conversion.profile}: {conversion.reason}"
         yield f"runtime {conversion.runtime_title}"
     for finding in findings:
-        stands = f" (taken on: {finding.suppressed})" if finding.suppressed else ""
+        stands = f" (suppressed: {finding.suppressed})" if finding.suppressed else ""
         weight = "blocking" if finding.is_blocking else finding.topic.severity
         yield f"{finding.topic.id} {weight}: {finding.message}{stands}"
 
 
-def _taken_on(findings: Sequence[Finding], options: Options) -> dict[str, list[str]]:
-    """What `migration.yaml` takes on of this job, as options that the job keeps in the plan."""
+def _suppressed_ids(findings: Sequence[Finding], options: Options) -> dict[str, list[str]]:
+    """What `migration.yaml` suppresses for this job, as options that the job keeps in the plan."""
     ids = {finding.topic.id for finding in findings if finding.suppressed and finding.topic.impact == "blocking"}
     return {"accepted": sorted({*options.accepted, *ids})} if ids - set(options.accepted) else {}
 

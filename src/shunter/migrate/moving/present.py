@@ -14,7 +14,7 @@ from shunter.kube.merge_patch import merge_patch
 from shunter.migrate.conversion.cleaning import digest
 from shunter.migrate.moving.applying import LOOKS_AT_ONCE, may_run
 from shunter.migrate.moving.backup.taking import listed
-from shunter.migrate.moving.undoing import Undo
+from shunter.migrate.moving.undo_steps import Undo
 from shunter.operator.overview import pod_selector
 
 
@@ -26,15 +26,15 @@ class Spot(NamedTuple):
     name: str
 
 
-class Noted(NamedTuple):
+class RecordedObjects(NamedTuple):
     digests: Collection[str] = ()
     uids: Collection[str] = ()
 
 
-NOTHING_NOTED = Noted()
+NOTHING_NOTED = RecordedObjects()
 
 
-class Sight(Protocol):
+class ClusterView(Protocol):
     """ApiError from each of these where it may not be looked at."""
 
     async def get(self, spot: Spot) -> Json | None:
@@ -46,11 +46,11 @@ class Sight(Protocol):
     async def runs(self, train_job: Json) -> bool:
         """Whether a pod of a TrainJob does something, or may yet."""
 
-    def noted(self, spot: Spot) -> Noted:
+    def noted(self, spot: Spot) -> RecordedObjects:
         """What is known of the object that is in no journal."""
 
 
-class Present:
+class LiveCluster:
     """The cluster as it is at each look."""
 
     def __init__(self, client: Client) -> None:
@@ -70,18 +70,18 @@ class Present:
         pods = (await self._client.list(PODS, train_job["metadata"]["namespace"], label_selector=pod_selector(train_job))).items
         return any(may_run(pod) for pod in pods)
 
-    def noted(self, spot: Spot) -> Noted:
+    def noted(self, spot: Spot) -> RecordedObjects:
         return NOTHING_NOTED
 
 
-class Supposed:
+class SimulatedCluster:
     """The cluster as it was at one look, with everything taken back that was supposed since. Pods that were told to stop have."""
 
-    def __init__(self, present: Present) -> None:
+    def __init__(self, present: LiveCluster) -> None:
         self._present = present
         self._objects: dict[Spot, Json | ApiError | None] = {}
         self._lists: dict[str, Sequence[Json]] = {}
-        self._noted: dict[Spot, Noted] = {}
+        self._noted: dict[Spot, RecordedObjects] = {}
 
     async def look(self, spots: Iterable[Spot]) -> None:
         """Reads objects, many at once; of what may not be read `get` says so."""
@@ -111,7 +111,7 @@ class Supposed:
     async def runs(self, train_job: Json) -> bool:
         return False
 
-    def noted(self, spot: Spot) -> Noted:
+    def noted(self, spot: Spot) -> RecordedObjects:
         return self._noted.get(spot, NOTHING_NOTED)
 
     def suppose(self, spot: Spot, undo: Undo) -> None:
@@ -133,7 +133,7 @@ class Supposed:
     def _note(self, spot: Spot, obj: Json, uid: str) -> None:
         self._objects[spot] = obj
         noted = self.noted(spot)
-        self._noted[spot] = Noted({*noted.digests, digest(obj)}, {*noted.uids, uid} - {""})
+        self._noted[spot] = RecordedObjects({*noted.digests, digest(obj)}, {*noted.uids, uid} - {""})
 
     async def _looked(self, spot: Spot) -> Json | ApiError | None:
         try:

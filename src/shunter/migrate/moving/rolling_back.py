@@ -20,9 +20,9 @@ from shunter.migrate.moving.journal import Journal, Record
 from shunter.migrate.moving.marks import queue_of
 from shunter.migrate.moving.origins import Origin, brought_back, origin_of
 from shunter.migrate.moving.plan import Plan
-from shunter.migrate.moving.present import Present, Sight, Spot, Supposed
+from shunter.migrate.moving.present import ClusterView, LiveCluster, SimulatedCluster, Spot
 from shunter.migrate.moving.steps import v1_job_of
-from shunter.migrate.moving.undoing import Knowledge, Twin, Undo, held_back, to_undo, undone, was_started
+from shunter.migrate.moving.undo_steps import RolledBackTrainJob, Undo, UndoContext, held_back, to_undo, undo_steps, was_started
 from shunter.operator.overview import overview
 
 GONE_SECONDS = 60.0
@@ -35,7 +35,7 @@ SERVED_SECONDS = 30.0
 async def preview(client: Client, journal: Journal, plan: Plan, definitions: Path) -> list[Undo]:
     """What would be taken back, in order; each judged as if those before it were taken back. `definitions` is the folder with the
     copies of v1's definitions."""
-    sight = Supposed(Present(client))
+    sight = SimulatedCluster(LiveCluster(client))
     judge = _Judge(journal, plan, definitions, sight, waits=False)
     todo = to_undo(journal.records)
     await sight.look(spot for record in todo for spot in (_spot(record), *_spot_of_job(record.job)))
@@ -53,7 +53,7 @@ async def roll_back(
 ) -> list[tuple[Undo, str]]:
     """Takes back what can be, and says of each what it was and why it failed (empty: it did not). Killed and run again it goes
     on. The journal is entered and loaded."""
-    judge = _Judge(journal, plan, definitions, Present(client), waits=True)
+    judge = _Judge(journal, plan, definitions, LiveCluster(client), waits=True)
     outcomes = []
     for record in to_undo(journal.records):
         undo, failure = await _taken_back(client, journal, record, judge)
@@ -67,7 +67,7 @@ async def roll_back(
 class _Judge:
     """Decides what taking a record back means, by what is seen and what became of the records before it."""
 
-    def __init__(self, journal: Journal, plan: Plan, definitions: Path, sight: Sight, *, waits: bool) -> None:
+    def __init__(self, journal: Journal, plan: Plan, definitions: Path, sight: ClusterView, *, waits: bool) -> None:
         self._journal = journal
         self._plan_id = plan.id
         self._items = {item.title: item for item in plan.items}
@@ -98,7 +98,7 @@ class _Judge:
         settled = self._journal.digest(*record.object)
         noted = self._sight.noted(spot)
         known = {settled} if record.phase == "done" else {settled, record.after}
-        knowledge = Knowledge(
+        knowledge = UndoContext(
             plan_id=self._plan_id,
             known={*known, *noted.digests} - {""},
             uids={record.uid, *brought_back(self._journal.of(*record.object)), *noted.uids} if record.uid else (),
@@ -112,7 +112,7 @@ class _Judge:
         elif record.verb == "delete" and record.job:
             knowledge = knowledge._replace(twin=await self._twin(record))
         present = await (self._remaining(spot) if record.verb == "delete" else self._sight.get(spot))
-        return undone(record, present, knowledge)
+        return undo_steps(record, present, knowledge)
 
     async def _remaining(self, spot: Spot) -> Json | None:
         """What is there of an object that was deleted: nothing once it is gone, which may take a server some time."""
@@ -147,7 +147,7 @@ class _Judge:
                 found.append(f"TrainJob {job['metadata']['name']}")
         return found
 
-    async def _settled_twin(self, record: Record) -> Twin:
+    async def _settled_twin(self, record: Record) -> RolledBackTrainJob:
         """What became of the TrainJob, once its pods are gone or were waited for long enough."""
         deadline = asyncio.get_running_loop().time() + GONE_SECONDS
         while True:
@@ -156,19 +156,19 @@ class _Judge:
                 return twin
             await asyncio.sleep(ASK_SECONDS)
 
-    async def _twin(self, record: Record) -> Twin:
+    async def _twin(self, record: Record) -> RolledBackTrainJob:
         made = [other for other in self._journal.records if other.job == record.job and other.kind == TRAIN_JOBS.kind]
         present = await self._sight.get(_spot(made[-1])) if made else None
         if (present is None or _is_another(present, made)) and was_started(made):
-            return Twin(is_lost=True)
+            return RolledBackTrainJob(is_lost=True)
         if present is None:
-            return Twin()
+            return RolledBackTrainJob()
         if overview(present).is_finished:
-            return Twin(is_finished=True)
+            return RolledBackTrainJob(is_finished=True)
         if not is_suspended(present):
-            return Twin(is_running=True)
+            return RolledBackTrainJob(is_running=True)
         has_pods = await self._sight.runs(present)
-        return Twin(is_running=has_pods, is_stopping=has_pods, queue=queue_of(present))
+        return RolledBackTrainJob(is_running=has_pods, is_stopping=has_pods, queue=queue_of(present))
 
 
 async def _taken_back(client: Client, journal: Journal, record: Record, judge: _Judge) -> tuple[Undo, str]:
@@ -182,7 +182,7 @@ async def _taken_back(client: Client, journal: Journal, record: Record, judge: _
                 await journal.announce(msgspec.structs.replace(record, phase="undoing"))
                 journal.note(_after(record, await _write(client, undo)))
             elif undo.verdict == "nothing":
-                present = await Present(client).get(_spot(record))
+                present = await LiveCluster(client).get(_spot(record))
                 record = msgspec.structs.replace(record, uid=undo.uid or record.uid)
                 journal.note(
                     msgspec.structs.replace(record, phase="undone", after=digest(present) if present is not None else "")

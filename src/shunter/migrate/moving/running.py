@@ -21,7 +21,7 @@ from shunter.migrate.moving.journal import Journal
 from shunter.migrate.moving.plan import Item, Plan
 from shunter.migrate.moving.sources import SourcePatch, source_patch
 from shunter.migrate.moving.steps import Step, freeze_steps, item_steps
-from shunter.migrate.moving.undoing import was_started
+from shunter.migrate.moving.undo_steps import was_started
 from shunter.migrate.own_files import BACKUP_INDEX
 from shunter.operator.overview import FINISHED_STATES, overview
 

@@ -51,7 +51,7 @@ class Comparison:
 
     @property
     def is_alike(self) -> bool:
-        """Whether every pod has its counterpart, and all that differs is explained or taken on."""
+        """Whether every pod has its counterpart, and all that differs is explained or suppressed."""
         return self.matched is not None and not any(finding.is_blocking for finding in self.findings)
 
 
@@ -107,7 +107,7 @@ class _Reporter:
         self._accepted = options.accepted
 
     def __call__(self, topic: Topic, path: Path, message: str, *, remedy: str = "") -> Finding:
-        accepted = topic.taken_on(self._accepted)
+        accepted = topic.suppression_reason(self._accepted)
         return Finding(topic, self._source.title, self._source.place(path), path, message, remedy, "", accepted)
 
 
@@ -191,6 +191,6 @@ def _of_endings(source: SourceObject, both: Matched, findings: tuple[Finding, ..
 
 
 def _is_more_patient(one: Disagreement) -> bool:
-    """Whether v2 starts a pod again that was taken away, where v1 fails the job."""
+    """Whether v2 restarts a pod that was evicted, v1 fails the job."""
     was_evicted = any(code is None for code in one.case.ended.values())
     return was_evicted and one.v1 == "fails" and one.v2 == "starts the pod again"

@@ -105,8 +105,8 @@ class Ladder:
         own = (finding for finding in self.findings if finding.limits_proof)
         return (*self.conversion.unproved, *own)
 
-    def taken_on(self, mark: Callable[[Iterable[Finding]], tuple[Finding, ...]]) -> Ladder:
-        """With findings that people have taken on marked as such."""
+    def with_suppressions(self, mark: Callable[[Iterable[Finding]], tuple[Finding, ...]]) -> Ladder:
+        """With findings that people have suppressed marked as such."""
         return replace(self, steps=tuple(step._replace(findings=mark(step.findings)) for step in self.steps))
 
     def higher(self, step: Step) -> Ladder:
@@ -149,7 +149,7 @@ class _Reporter:
     ) -> Finding:
         source, path = self._conversion.source, self._origin(manifest, field)
         target = f"{manifest} {field}" if manifest else ""
-        accepted = topic.taken_on(self._accepted)
+        accepted = topic.suppression_reason(self._accepted)
         return Finding(topic, source.title, source.place(path), path, message, remedy, target, accepted)
 
     def _origin(self, manifest: Manifest | None, field: str) -> Path:

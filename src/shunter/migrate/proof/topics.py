@@ -6,7 +6,7 @@ from shunter.migrate.findings import Topic
 
 UNEXPLAINED = Topic(
     id="PROOF001",
-    title="a pod of v2 says something else than that of v1, and nothing says why",
+    title="a pod differs between v1 and v2 without an explanation",
     severity="error",
     impact="blocking",
     change="semantic-change",
@@ -17,15 +17,15 @@ UNEXPLAINED = Topic(
         "What differs because v2 works otherwise, or because a finding says so, is left out; this is the rest."
     ),
     remedy=(
-        "Look at both sides with `shunter migrate diff`. If the difference is harmless accept it with --accept "
-        "PROOF001; please report it as well, for a conversion should have told of it."
+        "Look at both sides with `shunter migrate diff`. If the difference is harmless, suppress it with --accept "
+        "PROOF001; please report it as well, because the conversion should have reported it."
     ),
     effort=3,
     acceptable=True,
 )
 NO_PODS = Topic(
     id="PROOF002",
-    title="nothing can be made of the result",
+    title="the result cannot be evaluated",
     severity="error",
     impact="blocking",
     change="unsupported",
@@ -39,7 +39,7 @@ NO_PODS = Topic(
 )
 GENERATED_NAME = Topic(
     id="PROOF003",
-    title="a program is told the name of its pod, which v2 generates",
+    title="a program receives the name of its pod, which v2 generates",
     severity="warning",
     impact="advisory",
     change="semantic-change",
@@ -57,7 +57,7 @@ GENERATED_NAME = Topic(
 )
 NOT_AS_CARRIED = Topic(
     id="PROOF004",
-    title="a value that was carried over is another one in the result",
+    title="a carried value differs in the result",
     severity="error",
     impact="blocking",
     change="semantic-change",
@@ -69,7 +69,7 @@ NOT_AS_CARRIED = Topic(
 )
 OTHER_ENDING = Topic(
     id="PROOF005",
-    title="the job ends otherwise than under v1, and nothing says why",
+    title="the end of the job differs from v1 without an explanation",
     severity="error",
     impact="blocking",
     change="semantic-change",
@@ -84,7 +84,7 @@ OTHER_ENDING = Topic(
 )
 OTHER_GROUP = Topic(
     id="PROOF006",
-    title="the processes of the job are another group than under v1",
+    title="the process group of the job differs from v1",
     severity="error",
     impact="blocking",
     change="semantic-change",
@@ -92,14 +92,14 @@ OTHER_GROUP = Topic(
     explanation=(
         "What each program would take for the number of processes, its own rank and the place to meet was worked out "
         "for both sides. A group of another size, a rank twice or another place to meet means that nodes train alone, "
-        "or wait for ever."
+        "or wait forever."
     ),
     remedy="Set --torch-launch, or correct what the message names.",
     effort=3,
 )
 MORE_PATIENT = Topic(
     id="PROOF007",
-    title="v2 starts a pod again that was taken away, where v1 fails the job",
+    title="v2 restarts a pod that was evicted, v1 fails the job",
     severity="warning",
     impact="advisory",
     change="semantic-change",
@@ -112,7 +112,7 @@ MORE_PATIENT = Topic(
 )
 NOT_COMPARED = Topic(
     id="PROOF008",
-    title="the pods of the original are not known",
+    title="the pods of the original are unknown",
     severity="warning",
     impact="advisory",
     change="manual",
@@ -126,7 +126,7 @@ NOT_COMPARED = Topic(
 )
 NO_ORIGINAL_PODS = Topic(
     id="PROOF009",
-    title="the original gets no pods from v1",
+    title="v1 creates no pods for the original",
     severity="warning",
     impact="advisory",
     change="manual",
@@ -140,13 +140,13 @@ NO_ORIGINAL_PODS = Topic(
 )
 NOTHING_GIVEN = Topic(
     id="PROOF018",
-    title="nothing that others wrote stands for the job",
+    title="no existing TrainJob corresponds to the job",
     severity="error",
     impact="blocking",
     change="manual",
     grade="N",
     explanation=(
-        "With --against the pods of each job are compared with those of a TrainJob that somebody else wrote; for this one there "
+        "With --against the pods of each job are compared with those of a TrainJob that you wrote; for this one there "
         "is none of its name, or not its runtime, or a server would refuse one of them. The other jobs are compared."
     ),
     remedy="Name the file that has it with --against, or leave the job out by naming the others.",
@@ -154,7 +154,7 @@ NOTHING_GIVEN = Topic(
 )
 NOT_THE_SAME_TEXT = Topic(
     id="PROOF010",
-    title="the text of the result does not say what was meant",
+    title="the text of the result has another meaning when read again",
     severity="error",
     impact="blocking",
     change="unsupported",
@@ -206,7 +206,7 @@ REFUSED_BY_WEBHOOK = Topic(
 )
 NO_OBJECTS = Topic(
     id="PROOF014",
-    title="what follows from the result would be refused",
+    title="an object created from the result would be rejected",
     severity="error",
     impact="blocking",
     change="unsupported",
@@ -214,7 +214,7 @@ NO_OBJECTS = Topic(
     explanation=(
         "A TrainJob that was accepted becomes a JobSet, that becomes Jobs, and those become pods; each has rules of its own, "
         "the longest name of a pod among them. Upstream tells of a refusal there only in events of the TrainJob, sets no "
-        "condition and tries again for ever."
+        "condition and retries forever."
     ),
     remedy="Correct what the message names; a name that is too long is shortened by giving the job another one.",
     effort=1,
@@ -246,7 +246,7 @@ NOT_STARTED = Topic(
 )
 TRAINED_DIFFERENTLY = Topic(
     id="PROOF017",
-    title="the runs of both sides differ",
+    title="the runs of v1 and v2 differ",
     severity="error",
     impact="blocking",
     change="semantic-change",

@@ -124,7 +124,7 @@ def converted(
     batch = shared_in(given, suppression.applied(batch, entries, today).batch, there)
     documents, beside = _neighbours(given, batch, templates, update_selectors=update_selectors)
     texts, overlays = _texts(given, batch, documents, named, output_dir, there, progress, in_place=in_place)
-    batch, told = suppression.taken_on(batch, [*given.findings, *of_templates, *faults, *overlays, *beside], entries, today)
+    batch, told = suppression.suppressed(batch, [*given.findings, *of_templates, *faults, *overlays, *beside], entries, today)
     if texts is not None and in_place and not force:
         refuse_unsaved([path for path, text in texts.items() if text is None or path.is_symlink()])
     elif texts is not None and not force:

@@ -58,5 +58,5 @@ def planned_of(
     """Pure: the plan for what was gathered."""
     with progress("deciding", len(given.found.jobs)) as advance:
         batch = given.found.batch(options, advance)
-    batch, _ = suppression.taken_on(batch, [], entries, datetime.now(UTC).date())
+    batch, _ = suppression.suppressed(batch, [], entries, datetime.now(UTC).date())
     return planned(batch, given.cluster, plan_options, list(given.unread))

@@ -69,7 +69,7 @@ def provable(
     with progress("converting", len(jobs)) as advance:
         batch = batches.converted(jobs, options, [other.value for other in given.others], advance)
     today = datetime.now(UTC).date()
-    batch, told = suppression.taken_on(batch, [*given.findings, *given.unrendered, *faults], entries, today)
+    batch, told = suppression.suppressed(batch, [*given.findings, *given.unrendered, *faults], entries, today)
     batch = shared_in(given, batch)
     unread = [finding for outcome in batch.outcomes if outcome.conversion is None for finding in outcome.findings]
     found = [outcome.conversion for outcome in batch.outcomes if outcome.conversion is not None]
@@ -97,7 +97,7 @@ def proved(
     today = datetime.now(UTC).date()
     with progress("proving", len(conversions)) as advance:
         ladders = all_climbed(conversions, options, advance)
-    return [ladder.taken_on(lambda findings: suppression.marked(findings, entries, today)) for ladder in ladders]
+    return [ladder.with_suppressions(lambda findings: suppression.marked(findings, entries, today)) for ladder in ladders]
 
 
 def _named(jobs: list[SourceObject], names: Sequence[str]) -> list[SourceObject]:

@@ -83,15 +83,15 @@ REQUEST = Topic(
 )
 CONDITION = Topic(
     id="SCAN015",
-    title="waiting for a state that TrainJobs do not have",
+    title="a wait for a state that TrainJobs do not have",
     severity="warning",
     impact="advisory",
     change="manual",
     grade="N",
     explanation=(
         "v1 jobs have the conditions Created, Running, Restarting, Succeeded and Failed, and counts in "
-        "status.replicaStatuses. A TrainJob has Suspended, Complete and Failed, and none while it runs: who waits for "
-        "Succeeded waits for ever."
+        "status.replicaStatuses. A TrainJob has Suspended, Complete and Failed, and none while it runs: a "
+        "script that waits for Succeeded waits forever."
     ),
     remedy="Wait for condition=Complete (or Failed) of the trainjob.",
     effort=1,
@@ -174,7 +174,7 @@ MAYBE_HOST = Topic(
     impact="none",
     change="manual",
     grade="E",
-    explanation="The name ends as names of v1 pods do, but nothing else in the file speaks of training jobs.",
+    explanation="The name ends as names of v1 pods do, but nothing else in the file refers to training jobs.",
     remedy="If it is a pod of a v1 job: see SCAN021. Otherwise nothing is to be done.",
     effort=0,
 )

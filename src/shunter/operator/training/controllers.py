@@ -69,7 +69,7 @@ def add_controllers(
             owned=(pods, services, *kept.values()),
             # By its name, as a job may wait for the PodGroup of another to go.
             mapped=(
-                (autoscalers, nobody),
+                (autoscalers, no_keys),
                 (services, stands_in_for(framework.info.resource)),
                 *((group, own_key) for group in groups),
             ),
@@ -81,7 +81,7 @@ def add_controllers(
             jobs.add_handler(count(framework.info.metrics_label))
 
 
-def nobody(autoscaler: Autoscaler) -> Iterable[Key]:
+def no_keys(autoscaler: Autoscaler) -> Iterable[Key]:
     """The jobs that a change of an autoscaler concerns: see `autoscaler.py`."""
     return ()
 

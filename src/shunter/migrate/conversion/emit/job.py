@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from shunter.api.meta import Json
-from shunter.migrate.conversion.emit.layout import Layout, Remarks, layout_of
-from shunter.migrate.conversion.emit.origins import Origins, Placed
+from shunter.migrate.conversion.emit.layout import FieldComments, Layout, layout_of
+from shunter.migrate.conversion.emit.origins import CommentPlacement, Origins
 from shunter.migrate.conversion.emit.writer import lines_of
 from shunter.migrate.conversion.ledger import Manifest, Target
 from shunter.migrate.conversion.one_job import Conversion
@@ -45,7 +45,7 @@ def written(conversion: Conversion, *, is_whole_document: bool, runtime_text: st
     results: dict[Manifest, Json] = {"TrainJob": conversion.train_job}
     if conversion.runtime is not None:
         results["TrainingRuntime"] = conversion.runtime
-    placed = Placed(layout, origins, results)
+    placed = CommentPlacement(layout, origins, results)
     runtime = ""
     if conversion.runtime is not None and runtime_text is None:
         runtime = _joined(lines_of(conversion.runtime, "TrainingRuntime", layout, origins, placed, is_compact=True))
@@ -61,7 +61,7 @@ def written(conversion: Conversion, *, is_whole_document: bool, runtime_text: st
 def plain_text(value: Json) -> str:
     """An object that nobody wrote before, in the usual layout."""
     origins = Origins(())
-    return _joined(lines_of(value, "TrainJob", Layout(), origins, Placed(Layout(), origins, {})))
+    return _joined(lines_of(value, "TrainJob", Layout(), origins, CommentPlacement(Layout(), origins, {})))
 
 
 def comments_missing_in(text: str, source: SourceObject) -> list[str]:
@@ -70,13 +70,13 @@ def comments_missing_in(text: str, source: SourceObject) -> list[str]:
     return [line for line in (*layout.head, *_missing(layout, text, []), *layout.tail) if line and line not in text]
 
 
-def _move_to_reference(placed: Placed, runtime_text: str) -> None:
+def _move_to_reference(placed: CommentPlacement, runtime_text: str) -> None:
     said = {line.strip() for line in runtime_text.splitlines()}
     for target, remarks in list(placed.remarks.items()):
         if target.manifest == "TrainingRuntime":
             lines = [line for line in remarks.comments() if line not in said and line not in runtime_text]
             if lines:
-                placed.remarks.setdefault(_REFERENCE, Remarks()).before += lines
+                placed.remarks.setdefault(_REFERENCE, FieldComments()).before += lines
 
 
 def _missing(layout: Layout, text: str, known: list[str]) -> list[str]:

@@ -27,7 +27,7 @@ class Entry(NamedTuple):
 
 
 @dataclass
-class Remarks:
+class FieldComments:
     """The comments of one field, each from its `#` on; "" is an empty line."""
 
     before: list[str] = field(default_factory=list)
@@ -46,7 +46,7 @@ class Remarks:
 class Layout:
     text: str = ""
     entries: dict[Path, Entry] = field(default_factory=dict)
-    remarks: dict[Path, Remarks] = field(default_factory=dict)
+    remarks: dict[Path, FieldComments] = field(default_factory=dict)
     head: list[str] = field(default_factory=list)
     """Comments at the top, set apart from the object by an empty line, which is the last of them."""
     tail: list[str] = field(default_factory=list)
@@ -232,8 +232,8 @@ def _attach(layout: Layout, walk: _Walk, begin: int, end: int, *, first: int) ->
     _settle_rest(layout, pending, previous, columns)
 
 
-def _remarks(layout: Layout, path: Path) -> Remarks:
-    return layout.remarks.setdefault(path, Remarks())
+def _remarks(layout: Layout, path: Path) -> FieldComments:
+    return layout.remarks.setdefault(path, FieldComments())
 
 
 def _comment_in(line: str, start: int, walk: _Walk) -> int | None:

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 from itertools import takewhile
 
 from shunter.api.meta import Json
-from shunter.migrate.conversion.emit.layout import Layout, Remarks
+from shunter.migrate.conversion.emit.layout import FieldComments, Layout
 from shunter.migrate.conversion.ledger import Manifest, Row, Target
 from shunter.migrate.paths import MISSING, Path, shown, value_at
 
@@ -101,11 +101,11 @@ def _corresponds(left: str | int, right: str | int) -> bool:
     return left == right or (isinstance(left, int) and isinstance(right, int))
 
 
-class Placed:
+class CommentPlacement:
     """The remarks of a source, at the fields of the results that they are about now."""
 
     def __init__(self, layout: Layout, origins: Origins, results: Mapping[Manifest, Json]) -> None:
-        self.remarks: dict[Target, Remarks] = {}
+        self.remarks: dict[Target, FieldComments] = {}
         self.head: list[str] = []
         """Comments whose field has no counterpart, with its name."""
         self.commented: set[Target] = set()
@@ -115,11 +115,11 @@ class Placed:
         for manifest, path in self.remarks:
             self.commented.update(Target(manifest, path[:length]) for length in range(len(path)))
 
-    def _place(self, path: Path, remarks: Remarks, origins: Origins, results: Mapping[Manifest, Json]) -> None:
+    def _place(self, path: Path, remarks: FieldComments, origins: Origins, results: Mapping[Manifest, Json]) -> None:
         targets = origins.targets(path)
         target = next((target for target in targets if _exists(target, results)), None)
         if target is not None:
-            self._add(self.remarks.setdefault(target, Remarks()), remarks)
+            self._add(self.remarks.setdefault(target, FieldComments()), remarks)
             return
         comments = remarks.comments()
         if not comments:
@@ -131,11 +131,11 @@ class Placed:
             self.head += [f"{comment}  ({shown(path)})" for comment in comments]
             return
         below = [line for line in remarks.after if line]
-        above = Remarks(before=comments[: len(comments) - len(below)], after=below)
-        self._add(self.remarks.setdefault(target, Remarks()), above)
+        above = FieldComments(before=comments[: len(comments) - len(below)], after=below)
+        self._add(self.remarks.setdefault(target, FieldComments()), above)
 
     @staticmethod
-    def _add(here: Remarks, more: Remarks) -> None:
+    def _add(here: FieldComments, more: FieldComments) -> None:
         """Of a second role's comments only those are added that the first has not."""
         here.before += [line for line in more.before if (line and line not in here.before) or not here.comments()]
         here.inside += [line for line in more.inside if line not in here.inside]

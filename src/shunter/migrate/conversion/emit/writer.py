@@ -10,8 +10,8 @@ from typing import Any
 import yaml
 
 from shunter.api.meta import Json
-from shunter.migrate.conversion.emit.layout import Entry, Layout, Remarks
-from shunter.migrate.conversion.emit.origins import Origins, Placed
+from shunter.migrate.conversion.emit.layout import Entry, FieldComments, Layout
+from shunter.migrate.conversion.emit.origins import CommentPlacement, Origins
 from shunter.migrate.conversion.emit.scalars import block, inline, inline_in_flow, is_ambiguous, lifted, same
 from shunter.migrate.conversion.ledger import Manifest, Target
 from shunter.migrate.paths import Path, leaves
@@ -20,11 +20,11 @@ FLOW_WIDTH = 120
 MOST_IN_LINE = 3
 """Values of a mapping that is written in one line."""
 _SECTIONS: tuple[Path, ...] = (("spec", "trainer"), ("spec", "template"))
-_NO_REMARKS = Remarks()
+_NO_REMARKS = FieldComments()
 
 
 def lines_of(
-    value: Json, manifest: Manifest, layout: Layout, origins: Origins, placed: Placed, *, is_compact: bool = False
+    value: Json, manifest: Manifest, layout: Layout, origins: Origins, placed: CommentPlacement, *, is_compact: bool = False
 ) -> list[str]:
     """`is_compact` puts small mappings that come from no field of the source into one line each."""
     writer = _Writer(manifest, layout, origins, placed, is_compact)
@@ -33,7 +33,7 @@ def lines_of(
 
 
 class _Writer:
-    def __init__(self, manifest: Manifest, layout: Layout, origins: Origins, placed: Placed, is_compact: bool) -> None:
+    def __init__(self, manifest: Manifest, layout: Layout, origins: Origins, placed: CommentPlacement, is_compact: bool) -> None:
         self.lines: list[str] = []
         self._manifest = manifest
         self._layout = layout
@@ -192,13 +192,13 @@ class _Writer:
         source = self._origins.source(Target(self._manifest, path))
         return self._layout.entries.get(source) if source is not None else None
 
-    def _remarks(self, path: Path) -> Remarks:
+    def _remarks(self, path: Path) -> FieldComments:
         return self._placed.remarks.get(Target(self._manifest, path), _NO_REMARKS)
 
-    def _before(self, remarks: Remarks, margin: str) -> None:
+    def _before(self, remarks: FieldComments, margin: str) -> None:
         self._remark(remarks.before if self.lines else [line for line in remarks.before if line], margin)
 
-    def _after(self, remarks: Remarks, margin: str) -> None:
+    def _after(self, remarks: FieldComments, margin: str) -> None:
         self._remark(remarks.after, margin)
 
     def _remark(self, lines: list[str], margin: str) -> None:

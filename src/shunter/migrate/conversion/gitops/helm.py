@@ -26,7 +26,7 @@ from shunter.migrate.paths import Path, leaves, shown, value_at
 
 CONVERTED = Topic(
     id="HELM001",
-    title="a template of a chart, converted with its expressions",
+    title="a chart template, converted with its expressions",
     severity="info",
     impact="advisory",
     change="lossless",
@@ -40,7 +40,7 @@ CONVERTED = Topic(
 )
 REFUSED = Topic(
     id="HELM002",
-    title="a template of a chart that has to be rendered first",
+    title="a chart template that must be rendered first",
     severity="error",
     impact="blocking",
     change="manual",
@@ -49,7 +49,7 @@ REFUSED = Topic(
         "The manifest is a Helm template with more in it than single values: what the job is, is known only after rendering. It "
         "is left as it is."
     ),
-    remedy="See what it becomes with: helm template CHART | shunter migrate convert -f - , and write the template anew.",
+    remedy="See what it becomes with: helm template CHART | shunter migrate convert -f - , and rewrite the template.",
     effort=5,
     acceptable=True,
 )
@@ -75,7 +75,7 @@ _FOLLOWING = (("metadata", "name"), ("runtimeRef", "name"))
 _WORD = re.compile(r"helmword(\d+)x|helmsum(\d+)x")
 
 
-class Skeleton(NamedTuple):
+class TemplateSkeleton(NamedTuple):
     text: str
     """Of the whole document."""
     findings: tuple[Finding, ...]
@@ -105,7 +105,7 @@ def skeletons(documents: Iterable[Document], options: Options) -> tuple[dict[int
     return texts, findings
 
 
-def skeleton_of(document: Document, options: Options) -> Skeleton:
+def skeleton_of(document: Document, options: Options) -> TemplateSkeleton:
     """The template of the result. Raises Refusal."""
     before, body, after = _unwrapped(document.text)
     body = _with_lines_apart(body)
@@ -122,7 +122,7 @@ def skeleton_of(document: Document, options: Options) -> Skeleton:
     count = counts.count(len(holes), "expression")
     told = Finding(CONVERTED, outcome.source.title, place, (), f"A template with {count} was converted as it is.")
     found = tuple(_readable(finding, holes) for finding in outcome.findings)
-    return Skeleton(before + text.rstrip("\n") + (after or "\n"), (told, *found))
+    return TemplateSkeleton(before + text.rstrip("\n") + (after or "\n"), (told, *found))
 
 
 def _with_lines_apart(body: str) -> str:

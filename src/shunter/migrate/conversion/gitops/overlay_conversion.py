@@ -31,8 +31,8 @@ from shunter.migrate.conversion.gitops.overlay_topics import (
 from shunter.migrate.conversion.gitops.replacements import aimed_at_train_jobs
 from shunter.migrate.conversion.gitops.selection import PATCH_STAGE, marked, selected_by
 from shunter.migrate.conversion.gitops.square import (
-    Built,
     Key,
+    KustomizeBuild,
     build_of,
     conversions,
     converted_build,
@@ -201,7 +201,7 @@ class OverlayConversion:
             self._tell(each, PATCH_REWRITTEN, (patch.field, patch.index), f"The patch is now part of {PATCH_FILE}.")
         return working
 
-    def _kept(self, selected: set[Key], wanted: Built, seen: Built) -> tuple[Topic, str] | None:
+    def _kept(self, selected: set[Key], wanted: KustomizeBuild, seen: KustomizeBuild) -> tuple[Topic, str] | None:
         """Why a patch cannot be rewritten, if so."""
         stuck = sorted(key for key in selected if key in wanted.unconverted or key in seen.unconverted)
         if stuck:
@@ -228,7 +228,7 @@ class OverlayConversion:
             message = f"{patch.title} of {each.directory} is left, and so is all of the kustomization: {reason}."
             self._tell(each, topic, (patch.field, patch.index), message)
 
-    def _add_patches(self, each: Kustomization, wanted: Built, seen: Built) -> None:
+    def _add_patches(self, each: Kustomization, wanted: KustomizeBuild, seen: KustomizeBuild) -> None:
         """What the v1 patches did, as patches of the TrainJobs, with the runtimes that they changed."""
         place = self._place(each)
         patches, runtimes = [], {}
@@ -291,7 +291,7 @@ class OverlayConversion:
             self._tell(each, NOT_THE_SAME, (), error.message.replace(str(self.new), str(self.root)))
             return
         kept = {key: left.job for key, left in wanted.unconverted.items() if key in seen.objects}
-        for words in differences(Built(wanted.objects | kept, {}), seen):
+        for words in differences(KustomizeBuild(wanted.objects | kept, {}), seen):
             self._tell(each, NOT_THE_SAME, (), f"After the conversion, {words}.")
 
     def _text(self, each: Kustomization) -> str:
@@ -322,7 +322,7 @@ class OverlayConversion:
 
 def finding_of(options: Options, each: Kustomization, topic: Topic, path: tuple[str | int, ...], message: str) -> Finding:
     """At a field of the kustomization, taken on where the options accept it."""
-    accepted = topic.taken_on(options.accepted)
+    accepted = topic.suppression_reason(options.accepted)
     return Finding(topic, str(each.file.source), each.place(path), path, message, suppressed=accepted)
 
 

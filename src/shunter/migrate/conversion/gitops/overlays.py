@@ -57,9 +57,9 @@ def _of_other_roots(given: Input, root: Path) -> set[Path]:
 
 
 def build_options(batch: Batch) -> Options:
-    """Those by which builds are converted: what was taken on for jobs of the files is taken on for what is built of them."""
-    taken_on = {finding.topic.id for finding in batch.findings if finding.suppressed and finding.topic.acceptable}
-    return msgspec.structs.replace(batch.options, accepted=tuple(sorted({*batch.options.accepted, *taken_on})))
+    """Those by which builds are converted: what was suppressed for jobs of the files is suppressed for what is built of them."""
+    suppressed_ids = {finding.topic.id for finding in batch.findings if finding.suppressed and finding.topic.acceptable}
+    return msgspec.structs.replace(batch.options, accepted=tuple(sorted({*batch.options.accepted, *suppressed_ids})))
 
 
 def converted_tree(root: Path, given: Input, texts: Mapping[Path, str], options: Options, build: Build) -> Tree:

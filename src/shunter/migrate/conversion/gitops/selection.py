@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import msgspec
 
 from shunter.api.meta import Json, annotations_of
-from shunter.migrate.conversion.gitops.square import OURS, Built, Key
+from shunter.migrate.conversion.gitops.square import OURS, Key, KustomizeBuild
 from shunter.migrate.conversion.source.kustomization import PATCH_FIELDS, Patch, is_v1
 
 PATCH_STAGE = frozenset(
@@ -31,7 +31,7 @@ def marked(value: Json, patches: Sequence[Patch]) -> Json:
     return {**reduced, "patches": [*(reduced.get("patches") or []), *marks]}
 
 
-def selected_by(built: Built, patches: Sequence[Patch]) -> dict[Patch, set[Key]]:
+def selected_by(built: KustomizeBuild, patches: Sequence[Patch]) -> dict[Patch, set[Key]]:
     """The objects that each of the patches selects, from a build of what was `marked`."""
     marks = {key: annotations_of(value) for key, value in built.objects.items()}
     return {patch: {key for key, found in marks.items() if _mark(number) in found} for number, patch in enumerate(patches)}

@@ -24,33 +24,33 @@ OURS = "migrate.shunter.dev/"
 """Annotations that say how something was converted: not part of what it is."""
 
 
-class Left(NamedTuple):
+class UnconvertedJob(NamedTuple):
     """A v1 job of a build that is not converted, and the ids of the topics that say why."""
 
     job: Json
     reasons: tuple[str, ...] = ()
 
 
-class Built(NamedTuple):
+class KustomizeBuild(NamedTuple):
     """The objects of a build, those of `unconverted` not among them where the others were converted."""
 
     objects: dict[Key, Json]
-    unconverted: dict[Key, Left]
+    unconverted: dict[Key, UnconvertedJob]
 
 
-def converted_build(text: str, options: Options) -> Built:
+def converted_build(text: str, options: Options) -> KustomizeBuild:
     """The objects of a build of v1, with its jobs converted."""
     given = Input((text_file(text, "build"),))
     others = [source.value for source in given.others]
     converted = batch.converted(given.jobs, options, others)
     unconverted = {
-        key_of(outcome.source.value): Left(
+        key_of(outcome.source.value): UnconvertedJob(
             outcome.source.value, tuple(dict.fromkeys(each.topic.id for each in outcome.findings if each.is_blocking))
         )
         for outcome in converted.outcomes
         if outcome.conversion is None or outcome.is_blocked
     }
-    return Built(_by_key([*others, *results(converted)]), unconverted)
+    return KustomizeBuild(_by_key([*others, *results(converted)]), unconverted)
 
 
 def conversions(text: str, options: Options) -> list[Conversion]:
@@ -59,13 +59,15 @@ def conversions(text: str, options: Options) -> list[Conversion]:
     return usable(batch.converted(given.jobs, options, [source.value for source in given.others]))
 
 
-def build_of(text: str) -> Built:
+def build_of(text: str) -> KustomizeBuild:
     """The objects of a build as they are."""
     given = Input((text_file(text, "build"),))
-    return Built(_by_key(source.value for source in given.objects), {key_of(job.value): Left(job.value) for job in given.jobs})
+    return KustomizeBuild(
+        _by_key(source.value for source in given.objects), {key_of(job.value): UnconvertedJob(job.value) for job in given.jobs}
+    )
 
 
-def differences(wanted: Built, seen: Built) -> list[str]:
+def differences(wanted: KustomizeBuild, seen: KustomizeBuild) -> list[str]:
     """What is not the same, in words. Of a runtime its content counts, not its name: that may be prefixed."""
     left, right = _resolved(wanted.objects), _resolved(seen.objects)
     told = []

@@ -5,8 +5,8 @@ from __future__ import annotations
 from shunter.api.meta import Json
 from shunter.api.trainer.runtime import NODE
 from shunter.api.training.jax import WORKER
+from shunter.migrate.conversion.compat_environment import place_roles, variables_of_v1
 from shunter.migrate.conversion.draft import Draft, Group
-from shunter.migrate.conversion.shims import place_roles, told_by_v1
 from shunter.operator.trainer.rendezvous import RANK_SOURCE
 
 KIND = "JAXJob"
@@ -19,7 +19,7 @@ def arrange(draft: Draft) -> None:
     group = Group(NODE, (WORKER,), nodes)
     draft.groups = [group]
     place_roles(draft)
-    told = told_by_v1(draft, WORKER, 0, PROCESS_ID=RANK_SOURCE)
+    told = variables_of_v1(draft, WORKER, 0, PROCESS_ID=RANK_SOURCE)
     group.explicit_environment = told
     group.environment = [_by_plugin(variable) for variable in told]
     group.plugin_placeholders = [{"name": name, "value": ""} for name in PLUGIN.values()]

@@ -10,12 +10,12 @@ from shunter.api.meta import Json
 from shunter.api.trainer.runtime import LAUNCHER as LAUNCHERS
 from shunter.api.trainer.runtime import NODE
 from shunter.api.training.mpi import LAUNCHER, WORKER
+from shunter.migrate.conversion.compat_environment import place_roles
 from shunter.migrate.conversion.draft import Change, Draft, Group
 from shunter.migrate.conversion.kinds.mpi_command import adapt
 from shunter.migrate.conversion.kinds.mpi_findings import container_path, containers_of, report, training_container
 from shunter.migrate.conversion.mpi_operator import GPU_VARIABLES, JOB_ROLE, MPIOperatorSpec
 from shunter.migrate.conversion.rules.ssh import SERVE, client_environment, mount_path
-from shunter.migrate.conversion.shims import place_roles
 from shunter.operator.trainer.plugins.mpi import OPEN_MPI
 from shunter.operator.training.mpi.names import is_gpu_launcher, launcher_name, slots
 from shunter.operator.training.names import replica_name

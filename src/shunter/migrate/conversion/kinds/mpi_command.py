@@ -24,7 +24,7 @@ _OWN_HOST_FILE = (f"{HOST_FILE_DIRECTORY}/{HOST_FILE}", f"${OPEN_MPI_HOST_FILE}"
 
 AGENT = Topic(
     id="MPI012",
-    title="the option that names v1's way into the workers is taken out",
+    title="the option for kubectl exec as launch agent is removed",
     severity="warning",
     impact="advisory",
     change="semantic-change",
@@ -44,14 +44,14 @@ KUBECTL_EXEC = Topic(
         "of them. What the launcher does with them by itself, beside mpirun, is not done any more."
     ),
     remedy=(
-        "Replace `kubexec.sh HOST COMMAND` by `ssh -F /etc/mpi-ssh/ssh_config HOST COMMAND`; then accept with --accept MPI013."
+        "Replace `kubexec.sh HOST COMMAND` by `ssh -F /etc/mpi-ssh/ssh_config HOST COMMAND`; then suppress with --accept MPI013."
     ),
     effort=3,
     acceptable=True,
 )
 PROCESSES = Topic(
     id="MPI014",
-    title="mpirun is told another number of processes than there are slots",
+    title="the number of processes of mpirun differs from the number of slots",
     severity="warning",
     impact="advisory",
     change="semantic-change",
@@ -65,7 +65,7 @@ PROCESSES = Topic(
 )
 OTHER_HOST_FILE = Topic(
     id="MPI015",
-    title="mpirun reads a list of hosts of the job's own",
+    title="mpirun reads a custom host list",
     severity="error",
     impact="blocking",
     change="manual",
@@ -74,7 +74,7 @@ OTHER_HOST_FILE = Topic(
         "v1 and v2 both write /etc/mpi/hostfile. Another list names the pods of v1, which have other names in v2, or is made by "
         "a program that asks v1 for them."
     ),
-    remedy="Use /etc/mpi/hostfile, or write the new names into the list; then accept with --accept MPI015.",
+    remedy="Use /etc/mpi/hostfile, or write the new names into the list; then suppress with --accept MPI015.",
     effort=3,
     acceptable=True,
 )

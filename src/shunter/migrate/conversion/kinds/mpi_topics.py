@@ -19,7 +19,7 @@ NEEDS_SSH = Topic(
     remedy=(
         "Add to the image: RUN apt-get update && apt-get install -y --no-install-recommends openssh-client openssh-server; in "
         "images of Red Hat, where root is locked, also RUN usermod -p '*' root. "
-        "Then accept with --accept MPI001, or name the new image with --mpi-image."
+        "Then suppress with --accept MPI001, or name the new image with --mpi-image."
     ),
     effort=5,
     upstream="kubeflow/trainer#3962",
@@ -32,7 +32,7 @@ OTHER_IMAGE = Topic(
     impact="advisory",
     change="manual",
     grade="Q",
-    explanation="The image of the source has no ssh, the one that was named for it is said to have it.",
+    explanation="The image of the source has no ssh, the replacement is expected to have it.",
     remedy="Build it from the image of the source, so that the program and its libraries are the same.",
     effort=1,
 )
@@ -47,14 +47,14 @@ OWN_COMMAND = Topic(
         "Processes of mpirun come into the worker's container through a server that is its main program. In v1 they came from "
         "outside, beside whatever the container did itself; what it did does not happen any more."
     ),
-    remedy="Move what the command prepares into an init container or what mpirun starts; then accept with --accept MPI003.",
+    remedy="Move what the command prepares into an init container or what mpirun starts; then suppress with --accept MPI003.",
     effort=3,
     acceptable=True,
     explains=("program", "group"),
 )
 ELASTIC = Topic(
     id="MPI004",
-    title="elastic Horovod asks for hosts that v2 does not tell",
+    title="elastic Horovod needs a host list that v2 does not provide",
     severity="error",
     impact="blocking",
     change="unsupported",
@@ -134,7 +134,7 @@ ALONE = Topic(
 )
 WAITING = Topic(
     id="MPI016",
-    title="workers wait as an ssh server",
+    title="workers run an ssh server",
     severity="warning",
     impact="advisory",
     change="semantic-change",
@@ -144,7 +144,7 @@ WAITING = Topic(
 )
 ACCOUNT = Topic(
     id="MPI010",
-    title="v1 makes the launcher's ServiceAccount where it is missing, v2 does not",
+    title="v1 creates a missing ServiceAccount for the launcher, v2 does not",
     severity="warning",
     impact="advisory",
     change="semantic-change",
@@ -159,7 +159,7 @@ ACCOUNT = Topic(
 )
 USER = Topic(
     id="MPI011",
-    title="ssh as another user than root",
+    title="ssh as a user other than root",
     severity="warning",
     impact="advisory",
     change="manual",

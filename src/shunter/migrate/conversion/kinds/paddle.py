@@ -9,22 +9,23 @@ from __future__ import annotations
 
 from shunter.api.trainer.runtime import NODE
 from shunter.api.training.paddle import MASTER, WORKER
+from shunter.migrate.conversion.compat_environment import place_roles, variables_of_v1
 from shunter.migrate.conversion.draft import Draft, Group
-from shunter.migrate.conversion.shims import place_roles, told_by_v1
 from shunter.migrate.findings import Topic
 
 KIND = "PaddleJob"
 
 FIRST_APART = Topic(
     id="PADDLE001",
-    title="the first pod of a PaddleJob has a replicated job of its own",
+    title="the first pod of a PaddleJob gets a separate replicated job",
     severity="warning",
     impact="advisory",
     change="semantic-change",
     grade="Q",
     explanation=(
-        "v2 has no plugin for Paddle. Its launcher is the meeting point where PADDLE_MASTER is the pod's own address, so the "
-        "first pod is told something else than all others, and has a replicated job for that. The trainer section of the "
+        "v2 has no plugin for Paddle. Its launcher is the meeting point where PADDLE_MASTER is the pod's own "
+        "address, so the first pod gets other variables than all others, and needs a separate replicated job. "
+        "The trainer section of the "
         "TrainJob (image, command, env, resources, numNodes) is about this one pod; the others are changed in the runtime."
     ),
     remedy="Change the other pods in the generated TrainingRuntime.",
@@ -38,7 +39,7 @@ def arrange(draft: Draft) -> None:
     place_roles(draft)
     for group in draft.groups:
         index = 0 if group.trains else draft.job.replica_count(leader) - 1
-        group.environment = told_by_v1(draft, group.roles[0], index)
+        group.environment = variables_of_v1(draft, group.roles[0], index)
         group.explicit_environment = group.environment
     if leader == MASTER and len(draft.groups) > 1:
         targets = [group.name for group in draft.groups if MASTER in group.roles]

@@ -12,13 +12,13 @@ from shunter.api.meta import Json
 from shunter.api.trainer.runtime import NODE
 from shunter.api.trainer.torch_validation import TORCHRUN_ENVIRONMENT
 from shunter.api.training.pytorch import MASTER, WORKER
+from shunter.migrate.conversion.compat_environment import GLOBAL_INDEX_SOURCE, place_roles, variables_of_v1
 from shunter.migrate.conversion.draft import SUCCESS_OF_RUNTIME, Change, Draft, Group
 from shunter.migrate.conversion.launch.rewriting import with_option
 from shunter.migrate.conversion.rules.pytorch import elastic, launcher, meeting_port, processes
 from shunter.migrate.conversion.rules.pytorch.elastic import Nodes
-from shunter.migrate.conversion.rules.pytorch.launcher import Telling, TrainingContainer
-from shunter.migrate.conversion.rules.pytorch.meeting_port import Meeting
-from shunter.migrate.conversion.shims import GLOBAL_INDEX_SOURCE, place_roles, told_by_v1
+from shunter.migrate.conversion.rules.pytorch.launcher import LaunchMethod, TrainingContainer
+from shunter.migrate.conversion.rules.pytorch.meeting_port import Rendezvous
 from shunter.migrate.conversion.templates import Difference, differences, have_differing_ports
 from shunter.migrate.findings import NO_DIFFERENCE, Topic
 from shunter.operator.trainer.rendezvous import RANK_SOURCE
@@ -100,7 +100,7 @@ def _arrange_together(draft: Draft, roles: tuple[str, ...], chosen: Nodes) -> No
     draft.profile, draft.reason = "P2", "all pods are alike"
     place_roles(draft)
     found = launcher.training_container(draft, roles[0])
-    told = launcher.telling(draft, group, found)
+    told = launcher.launch_method(draft, group, found)
     is_rewritten = bool(group.changes)
     if is_rewritten:
         found = found.changed({field: change.value for field, change in group.changes.items()})
@@ -126,7 +126,7 @@ def _arrange_together(draft: Draft, roles: tuple[str, ...], chosen: Nodes) -> No
     _set_success(draft, group)
 
 
-def _reason_for_plain(draft: Draft, found: TrainingContainer, told: Telling, chosen: Nodes) -> str:
+def _reason_for_plain(draft: Draft, found: TrainingContainer, told: LaunchMethod, chosen: Nodes) -> str:
     """Why the torch plugin does not do, if so: it tells every pod of the others, and the number of nodes is its own to tell."""
     if draft.options.profile == "plain" and draft.job.spec.elastic_policy is not None:
         return _ASKED_FOR
@@ -151,7 +151,7 @@ def _say_options(group: Group, found: TrainingContainer, options: list[str]) -> 
         group.changes[field] = Change(value, f"{before}torchrun is told {' '.join(options)}")
 
 
-def _tell(draft: Draft, group: Group, told: Telling, meeting: Meeting) -> None:
+def _tell(draft: Draft, group: Group, told: LaunchMethod, meeting: Rendezvous) -> None:
     """v1's variables, made of those of the torch plugin. WORLD_SIZE counts as v1 does."""
     group.environment = [{"name": "PYTHONUNBUFFERED", "value": "1"}]
     if told == "variables":
@@ -168,7 +168,7 @@ def _tell(draft: Draft, group: Group, told: Telling, meeting: Meeting) -> None:
 
 def _explicit_environment(draft: Draft, role: str) -> list[Json]:
     """v1's variables for the pods of one group, nothing left to a plugin."""
-    told = told_by_v1(draft, role, 0, RANK=RANK_SOURCE, PET_NODE_RANK=RANK_SOURCE)
+    told = variables_of_v1(draft, role, 0, RANK=RANK_SOURCE, PET_NODE_RANK=RANK_SOURCE)
     return _with_own_hosts(draft, told)
 
 
@@ -216,7 +216,7 @@ def _arrange_plain(draft: Draft, roles: tuple[str, ...], chosen: Nodes, differin
     for group in draft.groups:
         role, found = group.roles[0], launcher.training_container(draft, group.roles[0])
         source = RANK_SOURCE if group.trains else GLOBAL_INDEX_SOURCE
-        group.environment = _with_own_hosts(draft, told_by_v1(draft, role, 0, RANK=source, PET_NODE_RANK=source))
+        group.environment = _with_own_hosts(draft, variables_of_v1(draft, role, 0, RANK=source, PET_NODE_RANK=source))
         launcher.warn_of_options(draft, chosen.total, found)
         if launcher.rewrite(draft, group, found):
             group.environment = _for_torchrun(draft, group.environment, chosen)

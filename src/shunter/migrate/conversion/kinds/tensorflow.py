@@ -10,8 +10,8 @@ from shunter.api.meta import Json
 from shunter.api.trainer.runtime import NODE
 from shunter.api.training.tensorflow import ALL_WORKERS, CHIEF, MASTER, WORKER
 from shunter.api.training.tensorflow import KIND as TENSORFLOW
+from shunter.migrate.conversion.compat_environment import host_in, place_roles, variables_of_v1
 from shunter.migrate.conversion.draft import Draft, Group
-from shunter.migrate.conversion.shims import host_in, place_roles, told_by_v1
 from shunter.migrate.findings import Topic
 from shunter.operator.trainer.rendezvous import RANK_SOURCE
 
@@ -46,16 +46,16 @@ DYNAMIC = Topic(
     explanation=(
         "With enableDynamicWorker a v1 job may get further workers while it trains, and a worker that fails does not fail it. "
         "A TrainJob cannot be changed, so the workers that it begins with are all there will be. Failures are tolerated as in "
-        "v1; when all workers have failed the TrainJob has, too, where a v1 job would wait for ever."
+        "v1; when all workers have failed the TrainJob has, too, where a v1 job would wait forever."
     ),
-    remedy="Set Worker.replicas to as many as the job will ever need, then accept with --accept TF002.",
+    remedy="Set Worker.replicas to as many as the job will ever need, then suppress with --accept TF002.",
     explains=("ending.failure",),
     effort=3,
     acceptable=True,
 )
 FIXED_COUNTS = Topic(
     id="TF003",
-    title="numbers of pods stand in TF_CONFIG",
+    title="TF_CONFIG contains the numbers of pods",
     severity="info",
     impact="none",
     change="lossless",
@@ -65,7 +65,7 @@ FIXED_COUNTS = Topic(
         "have its pods wait for others that do not exist, or not know of some that do. The job's name may change freely: it is "
         "read from the pod."
     ),
-    remedy="To train with another number of pods change TF_CONFIG and parallelism of the runtime together, or convert anew.",
+    remedy="To train with another number of pods change TF_CONFIG and parallelism of the runtime together, or convert again.",
 )
 NO_END = Topic(
     id="TF004",
@@ -75,10 +75,10 @@ NO_END = Topic(
     change="semantic-change",
     grade="D",
     explanation=(
-        "Without Chief, Master and Worker a v1 TFJob has nobody whose end would be its own: it stays as it is until it is "
+        "Without Chief, Master and Worker a v1 TFJob has no role that decides its end: it stays as it is until it is "
         "deleted. The TrainJob is complete when all of its pods have ended."
     ),
-    remedy="Nothing, unless something waits for the job to go on for ever.",
+    remedy="Nothing, unless something relies on the job running forever.",
     effort=1,
     explains=("ending.success",),
 )
@@ -116,7 +116,7 @@ def _environment(draft: Draft, group: Group) -> list[Json]:
 
     told = [
         {**variable, "value": _of_index(variable["value"], index)} if variable["name"] == TF_CONFIG else variable
-        for variable in told_by_v1(draft, role, 0, host=host)
+        for variable in variables_of_v1(draft, role, 0, host=host)
     ]
     if told and group.count > 1:
         return [{"name": TASK_INDEX, "valueFrom": RANK_SOURCE}, *told]

@@ -6,8 +6,8 @@ from __future__ import annotations
 
 from shunter.api.trainer.runtime import NODE
 from shunter.api.training.xgboost import MASTER, WORKER
+from shunter.migrate.conversion.compat_environment import GLOBAL_INDEX_SOURCE, place_roles, variables_of_v1
 from shunter.migrate.conversion.draft import Draft, Group
-from shunter.migrate.conversion.shims import GLOBAL_INDEX_SOURCE, place_roles, told_by_v1
 from shunter.migrate.conversion.templates import differences, have_differing_ports
 from shunter.migrate.findings import Topic
 from shunter.operator.trainer.rendezvous import RANK_SOURCE
@@ -64,7 +64,7 @@ def arrange(draft: Draft) -> None:
     place_roles(draft)
     rank = GLOBAL_INDEX_SOURCE if apart else RANK_SOURCE
     for group in draft.groups:
-        group.environment = told_by_v1(draft, group.roles[0], 0, RANK=rank)
+        group.environment = variables_of_v1(draft, group.roles[0], 0, RANK=rank)
         group.explicit_environment = group.environment
     draft.trainer["numNodes"] = draft.groups[0].count
     draft.profile = "P3"

@@ -109,7 +109,7 @@ _WRAPPERS: dict[str, _Wrapper] = {
 }
 
 
-class Unwrapped(NamedTuple):
+class UnwrappedCommand(NamedTuple):
     words: tuple[Argument, ...]
     assignments: tuple[tuple[str, str], ...] = ()
     """What `env NAME=value` sets."""
@@ -124,7 +124,7 @@ def is_wrapper(word: str) -> bool:
     return program_name(word) in _WRAPPERS
 
 
-def unwrapped(words: Sequence[Argument]) -> Unwrapped:
+def unwrapped(words: Sequence[Argument]) -> UnwrappedCommand:
     """The words from the program on that is finally started; none if a wrapper starts nothing."""
     rest, assignments = tuple(words), []
     while rest:
@@ -143,4 +143,4 @@ def unwrapped(words: Sequence[Argument]) -> Unwrapped:
             assignments.append((variable, value))
             inner = inner[1:]
         rest = inner
-    return Unwrapped(rest, tuple(assignments))
+    return UnwrappedCommand(rest, tuple(assignments))

@@ -13,7 +13,7 @@ from collections.abc import Callable
 from shunter.migrate.conversion.draft import Draft
 from shunter.migrate.conversion.rules import (
     admission,
-    aftermath,
+    clean_pod_policy,
     deadline,
     gang,
     managed_by,
@@ -50,7 +50,7 @@ ORDER: tuple[Rule, ...] = (
     suspend.apply,
     managed_by.apply,
     deadline.apply,
-    aftermath.apply,
+    clean_pod_policy.apply,
     restart_policy.apply,
     # From here on each group has its pod template in the making, which keeps the source's places until `environment`.
     pod_template.apply,

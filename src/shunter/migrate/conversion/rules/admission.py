@@ -42,7 +42,7 @@ NO_IMAGE = Topic(
 )
 TOO_MANY_MASTERS = Topic(
     id="INPUT004",
-    title="a job with another number of Masters than one",
+    title="a job whose number of Masters is not one",
     severity="error",
     impact="blocking",
     change="unsupported",

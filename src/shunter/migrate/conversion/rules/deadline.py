@@ -8,7 +8,7 @@ from shunter.migrate.findings import Topic
 
 NONE_AT_ALL = Topic(
     id="DEADLINE001",
-    title="a deadline that is over before the job begins",
+    title="a deadline that passes before the job starts",
     severity="error",
     impact="blocking",
     change="unsupported",
@@ -19,7 +19,7 @@ NONE_AT_ALL = Topic(
 )
 OTHER_CLOCK = Topic(
     id="DEADLINE002",
-    title="the deadline counts from the creation of the job, and takes the pods with it",
+    title="the deadline counts from the creation of the job, and deletes the pods",
     severity="warning",
     impact="advisory",
     change="semantic-change",
@@ -34,7 +34,7 @@ OTHER_CLOCK = Topic(
 )
 OF_EACH_JOB = Topic(
     id="DEADLINE003",
-    title="the deadline is one of each replicated job",
+    title="the deadline applies to each replicated job separately",
     severity="warning",
     impact="advisory",
     change="semantic-change",

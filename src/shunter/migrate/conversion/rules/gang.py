@@ -16,18 +16,18 @@ _POLICY: Path = ("spec", "runPolicy", "schedulingPolicy")
 
 NO_SCHEDULER = Topic(
     id="GANG001",
-    title="the job asks for gang scheduling, and nobody said by which scheduler",
+    title="the job needs gang scheduling, but no scheduler is named",
     severity="error",
     impact="blocking",
     change="lossy",
     grade="L",
     explanation=(
         "Gang scheduling of v1 is a setting of the operator (--gang-scheduler-name), which no manifest shows. In v2 each runtime "
-        "names its scheduler. Without one the pods are placed one by one, and two jobs may wait for each other for ever."
+        "names its scheduler. Without one the pods are placed one by one, and two jobs may wait for each other forever."
     ),
     remedy=(
         "Look at the arguments of the v1 operator's Deployment, then convert with --gang volcano or --gang "
-        "coscheduling:SCHEDULER. If it names none, v1 ignored schedulingPolicy: accept with --accept GANG001."
+        "coscheduling:SCHEDULER. If it names none, v1 ignored schedulingPolicy: suppress with --accept GANG001."
     ),
     effort=1,
     acceptable=True,
@@ -43,7 +43,7 @@ PART_OF_A_GANG = Topic(
         "v1 starts the job as soon as minAvailable pods have room. In v2 a gang is always all pods of the job: with room for "
         "some of them only it waits."
     ),
-    remedy="Accept with --accept GANG002 if the cluster has room for all pods at once; else lower the number of replicas.",
+    remedy="Suppress with --accept GANG002 if the cluster has room for all pods at once; else lower the number of replicas.",
     effort=3,
     acceptable=True,
 )
@@ -55,13 +55,13 @@ OWN_RESOURCES = Topic(
     change="lossy",
     grade="L",
     explanation="The PodGroup of a TrainJob asks for what all its pods request together, init containers and sidecars included.",
-    remedy="Accept with --accept GANG003 after comparing the sum of the pods' requests with minResources.",
+    remedy="Suppress with --accept GANG003 after comparing the sum of the pods' requests with minResources.",
     effort=1,
     acceptable=True,
 )
 PRIORITY = Topic(
     id="GANG004",
-    title="the gang's priority becomes that of its pods",
+    title="the priority of the gang becomes the priority of its pods",
     severity="warning",
     impact="blocking",
     change="semantic-change",
@@ -71,7 +71,7 @@ PRIORITY = Topic(
         "the pods, so the pods get the class: the kubelet and the scheduler then look at it as well, and pods of lower priority "
         "may be preempted for them. The class has to exist, or admission refuses the TrainJob."
     ),
-    remedy="Accept with --accept GANG004 if the pods may have this priority; else remove priorityClass from the source.",
+    remedy="Suppress with --accept GANG004 if the pods may have this priority; else remove priorityClass from the source.",
     effort=1,
     explains=("spec.priorityClassName",),
     acceptable=True,

@@ -11,7 +11,7 @@ _UNHEEDED = frozenset({"JAXJob"})
 
 UNKNOWN = Topic(
     id="MANAGED001",
-    title="a manager that v2 does not know",
+    title="an unknown value of managedBy",
     severity="error",
     impact="blocking",
     change="unsupported",
@@ -25,7 +25,7 @@ UNKNOWN = Topic(
 )
 HAD_NO_EFFECT = Topic(
     id="MANAGED002",
-    title="managedBy had no effect on this kind, and is left out",
+    title="managedBy had no effect on this kind and is dropped",
     severity="warning",
     impact="advisory",
     change="lossless",

@@ -16,14 +16,14 @@ OF_THE_CLUSTER = (
 
 FINALIZERS = Topic(
     id="META001",
-    title="finalizers are left out",
+    title="finalizers are dropped",
     severity="warning",
     impact="advisory",
     change="lossy",
     grade="L",
     explanation=(
-        "A finalizer is a promise of some controller to clean up before the object goes. That controller watches v1 jobs: on a "
-        "TrainJob nobody would take its finalizer off, and the job could never be deleted."
+        "A finalizer is a promise of some controller to clean up before the object goes. That controller "
+        "watches v1 jobs: on a TrainJob the finalizer would stay, and the job could never be deleted."
     ),
     remedy="Find out which controller set it, and whether that one knows TrainJobs.",
     effort=3,
@@ -53,10 +53,10 @@ BEING_DELETED = Topic(
     change="manual",
     grade="L",
     explanation=(
-        "Somebody has deleted the job, and a finalizer or the end of its pods holds it back. Its counterpart would be a job that "
-        "nobody wants any more."
+        "The job was deleted, and a finalizer or the end of its pods holds it back. A conversion would "
+        "recreate a job that is no longer wanted."
     ),
-    remedy="Leave it behind; if it is still wanted, accept with --accept META003.",
+    remedy="Leave it behind; if it is still wanted, suppress with --accept META003.",
     acceptable=True,
 )
 

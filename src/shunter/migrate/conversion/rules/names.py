@@ -10,11 +10,11 @@ import hashlib
 
 from shunter.api.names import label_1035_faults
 from shunter.api.resources import TRAIN_JOBS
+from shunter.migrate.conversion.base_names import stem
 from shunter.migrate.conversion.draft import Draft
+from shunter.migrate.conversion.input_context import InputContext
 from shunter.migrate.conversion.provenance import SOURCE
 from shunter.migrate.conversion.source.objects import SourceObject
-from shunter.migrate.conversion.stems import stem
-from shunter.migrate.conversion.surroundings import InputContext
 from shunter.migrate.findings import Topic
 from shunter.migrate.options import Options
 
@@ -22,7 +22,7 @@ LONGEST_LABEL = 63
 _RANDOM_CHARACTERS = 5
 """What the API server appends to a generateName, and a Job to the names of its pods."""
 _DIGEST_CHARACTERS = 6
-_RENAMED_REMEDY = "Use the new name wherever the job is named: scripts, dashboards, NetworkPolicies, claims."
+_RENAMED_REMEDY = "Use the new name in all references to the job: scripts, dashboards, NetworkPolicies, claims."
 
 TOO_LONG = Topic(
     id="NAME001",
@@ -41,7 +41,7 @@ TOO_LONG = Topic(
 )
 NO_LABEL = Topic(
     id="NAME002",
-    title="the name is no DNS label that begins with a letter",
+    title="the name is not a DNS label that starts with a letter",
     severity="warning",
     impact="advisory",
     change="semantic-change",
@@ -55,7 +55,7 @@ NO_LABEL = Topic(
 )
 SHARED = Topic(
     id="NAME003",
-    title="jobs of two kinds have one name",
+    title="jobs of two kinds have the same name",
     severity="warning",
     impact="advisory",
     change="semantic-change",
@@ -71,7 +71,7 @@ SHARED = Topic(
 
 TAKEN = Topic(
     id="NAME004",
-    title="the name that would come of it is taken",
+    title="the resulting name is already in use",
     severity="warning",
     impact="advisory",
     change="semantic-change",
@@ -88,7 +88,7 @@ TAKEN = Topic(
 
 SAME_NAME = Topic(
     id="INPUT018",
-    title="two jobs of one kind and name",
+    title="two jobs with the same kind and name",
     severity="error",
     impact="blocking",
     change="manual",

@@ -33,7 +33,7 @@ _SOURCES = {
 
 MADE_BY_ANOTHER = Topic(
     id="OWNER001",
-    title="another object made the job, and will make the next one",
+    title="another object creates the job and will create the next one",
     severity="error",
     impact="blocking",
     change="manual",
@@ -42,13 +42,13 @@ MADE_BY_ANOTHER = Topic(
         "The job has an owner: a Katib Trial, a workflow step, a pipeline run. Its owner waits for this very object, deletes it "
         "with itself and makes the next one as v1 again. Converting the child moves nothing."
     ),
-    remedy="Convert the template in the owner. To convert this object alone, accept with --accept OWNER001.",
+    remedy="Convert the template in the owner. To convert this object alone, suppress with --accept OWNER001.",
     effort=5,
     acceptable=True,
 )
 LOOKED_AFTER = Topic(
     id="OWNER002",
-    title="a deployment tool looks after the job",
+    title="a deployment tool manages the job",
     severity="warning",
     impact="advisory",
     change="manual",
@@ -66,7 +66,7 @@ def apply(draft: Draft) -> None:
     path = ("metadata", "ownerReferences")
     if owner := controller_of(draft.source.value):
         remedy = next((text for kind, text in _SOURCES.items() if owner.startswith(f"{kind} ")), "")
-        accept = f" To convert this object alone, accept with --accept {MADE_BY_ANOTHER.id}."
+        accept = f" To convert this object alone, suppress with --accept {MADE_BY_ANOTHER.id}."
         draft.report(
             MADE_BY_ANOTHER, path, f"{draft.source.title} was made by {owner}.", remedy=remedy and remedy + accept, dropped=True
         )

@@ -46,7 +46,7 @@ SHORTER = {
 
 RUNTIME_DECIDES = Topic(
     id="PROFILE001",
-    title="the shipped runtime decides when the job is done, and when it has failed",
+    title="the shipped runtime decides when the job succeeds and fails",
     severity="warning",
     impact="advisory",
     change="semantic-change",
@@ -54,7 +54,7 @@ RUNTIME_DECIDES = Topic(
     explanation=(
         "The manifest says nothing of restarts, so the job gets a runtime that is shipped. There a Job gives up after 6 "
         "restarts, where v1 restarted without end; and the job is done when all nodes are, where v1 looked at the Master alone. "
-        "Whoever changes the runtime changes the job: resources of the TrainJob are merged with the runtime's, and a TrainJob "
+        "Changes of the runtime change the job: resources of the TrainJob are merged with the runtime's, and a TrainJob "
         "without a trainer section would be told no variables."
     ),
     remedy="Convert with --profile=runtime to keep v1's rules in a runtime of the job's own.",
@@ -62,7 +62,7 @@ RUNTIME_DECIDES = Topic(
 )
 NOT_EXPRESSIBLE = Topic(
     id="PROFILE002",
-    title="the job needs a runtime of its own",
+    title="the job needs a generated runtime",
     severity="warning",
     impact="advisory",
     change="lossless",

@@ -24,7 +24,7 @@ ALWAYS = Topic(
         "Pods of a v1 job with restartPolicy Always start again even when their program ended well. Jobs of Kubernetes, which v2 "
         "is made of, allow OnFailure and Never only: a program that ends well has ended."
     ),
-    remedy="Let the program itself loop if it must run again, then accept with --accept RESTART001.",
+    remedy="Let the program itself loop if it must run again, then suppress with --accept RESTART001.",
     effort=3,
     acceptable=True,
 )
@@ -84,7 +84,7 @@ NEGATIVE_LIMIT = Topic(
         "v1 takes a negative limit as one that is exceeded before anything restarts: the job fails as soon as it runs. A Job "
         "refuses such a limit. The result says 0, which lets it run until something fails."
     ),
-    remedy="Write 0 in the source, or take the field out; or accept with --accept RESTART006.",
+    remedy="Write 0 in the source, or take the field out; or suppress with --accept RESTART006.",
     effort=1,
     acceptable=True,
 )

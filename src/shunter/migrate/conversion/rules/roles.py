@@ -9,7 +9,7 @@ from shunter.migrate.findings import Topic
 
 UNKNOWN = Topic(
     id="FIELD010",
-    title="a role that the kind does not have",
+    title="an unknown role",
     severity="error",
     impact="blocking",
     change="unsupported",

@@ -20,7 +20,7 @@ _FIELDS = ("numNodes", "numProcPerNode", "image", "command", "args", "resourcesP
 
 IN_THE_RUNTIME = Topic(
     id="POD001",
-    title="a field is too long for a TrainJob, so the runtime says it",
+    title="a field is too long for a TrainJob and moves to the runtime",
     severity="info",
     impact="none",
     change="lossless",

@@ -21,7 +21,7 @@ from shunter.migrate.conversion.provenance import GENERATOR
 from shunter.migrate.conversion.rules.pods.environment import references
 from shunter.migrate.conversion.sharing.jobset_equality import same_jobset
 from shunter.migrate.conversion.sharing.on_runtime import on_runtime
-from shunter.migrate.conversion.sharing.parts import TRAINER, Part, Parts, Taken, put_together, taken_apart
+from shunter.migrate.conversion.sharing.parts import TRAINER, Part, Parts, RuntimeParts, put_together, taken_apart
 from shunter.migrate.conversion.source.files import TextFile
 from shunter.migrate.conversion.source.kustomization import kustomizations
 from shunter.migrate.conversion.source.provider import Input
@@ -33,7 +33,7 @@ _REPLACEABLE = ("image", "command", "args", "env")
 
 class _Member(NamedTuple):
     conversion: Conversion
-    taken: Taken
+    taken: RuntimeParts
 
 
 def shared(batch: Batch, known: Iterable[Json] = ()) -> Batch:
@@ -91,9 +91,9 @@ def _key(kind: str, metadata: Json, frame: Json) -> bytes:
     return msgspec.json.encode((kind, metadata.get("namespace") or "", annotations, frame), order="deterministic")
 
 
-def _candidates(known: Iterable[Json], batch: Batch) -> dict[bytes, list[tuple[Json, Taken]]]:
+def _candidates(known: Iterable[Json], batch: Batch) -> dict[bytes, list[tuple[Json, RuntimeParts]]]:
     """Runtimes that conversions have made before, in the order of their names, by what they have in common with new ones."""
-    found: dict[bytes, list[tuple[Json, Taken]]] = {}
+    found: dict[bytes, list[tuple[Json, RuntimeParts]]] = {}
     for runtime in known:
         try:
             metadata = runtime["metadata"]
@@ -107,7 +107,7 @@ def _candidates(known: Iterable[Json], batch: Batch) -> dict[bytes, list[tuple[J
     return {key: sorted(runtimes, key=lambda one: str(one[0]["metadata"]["name"])) for key, runtimes in found.items()}
 
 
-def _reusing(member: _Member, candidate: tuple[Json, Taken]) -> Conversion | None:
+def _reusing(member: _Member, candidate: tuple[Json, RuntimeParts]) -> Conversion | None:
     """The job on a runtime that is there; None where that says something which the job does not."""
     runtime, taken = candidate
     parts = member.taken.parts

@@ -30,14 +30,14 @@ _CONTAINERS = ("initContainers", "containers")
 _OF_CONTAINERS = ("volumeMounts", "securityContext")
 
 
-class Taken(NamedTuple):
+class RuntimeParts(NamedTuple):
     frame: Json
     """The runtime's spec without the parts."""
     parts: dict[Part, Any]
     """In the order in which they stand in the runtime."""
 
 
-def taken_apart(spec: Json, trainer: Json, *, patches: bool) -> Taken:
+def taken_apart(spec: Json, trainer: Json, *, patches: bool) -> RuntimeParts:
     """The spec of a runtime and the trainer section of a TrainJob of it, as one. `patches` says whether the TrainJob may have
     runtimePatches."""
     frame = copy.deepcopy(spec)
@@ -48,10 +48,10 @@ def taken_apart(spec: Json, trainer: Json, *, patches: bool) -> Taken:
             parts |= _of_trainer(container, trainer, frame.get("mlPolicy") or {})
         if patches:
             parts |= _of_pods(job)
-    return Taken(frame, parts)
+    return RuntimeParts(frame, parts)
 
 
-def put_together(taken: Taken, parts: Parts) -> Json:
+def put_together(taken: RuntimeParts, parts: Parts) -> Json:
     """The spec of a runtime that says these parts, in the order of `taken`."""
     spec = copy.deepcopy(taken.frame)
     jobs = {job["name"]: job for job in replicated_jobs(spec)}

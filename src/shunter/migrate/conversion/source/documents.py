@@ -33,14 +33,14 @@ UNPARSABLE = Topic(
     grade="N",
     explanation=(
         "The document mentions kubeflow.org and cannot be read: a fault of syntax, or a key that is duplicated in one object, of "
-        "which YAML readers keep the first or the last. Nobody can say what it means, so it is left as it is."
+        "which YAML readers keep the first or the last. Its meaning is unclear, so it is left unchanged."
     ),
     remedy="Repair the document; all others are converted meanwhile.",
     effort=1,
 )
 UNRELATED = Topic(
     id="INPUT012",
-    title="a document that cannot be read and seems to hold no v1 job",
+    title="an unreadable document that seems to contain no v1 job",
     severity="info",
     impact="none",
     change="lossless",

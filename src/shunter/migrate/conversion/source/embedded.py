@@ -23,7 +23,7 @@ from shunter.migrate.paths import Path, shown
 
 WITHIN_OBJECT = Topic(
     id="INPUT009",
-    title="a v1 job within another object",
+    title="a v1 job embedded in another object",
     severity="warning",
     impact="advisory",
     change="manual",
@@ -42,7 +42,7 @@ WITHIN_OBJECT = Topic(
 )
 WITHIN_TEXT = Topic(
     id="INPUT010",
-    title="a v1 job in a text or in values",
+    title="a v1 job in a string or in values",
     severity="error",
     impact="blocking",
     change="manual",

@@ -27,7 +27,7 @@ _TYPE = {name: re.compile(rf"type\s*==\s*[\"']?{type}\b") for name, type in (
 
 UNKNOWN_CONDITION = Topic(
     id="KATIB001",
-    title="a trial's end is told by something that a TrainJob does not have",
+    title="the end of a trial depends on a field that TrainJobs do not have",
     severity="error",
     impact="blocking",
     change="manual",
@@ -39,7 +39,7 @@ UNKNOWN_CONDITION = Topic(
     ),
     remedy="Ask for a condition of the TrainJob, such as "
     + CONDITIONS["successCondition"]
-    + ", or accept with --accept KATIB001.",
+    + ", or suppress with --accept KATIB001.",
     effort=3,
     acceptable=True,
 )

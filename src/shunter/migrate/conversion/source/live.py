@@ -25,12 +25,12 @@ _DEFAULTS = {"replicas": 1, "groupName": "default"}
 
 UNREADABLE_KIND = Topic(
     id="INPUT008",
-    title="a kind that may not be read",
+    title="a kind without read permission",
     severity="error",
     impact="blocking",
     change="manual",
     grade="N",
-    explanation="The cluster refuses to list jobs of this kind, so nobody knows whether there are any.",
+    explanation="The cluster refuses to list jobs of this kind, so it is unknown whether there are any.",
     remedy="Ask for the right to list it: read-only access is enough.",
     effort=1,
 )

@@ -46,7 +46,7 @@ UNREAD = Topic(
     change="manual",
     grade="N",
     explanation="It stands in a directory that was named, and it cannot be read, so the jobs in it are unknown.",
-    remedy="Make it readable or remove it (a link that leads nowhere), or accept the finding in migration.yaml.",
+    remedy="Make it readable or remove it (a link that leads nowhere), or suppress the finding in migration.yaml.",
     effort=1,
     acceptable=True,
 )
@@ -62,7 +62,7 @@ UNRENDERED = Topic(
         "A template of a chart holds a v1 job. The values of the chart decide what jobs it makes, so they are known only when it "
         "is rendered: none of them is in this list or in its figures."
     ),
-    remedy="Render the chart (helm template CHART | shunter migrate inventory -f -), or accept the finding in migration.yaml.",
+    remedy="Render the chart (helm template CHART | shunter migrate inventory -f -), or suppress the finding in migration.yaml.",
     effort=1,
     acceptable=True,
 )

@@ -19,7 +19,7 @@ from shunter.migrate.moving.backup.index import Entry, Index, is_job, read_entry
 from shunter.migrate.moving.backup.taking import BY_KIND, listed
 from shunter.migrate.moving.marks import SOURCE, mark, parked, queue_of
 from shunter.migrate.moving.runs.marks import is_trial
-from shunter.migrate.moving.undoing import Twin
+from shunter.migrate.moving.undo_steps import RolledBackTrainJob
 from shunter.operator.overview import overview
 
 Verdict = Literal["create", "create suspended", "unchanged", "leave", "refuse"]
@@ -99,7 +99,7 @@ async def restore(client: Client, decision: Decision, *, dry_run: bool = False) 
 
 def _objection(train_job: Json) -> str:
     seen = overview(train_job)
-    twin = Twin(is_finished=seen.is_finished, is_running=not seen.is_finished and not is_suspended(train_job))
+    twin = RolledBackTrainJob(is_finished=seen.is_finished, is_running=not seen.is_finished and not is_suspended(train_job))
     return twin.objection(seen.name, seen.state)
 
 

@@ -53,7 +53,7 @@ class Check(Protocol):
         """All that is wrong. UnknownFactError when it cannot be told."""
 
 
-class Dried(NamedTuple):
+class DryRunResult(NamedTuple):
     """What a dry run of creating an object brought: the server's words when it was refused."""
 
     refusal: str
@@ -76,11 +76,11 @@ class Facts:
     allowed: Mapping[Request, bool] = field(default_factory=dict)
     releases: Sequence[tuple[str, str]] | None = ()
     """Helm releases, `namespace/name`, with their manifests; None when Secrets may not be read."""
-    train_job_dry_run: Dried | None = None
+    train_job_dry_run: DryRunResult | None = None
     """Of a TrainJob whose runtime does not exist; None when the cluster serves no TrainJobs."""
-    v1_job_dry_run: Dried | None = None
+    v1_job_dry_run: DryRunResult | None = None
     """Of a small suspended PyTorchJob."""
-    jobset_dry_run: Dried | None = None
+    jobset_dry_run: DryRunResult | None = None
     """Of a small JobSet."""
 
     @cached_property

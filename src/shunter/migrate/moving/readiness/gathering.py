@@ -48,7 +48,7 @@ from shunter.migrate.moving.readiness.facts import (
     MPI_JOBS_V2BETA1,
     SCHEDULED_WORKFLOWS,
     WORKFLOW_TEMPLATES,
-    Dried,
+    DryRunResult,
     Facts,
 )
 from shunter.migrate.moving.steps import V1_JOBS
@@ -159,7 +159,7 @@ async def releases(client: Client, namespaces: Sequence[str]) -> Sequence[tuple[
     return sorted((release, "\n---\n".join(sorted(set(manifests)))) for release, manifests in found.items())
 
 
-async def dried(client: Client, served: Collection[str], resource: Resource, spec: Json, namespace: str) -> Dried | None:
+async def dried(client: Client, served: Collection[str], resource: Resource, spec: Json, namespace: str) -> DryRunResult | None:
     """What the server says to a new object, in a dry run; None when it does not serve the kind. InputError when the namespace is
     not there."""
     if resource.api_version not in served:
@@ -169,9 +169,9 @@ async def dried(client: Client, served: Collection[str], resource: Resource, spe
     try:
         await client.create(resource, body, dry_run=True)
     except AlreadyExists:
-        return Dried("", 409)
+        return DryRunResult("", 409)
     except ApiError as error:
         if error.code == 404 and error.status.details and error.status.details.kind == NAMESPACES.plural:
             raise InputError(f"{error.message}.", "Name one that is there: -n NAMESPACE") from error
-        return Dried(error.message, error.code)
-    return Dried("", 201)
+        return DryRunResult(error.message, error.code)
+    return DryRunResult("", 201)

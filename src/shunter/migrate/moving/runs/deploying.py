@@ -25,14 +25,14 @@ IN_THE_WAY = (TRAIN_JOBS, TRAINING_RUNTIMES, JOBSETS, SERVICES, VOLCANO_POD_GROU
 """Kinds of which a trial makes one object of its own name."""
 
 
-class Obstacles(NamedTuple):
+class TrialObstacles(NamedTuple):
     found: tuple[str, ...]
     """Why the trial cannot run; sentences without their full stops."""
     unknown: tuple[str, ...]
     """What could not be looked at, with the reason."""
 
 
-async def obstacles(client: Client, trial: Trial, pods: Sequence[Json]) -> Obstacles:
+async def obstacles(client: Client, trial: Trial, pods: Sequence[Json]) -> TrialObstacles:
     """Objects with the trial's name, quotas and nodes without room for its pods. What may not be read stops nobody."""
     found: list[str] = []
     unknown: list[str] = []
@@ -56,7 +56,7 @@ async def obstacles(client: Client, trial: Trial, pods: Sequence[Json]) -> Obsta
         found += headroom.node_obstacles(nodes, running, pods)
     except Forbidden as error:
         unknown.append(f"room on the nodes: {error.message}")
-    return Obstacles(tuple(found), tuple(unknown))
+    return TrialObstacles(tuple(found), tuple(unknown))
 
 
 async def start(client: Client, trial: Trial) -> Json:

@@ -10,7 +10,7 @@ from shunter.migrate.moving.runs.outputs import Output
 
 SHARED_OUTPUT = Topic(
     id="RUN001",
-    title="a trial would write to where its original writes",
+    title="a trial would write to the output location of its original",
     severity="error",
     impact="blocking",
     change="manual",
@@ -29,7 +29,7 @@ SHARED_OUTPUT = Topic(
 )
 NO_ROOM = Topic(
     id="RUN002",
-    title="a trial finds no room",
+    title="not enough room for a trial",
     severity="error",
     impact="blocking",
     change="manual",
@@ -48,7 +48,7 @@ NO_ROOM = Topic(
 
 def shared_output(source: SourceObject, outputs: Iterable[Output], *, allowed: bool) -> list[Finding]:
     """A finding for each place that both write to."""
-    suppressed = "taken on with --allow-shared-output" if allowed else ""
+    suppressed = "suppressed by --allow-shared-output" if allowed else ""
     return [
         Finding(
             SHARED_OUTPUT, source.title, source.place(), (), f"The trial would write to {output} as well.", suppressed=suppressed

@@ -26,7 +26,7 @@ from shunter.errors import InputError
 from shunter.kube.client import Client
 from shunter.kube.errors import ApiError
 from shunter.migrate.conversion.cleaning import clean
-from shunter.migrate.conversion.surroundings import surroundings_of
+from shunter.migrate.conversion.input_context import context_of
 from shunter.migrate.findings import Finding
 from shunter.migrate.moving.runs.deploying import start
 from shunter.migrate.moving.runs.trial import TrialOptions, trial_of
@@ -55,7 +55,7 @@ async def tried(
     the job may take as long as `trial_options` give it."""
     source = ladder.conversion.source
     needed = [*_needed(others, source.namespace, namespace)]
-    beside = surroundings_of((source,), [obj for _, obj in needed])
+    beside = context_of((source,), [obj for _, obj in needed])
     try:
         for resource, obj in needed:
             await client.apply(resource, obj)

@@ -142,7 +142,7 @@ def gathered(
     mark: Callable[[Iterable[Finding]], tuple[Finding, ...]] = tuple,
     advance: Callable[[int], None] = lambda count: None,
 ) -> Facts:
-    """The facts about a batch; `mark` marks what is taken on of proofs, `advance` hears of each job, as they take a while."""
+    """The facts about a batch; `mark` marks what is suppressed of proofs, `advance` hears of each job, as they take a while."""
     jobs = []
     for outcome in batch.outcomes:
         row = entry(outcome, now, inside=insides.get(id(outcome.source), ""))
@@ -167,7 +167,7 @@ def _job(
     if conversion is None:
         return Job(row, outcome, _before(outcome.source), "", "", None, own)
     texts = written(conversion, is_whole_document=False)
-    ladder = compared(climbed(conversion, options).taken_on(mark), runs)
+    ladder = compared(climbed(conversion, options).with_suppressions(mark), runs)
     return Job(row, outcome, _before(outcome.source), texts.runtime, texts.train_job, ladder, own)
 
 

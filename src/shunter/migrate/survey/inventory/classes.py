@@ -84,7 +84,7 @@ def _embedded(subject: Subject) -> str:
     return f"it stands inside {subject.inside}: what makes and watches it speaks v1 as well" if subject.inside else ""
 
 
-def _taken_on(subject: Subject) -> str:
+def _suppressed_ids(subject: Subject) -> str:
     return _told([finding for finding in subject.outcome.findings if finding.suppressed and finding.topic.impact == "blocking"])
 
 
@@ -145,7 +145,7 @@ RULES: tuple[Rule, ...] = (
     Rule("unreadable", "blocked", "A field has a type that v1's API does not allow.", _unreadable),
     Rule("blocking-finding", "blocked", "A finding blocks, and nobody took it on.", _blocked),
     Rule("embedded", "complex", "The job stands inside another object, which has to change with it.", _embedded),
-    Rule("taken-on", "complex", "A blocking finding was taken on, with a reason or by --accept.", _taken_on),
+    Rule("taken-on", "complex", "A blocking finding was suppressed, with a reason or by --accept.", _suppressed_ids),
     Rule(
         "changed-meaning",
         "complex",
@@ -161,16 +161,16 @@ RULES: tuple[Rule, ...] = (
 )
 
 
-class Judgement(NamedTuple):
+class Classification(NamedTuple):
     job_class: JobClass
     reasons: tuple[Reason, ...]
     """Of every rule that holds; the first decided."""
 
 
-def judged(subject: Subject) -> Judgement:
+def judged(subject: Subject) -> Classification:
     held = [(rule, why) for rule in RULES if (why := rule.holds(subject))]
     assert held, f"{subject.outcome.source.title} is of no class"
-    return Judgement(held[0][0].job_class, tuple(Reason(rule.id, why) for rule, why in held))
+    return Classification(held[0][0].job_class, tuple(Reason(rule.id, why) for rule, why in held))
 
 
 def _told(findings: list[Finding] | tuple[Finding, ...]) -> str:

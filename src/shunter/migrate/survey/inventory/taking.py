@@ -37,7 +37,7 @@ class InventoryOptions(NamedTuple):
     options: Options
     now: datetime
     known: Sequence[suppression.Entry] = ()
-    """What people have taken on."""
+    """What people have suppressed."""
 
 
 def of_batch(batch: Batch, now: datetime, inside: Mapping[int, str] = NOWHERE) -> list[Entry]:

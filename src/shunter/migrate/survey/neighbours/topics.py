@@ -8,7 +8,7 @@ _REMEDY = "Select the labels that pods of v2 have, as the finding says, or add -
 
 LOST = Topic(
     id="SELECT001",
-    title="an object selects no pod of a job any more",
+    title="an object no longer selects any pod of a job",
     severity="warning",
     impact="advisory",
     change="semantic-change",

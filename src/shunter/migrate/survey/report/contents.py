@@ -41,7 +41,7 @@ class ReportedFinding(_Struct, frozen=True):
     target: Annotated[str, Meta(description="Field of the result; empty when there is none.")]
     effort: Annotated[int, Meta(description="Points: 0 nothing to do, 1 a glance, 3, 5, 7, 13 a project.")]
     upstream: Annotated[str, Meta(description="Issue upstream; may be empty.")]
-    suppressed: Annotated[str, Meta(description="Why it was taken on; empty for a finding that stands.")]
+    suppressed: Annotated[str, Meta(description="Why it was suppressed; empty for a finding that stands.")]
 
     @property
     def is_blocking(self) -> bool:
@@ -87,7 +87,7 @@ class Summary(_Struct, frozen=True):
     errors: Annotated[int, Meta(description="Findings that stand, by severity.")]
     warnings: int
     infos: int
-    suppressed: Annotated[int, Meta(description="Findings that were taken on.")]
+    suppressed: Annotated[int, Meta(description="Findings that were suppressed.")]
     effort: Annotated[int, Meta(description="Points of all objects; each topic counts once an object.")]
 
 

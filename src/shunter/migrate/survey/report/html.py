@@ -60,7 +60,7 @@ def finding(told: ReportedFinding) -> Html:
     blocking = badge("blocking", "bad") if told.is_blocking else None
     field = element("code", told.field) if told.field and told.line else None
     upstream = element("p", f"Upstream: {told.upstream}", class_="faint") if told.upstream else None
-    taken_on = element("p", f"Taken on: {told.suppressed}", class_="faint") if told.suppressed else None
+    suppressed = element("p", f"Suppressed: {told.suppressed}", class_="faint") if told.suppressed else None
     target = element("p", "In the result: ", element("code", told.target), class_="faint") if told.target else None
     return element(
         "div",
@@ -80,6 +80,6 @@ def finding(told: ReportedFinding) -> Html:
         element("p", prose(told.remedy)) if told.remedy else None,
         target,
         upstream,
-        taken_on,
+        suppressed,
         class_=f"finding {'suppressed' if told.suppressed else told.severity}",
     )

@@ -38,7 +38,7 @@ def _text(findings: list[ReportedFinding]) -> str:
 
 
 def _line(told: ReportedFinding) -> str:
-    accepted = f" (taken on: {told.suppressed})" if told.suppressed else ""
+    accepted = f" (suppressed: {told.suppressed})" if told.suppressed else ""
     return f"{told.place}: {told.severity} {told.id}: {told.message} {told.remedy}{accepted}"
 
 

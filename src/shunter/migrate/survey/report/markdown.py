@@ -57,5 +57,7 @@ def _finding(told: ReportedFinding) -> list[str]:
     where = f"{told.line}:{told.column} " if told.line else ""
     field = f" {code(told.field)}" if told.field else ""
     blocking = ", **blocking**" if told.is_blocking else ""
-    taken_on = f" *Taken on: {inline(told.suppressed)}*" if told.suppressed else ""
-    return [f"- {where}**{told.id}** ({told.severity}{blocking}){field}: {inline(told.message)} {inline(told.remedy)}{taken_on}"]
+    suppressed = f" *Suppressed: {inline(told.suppressed)}*" if told.suppressed else ""
+    return [
+        f"- {where}**{told.id}** ({told.severity}{blocking}){field}: {inline(told.message)} {inline(told.remedy)}{suppressed}"
+    ]

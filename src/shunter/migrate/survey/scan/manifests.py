@@ -19,7 +19,7 @@ from shunter.migrate.v1_texts.rules import LABELS_OF_V2
 
 RIGHTS = Topic(
     id="SCAN030",
-    title="rights on v1 jobs",
+    title="RBAC rules for v1 jobs",
     severity="warning",
     impact="advisory",
     change="manual",
@@ -67,7 +67,7 @@ POLICY = Topic(
     grade="N",
     explanation=(
         "Kyverno, Gatekeeper, admission webhooks and ValidatingAdmissionPolicies match by kind or resource. What they demand "
-        "of v1 jobs (images, labels, limits) nobody demands of TrainJobs: moving is a way around them."
+        "of v1 jobs (images, labels, limits) is not enforced for TrainJobs: migration bypasses it."
     ),
     remedy=(
         "Match TrainJob and TrainingRuntime of trainer.kubeflow.org too, and look at the paths in its expressions: they differ."

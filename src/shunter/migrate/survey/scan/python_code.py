@@ -39,7 +39,7 @@ IMPORT = Topic(
 )
 MODEL = Topic(
     id="SCAN003",
-    title="an object of v1 made in code",
+    title="a v1 object created in code",
     severity="warning",
     impact="advisory",
     change="manual",
@@ -53,7 +53,7 @@ MODEL = Topic(
 )
 PLUGIN = Topic(
     id="SCAN004",
-    title="a plugin or component that makes v1 jobs",
+    title="a plugin or component that creates v1 jobs",
     severity="warning",
     impact="advisory",
     change="manual",

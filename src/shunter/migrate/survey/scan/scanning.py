@@ -16,7 +16,7 @@ from shunter.migrate.v1_texts.reference import WORDS
 _WORDS = tuple(word.encode() for word in WORDS)
 
 
-class Scanned(NamedTuple):
+class ScanResult(NamedTuple):
     findings: tuple[Finding, ...]
     """By file, line and column."""
     files: int
@@ -32,7 +32,7 @@ def paths_below(roots: Iterable[Path]) -> list[Path]:
     return list(dict.fromkeys(path for root in roots for path in files.listed(root)))
 
 
-def scanned(paths: Sequence[Path], advance: Callable[[int], None] = lambda count: None) -> Scanned:
+def scanned(paths: Sequence[Path], advance: Callable[[int], None] = lambda count: None) -> ScanResult:
     """What the files say of v1, and of the network; `advance` hears of each that is done."""
     findings: list[Finding] = []
     skipped = own = 0
@@ -46,7 +46,7 @@ def scanned(paths: Sequence[Path], advance: Callable[[int], None] = lambda count
         elif _may_speak_of_v1(content) or network.may_have_settings(content):
             findings += findings_of(name_of(path), content.decode(errors="replace"))
         advance(1)
-    return Scanned(tuple(findings), len(paths) - skipped - own, skipped, own)
+    return ScanResult(tuple(findings), len(paths) - skipped - own, skipped, own)
 
 
 def _may_speak_of_v1(content: bytes) -> bool:

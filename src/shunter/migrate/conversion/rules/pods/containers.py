@@ -18,7 +18,7 @@ _NAMING_KEYS = ("container.apparmor.security.beta.kubernetes.io/", "container.se
 
 TAKEN = Topic(
     id="POD002",
-    title="a container beside the training container is called node, and gets another name",
+    title="a sidecar named node gets another name",
     severity="warning",
     impact="advisory",
     change="semantic-change",

@@ -19,7 +19,7 @@ _JOB_INDEX = "metadata.labels['jobset.sigs.k8s.io/job-index']"
 
 READ_ELSEWHERE = Topic(
     id="POD005",
-    title="what a container is told of its pod comes from another label",
+    title="a value of the downward API comes from another label",
     severity="warning",
     impact="advisory",
     change="semantic-change",
@@ -33,17 +33,17 @@ READ_ELSEWHERE = Topic(
 )
 COUNTS_ALL = Topic(
     id="POD016",
-    title="the index that a container is told counts other pods in v2",
+    title="the index of a container counts different pods in v2",
     severity="error",
     impact="blocking",
     change="semantic-change",
     grade="L",
     explanation=(
         "v1's label replica-index counts the pods of one role, so the Master and the first Worker are both 0. In v2 these roles "
-        "are one group, whose index counts them all: each Worker is told another number than in v1. A program that takes it for "
+        "are one group, whose index counts them all: each Worker gets another number than in v1. A program that takes it for "
         "a rank or a shard reads other data, or waits for a pod that is not there; one that adds 1 for the Master adds it twice."
     ),
-    remedy="Change the program to an index that counts the Master, or use RANK; then accept with --accept POD016.",
+    remedy="Change the program to an index that counts the Master, or use RANK; then suppress with --accept POD016.",
     effort=3,
     acceptable=True,
     limits_proof=True,
@@ -56,13 +56,13 @@ NOT_KNOWN = Topic(
     change="manual",
     grade="L",
     explanation="The variable or file would be empty in v2: nothing there has the meaning of that label.",
-    remedy="Give the program the value by an argument or a variable of its own; or accept with --accept POD006.",
+    remedy="Give the program the value by an argument or a variable of its own; or suppress with --accept POD006.",
     effort=3,
     acceptable=True,
 )
 POD_NAME = Topic(
     id="POD007",
-    title="a container reads the name of its pod, which ends in random characters now",
+    title="a container reads its pod name, which ends in random characters in v2",
     severity="warning",
     impact="advisory",
     change="semantic-change",
@@ -77,7 +77,7 @@ POD_NAME = Topic(
 )
 ALL_LABELS = Topic(
     id="POD019",
-    title="a container is told all labels of its pod",
+    title="a container reads all labels of its pod",
     severity="warning",
     impact="advisory",
     change="semantic-change",
@@ -93,18 +93,18 @@ ALL_LABELS = Topic(
 )
 OWN_DIRECTORY = Topic(
     id="POD018",
-    title="a directory of a volume is called by the name of the pod",
+    title="a directory of a volume is named after the pod",
     severity="error",
     impact="blocking",
     change="semantic-change",
     grade="L",
     explanation=(
         "In v1 a pod has the same name after each start, JOB-worker-0, and finds its directory again. In v2 the name ends in "
-        "characters that are others with each start: the pod gets an empty directory, and a program that goes on from its last "
-        "checkpoint begins from nothing."
+        "characters that are others with each start: the pod gets an empty directory, and a program that "
+        "resumes from its last checkpoint starts from scratch."
     ),
-    remedy="Write $(JOB_COMPLETION_INDEX), which v2 sets, into subPathExpr and rename the directories; then accept with "
-    "--accept POD018.",
+    remedy="Write $(JOB_COMPLETION_INDEX), which v2 sets, into subPathExpr and rename the directories; then "
+    "suppress with --accept POD018.",
     effort=3,
     acceptable=True,
     explains=("none",),

@@ -31,7 +31,7 @@ _REFERENCE = re.compile(r"(?<!\$)\$\(([A-Za-z_][A-Za-z0-9_.-]*)\)")
 
 OVERRIDDEN = Topic(
     id="ENV001",
-    title="a variable that v1 overrode is left out",
+    title="a variable that v1 overrode is dropped",
     severity="info",
     impact="advisory",
     change="lossless",
@@ -44,13 +44,13 @@ OVERRIDDEN = Topic(
 )
 RESERVED = Topic(
     id="ENV002",
-    title="a variable that v2 sets itself is left out",
+    title="a variable that v2 sets is dropped",
     severity="warning",
     impact="advisory",
     change="semantic-change",
     grade="L",
     explanation=(
-        "A TrainJob must not set the variables by which its runtime's framework is told the group: admission refuses them. v1 "
+        "A TrainJob must not set the variables that describe the group of its framework: admission rejects them. v1 "
         "left this one to the user, so the program now sees v2's value."
     ),
     remedy="Compare the value with what v2 sets, and pass it as an argument of the program where it must differ.",
@@ -58,7 +58,7 @@ RESERVED = Topic(
 )
 EXPANDS_NOW = Topic(
     id="ENV003",
-    title="a reference that v1 left as it is becomes a value",
+    title="a reference that v1 did not expand is expanded",
     severity="warning",
     impact="advisory",
     change="semantic-change",
@@ -68,12 +68,12 @@ EXPANDS_NOW = Topic(
         "end, so a reference to them stayed as it was written; in v2 they stand first, and the reference becomes their value. "
         "That is most likely what was meant."
     ),
-    remedy="Write $$(NAME) in the source where the text is meant as it stands.",
+    remedy="Write $$(NAME) in the source if the literal text is meant.",
     effort=1,
 )
 TWICE = Topic(
     id="ENV004",
-    title="a variable is given twice, and the last one counts",
+    title="a variable is defined twice; the last definition counts",
     severity="info",
     impact="advisory",
     change="lossless",
@@ -83,7 +83,7 @@ TWICE = Topic(
 )
 UNKNOWN_REFERENCE = Topic(
     id="ENV005",
-    title="the command refers to a variable of v1 that nobody sets in v2",
+    title="the command refers to a v1 variable that v2 does not set",
     severity="error",
     impact="blocking",
     change="semantic-change",

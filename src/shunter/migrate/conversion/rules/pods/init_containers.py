@@ -11,7 +11,7 @@ _ADDED = frozenset(name for kind in JOB_KINDS for name in kind.added_containers)
 
 OF_THE_OPERATOR = Topic(
     id="POD008",
-    title="an init container of the v1 operator is left out",
+    title="an init container of the v1 operator is dropped",
     severity="info",
     impact="none",
     change="lossless",

@@ -16,13 +16,13 @@ HOST_NAME = Topic(
         "JobSet gives each pod its host name and the subdomain of its headless service: by these names the nodes of a job find "
         "each other. A template cannot have others."
     ),
-    remedy="Remove the field, and use the names JOB-node-0-INDEX.JOB; or accept with --accept HOST001.",
+    remedy="Remove the field, and use the names JOB-node-0-INDEX.JOB; or suppress with --accept HOST001.",
     effort=3,
     acceptable=True,
 )
 NODE_NETWORK = Topic(
     id="HOST002",
-    title="pods of one job on one node would take each other's port",
+    title="pods of one job on the same node would use the same host port",
     severity="warning",
     impact="advisory",
     change="semantic-change",

@@ -44,14 +44,14 @@ NO_SUCH_LABEL = Topic(
         "Pods of v2 have no label of the same meaning, so the selector would match nothing and the constraint would be without "
         "effect, or could never be fulfilled."
     ),
-    remedy="Select a label that the pod template sets itself; or accept with --accept POD004.",
+    remedy="Select a label that the pod template sets itself; or suppress with --accept POD004.",
     effort=3,
     acceptable=True,
 )
 
 RENAMED = Topic(
     id="POD017",
-    title="a selector of pods names another job, which gets a new name",
+    title="a selector of pods refers to another job, which is renamed",
     severity="warning",
     impact="advisory",
     change="semantic-change",

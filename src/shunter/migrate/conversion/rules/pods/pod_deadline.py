@@ -7,7 +7,7 @@ from shunter.migrate.findings import Topic
 
 OF_THE_POD = Topic(
     id="POD011",
-    title="a pod that is over its own deadline is replaced",
+    title="a pod that exceeds its own deadline is replaced",
     severity="warning",
     impact="advisory",
     change="semantic-change",

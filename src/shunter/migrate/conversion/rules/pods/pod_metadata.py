@@ -45,13 +45,14 @@ MESH = Topic(
 )
 FINALIZERS = Topic(
     id="POD012",
-    title="finalizers of pods are taken over",
+    title="finalizers of pods are kept",
     severity="warning",
     impact="advisory",
     change="semantic-change",
     grade="D",
     explanation=(
-        "Whoever takes these finalizers off looked for pods of v1. If it does not know those of v2, by other labels, its pods "
+        "The controller that removes these finalizers selects v1 pods. If it does not select v2 pods, which "
+        "have other labels, its pods "
         "can never be deleted, and neither can their Job."
     ),
     remedy="Find out which controller takes them off, and whether it finds pods of Jobs.",
@@ -59,22 +60,22 @@ FINALIZERS = Topic(
 )
 OF_KUEUE = Topic(
     id="POD013",
-    title="what Kueue wrote into the pod templates is left out",
+    title="changes by Kueue in the pod templates are dropped",
     severity="info",
     impact="none",
     change="lossless",
     grade="Q",
     explanation=(
         "Kueue labels the pod templates of jobs that it admits, annotates them with their workload and closes gates in them. It "
-        "does so for the TrainJob as well; what it wrote for the v1 job would name a workload that is gone, and gates that "
-        "nobody opens."
+        "does so for the TrainJob as well; what it wrote for the v1 job would name a workload that is gone, "
+        "and gates that stay closed."
     ),
     remedy="Nothing to do.",
     explains=("labels.kueue.x-k8s.io/*", "annotations.kueue.x-k8s.io/*", "spec.schedulingGates*"),
 )
 OF_SEVERAL_ROLES = Topic(
     id="POD015",
-    title="the label of the role is left out where one group stands for several",
+    title="the role label is dropped if one group replaces several roles",
     severity="warning",
     impact="advisory",
     change="semantic-change",

@@ -14,7 +14,7 @@ from shunter.migrate.findings import Topic
 
 BUILT = Topic(
     id="HOST013",
-    title="a program puts a name together that looks like a pod's of v1",
+    title="a program builds a name that looks like a v1 pod",
     severity="warning",
     impact="advisory",
     change="semantic-change",

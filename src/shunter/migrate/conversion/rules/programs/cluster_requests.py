@@ -18,7 +18,7 @@ from shunter.migrate.v1_texts import rules as scan_text
 
 ASKS = Topic(
     id="HOST012",
-    title="a program asks the cluster for what may be v1's",
+    title="a program queries the cluster for v1 objects",
     severity="warning",
     impact="advisory",
     change="semantic-change",
@@ -26,7 +26,7 @@ ASKS = Topic(
     explanation=(
         "The program asks the API server, by labels or names of v1, or for v1's jobs or their conditions. Pods of v2 have other "
         "labels, names that end in random characters, and other owners, and the job is a TrainJob: the program finds nothing, "
-        "and takes that for an answer or waits for ever."
+        "and continues without it or waits forever."
     ),
     remedy=(
         "Select by jobset.sigs.k8s.io/jobset-name and batch.kubernetes.io/job-completion-index, ask for trainjobs; --v1-labels "
@@ -38,7 +38,7 @@ ASKS = Topic(
 )
 NAMES_A_POD = Topic(
     id="HOST015",
-    title="a program asks the cluster for a pod by its name in v1",
+    title="a program queries the cluster for a pod by its v1 name",
     severity="error",
     impact="blocking",
     change="semantic-change",
@@ -48,8 +48,8 @@ NAMES_A_POD = Topic(
         "v2 the name ends in random characters, JOB-node-0-1-x7k2p, and no Service has it: the program finds nothing."
     ),
     remedy=(
-        "Select the pod by jobset.sigs.k8s.io/jobset-name and batch.kubernetes.io/job-completion-index; then accept with "
-        "--accept HOST015."
+        "Select the pod by jobset.sigs.k8s.io/jobset-name and batch.kubernetes.io/job-completion-index; then "
+        "suppress with --accept HOST015."
     ),
     effort=3,
     acceptable=True,

@@ -44,23 +44,23 @@ RENAMED = Topic(
     grade="Q",
     explanation=(
         "In v1 each pod has a Service of its name, JOB-worker-0. In v2 a pod is reached as JOB-node-0-1.JOB, through the "
-        "headless service of the JobSet, as soon as it is there. The name contains that of the job: whoever renames the job has "
-        "to change it."
+        "headless service of the JobSet, as soon as it is there. The name contains that of the job: if you "
+        "rename the job, change it."
     ),
     remedy="Nothing to do here. Programs that build such names themselves have to be changed.",
 )
 BUILT = Topic(
     id="HOST004",
-    title="host names of v1 are put together by a script",
+    title="a script builds v1 host names",
     severity="warning",
     impact="blocking",
     change="manual",
     grade="D",
     explanation=(
-        "The text contains the beginning of a host name of v1 (JOB-worker-) and its rest is made when the program runs. Such a "
-        "name leads nowhere in v2, where a pod is reached as JOB-node-0-1.JOB."
+        "The text contains the beginning of a host name of v1 (JOB-worker-) and its rest is made when the "
+        "program runs. Such a name does not resolve in v2, where a pod is reached as JOB-node-0-1.JOB."
     ),
-    remedy="Build the names as v2 has them, or use MASTER_ADDR and RANK; then accept with --accept HOST004.",
+    remedy="Build the names as v2 has them, or use MASTER_ADDR and RANK; then suppress with --accept HOST004.",
     effort=3,
     acceptable=True,
     limits_proof=True,
@@ -79,7 +79,7 @@ IN_A_SCRIPT = Topic(
 )
 FIXED_PORT = Topic(
     id="HOST006",
-    title="a program names the port of v1",
+    title="a program uses the v1 port",
     severity="warning",
     impact="advisory",
     change="semantic-change",
@@ -87,7 +87,7 @@ FIXED_PORT = Topic(
     explanation=(
         "v1 met on a port of the kind (23456 for PyTorch, 2222 for TensorFlow, ...), v2 on 29500. A program that has the number "
         "written into it goes on with it, in all pods alike; but a NetworkPolicy or a part of the program that reads MASTER_PORT "
-        "is told the other one, and who waits for the number to answer where torchrun listens waits for ever."
+        "gets the other one, and a program that waits for the v1 port waits forever."
     ),
     remedy="Use MASTER_PORT in the program, and allow 29500 in NetworkPolicies.",
     effort=1,
@@ -101,15 +101,15 @@ SERVICE_IN_THE_WAY = Topic(
     change="manual",
     grade="L",
     explanation=(
-        "JobSet makes a headless Service of the job's name, and uses one that is there already, whatever it selects: the names "
-        "of the pods then lead nowhere, and no node finds another."
+        "JobSet makes a headless Service of the job's name, and uses one that is there already, whatever it "
+        "selects: the names of the pods then do not resolve, and no node finds another."
     ),
     remedy="Rename or delete the Service, or convert with --suffix.",
     effort=1,
 )
 OWN_PORTS = Topic(
     id="HOST008",
-    title="ports of the training container are not those of a Service any more",
+    title="ports of the training container no longer belong to a Service",
     severity="warning",
     impact="advisory",
     change="semantic-change",
@@ -124,7 +124,7 @@ OWN_PORTS = Topic(
 
 ASKED_OF_DNS = Topic(
     id="HOST018",
-    title="a program asks DNS for a port of a pod",
+    title="a program looks up a pod port in DNS",
     severity="warning",
     impact="blocking",
     change="manual",
@@ -133,7 +133,7 @@ ASKED_OF_DNS = Topic(
         "An SRV record (_PORT._tcp.JOB-worker-0) exists for each named port of a Service. v1 made a Service with the ports of "
         "the training container for each pod; the headless service of a JobSet has no ports, so DNS has no such record in v2."
     ),
-    remedy="Name the host and the port in the program, or make a Service with the port; then accept with --accept HOST018.",
+    remedy="Name the host and the port in the program, or make a Service with the port; then suppress with --accept HOST018.",
     effort=1,
     acceptable=True,
     limits_proof=True,

@@ -15,7 +15,7 @@ from shunter.operator.trainer.plugins.xgboost import TRACKER_ENVIRONMENT
 
 ONLY_IN_V2 = Topic(
     id="HOST014",
-    title="a program asks for a variable that only v2 sets",
+    title="a program reads a variable that only v2 sets",
     severity="warning",
     impact="advisory",
     change="semantic-change",

@@ -20,7 +20,7 @@ from shunter.operator.training.names import REPLICA_INDEX
 
 DECIDES = Topic(
     id="HOST009",
-    title="a program decides by a name that is another one in v2",
+    title="a program depends on a name that differs in v2",
     severity="error",
     impact="blocking",
     change="semantic-change",
@@ -28,10 +28,11 @@ DECIDES = Topic(
     explanation=(
         "The program cuts its host name, or a variable that tells of its pod, into parts, compares it, or takes it for a rank. "
         "In v1 a pod is called JOB-worker-3, in v2 its host name is JOB-node-0-4: the role is not in it, and the number counts "
-        "the Master as 0. So two pods may take the same rank or shard, none may take itself for the first, or all wait for ever; "
-        "no manifest says so, and no comparison of pods shows it."
+        "the Master as 0. So two pods may take the same rank or shard, none may take itself for the first, or "
+        "all wait forever; no manifest says so, and no comparison of pods shows it."
     ),
-    remedy="Take the rank from a variable that both generations set; accept with --accept HOST009 if the program is right in v2.",
+    remedy="Take the rank from a variable that both generations set; suppress with --accept HOST009 if the "
+    "program is right in v2.",
     effort=3,
     acceptable=True,
     explains=("none",),
@@ -39,7 +40,7 @@ DECIDES = Topic(
 )
 READS = Topic(
     id="HOST010",
-    title="a program reads a name that is another one in v2",
+    title="a program reads a name that differs in v2",
     severity="warning",
     impact="advisory",
     change="semantic-change",
@@ -126,7 +127,7 @@ def _remedy(draft: Draft, programs: Programs) -> str:
     index = "JOB_COMPLETION_INDEX" if programs.group.replicas == 1 else "the pod's label jobset.sigs.k8s.io/job-index"
     rank = _RANKS.get(draft.kind, "")
     told = f"{rank}, or from {index} in v2" if rank else index
-    return f"Take the rank from {told}; where the program is right in v2 as it is, accept with --accept {DECIDES.id}."
+    return f"Take the rank from {told}; where the program is right in v2 as it is, suppress with --accept {DECIDES.id}."
 
 
 def _is_variable(name: str) -> bool:

@@ -44,7 +44,7 @@ NOT_CHOSEN = Topic(
     explanation=(
         "A v1 job with elasticPolicy may have any number of Workers between minReplicas and maxReplicas: `kubectl scale` and its "
         "HorizontalPodAutoscaler change it while the job runs. The nodes of a TrainJob cannot be changed, so the job would keep "
-        "the number that it starts with. torchrun still goes on when nodes are lost, and takes them in when they are back."
+        "the number that it starts with. torchrun continues when nodes are lost, and includes them when they are back."
     ),
     remedy=(
         "Choose with --elastic-nodes=min|max|replicas|N, accept the present number of replicas with --accept ELASTIC001, or "
@@ -78,34 +78,34 @@ FIXED = Topic(
     change="semantic-change",
     grade="L",
     explanation=(
-        "As --elastic-nodes asks. Nodes that are lost are started again, and torchrun goes on meanwhile with at least "
+        "As --elastic-nodes asks. Nodes that are lost are started again, and torchrun continues with at least "
         "minReplicas of them; but the number can neither grow nor shrink by `kubectl scale`."
     ),
-    remedy="For another number create the job anew.",
+    remedy="To change the number, create the job again.",
     effort=1,
     explains=_EXPLAINED,
 )
 OTHER_STORE = Topic(
     id="ELASTIC004",
-    title="the processes meet at a server outside the job",
+    title="the rendezvous server is outside the job",
     severity="warning",
     impact="advisory",
     change="lossless",
     grade="Q",
-    explanation="rdzvBackend, rdzvHost and rdzvPort are said to torchrun as in v1. The server is none of the job's own.",
+    explanation="rdzvBackend, rdzvHost and rdzvPort are passed to torchrun as in v1. The server is not part of the job.",
     remedy="Check that the server can be reached from the namespace that the TrainJob runs in.",
     effort=1,
 )
 STANDALONE = Topic(
     id="ELASTIC005",
-    title="elasticPolicy.standalone is left out",
+    title="elasticPolicy.standalone is dropped",
     severity="warning",
     impact="advisory",
     change="lossy",
     grade="L",
     explanation=(
         "v1 says standalone to torchrun as PET_STANDALONE with an empty value, on which torchrun stops (`invalid literal for "
-        "int()`). Nobody can have used it."
+        "int()`). It cannot have worked."
     ),
     remedy="Remove standalone; a job of one node needs no rendezvous.",
     explains=("env.PET_STANDALONE",),

@@ -22,7 +22,7 @@ from shunter.migrate.findings import Topic
 from shunter.migrate.paths import Path
 
 TOLD_BY_V1 = ("MASTER_ADDR", "MASTER_PORT", "RANK", "WORLD_SIZE")
-Telling = Literal["plugin", "variables", "nothing"]
+LaunchMethod = Literal["plugin", "variables", "nothing"]
 """What tells the processes of each other: the torch plugin alone; v1's variables besides, made of the plugin's; or nothing, as in
 v1, where each was for itself."""
 
@@ -105,7 +105,7 @@ def training_container(draft: Draft, role: str, told: Collection[str] = ()) -> T
     return TrainingContainer(container, path, understood(container, spec.get("volumes") or (), draft.texts_of, told=known), known)
 
 
-def telling(draft: Draft, group: Group, found: TrainingContainer) -> Telling:
+def launch_method(draft: Draft, group: Group, found: TrainingContainer) -> LaunchMethod:
     """What is to tell the pods of the group of each other; says what the user should know. With --torch-launch=torchrun the
     group's command changes."""
     if MASTER in draft.job.replicas:
@@ -156,7 +156,7 @@ def warn_of_options(draft: Draft, nodes: int, found: TrainingContainer) -> None:
         _tell(draft, topics.MACHINES_UNTOLD, found, text)
 
 
-def _telling_beside_master(draft: Draft, group: Group, found: TrainingContainer) -> Telling:
+def _telling_beside_master(draft: Draft, group: Group, found: TrainingContainer) -> LaunchMethod:
     launcher, mode = found.launch.launcher, draft.options.torch_launch
     if mode == "as-is" and (launcher != "torchrun" or found.told_uses):
         _warn_of_untold(draft, group, found)
@@ -173,7 +173,7 @@ def _telling_beside_master(draft: Draft, group: Group, found: TrainingContainer)
     return "variables"
 
 
-def _telling_workers(draft: Draft, group: Group, found: TrainingContainer) -> Telling:
+def _telling_workers(draft: Draft, group: Group, found: TrainingContainer) -> LaunchMethod:
     """Without a Master v1 told no address and no rank."""
     launcher, mode = found.launch.launcher, draft.options.torch_launch
     if draft.job.spec.elastic_policy is not None and launcher in {"torchrun", "unknown"}:

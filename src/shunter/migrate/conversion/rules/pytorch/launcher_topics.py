@@ -14,7 +14,7 @@ _PROGRAM = "program"
 
 UNTOLD = Topic(
     id="TORCH001",
-    title="nothing tells the processes of each other: each pod would train a model of its own",
+    title="the processes do not form a group: each pod would train its own model",
     severity="error",
     impact="blocking",
     change="semantic-change",
@@ -26,7 +26,7 @@ UNTOLD = Topic(
     ),
     remedy=(
         "Convert with --torch-launch=auto (the runtime tells v1's variables, made of v2's) or --torch-launch=torchrun. "
-        "If the program does not need them, accept with --accept TORCH001."
+        "If the program does not need them, suppress with --accept TORCH001."
     ),
     effort=3,
     upstream="kubeflow/trainer#2412",
@@ -35,7 +35,7 @@ UNTOLD = Topic(
 )
 SEPARATE = Topic(
     id="TORCH002",
-    title="each pod trains a model of its own, in v1 and in the result",
+    title="each pod trains its own model, in v1 and in the result",
     severity="error",
     impact="blocking",
     change="manual",
@@ -43,18 +43,18 @@ SEPARATE = Topic(
     explanation=(
         "v1 tells Workers without a Master and without elasticPolicy neither an address nor a rank, so a program of plain Python "
         "trains as many models as there are pods; torchrun with --standalone or --nnodes=1 does so in any job. The result does "
-        "the same. That is rarely what was meant, so somebody has to say that it is."
+        "the same. That is rarely what was meant, so it must be confirmed."
     ),
     remedy=(
         "To train one model convert with --torch-launch=env-compat or --torch-launch=torchrun. If separate trainings are meant, "
-        "accept with --accept TORCH002."
+        "suppress with --accept TORCH002."
     ),
     effort=3,
     acceptable=True,
 )
 VARIABLES = Topic(
     id="TORCH003",
-    title="the runtime tells the program the variables of v1",
+    title="the runtime sets the variables of v1",
     severity="info",
     impact="none",
     change="lossless",
@@ -68,14 +68,15 @@ VARIABLES = Topic(
 )
 ONE_GROUP = Topic(
     id="TORCH004",
-    title="Workers that v1 left to themselves become one group",
+    title="Workers that were separate in v1 become one group",
     severity="warning",
     impact="advisory",
     change="semantic-change",
     grade="D",
     explanation=(
-        "v1 tells Workers without a Master and without elasticPolicy neither an address nor a rank: torchrun waits there for "
-        "ever, plain Python trains in each pod by itself. v2 tells every node of a torch runtime of the others."
+        "v1 tells Workers without a Master and without elasticPolicy neither an address nor a rank: torchrun "
+        "waits there forever, plain Python trains in each pod by itself. v2 tells every node of a torch "
+        "runtime of the others."
     ),
     remedy="Nothing to do if one training was meant.",
     effort=1,
@@ -83,7 +84,7 @@ ONE_GROUP = Topic(
 )
 OWN_MEETING = Topic(
     id="TORCH005",
-    title="the job itself says where its processes meet",
+    title="the job sets its own rendezvous address",
     severity="info",
     impact="advisory",
     change="lossless",
@@ -97,7 +98,7 @@ OWN_MEETING = Topic(
 )
 UNTOLD_ALONE = Topic(
     id="TORCH006",
-    title="a job of one pod is not told RANK and WORLD_SIZE",
+    title="a job of one pod has no RANK and WORLD_SIZE",
     severity="warning",
     impact="advisory",
     change="semantic-change",
@@ -109,7 +110,7 @@ UNTOLD_ALONE = Topic(
 )
 NODES_DIFFER = Topic(
     id="TORCH007",
-    title="torchrun is told another number of nodes than there are",
+    title="the number of nodes of torchrun differs from the number of pods",
     severity="warning",
     impact="advisory",
     change="manual",
@@ -137,7 +138,7 @@ OWN_LAUNCHER = Topic(
 )
 MACHINES_UNTOLD = Topic(
     id="TORCH009",
-    title="accelerate or deepspeed is not told of the other machines",
+    title="accelerate or deepspeed does not know the other machines",
     severity="warning",
     impact="advisory",
     change="manual",
@@ -162,7 +163,7 @@ SCALED_WORLD_SIZE = Topic(
     grade="Q",
     explanation=(
         "v1 multiplies WORLD_SIZE by a numeric nprocPerNode and gives each pod one RANK. That fits neither one process a pod, "
-        "which waits for processes that nobody starts, nor --nnodes=$WORLD_SIZE. The result tells the same numbers as v1."
+        "which waits for processes that are never started, nor --nnodes=$WORLD_SIZE. The result tells the same numbers as v1."
     ),
     remedy="Start the program with torchrun (--torch-launch=torchrun), which counts for itself, or remove nprocPerNode.",
     effort=1,
@@ -170,7 +171,7 @@ SCALED_WORLD_SIZE = Topic(
 )
 PROCESSES_BY_OPTION = Topic(
     id="TORCH011",
-    title="torchrun is told by an option how many processes to start",
+    title="torchrun gets the number of processes by an option",
     severity="info",
     impact="advisory",
     change="lossless",
@@ -202,7 +203,7 @@ PROCESSES_BY_REQUEST = Topic(
 )
 PROCESSES_BY_WORD = Topic(
     id="TORCH013",
-    title="nprocPerNode is a word, and there is no torchrun that could be told it",
+    title="nprocPerNode is a word, and no torchrun can use it",
     severity="error",
     impact="blocking",
     change="unsupported",
@@ -218,7 +219,7 @@ PROCESSES_BY_WORD = Topic(
 )
 REWRITTEN = Topic(
     id="TORCH015",
-    title="torchrun starts the program now",
+    title="torchrun starts the program",
     severity="warning",
     impact="advisory",
     change="semantic-change",

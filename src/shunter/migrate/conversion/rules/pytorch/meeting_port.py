@@ -11,7 +11,7 @@ from typing import NamedTuple
 from shunter.api.meta import Json
 from shunter.api.training.pytorch import KIND, MASTER
 from shunter.migrate.conversion.draft import Draft
-from shunter.migrate.conversion.rules.pytorch.launcher import Telling, TrainingContainer
+from shunter.migrate.conversion.rules.pytorch.launcher import LaunchMethod, TrainingContainer
 from shunter.migrate.findings import Topic
 from shunter.migrate.paths import Path
 from shunter.operator.trainer.rendezvous import PORT as OF_V2
@@ -23,22 +23,22 @@ _OWN_OPTIONS = ("master-port", "rdzv-endpoint")
 
 NOT_KEPT = Topic(
     id="HOST011",
-    title="the port that the job chose for its pods to meet is not kept",
+    title="the rendezvous port chosen by the job is not kept",
     severity="warning",
     impact="advisory",
     change="semantic-change",
     grade="D",
     explanation=(
         "In v1 the pods met at the port that the Master's container names. In v2 torchrun is told 29500, and where it is started "
-        "is not to be seen or changed here. The pods find each other all the same, but a hostPort, a Service or a NetworkPolicy "
-        "for the port of v1 now points at nobody."
+        "is not to be seen or changed here. The pods still find each other, but a hostPort, a Service or a NetworkPolicy "
+        "for the port of v1 no longer has an effect."
     ),
     remedy="Write torchrun --master_port=PORT where the container starts it, or change what names the port to 29500.",
     effort=1,
 )
 
 
-class Meeting(NamedTuple):
+class Rendezvous(NamedTuple):
     """Where the pods meet in v2."""
 
     port: int
@@ -50,21 +50,21 @@ class Meeting(NamedTuple):
         return self.port == OF_V2
 
 
-def meeting(draft: Draft, found: TrainingContainer, told: Telling) -> Meeting:
+def meeting(draft: Draft, found: TrainingContainer, told: LaunchMethod) -> Rendezvous:
     """Under the torch plugin; says so where a port that was chosen is not kept."""
     chosen = _chosen(draft)
     if chosen is None:
-        return Meeting(OF_V2)
+        return Rendezvous(OF_V2)
     main = found.launch.main
     if told == "variables" and found.launch.launcher == "unknown":
         _report(draft, chosen, f"If {found.decisive_text} starts torchrun, the pods meet")
-        return Meeting(chosen)
+        return Rendezvous(chosen)
     if told == "variables" or any(main.option(option) for option in _OWN_OPTIONS):
-        return Meeting(chosen)
+        return Rendezvous(chosen)
     if found.can_be_told:
-        return Meeting(chosen, f"--master_port={chosen}")
+        return Rendezvous(chosen, f"--master_port={chosen}")
     _report(draft, chosen, "The pods meet")
-    return Meeting(OF_V2)
+    return Rendezvous(OF_V2)
 
 
 def met_at(variables: list[Json], port: int) -> list[Json]:

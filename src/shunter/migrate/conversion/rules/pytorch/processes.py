@@ -8,7 +8,7 @@ from __future__ import annotations
 from shunter.api import counts
 from shunter.migrate.conversion.draft import Draft, Group
 from shunter.migrate.conversion.rules.pytorch import launcher_topics as topics
-from shunter.migrate.conversion.rules.pytorch.launcher import Telling, TrainingContainer
+from shunter.migrate.conversion.rules.pytorch.launcher import LaunchMethod, TrainingContainer
 from shunter.migrate.paths import Path
 from shunter.operator.trainer.resources import cpu_count, gpu_count
 from shunter.operator.training.frameworks.pytorch import processes_per_node
@@ -18,7 +18,7 @@ ELASTIC_FIELD: Path = ("spec", "elasticPolicy", "nProcPerNode")
 AUTO = "auto"
 
 
-def options(draft: Draft, group: Group, found: TrainingContainer, told: Telling, *, is_rewritten: bool) -> list[str]:
+def options(draft: Draft, group: Group, found: TrainingContainer, told: LaunchMethod, *, is_rewritten: bool) -> list[str]:
     """Says numProcPerNode, as far as it is a number. Returns what torchrun must be told by an option."""
     number = _number(draft)
     word = None if number is not None else draft.job.spec.nproc_per_node or AUTO
@@ -72,7 +72,7 @@ def _number(draft: Draft) -> int | None:
 
 
 def _warn_of_scaled_world_size(
-    draft: Draft, group: Group, found: TrainingContainer, number: int, told: Telling, *, is_rewritten: bool
+    draft: Draft, group: Group, found: TrainingContainer, number: int, told: LaunchMethod, *, is_rewritten: bool
 ) -> None:
     if number <= 1 or told != "variables" or is_rewritten:
         return

@@ -11,12 +11,12 @@ from shunter.migrate.moving.steps import V1_JOBS
 
 TOPIC = Topic(
     id="READY015",
-    title="every v1 job has a result that may be used",
+    title="every v1 job has a usable result",
     severity="warning",
     impact="advisory",
     change="manual",
     grade="D",
-    explanation="A job whose conversion is blocked stays on v1 until somebody decides about its findings, or changes it.",
+    explanation="A job whose conversion is blocked stays on v1 until its findings are resolved or suppressed.",
     remedy="See `shunter migrate inventory` for what blocks, and `shunter migrate explain ID` for what to do about it.",
     effort=3,
 )

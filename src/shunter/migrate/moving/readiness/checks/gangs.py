@@ -13,15 +13,15 @@ from shunter.migrate.moving.readiness.facts import Facts, Fault, title
 
 TOPIC = Topic(
     id="READY009",
-    title="gangs are scheduled as they were",
+    title="gang scheduling works as in v1",
     severity="error",
     impact="blocking",
     change="semantic-change",
     grade="D",
     explanation=(
         "v1's gang scheduler is a flag of its operator (--gang-scheduler-name), invisible in the jobs. v2 says it in the "
-        "runtime's podGroupPolicy. Converted without --gang, pods of a gang are placed one by one, and two jobs may hold half of "
-        "the GPUs each, for ever."
+        "runtime's podGroupPolicy. Converted without --gang, pods of a gang are placed one by one, and two "
+        "jobs may each hold half of the GPUs forever."
     ),
     remedy="Plan and convert with --gang volcano, or --gang coscheduling:SCHEDULER_NAME.",
     effort=1,

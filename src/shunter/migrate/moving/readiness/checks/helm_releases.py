@@ -12,7 +12,7 @@ from shunter.migrate.moving.readiness.facts import Facts, Fault, UnknownFactErro
 
 TOPIC = Topic(
     id="READY013",
-    title="no Helm release holds v1 jobs",
+    title="no Helm release contains v1 jobs",
     severity="warning",
     impact="advisory",
     change="manual",

@@ -11,7 +11,7 @@ from shunter.migrate.moving.readiness.facts import Facts, Fault, title
 
 TOPIC = Topic(
     id="READY004",
-    title="JobSet is there and works",
+    title="JobSet is installed and works",
     severity="error",
     impact="blocking",
     change="manual",

@@ -9,7 +9,7 @@ from shunter.migrate.moving.readiness.facts import Facts, Fault, UnknownFactErro
 
 TOPIC = Topic(
     id="READY001",
-    title="the Kubernetes release has what results rely on",
+    title="the Kubernetes release supports the results",
     severity="error",
     impact="blocking",
     change="unsupported",

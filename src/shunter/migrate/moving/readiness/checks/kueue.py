@@ -12,7 +12,7 @@ from shunter.migrate.moving.readiness.facts import KUEUE, Facts, Fault, UnknownF
 
 TOPIC = Topic(
     id="READY008",
-    title="Kueue looks after TrainJobs",
+    title="Kueue manages TrainJobs",
     severity="error",
     impact="blocking",
     change="manual",

@@ -13,7 +13,7 @@ from shunter.migrate.moving.readiness.facts import Facts, Fault
 
 TOPIC = Topic(
     id="READY011",
-    title="nothing has the names that results take",
+    title="the names of results are free",
     severity="warning",
     impact="advisory",
     change="manual",

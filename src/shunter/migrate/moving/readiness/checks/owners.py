@@ -21,7 +21,7 @@ from shunter.migrate.moving.readiness.facts import (
 
 TOPIC = Topic(
     id="READY012",
-    title="nobody else makes v1 jobs",
+    title="no other controller creates v1 jobs",
     severity="warning",
     impact="advisory",
     change="manual",

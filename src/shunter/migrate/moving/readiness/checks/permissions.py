@@ -13,7 +13,7 @@ from shunter.migrate.moving.steps import V1_JOBS
 
 TOPIC = Topic(
     id="READY007",
-    title="this user may do what a plan does",
+    title="this user has the permissions for a plan",
     severity="error",
     impact="blocking",
     change="manual",

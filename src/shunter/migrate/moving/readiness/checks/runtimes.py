@@ -10,7 +10,7 @@ from shunter.migrate.moving.readiness.facts import Facts, Fault
 
 TOPIC = Topic(
     id="READY006",
-    title="the runtimes that results refer to are there",
+    title="the runtimes that results refer to exist",
     severity="error",
     impact="blocking",
     change="manual",

@@ -11,14 +11,14 @@ from shunter.migrate.moving.readiness.facts import Facts, Fault, UnknownFactErro
 
 TOPIC = Topic(
     id="READY005",
-    title="v2's webhooks answer",
+    title="the v2 webhooks respond",
     severity="error",
     impact="blocking",
     change="manual",
     grade="N",
     explanation=(
         "The webhooks refuse TrainJobs that cannot run: a runtime that is not there, reserved variables, patches that meet "
-        "nothing. Where they do not answer, no TrainJob can be made; where nobody asks them, wrong ones are accepted and hang."
+        "nothing. Where they do not answer, no TrainJob can be made; if they are not called, invalid ones are accepted and hang."
     ),
     remedy="See that the operator of v2 runs and its webhooks are registered: kubectl get validatingwebhookconfigurations",
     effort=1,

@@ -12,14 +12,14 @@ from shunter.migrate.moving.readiness.facts import Facts, Fault, title
 
 TOPIC = Topic(
     id="READY002",
-    title="v1's definitions are as v1 left them",
+    title="the v1 definitions are intact",
     severity="warning",
     impact="advisory",
     change="manual",
     grade="D",
     explanation=(
         "Objects are stored in one version of their kind. A definition that stored another version than v1 at some time may "
-        "hold objects that nobody can read once that version is gone; one that is being deleted takes all its jobs with it."
+        "hold objects that cannot be read once that version is removed; one that is being deleted takes all its jobs with it."
     ),
     remedy="Store the objects as v1 again (kubectl get and replace each), then take the other version out of storedVersions.",
     effort=3,

@@ -11,7 +11,7 @@ from shunter.migrate.moving.readiness.facts import Facts, Fault
 
 TOPIC = Topic(
     id="READY016",
-    title="v1's webhooks answer",
+    title="the v1 webhooks respond",
     severity="warning",
     impact="advisory",
     change="manual",

@@ -12,7 +12,7 @@ from shunter.migrate.survey.inventory.releases import needed
 
 TOPIC = Topic(
     id="READY017",
-    title="the installed v2 knows every field of results",
+    title="the installed v2 supports every field of results",
     severity="error",
     impact="blocking",
     change="manual",

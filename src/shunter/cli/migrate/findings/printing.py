@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 COLOURS = {"error": "bold red", "warning": "yellow", "info": "cyan"}
 
 
-def tell(findings: Iterable[Finding], *, with_notes: bool) -> None:
+def print_findings(findings: Iterable[Finding], *, with_notes: bool) -> None:
     """The findings in the order of the input, equal ones together. What is suppressed, and notes unless `with_notes`, is only
     counted (`summary`)."""
     told = [finding for finding in findings if not finding.suppressed and (with_notes or finding.topic.severity != "info")]
@@ -34,7 +34,7 @@ def tell(findings: Iterable[Finding], *, with_notes: bool) -> None:
             errors().print(line, soft_wrap=True)
 
 
-def tell_blocks(outcomes: Iterable[Outcome]) -> None:
+def print_blocks(outcomes: Iterable[Outcome]) -> None:
     """Which jobs are blocked, each with all that blocks it, and the option that accepts it."""
     for found in blocks((outcome.source.title, outcome.findings) for outcome in outcomes):
         sys.stderr.write("".join(f"{line}\n" for line in found.lines))

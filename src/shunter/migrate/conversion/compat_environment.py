@@ -51,7 +51,7 @@ def places(draft: Draft) -> dict[tuple[str, int], Place]:
     return placed
 
 
-def told_by_v1(draft: Draft, role: str, index: int, *, host: Host | None = None, **sources: Json) -> list[Json]:
+def variables_of_v1(draft: Draft, role: str, index: int, *, host: Host | None = None, **sources: Json) -> list[Json]:
     """The variables that v1 gives the pod, in terms of what its pod of v2 knows: JOB_NAME_VARIABLE first. Variables named in
     `sources` have their value from there; `host` says where pods of v1 are now, by default `host_in(draft)`."""
     metadata = replace(draft.job.metadata, name=f"$({JOB_NAME})", namespace=f"$({NAMESPACE})")

@@ -18,7 +18,7 @@ _OUTLIVE_THE_JOB = frozenset({PS})
 
 ENDS_THE_REST = Topic(
     id="CLEAN001",
-    title="pods that still run when the job is over are ended",
+    title="pods that still run when the job ends are stopped",
     severity="warning",
     impact="advisory",
     change="semantic-change",
@@ -31,7 +31,7 @@ ENDS_THE_REST = Topic(
 )
 SERVERS_END = Topic(
     id="CLEAN002",
-    title="servers that were to outlive the job are ended",
+    title="servers meant to outlive the job are stopped",
     severity="error",
     impact="blocking",
     change="semantic-change",
@@ -40,13 +40,13 @@ SERVERS_END = Topic(
         "The job says cleanPodPolicy None and has parameter servers: in v1 these run on when the training is over. In v2 the "
         "JobSet ends them with the job."
     ),
-    remedy="Accept with --accept CLEAN002 if nobody uses them afterwards; else run them in a Deployment.",
+    remedy="Suppress with --accept CLEAN002 if they are not used afterwards; else run them in a Deployment.",
     effort=3,
     acceptable=True,
 )
 LOGS_GO = Topic(
     id="CLEAN003",
-    title="all pods go a minute after the end, and their logs with them",
+    title="all pods and their logs are deleted one minute after the end",
     severity="warning",
     impact="advisory",
     change="semantic-change",
@@ -66,8 +66,8 @@ JOB_STAYS = Topic(
     grade="D",
     explanation=(
         "ttlSecondsAfterFinished of v1 deletes the job itself; v2 has it for the JobSet only. Pods and logs go in time, the "
-        "TrainJob with its condition Complete or Failed stays until somebody deletes it. Trainer before 2.3 made the JobSet anew "
-        "in some cases, and trained again."
+        "TrainJob with its condition Complete or Failed stays until it is deleted. Trainer before 2.3 "
+        "recreated the JobSet in some cases, and trained again."
     ),
     remedy="Delete finished TrainJobs by a CronJob, or when their result has been taken.",
     effort=1,
@@ -75,7 +75,7 @@ JOB_STAYS = Topic(
 )
 TOO_SHORT = Topic(
     id="TTL002",
-    title="a time to live that is too short for v2 becomes a minute",
+    title="a time to live that is too short for v2 becomes one minute",
     severity="warning",
     impact="advisory",
     change="semantic-change",

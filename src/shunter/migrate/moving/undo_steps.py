@@ -53,7 +53,7 @@ class Undo(NamedTuple):
         return self.is_write or self.verdict == "nothing"
 
 
-class Twin(NamedTuple):
+class RolledBackTrainJob(NamedTuple):
     """What became of the TrainJob of a v1 job, by the rollback so far."""
 
     is_finished: bool = False
@@ -120,7 +120,7 @@ def was_started(records: Iterable[Record]) -> bool:
     return started
 
 
-class Knowledge(NamedTuple):
+class UndoContext(NamedTuple):
     """What is known beside the object itself."""
 
     plan_id: str
@@ -128,7 +128,7 @@ class Knowledge(NamedTuple):
     """The digests that the object may have by the journal."""
     uids: Collection[str] = ()
     """The uids that it may have by the journal; any, when there are none."""
-    twin: Twin = Twin()
+    twin: RolledBackTrainJob = RolledBackTrainJob()
     """For a v1 job, what became of its TrainJob."""
     origin: Origin = "there"
     """For a TrainJob: whether its v1 job is there."""
@@ -136,7 +136,7 @@ class Knowledge(NamedTuple):
     """For a runtime: the TrainJobs that refer to it."""
 
 
-def undone(record: Record, present: Json | None, knowledge: Knowledge) -> Undo:
+def undo_steps(record: Record, present: Json | None, knowledge: UndoContext) -> Undo:
     """What taking a record back means; `present` is its object as it is now."""
     match record.verb:
         case "create":
@@ -157,7 +157,7 @@ def held_back(undo: Undo, before: Record) -> Undo:
     return undo
 
 
-def _take_away(record: Record, present: Json | None, knowledge: Knowledge) -> Undo:
+def _take_away(record: Record, present: Json | None, knowledge: UndoContext) -> Undo:
     if present is None:
         return Undo(record, "nothing", "it is gone already")
     uid, known = present["metadata"]["uid"], knowledge.known
@@ -174,7 +174,7 @@ def _take_away(record: Record, present: Json | None, knowledge: Knowledge) -> Un
     return Undo(record, "delete", "this plan made it", uid, present["metadata"]["resourceVersion"])
 
 
-def _set_back(record: Record, present: Json | None, knowledge: Knowledge) -> Undo:
+def _set_back(record: Record, present: Json | None, knowledge: UndoContext) -> Undo:
     if present is None:
         return Undo(record, "nothing", "it is gone")
     uid, twin = present["metadata"]["uid"], knowledge.twin
@@ -196,7 +196,7 @@ def _set_back(record: Record, present: Json | None, knowledge: Knowledge) -> Und
     return Undo(record, "patch", "this plan changed it", uid, present["metadata"]["resourceVersion"], record.undo)
 
 
-def _bring_back(record: Record, present: Json | None, twin: Twin) -> Undo:
+def _bring_back(record: Record, present: Json | None, twin: RolledBackTrainJob) -> Undo:
     if record.kind in FREEZE:
         return Undo(record, "nothing", "the freeze ends with v1's definitions, and does not come back")
     if present is not None and present["metadata"].get("deletionTimestamp"):

@@ -28,7 +28,7 @@ from shunter.migrate.moving import freeze
 from shunter.migrate.moving.deciding import intended
 from shunter.migrate.moving.journal import Phase, Record
 from shunter.migrate.moving.steps import Step
-from shunter.migrate.moving.undoing import Knowledge, Twin, Undo, held_back, to_undo, undone, was_started
+from shunter.migrate.moving.undo_steps import RolledBackTrainJob, Undo, UndoContext, held_back, to_undo, undo_steps, was_started
 
 
 def record(step: Step, present: Json | None, after: Json | None, phase: Phase = "done", **changes: Any) -> Record:
@@ -43,7 +43,7 @@ class Case(NamedTuple):
     record: Record
     present: Json | None
     verdict: str
-    knowledge: Knowledge = Knowledge("p1")
+    knowledge: UndoContext = UndoContext("p1")
 
 
 MADE = record(CREATE, None, TWIN)
@@ -77,17 +77,17 @@ CASES = {
         UNANSWERED, merge_patch(TWIN, {"metadata": {"generation": 2}}), "refuse"),
     "an unanswered write that was not done": Case(UNANSWERED, None, "nothing"),
     "a runtime goes": Case(RUNTIME_MADE, RUNTIME, "delete"),
-    "a runtime that others use stays": Case(RUNTIME_MADE, RUNTIME, "keep", Knowledge("p1", users=["TrainJob other"])),
+    "a runtime that others use stays": Case(RUNTIME_MADE, RUNTIME, "keep", UndoContext("p1", users=["TrainJob other"])),
     "the v1 job runs again": Case(STOPPED, V1_STOPPED, "patch"),
     "the v1 job runs already": Case(STOPPED, V1, "nothing"),
     "the v1 job is gone": Case(STOPPED, None, "nothing"),
     "the v1 job has finished": Case(STOPPED, FINISHED_V1, "keep"),
     "the twin has finished: the v1 job does not train again": Case(
-        STOPPED, V1_STOPPED, "keep", Knowledge("p1", twin=Twin(is_finished=True))),
+        STOPPED, V1_STOPPED, "keep", UndoContext("p1", twin=RolledBackTrainJob(is_finished=True))),
     "the twin runs: the v1 job does not train beside it": Case(
-        STOPPED, V1_STOPPED, "keep", Knowledge("p1", twin=Twin(is_running=True))),
+        STOPPED, V1_STOPPED, "keep", UndoContext("p1", twin=RolledBackTrainJob(is_running=True))),
     "the twin was started and is gone: the v1 job does not train again": Case(
-        STOPPED, V1_STOPPED, "keep", Knowledge("p1", twin=Twin(is_lost=True))),
+        STOPPED, V1_STOPPED, "keep", UndoContext("p1", twin=RolledBackTrainJob(is_lost=True))),
     "the v1 job was changed": Case(STOPPED, merge_patch(V1_STOPPED, {"metadata": {"labels": {"a": "b"}}}), "refuse"),
     "a job that was suspended before stays so": Case(WAS_STOPPED_ALREADY, V1_STOPPED, "nothing"),
     "a deleted job comes back": Case(DELETED, None, "create"),
@@ -97,12 +97,12 @@ CASES = {
     "a definition comes back from its copy": Case(
         msgspec.structs.replace(DEFINITION_DELETED, undo=DEFINITION), None, "create"),
     "a definition whose copy is gone does not": Case(DEFINITION_DELETED, None, "refuse"),
-    "a twin stays when its v1 job is gone": Case(MADE, TWIN, "keep", Knowledge("p1", origin="gone")),
-    "a twin stays when its v1 job is another": Case(MADE, TWIN, "keep", Knowledge("p1", origin="another")),
-    "a twin trains on when its v1 job is gone": Case(STARTED_TWIN, RUNNING_TWIN, "keep", Knowledge("p1", origin="gone")),
+    "a twin stays when its v1 job is gone": Case(MADE, TWIN, "keep", UndoContext("p1", origin="gone")),
+    "a twin stays when its v1 job is another": Case(MADE, TWIN, "keep", UndoContext("p1", origin="another")),
+    "a twin trains on when its v1 job is gone": Case(STARTED_TWIN, RUNNING_TWIN, "keep", UndoContext("p1", origin="gone")),
     "a twin stops when its v1 job is there": Case(STARTED_TWIN, RUNNING_TWIN, "patch"),
-    "a job that a rollback made again is ours": Case(STOPPED, MADE_AGAIN, "patch", Knowledge("p1", uids=["9"])),
-    "a job that somebody made again is not": Case(STOPPED, MADE_AGAIN, "refuse", Knowledge("p1", uids=["1"])),
+    "a job that a rollback made again is ours": Case(STOPPED, MADE_AGAIN, "patch", UndoContext("p1", uids=["9"])),
+    "a job that somebody made again is not": Case(STOPPED, MADE_AGAIN, "refuse", UndoContext("p1", uids=["1"])),
     "a definition that is on its way out is not there": Case(
         DEFINITION_DELETED, merge_patch(DEFINITION, {"metadata": {"deletionTimestamp": "2026-11-21T00:00:00Z"}}), "refuse"),
     "a freeze that was taken away does not come back": Case(UNFROZEN, None, "nothing"),
@@ -112,7 +112,7 @@ CASES = {
 @pytest.mark.parametrize("case", CASES.values(), ids=list(CASES))
 def test_what_is_taken_back(case: Case) -> None:
     known = {case.record.after} - {""}
-    found = undone(case.record, case.present, case.knowledge._replace(known=known))
+    found = undo_steps(case.record, case.present, case.knowledge._replace(known=known))
     assert found.verdict == case.verdict
     assert found.why
 
@@ -141,7 +141,7 @@ def test_whether_a_twin_that_is_gone_may_have_trained(case: tuple[list[tuple[Ste
 
 def test_what_a_killed_rollback_made_again_is_known_by_its_uid() -> None:
     undoing = msgspec.structs.replace(DELETED, phase="undoing")
-    found = [undone(record, MADE_AGAIN, Knowledge("p1")) for record in (undoing, DELETED)]
+    found = [undo_steps(record, MADE_AGAIN, UndoContext("p1")) for record in (undoing, DELETED)]
     assert [(undo.verdict, undo.uid) for undo in found] == [("nothing", "9"), ("nothing", "")]
 
 
@@ -152,7 +152,7 @@ def test_nothing_is_deleted_after_what_was_not_done() -> None:
 
 
 def test_a_deleted_job_comes_back_suspended() -> None:
-    found = undone(DELETED, None, Knowledge("p1"))
+    found = undo_steps(DELETED, None, UndoContext("p1"))
     assert is_suspended(found.body)
     assert "uid" not in found.body["metadata"]
 
@@ -160,29 +160,35 @@ def test_a_deleted_job_comes_back_suspended() -> None:
 IN_QUEUE = {"metadata": {"labels": {"kueue.x-k8s.io/queue-name": "gpus"}}}
 QUEUED_V1 = merge_patch(V1_STOPPED, IN_QUEUE)
 TWINS = {
-    "waits": (Twin(), True, ""),
-    "has finished": (Twin(is_finished=True), False, "its TrainJob has finished: resumed, it would train again"),
-    "runs": (Twin(is_running=True), False, "its TrainJob runs, and both would train"),
-    "is in a queue of its own": (Twin(queue="gpus"), False, "its TrainJob is in queue gpus, and both would train"),
-    "may have trained": (Twin(is_lost=True), False, "its TrainJob was started and is gone: it may have trained to the end."),
+    "waits": (RolledBackTrainJob(), True, ""),
+    "has finished": (RolledBackTrainJob(is_finished=True), False, "its TrainJob has finished: resumed, it would train again"),
+    "runs": (RolledBackTrainJob(is_running=True), False, "its TrainJob runs, and both would train"),
+    "is in a queue of its own": (RolledBackTrainJob(queue="gpus"), False, "its TrainJob is in queue gpus, and both would train"),
+    "may have trained": (
+        RolledBackTrainJob(is_lost=True),
+        False,
+        "its TrainJob was started and is gone: it may have trained to the end.",
+    ),
 }
 
 
 @pytest.mark.parametrize(("twin", "is_queued", "why"), TWINS.values(), ids=TWINS)
-def test_a_deleted_job_comes_back_into_its_queue_only_where_kueue_may_start_it(twin: Twin, is_queued: bool, why: str) -> None:
-    found = undone(record(DELETE, QUEUED_V1, None), None, Knowledge("p1", twin=twin))
+def test_a_deleted_job_comes_back_into_its_queue_only_where_kueue_may_start_it(
+    twin: RolledBackTrainJob, is_queued: bool, why: str
+) -> None:
+    found = undo_steps(record(DELETE, QUEUED_V1, None), None, UndoContext("p1", twin=twin))
     assert is_suspended(found.body)
     assert ("kueue.x-k8s.io/queue-name" in (found.body["metadata"].get("labels") or {})) is is_queued
     assert why in found.why
     undoing = msgspec.structs.replace(record(DELETE, QUEUED_V1, None), phase="undoing")
     present = merge_patch(found.body, {"metadata": {"uid": "9"}})
-    assert undone(undoing, present, Knowledge("p1", twin=twin)).uid == "9"
+    assert undo_steps(undoing, present, UndoContext("p1", twin=twin)).uid == "9"
 
 
 def test_nobody_is_told_to_resume_a_job_that_a_queue_resumes() -> None:
     stopped = record(SUSPEND, merge_patch(V1, IN_QUEUE), QUEUED_V1)
-    lost = Knowledge("p1", twin=Twin(is_lost=True))
-    by_hand, queued = undone(STOPPED, V1_STOPPED, lost), undone(stopped, QUEUED_V1, lost)
+    lost = UndoContext("p1", twin=RolledBackTrainJob(is_lost=True))
+    by_hand, queued = undo_steps(STOPPED, V1_STOPPED, lost), undo_steps(stopped, QUEUED_V1, lost)
     assert "suspend: false" in by_hand.why
     assert "suspend: false" not in queued.why
     assert "take the v1 job out of queue gpus" in queued.why

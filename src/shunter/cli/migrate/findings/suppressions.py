@@ -1,4 +1,4 @@
-"""What people have taken on with reasons: `migration.yaml`, for every verb that tells findings."""
+"""What people have suppressed with reasons: `migration.yaml`, for every verb that tells findings."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ ConfigurationOption = Annotated[
 
 
 def entries(configuration: Path | None) -> tuple[Entry, ...]:
-    """What the file takes on; nothing where none is named and none is there."""
+    """The suppressions of the file; none where no file is named and the default does not exist."""
     path = configuration or Path("migration.yaml")
     if configuration is None and not path.exists():
         return ()
@@ -30,8 +30,8 @@ def entries(configuration: Path | None) -> tuple[Entry, ...]:
     return suppression.read(path)
 
 
-def taken_on(batch: Batch, faults: list[Finding], configuration: Path | None) -> tuple[Batch, list[Finding]]:
-    """A batch, and what else there is to tell, with all marked that is taken on; told as well is what is wrong with the file."""
+def suppressed_findings(batch: Batch, faults: list[Finding], configuration: Path | None) -> tuple[Batch, list[Finding]]:
+    """A batch and other findings, with those marked that the file suppresses, and findings about the file itself."""
     known = entries(configuration)
     if not known:
         return batch, faults
@@ -39,7 +39,7 @@ def taken_on(batch: Batch, faults: list[Finding], configuration: Path | None) ->
 
     from shunter.migrate.conversion import suppression
 
-    return suppression.taken_on(batch, faults, known, datetime.now(UTC).date())
+    return suppression.suppressed(batch, faults, known, datetime.now(UTC).date())
 
 
 def faults_of(known: tuple[Entry, ...]) -> list[Finding]:
@@ -55,7 +55,7 @@ def faults_of(known: tuple[Entry, ...]) -> list[Finding]:
 
 
 def marked(findings: Iterable[Finding], known: tuple[Entry, ...]) -> tuple[Finding, ...]:
-    """Findings that are no batch's, those that are taken on with the reason."""
+    """Findings that are no batch's, those that are suppressed with the reason."""
     if not known:
         return tuple(findings)
     from datetime import UTC, datetime

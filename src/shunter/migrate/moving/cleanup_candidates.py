@@ -23,7 +23,7 @@ from shunter.migrate.moving.steps import V1_JOBS, Step
 from shunter.operator.overview import FINISHED_STATES, overview
 
 
-class Tidying(NamedTuple):
+class CleanupCandidate(NamedTuple):
     """`step` is None for a job that stays."""
 
     job: str
@@ -31,7 +31,7 @@ class Tidying(NamedTuple):
     step: Step | None = None
 
 
-def tidied(
+def cleanup_candidates(
     plan: Plan,
     v1_jobs: Iterable[Json],
     train_jobs: Iterable[Json],
@@ -39,7 +39,7 @@ def tidied(
     *,
     objections: Mapping[str, str] = MappingProxyType({}),
     i_know: bool = False,
-) -> Iterator[Tidying]:
+) -> Iterator[CleanupCandidate]:
     """What becomes of each v1 job of the plan that is still there. `records` are the journal's, `objections` those against
     TrainJobs that wait for jobs that never ran (`stand_ins`). With `i_know` it is enough that the TrainJob is there; a job that
     runs, and one that is not as it was planned for and as we left it, is deleted in no case."""
@@ -56,17 +56,17 @@ def tidied(
 
 def _tidied(
     item: Item, job: Json, twin: Json | None, records: Sequence[Record], objection: str | None, *, i_know: bool
-) -> Tidying:
+) -> CleanupCandidate:
     state = overview(job).state
     if another := _why_another(item, job, records):
-        return Tidying(item.title, another)
+        return CleanupCandidate(item.title, another)
     if owner := owner_of(job):
-        return Tidying(item.title, f"it belongs to {owner}")
+        return CleanupCandidate(item.title, f"it belongs to {owner}")
     if state not in (*FINISHED_STATES, "Suspended"):
-        return Tidying(item.title, f"it is {state}")
+        return CleanupCandidate(item.title, f"it is {state}")
     end = _finished(item, state, twin) if state in FINISHED_STATES else _unfinished(twin, objection)
     if not end.goes and not (i_know and (twin is not None or state in FINISHED_STATES)):
-        return Tidying(item.title, end.why)
+        return CleanupCandidate(item.title, end.why)
     resource, metadata = V1_JOBS[item.kind], job["metadata"]
     step = Step(
         f"delete {item.title} {metadata['uid']}",
@@ -78,7 +78,7 @@ def _tidied(
         uid=metadata["uid"],
         job=item.title,
     )
-    return Tidying(item.title, end.why if end.goes else f"--i-know: {end.why}", step)
+    return CleanupCandidate(item.title, end.why if end.goes else f"--i-know: {end.why}", step)
 
 
 class _End(NamedTuple):

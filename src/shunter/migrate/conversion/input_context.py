@@ -12,8 +12,8 @@ from dataclasses import dataclass, field
 from pathlib import PurePath
 
 from shunter.api.meta import Json
+from shunter.migrate.conversion.base_names import stem
 from shunter.migrate.conversion.source.objects import SourceObject
-from shunter.migrate.conversion.stems import stem
 
 
 @dataclass(frozen=True)
@@ -55,7 +55,7 @@ def applied_to(namespace: str) -> str:
     return namespace or "default"
 
 
-def surroundings_of(jobs: Iterable[SourceObject], others: Iterable[Json] = (), *, is_one_stream: bool = False) -> InputContext:
+def context_of(jobs: Iterable[SourceObject], others: Iterable[Json] = (), *, is_one_stream: bool = False) -> InputContext:
     """`others` are the objects of the input that are no v1 jobs."""
     objects: dict[tuple[str, str, str], Json] = {}
     for value in others:
