@@ -157,7 +157,7 @@ class _Tags(HTMLParser):
 def test_markdown_cells_and_lists_hold_no_markup_of_the_input(batch: Batch, faults: list[Finding]) -> None:
     text = report.written("md", batch, faults)
     assert "## PyTorchJob team-a/\\<script\\>&" in text
-    assert "*Taken on: it loops \\<by itself\\>*" in text
+    assert "*Suppressed: it loops \\<by itself\\>*" in text
 
 
 @pytest.mark.parametrize(
