@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import AsyncGenerator, Mapping
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from shunter.cli.options.log_options import LogOptions, attempts
@@ -69,6 +69,7 @@ def moment(step: int) -> str:
 STEPS = st.lists(st.integers(0, 40), min_size=1, max_size=20).map(sorted)
 
 
+@example(steps=[0, 0, 0], cuts=[1], tail=2)
 @given(steps=STEPS, cuts=st.lists(st.integers(0, 25), max_size=6), tail=st.none() | st.integers(1, 20))
 async def test_every_line_comes_once(steps: list[int], cuts: list[int], tail: int | None) -> None:
     log_reading.RETRY_SECONDS = 0

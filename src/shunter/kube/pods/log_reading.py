@@ -43,12 +43,14 @@ async def log_lines(client: Client, pod: Json, container: str, part: LogPart) ->
 
 async def followed_lines(client: Client, pod: Json, container: str, part: LogPart) -> AsyncIterator[str]:
     """Lines until the container has ended; none when it is gone. After a lost connection it goes on with the line after the
-    last one: lines are known by their times, since how many there are before does not say where a tail began."""
+    last one. That one is known by its time, and among lines of that time, the first of which a tail may have left out, by the
+    texts of those that were read."""
     metadata = pod["metadata"]
-    last, of_that_time = "", 0
+    last = ""
+    of_that_time: list[str] = []
     while True:
         begin = {"since_time": last} if last else {"tail_lines": part.tail_lines, "since_seconds": part.since_seconds}
-        known, skip = time_key(last), of_that_time
+        known, read, again = time_key(last), of_that_time, list[str]()
         try:
             chunks = client.logs(
                 metadata["name"],
@@ -65,10 +67,12 @@ async def followed_lines(client: Client, pod: Json, container: str, part: LogPar
                     if key is None:
                         yield line
                         continue
-                    if known is not None and (key < known or (key == known and skip)):
-                        skip -= key == known
+                    if known is not None and key < known:
                         continue
-                    of_that_time = of_that_time + 1 if time == last else 1
+                    if known is not None and key == known and again[-len(read) :] != read:
+                        again.append(text)
+                        continue
+                    of_that_time = [*of_that_time, text] if time == last else [text]
                     last = time
                     yield line if part.timestamps else text
             return
