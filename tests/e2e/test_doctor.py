@@ -323,3 +323,15 @@ def test_without_py_spy_in_the_image_it_is_copied_where_that_is_allowed(cluster:
     assert ("--allow-copy" in missing["why"], code) == (True, 0)
     report, _ = seen(cluster, "bare", namespace, "--sample", "1", "--allow-copy")
     assert [one for one in report["notChecked"] if one["what"] == "stacks"] == []
+
+
+@pytest.mark.embedded("the real control plane's node here is ours as well, and shares what this shows")
+def test_without_py_spy_in_the_image_an_ephemeral_container_has_it(cluster: Cluster, namespace: str) -> None:
+    bare = {"env": [{"name": "PATH", "value": "/usr/bin:/bin"}]}
+    cluster.apply(job(namespace, "bare", [sys.executable, "-c", STEPS], container=bare))
+    eventually(lambda: _running(cluster, "bare", namespace), seconds=120)
+    for _ in range(2):
+        report, _ = seen(cluster, "bare", namespace, "--sample", "1", "--debug-image", "any:debug")
+        assert [one for one in report["notChecked"] if one["what"] == "stacks"] == []
+    for pod in cluster.get("pods", "-n", namespace)["items"]:
+        assert [one["name"] for one in pod["spec"]["ephemeralContainers"]] == ["shunter-doctor-1"]

@@ -17,6 +17,7 @@ from shunter.cluster.target import Target
 from shunter.doctor import recording
 from shunter.doctor.diagnosing import diagnose
 from shunter.doctor.looking import diagnose_job, watch_job
+from shunter.doctor.sampling import Sampling
 from shunter.doctor.text import report_lines
 from shunter.doctor.verdicts import Report
 from shunter.errors import InputError
@@ -46,6 +47,14 @@ def doctor(
     allow_copy: Annotated[
         bool, typer.Option("--allow-copy", help="Copy py-spy from this machine to /tmp of containers whose image lacks it.")
     ] = False,
+    debug_image: Annotated[
+        str,
+        typer.Option(
+            "--debug-image",
+            metavar="IMAGE",
+            help="Image with sh and py-spy for ephemeral containers in pods whose image lacks it.",
+        ),
+    ] = "",
     sample: Annotated[float, typer.Option("--sample", metavar="SECONDS", help="Time between the two stack samples.")] = 5.0,
     form: Annotated[Form, typer.Option("-o", "--output", help="text, json or yaml.")] = Form.text,
     record: Annotated[
@@ -77,12 +86,13 @@ def doctor(
         raise typer.Exit(show(diagnose(evidence, evidence.at), form))
     target = connect(kubeconfig, context)
     commands = None if no_exec or target.connection is None else Commands(target.connection)
+    sampling = Sampling(sample, allow_copy, debug_image)
     if watch:
-        raise typer.Exit(asyncio.run(watched(target, job, namespace, commands, form, sample=sample, allow_copy=allow_copy)))
+        raise typer.Exit(asyncio.run(watched(target, job, namespace, commands, form, sampling)))
 
     async def run() -> int:
         async with target.client as client:
-            look = await diagnose_job(client, job, namespace, commands=commands, sample=sample, allow_copy=allow_copy)
+            look = await diagnose_job(client, job, namespace, commands=commands, sampling=sampling)
         if record is not None:
             recording.write(look.evidence, record)
             say(f"wrote the evidence to {record}; look through it before you give it away")
@@ -91,13 +101,11 @@ def doctor(
     raise typer.Exit(asyncio.run(run()))
 
 
-async def watched(
-    target: Target, name: str, namespace: str, commands: Commands | None, form: Form, *, sample: float, allow_copy: bool
-) -> int:
+async def watched(target: Target, name: str, namespace: str, commands: Commands | None, form: Form, sampling: Sampling) -> int:
     """Shows each report of a job until it has ended or is gone; the last exit code."""
     async with target.client as client:
         report: Report | None = None
-        async for report in watch_job(client, name, namespace, commands=commands, sample=sample, allow_copy=allow_copy):
+        async for report in watch_job(client, name, namespace, commands=commands, sampling=sampling):
             show(report, form)
     if report is None:
         return 0

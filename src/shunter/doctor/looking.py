@@ -20,6 +20,7 @@ from shunter.doctor.diagnosing import diagnose
 from shunter.doctor.evidence import Evidence, Missing
 from shunter.doctor.finding import as_job, readable_job
 from shunter.doctor.redaction import redacted
+from shunter.doctor.sampling import TWICE, Sampler, Sampling
 from shunter.doctor.verdicts import Report, Seconds
 from shunter.kube.client import Client
 from shunter.kube.errors import NotFound
@@ -43,14 +44,12 @@ async def diagnose_job(
     namespace: str = "",
     *,
     commands: Commands | None = None,
-    sample: float = 5.0,
-    allow_copy: bool = False,
+    sampling: Sampling = TWICE,
 ) -> Look:
     """Why the job `NAME`, `KIND/NAME` or `jobset/NAME` does not train, hangs or failed. Without `commands` no pod is entered, so
-    no stacks are sampled; `sample` is the seconds between the two samples, `allow_copy` lets py-spy be copied into containers.
-    InputError when there is no such job, or more than one."""
+    no stacks are sampled. InputError when there is no such job, or more than one."""
     _, job = await readable_job(client, name, namespace)
-    return await look(client, commands, job, sample=sample, allow_copy=allow_copy)
+    return await look(client, commands, job, sampling)
 
 
 async def watch_job(
@@ -59,15 +58,14 @@ async def watch_job(
     namespace: str = "",
     *,
     commands: Commands | None = None,
-    sample: float = 5.0,
-    allow_copy: bool = False,
+    sampling: Sampling = TWICE,
 ) -> AsyncIterator[Report]:
     """The same every few seconds: a report whenever the verdicts change, and one when the job has ended. Stops then, or when the
     job was deleted."""
     resource, job = await readable_job(client, name, namespace)
     before: list[object] = []
     while True:
-        report = (await look(client, commands, job, sample=sample, allow_copy=allow_copy)).report
+        report = (await look(client, commands, job, sampling)).report
         found: list[object] = [(verdict.id, verdict.ranks, verdict.confidence) for verdict in report.verdicts]
         if found != before or overview(job).is_finished:
             yield report
@@ -84,9 +82,9 @@ async def watch_job(
         job = as_job(resource, current)
 
 
-async def look(client: Client, commands: Commands | None, job: Json, *, sample: float, allow_copy: bool = False) -> Look:
-    """Looks at a job; stacks are taken, `sample` seconds apart, only of one that runs and has no certain cause. Without
-    `commands` no pod is entered."""
+async def look(client: Client, commands: Commands | None, job: Json, sampling: Sampling) -> Look:
+    """Looks at a job; stacks are taken only of one that runs and has no certain cause. Without `commands` no
+    pod is entered."""
     begun = time.perf_counter()
     evidence = await api_evidence(client, job)
     read = time.perf_counter()
@@ -97,10 +95,8 @@ async def look(client: Client, commands: Commands | None, job: Json, *, sample: 
             why = Missing(what="stacks", why="--no-exec", is_refused=False)
             evidence = msgspec.structs.replace(evidence, missing=(*evidence.missing, why))
         else:
-            from shunter.doctor.sampling import Sampler
-
             started = time.perf_counter()
-            evidence = redacted(await Sampler(client, commands, evidence, allow_copy=allow_copy).sampled(sample))
+            evidence = redacted(await Sampler(client, commands, evidence, sampling).sampled())
             entered = time.perf_counter() - started
         report = diagnose(evidence, evidence.at)
         rules += report.seconds.rules

@@ -1,4 +1,7 @@
-"""Takes the stacks of ranks by exec: of at most 64 pods, eight at a time. What may not be entered or has no py-spy is named."""
+"""Takes the stacks of ranks by exec: of at most 64 pods, eight at a time. What may not be entered or has no py-spy is named.
+
+py-spy is looked for in the image. Where that has none, it is copied there or run from an ephemeral container, as the user allows.
+"""
 
 from __future__ import annotations
 
@@ -8,12 +11,14 @@ import sys
 from collections.abc import Sequence
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import NamedTuple
 
 import msgspec
 
 from shunter.api.meta import Json
 from shunter.doctor import recorder, stacks
 from shunter.doctor.case import Case
+from shunter.doctor.debug_containers import NoDebugContainerError, debug_container
 from shunter.doctor.evidence import Evidence, Missing, Recording, Sample
 from shunter.doctor.lines import is_warning, parsed
 from shunter.doctor.rights import rights_in
@@ -32,18 +37,39 @@ PACE_SAMPLES = 13
 PACE_SECONDS = 0.4
 PROGRAM = "py-spy"
 COPY = "/tmp/shunter-py-spy"
-NO_PROGRAM = "py-spy is neither in the image nor on this machine: pip install 'shunter[doctor]', then --allow-copy"
-NOT_COPIED = "py-spy is not in the image: --allow-copy puts it into /tmp of the containers"
+NO_PROGRAM = (
+    "py-spy is neither in the image nor on this machine: pip install 'shunter[doctor]', then --allow-copy; or --debug-image IMAGE"
+)
+NOT_COPIED = (
+    "py-spy is not in the image: --allow-copy puts it into /tmp of the containers, --debug-image IMAGE beside them in the pods"
+)
+
+
+class Sampling(NamedTuple):
+    """How stacks are taken."""
+
+    seconds: float = 5.0
+    """Between the two samples."""
+    allow_copy: bool = False
+    """Whether py-spy may be copied into containers whose image lacks it."""
+    debug_image: str = ""
+    """Image with sh and py-spy for ephemeral containers, where py-spy is not in the image and not copied; empty for none."""
+
+
+TWICE = Sampling()
+"""Two samples with what is in the image."""
 
 
 class Sampler:
     """Samples the running ranks of one job."""
 
-    def __init__(self, client: Client, commands: Commands, evidence: Evidence, *, allow_copy: bool) -> None:
+    def __init__(self, client: Client, commands: Commands, evidence: Evidence, options: Sampling) -> None:
         self._client = client
         self._commands = commands
         self._evidence = evidence
-        self._allow_copy = allow_copy
+        self._options = options
+        self._debug: dict[str, str] = {}
+        """The ephemeral containers from which pods are looked at."""
         self._namespace: str = evidence.job["metadata"]["namespace"]
         self._case = Case(evidence, evidence.at)
         self._program = {pod["metadata"]["name"]: PROGRAM for pod in self._pods}
@@ -63,8 +89,8 @@ class Sampler:
 
         return sorted(running, key=last)[:MOST_PODS]
 
-    async def sampled(self, seconds: float) -> Evidence:
-        """The evidence with two samples that many seconds apart, the flight recorders, and more samples where one rank may keep
+    async def sampled(self) -> Evidence:
+        """The evidence with two samples, the flight recorders, and more samples where one rank may keep
         the others waiting."""
         rights = await rights_in(self._client, self._namespace)
         if not rights.allows("create", "pods/exec"):
@@ -72,7 +98,7 @@ class Sampler:
         first = await self._sample()
         if first is None:
             return self._with(*self._missing.values())
-        await asyncio.sleep(seconds)
+        await asyncio.sleep(self._options.seconds)
         second = await self._sample()
         samples = [first, second] if second is not None else [first]
         recordings = await self._recordings() if second is not None else ()
@@ -123,12 +149,25 @@ class Sampler:
                     )
                     self._program[name] = COPY
                     found = await self._look(name, container, is_blocking=is_blocking)
+                if not found.has_program and self._options.debug_image and name not in self._debug:
+                    self._debug[name] = await debug_container(self._client, pod, container, self._options.debug_image)
+                    self._program[name] = PROGRAM
+                    found = await self._look(name, container, is_blocking=is_blocking)
+            except NoDebugContainerError as error:
+                self._missing.setdefault("stacks", Missing(what="stacks", why=f"{name}: {error}", is_refused=False))
+                return None
             except (ApiError, TimeoutError) as error:
                 is_refused = isinstance(error, ApiError) and error.code in (401, 403)
                 why = error.message if isinstance(error, ApiError) else f"pod {name} did not answer within {EXEC_SECONDS:g} s"
                 self._missing.setdefault("stacks", Missing(what="stacks", why=why, is_refused=is_refused))
                 return None
-        if not found.has_program:
+        if name in self._debug and not found.has_program:
+            why = f"py-spy is not in {self._options.debug_image}"
+            self._missing.setdefault("stacks", Missing(what="stacks", why=why, is_refused=False))
+        elif name in self._debug and not found.processes:
+            why = f"{name}: its ephemeral container sees no Python process of container {container}"
+            self._missing.setdefault("stacks", Missing(what="stacks", why=why, is_refused=False))
+        elif not found.has_program:
             why = NOT_COPIED if _local_program() else NO_PROGRAM
             self._missing.setdefault("stacks", Missing(what="stacks", why=why, is_refused=False))
         elif found.trouble and not any(process.frames for process in found.processes):
@@ -137,7 +176,8 @@ class Sampler:
 
     async def _look(self, name: str, container: str, *, is_blocking: bool) -> stacks.ContainerSample:
         words = stacks.command(self._program[name], is_blocking=is_blocking)
-        done = await self._commands.run(name, self._namespace, container, words, seconds=EXEC_SECONDS)
+        place = self._debug.get(name, container)
+        done = await self._commands.run(name, self._namespace, place, words, seconds=EXEC_SECONDS)
         found = stacks.container_sample(name, container, done.output.decode(errors="replace"))
         ranked = [process.rank for process in found.processes if process.rank is not None]
         self._sockets[name] = [{"rank": rank, "socket": place} for rank, place in zip(ranked, found.sockets, strict=False)]
@@ -145,7 +185,7 @@ class Sampler:
 
     def _copyable(self) -> bytes:
         """py-spy of this machine, where it may be copied; empty otherwise."""
-        path = _local_program() if self._allow_copy else None
+        path = _local_program() if self._options.allow_copy else None
         return path.read_bytes() if path is not None else b""
 
     async def _last_line(self, pod: Json) -> str:
