@@ -54,6 +54,7 @@ class ByFixture(LoadScopeScheduling):
         return nodeid
 
 
+@pytest.hookimpl(optionalhook=True)
 def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> ByFixture | None:
     return ByFixture(config, log) if config.getvalue("dist") == "loadgroup" else None
 

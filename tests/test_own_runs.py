@@ -62,7 +62,7 @@ def test_may_start_one():
 
 
 def run(directory: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
-    command = [sys.executable, "-m", "pytest", "-q", "-p", "no:xdist", "-rA", *arguments]
+    command = [sys.executable, "-m", "pytest", "-q", "-n", "0", "-rA", *arguments]
     environment = os.environ | {"PYTHONPATH": str(ROOT / "tests")}
     return subprocess.run(command, cwd=directory, env=environment, capture_output=True, text=True, check=False)
 

@@ -122,7 +122,7 @@ def test_an_interpreter_that_is_not_there_is_named(tmp_path: Path) -> None:
 def test_an_unknown_image_is_told_which_there_are(tmp_path: Path, change: object) -> None:
     assert callable(change)
     record(tmp_path, "acme/bert")
-    with pytest.raises(InputError, match="image bert has no environment of its own") as raised:
+    with pytest.raises(InputError, match="image bert has no separate environment") as raised:
         change(tmp_path, "bert")
     assert raised.value.remedy == "There is acme/bert."
 

@@ -218,7 +218,7 @@ def test_a_job_that_would_be_replaced_is_refused_with_the_line_of_the_field(clus
     done = cluster.shunter("run", "--replace", str(path))
     assert done.returncode == 2
     assert f"{path}:{line}: PyTorchJob {namespace}/bad: " in done.stderr
-    assert ".spec.nprocPerNodes: field not declared in schema" in done.stderr
+    assert 'unknown field "spec.nprocPerNodes"' in done.stderr
     assert "Did you mean nprocPerNode?" in done.stderr
 
 

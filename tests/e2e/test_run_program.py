@@ -284,7 +284,7 @@ def test_checkpoints_are_listed_and_another_job_goes_on_from_them(cluster: Clust
     for words in (["--resume", "s3job"], ["--resume", "s3job", *bucket]):
         printed = cluster.shunter(*run, *words, *dry)
         assert printed.returncode == 0, printed.stderr
-        assert "whether s3://models/runs holds checkpoints of s3job is not checked here" in printed.stderr
+        assert "whether s3://models/runs holds checkpoints of s3job was not checked" in printed.stderr
         (found,) = json.loads(printed.stdout)["items"]
         variables = {variable["name"]: variable["value"] for variable in found["spec"]["trainer"]["env"]}
         assert variables["SHUNTER_CHECKPOINT_DIR"] == "s3://models/runs/s3job"

@@ -17,7 +17,7 @@ from shunter.cluster.target import Target
 from shunter.errors import InputError
 from shunter.kube.errors import NotFound
 from shunter.launch import option_texts
-from shunter.launch.checkpoints import names_with_checkpoints
+from shunter.launch.checkpoints import make_own_directory, names_with_checkpoints
 from shunter.launch.code.delivery import Code, ImageCode, MountedCode, PackedCode
 from shunter.launch.code.packing import shown_bytes
 from shunter.launch.marks import DIGEST, DIRECTORY, PROGRAM
@@ -102,6 +102,7 @@ async def submitted(target: Target, program: Program, root: Path, options: Progr
         await delete_present(target, chosen.name, namespace)
     if target.embedded is not None:
         await ensure_namespace(client, namespace, say)
+        make_own_directory(chosen.checkpoints, target.embedded.checkpoints, namespace)
     made = await submit(client, chosen, code, runtime=runtime, namespace=namespace, taken=taken, tell=say)
     say(code_line(code, root, made.sent))
     say(job_line(made, chosen, runtime))

@@ -161,6 +161,15 @@ def with_checkpoints(options: LaunchOptions, namespace: str, root: Path | None) 
     return dataclasses.replace(options, checkpoints=given)
 
 
+def make_own_directory(checkpoints: Checkpoints | None, root: Path, namespace: str) -> None:
+    """Makes the directory of a namespace below `root`, if checkpoints go there, for pods of any user: the node would make one for
+    root alone. Only the owner of a cluster can see into its state directory."""
+    own = root / namespace
+    if checkpoints is not None and checkpoints.directory == str(own) and not own.exists():
+        own.mkdir(parents=True)
+        own.chmod(0o1777)
+
+
 def names_with_checkpoints(directory: str) -> set[str]:
     """The jobs that have something in a directory for checkpoints: a new job must not go on from that by accident. Not every
     program saves `step-N`, so anything counts. None where no directory is named."""

@@ -4,8 +4,10 @@ where only the operator acts on a job. What would have no effect is reported or 
 from __future__ import annotations
 
 import importlib.util
+import os
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 import msgspec
 
@@ -83,3 +85,23 @@ def _node_images(runtime: Runtime) -> Sequence[str]:
         for container in templates.containers(job)
         if container["name"] == NODE
     ]
+
+
+def user_without_access(runtime: Runtime, root: Path) -> int | None:
+    """The user that a runtime's pods run as, where that one may not read this directory; None where all may. A cluster that does
+    not run as root switches no users."""
+    facts = root.stat()
+    may_all_read = facts.st_mode & 0o005 == 0o005
+    if os.geteuid() != 0 or may_all_read:
+        return None
+    return next((user for user in sorted(_users(runtime.spec)) if user not in (0, facts.st_uid)), None)
+
+
+def _users(value: Any) -> set[int]:
+    """Every runAsUser in an object."""
+    if isinstance(value, list):
+        return {user for item in value for user in _users(item)}
+    if not isinstance(value, dict):
+        return set()
+    own = {value["runAsUser"]} if isinstance(value.get("runAsUser"), int) else set()
+    return own | {user for item in value.values() for user in _users(item)}

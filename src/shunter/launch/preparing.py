@@ -74,6 +74,10 @@ async def prepared(
     chosen = await find_runtime(client, namespace, runtime)
     if is_embedded:
         require_embedded(chosen)
+        user = embedded.user_without_access(chosen, root)
+        if user is not None and not (is_in_image or is_copied):
+            tell(f"code: copied, because runtime {chosen.name} runs as user {user}, who may not read {root}")
+            code = code_of(program, root, is_embedded=True, is_in_image=False, is_copied=True)
     options = dataclasses.replace(asked, fabric=await find_fabric(client, fabric, instance))
     require_startable(chosen, options)
     options = await with_resumed_place(client, namespace, options, tell)

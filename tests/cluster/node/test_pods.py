@@ -75,7 +75,7 @@ async def test_args_without_a_command_are_the_program(node: NodeUnderTest) -> No
 async def test_args_that_were_meant_for_an_entrypoint_say_so(node: NodeUnderTest) -> None:
     await node.create("p", {"restartPolicy": "Never", "containers": [{"name": "main", "image": "any", "args": ["--epochs=3"]}]})
     message = terminated(await node.finished("p"))["message"]
-    assert 'exec: "--epochs=3": executable file not found in $PATH. The first of args is taken for the program.' in message
+    assert 'exec: "--epochs=3": executable file not found in $PATH. The first item of args is used as the program.' in message
     assert 'Image "any" maps to a local environment without an ENTRYPOINT. Set `command`' in message
 
 

@@ -85,7 +85,7 @@ def test_a_name_that_no_node_can_have_is_refused(name: str) -> None:
 @pytest.mark.integration
 def test_the_nodes_address_is_the_one_on_the_way_to_the_server() -> None:
     assert own_address(HostPort("127.0.0.1", 6443)) == "127.0.0.1"
-    with pytest.raises(EnvironmentProblem, match=r"no way to the API server at no\.such\.host\.invalid"):
+    with pytest.raises(EnvironmentProblem, match=r"No route to the API server at no\.such\.host\.invalid"):
         own_address(HostPort("no.such.host.invalid", 6443))
 
 

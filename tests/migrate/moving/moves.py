@@ -110,7 +110,11 @@ class Moves:
         client = client or self.client
         with self.journal(plan, client) as journal:
             await journal.load()
-            steps = [tidying.step for tidying in await self.tidied(plan, journal, i_know=i_know) if tidying.step is not None]
+            steps = [
+                tidying.step
+                for tidying in await self.cleanup_candidates(plan, journal, i_know=i_know)
+                if tidying.step is not None
+            ]
             return await applying.apply(client, steps, journal, Screen(), QUICK, runs=self.runs)
 
     async def cleanup_candidates(self, plan: Plan, journal: Journal, *, i_know: bool = False) -> list[CleanupCandidate]:

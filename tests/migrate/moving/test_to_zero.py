@@ -23,7 +23,7 @@ SIDE_BY_SIDE = PlanOptions(freeze="none")
 
 async def ends(moves: Moves, plan: Plan) -> dict[str, tuple[bool, str]]:
     """Of each v1 job whether it goes, and why."""
-    found = await moves.tidied(plan, await moves.read_journal(plan))
+    found = await moves.cleanup_candidates(plan, await moves.read_journal(plan))
     return {tidying.job.rpartition("/")[2]: (tidying.step is not None, tidying.why) for tidying in found}
 
 

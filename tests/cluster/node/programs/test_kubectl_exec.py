@@ -29,8 +29,8 @@ def test_the_command_line_is_kubectls(line: str, request_: Request) -> None:
 @pytest.mark.parametrize(
     ("line", "complaint"),
     [
-        ("get pods", "only knows"),
-        ("", "only knows"),
+        ("get pods", "only supports"),
+        ("", "only supports"),
         ("exec p", "at least one command"),
         ("exec p ls", "one pod"),
         ("exec -- ls", "one pod"),
@@ -69,7 +69,7 @@ def test_it_takes_the_images_python_where_the_nodes_is_not(tmp_path: Path) -> No
     program.write_bytes(content.replace(sys.executable.encode(), b"/no/such/python"))
     path = f"{Path(sys.executable).parent}:/usr/bin:/bin"
     done = subprocess.run([program, "get"], env={"PATH": path}, capture_output=True, text=True, check=False)
-    assert "only knows" in done.stderr
+    assert "only supports" in done.stderr
     done = subprocess.run([program, "get"], env={"PATH": str(tmp_path)}, capture_output=True, text=True, check=False)
     assert (done.returncode, done.stderr.splitlines()[-1]) == (
         1,
