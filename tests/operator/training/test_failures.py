@@ -143,3 +143,29 @@ def test_what_failed_about_when_the_job_did_is_recorded_though_it_is_seen_later(
     recorded = late.status.wanted["rankFailures"]
     assert [one["pod"] for one in recorded["last"]] == ["bert-master-0", *["bert-worker-0"] * is_recorded]
     assert late.status.wanted["completionTime"] == first.status.wanted["completionTime"]
+
+
+@pytest.mark.parametrize(("seconds", "is_recorded"), [(2, True), (3, False), (4, False)])
+def test_what_ends_because_its_pod_is_deleted_is_no_failure(
+    make_job: MakeJob, observe: Observe, now: datetime, seconds: int, is_recorded: bool
+) -> None:
+    """cleanPodPolicy deletes what still runs of a failed job; a program that does not end in time is killed."""
+    state = {"terminated": {"exitCode": 137, "reason": "Error", "finishedAt": rfc3339(now + timedelta(seconds=seconds))}}
+    job = make_job(role={"restartPolicy": "Never"}, policy={"cleanPodPolicy": "None"})
+    cause = {"terminated": {"exitCode": 3, "reason": "Error", "finishedAt": rfc3339(now)}}
+    first = plan(
+        PYTORCH, failed(observe(job), "bert-master-0", {"containerStatuses": [{"name": "pytorch", "state": cause}]}), now
+    )
+    assert first.status is not None
+    job = msgspec.structs.replace(job, status=msgspec.convert(first.status.wanted, JobStatus))
+    observed = failed(observe(job), "bert-worker-0", {"containerStatuses": [{"name": "pytorch", "state": state}]})
+    deleted = {"deletion_timestamp": now + timedelta(seconds=3 + 30), "deletion_grace_period_seconds": 30}
+    pods = [
+        msgspec.structs.replace(pod, metadata=msgspec.structs.replace(pod.metadata, **deleted))
+        if pod.metadata.name == "bert-worker-0"
+        else pod
+        for pod in observed.children.pods
+    ]
+    observed = msgspec.structs.replace(observed, children=children_of(job, pods, observed.children.services))
+    late = plan(PYTORCH, observed, now + timedelta(seconds=40))
+    assert bool(told([*late.events], "RankFailed")) == is_recorded

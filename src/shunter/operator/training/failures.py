@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from datetime import UTC, datetime, timedelta
 
 from shunter.api.core import Pod
 from shunter.operator import rank_failures
@@ -45,12 +46,20 @@ def recorded(job: AnyJob, children: Children, progress: Progress) -> Progress:
 
 def recorded_late(job: AnyJob, children: Children, progress: Progress) -> Progress:
     """As `recorded`, of a job that has failed. States of pods arrive in any order, so the job may have failed by a rank that lost
-    its peer before that peer was seen. What ends long after the job has nothing to do with it."""
+    its peer before that peer was seen. What ends long after the job, or because its pod is deleted, has nothing to do with it."""
     ended = job.status.completion_time
     if ended is None:
         return progress
-    near = [pod for pod in children.pods if rank_failures.has_failed_by(pod, ended + TOGETHER)]
+    near = [pod for pod in children.pods if rank_failures.has_failed_by(pod, min(ended + TOGETHER, _left_alone_until(pod)))]
     return _with_new(job, near, progress)
+
+
+def _left_alone_until(pod: Pod) -> datetime:
+    """The last second before its deletion was asked for."""
+    metadata = pod.metadata
+    if metadata.deletion_timestamp is None:
+        return datetime.max.replace(tzinfo=UTC)
+    return metadata.deletion_timestamp - timedelta(seconds=(metadata.deletion_grace_period_seconds or 0) + 1)
 
 
 def _with_new(job: AnyJob, pods: Sequence[Pod], progress: Progress) -> Progress:
