@@ -10,6 +10,7 @@ from typing import Annotated
 import typer
 from rich.table import Table
 
+from shunter.api.collector import collect_seldom
 from shunter.cli.options.job_list import JobChoice
 from shunter.cli.options.option_groups import grouped
 from shunter.cli.output.console import Output, print_as, print_table, say
@@ -40,6 +41,7 @@ def jobs(
     reports its progress or logs it; (log) marks values from logs. Kubernetes Jobs are listed if they are Indexed
     (completionMode: Indexed).
     """
+    collect_seldom()
     target = connect(kubeconfig, context)
     found = asyncio.run(all_listed(target, namespace))
     rows = choice.chosen(found.rows, of=lambda row: row.job)

@@ -74,7 +74,7 @@ class InputOptions(NamedTuple):
 
     def read(self) -> tuple[Input, list[Finding]]:
         """All that was named, and what there is to tell of reading it."""
-        from shunter.migrate.collector import collect_seldom
+        from shunter.api.collector import collect_seldom
 
         collect_seldom()
         given, faults = self._read()

@@ -16,8 +16,8 @@ from typing import NamedTuple
 
 import msgspec
 
+from shunter.api.collector import collect_seldom
 from shunter.kube.client import Client
-from shunter.migrate.collector import collect_seldom
 from shunter.migrate.conversion import suppression
 from shunter.migrate.conversion.batch import Batch, converted
 from shunter.migrate.conversion.source import live
