@@ -244,7 +244,7 @@ NOT_RESUMED = {
     "--resume nosuch": "no complete checkpoint in ",
     "--resume s3job --checkpoints s3://models/other": "keeps its checkpoints in s3://models/runs, not in s3://models/other",
     "--resume s3job --checkpoints ./none": "no complete checkpoint in ",
-    "--resume train -e SHUNTER_CHECKPOINT_DIR=/data": "--resume train and the variable SHUNTER_CHECKPOINT_DIR both say",
+    "--resume train -e SHUNTER_CHECKPOINT_DIR=/data": "--resume train and the variable SHUNTER_CHECKPOINT_DIR both name",
 }
 
 
