@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from shunter.api.meta import Json, ObjectMeta, Struct
 from shunter.api.selectors import LabelSelector
-from shunter.cluster.local_path import PROVISIONED_BY, PROVISIONER
+from shunter.cluster.local_path import is_provisioned
 
 IS_DEFAULT_CLASS = "storageclass.kubernetes.io/is-default-class"
 WAIT_FOR_CONSUMER = "WaitForFirstConsumer"
@@ -71,7 +71,7 @@ class Volume(Struct, frozen=True):
     @property
     def is_ours(self) -> bool:
         """Whether the local provisioner made it."""
-        return self.metadata.annotations.get(PROVISIONED_BY) == PROVISIONER
+        return is_provisioned(self.metadata.annotations)
 
 
 class StorageClass(Struct, frozen=True):

@@ -47,7 +47,7 @@ class Sources(NamedTuple):
         claim = self.claims.get(name)
         if claim is None:
             raise MissingSourceError(f'persistentvolumeclaim "{name}" not found')
-        found = self.volumes.get(claim["spec"].get("volumeName", ""))
+        found = self.volume_behind(volume)
         if found is None or (claim.get("status") or {}).get("phase") != "Bound":
             raise MissingSourceError(f'persistentvolumeclaim "{name}" is not bound')
         spec = found["spec"]

@@ -11,8 +11,8 @@ from pathlib import Path
 from typing import NamedTuple
 
 from shunter.api.core import Service
-from shunter.api.meta import Json
-from shunter.cluster.local_path import PROVISIONED_BY, PROVISIONER
+from shunter.api.meta import Json, annotations_of
+from shunter.cluster.local_path import is_provisioned
 from shunter.cluster.node.content.downward import PodContext
 from shunter.cluster.node.content.environment import declared_environment, unknown_program, unsupported_source
 from shunter.cluster.node.content.images import ImageError, Images
@@ -120,13 +120,14 @@ class ContainerStarter:
         """Where a volume lies, with the files, rights and group that are its pod's."""
         source = volume_source(self._sources.resolved(volume), self._directory)
         behind = self._sources.volume_behind(volume)
-        if _is_provisioned(behind) and not any(source.iterdir()):
+        is_own = behind is not None and is_provisioned(annotations_of(behind))
+        if is_own and not any(source.iterdir()):
             source.chmod(0o777)  # its users are not known yet
         own = self._dependencies.runtime.switches_users
         group = volume_group(pod["spec"]) if own else None
         if is_from_api(volume):
             write_files(source, volume_files(volume, pod, self._sources, self._context()), group=group, own=own)
-        elif group is not None and ("emptyDir" in volume or _is_provisioned(behind) or (behind and "local" in behind["spec"])):
+        elif group is not None and ("emptyDir" in volume or is_own or (behind and "local" in behind["spec"])):
             give_to_group(source, group, read_only=False)
         return source
 
@@ -232,12 +233,6 @@ def _standard_streams(container: Json) -> Json:
         "stdin_once": bool(container.get("stdinOnce")),
         "terminal": bool(container.get("tty")),
     }
-
-
-def _is_provisioned(volume: Json | None) -> bool:
-    """Whether a PersistentVolume is a directory that this cluster has made."""
-    annotations = ((volume or {}).get("metadata") or {}).get("annotations") or {}
-    return annotations.get(PROVISIONED_BY) == PROVISIONER
 
 
 def has_refreshable_volumes(spec: Json) -> bool:
