@@ -70,6 +70,8 @@ class Sampler:
         self._options = options
         self._debug: dict[str, str] = {}
         """The ephemeral containers from which pods are looked at."""
+        self._tried: set[str] = set()
+        """The pods that were to get one."""
         self._namespace: str = evidence.job["metadata"]["namespace"]
         self._case = Case(evidence, evidence.at)
         self._program = {pod["metadata"]["name"]: PROGRAM for pod in self._pods}
@@ -149,7 +151,8 @@ class Sampler:
                     )
                     self._program[name] = COPY
                     found = await self._look(name, container, is_blocking=is_blocking)
-                if not found.has_program and self._options.debug_image and name not in self._debug:
+                if not found.has_program and self._options.debug_image and name not in self._tried:
+                    self._tried.add(name)  # one that does not come now does not come for the next sample
                     self._debug[name] = await debug_container(self._client, pod, container, self._options.debug_image)
                     self._program[name] = PROGRAM
                     found = await self._look(name, container, is_blocking=is_blocking)
