@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import random
 import string
 
@@ -11,11 +10,12 @@ from shunter.api.resources import JOBS, NAMESPACES, Resource
 from shunter.cli.deleting import delete_and_wait
 from shunter.cli.output.console import say
 from shunter.cli.output.refusals import refused
+from shunter.cluster.namespaces import ensure_namespace
 from shunter.cluster.target import Target
 from shunter.errors import EnvironmentProblem, InputError
 from shunter.kube.client import Client
 from shunter.kube.discovery import Discovery
-from shunter.kube.errors import AlreadyExists, ApiError, NotFound
+from shunter.kube.errors import ApiError, NotFound
 from shunter.kube.manifests import Manifest
 from shunter.kube.webhooks.admission_wait import may_pass, once_admitted
 from shunter.operator.native_jobs import has_ranks
@@ -88,9 +88,7 @@ async def ensure_namespaces(target: Target, found: list[tuple[Resource, Manifest
     given = {manifest.object["metadata"].get("name") for resource, manifest in found if resource == NAMESPACES}
     wanted = {manifest.object["metadata"]["namespace"] for resource, manifest in found if resource.namespaced}
     for name in sorted(wanted - given):
-        with contextlib.suppress(AlreadyExists):
-            await target.client.create(NAMESPACES, {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name}})
-            say(f"created namespace {name}")
+        await ensure_namespace(target.client, name, say)
 
 
 async def present(client: Client, resource: Resource, manifest: Manifest, *, replace: bool) -> Json | None:

@@ -17,14 +17,14 @@ from shunter.cluster.target import Target
 from shunter.errors import InputError
 from shunter.kube.errors import NotFound
 from shunter.launch import option_texts
-from shunter.launch.checkpoints import make_own_directory, names_with_checkpoints
+from shunter.launch.checkpoints import names_with_checkpoints
 from shunter.launch.code.delivery import Code, ImageCode, MountedCode, PackedCode
 from shunter.launch.code.packing import shown_bytes
 from shunter.launch.marks import DIGEST, DIRECTORY, PROGRAM
 from shunter.launch.names import base_name, free_name
 from shunter.launch.objects import checkpoint_directory, launch
 from shunter.launch.options import LaunchOptions, Program
-from shunter.launch.preparing import ensure_namespace, prepared, require_understood, secret_environment
+from shunter.launch.preparing import make_embedded_place, prepared, require_understood, secret_environment
 from shunter.launch.programs import program_of
 from shunter.launch.runtimes.choice import PYTHON, Runtime
 from shunter.launch.submitting import SubmittedJob, job_names, resubmit, submit
@@ -100,9 +100,7 @@ async def submitted(target: Target, program: Program, root: Path, options: Progr
         await start_local_server(target, chosen.tracking.uri)
     if replace:
         await delete_present(target, chosen.name, namespace)
-    if target.embedded is not None:
-        await ensure_namespace(client, namespace, say)
-        make_own_directory(chosen.checkpoints, target.embedded.checkpoints, namespace)
+    await make_embedded_place(target, chosen, namespace, say)
     made = await submit(client, chosen, code, runtime=runtime, namespace=namespace, taken=taken, tell=say)
     say(code_line(code, root, made.sent))
     say(job_line(made, chosen, runtime))

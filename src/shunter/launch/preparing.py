@@ -9,13 +9,18 @@ from pathlib import Path
 from typing import NamedTuple
 
 from shunter.api.meta import Json
-from shunter.api.resources import NAMESPACES
+from shunter.cluster.namespaces import ensure_namespace
 from shunter.cluster.target import Target
 from shunter.errors import InputError
 from shunter.kube.client import Client
-from shunter.kube.errors import AlreadyExists
 from shunter.launch import embedded, option_texts
-from shunter.launch.checkpoints import names_with_checkpoints, require_resumable, with_checkpoints, with_resumed_place
+from shunter.launch.checkpoints import (
+    make_own_directory,
+    names_with_checkpoints,
+    require_resumable,
+    with_checkpoints,
+    with_resumed_place,
+)
 from shunter.launch.code.delivery import Code
 from shunter.launch.fabric import find_fabric, require_profile
 from shunter.launch.fabric import notes as fabric_notes
@@ -112,10 +117,10 @@ async def prepared(
     return PreparedJob(options, code, chosen, taken)
 
 
-async def ensure_namespace(client: Client, name: str, tell: Callable[[str], None]) -> None:
-    """On the embedded cluster a namespace is created when it is named."""
-    try:
-        await client.create(NAMESPACES, {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name}})
-        tell(f"created namespace {name}")
-    except AlreadyExists:
+async def make_embedded_place(target: Target, options: LaunchOptions, namespace: str, tell: Callable[[str], None]) -> None:
+    """What a job needs on the embedded cluster before it is created: its namespace, and a directory for checkpoints that pods of
+    any user may write to. Nothing on another cluster."""
+    if target.embedded is None:
         return
+    await ensure_namespace(target.client, namespace, tell)
+    make_own_directory(options.checkpoints, target.embedded.checkpoints, namespace)

@@ -21,7 +21,7 @@ from shunter.jobs.outcome import outcome
 from shunter.kube.client import Client
 from shunter.launch import option_texts
 from shunter.launch.options import LaunchOptions
-from shunter.launch.preparing import ensure_namespace, prepared, require_understood, secret_environment
+from shunter.launch.preparing import make_embedded_place, prepared, require_understood, secret_environment
 from shunter.launch.programs import program_of
 from shunter.launch.submitting import submit
 from shunter.launch.tracking import LOCAL
@@ -125,8 +125,7 @@ def run(
                 is_copied=snapshot,
                 tell=_say,
             )
-            if target.embedded is not None:
-                await ensure_namespace(client, space, _say)
+            await make_embedded_place(target, ready.options, space, _say)
             made = await submit(
                 client, ready.options, ready.code, runtime=ready.runtime, namespace=space, taken=ready.taken, tell=_say
             )
