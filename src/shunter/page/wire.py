@@ -1,0 +1,387 @@
+"""What goes to the browser: rows, never objects of Kubernetes. The names of fields and collections are known to the page's
+scripts (assets/js/wire.js describes the same types for `tsc --checkJs`), so both change together.
+
+The event stream `GET /api/live?view=VIEW&...` sends these events; data is JSON:
+
+    snapshot   {"session": Session, "rows": {COLLECTION: [row, ...]}}    the first event; replaces all that is shown
+    delta      {COLLECTION: {"set": [row, ...], "del": [id, ...]}}       a row replaces the one of its id
+    gone       {"collection": ..., "since": seconds, "why": text}         a watch broke: rows stay, greyed, with their age
+    back       {"collection": ...}                                        it is whole again
+    hidden     [Hidden, ...]                                              what this viewer may not read, all of it each time
+    beat       {}                                                         every 15 seconds
+    end        {"why": "expired" | "logged out" | "too many streams"}     no reconnect: log in again
+
+| view      | parameters                       | collections                                                       |
+|-----------|----------------------------------|-------------------------------------------------------------------|
+| jobs      | namespace (repeated; empty: all) | jobs: JobRow                                                      |
+| job       | namespace, kind, name            | job: JobDetail (one), ranks: Rank, verdicts, timeline, series,    |
+|           |                                  | checkpoints                                                       |
+| migration | namespace (repeated)             | migration: MigrationSummary (one), waves: Wave, moves: Move       |
+| cluster   |                                  | cluster: ClusterSummary (one), nodes: NodeRow, waiting: JobRow,   |
+|           |                                  | queues: QueueRow                                                  |
+
+Times are seconds since 1970 (0: unknown), sizes bytes, shares 0 to 1. Texts come from clusters and programs: they are shown as
+text nodes, and nothing else.
+"""
+
+from __future__ import annotations
+
+from typing import Literal
+
+import msgspec
+
+State = Literal["Failed", "Restarting", "Waiting", "Running", "Suspended", "Succeeded"]
+"""In the order of the list."""
+
+
+class Row(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True):
+    """Fields that have their default are left out."""
+
+    id: str
+    """Unique in its collection, and the same for as long as the thing lives."""
+
+
+class Session(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
+    """Who looks at what; sent with each snapshot."""
+
+    user: str
+    """As the API server knows the viewer; empty where it does not say."""
+    cluster: str
+    """Name of the context, or `embedded cluster`."""
+    is_embedded: bool
+    is_read_only: bool
+    """No actions are offered: --read-only."""
+    version: str
+    now: float
+    """The server's clock, so that ages are right where the browser's is wrong."""
+    namespaces: tuple[str, ...] = ()
+    """Those that are shown where the viewer may not list all; empty: all are."""
+
+
+class Hidden(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
+    """What the viewer may not read."""
+
+    what: str
+    """`pods in namespace vision`."""
+    consequence: str
+    """What is missing on the page for it."""
+    role: str
+    """YAML of a Role or ClusterRole that would allow it, with the command that binds it."""
+
+
+class Progress(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True):
+    """How far a training is, only as far as it was reported or logged."""
+
+    step: int | None = None
+    steps: int | None = None
+    share: float | None = None
+    seconds_left: int | None = None
+    loss: float | None = None
+    checkpoint_step: int | None = None
+    checkpoint_saved: float = 0
+    reported: float = 0
+    source: Literal["report", "log"] = "report"
+
+
+class JobRow(Row, frozen=True, kw_only=True):
+    """A line of the list."""
+
+    namespace: str
+    name: str
+    kind: str
+    state: State
+    reason: str = ""
+    up: int | None = None
+    """None where pods could not be read."""
+    wanted: int = 0
+    created: float = 0
+    finished: float = 0
+    why: str = ""
+    """One line: the first cause."""
+    remedy: str = ""
+    failures: int = 0
+    progress: Progress | None = None
+
+
+class Action(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
+    """What this viewer may do with the job; others are not sent."""
+
+    name: Literal["suspend", "resume", "rerun", "delete"]
+    command: str
+    """The command line that does the same."""
+    asks_name: bool = False
+    """The name must be typed before."""
+
+
+class Condition(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
+    """A condition of the job."""
+
+    type: str
+    status: str
+    reason: str
+    message: str
+    time: float
+
+
+class Link(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
+    """An http or https address out of an annotation or variable that is allowed for it."""
+
+    title: str
+    url: str
+    host: str
+
+
+class JobDetail(JobRow, frozen=True, kw_only=True):
+    """The head of the Job view."""
+
+    uid: str
+    resource_version: str
+    restarts: int = 0
+    restart_limit: int | None = None
+    message: str = ""
+    facts: tuple[tuple[str, str], ...] = ()
+    """Title and text: limits, queue, runtime, training run."""
+    conditions: tuple[Condition, ...] = ()
+    links: tuple[Link, ...] = ()
+    actions: tuple[Action, ...] = ()
+    kubectl: str = ""
+    differing: tuple[str, ...] = ()
+    """One text for each rank that differs from the others, worst first: `417 restarted`."""
+
+
+class Rank(Row, frozen=True, kw_only=True):
+    """A cell of the strip. `id` is the pod's uid, or `rank-N` for a rank without a pod."""
+
+    rank: int | None = None
+    label: str
+    pod: str = ""
+    node: str = ""
+    state: State
+    restarts: int = 0
+    step: int | None = None
+    step_seconds: float | None = None
+    reported: float = 0
+    cpu: float | None = None
+    """Cores."""
+    memory: int | None = None
+    memory_limit: int | None = None
+    gpus: int = 0
+    differs: str = ""
+    """Why it differs from the others; empty where it does not."""
+
+
+class EvidenceLine(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True):
+    """A line under a verdict."""
+
+    source: str
+    text: str
+    rank: int | None = None
+    pod: str = ""
+    at: str = ""
+
+
+class VerdictRow(Row, frozen=True, kw_only=True):
+    """A verdict of the doctor, from API evidence and logs; nothing is run in a pod for the page."""
+
+    title: str
+    cause: str
+    confidence: str
+    ranks: tuple[int, ...] = ()
+    evidence: tuple[EvidenceLine, ...] = ()
+    remedy: str = ""
+
+
+class TimelineRow(Row, frozen=True, kw_only=True):
+    """Something that happened to the job, oldest first."""
+
+    time: float
+    tone: Literal["good", "bad", "plain"] = "plain"
+    text: str
+    rank: int | None = None
+    times: int = 1
+    lines: tuple[str, ...] = ()
+    """Last lines of a log, as the operator kept them."""
+
+
+class SeriesRow(Row, frozen=True, kw_only=True):
+    """A curve: at most 2,000 points, at most 8 of a job, the extremes of each stretch kept."""
+
+    name: str
+    rank: int | None = None
+    source: str
+    """trainerStatus or log."""
+    is_counted: bool = False
+    """x is but the number of the report."""
+    points: tuple[tuple[float, float | None], ...] = ()
+    """x and value; None for what is no finite number."""
+
+
+class CheckpointRow(Row, frozen=True, kw_only=True):
+    """A checkpoint of the training, newest first."""
+
+    step: int
+    saved: float = 0
+    size: int | None = None
+    place: str = ""
+    is_complete: bool = True
+
+
+class NodeRow(Row, frozen=True, kw_only=True):
+    """A line of the Cluster view."""
+
+    name: str
+    is_ready: bool
+    is_schedulable: bool = True
+    gpus: int = 0
+    gpus_asked: int = 0
+    cpu: float = 0
+    cpu_asked: float = 0
+    memory: int = 0
+    memory_asked: int = 0
+    pressure: tuple[str, ...] = ()
+    jobs: tuple[str, ...] = ()
+    """`bert-large 0-3`."""
+
+
+class QueueRow(Row, frozen=True, kw_only=True):
+    """A LocalQueue of Kueue."""
+
+    namespace: str
+    name: str
+    cluster_queue: str = ""
+    pending: int = 0
+    admitted: int = 0
+    usage: tuple[tuple[str, str, str], ...] = ()
+    """Resource, used, nominal."""
+
+
+class ClusterSummary(Row, frozen=True, kw_only=True):
+    """The head of the Cluster view."""
+
+    version: str = ""
+    nodes: int = 0
+    ready: int = 0
+    gpus: int = 0
+    gpus_asked: int = 0
+    waiting_jobs: int = 0
+    waiting_gpus: int = 0
+    operator: str = ""
+    """`2 replicas, leader shunter-operator-a, v0.3; webhooks answer`."""
+
+
+class MigrationSummary(Row, frozen=True, kw_only=True):
+    """The head of the Migration view."""
+
+    plan: str = ""
+    """Name of the file; empty: there is none, and jobs are shown by class."""
+    counts: tuple[tuple[str, int], ...] = ()
+    """State and number: ready, blocked, made, running, finished, compared."""
+    v1_left: int = 0
+    v1_total: int = 0
+    commands: tuple[tuple[str, str], ...] = ()
+    """What for, and the command line: the view itself acts on nothing."""
+
+
+class Wave(Row, frozen=True, kw_only=True):
+    """A wave of the plan, or without one a class of the inventory."""
+
+    number: int
+    title: str
+    total: int
+    done: int
+
+
+class Move(Row, frozen=True, kw_only=True):
+    """A v1 job on its way. Its page is `GET /api/migration/NS/KIND/NAME` -> MoveDetail."""
+
+    wave: int
+    namespace: str
+    name: str
+    kind: str
+    state: str
+    """blocked, ready, made, running, finished, compared."""
+    findings: int = 0
+    blocking: int = 0
+    first: str = ""
+    """The first blocking finding, in prose."""
+    proof: str = ""
+    """How far the proof reaches."""
+    twin: str = ""
+    """The TrainJob in its place."""
+    next: str = ""
+    """The command line to go on."""
+
+
+class FindingText(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
+    """A finding in prose; its id last."""
+
+    id: str
+    severity: str
+    title: str
+    message: str
+    field: str
+    remedy: str
+    is_blocking: bool
+    is_suppressed: bool = False
+
+
+class PodPair(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
+    """A rank on both sides."""
+
+    rank: str
+    before: str
+    after: str
+    differences: tuple[str, ...] = ()
+
+
+class Rung(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
+    """A stage of the proof."""
+
+    name: str
+    status: str
+    """holds, fails, not reached."""
+    text: str = ""
+
+
+class MoveDetail(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
+    """The page of one move."""
+
+    move: Move
+    findings: tuple[FindingText, ...] = ()
+    before: str = ""
+    """YAML of the v1 job, credentials masked."""
+    after: str = ""
+    """YAML of the TrainJob and what belongs to it."""
+    pods: tuple[PodPair, ...] = ()
+    proof: tuple[Rung, ...] = ()
+    comparison: tuple[tuple[str, str, str, str], ...] = ()
+    """Metric, before, after, verdict."""
+    commands: tuple[tuple[str, str], ...] = ()
+
+
+class LogLines(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
+    """An event `lines` of `GET /api/logs/NS/KIND/NAME?ranks=0,417&since=SECONDS&find=TEXT&follow=true`. At most 64 KiB each and 20
+    a second; what was left out counts as skipped. A line is cut at 10,000 characters. The stream ends with an event `end`."""
+
+    lines: tuple[tuple[int | None, str, float, str], ...]
+    """Rank, label, time, text without control characters."""
+    skipped: int = 0
+
+
+class ActionRequest(msgspec.Struct, frozen=True, kw_only=True, rename="camel", forbid_unknown_fields=True):
+    """The body of `POST /api/actions/{suspend,resume,delete,rerun}`, with the header `X-Shunter: page`."""
+
+    kind: str
+    namespace: str
+    name: str
+    uid: str
+    resource_version: str
+
+
+class Answer(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
+    """What every route that is no stream and no file says on trouble, and what an action says when it is done."""
+
+    message: str
+    remedy: str = ""
+    url: str = ""
+    """Of the page to go to next: the new job of a rerun."""
