@@ -360,8 +360,8 @@ class MoveDetail(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
 
 
 class LogLines(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
-    """An event `lines` of `GET /api/logs/NS/KIND/NAME?ranks=0,417&since=SECONDS&find=TEXT&follow=true`. At most 64 KiB each and 20
-    a second; what was left out counts as skipped. A line is cut at 10,000 characters. The stream ends with an event `end`."""
+    """An event `lines` of `GET /api/logs/NS/KIND/NAME?ranks=0,417&since=SECONDS&find=TEXT&follow=true`. At most 64 KiB each and
+    20 a second; what was left out counts as skipped. A line is cut at 10,000 characters. The stream ends with an event `end`."""
 
     lines: tuple[tuple[int | None, str, float, str], ...]
     """Rank, label, time, text without control characters."""
