@@ -2,6 +2,7 @@
 
     job + pods + events + JobSets + Workloads --evidence--> why it does not train        (operator.causes decides)
     lines of logs --log_metrics, log_checkpoints--> metrics, steps, checkpoints          pure
+    job + pods + what logs tell --rank_states, differing_ranks, curves, timeline--> what a person looks at        pure
     watches --following--> a display, and how the job ended
 
 `shunter run` and its Python counterpart follow jobs by this, the migration reads runs by it. Nothing here writes to a cluster.

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from typing import Literal
 
 from shunter.api.meta import Struct
@@ -48,6 +49,30 @@ class Process(Struct, frozen=True):
     pod: str
     rank: int | None = None
     world_size: int | None = None
+
+
+def leading(series: Sequence[Series]) -> Series | None:
+    """The series that tells most of the present: a loss of training before others, the last written of several."""
+
+    def worth(one: Series) -> tuple[bool, bool, float]:
+        is_evaluated = any(word in one.name for word in ("val", "test", "eval"))
+        return is_loss(one.name), is_loss(one.name) and not is_evaluated, one.points[-1].time or 0.0
+
+    return max((one for one in series if one.points), key=worth, default=None)
+
+
+def is_loss(name: str) -> bool:
+    return "loss" in name
+
+
+def seconds_a_step(points: Sequence[Point]) -> float | None:
+    """Between the first and the last; None where they tell no pace: one only, no times, steps that began anew."""
+    if not points:
+        return None
+    first, last = points[0], points[-1]
+    if first.time is None or last.time is None or len(first.at) != 1 or last.at[0] <= first.at[0]:
+        return None
+    return (last.time - first.time) / (last.at[0] - first.at[0])
 
 
 def finite(value: float) -> float | None:

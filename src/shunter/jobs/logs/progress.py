@@ -12,7 +12,7 @@ from shunter.api.meta import Json
 from shunter.api.resources import PODS
 from shunter.jobs.logs.checkpoints import saved_checkpoint
 from shunter.jobs.logs.metrics import told
-from shunter.jobs.metrics import Series
+from shunter.jobs.metrics import Series, is_loss, leading, seconds_a_step
 from shunter.jobs.training_pods import training_container, training_pods
 from shunter.kube.client import Client
 from shunter.kube.errors import ApiError, BadRequest, NotFound
@@ -69,7 +69,7 @@ def logged_progress(lines: Iterable[str]) -> Progress | None:
     of how many."""
     lines = list(lines)
     said, checkpoint = told(lines, pod="", rank=0), saved_checkpoint(lines)
-    series = _leading(said.series)
+    series = leading(said.series)
     if series is None:
         return None if checkpoint is None else Progress(reported=checkpoint.saved, checkpoint=checkpoint, source="log")
     last = series.points[-1]
@@ -80,37 +80,19 @@ def logged_progress(lines: Iterable[str]) -> Progress | None:
         epoch, step = (last.at[0], None) if said.counts_epochs else (None, last.at[0])
     is_whole = step is not None and step.is_integer()
     steps = said.steps if epoch is None and is_whole else None
-    pace = _seconds_a_step(series) if steps is not None else None
+    pace = seconds_a_step(series.points) if steps is not None else None
     return Progress(
         reported=None if last.time is None else datetime.fromtimestamp(last.time, UTC),
         left_seconds=None if pace is None or steps is None or step is None else max(0, round((steps - step) * pace)),
         step=int(step) if step is not None and is_whole else None,
         steps=steps,
-        loss=_value(series) if "loss" in series.name else None,
+        loss=_value(series) if is_loss(series.name) else None,
         checkpoint=checkpoint,
         epoch=epoch,
         source="log",
     )
 
 
-def _leading(series: Sequence[Series]) -> Series | None:
-    """The series that tells most of the present: a loss of training before others, the last written of several."""
-
-    def worth(one: Series) -> tuple[bool, bool, float]:
-        is_loss = "loss" in one.name
-        return is_loss, is_loss and not any(word in one.name for word in ("val", "test", "eval")), one.points[-1].time or 0.0
-
-    return max(series, key=worth, default=None)
-
-
 def _value(series: Series) -> float:
     value = series.points[-1].value
     return float("nan") if value is None else value
-
-
-def _seconds_a_step(series: Series) -> float | None:
-    """Between the first and the last line; None where they tell no pace: one line only, no times, steps that began anew."""
-    first, last = series.points[0], series.points[-1]
-    if first.time is None or last.time is None or len(first.at) != 1 or last.at[0] <= first.at[0]:
-        return None
-    return (last.time - first.time) / (last.at[0] - first.at[0])

@@ -1,0 +1,138 @@
+"""The metrics of a job as curves: from its program's reports (`status.trainerStatus`) or from logs, whichever has more. Pure.
+
+A TrainJob's status has only the last values: who watches it keeps those that it has seen (`with_report`). Logs tell the whole
+training, as far as they are kept. A curve says which of the two it is.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Literal
+
+from shunter.api.meta import Json, Struct
+from shunter.jobs.logs.metrics import RATE
+from shunter.jobs.logs.patterns import NOT_METRICS
+from shunter.jobs.metrics import Point, Series, Source, finite, is_loss
+from shunter.operator.overview import moment
+from shunter.operator.training_progress import reported_metrics
+
+MOST_POINTS = 2000
+"""Points of a curve: a screen has no more columns."""
+MOST_CURVES = 8
+"""Curves of one metric: more cannot be told apart."""
+
+
+class CurvePoint(Struct, frozen=True, array_like=True):
+    """One value: [x, value, time]."""
+
+    x: float
+    value: float | None
+    """None for what is no finite number: the curve has a gap there."""
+    time: float | None = None
+    """Seconds since 1970; None when nobody noted it."""
+
+
+class Curve(Struct, frozen=True):
+    """One metric of one process (of the whole job with rank None) in the course of the training."""
+
+    name: str
+    rank: int | None
+    source: Source
+    axis: Literal["step", "epoch", "report"]
+    """What `x` counts; reports where the program names no step."""
+    points: tuple[CurvePoint, ...]
+
+    @property
+    def last(self) -> float | None:
+        return self.points[-1].value
+
+
+def metric_names(series: Iterable[Series]) -> list[str]:
+    """The metrics that a curve may be drawn of, losses first, otherwise as they were found."""
+    found = dict.fromkeys(one.name for one in series if one.points and _is_metric(one))
+    return sorted(found, key=lambda name: (not is_loss(name), name == RATE))
+
+
+def curves(series: Iterable[Series], name: str, most_points: int = MOST_POINTS) -> list[Curve]:
+    """The curves of one metric, by rank, at most `MOST_CURVES` of at most `most_points` points each. All are from one source: the
+    one whose longest series has more points, reports where both have as many."""
+    named = [one for one in series if one.name == name and one.points and _is_metric(one)]
+    longest: dict[Source, int] = {}
+    for one in named:
+        longest[one.source] = max(longest.get(one.source, 0), len(one.points))
+    source = max(longest, key=lambda each: (longest[each], each != "log"), default=None)
+    chosen = sorted((one for one in named if one.source == source), key=lambda one: (one.rank is not None, one.rank or 0))
+    return [_curve(one, most_points) for one in _one_a_rank(chosen)][:MOST_CURVES]
+
+
+def with_report(seen: Sequence[Series], job: Json) -> tuple[Series, ...]:
+    """The series of what a job's program has reported so far: those that were seen before, and what its status says now. A report
+    that was seen already adds nothing; one of an earlier step (after a restart) takes the place of those from there on."""
+    reported = reported_metrics(job)
+    time = moment((job.get("status", {}).get("trainerStatus") or {}).get("lastUpdatedTime"))
+    at = reported.get("step")
+    is_counted = at is None or finite(at) is None
+    by_name = {one.name: one for one in seen}
+    for name, value in reported.items():
+        if NOT_METRICS.search(name) or name.startswith("checkpoint."):
+            continue
+        before = by_name.get(name)
+        points = before.points if before is not None and before.is_counted == is_counted else ()
+        stamp = time.timestamp() if time else None
+        if points and points[-1].time == stamp:
+            continue
+        where = float(len(points) + 1) if at is None or is_counted else at
+        kept = tuple(point for point in points if point.at[0] < where)
+        point = Point((where,), finite(value), stamp)
+        by_name[name] = Series(name=name, source="trainerStatus", is_counted=is_counted, points=(*kept, point))
+    return tuple(by_name.values())
+
+
+def reduced(points: Sequence[CurvePoint], most: int) -> list[CurvePoint]:
+    """At most so many (5 or more) of the points, in order: the first, the last, and the extremes of each stretch between, so that
+    what is drawn looks as all of them do. A stretch with a value that is no finite number keeps one such."""
+    if len(points) <= most:
+        return list(points)
+    stretches = max((most - 2) // 3, 1)
+    inner = points[1:-1]
+    kept = [points[0]]
+    for number in range(stretches):
+        stretch = inner[number * len(inner) // stretches : (number + 1) * len(inner) // stretches]
+        kept += [stretch[index] for index in sorted(set(_extremes(stretch)))]
+    return [*kept, points[-1]]
+
+
+def _extremes(stretch: Sequence[CurvePoint]) -> Iterator[int]:
+    """Where the least, the greatest, and the first value that is no finite number stand."""
+    known = [(value, index) for index, point in enumerate(stretch) if (value := point.value) is not None]
+    if known:
+        yield min(known)[1]
+        yield max(known)[1]
+    yield from [index for index, point in enumerate(stretch) if point.value is None][:1]
+
+
+def _curve(series: Series, most: int) -> Curve:
+    widest = max(len(point.at) for point in series.points)
+    steps = max((point.at[-1] for point in series.points if len(point.at) == widest), default=0.0) + 1
+    points = [CurvePoint(_x(point, widest, steps), point.value, point.time) for point in series.points if len(point.at) == widest]
+    points.sort(key=lambda point: point.x)
+    axis: Literal["step", "epoch", "report"] = "report" if series.is_counted else "epoch" if widest > 1 else "step"
+    return Curve(series.name, series.rank, series.source, axis, tuple(reduced(points, most)))
+
+
+def _x(point: Point, widest: int, steps: float) -> float:
+    """Of an epoch and a step in it: the epoch, and how much of the next is done."""
+    return point.at[0] if widest == 1 else point.at[0] + point.at[1] / steps
+
+
+def _one_a_rank(series: Iterable[Series]) -> Iterator[Series]:
+    """Of a metric that a process wrote with steps and without, the longer."""
+    longest: dict[int | None, Series] = {}
+    for one in series:
+        if one.rank not in longest or len(one.points) > len(longest[one.rank].points):
+            longest[one.rank] = one
+    yield from longest.values()
+
+
+def _is_metric(series: Series) -> bool:
+    return series.name == RATE or not NOT_METRICS.search(series.name)

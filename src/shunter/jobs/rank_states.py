@@ -1,0 +1,103 @@
+"""The state of each rank of a job: one row a rank, with or without a pod. Pure; input is plain JSON."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Literal
+
+from shunter.api.meta import Json, Struct
+from shunter.api.rank_failures import RankFailure
+from shunter.jobs.description import phase
+from shunter.jobs.failure_record import failure_record, last_to_fail
+from shunter.jobs.pods_up import wanted
+from shunter.jobs.training_pods import ranks, training_pods
+from shunter.operator.diagnosis import faults, unschedulable
+from shunter.operator.overview import FINISHED_STATES, is_suspended, job_state, member
+from shunter.operator.rank_failures import fault
+
+State = Literal["Failed", "Restarting", "Waiting", "Running", "Suspended", "Succeeded", "Gone"]
+"""The worst first. Gone: the job has ended, and its pod is deleted."""
+STATES: tuple[State, ...] = ("Failed", "Restarting", "Waiting", "Running", "Suspended", "Succeeded", "Gone")
+
+
+class RankState(Struct, frozen=True):
+    """One rank of a job."""
+
+    rank: int
+    state: State
+    reason: str = ""
+    """Why it does not run: `OOMKilled, exit code 137 (SIGKILL)`, `ImagePullBackOff`, `no pod`. Empty for one that runs or has
+    succeeded."""
+    restarts: int = 0
+    """Restarts of its containers, and pods of this rank that failed before this one, as far as the job's record has them."""
+    last_failure: str = ""
+    """How it ended last, if it ever failed."""
+    label: str = ""
+    """`master-0`; empty without a pod."""
+    pod: str = ""
+    node: str = ""
+
+
+def rank_states(job: Json, pods: Sequence[Json], jobset: Json | None = None) -> list[RankState]:
+    """A row for every rank, in order: as many as the job wants (a TrainJob's JobSet says it where the job leaves it to its
+    runtime), and those beyond that have a pod. `pods` are the job's own."""
+    ranked = training_pods(job, pods)
+    by_rank = dict(zip(ranks(job, ranked), ranked, strict=True))
+    record = failure_record(job)
+    failed: dict[int, list[RankFailure]] = {}
+    for failure in record.last if record is not None else ():
+        if failure.rank is not None:
+            failed.setdefault(failure.rank, []).append(failure)
+    ended_it = {one.rank for one in last_to_fail(record)} if job_state(job) == "Failed" else set()
+    count = max(wanted(job, jobset), *(rank + 1 for rank in by_rank), 0)
+    return [_row(job, rank, by_rank.get(rank), failed.get(rank, ()), rank in ended_it) for rank in range(count)]
+
+
+def _row(job: Json, rank: int, pod: Json | None, failures: Sequence[RankFailure], ended_it: bool) -> RankState:
+    last = fault(failures[-1]).short if failures else ""
+    state: State
+    if pod is None:
+        state, reason = ("Failed", last) if ended_it else _without_pod(job)
+        return RankState(rank=rank, state=state, reason=reason, restarts=len(failures), last_failure=last)
+    state, reason = _of_pod(job, pod)
+    name, uid = pod["metadata"]["name"], pod["metadata"].get("uid")
+    found = next((one.short for one in faults([pod]) if one.exit_code is not None), "")
+    in_place = sum(int(status.get("restartCount", 0)) for status in _containers(pod))
+    return RankState(
+        rank=rank,
+        state=state,
+        reason=reason,
+        restarts=in_place + sum(one.pod_uid != uid for one in failures),
+        last_failure=found or last,
+        label=member(job, pod).label,
+        pod=name,
+        node=pod["spec"].get("nodeName", ""),
+    )
+
+
+def _without_pod(job: Json) -> tuple[State, str]:
+    if job_state(job) in FINISHED_STATES:
+        return "Gone", "its pod is deleted"
+    return ("Suspended", "the job is suspended") if is_suspended(job) else ("Waiting", "no pod")
+
+
+def _of_pod(job: Json, pod: Json) -> tuple[State, str]:
+    status = pod.get("status") or {}
+    found = faults([pod])
+    crashed = next((one.short for one in found if one.exit_code is not None and not one.runs_again), "")
+    if status.get("phase") == "Succeeded":
+        return "Succeeded", ""
+    if status.get("phase") == "Failed":
+        return "Failed", crashed or (found[0].short if found else "its pod failed")
+    if pod["metadata"].get("deletionTimestamp"):
+        state, _ = _without_pod(job)
+        return ("Restarting" if state == "Waiting" else state), "its pod is being deleted"
+    if crashed:
+        return "Restarting", crashed
+    if status.get("phase") == "Running" and not any("waiting" in (one.get("state") or {}) for one in _containers(pod)):
+        return "Running", ""
+    return "Waiting", "Unschedulable" if unschedulable(status) else phase(pod)
+
+
+def _containers(pod: Json) -> Iterator[Json]:
+    yield from (pod.get("status") or {}).get("containerStatuses") or ()

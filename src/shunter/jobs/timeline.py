@@ -1,0 +1,67 @@
+"""What happened to a job, in order: its creation, conditions, failures of ranks, warnings. Pure; input is plain JSON."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from datetime import datetime
+from typing import Literal
+
+from shunter.api.meta import Json, Struct
+from shunter.jobs.condition_sentences import sentence
+from shunter.jobs.failure_record import failure_record
+from shunter.operator.causes.events import LONG_AGO, event_time
+from shunter.operator.diagnosis import RANK_FAILED, recorded_failure
+from shunter.operator.overview import moment
+from shunter.operator.rank_failures import summary
+
+MOST = 100
+"""Entries that are kept, and no more: the newest, and the creation."""
+
+
+class TimelineEntry(Struct, frozen=True):
+    """One thing that happened."""
+
+    time: datetime
+    kind: Literal["created", "condition", "failure", "warning", "event"]
+    text: str
+    rank: int | None = None
+    """Of a failure: the rank, where it is known."""
+
+
+def timeline(job: Json, events: Iterable[Json]) -> list[TimelineEntry]:
+    """The oldest first. `events` are those about the job, its pods and what the operator made for it (`description.is_about`). A
+    failure that the job's record has is not repeated from its event."""
+    created = moment(job["metadata"].get("creationTimestamp"))
+    first = [TimelineEntry(created, "created", "Created")] if created is not None else []
+    later = sorted((*_conditions(job), *_failures(job), *_events(job, events)), key=lambda entry: entry.time)
+    return [*first, *later[-(MOST - 1) :]]
+
+
+def _conditions(job: Json) -> Iterator[TimelineEntry]:
+    for condition in job.get("status", {}).get("conditions") or ():
+        time = moment(condition.get("lastTransitionTime"))
+        if time is not None and condition["type"] != "Created" and (text := sentence(job, condition)):
+            yield TimelineEntry(time, "condition", text)
+
+
+def _failures(job: Json) -> Iterator[TimelineEntry]:
+    record = failure_record(job)
+    for failure in record.last if record is not None else ():
+        if failure.time is not None:
+            yield TimelineEntry(failure.time, "failure", summary(failure), failure.rank)
+
+
+def _events(job: Json, events: Iterable[Json]) -> Iterator[TimelineEntry]:
+    """Warnings about anything, and what the operator did about the job itself."""
+    has_record = failure_record(job) is not None
+    uid = job["metadata"].get("uid")
+    for event in events:
+        time, is_warning = event_time(event), event.get("type") == "Warning"
+        is_own = event.get("involvedObject", {}).get("uid") == uid
+        is_failure = event.get("reason") == RANK_FAILED
+        if time == LONG_AGO or not (is_warning or is_own) or (is_failure and has_record):
+            continue
+        message, _ = recorded_failure(event)
+        times = f" (x{event['count']})" if event.get("count", 1) > 1 else ""
+        text = f"{message}{times}" if is_failure else f"{event.get('reason', '')}: {message}{times}"
+        yield TimelineEntry(time, "failure" if is_failure else "warning" if is_warning else "event", text)

@@ -1,0 +1,88 @@
+"""Curves say where they are from, keep the extremes of what they leave out, and have a gap where a value is no number."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from job_evidence import ago, v2_job
+from shunter.jobs.curves import CurvePoint, curves, metric_names, reduced, with_report
+from shunter.jobs.logs.metrics import told
+from shunter.jobs.metrics import Point, Series, Source
+
+
+def series(name: str = "loss", rank: int | None = 0, count: int = 3, source: Source = "log", **more: Any) -> Series:
+    points = tuple(Point((float(step),), 1.0 / (step + 1)) for step in range(count))
+    return Series(name=name, rank=rank, source=source, points=points, **more)
+
+
+def reported(at: float, **metrics: Any) -> Any:
+    values = [{"name": name, "value": str(value)} for name, value in metrics.items()]
+    return v2_job(trainerStatus={"lastUpdatedTime": ago(at), "metrics": values})
+
+
+def test_the_source_with_more_points_is_drawn_and_named() -> None:
+    logged, status = series(count=30), series(rank=None, count=2, source="trainerStatus")
+    assert [(one.source, one.rank) for one in curves([logged, status], "loss")] == [("log", 0)]
+    assert [(one.source, one.rank) for one in curves([series(count=2), status], "loss")] == [("trainerStatus", None)]
+
+
+def test_at_most_eight_curves_by_rank() -> None:
+    assert [one.rank for one in curves([series(rank=rank) for rank in range(9, -1, -1)], "loss")] == list(range(8))
+
+
+@pytest.mark.parametrize(
+    ("lines", "axis", "xs"),
+    [
+        (["step 1 loss 3.0", "step 2 loss 2.0"], "step", [1.0, 2.0]),
+        (["Epoch: [0][0/2] Loss 3.0", "Epoch: [0][1/2] Loss 2.0", "Epoch: [1][0/2] Loss 1.0"], "epoch", [0.0, 0.5, 1.0]),
+        (["loss=3.0", "loss=2.0"], "report", [1.0, 2.0]),
+        (["step 5 loss 3.0", "step 6 loss 2.0", "step 5 loss 2.5"], "step", [5.0, 6.0]),
+    ],
+    ids=["steps", "epochs of steps", "no place", "a step done again"],
+)
+def test_the_axis(lines: list[str], axis: str, xs: list[float]) -> None:
+    (curve,) = curves(told(lines, pod="p", rank=0).series, "loss")
+    assert (curve.axis, [point.x for point in curve.points]) == (axis, xs)
+
+
+def test_losses_are_offered_first_and_counts_not_at_all() -> None:
+    found = [series("accuracy"), series("throughput"), series("val_loss"), series("seed"), series("elapsed_time")]
+    assert metric_names(found) == ["val_loss", "accuracy", "throughput"]
+
+
+def test_reports_are_kept_as_they_come() -> None:
+    seen = with_report((), reported(30, step=10, loss=3.0, **{"checkpoint.step": 5}))
+    seen = with_report(seen, reported(30, step=10, loss=3.0))
+    seen = with_report(seen, reported(20, step=20, loss=2.0))
+    assert [(one.name, [point.at[0] for point in one.points]) for one in seen] == [("loss", [10.0, 20.0])]
+    again = with_report(seen, reported(10, step=15, loss=2.5))
+    assert [(point.at[0], point.value) for point in again[0].points] == [(10.0, 3.0), (15.0, 2.5)]
+
+
+def test_reports_without_a_step_are_counted() -> None:
+    seen = with_report(with_report((), reported(30, loss=3.0)), reported(20, loss="nan"))
+    assert seen[0].is_counted
+    assert [(point.at, point.value) for point in seen[0].points] == [((1.0,), 3.0), ((2.0,), None)]
+
+
+values = st.lists(st.one_of(st.none(), st.floats(-1e9, 1e9)), max_size=400)
+
+
+@given(values, st.integers(5, 60))
+def test_reducing_keeps_the_ends_the_extremes_and_the_order(drawn: list[float | None], most: int) -> None:
+    points = [CurvePoint(float(x), value) for x, value in enumerate(drawn)]
+    kept = reduced(points, most)
+    known, kept_values = [one for one in drawn if one is not None], [point.value for point in kept]
+    assert len(kept) <= most
+    assert [point.x for point in kept] == sorted({point.x for point in kept})
+    assert set(kept) <= set(points)
+    if points:
+        assert (kept[0], kept[-1]) == (points[0], points[-1])
+    if known:
+        assert min(known) in kept_values
+        assert max(known) in kept_values
+    assert (None in kept_values) == (None in drawn)

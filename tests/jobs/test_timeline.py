@@ -1,0 +1,45 @@
+"""What happened to a job, in order, each thing once."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from job_evidence import ago, event, v1_job
+from shunter.jobs.timeline import MOST, timeline
+
+Json = dict[str, Any]
+FAILURE: Json = {"rank": 1, "pod": "j-worker-0", "podUID": "a", "container": "pytorch", "reason": "Error", "exitCode": 7}
+RUNNING = {"type": "Running", "status": "True", "message": "it runs", "lastTransitionTime": ago(500)}
+
+
+def shown(job: Json, events: list[Json]) -> list[tuple[str, str]]:
+    return [(one.kind, one.text) for one in timeline(job, events)]
+
+
+def test_creation_conditions_failures_and_warnings_in_order() -> None:
+    job = v1_job(1, conditions=[RUNNING], rankFailures={"count": 1, "last": [{**FAILURE, "time": ago(300)}]})
+    events = [
+        event("u-j", "RankFailed", "rank 1: it failed. Last log lines:\nboom", at=299),
+        event("u-pod", "BackOff", "waiting to restart", at=200),
+        event("u-pod", "Pulled", "image is there", at=450, type="Normal"),
+        event("u-j", "Resized", "2 to 3", at=100, type="Normal"),
+    ]
+    assert shown(job, events) == [
+        ("created", "Created"),
+        ("condition", "Running: it runs"),
+        ("failure", "rank 1, pod j-worker-0, container pytorch: Error, exit code 7"),
+        ("warning", "BackOff: waiting to restart"),
+        ("event", "Resized: 2 to 3"),
+    ]
+
+
+def test_a_failure_without_a_record_is_told_by_its_event() -> None:
+    events = [event("u-j", "RankFailed", "rank 1: it failed. Last log lines:\nboom", at=299)]
+    assert shown(v1_job(1), events)[1:] == [("failure", "rank 1: it failed")]
+
+
+def test_of_many_the_newest_and_the_creation_are_kept() -> None:
+    events = [event("u-pod", "BackOff", f"number {number}", at=500 - number) for number in range(MOST + 50)]
+    found = shown(v1_job(1), events)
+    assert len(found) == MOST
+    assert (found[0][1], found[-1][1]) == ("Created", f"BackOff: number {MOST + 49}")
