@@ -366,6 +366,8 @@ class LogLines(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     lines: tuple[tuple[int | None, str, float, str], ...]
     """Rank, label, time, text without control characters."""
     skipped: int = 0
+    notes: tuple[str, ...] = ()
+    """What is not shown, and why: a log that may not be read, ranks beyond those that are followed."""
 
 
 class ActionRequest(msgspec.Struct, frozen=True, kw_only=True, rename="camel", forbid_unknown_fields=True):
