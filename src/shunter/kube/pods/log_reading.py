@@ -32,19 +32,21 @@ class LogPart(NamedTuple):
 WHOLE = LogPart()
 
 
-async def log_lines(client: Client, pod: Json, container: str, part: LogPart) -> AsyncIterator[str]:
-    """The lines that are there now."""
+async def log_lines(client: Client, pod: Json, container: str, part: LogPart, longest: int | None = None) -> AsyncIterator[str]:
+    """The lines that are there now, at most `longest` bytes of each."""
     metadata = pod["metadata"]
     chunks = client.logs(metadata["name"], metadata["namespace"], container=container, **part._asdict())
     async with aclosing(chunks):
-        async for line in text_lines(chunks):
+        async for line in text_lines(chunks, longest):
             yield line
 
 
-async def followed_lines(client: Client, pod: Json, container: str, part: LogPart) -> AsyncIterator[str]:
-    """Lines until the container has ended; none when it is gone. After a lost connection it goes on with the line after the
-    last one. That one is known by its time, and among lines of that time, the first of which a tail may have left out, by the
-    texts of those that were read."""
+async def followed_lines(
+    client: Client, pod: Json, container: str, part: LogPart, longest: int | None = None
+) -> AsyncIterator[str]:
+    """Lines, at most `longest` bytes of each, until the container has ended; none when it is gone. After a lost connection it
+    goes on with the line after the last one. That one is known by its time, and among lines of that time, the first of which a
+    tail may have left out, by the texts of those that were read."""
     metadata = pod["metadata"]
     last = ""
     of_that_time: list[str] = []
@@ -61,7 +63,7 @@ async def followed_lines(client: Client, pod: Json, container: str, part: LogPar
                 **begin,
             )
             async with aclosing(chunks):
-                async for line in text_lines(chunks):
+                async for line in text_lines(chunks, longest):
                     time, _, text = line.partition(" ")
                     key = time_key(time)
                     if key is None:

@@ -1,0 +1,79 @@
+"""Log lines on their way to one browser, under a budget: what comes faster than it can be shown is counted, not sent. Pure."""
+
+from __future__ import annotations
+
+from collections import deque
+from typing import NamedTuple
+
+import msgspec
+
+from shunter.kube.pods.log_times import split_time, time_of
+from shunter.page.texts import visible_line
+from shunter.page.wire import LogLines
+
+FRAME_BYTES = 64 * 1024
+"""Of one event, as JSON."""
+FRAMES_A_SECOND = 20
+WAITING_BYTES = 4 * FRAME_BYTES
+"""Lines that wait for the next frames; beyond it the oldest are skipped."""
+_OVERHEAD = len(msgspec.json.encode(LogLines(lines=(), skipped=10**12)))
+
+Line = tuple[int | None, str, float, str]
+
+
+class Source(NamedTuple):
+    """Whose lines they are: rank (None for a pod that does not train) and `worker-1`, with the container where it is another
+    than the one that trains."""
+
+    rank: int | None
+    label: str
+
+
+class LogBuffer:
+    """Lines that wait for the next frame. Only those that hold `find` are taken, in any case of letters."""
+
+    def __init__(self, find: str = "") -> None:
+        self._find = find.casefold()
+        self._waiting: deque[tuple[Line, int]] = deque()
+        self._bytes = 0
+        self._skipped = 0
+        self._last: dict[Source, float] = {}
+
+    @property
+    def is_full(self) -> bool:
+        """Whether the next line, which is shorter than a frame, may make the oldest be skipped."""
+        return self._bytes > WAITING_BYTES - FRAME_BYTES
+
+    @property
+    def is_empty(self) -> bool:
+        return not self._waiting and not self._skipped
+
+    def add(self, source: Source, line: str) -> None:
+        """Takes one line, with the time that the kubelet puts before it."""
+        stamp, text = split_time(line)
+        text = visible_line(text)
+        if self._find and self._find not in text.casefold():
+            return
+        time = moment.timestamp() if (moment := time_of(stamp)) is not None else self._last.get(source, 0.0)
+        self._last[source] = time
+        shown: Line = (source.rank, source.label, time, text)
+        size = len(msgspec.json.encode(shown)) + 1
+        self._waiting.append((shown, size))
+        self._bytes += size
+        while self._bytes > WAITING_BYTES:
+            self._bytes -= self._waiting.popleft()[1]
+            self._skipped += 1
+
+    def frame(self) -> LogLines | None:
+        """The next lines, in the order of their times as far as they wait together; None when there are none."""
+        if self.is_empty:
+            return None
+        self._waiting = deque(sorted(self._waiting, key=lambda waiting: waiting[0][2]))
+        taken: list[Line] = []
+        room = FRAME_BYTES - _OVERHEAD
+        while self._waiting and (room := room - self._waiting[0][1]) >= 0:
+            line, size = self._waiting.popleft()
+            self._bytes -= size
+            taken.append(line)
+        skipped, self._skipped = self._skipped, 0
+        return LogLines(lines=tuple(taken), skipped=skipped)

@@ -1,0 +1,286 @@
+"""Logs of chosen ranks of one job: as frames for the page (`frames`), and whole as a file (`whole_log`).
+
+What to know before changing it: of a job that is followed lines are skipped where they come faster than a frame takes them; of
+what is read once none is, the reading waits instead. No line is ever held whole.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+from collections.abc import AsyncGenerator, Coroutine, Iterator, Sequence
+from contextlib import aclosing
+from typing import NamedTuple
+
+from shunter.api.counts import count
+from shunter.api.meta import Json
+from shunter.api.resources import PODS, Resource
+from shunter.jobs.display import prefix
+from shunter.jobs.finding import own_pods, pods_of
+from shunter.jobs.following import OPERATOR_CONTAINERS
+from shunter.jobs.training_pods import ranks, training_pods
+from shunter.kube.client import Client
+from shunter.kube.errors import ApiError, BadRequest, NotFound
+from shunter.kube.pods.log_reading import LogPart, followed_lines, log_lines
+from shunter.kube.watching import follow
+from shunter.operator.overview import is_finished, member, pod_selector
+from shunter.page.log_buffer import FRAMES_A_SECOND, LogBuffer, Source
+from shunter.page.texts import LONGEST, visible
+from shunter.page.wire import LogLines
+
+LONGEST_BYTES = 4 * LONGEST + 64
+"""Of a line, with the time before it, that are read: a character of UTF-8 has at most four."""
+MOST_LINES = 5_000
+"""Lines of what was written before, of all containers together, where neither `since` nor `find` says what is wanted."""
+LEAST_LINES = 100
+"""Of each container."""
+MOST_CONTAINERS = 32
+"""Whose logs are read at the same time."""
+_PAUSE_LINES = 200
+"""After so many lines of one container the others have their turn."""
+
+
+class LogRequest(NamedTuple):
+    """Which lines are wanted."""
+
+    ranks: frozenset[int] = frozenset()
+    """Empty: of all pods."""
+    since: int | None = None
+    """Seconds."""
+    find: str = ""
+    """Text that the lines hold, in any case of letters; no pattern."""
+    follow: bool = False
+
+
+async def frames(client: Client, resource: Resource, job: Json, request: LogRequest) -> AsyncGenerator[LogLines]:
+    """The lines, as far as the budget goes; ends when all was read, or, of a job that is followed, when it has ended."""
+    reading = _Reading(client, resource, job, request)
+    async with aclosing(reading.frames()) as found:
+        async for frame in found:
+            yield frame
+
+
+async def whole_log(client: Client, job: Json, chosen: frozenset[int]) -> AsyncGenerator[bytes]:
+    """The logs of the chosen ranks (all when empty), as they were written, one container after another; each line begins with
+    `[worker-1] ` where there are several containers. Holds no more than what comes at a time."""
+    containers = list(_containers(job, await pods_of(client, job), chosen))
+    for one in containers:
+        begin = f"[{one.source.label}] ".encode() if len(containers) > 1 else b""
+        is_new_line = True
+        try:
+            async with aclosing(
+                client.logs(one.name, one.namespace, container=one.container, previous=one.is_previous)
+            ) as chunks:
+                async for chunk in chunks:
+                    if not chunk:
+                        continue
+                    ends = chunk.endswith(b"\n")
+                    text = (chunk[:-1] if ends else chunk).replace(b"\n", b"\n" + begin)
+                    yield (begin if is_new_line else b"") + text + (b"\n" if ends else b"")
+                    is_new_line = ends
+        except (NotFound, BadRequest):
+            continue  # It has not started, or its log is gone.
+        except ApiError as error:
+            yield f"[{one.source.label}] the log could not be read: {visible(error.message)}\n".encode()
+            continue
+        if not is_new_line:
+            yield b"\n"
+
+
+class _Container(NamedTuple):
+    """One run of a container that has begun."""
+
+    pod: Json
+    container: str
+    restarts: int
+    is_previous: bool
+    source: Source
+
+    @property
+    def key(self) -> tuple[str, str, int]:
+        return self.pod["metadata"]["uid"], self.container, self.restarts
+
+    @property
+    def name(self) -> str:
+        return str(self.pod["metadata"]["name"])
+
+    @property
+    def namespace(self) -> str:
+        return str(self.pod["metadata"]["namespace"])
+
+
+def _containers(job: Json, pods: Sequence[Json], chosen: frozenset[int]) -> Iterator[_Container]:
+    """Those whose log may be read, by rank; of one that was restarted in its pod the run before comes first. Containers of the
+    operator's own are left out unless they failed."""
+    ranked = training_pods(job, pods)
+    by_label = {member(job, pod).label: rank for rank, pod in zip(ranks(job, ranked), ranked, strict=True)}
+
+    def rank_of(pod: Json) -> int | None:
+        return by_label.get(member(job, pod).label)
+
+    def order(pod: Json) -> tuple[bool, int, str]:
+        rank = rank_of(pod)
+        return rank is None, rank or 0, str(pod["metadata"].get("creationTimestamp", ""))
+
+    for pod in sorted(pods, key=order):
+        rank = rank_of(pod)
+        if chosen and rank not in chosen:
+            continue
+        status = pod.get("status") or {}
+        for one in [*(status.get("initContainerStatuses") or ()), *(status.get("containerStatuses") or ())]:
+            state, name, restarts = one.get("state") or {}, one["name"], int(one.get("restartCount", 0))
+            if name in OPERATOR_CONTAINERS and (state.get("terminated") or {}).get("exitCode") == 0:
+                continue
+            source = Source(rank, prefix(member(job, pod), name)[1:-1])
+            if "terminated" in (one.get("lastState") or {}):
+                yield _Container(pod, name, restarts - 1, True, source)
+            if "running" in state or "terminated" in state:
+                yield _Container(pod, name, restarts, False, source)
+
+
+class _Reading:
+    """Reads the containers of one job into one buffer."""
+
+    def __init__(self, client: Client, resource: Resource, job: Json, request: LogRequest) -> None:
+        self._client = client
+        self._resource = resource
+        self._job = job
+        self._request = request
+        self._buffer = LogBuffer(request.find)
+        self._changed = asyncio.Event()
+        self._room = asyncio.Event()
+        self._free = asyncio.Semaphore(MOST_CONTAINERS)
+        self._begun: set[tuple[str, str, int]] = set()
+        self._notes: list[str] = []
+        self._tasks: set[asyncio.Task[None]] = set()
+
+    async def frames(self) -> AsyncGenerator[LogLines]:
+        reading = asyncio.create_task(self._read_all())
+        reading.add_done_callback(lambda _: self._changed.set())
+        try:
+            while True:
+                self._room.set()
+                is_over = reading.done()
+                frame, notes = self._buffer.frame(), tuple(self._notes)
+                if frame is not None or notes:
+                    self._notes.clear()
+                    shown = frame or LogLines(lines=())
+                    yield LogLines(lines=shown.lines, skipped=shown.skipped, notes=notes)
+                    await asyncio.sleep(1 / FRAMES_A_SECOND)
+                    continue
+                if is_over:
+                    reading.result()
+                    return
+                self._changed.clear()
+                await self._changed.wait()
+                await asyncio.sleep(1 / FRAMES_A_SECOND)
+        finally:
+            tasks = [reading, *self._tasks]
+            for task in tasks:
+                task.cancel()
+            await asyncio.gather(*tasks, return_exceptions=True)
+
+    async def _read_all(self) -> None:
+        found = list(_containers(self._job, await pods_of(self._client, self._job), self._request.ranks))
+        if not found and not self._request.follow:
+            self._notes.append("No container has started, or their logs went with their pods.")
+        limit = MOST_CONTAINERS if self._request.follow else len(found)
+        if len(found) > limit:
+            self._notes.append(
+                f"{count(len(found) - limit, 'container')} of {len(found)} not followed: choose at most {limit} ranks."
+            )
+        for one in found[:limit]:
+            self._begin(one, max(LEAST_LINES, MOST_LINES // len(found)))
+        if not self._request.follow or is_finished(self._job):
+            await self._drained()
+            return
+        self._begun |= {one.key for one in found}
+        watching = [self._start(self._watch_pods())]
+        await self._until_finished()
+        for task in watching:
+            task.cancel()
+            self._tasks.discard(task)
+        await self._drained()
+
+    async def _drained(self) -> None:
+        while self._tasks:
+            await asyncio.wait(self._tasks)
+
+    def _begin(self, one: _Container, most: int | None) -> None:
+        self._begun.add(one.key)
+        self._start(self._read(one, most))
+
+    def _start(self, part: Coroutine[None, None, None]) -> asyncio.Task[None]:
+        task = asyncio.create_task(part)
+        self._tasks.add(task)
+        task.add_done_callback(self._ended)
+        return task
+
+    def _ended(self, task: asyncio.Task[None]) -> None:
+        self._tasks.discard(task)
+        error = None if task.cancelled() else task.exception()
+        if error is not None:
+            self._notes.append(visible(error.message if isinstance(error, ApiError) else f"{type(error).__name__}: {error}"))
+        self._changed.set()
+
+    async def _read(self, one: _Container, most: int | None) -> None:
+        """`most` lines from before, where the request does not say which are wanted; all where it is None."""
+        since, find = self._request.since, self._request.find
+        part = LogPart(
+            previous=one.is_previous,
+            timestamps=True,
+            tail_lines=None if since or find else most,
+            since_seconds=None if one.is_previous else since,
+        )
+        if one.is_previous and since:
+            return
+        waits = one.is_previous or not self._request.follow
+        async with self._free:
+            read = log_lines if waits else followed_lines
+            lines = read(self._client, one.pod, one.container, part, LONGEST_BYTES)
+            with contextlib.suppress(NotFound, BadRequest):
+                number = 0
+                async for line in lines:
+                    number += 1
+                    if waits and self._buffer.is_full:
+                        await self._has_room()
+                    self._buffer.add(one.source, line)
+                    self._changed.set()
+                    if number % _PAUSE_LINES == 0:
+                        await asyncio.sleep(0)
+
+    async def _has_room(self) -> None:
+        while self._buffer.is_full:
+            self._room.clear()
+            await self._room.wait()
+
+    async def _watch_pods(self) -> None:
+        """Reads the containers that start from now on, all of what they write."""
+        pods: dict[str, Json] = {}
+        async for seen in follow(self._client, PODS, self._namespace, label_selector=pod_selector(self._job)):
+            uid = seen.object["metadata"]["uid"]
+            if seen.gone:
+                pods.pop(uid, None)
+                continue
+            pods[uid] = seen.object
+            for one in _containers(self._job, own_pods(self._job, list(pods.values())), self._request.ranks):
+                if one.pod is not seen.object or one.key in self._begun:
+                    continue
+                if len(self._tasks) <= MOST_CONTAINERS:
+                    self._begin(one, None)
+                else:
+                    self._begun.add(one.key)
+                    self._notes.append(f"{one.source.label} is not followed: choose at most {MOST_CONTAINERS} ranks.")
+                    self._changed.set()
+
+    async def _until_finished(self) -> None:
+        metadata = self._job["metadata"]
+        named = f"metadata.name={metadata['name']}"
+        async for seen in follow(self._client, self._resource, self._namespace, field_selector=named, known=[self._job]):
+            is_this = seen.object["metadata"]["uid"] == metadata["uid"]
+            if not is_this or seen.gone or is_finished(seen.object):
+                return
+
+    @property
+    def _namespace(self) -> str:
+        return str(self._job["metadata"]["namespace"])

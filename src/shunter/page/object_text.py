@@ -1,0 +1,33 @@
+"""An object as YAML for people. Pure."""
+
+from __future__ import annotations
+
+from shunter.api.counts import count
+from shunter.api.meta import Json
+from shunter.api.yaml import readable_yaml
+from shunter.jobs.masking import HIDDEN, credentials, masked
+from shunter.migrate.conversion.rules.metadata import LAST_APPLIED
+from shunter.migrate.survey.briefing.masking import masked_manifest
+from shunter.page.texts import visible
+
+FIRST = ("apiVersion", "kind", "metadata", "spec", "status")
+
+
+def object_text(obj: Json, *, shows_credentials: bool = False) -> str:
+    """The object without managedFields and kubectl's copy of what was applied, which repeat it; comments at the top say so.
+    Values that look like credentials are hidden unless they are asked for."""
+    metadata = dict(obj.get("metadata") or {})
+    comments = []
+    if managed := metadata.pop("managedFields", None):
+        comments.append(f"# metadata.managedFields is left out ({count(len(managed), 'manager')}).")
+    annotations = dict(metadata.get("annotations") or {})
+    if annotations.pop(LAST_APPLIED, None) is not None:
+        metadata["annotations"] = annotations
+        comments.append(f"# The annotation {LAST_APPLIED} is left out.")
+    ordered = {field: obj[field] for field in FIRST if field in obj} | obj | {"metadata": metadata}
+    whole = readable_yaml(ordered)
+    known = credentials(ordered)
+    text = whole if shows_credentials else masked(masked_manifest(whole, known), known)
+    if text != whole:
+        comments.append(f"# Values that look like credentials are shown as {HIDDEN}.")
+    return visible("".join(f"{line}\n" for line in comments) + text)

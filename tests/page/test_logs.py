@@ -1,0 +1,132 @@
+"""Which lines of a job's logs go to the page: containers, requests, the whole as a file."""
+
+from __future__ import annotations
+
+import tracemalloc
+from collections.abc import AsyncGenerator, Mapping
+
+import msgspec
+
+from shunter.api.meta import Json
+from shunter.api.resources import TRAIN_JOBS
+from shunter.api.yaml import load_yaml
+from shunter.kube.client import Client
+from shunter.kube.transport import Response
+from shunter.page.logs import LogRequest, frames, whole_log
+
+JOB: Json = load_yaml("""
+apiVersion: trainer.kubeflow.org/v1alpha1
+kind: TrainJob
+metadata: {name: bert, namespace: vision, uid: "1", creationTimestamp: "2026-01-01T00:00:00Z"}
+spec: {trainer: {numNodes: 3}}
+status: {conditions: [{type: Failed, status: "True", reason: Failed, message: it failed}]}
+""")
+
+
+def pod(index: int, restarts: int = 0) -> Json:
+    metadata = {
+        "name": f"bert-node-0-{index}",
+        "namespace": "vision",
+        "uid": f"pod-{index}",
+        "creationTimestamp": "2026-01-01T00:00:01Z",
+        "labels": {
+            "jobset.sigs.k8s.io/jobset-name": "bert",
+            "jobset.sigs.k8s.io/replicatedjob-name": "node",
+            "batch.kubernetes.io/job-completion-index": str(index),
+        },
+    }
+    status: Json = {"name": "node", "restartCount": restarts, "state": {"terminated": {"exitCode": 1}}}
+    if restarts:
+        status["lastState"] = {"terminated": {"exitCode": 1}}
+    return {
+        "metadata": metadata,
+        "spec": {"containers": [{"name": "node"}]},
+        "status": {"phase": "Failed", "containerStatuses": [status]},
+    }
+
+
+class LogServer:
+    """A transport that answers with these pods and logs, by pod, with `/previous` for the run before."""
+
+    def __init__(self, pods: list[Json], logs: dict[str, list[bytes]]) -> None:
+        self._pods = pods
+        self._logs = logs
+        self.asked: list[tuple[str, dict[str, str]]] = []
+
+    async def request(
+        self, method: str, path: str, *, params: Mapping[str, str] = {}, headers: Mapping[str, str] = {}, body: bytes = b""
+    ) -> Response:
+        assert path == "/api/v1/namespaces/vision/pods", path
+        return Response(200, {}, msgspec.json.encode({"metadata": {"resourceVersion": "1"}, "items": self._pods}))
+
+    async def stream(
+        self, method: str, path: str, *, params: Mapping[str, str] = {}, headers: Mapping[str, str] = {}
+    ) -> AsyncGenerator[bytes]:
+        name = path.split("/")[-2] + ("/previous" if params.get("previous") else "")
+        self.asked.append((name, dict(params)))
+        for chunk in self._logs[name]:
+            yield chunk
+
+    async def close(self) -> None:
+        return
+
+
+async def shown(server: LogServer, request: LogRequest) -> list[tuple[int | None, str]]:
+    found = frames(Client(server), TRAIN_JOBS, JOB, request)
+    return [(rank, text) async for frame in found for rank, _, _, text in frame.lines]
+
+
+async def whole(server: LogServer, *chosen: int) -> bytes:
+    return b"".join([chunk async for chunk in whole_log(Client(server), JOB, frozenset(chosen))])
+
+
+async def test_only_the_chosen_ranks_are_read() -> None:
+    server = LogServer([pod(0), pod(1), pod(2)], {f"bert-node-0-{index}": [b"hello %d\n" % index] for index in range(3)})
+    assert await shown(server, LogRequest(frozenset({0, 2}))) == [(0, "hello 0"), (2, "hello 2")]
+    assert {name for name, _ in server.asked} == {"bert-node-0-0", "bert-node-0-2"}
+
+
+async def test_what_a_container_wrote_before_it_was_restarted_is_found_too() -> None:
+    logs = {
+        "bert-node-0-0": [b"2026-01-01T00:00:05Z step 1\n"],
+        "bert-node-0-0/previous": [b"2026-01-01T00:00:03Z ValueError: no data\n"],
+    }
+    assert await shown(LogServer([pod(0, restarts=1)], logs), LogRequest(find="valueerror")) == [(0, "ValueError: no data")]
+
+
+async def test_without_a_wish_the_last_lines_are_read_and_with_one_all() -> None:
+    server = LogServer([pod(0)], {"bert-node-0-0": [b"x\n"]})
+    for request in (LogRequest(), LogRequest(find="x"), LogRequest(since=60)):
+        await shown(server, request)
+    limits = [{key: params.get(key) for key in ("tailLines", "sinceSeconds")} for _, params in server.asked]
+    assert limits == [
+        {"tailLines": "5000", "sinceSeconds": None},
+        {"tailLines": None, "sinceSeconds": None},
+        {"tailLines": None, "sinceSeconds": "60"},
+    ]
+
+
+async def test_what_is_read_once_is_never_skipped_but_waited_for() -> None:
+    lines = b"".join(b"line %d of many that are to be searched\n" % number for number in range(9_000))
+    server = LogServer([pod(0)], {"bert-node-0-0": [lines]})
+    found = [frame async for frame in frames(Client(server), TRAIN_JOBS, JOB, LogRequest(find="LINE"))]
+    assert sum(len(frame.lines) for frame in found) == 9_000
+    assert not any(frame.skipped for frame in found)
+
+
+async def test_a_line_of_100_mb_is_cut_and_never_held() -> None:
+    chunk = b"x" * 65_536
+    server = LogServer([pod(0)], {"bert-node-0-0": [*[chunk] * 1_600, b"\nafter\n"]})
+    tracemalloc.start()
+    found = await shown(server, LogRequest(frozenset({0})))
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert [(len(text), text[-1]) for _, text in found] == [(10_000, "\u2026"), (5, "r")]
+    assert peak < 8 * 1024 * 1024
+
+
+async def test_the_file_holds_what_was_written_with_the_names_of_containers() -> None:
+    logs = {"bert-node-0-0": [b"a\nb", b"c\n", b"\x1b[31md\n"], "bert-node-0-1": [b"e\nno end"]}
+    server = LogServer([pod(0), pod(1)], logs)
+    assert await whole(server) == b"[node-0] a\n[node-0] bc\n[node-0] \x1b[31md\n[node-1] e\n[node-1] no end\n"
+    assert await whole(server, 1) == b"e\nno end\n"
