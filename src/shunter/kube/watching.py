@@ -33,16 +33,22 @@ async def follow(
     label_selector: str = "",
     field_selector: str = "",
     known: Sequence[Json] = (),
+    remember: Callable[[Json], Json] = lambda found: found,
+    on_listed: Callable[[], None] = lambda: None,
     on_silence: Callable[[ConnectionProblem | ServerProblem], None] = lambda _: None,
+    silence: float | None = None,
 ) -> AsyncIterator[WatchedObject]:
     """Every object that matches, then each change of them, for ever. Survives restarts of the server: objects that went
-    meanwhile, or since the caller saw them (`known`), are reported gone.
+    meanwhile, or since the caller saw them (`known`), are reported gone. `remember` says what is kept of an object to report it
+    gone by, which is all of it unless set; its uid must be there.
 
-    `on_silence` is called once when the server stops answering; after PATIENCE_SECONDS of it the problem is raised.
+    `on_listed` is called after each list, when all that is in it has been reported. `on_silence` is called once when the server
+    stops answering; after PATIENCE_SECONDS of it the problem is raised. A watch that says nothing for `silence` seconds is made
+    again: bookmarks come every minute, so the connection is dead.
     """
     now = asyncio.get_running_loop().time
     silent_since, told = 0.0, False
-    last = {item["metadata"]["uid"]: item for item in known}
+    last = {item["metadata"]["uid"]: remember(item) for item in known}
     while True:
         try:
             page = await client.list(resource, namespace, label_selector=label_selector, field_selector=field_selector)
@@ -50,17 +56,22 @@ async def follow(
             # The items of a list of a built-in kind do not say what they are.
             named = ({"apiVersion": resource.api_version, "kind": resource.kind, **item} for item in page.items)
             present = {item["metadata"]["uid"]: item for item in named}
+            resource_version = page.resource_version
+            del page
             for uid in [uid for uid in last if uid not in present]:
                 yield WatchedObject(last.pop(uid), gone=True)
             for uid, item in present.items():
-                last[uid] = item
+                last[uid] = remember(item)
                 yield WatchedObject(item)
+            present.clear()
+            on_listed()
             changes = client.watch(
                 resource,
                 namespace,
-                resource_version=page.resource_version,
+                resource_version=resource_version,
                 label_selector=label_selector,
                 field_selector=field_selector,
+                silence=silence,
             )
             async with aclosing(changes):
                 async for change in changes:
@@ -70,7 +81,7 @@ async def follow(
                     if change.type == "DELETED":
                         last.pop(uid, None)
                     else:
-                        last[uid] = change.object
+                        last[uid] = remember(change.object)
                     yield WatchedObject(change.object, gone=change.type == "DELETED")
         except Gone:
             await asyncio.sleep(RETRY_SECONDS)

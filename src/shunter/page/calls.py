@@ -1,0 +1,69 @@
+"""What the page can be asked beside its event streams: logs, YAML, actions, the page of one move. Each is a function of this
+signature, and a field of `CALLS`; a route whose function is None answers 404.
+
+They get the viewer, whose client is the only way to the cluster, and parameters that were checked to be names. They may raise
+ShunterError: an ApiError is answered with its own code (403, 404, 409), InputError with 400; message and remedy reach the viewer.
+"""
+
+from __future__ import annotations
+
+from collections.abc import AsyncGenerator
+from typing import NamedTuple, Protocol
+
+from shunter.page.views.view import Parameters, Viewer
+from shunter.page.wire import ActionRequest, Answer, LogLines, MoveDetail
+
+
+class LogQuery(NamedTuple):
+    """What is wanted of a job's logs."""
+
+    ranks: frozenset[int] = frozenset()
+    """Empty: all of them."""
+    since: int = 0
+    """Seconds back; 0: from the beginning."""
+    find: str = ""
+    follow: bool = False
+
+
+class FollowLogs(Protocol):
+    """`GET /api/logs/NS/KIND/NAME`: each LogLines is one event; the caller sends them, and `end` when there are no more."""
+
+    def __call__(self, viewer: Viewer, job: Parameters, query: LogQuery) -> AsyncGenerator[LogLines]: ...
+
+
+class LogFile(Protocol):
+    """`GET /api/logs/NS/KIND/NAME.txt`: the whole text, in pieces."""
+
+    def __call__(self, viewer: Viewer, job: Parameters, query: LogQuery) -> AsyncGenerator[bytes]: ...
+
+
+class Yaml(Protocol):
+    """`GET /api/yaml/NS/KIND/NAME[/pods/POD]?reveal=true`: credentials are hidden unless revealed. `pod` is empty for a job."""
+
+    async def __call__(self, viewer: Viewer, job: Parameters, pod: str, *, reveal: bool) -> str: ...
+
+
+class Act(Protocol):
+    """`POST /api/actions/ACTION`: makes the request, with uid and resourceVersion as its preconditions. Is not called where the
+    page is read-only."""
+
+    async def __call__(self, viewer: Viewer, action: str, request: ActionRequest) -> Answer: ...
+
+
+class Move(Protocol):
+    """`GET /api/migration/NS/KIND/NAME`."""
+
+    async def __call__(self, viewer: Viewer, job: Parameters) -> MoveDetail: ...
+
+
+class Calls(NamedTuple):
+    """The functions that are there."""
+
+    follow_logs: FollowLogs | None = None
+    log_file: LogFile | None = None
+    yaml: Yaml | None = None
+    act: Act | None = None
+    move: Move | None = None
+
+
+CALLS = Calls()

@@ -1,0 +1,195 @@
+"""The rows of one running view, and for each listener which of them it has not been told. Pure but for waiting.
+
+A listener holds ids, not events: however slow its reader is, what waits for it is bounded by the number of rows, and what it is
+told is always the present.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any
+
+import msgspec
+
+from shunter.page.views.view import Rows
+from shunter.page.wire import Hidden, Row, Session
+
+Event = tuple[str, Any]
+"""Name and data, as `wire` lists them."""
+
+
+def encoded(event: Event) -> bytes:
+    """An event of a text/event-stream."""
+    name, data = event
+    return b"event: %b\ndata: %b\n\n" % (name.encode(), msgspec.json.encode(data))
+
+
+class Table:
+    """Rows by collection and id; what changes is noted for every listener."""
+
+    def __init__(self) -> None:
+        self._rows: dict[str, dict[str, Row]] = {}
+        self._gone: dict[str, tuple[float, str]] = {}
+        self._hidden: tuple[Hidden, ...] = ()
+        self._listeners: set[Listener] = set()
+        self.is_complete = False
+        """Everything has been read once: until then nothing is sent."""
+
+    @property
+    def listeners(self) -> int:
+        return len(self._listeners)
+
+    def listen(self, session: Callable[[], Session]) -> Listener:
+        """To be closed. Its first event is a snapshot, once there is one; `session` says what stands in it."""
+        listener = Listener(self, session)
+        self._listeners.add(listener)
+        return listener
+
+    def replace(self, rows: Rows) -> None:
+        """These are all rows now."""
+        self.is_complete = True
+        for collection in {*self._rows, *rows}:
+            before = self._rows.get(collection, {})
+            after = {row.id: row for row in rows.get(collection, ())}
+            changed = [id for id, row in after.items() if (old := before.get(id)) is not row and old != row]
+            changed += [id for id in before if id not in after]
+            self._rows[collection] = after
+            for listener in self._listeners:
+                listener.note(collection, changed)
+        self._wake()
+
+    def broken(self, collections: Iterable[str], since: float, why: str) -> None:
+        """The rows of these are as they were at that time (seconds since 1970)."""
+        for collection in collections:
+            if collection not in self._gone:
+                self._gone[collection] = since, why
+        self._wake()
+
+    def whole(self, collections: Iterable[str]) -> None:
+        """They are up to date again."""
+        for collection in collections:
+            self._gone.pop(collection, None)
+        self._wake()
+
+    def hide(self, hidden: tuple[Hidden, ...]) -> None:
+        """All that the viewer may not read."""
+        self._hidden = hidden
+        self._wake()
+
+    def restart(self) -> None:
+        """What is shown has changed as a whole: each listener gets a snapshot."""
+        for listener in self._listeners:
+            listener.start_again()
+
+    def end(self, why: str) -> None:
+        """The last event of all listeners."""
+        for listener in self._listeners:
+            listener.end(why)
+
+    def forget(self, listener: Listener) -> None:
+        self._listeners.discard(listener)
+
+    @property
+    def rows(self) -> Mapping[str, Mapping[str, Row]]:
+        return self._rows
+
+    @property
+    def gone(self) -> Mapping[str, tuple[float, str]]:
+        """Collections that are out of date: since when, and why."""
+        return self._gone
+
+    @property
+    def hidden(self) -> tuple[Hidden, ...]:
+        return self._hidden
+
+    def _wake(self) -> None:
+        for listener in self._listeners:
+            listener.wake()
+
+
+class Listener:
+    """What one stream has been told of a table, and what it has not."""
+
+    def __init__(self, table: Table, session: Callable[[], Session]) -> None:
+        self._table = table
+        self._session = session
+        self._changed: dict[str, dict[str, None]] = {}
+        self._gone: dict[str, tuple[float, str]] = {}
+        self._hidden: tuple[Hidden, ...] = ()
+        self._has_snapshot = False
+        self._end = ""
+        self._news = asyncio.Event()
+        self._news.set()
+
+    def note(self, collection: str, ids: Iterable[str]) -> None:
+        if self._has_snapshot:
+            self._changed.setdefault(collection, {}).update(dict.fromkeys(ids))
+
+    def start_again(self) -> None:
+        self._has_snapshot = False
+        self._changed.clear()
+        self.wake()
+
+    def end(self, why: str) -> None:
+        self._end = why
+        self.wake()
+
+    def wake(self) -> None:
+        self._news.set()
+
+    def close(self) -> None:
+        self._table.forget(self)
+
+    async def wait(self, seconds: float) -> bool:
+        """Whether there may be something to tell; False after so many seconds."""
+        try:
+            async with asyncio.timeout(seconds):
+                await self._news.wait()
+        except TimeoutError:
+            return False
+        return True
+
+    def take(self, now: float) -> list[Event]:
+        """What there is to tell. `now` is seconds since 1970."""
+        self._news.clear()
+        if self._end:
+            return [("end", {"why": self._end})]
+        table = self._table
+        if not table.is_complete:
+            return self._trouble(now)
+        events: list[Event] = []
+        if not self._has_snapshot:
+            self._has_snapshot = True
+            self._gone, self._hidden = {}, ()
+            rows = {collection: [*found.values()] for collection, found in table.rows.items()}
+            events.append(("snapshot", {"session": self._session(), "rows": rows}))
+        elif delta := self._delta():
+            events.append(("delta", delta))
+        return events + self._trouble(now)
+
+    def _delta(self) -> dict[str, dict[str, list[Any]]]:
+        delta: dict[str, dict[str, list[Any]]] = {}
+        for collection, ids in self._changed.items():
+            rows = self._table.rows.get(collection, {})
+            changes: dict[str, list[Any]] = {
+                "set": [rows[id] for id in ids if id in rows],
+                "del": [id for id in ids if id not in rows],
+            }
+            if ids:
+                delta[collection] = changes
+        self._changed.clear()
+        return delta
+
+    def _trouble(self, now: float) -> list[Event]:
+        table = self._table
+        events: list[Event] = []
+        for collection, (since, why) in table.gone.items():
+            if self._gone.get(collection) != (since, why):
+                events.append(("gone", {"collection": collection, "since": round(now - since, 1), "why": why}))
+        events += [("back", {"collection": collection}) for collection in self._gone if collection not in table.gone]
+        self._gone = dict(table.gone)
+        if self._hidden != table.hidden:
+            self._hidden = table.hidden
+            events.append(("hidden", table.hidden))
+        return events

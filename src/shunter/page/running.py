@@ -1,0 +1,292 @@
+"""One view of one viewer at work: its watches and readings as tasks, and the rows that come of them in a table.
+
+What may not be listed in all namespaces is asked for in each of those that the viewer named. Every minute the API server is asked
+again what may be listed: a watch that runs is not cut when a right is taken away.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import logging
+import time
+from collections.abc import Callable, Coroutine
+from typing import Any
+
+from shunter.api.meta import Json
+from shunter.kube.access import Request, allowed
+from shunter.kube.errors import ApiError, ConnectionProblem, Forbidden, NotFound, ServerProblem, Unauthorized
+from shunter.kube.watching import follow
+from shunter.page.hidden import Refused, hidden
+from shunter.page.live import Table
+from shunter.page.views.view import Observed, Parameters, Reading, View, Viewer, Watch
+
+log = logging.getLogger(__name__)
+
+PACE_SECONDS = 0.05
+"""Between two projections; the first change after a pause is projected at once."""
+REVIEW_SECONDS = 60.0
+"""How often rights are asked for again."""
+MISSING_KIND_SECONDS = 10.0
+"""How often a kind that the cluster does not serve is looked for."""
+RETRY_SECONDS = 5.0
+SILENCE_SECONDS = 75.0
+
+Scope = tuple[str, str]
+"""The name of a watch, and the namespace that it is asked for; empty: all of them."""
+
+
+class RunningView:
+    """Started and stopped by its session. `on_expired` is called when the API server does not know the viewer any more."""
+
+    def __init__(
+        self, view: View, viewer: Viewer, parameters: Parameters, own: tuple[str, ...], on_expired: Callable[[], None]
+    ) -> None:
+        """`own` are the namespaces to ask for where the viewer may not list all and the parameters name none."""
+        self.table = Table()
+        self._view = view
+        self._viewer = viewer
+        self._asked = parameters.namespaces
+        self._own = own
+        self._on_expired = on_expired
+        self._watches = {watch.name: watch for watch in view.watches}
+        self._objects: dict[str, dict[str, Any]] = {name: {} for name in self._watches}
+        self._scope_of: dict[str, dict[str, str]] = {name: {} for name in self._watches}
+        """By watch and uid: the namespace it was asked for."""
+        self._readings: dict[str, Any] = {}
+        self._tasks: dict[Scope | str, asyncio.Task[None]] = {}
+        self._unlisted: set[Scope] = set()
+        self._refused: dict[Scope, Refused] = {}
+        self._refused_readings: list[Refused] = []
+        self._changed = asyncio.Event()
+        self._changes = 0
+        """Of watched objects."""
+        self._moved = asyncio.Condition()
+
+    def start(self) -> None:
+        for watch in self._watches.values():
+            for namespace in self._first_scopes(watch):
+                self._begin(watch, namespace)
+        for reading in self._view.readings:
+            self._run(f"reading {reading.name}", self._read(reading))
+        self._run("projection", self._project())
+        self._run("review", self._review())
+
+    def stop(self) -> None:
+        for task in self._tasks.values():
+            task.cancel()
+        self._tasks.clear()
+
+    @property
+    def namespaces(self) -> tuple[str, ...]:
+        """Those that are shown; empty: all are."""
+        if self._asked:
+            return self._asked
+        narrowed = [name for name, namespace in self._refused if not namespace and self._is_free(self._watches[name])]
+        return self._own if narrowed else ()
+
+    # Watches.
+
+    def _is_free(self, watch: Watch) -> bool:
+        """Whether the watch is of whatever namespaces the page shows."""
+        return watch.resource.namespaced and not watch.namespace
+
+    def _first_scopes(self, watch: Watch) -> tuple[str, ...]:
+        if not self._is_free(watch):
+            return (watch.namespace,)
+        return self._asked or ("",)
+
+    def _begin(self, watch: Watch, namespace: str) -> None:
+        scope = watch.name, namespace
+        if scope not in self._tasks:
+            self._unlisted.add(scope)
+            self._run(scope, self._follow(watch, namespace))
+
+    def _end(self, scope: Scope) -> None:
+        """Its objects are shown no more."""
+        name, namespace = scope
+        if (task := self._tasks.pop(scope, None)) is not None and task is not asyncio.current_task():
+            task.cancel()
+        self._unlisted.discard(scope)
+        found = self._scope_of[name]
+        for uid in [uid for uid, of in found.items() if of == namespace]:
+            del found[uid]
+            self._objects[name].pop(uid, None)
+        self._note_change()
+
+    async def _follow(self, watch: Watch, namespace: str) -> None:
+        scope = watch.name, namespace
+        while True:
+            try:
+                changes = follow(
+                    self._viewer.client,
+                    watch.resource,
+                    namespace,
+                    label_selector=watch.label_selector,
+                    field_selector=watch.field_selector,
+                    remember=_identity,
+                    on_listed=lambda: self._listed(watch, scope),
+                    on_silence=lambda problem: self._broken(watch, problem),
+                    silence=SILENCE_SECONDS,
+                )
+                async for seen in changes:
+                    self._take(watch, namespace, seen.object, gone=seen.gone)
+            except Forbidden:
+                self._refuse(watch, namespace)
+                return
+            except Unauthorized:
+                self._on_expired()
+                return
+            except NotFound:
+                self._listed(watch, scope)
+                await asyncio.sleep(MISSING_KIND_SECONDS)
+            except ApiError as problem:
+                self._broken(watch, problem)
+                if not isinstance(problem, ConnectionProblem | ServerProblem):
+                    await asyncio.sleep(RETRY_SECONDS)
+
+    def _take(self, watch: Watch, namespace: str, found: Json, *, gone: bool) -> None:
+        uid = found["metadata"]["uid"]
+        kept = None if gone else watch.keep(found)
+        if kept is None:
+            if self._objects[watch.name].pop(uid, None) is None:
+                return
+            self._scope_of[watch.name].pop(uid, None)
+        else:
+            self._objects[watch.name][uid] = kept
+            self._scope_of[watch.name][uid] = namespace
+        self._note_change()
+
+    def _listed(self, watch: Watch, scope: Scope) -> None:
+        self._unlisted.discard(scope)
+        self.table.whole(watch.collections)
+        self._changed.set()
+
+    def _broken(self, watch: Watch, problem: ApiError) -> None:
+        self.table.broken(watch.collections, time.time(), problem.message)
+
+    def _refuse(self, watch: Watch, namespace: str) -> None:
+        self._refused[watch.name, namespace] = Refused(watch.resource, namespace, watch.consequence)
+        if not namespace and self._is_free(watch):
+            for each in self._own:
+                self._begin(watch, each)
+        self._end((watch.name, namespace))
+        self._tell_hidden()
+        self.table.restart()
+
+    def _allow(self, watch: Watch, namespace: str) -> None:
+        """What was refused is allowed now."""
+        del self._refused[watch.name, namespace]
+        if not namespace and self._is_free(watch):
+            for each in self._own:
+                self._refused.pop((watch.name, each), None)
+                self._end((watch.name, each))
+        self._begin(watch, namespace)
+        self._tell_hidden()
+        self.table.restart()
+
+    def _tell_hidden(self) -> None:
+        shown = self._own if not self._asked else ()
+        refused = [*self._refused.values(), *self._refused_readings]
+        self.table.hide(hidden(refused, self._viewer.user, shown))
+
+    async def _review(self) -> None:
+        while True:
+            await self.review()
+            await asyncio.sleep(REVIEW_SECONDS)
+
+    async def review(self) -> None:
+        """Asks the API server what may be listed, and acts on it."""
+        scopes = {key for key in self._tasks if isinstance(key, tuple)} | {*self._refused}
+        watched = {scope: Request("list", self._watches[scope[0]].resource, scope[1]) for scope in scopes}
+        read = {
+            Request("list", resource, namespace): Refused(resource, namespace, reading.consequence)
+            for reading in self._view.readings
+            for resource in reading.resources
+            for namespace in (self.namespaces or ("",) if resource.namespaced else ("",))
+        }
+        try:
+            answers = await allowed(self._viewer.client, {*watched.values(), *read})
+        except Unauthorized:
+            self._on_expired()
+            return
+        except ApiError as problem:
+            log.debug("rights were not asked for: %s", problem)
+            return
+        for scope, question in watched.items():
+            watch = self._watches[scope[0]]
+            if answers[question] and scope in self._refused:
+                self._allow(watch, scope[1])
+            elif not answers[question] and scope in self._tasks:
+                self._refuse(watch, scope[1])
+        self._refused_readings = [refused for question, refused in read.items() if not answers[question]]
+        self._tell_hidden()
+
+    # Readings.
+
+    async def _read(self, reading: Reading) -> None:
+        while self._unlisted:
+            await self._wait_for_change(None)
+        while True:
+            at = self._changes
+            try:
+                result = await reading.read(self._viewer.client, self._observed())
+                self._readings[reading.name] = result
+                self._changed.set()
+            except Unauthorized:
+                self._on_expired()
+                return
+            except ApiError as problem:
+                log.debug("reading %s: %s", reading.name, problem)
+            deadline = time.monotonic() + reading.seconds
+            if reading.settle is None:
+                await asyncio.sleep(reading.seconds)
+            elif self._changes == at:
+                await self._wait_for_change(deadline)
+                await asyncio.sleep(reading.settle)
+            else:
+                await asyncio.sleep(reading.settle)
+
+    async def _wait_for_change(self, deadline: float | None) -> None:
+        with contextlib.suppress(TimeoutError):
+            async with asyncio.timeout(None if deadline is None else max(0, deadline - time.monotonic())), self._moved:
+                await self._moved.wait()
+
+    # Projection.
+
+    def _note_change(self) -> None:
+        self._changes += 1
+        self._changed.set()
+
+    def _observed(self) -> Observed:
+        return Observed(self._objects, self._readings)
+
+    async def _project(self) -> None:
+        while True:
+            await self._changed.wait()
+            self._changed.clear()
+            if not self._unlisted:
+                self.table.replace(self._view.rows(self._observed(), time.time()))
+            async with self._moved:
+                self._moved.notify_all()
+            await asyncio.sleep(PACE_SECONDS)
+
+    def _run(self, key: Scope | str, work: Coroutine[Any, Any, None]) -> None:
+        task = asyncio.get_running_loop().create_task(work)
+        self._tasks[key] = task
+        task.add_done_callback(self._report)
+
+    def _report(self, task: asyncio.Task[None]) -> None:
+        """A bug of ours ends what it is in, and is said in the log and on the page."""
+        if not task.cancelled() and (error := task.exception()) is not None:
+            log.error("the page's view fails", exc_info=error)
+            self.table.broken(
+                {name for watch in self._watches.values() for name in watch.collections},
+                time.time(),
+                f"internal error: {error!r}",
+            )
+
+
+def _identity(found: Json) -> Json:
+    """What is remembered of an object: nothing but which it was."""
+    return {"metadata": {"uid": found["metadata"]["uid"]}}

@@ -1,0 +1,447 @@
+"""The page as an HTTP server: every request through the guard, then to its route.
+
+| route | answer |
+|---|---|
+| `GET /open?code=` | a login code for a cookie, then the page |
+| `GET /` and each view's address | the shell, which holds no data |
+| `GET /assets/...` | files |
+| `GET /api/session` | who is logged in |
+| `POST /api/logout` | forgets it |
+| `GET /api/live?view=...` | the event stream of a view (`wire`) |
+| `GET /api/logs/NS/KIND/NAME`, `....txt` | lines as events, or all as a file |
+| `GET /api/yaml/NS/KIND/NAME[/pods/POD]` | text |
+| `GET /api/migration/NS/KIND/NAME` | one move |
+| `POST /api/actions/ACTION` | acts |
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import re
+import ssl
+import time
+from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping
+from contextlib import aclosing
+from urllib.parse import parse_qsl, quote
+
+import msgspec
+
+from shunter.errors import InputError, ShunterError
+from shunter.kube.errors import ApiError, ConnectionProblem
+from shunter.kube.http.limits import Limits
+from shunter.kube.http.request import Request, Stream
+from shunter.kube.http.response import Headers, Response
+from shunter.kube.http.server import HttpServer
+from shunter.kube.kubeconfig import Connection
+from shunter.operator.overview import SHOWN_RESOURCES
+from shunter.page.assets import Assets
+from shunter.page.calls import CALLS, Calls, LogQuery
+from shunter.page.guard import (
+    JSON_TYPE,
+    Refusal,
+    Route,
+    Settings,
+    cookie_value,
+    is_good_code,
+    is_name,
+    is_namespace,
+    new_code,
+    new_session_id,
+    refusal,
+    refused_host,
+    set_cookie,
+)
+from shunter.page.live import encoded
+from shunter.page.sessions import PageOptions, Session, Sessions, TooManyStreams
+from shunter.page.views import VIEWS
+from shunter.page.views.view import OpenView, Parameters
+from shunter.page.wire import ActionRequest, Answer
+
+log = logging.getLogger(__name__)
+
+BODY_LIMIT = 64 * 1024
+BEAT_SECONDS = 15.0
+STUCK_SECONDS = 60.0
+"""A stream whose reader takes nothing for so long is cut."""
+EVENT_STREAM = "text/event-stream"
+LOG_LIMIT = 100_000
+"""Characters of a filter or a list of ranks."""
+KINDS = frozenset(resource.kind for resource in SHOWN_RESOURCES)
+ACTIONS = ("suspend", "resume", "rerun", "delete")
+
+_JOB = r"/(?P<namespace>[^/]+)/(?P<kind>[^/]+)/(?P<name>[^/]+)"
+
+
+def _route(method: str, pattern: str, name: str, *, is_open: bool = False) -> Route:
+    return Route(method, re.compile(pattern), name, is_open)
+
+
+ROUTES = (
+    _route("GET", r"/open", "open", is_open=True),
+    _route("GET", r"/(jobs|migration)?|/cluster|/login|/(jobs|migration)/[^/]+/[^/]+/[^/]+", "shell", is_open=True),
+    _route("GET", r"/assets/(?P<path>.+)", "asset", is_open=True),
+    _route("GET", r"/api/session", "session"),
+    _route("POST", r"/api/logout", "logout"),
+    _route("GET", r"/api/live", "live"),
+    _route("GET", rf"/api/logs{_JOB}\.txt", "log_file"),
+    _route("GET", rf"/api/logs{_JOB}", "logs"),
+    _route("GET", rf"/api/yaml{_JOB}(/pods/(?P<pod>[^/]+))?", "yaml"),
+    _route("GET", rf"/api/migration{_JOB}", "move"),
+    _route("POST", rf"/api/actions/(?P<action>{'|'.join(ACTIONS)})", "act"),
+)
+
+
+class RefusedError(Exception):
+    """A request that is answered by a refusal."""
+
+    def __init__(self, refusal: Refusal) -> None:
+        super().__init__(refusal.message)
+        self.refusal = refusal
+
+
+class PageServer:
+    """Serves the page until it is stopped."""
+
+    def __init__(
+        self,
+        connection: Connection,
+        options: PageOptions,
+        settings: Callable[[int], Settings],
+        *,
+        key: bytes,
+        views: Mapping[str, OpenView] = VIEWS,
+        calls: Calls = CALLS,
+    ) -> None:
+        """`settings` are made once the port is known; `key` is what login codes are made with."""
+        self.sessions = Sessions(options)
+        self._connection = connection
+        self._options = options
+        self._settings_of = settings
+        self._key = key
+        self._views = views
+        self._calls = calls
+        self._assets = Assets()
+        self._used_codes: dict[str, float] = {}
+        self._server = HttpServer(self._handle, Limits(body=BODY_LIMIT, held=4 * 2**20, connections=1024))
+        self._routes: Mapping[str, Callable[[Request, Mapping[str, str]], Awaitable[Response | None]]] = {
+            "open": self._open,
+            "shell": self._shell,
+            "asset": self._asset,
+            "session": self._who,
+            "logout": self._logout,
+            "live": self._live,
+            "log_file": self._log_file,
+            "logs": self._logs,
+            "yaml": self._yaml,
+            "move": self._move,
+            "act": self._act,
+        }
+
+    async def start(self, host: str, port: int, tls: ssl.SSLContext | None = None) -> int:
+        """Listens, and returns the port. Raises OSError."""
+        bound = await self._server.start(host, port, tls)
+        self._settings = self._settings_of(bound)
+        self._headers = security_headers(self._settings, self._assets.script_hash)
+        return bound
+
+    async def stop(self) -> None:
+        """Ends all streams and sessions."""
+        self.sessions.close()
+        await self._server.stop(1.0)
+
+    def new_code(self) -> str:
+        """A login code, good once and for a minute."""
+        return new_code(self._key, time.time())
+
+    # Every request.
+
+    async def _handle(self, request: Request) -> Response | None:
+        try:
+            return await self._answered(request)
+        except RefusedError as refused:
+            return self._answer(refused.refusal)
+        except ApiError as error:
+            status = error.code if 400 <= error.code < 500 else 502
+            return self._answer(Refusal(status, error.message, error.remedy))
+        except ShunterError as error:
+            return self._answer(Refusal(400 if isinstance(error, InputError) else 503, error.message, error.remedy))
+        except (ConnectionResetError, asyncio.CancelledError):
+            raise
+        except Exception:
+            log.exception("%s %s fails", request.method, request.path)
+            return self._answer(Refusal(500, "internal error; the log of shunter ui says more."))
+
+    async def _answered(self, request: Request) -> Response | None:
+        if refused := refused_host(request.headers, self._settings):
+            raise RefusedError(refused)
+        matches = [(route, match) for route in ROUTES if (match := route.pattern.fullmatch(request.path))]
+        if not matches:
+            raise RefusedError(Refusal(404, "there is no such page."))
+        method = "GET" if request.method == "HEAD" and matches[0][0].is_open else request.method
+        found = [(route, match) for route, match in matches if route.method == method]
+        if not found:
+            raise RefusedError(Refusal(405, f"{request.method} is not possible here."))
+        route, match = found[0]
+        if refused := refusal(method, request.headers, route, self._settings):
+            raise RefusedError(refused)
+        if request.is_too_large:
+            raise RefusedError(Refusal(413, f"the body has more than {BODY_LIMIT} bytes."))
+        return await self._routes[route.name](request, match.groupdict(""))
+
+    def _answer(self, refused: Refusal, url: str = "") -> Response:
+        return self._json(Answer(message=refused.message, remedy=refused.remedy, url=url), refused.status)
+
+    def _json(self, value: msgspec.Struct, status: int = 200, headers: Headers = ()) -> Response:
+        return Response(
+            msgspec.json.encode(value), status=status, content_type=JSON_TYPE, headers=(*self._headers, NO_STORE, *headers)
+        )
+
+    # Logging in.
+
+    async def _open(self, request: Request, _: Mapping[str, str]) -> Response:
+        now = time.time()
+        code = request.query.get("code", "")
+        self._used_codes = {used: at for used, at in self._used_codes.items() if now - at < 3600}
+        if not self._key or code in self._used_codes or not is_good_code(code, self._key, now):
+            return self._page(
+                403,
+                "This link has been used, or is older than a minute.",
+                "Get a new one in a terminal: shunter status, or shunter ui",
+            )
+        self._used_codes[code] = now
+        id = new_session_id()
+        session = Session(self._connection, self._options)
+        self.sessions.add(id, session)
+        headers = (("Location", "/"), ("Set-Cookie", set_cookie(self._settings, id)))
+        return Response(status=303, headers=(*self._headers, NO_STORE, *headers))
+
+    def _page(self, status: int, *sentences: str) -> Response:
+        text = "".join(f"<p>{sentence}</p>" for sentence in sentences)
+        body = f"<!doctype html><meta charset=utf-8><title>Shunter</title>{text}".encode()
+        return Response(body, status=status, content_type="text/html; charset=utf-8", headers=(*self._headers, NO_STORE))
+
+    def _session(self, request: Request) -> Session:
+        session = self.sessions.find(cookie_value(request.headers, self._settings.cookie))
+        if session is None:
+            raise RefusedError(
+                Refusal(401, "you are not logged in.", "Open the link that shunter ui prints; shunter status prints a new one.")
+            )
+        return session
+
+    async def _who(self, request: Request, _: Mapping[str, str]) -> Response:
+        session = self._session(request)
+        if not session.user:
+            await session.identify()
+        return self._json(session.facts())
+
+    async def _logout(self, request: Request, _: Mapping[str, str]) -> Response:
+        self._session(request)
+        self.sessions.remove(cookie_value(request.headers, self._settings.cookie), "logged out")
+        return self._json(Answer(message="logged out"), headers=(("Set-Cookie", set_cookie(self._settings, "")),))
+
+    # The page's files.
+
+    async def _shell(self, request: Request, _: Mapping[str, str]) -> Response:
+        return self._file(request, self._assets.shell.body, self._assets.shell.content_type, self._assets.shell.etag)
+
+    async def _asset(self, request: Request, match: Mapping[str, str]) -> Response:
+        asset = self._assets.files.get(match["path"])
+        if asset is None:
+            raise RefusedError(Refusal(404, "there is no such file."))
+        is_gzipped = "gzip" in request.headers.get("accept-encoding", "") and bool(asset.gzipped)
+        encoding: Headers = (("Content-Encoding", "gzip"),) if is_gzipped else ()
+        return self._file(request, asset.gzipped if is_gzipped else asset.body, asset.content_type, asset.etag, encoding)
+
+    def _file(self, request: Request, body: bytes, content_type: str, etag: str, encoding: Headers = ()) -> Response:
+        headers = (*self._headers, ("Cache-Control", "no-cache"), ("ETag", etag), ("Vary", "Accept-Encoding"))
+        if etag in request.headers.get("if-none-match", ""):
+            return Response(status=304, headers=headers)
+        return Response(body, content_type=content_type, headers=(*headers, *encoding))
+
+    # Streams.
+
+    async def _live(self, request: Request, _: Mapping[str, str]) -> Response | None:
+        session = self._session(request)
+        name = request.query.get("view", "")
+        open_view = self._views.get(name)
+        if open_view is None:
+            raise RefusedError(Refusal(404, f"there is no view {name[:40]!r}."))
+        parameters = view_parameters(request.query_string)
+        try:
+            if not session.user:
+                await session.identify()
+        except ConnectionProblem as problem:
+            log.debug("the viewer's name is not known: %s", problem)
+        try:
+            async with session.stream():
+                listener = session.listen(name, open_view, parameters)
+                try:
+                    stream = request.stream(content_type=EVENT_STREAM, headers=(*self._headers, NO_STORE))
+                    while True:
+                        is_news = await listener.wait(BEAT_SECONDS)
+                        events = listener.take(time.time()) if is_news else [("beat", {})]
+                        await _write(stream, b"".join(map(encoded, events)))
+                        if events and events[-1][0] == "end":
+                            await stream.end()
+                            return None
+                finally:
+                    listener.close()
+        except TooManyStreams:
+            stream = request.stream(content_type=EVENT_STREAM, headers=(*self._headers, NO_STORE))
+            await _write(stream, encoded(("end", {"why": "too many streams"})))
+            await stream.end()
+        return None
+
+    async def _logs(self, request: Request, match: Mapping[str, str]) -> Response | None:
+        if self._calls.follow_logs is None:
+            raise RefusedError(Refusal(404, "there is no such page."))
+        session = self._session(request)
+        lines = self._calls.follow_logs(session.viewer, job_parameters(match), log_query(request.query_string))
+        return await self._sent(
+            session, request, EVENT_STREAM, (encoded(("lines", each)) async for each in lines), end=encoded(("end", {}))
+        )
+
+    async def _log_file(self, request: Request, match: Mapping[str, str]) -> Response | None:
+        if self._calls.log_file is None:
+            raise RefusedError(Refusal(404, "there is no such page."))
+        session, job = self._session(request), job_parameters(match)
+        text = self._calls.log_file(session.viewer, job, log_query(request.query_string))
+        name = quote(f"{job.namespace}-{job.name}.log")
+        attachment = ("Content-Disposition", f'attachment; filename="{name}"')
+        return await self._sent(session, request, "text/plain; charset=utf-8", text, headers=(attachment,))
+
+    async def _sent(
+        self,
+        session: Session,
+        request: Request,
+        content_type: str,
+        pieces: AsyncGenerator[bytes],
+        *,
+        end: bytes = b"",
+        headers: Headers = (),
+    ) -> Response | None:
+        """Sends what comes; the answer's head once there is something, so that a refusal before that is an answer."""
+        task = asyncio.current_task()
+
+        def cancel() -> None:
+            if task is not None:
+                task.cancel()
+
+        try:
+            async with session.stream(on_end=cancel), aclosing(pieces):
+                first = await anext(pieces, None)
+                stream = request.stream(content_type=content_type, headers=(*self._headers, NO_STORE, *headers))
+                if first is not None:
+                    await _write(stream, first)
+                async for piece in pieces:
+                    await _write(stream, piece)
+                await _write(stream, end)
+                await stream.end()
+        except TooManyStreams:
+            raise RefusedError(Refusal(429, "this viewer has too many streams open.", "Close a tab.")) from None
+        return None
+
+    # What is asked once.
+
+    async def _yaml(self, request: Request, match: Mapping[str, str]) -> Response:
+        if self._calls.yaml is None:
+            raise RefusedError(Refusal(404, "there is no such page."))
+        session, pod = self._session(request), match["pod"]
+        if pod and not is_name(pod):
+            raise RefusedError(Refusal(400, f"{pod[:80]!r} is not the name of a pod."))
+        reveal = request.query.get("reveal") == "true"
+        text = await self._calls.yaml(session.viewer, job_parameters(match), pod, reveal=reveal)
+        return Response(text.encode(), content_type="text/plain; charset=utf-8", headers=(*self._headers, NO_STORE))
+
+    async def _move(self, request: Request, match: Mapping[str, str]) -> Response:
+        if self._calls.move is None:
+            raise RefusedError(Refusal(404, "there is no such page."))
+        return self._json(await self._calls.move(self._session(request).viewer, job_parameters(match)))
+
+    async def _act(self, request: Request, match: Mapping[str, str]) -> Response:
+        session = self._session(request)
+        if self._calls.act is None:
+            raise RefusedError(Refusal(404, "there is no such page."))
+        if self._options.is_read_only:
+            raise RefusedError(Refusal(403, "this page was started with --read-only."))
+        try:
+            asked = msgspec.json.decode(request.body, type=ActionRequest)
+        except msgspec.DecodeError as error:
+            raise RefusedError(Refusal(400, f"the body is no action: {error}.")) from error
+        job_parameters({"namespace": asked.namespace, "kind": asked.kind, "name": asked.name})
+        return self._json(await self._calls.act(session.viewer, match["action"], asked))
+
+
+NO_STORE = ("Cache-Control", "no-store")
+
+
+def security_headers(settings: Settings, script_hash: str) -> Headers:
+    """What stands in every answer."""
+    policy = (
+        f"default-src 'none'; script-src 'self' {script_hash}; style-src 'self'; img-src 'self' data:; font-src 'self'; "
+        f"connect-src 'self'; base-uri 'none'; form-action 'self'; frame-ancestors {settings.frame_ancestors}; "
+        "require-trusted-types-for 'script'; trusted-types 'none'"
+    )
+    return (
+        ("Content-Security-Policy", policy),
+        ("X-Content-Type-Options", "nosniff"),
+        ("Referrer-Policy", "no-referrer"),
+        ("Cross-Origin-Resource-Policy", "same-origin"),
+        ("Cross-Origin-Opener-Policy", "same-origin"),
+    )
+
+
+def view_parameters(query: str) -> Parameters:
+    """Those of a stream's address. Raises RefusedError for what is no name."""
+    pairs = _pairs(query)
+    namespaces = tuple(dict.fromkeys(value for name, value in pairs if name == "namespace" and value))
+    values = dict(reversed(pairs))
+    return _checked(Parameters(namespaces, values.get("kind", ""), values.get("name", "")))
+
+
+def job_parameters(match: Mapping[str, str]) -> Parameters:
+    """Those of a path. Raises RefusedError for what is no name."""
+    found = Parameters((match["namespace"],), match["kind"], match["name"])
+    if not all((found.namespace, found.kind, found.name)):
+        raise RefusedError(Refusal(400, "namespace, kind and name of the job are needed."))
+    return _checked(found)
+
+
+def log_query(query: str) -> LogQuery:
+    """Raises RefusedError for what is no number."""
+    values = dict(reversed(_pairs(query)))
+    ranks, since = values.get("ranks", ""), values.get("since", "") or "0"
+    numbers = [each for each in ranks.split(",") if each]
+    if not all(each.isascii() and each.isdecimal() and len(each) < 8 for each in [*numbers, since]):
+        raise RefusedError(Refusal(400, "ranks and since are whole numbers."))
+    return LogQuery(frozenset(map(int, numbers)), int(since), values.get("find", ""), values.get("follow") == "true")
+
+
+def _pairs(query: str) -> list[tuple[str, str]]:
+    if len(query) > LOG_LIMIT:
+        raise RefusedError(Refusal(400, "the address is too long."))
+    return parse_qsl(query, keep_blank_values=True)
+
+
+def _checked(found: Parameters) -> Parameters:
+    for namespace in found.namespaces:
+        if not is_namespace(namespace):
+            raise RefusedError(Refusal(400, f"{namespace[:80]!r} is not the name of a namespace."))
+    if found.kind and found.kind not in KINDS:
+        raise RefusedError(
+            Refusal(400, f"{found.kind[:80]!r} is not a kind of job.", f"It is one of {', '.join(sorted(KINDS))}.")
+        )
+    if found.name and not is_name(found.name):
+        raise RefusedError(Refusal(400, f"{found.name[:80]!r} is not the name of a job."))
+    return found
+
+
+async def _write(stream: Stream, piece: bytes) -> None:
+    """Cuts a client that takes nothing. Raises ConnectionResetError when it has gone."""
+    try:
+        async with asyncio.timeout(STUCK_SECONDS):
+            await stream.write(piece)
+    except TimeoutError:
+        stream.abort()
+        raise ConnectionResetError("the client does not read") from None

@@ -1,0 +1,212 @@
+"""Who is logged in, and what runs for each of them: a client with their credentials, and views that are looked at.
+
+Nothing is shared between sessions: each has its own client, connections, watches and rows. What runs for a session ends 60
+seconds after its last stream; who it is stays known for as long as it is used.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import time
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import NamedTuple
+
+import shunter
+from shunter.api.meta import Json
+from shunter.api.resources import Resource
+from shunter.kube.client import Client, connect
+from shunter.kube.errors import ApiError, Unauthorized
+from shunter.kube.kubeconfig import Connection
+from shunter.page.live import Listener
+from shunter.page.running import RunningView
+from shunter.page.views.view import OpenView, Parameters, Viewer
+from shunter.page.wire import Session as SessionFacts
+
+log = logging.getLogger(__name__)
+
+REST_SECONDS = 60.0
+"""After its last stream a session's watches and connections end."""
+MOST_STREAMS = 20
+MOST_SESSIONS = 200
+SELF_REVIEWS = Resource("authentication.k8s.io", "v1", "SelfSubjectReview", "selfsubjectreviews", namespaced=False)
+
+
+class PageOptions(NamedTuple):
+    """What is the same for all viewers of a page."""
+
+    cluster: str
+    is_embedded: bool = False
+    is_read_only: bool = False
+    namespaces: tuple[str, ...] = ()
+    """To ask for where a viewer may not list all."""
+    command: str = "shunter"
+    plan: Path | None = None
+    idle_seconds: float = 12 * 3600.0
+    """After so long without a request a session is forgotten: who it was logs in again."""
+
+
+class TooManyStreams(Exception):
+    """This session has as many streams as one may have."""
+
+
+class Session:
+    """One viewer."""
+
+    def __init__(self, connection: Connection, options: PageOptions, user: str = "") -> None:
+        self.user = user
+        self.used = time.monotonic()
+        self.streams = 0
+        self.is_over = False
+        self._connection = connection
+        self._options = options
+        self._client: Client | None = None
+        self._views: dict[tuple[str, Parameters], RunningView] = {}
+        self._resting: asyncio.TimerHandle | None = None
+        self._ends: dict[object, Callable[[], None]] = {}
+
+    @property
+    def viewer(self) -> Viewer:
+        if self._client is None:
+            self._client = connect(self._connection, component="shunter-page")
+        options = self._options
+        return Viewer(
+            self._client,
+            self.user,
+            options.cluster,
+            options.is_embedded,
+            options.is_read_only,
+            options.command,
+            options.plan,
+        )
+
+    async def identify(self) -> str:
+        """Asks the API server who this is. Raises Unauthorized when it does not know, and ConnectionProblem."""
+        body: Json = {"apiVersion": SELF_REVIEWS.api_version, "kind": SELF_REVIEWS.kind}
+        try:
+            answer: Json = await self.viewer.client.create(SELF_REVIEWS, body)
+        except Unauthorized:
+            raise
+        except ApiError as problem:
+            # Servers before 1.28 do not have it; it is a name on the page, and nothing depends on it.
+            log.debug("the viewer's name is not known: %s", problem)
+            return self.user
+        self.user = str((answer.get("status") or {}).get("userInfo", {}).get("username") or self.user)
+        return self.user
+
+    def facts(self, namespaces: tuple[str, ...] = ()) -> SessionFacts:
+        """What the page shows of it."""
+        options = self._options
+        return SessionFacts(
+            user=self.user,
+            cluster=options.cluster,
+            is_embedded=options.is_embedded,
+            is_read_only=options.is_read_only,
+            version=shunter.__version__,
+            now=time.time(),
+            namespaces=namespaces,
+        )
+
+    @asynccontextmanager
+    async def stream(self, on_end: Callable[[], None] = lambda: None) -> AsyncIterator[None]:
+        """Counts a stream for as long as it lasts; `on_end` is called when the session ends before it. Raises TooManyStreams."""
+        if self.streams >= MOST_STREAMS:
+            raise TooManyStreams
+        self.streams += 1
+        if self._resting is not None:
+            self._resting.cancel()
+            self._resting = None
+        key = object()
+        self._ends[key] = on_end
+        try:
+            yield
+        finally:
+            self._ends.pop(key, None)
+            self.streams -= 1
+            self.used = time.monotonic()
+            if not self.streams and not self.is_over:
+                self._resting = asyncio.get_running_loop().call_later(REST_SECONDS, self._rest)
+
+    def listen(self, name: str, open_view: OpenView, parameters: Parameters) -> Listener:
+        """A listener of a view, which is started if nobody looks at it yet. To be closed, within a stream."""
+        key = name, parameters
+        running = self._views.get(key)
+        if running is None:
+            viewer = self.viewer
+            view = open_view(viewer, parameters)
+            running = RunningView(view, viewer, parameters, self._options.namespaces, lambda: self.end("expired"))
+            self._views[key] = running
+            running.start()
+        self._close_unseen(besides=key)
+        return running.table.listen(lambda: self.facts(running.namespaces))
+
+    def end(self, why: str) -> None:
+        """All streams end with these words, and nothing of the session is left."""
+        self.is_over = True
+        for running in self._views.values():
+            running.table.end(why)
+        for end in [*self._ends.values()]:
+            end()
+        self._rest()
+
+    async def review(self) -> None:
+        """Asks at once what the viewer may see, instead of in a minute."""
+        for running in [*self._views.values()]:
+            await running.review()
+
+    def _close_unseen(self, besides: tuple[str, Parameters]) -> None:
+        """Views that nobody looks at any more, so that who walks through a thousand jobs does not watch all of them."""
+        for key, running in [*self._views.items()]:
+            if key != besides and not running.table.listeners:
+                running.stop()
+                del self._views[key]
+
+    def _rest(self) -> None:
+        for running in self._views.values():
+            running.stop()
+        self._views.clear()
+        if self._client is not None:
+            client, self._client = self._client, None
+            self._closing = asyncio.get_running_loop().create_task(client.close())
+
+
+class Sessions:
+    """All of them, by what a request shows: the id in a cookie, or what a proxy says."""
+
+    def __init__(self, options: PageOptions) -> None:
+        self.options = options
+        self._sessions: dict[str, Session] = {}
+
+    def find(self, key: str) -> Session | None:
+        session = self._sessions.get(key)
+        if session is None or session.is_over or self._is_idle(session):
+            return None
+        session.used = time.monotonic()
+        return session
+
+    def add(self, key: str, session: Session) -> None:
+        """When there are too many, who has been away for longest goes."""
+        for other, found in [*self._sessions.items()]:
+            if found.is_over or self._is_idle(found):
+                self.remove(other, "expired")
+        while len(self._sessions) >= MOST_SESSIONS:
+            self.remove(
+                min(self._sessions, key=lambda one: (self._sessions[one].streams > 0, self._sessions[one].used)), "expired"
+            )
+        self._sessions[key] = session
+
+    def remove(self, key: str, why: str) -> None:
+        if (session := self._sessions.pop(key, None)) is not None:
+            session.end(why)
+
+    def close(self) -> None:
+        for key in [*self._sessions]:
+            self.remove(key, "logged out")
+
+    def __len__(self) -> int:
+        return len(self._sessions)
+
+    def _is_idle(self, session: Session) -> bool:
+        return not session.streams and time.monotonic() - session.used > self.options.idle_seconds

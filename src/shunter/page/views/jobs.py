@@ -1,0 +1,230 @@
+"""The list of all jobs: a row each, by the same functions as `shunter jobs`.
+
+The job alone tells state, failures and reported progress, at once. Why a job does not train, how many of its ranks are up and
+what logs tell is read for those that need it, shortly after they change and every few seconds while they do not run in full.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from datetime import UTC, datetime
+from typing import Any, NamedTuple
+
+import msgspec
+
+from shunter.api.meta import Json
+from shunter.api.resources import CORE_EVENTS, JOBS, JOBSETS, PODS
+from shunter.jobs.evidence import JobCause, is_well, why_of_all
+from shunter.jobs.failure_record import failure_record
+from shunter.jobs.jobsets import jobsets_of_all
+from shunter.jobs.logs.progress import progress_in_logs
+from shunter.jobs.pods_up import wanted
+from shunter.kube.client import Client
+from shunter.operator.native_jobs import NOT_OF_JOBSETS, has_ranks, stands_alone
+from shunter.operator.overview import FINISHED_STATES, SHOWN_RESOURCES, Overview, is_v2, overview
+from shunter.operator.training_progress import Progress, progress
+from shunter.page import wire
+from shunter.page.views.view import Observed, Parameters, Reading, Rows, View, Viewer, Watch
+
+WHY_SECONDS = 5.0
+"""How often jobs that do not run in full are looked at without a change of their own: their pods are not watched here."""
+LOG_SECONDS = 15.0
+SETTLE_SECONDS = 0.3
+"""A job, its pods and events change one after another."""
+STATES: Mapping[str, wire.State] = {
+    "Created": "Waiting",
+    "Running": "Running",
+    "Restarting": "Restarting",
+    "Suspended": "Suspended",
+    "Succeeded": "Succeeded",
+    "Failed": "Failed",
+}
+_CONSEQUENCE = "Jobs of this kind are not shown."
+
+
+class KeptJob(NamedTuple):
+    """What stays of a job."""
+
+    job: Overview
+    wanted: int
+    failures: int
+    progress: Progress | None
+    is_well: bool
+    """Its own status says that all its ranks run, and none has failed."""
+    object: bytes
+    """The job as JSON, for as long as its cause may change; empty for one that has succeeded."""
+    version: str
+
+
+class JobReading(NamedTuple):
+    """What was read about one version of a job."""
+
+    version: str
+    why: JobCause
+    wanted: int
+
+
+class Jobs:
+    """The view. It remembers which versions of jobs were read about."""
+
+    def __init__(self, namespace: str) -> None:
+        self._namespace = namespace
+        self._read: dict[str, JobReading] = {}
+        self._rows: dict[str, tuple[Any, wire.JobRow]] = {}
+        self.watches = tuple(
+            Watch(
+                resource.plural if resource != JOBS else "batch-jobs",
+                resource,
+                keep=kept_native if resource == JOBS else kept_job,
+                collections=("jobs",),
+                consequence=_CONSEQUENCE,
+                label_selector=NOT_OF_JOBSETS if resource == JOBS else "",
+            )
+            for resource in SHOWN_RESOURCES
+        )
+        self.readings = (
+            Reading(
+                "why",
+                self._why,
+                WHY_SECONDS,
+                (PODS, CORE_EVENTS, JOBSETS),
+                "Why jobs do not train, and how many of their ranks are up, is not known.",
+                SETTLE_SECONDS,
+            ),
+            Reading("logs", self._logged, LOG_SECONDS),
+        )
+
+    def rows(self, observed: Observed, now: float) -> Rows:
+        """By the state's order, within it the newest first."""
+        why: Mapping[str, JobReading] = observed.readings.get("why", {})
+        logged: Mapping[str, Progress] = observed.readings.get("logs", {})
+        fresh: dict[str, tuple[Any, wire.JobRow]] = {}
+        for jobs in observed.objects.values():
+            for uid, kept in jobs.items():
+                parts = kept, why.get(uid), logged.get(uid)
+                before = self._rows.get(uid)
+                is_same = before is not None and all(a is b for a, b in zip(before[0], parts, strict=True))
+                fresh[uid] = before if before is not None and is_same else (parts, job_row(*parts))
+        self._rows = fresh
+        order = wire.State.__args__  # type: ignore[attr-defined]
+        rank = {state: position for position, state in enumerate(order)}
+        return {"jobs": sorted((row for _, row in fresh.values()), key=lambda row: (rank[row.state], -row.created, row.id))}
+
+    async def _why(self, client: Client, observed: Observed) -> dict[str, JobReading]:
+        kept = _all(observed)
+        doubtful = {uid: job for uid, job in kept.items() if job.object and self._is_to_read(uid, job)}
+        objects = [msgspec.json.decode(job.object) for job in doubtful.values()]
+        found = await why_of_all(client, objects, self._namespace, datetime.now(UTC)) if objects else {}
+        jobsets = await jobsets_of_all(client, [one for one in objects if is_v2(one)], self._namespace) if objects else {}
+        read = {uid: old for uid, old in self._read.items() if uid in kept}
+        for one in objects:
+            uid = one["metadata"]["uid"]
+            fresh = JobReading(doubtful[uid].version, found.get(uid, JobCause(None)), wanted(one, jobsets.get(uid)))
+            # A row is made again only for what has changed.
+            read[uid] = old if (old := read.get(uid)) == fresh else fresh
+        self._read = read
+        return read
+
+    def _is_to_read(self, uid: str, job: KeptJob) -> bool:
+        """A job that has failed, is suspended or runs in full says all there is to say once."""
+        old = self._read.get(uid)
+        if old is None or old.version != job.version:
+            return True
+        return job.job.state not in FINISHED_STATES and not (job.is_well and old.why.is_all_up)
+
+    async def _logged(self, client: Client, observed: Observed) -> dict[str, Progress]:
+        silent = [
+            msgspec.json.decode(job.object)
+            for job in _all(observed).values()
+            if job.job.state == "Running" and job.progress is None
+        ]
+        found = (await progress_in_logs(client, silent)).found if silent else {}
+        before: Mapping[str, Progress] = observed.readings.get("logs", {})
+        return {uid: before[uid] if before.get(uid) == one else one for uid, one in found.items()}
+
+
+def open_jobs(viewer: Viewer, parameters: Parameters) -> View:
+    """The view for `VIEWS`."""
+    return Jobs(parameters.namespace if len(parameters.namespaces) == 1 else "")
+
+
+def kept_job(job: Json) -> KeptJob:
+    """What rows are made of. Pure."""
+    row, record = overview(job), failure_record(job)
+    return KeptJob(
+        row,
+        wanted(job),
+        record.count if record is not None else 0,
+        progress(job),
+        is_well(job),
+        b"" if row.state == "Succeeded" else msgspec.json.encode(_slim(job)),
+        job["metadata"].get("resourceVersion", ""),
+    )
+
+
+def kept_native(job: Json) -> KeptJob | None:
+    """Of Kubernetes' own Jobs those that number their pods and are no part of something else."""
+    return kept_job(job) if has_ranks(job) and stands_alone(job) else None
+
+
+def job_row(kept: KeptJob, read: JobReading | None, logged: Progress | None) -> wire.JobRow:
+    """The row. Pure. What was read about an older version of the job stays until it is read again."""
+    job = kept.job
+    wanted_ranks = read.wanted if read is not None else kept.wanted
+    cause = read.why.cause if read is not None else None
+    return wire.JobRow(
+        id=job.uid,
+        namespace=job.namespace,
+        name=job.name,
+        kind=job.kind,
+        state=STATES[job.state],
+        reason=job.reason,
+        up=_up(kept, read, wanted_ranks),
+        wanted=wanted_ranks,
+        created=job.created.timestamp() if job.created else 0,
+        finished=job.finished.timestamp() if job.finished else 0,
+        why=cause.sentence if cause is not None and job.state != "Succeeded" else "",
+        remedy=cause.remedy if cause is not None and job.state != "Succeeded" else "",
+        failures=kept.failures,
+        progress=progress_of(kept.progress or logged),
+    )
+
+
+def _up(kept: KeptJob, read: JobReading | None, wanted_ranks: int) -> int | None:
+    if kept.job.state in FINISHED_STATES:
+        return 0
+    if kept.is_well or (read is not None and read.why.is_all_up):
+        return wanted_ranks
+    return read.why.up if read is not None else 0
+
+
+def progress_of(found: Progress | None) -> wire.Progress | None:
+    """As the page shows it; a loss that is no number is left out of JSON, which has no word for it."""
+    if found is None:
+        return None
+    checkpoint = found.checkpoint
+    return wire.Progress(
+        step=found.step,
+        steps=found.steps,
+        share=found.percentage / 100 if found.percentage is not None else _share(found),
+        seconds_left=found.left_seconds,
+        loss=found.loss if found.loss is not None and abs(found.loss) < float("inf") else None,
+        checkpoint_step=checkpoint.step if checkpoint is not None else None,
+        checkpoint_saved=checkpoint.saved.timestamp() if checkpoint is not None and checkpoint.saved else 0,
+        reported=found.reported.timestamp() if found.reported else 0,
+        source="log" if found.source == "log" else "report",
+    )
+
+
+def _share(found: Progress) -> float | None:
+    return found.step / found.steps if found.step is not None and found.steps else None
+
+
+def _all(observed: Observed) -> dict[str, KeptJob]:
+    return {uid: job for jobs in observed.objects.values() for uid, job in jobs.items()}
+
+
+def _slim(job: Json) -> Json:
+    """Without what nobody asks for."""
+    metadata = {field: value for field, value in job["metadata"].items() if field != "managedFields"}
+    return {**job, "metadata": metadata}

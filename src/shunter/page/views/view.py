@@ -1,0 +1,127 @@
+"""What a view is: the objects that it watches, what else it reads, and a pure function from these to rows.
+
+A view is made for each stream's parameters and kept for as long as somebody looks. The session runs it: it lists and watches with
+the viewer's credentials, keeps of each object what `Watch.keep` returns, and calls `rows` after changes, at once and then at most
+every 50 ms. Rows that are equal to those sent before are not sent again, so `rows` returns all of them each time. It must be
+cheap: project in `keep`, which is called once for a change of an object, and only put together in `rows`.
+
+A whole view, of the nodes of a cluster:
+
+    class Nodes:
+        watches = (
+            Watch("nodes", NODES, keep=node_row, collections=("nodes",), consequence="Nodes are not shown."),
+        )
+        readings = (
+            Reading("usage", read=usage, seconds=15, resources=(NODE_METRICS,), consequence="What nodes use is not shown."),
+        )
+
+        def rows(self, observed: Observed, now: float) -> Rows:
+            used = observed.readings.get("usage", {})
+            return {"nodes": [with_usage(row, used) for row in observed.objects["nodes"].values()]}
+
+    def node_row(node: Json) -> NodeRow: ...                            # pure
+    async def usage(client: Client, observed: Observed) -> Any: ...     # reads; its result is in observed.readings
+
+`nodes = lambda viewer, parameters: Nodes()` in `VIEWS` (views/__init__.py) makes it `GET /api/live?view=nodes`. A view of one
+thing takes its name from the parameters; they are checked to be names before they come here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Any, NamedTuple, Protocol
+
+from shunter.api.meta import Json
+from shunter.api.resources import Resource
+from shunter.kube.client import Client
+from shunter.page.wire import Row
+
+Rows = Mapping[str, Sequence[Row]]
+"""By collection; all of them each time. Their order is the order in which new ones are sent."""
+
+
+class Parameters(NamedTuple):
+    """What stands in the address of a stream or call. Each is a DNS name, or the name of a kind that we show."""
+
+    namespaces: tuple[str, ...] = ()
+    """Empty: all that the viewer may see."""
+    kind: str = ""
+    name: str = ""
+
+    @property
+    def namespace(self) -> str:
+        """For what is in one namespace."""
+        return self.namespaces[0] if self.namespaces else ""
+
+
+class Viewer(NamedTuple):
+    """Who looks at which cluster. `client` asks with the viewer's credentials; there is no other one."""
+
+    client: Client
+    user: str
+    cluster: str
+    is_embedded: bool = False
+    is_read_only: bool = False
+    command: str = "shunter"
+    """How the commands that the page shows begin: with the options that name the cluster."""
+    plan: Path | None = None
+    """A migration plan."""
+
+
+class Observed(NamedTuple):
+    """What a view's watches and readings have brought so far."""
+
+    objects: Mapping[str, Mapping[str, Any]]
+    """By the name of the watch, then by the uid of the object: what `keep` returned."""
+    readings: Mapping[str, Any]
+    """By the name of the reading: its last result; absent until there is one."""
+
+
+class Watch(NamedTuple):
+    """A collection that is listed and watched."""
+
+    name: str
+    resource: Resource
+    keep: Callable[[Json], Any]
+    """The part of an object, with its kind and apiVersion, that rows are made of. Pure; None: the object is not shown."""
+    collections: tuple[str, ...]
+    """Collections of rows that are out of date while the watch is broken."""
+    consequence: str
+    """What is missing on the page where the viewer may not list it."""
+    namespace: str = ""
+    """Empty: those that the page shows, all of them where the viewer may list all."""
+    label_selector: str = ""
+    field_selector: str = ""
+
+
+class Reading(NamedTuple):
+    """What cannot be watched, read again and again."""
+
+    name: str
+    read: Callable[[Client, Observed], Awaitable[Any]]
+    """May raise ApiError: the last result stays then."""
+    seconds: float
+    """Between the end of one and the next."""
+    resources: tuple[Resource, ...] = ()
+    """What it lists: whether the viewer may is asked for, and told with the consequence where not."""
+    consequence: str = ""
+    settle: float | None = None
+    """Seconds after a change of a watched object that it is read again; None: changes do not matter."""
+
+
+class View(Protocol):
+    """See above."""
+
+    @property
+    def watches(self) -> Sequence[Watch]: ...
+
+    @property
+    def readings(self) -> Sequence[Reading]: ...
+
+    def rows(self, observed: Observed, now: float) -> Rows:
+        """All rows of all collections of the view. `now` is seconds since 1970."""
+
+
+OpenView = Callable[[Viewer, Parameters], View]
+"""Makes a view; InputError where the parameters make no sense for it."""

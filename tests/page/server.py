@@ -1,0 +1,158 @@
+"""The page in this process, beside an embedded cluster whose pods are simulated: for tests of the server and of the browser.
+
+def test_something(page: RunningPage):
+    page.url                # http://127.0.0.1:43211
+    page.login_url()        # .../open?code=...: logs a browser in, once
+    page.cookie()           # what such a browser would send
+    page.cluster.kubectl("apply", ...)
+"""
+
+from __future__ import annotations
+
+import asyncio
+import http.client
+import json
+import threading
+from collections.abc import Awaitable, Callable, Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any, NamedTuple, TypeVar
+
+from e2e.embedded_cluster import EmbeddedCluster
+from shunter.kube import kubeconfig
+from shunter.page.guard import Settings, cookie_name, local_hosts
+from shunter.page.server import PageServer
+from shunter.page.sessions import PageOptions, Session
+
+T = TypeVar("T")
+KEY = b"k" * 32
+SECONDS = 30.0
+OWN = {"X-Shunter": "page", "Sec-Fetch-Site": "same-origin", "Content-Type": "application/json"}
+"""Headers that the page's own scripts send with what acts."""
+
+
+class Answer(NamedTuple):
+    """Header names are in lower case; one that came several times is joined by line breaks."""
+
+    status: int
+    headers: Mapping[str, str]
+    body: bytes
+
+    @property
+    def json(self) -> Any:
+        return json.loads(self.body)
+
+
+class RunningPage:
+    """A page on a port of 127.0.0.1, served by a thread of its own."""
+
+    def __init__(self, server: PageServer, cluster: EmbeddedCluster) -> None:
+        self.server = server
+        self.cluster = cluster
+        self.port = 0
+        self._loop = asyncio.new_event_loop()
+        self._thread = threading.Thread(target=self._loop.run_forever, daemon=True)
+
+    @property
+    def host(self) -> str:
+        return f"127.0.0.1:{self.port}"
+
+    @property
+    def url(self) -> str:
+        return f"http://{self.host}"
+
+    def login_url(self) -> str:
+        return f"{self.url}/open?code={self.server.new_code()}"
+
+    def start(self) -> None:
+        self._thread.start()
+        self.port = self.run(lambda: self.server.start("127.0.0.1", 0))
+
+    def stop(self) -> None:
+        self.run(self.server.stop)
+        self._loop.call_soon_threadsafe(self._loop.stop)
+        self._thread.join(SECONDS)
+        self._loop.close()
+
+    def run(self, work: Callable[[], Awaitable[T]]) -> T:
+        """Does it in the server's loop."""
+
+        async def done() -> T:
+            return await work()
+
+        return asyncio.run_coroutine_threadsafe(done(), self._loop).result(SECONDS)
+
+    def ask(self, method: str, path: str, *, body: bytes = b"", headers: Mapping[str, str] = {}) -> Answer:
+        """One request on a connection of its own."""
+        connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=SECONDS)
+        try:
+            connection.request(method, path, body or None, dict(headers))
+            answer = connection.getresponse()
+            found: dict[str, str] = {}
+            for name, value in answer.getheaders():
+                found[name.lower()] = f"{found[name.lower()]}\n{value}" if name.lower() in found else value
+            return Answer(answer.status, found, answer.read())
+        finally:
+            connection.close()
+
+    def cookie(self) -> dict[str, str]:
+        """Of a new session."""
+        answer = self.ask("GET", f"/open?code={self.server.new_code()}")
+        assert answer.status == 303, answer
+        return {"Cookie": answer.headers["set-cookie"].partition(";")[0]}
+
+    def session(self, cookie: Mapping[str, str]) -> Session:
+        found = self.server.sessions.find(cookie["Cookie"].partition("=")[2])
+        assert found is not None
+        return found
+
+    @contextmanager
+    def stream(self, path: str, headers: Mapping[str, str]) -> Iterator[Iterator[tuple[str, Any]]]:
+        """The events of a stream: name and data."""
+        connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=SECONDS)
+        try:
+            connection.request("GET", path, headers=dict(headers))
+            answer = connection.getresponse()
+            assert answer.status == 200, (answer.status, answer.read())
+            assert answer.headers["Content-Type"] == "text/event-stream"
+            yield events(answer)
+        finally:
+            connection.close()
+
+
+def events(answer: http.client.HTTPResponse) -> Iterator[tuple[str, Any]]:
+    """Until the server ends the stream."""
+    name = ""
+    while line := answer.readline():
+        field, _, value = line.decode().rstrip("\n").partition(": ")
+        if field == "event":
+            name = value
+        elif field == "data":
+            yield name, json.loads(value)
+
+
+def rows_of(stream: Iterator[tuple[str, Any]], until: Callable[[dict[str, dict[str, Any]]], Any]) -> dict[str, dict[str, Any]]:
+    """Rows by collection and id, once they are as `until` has them, by the rules that the page's scripts follow."""
+    rows: dict[str, dict[str, Any]] = {}
+    for name, data in stream:
+        if name == "snapshot":
+            rows = {collection: {row["id"]: row for row in found} for collection, found in data["rows"].items()}
+        elif name == "delta":
+            for collection, changes in data.items():
+                rows.setdefault(collection, {}).update({row["id"]: row for row in changes["set"]})
+                for gone in changes["del"]:
+                    rows[collection].pop(gone, None)
+        if until(rows):
+            return rows
+    raise AssertionError(f"the stream ended before that: {rows}")
+
+
+def page_of(cluster: EmbeddedCluster, kubeconfig_path: Path | None = None, **options: Any) -> RunningPage:
+    """A page for the cluster, not started; `options` are those of `PageOptions`."""
+    connection = kubeconfig.load(kubeconfig_path or cluster.kubeconfig)
+    own = PageOptions(**{"cluster": "embedded cluster", "is_embedded": True, **options})
+
+    def settings(port: int) -> Settings:
+        return Settings(local_hosts(port), cookie_name(port, is_secure=False))
+
+    return RunningPage(PageServer(connection, own, settings, key=KEY), cluster)

@@ -1,0 +1,64 @@
+"""The server on a real (embedded, simulated) cluster: log in, open a view, see rows come, change and go."""
+
+from __future__ import annotations
+
+import pytest
+
+from page.server import RunningPage, rows_of
+
+pytestmark = pytest.mark.integration
+
+JOB = {
+    "apiVersion": "kubeflow.org/v1",
+    "kind": "PyTorchJob",
+    "metadata": {"name": "bert"},
+    "spec": {
+        "pytorchReplicaSpecs": {
+            "Master": {"replicas": 1, "template": {"spec": {"containers": [{"name": "pytorch", "image": "x"}]}}},
+            "Worker": {"replicas": 2, "template": {"spec": {"containers": [{"name": "pytorch", "image": "x"}]}}},
+        }
+    },
+}
+
+
+def in_namespace(namespace: str) -> dict[str, object]:
+    return {**JOB, "metadata": {"name": "bert", "namespace": namespace}}
+
+
+def test_the_shell_is_served_at_every_view_s_address_and_holds_no_data(page: RunningPage) -> None:
+    for path in ("/", "/jobs", "/jobs/vision/PyTorchJob/bert", "/migration", "/cluster", "/login"):
+        answer = page.ask("GET", path)
+        assert answer.status == 200
+        assert answer.headers["content-type"] == "text/html; charset=utf-8"
+        assert answer.body == page.ask("GET", "/").body
+    assert page.ask("GET", "/other").status == 404
+
+
+def test_a_login_code_gives_a_cookie_once(page: RunningPage) -> None:
+    code = page.server.new_code()
+    assert page.ask("GET", f"/open?code={code}").status == 303
+    assert page.ask("GET", f"/open?code={code}").status == 403
+
+
+def test_who_is_logged_in(page: RunningPage) -> None:
+    assert page.ask("GET", "/api/session").status == 401
+    answer = page.ask("GET", "/api/session", headers=page.cookie())
+    assert answer.json["user"] == "admin"
+    assert answer.json["isEmbedded"] is True
+
+
+def test_a_job_comes_runs_and_goes_in_one_stream(page: RunningPage, page_namespace: str) -> None:
+    with page.stream(f"/api/live?view=jobs&namespace={page_namespace}", page.cookie()) as stream:
+        name, first = next(stream)
+        assert name == "snapshot"
+        assert first["rows"] == {"jobs": []}
+        assert first["session"]["namespaces"] == [page_namespace]
+        page.cluster.apply(in_namespace(page_namespace))
+        rows = rows_of(stream, lambda rows: any(row["state"] == "Running" for row in rows.get("jobs", {}).values()))
+        (row,) = rows["jobs"].values()
+        assert (row["name"], row["kind"], row["wanted"], row["namespace"]) == ("bert", "PyTorchJob", 3, page_namespace)
+        page.cluster.kubectl("delete", "pytorchjob", "bert", "-n", page_namespace, "--wait=false")
+        for name, data in stream:
+            if name == "delta" and row["id"] in data.get("jobs", {}).get("del", ()):
+                return
+    raise AssertionError("the row never went")
