@@ -21,6 +21,7 @@ from typing import Any, NamedTuple, TypeVar
 from e2e.embedded_cluster import EmbeddedCluster
 from shunter.kube import kubeconfig
 from shunter.page.guard import Settings, cookie_name, local_hosts
+from shunter.page.logins import LocalLogin
 from shunter.page.server import PageServer
 from shunter.page.sessions import PageOptions, Session
 
@@ -155,4 +156,4 @@ def page_of(cluster: EmbeddedCluster, kubeconfig_path: Path | None = None, **opt
     def settings(port: int) -> Settings:
         return Settings(local_hosts(port), cookie_name(port, is_secure=False))
 
-    return RunningPage(PageServer(connection, own, settings, key=KEY), cluster)
+    return RunningPage(PageServer(LocalLogin(connection), own, settings, key=KEY), cluster)

@@ -120,6 +120,16 @@ def announce(started: StartedCluster) -> None:
     output().print(export_line(started.state), soft_wrap=True, markup=False)
 
 
+def page_link(state: StateDir) -> str:
+    """A link that logs a browser in to the web page of this user, within a minute; empty if no page is up."""
+    if not state.page.exists():
+        return ""
+    from shunter.page.record import page_record
+
+    record = page_record(state.page)
+    return record.login_url() if record is not None else ""
+
+
 def export_line(state: StateDir) -> str:
     """What to type to use the cluster."""
     return f"export KUBECONFIG={shlex.quote(str(state.kubeconfig))}"
@@ -180,6 +190,7 @@ def status(
         "server": record.server,
         "kubeconfig": str(state.kubeconfig),
         "stateDir": str(state.root),
+        "page": page_link(state),
         "level": "simulated" if record.simulate else annotations_of(node).get("shunter.dev/level", "unknown"),
         "disk": {"freeBytes": space.free, "totalBytes": space.total},
         "strictResources": record.strict_resources,
@@ -195,6 +206,8 @@ def status(
 
     output().print(f"server      {record.server}", soft_wrap=True)
     output().print(f"kubeconfig  {state.kubeconfig}", soft_wrap=True, markup=False)
+    if page := page_link(state):
+        output().print(f"web page    {page}", soft_wrap=True, markup=False)
     output().print(f"disk        {amount(space.free)} of {amount(space.total)} left", soft_wrap=True)
     output().print(f"pods run as {LEVELS.get(str(summary['level']), summary['level'])}", soft_wrap=True)
     table = Table(box=None, pad_edge=False, header_style="bold")

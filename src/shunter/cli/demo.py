@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import re
+import shlex
 import shutil
 import signal
 import tempfile
@@ -147,6 +148,7 @@ def finish(state: StateDir, rows: list[Row], *, succeeded: bool, keep: bool) -> 
             )
     if keep:
         say(f"the cluster is still up; use it with: {export_line(state)}")
+        say(f"see it in a browser with: shunter ui --kubeconfig {shlex.quote(str(state.kubeconfig))}")
     elif succeeded:
         shutil.rmtree(state.root, ignore_errors=True)
     if not succeeded:

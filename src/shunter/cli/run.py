@@ -125,8 +125,8 @@ def only_program(files: list[str], program: ProgramOptions, words: list[str] | N
 
 def connect_or_start(kubeconfig: Path | None, context: str) -> Target:
     """The named cluster, else the embedded one, started (and said so) when it is down."""
-    from shunter.cli.clusters import warn_of_disk
-    from shunter.cli.output.console import errors
+    from shunter.cli.clusters import page_link, warn_of_disk
+    from shunter.cli.output.console import errors, say
     from shunter.cluster.target import is_down
 
     if is_down(kubeconfig, context):
@@ -138,6 +138,8 @@ def connect_or_start(kubeconfig: Path | None, context: str) -> Target:
     target = connect(kubeconfig, context)
     if target.embedded is not None:
         warn_of_disk(target.embedded)
+        if page := page_link(target.embedded):
+            say(f"web page: {page}")
     return target
 
 

@@ -101,6 +101,11 @@ class StateDir(NamedTuple):
         return self.root / "mlflow"
 
     @property
+    def page(self) -> Path:
+        """Where `shunter ui` serves the web page, while it does."""
+        return self.root / "page.json"
+
+    @property
     def launch(self) -> Path:
         return self.root / "launch.json"
 

@@ -17,9 +17,7 @@ import hmac
 import re
 import secrets
 from collections.abc import Mapping
-from typing import Literal, NamedTuple
-
-Auth = Literal["local", "token", "proxy"]
+from typing import NamedTuple
 
 CODE_SECONDS = 60.0
 """How long a login code is good."""
@@ -38,7 +36,6 @@ class Settings(NamedTuple):
     hosts: frozenset[str]
     """Values of Host that are ours, with the port where it is not the scheme's own."""
     cookie: str
-    auth: Auth = "local"
     is_secure: bool = False
     """Viewers reach it by https."""
     frame_ancestors: str = "'none'"
@@ -50,6 +47,16 @@ class Refusal(NamedTuple):
     status: int
     message: str
     remedy: str = ""
+    url: str = ""
+    """Of the page that helps."""
+
+
+class RefusedError(Exception):
+    """A request that is answered by a refusal."""
+
+    def __init__(self, refusal: Refusal) -> None:
+        super().__init__(refusal.message)
+        self.refusal = refusal
 
 
 class Route(NamedTuple):

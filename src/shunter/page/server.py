@@ -6,7 +6,8 @@
 | `GET /` and each view's address | the shell, which holds no data |
 | `GET /assets/...` | files |
 | `GET /api/session` | who is logged in |
-| `POST /api/logout` | forgets it |
+| `POST /api/login`, `/api/logout` | a token for a cookie, in a cluster; forgets who it was |
+| `GET /healthz` | that it runs, to whoever asks |
 | `GET /api/live?view=...` | the event stream of a view (`wire`) |
 | `GET /api/logs/NS/KIND/NAME`, `....txt` | lines as events, or all as a file |
 | `GET /api/yaml/NS/KIND/NAME[/pods/POD]` | text |
@@ -28,18 +29,18 @@ from urllib.parse import parse_qsl, quote
 import msgspec
 
 from shunter.errors import InputError, ShunterError
-from shunter.kube.errors import ApiError, ConnectionProblem
+from shunter.kube.errors import ApiError, ConnectionProblem, Unauthorized
 from shunter.kube.http.limits import Limits
 from shunter.kube.http.request import Request, Stream
 from shunter.kube.http.response import Headers, Response
 from shunter.kube.http.server import HttpServer
-from shunter.kube.kubeconfig import Connection
 from shunter.operator.overview import SHOWN_RESOURCES
 from shunter.page.assets import Assets
 from shunter.page.calls import CALLS, Calls, LogQuery
 from shunter.page.guard import (
     JSON_TYPE,
     Refusal,
+    RefusedError,
     Route,
     Settings,
     cookie_value,
@@ -47,16 +48,16 @@ from shunter.page.guard import (
     is_name,
     is_namespace,
     new_code,
-    new_session_id,
     refusal,
     refused_host,
     set_cookie,
 )
 from shunter.page.live import encoded
+from shunter.page.logins import Login
 from shunter.page.sessions import PageOptions, Session, Sessions, TooManyStreams
 from shunter.page.views import VIEWS
 from shunter.page.views.view import OpenView, Parameters
-from shunter.page.wire import ActionRequest, Answer
+from shunter.page.wire import ActionRequest, Answer, TokenRequest
 
 log = logging.getLogger(__name__)
 
@@ -82,6 +83,7 @@ ROUTES = (
     _route("GET", r"/(jobs|migration)?|/cluster|/login|/(jobs|migration)/[^/]+/[^/]+/[^/]+", "shell", is_open=True),
     _route("GET", r"/assets/(?P<path>.+)", "asset", is_open=True),
     _route("GET", r"/api/session", "session"),
+    _route("POST", r"/api/login", "login"),
     _route("POST", r"/api/logout", "logout"),
     _route("GET", r"/api/live", "live"),
     _route("GET", rf"/api/logs{_JOB}\.txt", "log_file"),
@@ -92,30 +94,23 @@ ROUTES = (
 )
 
 
-class RefusedError(Exception):
-    """A request that is answered by a refusal."""
-
-    def __init__(self, refusal: Refusal) -> None:
-        super().__init__(refusal.message)
-        self.refusal = refusal
-
-
 class PageServer:
     """Serves the page until it is stopped."""
 
     def __init__(
         self,
-        connection: Connection,
+        login: Login,
         options: PageOptions,
         settings: Callable[[int], Settings],
         *,
-        key: bytes,
+        key: bytes = b"",
         views: Mapping[str, OpenView] = VIEWS,
         calls: Calls = CALLS,
     ) -> None:
-        """`settings` are made once the port is known; `key` is what login codes are made with."""
+        """`settings` are made once the port is known; `key` is what login codes of the terminal are made with."""
+        assert key or not login.takes_codes, "with an empty key anybody could make a code"
         self.sessions = Sessions(options)
-        self._connection = connection
+        self._login = login
         self._options = options
         self._settings_of = settings
         self._key = key
@@ -129,6 +124,7 @@ class PageServer:
             "shell": self._shell,
             "asset": self._asset,
             "session": self._who,
+            "login": self._take_token,
             "logout": self._logout,
             "live": self._live,
             "log_file": self._log_file,
@@ -173,6 +169,8 @@ class PageServer:
             return self._answer(Refusal(500, "internal error; the log of shunter ui says more."))
 
     async def _answered(self, request: Request) -> Response | None:
+        if request.path == "/healthz":
+            return Response(b"ok\n", headers=self._headers)
         if refused := refused_host(request.headers, self._settings):
             raise RefusedError(refused)
         matches = [(route, match) for route in ROUTES if (match := route.pattern.fullmatch(request.path))]
@@ -189,8 +187,8 @@ class PageServer:
             raise RefusedError(Refusal(413, f"the body has more than {BODY_LIMIT} bytes."))
         return await self._routes[route.name](request, match.groupdict(""))
 
-    def _answer(self, refused: Refusal, url: str = "") -> Response:
-        return self._json(Answer(message=refused.message, remedy=refused.remedy, url=url), refused.status)
+    def _answer(self, refused: Refusal) -> Response:
+        return self._json(Answer(message=refused.message, remedy=refused.remedy, url=refused.url), refused.status)
 
     def _json(self, value: msgspec.Struct, status: int = 200, headers: Headers = ()) -> Response:
         return Response(
@@ -203,40 +201,53 @@ class PageServer:
         now = time.time()
         code = request.query.get("code", "")
         self._used_codes = {used: at for used, at in self._used_codes.items() if now - at < 3600}
-        if not self._key or code in self._used_codes or not is_good_code(code, self._key, now):
-            return self._page(
-                403,
-                "This link has been used, or is older than a minute.",
-                "Get a new one in a terminal: shunter status, or shunter ui",
-            )
+        if not self._login.takes_codes or code in self._used_codes or not is_good_code(code, self._key, now):
+            why = "This link has been used, or is older than a minute."
+            return self._page(403, why, "Get a new one in a terminal: shunter status")
         self._used_codes[code] = now
-        id = new_session_id()
-        session = Session(self._connection, self._options)
-        self.sessions.add(id, session)
-        headers = (("Location", "/"), ("Set-Cookie", set_cookie(self._settings, id)))
-        return Response(status=303, headers=(*self._headers, NO_STORE, *headers))
+        return self._logged_in(self._login.with_code(self.sessions), status=303)
+
+    async def _take_token(self, request: Request, _: Mapping[str, str]) -> Response:
+        if not self._login.takes_tokens:
+            raise RefusedError(Refusal(404, "there is no such page."))
+        try:
+            token = msgspec.json.decode(request.body, type=TokenRequest).token
+        except msgspec.DecodeError:
+            raise RefusedError(Refusal(400, "the body is no token.")) from None
+        return self._logged_in(await self._login.with_token(token, self.sessions))
+
+    def _logged_in(self, id: str, status: int = 200) -> Response:
+        cookie = ("Set-Cookie", set_cookie(self._settings, id))
+        if status == 200:
+            return self._json(Answer(message="logged in", url=self._options.home), headers=(cookie,))
+        return Response(status=status, headers=(*self._headers, NO_STORE, ("Location", self._options.home), cookie))
 
     def _page(self, status: int, *sentences: str) -> Response:
         text = "".join(f"<p>{sentence}</p>" for sentence in sentences)
         body = f"<!doctype html><meta charset=utf-8><title>Shunter</title>{text}".encode()
         return Response(body, status=status, content_type="text/html; charset=utf-8", headers=(*self._headers, NO_STORE))
 
-    def _session(self, request: Request) -> Session:
-        session = self.sessions.find(cookie_value(request.headers, self._settings.cookie))
-        if session is None:
-            raise RefusedError(
-                Refusal(401, "you are not logged in.", "Open the link that shunter ui prints; shunter status prints a new one.")
-            )
-        return session
+    async def _session(self, request: Request) -> Session:
+        return await self._login.session(request, self.sessions, self._settings)
 
     async def _who(self, request: Request, _: Mapping[str, str]) -> Response:
-        session = self._session(request)
+        return self._json((await self._identified(request)).facts())
+
+    async def _identified(self, request: Request) -> Session:
+        """The session of the request, with the viewer's name if the API server says it now."""
+        session = await self._session(request)
         if not session.user:
-            await session.identify()
-        return self._json(session.facts())
+            try:
+                await session.identify()
+            except ConnectionProblem as problem:
+                log.debug("the viewer's name is not known: %s", problem)
+            except Unauthorized as error:
+                refused = Refusal(401, "the API server does not know this viewer any more.", error.remedy)
+                raise RefusedError(refused) from error
+        return session
 
     async def _logout(self, request: Request, _: Mapping[str, str]) -> Response:
-        self._session(request)
+        await self._session(request)
         self.sessions.remove(cookie_value(request.headers, self._settings.cookie), "logged out")
         return self._json(Answer(message="logged out"), headers=(("Set-Cookie", set_cookie(self._settings, "")),))
 
@@ -262,17 +273,12 @@ class PageServer:
     # Streams.
 
     async def _live(self, request: Request, _: Mapping[str, str]) -> Response | None:
-        session = self._session(request)
+        session = await self._identified(request)
         name = request.query.get("view", "")
         open_view = self._views.get(name)
         if open_view is None:
             raise RefusedError(Refusal(404, f"there is no view {name[:40]!r}."))
         parameters = view_parameters(request.query_string)
-        try:
-            if not session.user:
-                await session.identify()
-        except ConnectionProblem as problem:
-            log.debug("the viewer's name is not known: %s", problem)
         try:
             async with session.stream():
                 listener = session.listen(name, open_view, parameters)
@@ -296,7 +302,7 @@ class PageServer:
     async def _logs(self, request: Request, match: Mapping[str, str]) -> Response | None:
         if self._calls.follow_logs is None:
             raise RefusedError(Refusal(404, "there is no such page."))
-        session = self._session(request)
+        session = await self._session(request)
         lines = self._calls.follow_logs(session.viewer, job_parameters(match), log_query(request.query_string))
         return await self._sent(
             session, request, EVENT_STREAM, (encoded(("lines", each)) async for each in lines), end=encoded(("end", {}))
@@ -305,7 +311,7 @@ class PageServer:
     async def _log_file(self, request: Request, match: Mapping[str, str]) -> Response | None:
         if self._calls.log_file is None:
             raise RefusedError(Refusal(404, "there is no such page."))
-        session, job = self._session(request), job_parameters(match)
+        session, job = await self._session(request), job_parameters(match)
         text = self._calls.log_file(session.viewer, job, log_query(request.query_string))
         name = quote(f"{job.namespace}-{job.name}.log")
         attachment = ("Content-Disposition", f'attachment; filename="{name}"')
@@ -347,7 +353,7 @@ class PageServer:
     async def _yaml(self, request: Request, match: Mapping[str, str]) -> Response:
         if self._calls.yaml is None:
             raise RefusedError(Refusal(404, "there is no such page."))
-        session, pod = self._session(request), match["pod"]
+        session, pod = await self._session(request), match["pod"]
         if pod and not is_name(pod):
             raise RefusedError(Refusal(400, f"{pod[:80]!r} is not the name of a pod."))
         reveal = request.query.get("reveal") == "true"
@@ -357,10 +363,11 @@ class PageServer:
     async def _move(self, request: Request, match: Mapping[str, str]) -> Response:
         if self._calls.move is None:
             raise RefusedError(Refusal(404, "there is no such page."))
-        return self._json(await self._calls.move(self._session(request).viewer, job_parameters(match)))
+        session = await self._session(request)
+        return self._json(await self._calls.move(session.viewer, job_parameters(match)))
 
     async def _act(self, request: Request, match: Mapping[str, str]) -> Response:
-        session = self._session(request)
+        session = await self._session(request)
         if self._calls.act is None:
             raise RefusedError(Refusal(404, "there is no such page."))
         if self._options.is_read_only:

@@ -18,7 +18,7 @@ import shunter
 from shunter.api.meta import Json
 from shunter.api.resources import Resource
 from shunter.kube.client import Client, connect
-from shunter.kube.errors import ApiError, Unauthorized
+from shunter.kube.errors import ApiError, ConnectionProblem, Unauthorized
 from shunter.kube.kubeconfig import Connection
 from shunter.page.live import Listener
 from shunter.page.running import RunningView
@@ -42,7 +42,10 @@ class PageOptions(NamedTuple):
     is_read_only: bool = False
     namespaces: tuple[str, ...] = ()
     """To ask for where a viewer may not list all."""
-    command: str = "shunter"
+    options: str = ""
+    kubectl: str = "kubectl"
+    home: str = "/"
+    """Where a login leads."""
     plan: Path | None = None
     idle_seconds: float = 12 * 3600.0
     """After so long without a request a session is forgotten: who it was logs in again."""
@@ -78,7 +81,8 @@ class Session:
             options.cluster,
             options.is_embedded,
             options.is_read_only,
-            options.command,
+            options.options,
+            options.kubectl,
             options.plan,
         )
 
@@ -87,7 +91,7 @@ class Session:
         body: Json = {"apiVersion": SELF_REVIEWS.api_version, "kind": SELF_REVIEWS.kind}
         try:
             answer: Json = await self.viewer.client.create(SELF_REVIEWS, body)
-        except Unauthorized:
+        except (Unauthorized, ConnectionProblem):
             raise
         except ApiError as problem:
             # Servers before 1.28 do not have it; it is a name on the page, and nothing depends on it.

@@ -380,6 +380,13 @@ class ActionRequest(msgspec.Struct, frozen=True, kw_only=True, rename="camel", f
     resource_version: str
 
 
+class TokenRequest(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """The body of `POST /api/login`, with the header `X-Shunter: page`: the answer sets a cookie. Where a page takes tokens, a
+    401 has the url `/login`."""
+
+    token: str
+
+
 class Answer(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     """What every route that is no stream and no file says on trouble, and what an action says when it is done."""
 

@@ -63,8 +63,10 @@ class Viewer(NamedTuple):
     cluster: str
     is_embedded: bool = False
     is_read_only: bool = False
-    command: str = "shunter"
-    """How the commands that the page shows begin: with the options that name the cluster."""
+    options: str = ""
+    """What the page's commands of shunter need to reach the cluster, such as ` --context prod`; begins with a blank."""
+    kubectl: str = "kubectl"
+    """How its commands of kubectl begin: `kubectl --context prod`, or `shunter kubectl`."""
     plan: Path | None = None
     """A migration plan."""
 

@@ -1,0 +1,249 @@
+"""`ui`: the web page, for the one user of this machine or, as `ui serve`, for the users of a cluster."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from enum import StrEnum
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from shunter.cli.target import ContextOption, KubeconfigOption
+
+if TYPE_CHECKING:
+    from shunter.cluster.target import Target
+    from shunter.kube.kubeconfig import Connection
+    from shunter.page.record import PageRecord
+
+PORT = 8642
+NEXT_PORTS = 20
+"""So many are tried after a port that is taken."""
+
+app = typer.Typer(invoke_without_command=True, rich_markup_mode=None)
+
+
+class Auth(StrEnum):
+    """How viewers in a cluster log in."""
+
+    token = "token"
+    proxy = "proxy"
+
+
+PlanOption = Annotated[
+    Path | None, typer.Option("--plan", exists=True, dir_okay=False, help="Migration plan to show on the Migration page.")
+]
+ReadOnlyOption = Annotated[bool, typer.Option("--read-only", help="Offer no actions.")]
+KeyNamespaceOption = Annotated[
+    str, typer.Option("-n", "--namespace", help="Namespace to show [default: all that you may list, else that of the context].")
+]
+
+
+@app.callback()
+def ui(
+    ctx: typer.Context,
+    kubeconfig: KubeconfigOption = None,
+    context: ContextOption = "",
+    namespace: KeyNamespaceOption = "",
+    port: Annotated[
+        int, typer.Option(min=0, max=65535, help="Port on 127.0.0.1; if it is taken, the next free one; 0 picks any.")
+    ] = PORT,
+    open_browser: Annotated[
+        bool | None,
+        typer.Option("--open/--no-open", help="Open a browser [default: with a display and a terminal].", show_default=False),
+    ] = None,
+    read_only: ReadOnlyOption = False,
+    plan: PlanOption = None,
+) -> None:
+    """Serve the web page on this machine until Ctrl-C, and print its address.
+
+    Without --kubeconfig, --context or $KUBECONFIG it shows the embedded cluster, which is started if it is down. The page acts
+    with your own permissions. The printed link logs in one browser and works once, within a minute; `shunter status` prints
+    another.
+    """
+    if ctx.invoked_subcommand is not None:
+        return
+    from shunter.api.collector import collect_seldom
+    from shunter.cli.output.console import output, say
+    from shunter.cli.run import connect_or_start
+    from shunter.page.assets import require_vendor
+
+    require_vendor()
+    target = connect_or_start(kubeconfig, context)
+    collect_seldom()
+
+    def show(record: PageRecord) -> None:
+        say(f"Web page for {record.cluster}; Ctrl-C stops it. The link logs in one browser, once, within a minute:")
+        url = record.login_url()
+        output().print(url, soft_wrap=True, markup=False)
+        if may_open() if open_browser is None else open_browser:
+            import webbrowser
+
+            webbrowser.open(url)
+
+    options = _options_text(kubeconfig, context)
+    try:
+        asyncio.run(_served(target, options, namespace, port, plan, show, read_only=read_only))
+    except KeyboardInterrupt:
+        say("the page is stopped")
+
+
+def may_open() -> bool:
+    """Whether somebody sits at this machine."""
+    import os
+    import sys
+
+    has_display = sys.platform == "darwin" or bool(os.environ.get("DISPLAY") or os.environ.get("WAYLAND_DISPLAY"))
+    return has_display and sys.stdout.isatty()
+
+
+async def _served(
+    target: Target,
+    options: str,
+    namespace: str,
+    port: int,
+    plan: Path | None,
+    show: Callable[[PageRecord], None],
+    *,
+    read_only: bool,
+) -> None:
+    import secrets
+
+    from shunter.cli.output.console import say
+    from shunter.cluster.state_dir import StateDir, default_state_dir
+    from shunter.page.guard import Settings, cookie_name, local_hosts
+    from shunter.page.logins import LocalLogin
+    from shunter.page.record import PageRecord, recorded
+    from shunter.page.server import PageServer
+    from shunter.page.serving import listening, until_stopped
+    from shunter.page.sessions import PageOptions
+
+    await target.client.close()
+    connection = target.connection
+    assert connection is not None, "find_target sets it"
+    name = "embedded cluster" if target.is_default else connection.context or connection.server
+    page = PageOptions(
+        cluster=name,
+        is_embedded=target.embedded is not None,
+        is_read_only=read_only,
+        namespaces=tuple(dict.fromkeys(each for each in (namespace, connection.namespace) if each)),
+        options=options,
+        kubectl="shunter kubectl" if target.is_default else f"kubectl{options}",
+        home=f"/jobs?namespace={namespace}" if namespace else "/",
+        plan=plan.absolute() if plan else None,
+    )
+    key = secrets.token_bytes(32)
+
+    def settings(bound: int) -> Settings:
+        return Settings(local_hosts(bound), cookie_name(bound, is_secure=False))
+
+    server = PageServer(LocalLogin(connection), page, settings, key=key)
+    bound = await listening(server, "127.0.0.1", port, tries=1 + NEXT_PORTS)
+    if port and bound != port:
+        say(f"port {port} is taken: using {bound}")
+    record = PageRecord(url=f"http://127.0.0.1:{bound}", cluster=name, key=key)
+    state = target.embedded or StateDir(default_state_dir())
+    with recorded(state.page, record):
+        show(record)
+        await until_stopped(server)
+
+
+def _options_text(kubeconfig: Path | None, context: str) -> str:
+    """What other commands need to reach the same cluster, with a blank before it."""
+    import shlex
+
+    words = [*(["--kubeconfig", str(kubeconfig.absolute())] if kubeconfig else []), *(["--context", context] if context else [])]
+    return f" {shlex.join(words)}" if words else ""
+
+
+@app.command("serve", short_help="Serve the page to the users of a cluster.")
+def serve(
+    auth: Annotated[
+        Auth,
+        typer.Option(
+            help="token: viewers send or enter a bearer token, with which all requests are made. proxy: a proxy in front names "
+            "the viewer in headers, whom this process impersonates."
+        ),
+    ] = Auth.token,
+    url: Annotated[
+        list[str] | None,
+        typer.Option("--url", help="Address under which viewers open the page, e.g. https://shunter.example.com; repeatable."),
+    ] = None,
+    bind_address: Annotated[str, typer.Option(help="Address to listen on.")] = "0.0.0.0",
+    port: Annotated[int, typer.Option(min=0, max=65535, help="Port to listen on.")] = 8443,
+    tls_cert_dir: Annotated[
+        Path | None, typer.Option(help="Directory with tls.crt and tls.key [default: plain HTTP, behind an ingress with TLS].")
+    ] = None,
+    kubeconfig: Annotated[
+        Path | None, typer.Option(help="Cluster to show [default: in-cluster, else $KUBECONFIG].", show_default=False)
+    ] = None,
+    context: ContextOption = "",
+    server: Annotated[
+        str, typer.Option(help="With --auth token: URL of the API server, if there is no kubeconfig.", show_default=False)
+    ] = "",
+    certificate_authority: Annotated[
+        Path | None, typer.Option(exists=True, dir_okay=False, help="CA of that API server, in PEM.", show_default=False)
+    ] = None,
+    user_header: Annotated[str, typer.Option(help="With --auth proxy: header that names the viewer.")] = "kubeflow-userid",
+    groups_header: Annotated[
+        str, typer.Option(help="With --auth proxy: header with the viewer's groups, comma-separated.", show_default=False)
+    ] = "",
+    proxy_secret_file: Annotated[
+        Path | None,
+        typer.Option(exists=True, dir_okay=False, help="With --auth proxy: what the proxy must send in X-Shunter-Proxy-Secret."),
+    ] = None,
+    proxy_client_ca: Annotated[
+        Path | None,
+        typer.Option(exists=True, dir_okay=False, help="With --auth proxy: CA of the proxy's client certificate (mTLS)."),
+    ] = None,
+    frame_ancestors: Annotated[
+        str, typer.Option(help="Origin that may show the page in a frame, e.g. of a dashboard.", show_default=False)
+    ] = "",
+    namespace: Annotated[
+        list[str] | None,
+        typer.Option("-n", "--namespace", help="Show this one to viewers who may not list all; repeatable."),
+    ] = None,
+    read_only: ReadOnlyOption = False,
+) -> None:
+    """Serve the page to the users of a cluster, each with their own permissions; see docs/ui.md.
+
+    Requests to the API server are made with the viewer's token, or as the viewer by impersonation, never with the permissions of
+    this process alone.
+    """
+    from shunter.cli.output.console import say
+    from shunter.page.assets import require_vendor
+    from shunter.page.serving import ServeOptions, served
+
+    require_vendor()
+    options = ServeOptions(
+        is_proxied=auth is Auth.proxy,
+        urls=tuple(url or ()),
+        bind_address=bind_address,
+        port=port,
+        tls_cert_dir=tls_cert_dir,
+        connection=connection_of(kubeconfig, context, server, certificate_authority, is_proxied=auth is Auth.proxy),
+        user_header=user_header,
+        groups_header=groups_header,
+        proxy_secret_file=proxy_secret_file,
+        proxy_client_ca=proxy_client_ca,
+        frame_ancestors=frame_ancestors,
+        namespaces=tuple(namespace or ()),
+        read_only=read_only,
+    )
+    asyncio.run(served(options, lambda bound: say(f"the page is served on {bind_address}:{bound}; viewers log in by {auth}")))
+
+
+def connection_of(kubeconfig: Path | None, context: str, server: str, authority: Path | None, *, is_proxied: bool) -> Connection:
+    """The cluster to show. With tokens of viewers no credentials are needed here."""
+    from shunter.errors import InputError
+    from shunter.kube import kubeconfig as kubeconfigs
+    from shunter.kube.kubeconfig import Connection, Tls
+
+    if not server:
+        return kubeconfigs.find(kubeconfig, context=context)
+    if kubeconfig or context or is_proxied:
+        raise InputError("--server goes with --auth token and without --kubeconfig and --context.", "Leave one of them out.")
+    if not server.startswith("https://"):
+        raise InputError(f"--server {server}: tokens are sent by https only.", "Give an https:// URL.")
+    return Connection(server=server, tls=Tls(ca=authority.read_bytes() if authority else b""))

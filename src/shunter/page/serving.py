@@ -1,0 +1,147 @@
+"""The page for the users of a cluster (`shunter ui serve`): what its options mean, and the server that runs by them."""
+
+from __future__ import annotations
+
+import asyncio
+import errno
+import re
+import signal
+import ssl
+from collections.abc import Callable
+from pathlib import Path
+from typing import NamedTuple
+from urllib.parse import urlsplit
+
+from shunter.errors import EnvironmentProblem, InputError
+from shunter.kube.kubeconfig import Connection
+from shunter.kube.tls.serving_tls import ServingTls
+from shunter.page.guard import Settings, cookie_name, local_hosts
+from shunter.page.logins import Login, ProxyLogin, ProxyRules, TokenLogin
+from shunter.page.server import PageServer
+from shunter.page.sessions import PageOptions
+
+SECRET_BYTES = 16
+"""A proxy's secret has at least so many."""
+IDLE_SECONDS = 3600.0
+_ORIGIN = re.compile(r"https?://[A-Za-z0-9.\-]+(:[0-9]+)?")
+
+
+class ServeOptions(NamedTuple):
+    """The flags of `shunter ui serve`."""
+
+    connection: Connection
+    is_proxied: bool = False
+    urls: tuple[str, ...] = ()
+    bind_address: str = "0.0.0.0"
+    port: int = 8443
+    tls_cert_dir: Path | None = None
+    user_header: str = "kubeflow-userid"
+    groups_header: str = ""
+    proxy_secret_file: Path | None = None
+    proxy_client_ca: Path | None = None
+    frame_ancestors: str = ""
+    namespaces: tuple[str, ...] = ()
+    read_only: bool = False
+
+
+def addresses(options: ServeOptions) -> tuple[bool, frozenset[str]]:
+    """Whether viewers come by https, and the values of Host that are ours. Raises InputError."""
+    hosts: set[str] = set()
+    is_secure = options.tls_cert_dir is not None
+    for url in options.urls:
+        parts = urlsplit(url)
+        if parts.scheme not in ("http", "https") or not parts.netloc or parts.path not in ("", "/") or "@" in parts.netloc:
+            raise InputError(f"--url {url}: this is no address of a page.", "Give one such as https://shunter.example.com.")
+        is_local = parts.hostname in ("localhost", "127.0.0.1", "::1")
+        if parts.scheme == "http" and not is_local:
+            raise InputError(f"--url {url}: the page is served by https only, or to this machine.", "Use an https:// URL.")
+        is_secure = is_secure or parts.scheme == "https"
+        hosts.add(parts.netloc.lower())
+    if not hosts and options.port:
+        hosts |= local_hosts(options.port)
+    return is_secure, frozenset(hosts)
+
+
+def login_of(options: ServeOptions) -> Login:
+    """Raises InputError where a proxy could not prove itself."""
+    if not options.is_proxied:
+        return TokenLogin(options.connection)
+    secret = b""
+    if options.proxy_secret_file is not None:
+        secret = options.proxy_secret_file.read_bytes().strip()
+        if len(secret) < SECRET_BYTES:
+            raise InputError(
+                f"--proxy-secret-file {options.proxy_secret_file}: it has {len(secret)} bytes.", f"Use {SECRET_BYTES} or more."
+            )
+    elif options.proxy_client_ca is None:
+        raise InputError(
+            "--auth proxy: anybody who reaches this port could name any viewer.",
+            "Let the proxy prove itself: --proxy-secret-file, or --proxy-client-ca with --tls-cert-dir.",
+        )
+    if options.proxy_client_ca is not None and options.tls_cert_dir is None:
+        raise InputError("--proxy-client-ca: client certificates need TLS.", "Give --tls-cert-dir.")
+    rules = ProxyRules(options.user_header, options.groups_header, secret, options.proxy_client_ca is not None)
+    return ProxyLogin(options.connection, rules)
+
+
+async def served(options: ServeOptions, started: Callable[[int], None]) -> None:
+    """Serves until SIGINT or SIGTERM; `started` is called with the port. Raises InputError for options that make no sense
+    together, before anything listens, and EnvironmentProblem."""
+    is_secure, hosts = addresses(options)
+    login = login_of(options)
+    ancestors = options.frame_ancestors
+    if ancestors and not _ORIGIN.fullmatch(ancestors):
+        raise InputError(f"--frame-ancestors {ancestors}: this is no origin.", "Give one such as https://kubeflow.example.com.")
+
+    def settings(bound: int) -> Settings:
+        cookie = cookie_name(bound, is_secure=is_secure)
+        return Settings(hosts or local_hosts(bound), cookie, is_secure, ancestors or "'none'")
+
+    page = PageOptions(
+        cluster=options.connection.context or "cluster",
+        is_read_only=options.read_only,
+        namespaces=options.namespaces,
+        idle_seconds=IDLE_SECONDS,
+    )
+    server = PageServer(login, page, settings)
+    tls = _tls(options)
+    started(await listening(server, options.bind_address, options.port, tls.context if tls else None))
+    following = asyncio.create_task(tls.follow()) if tls else None
+    await until_stopped(server)
+    if following is not None:
+        following.cancel()
+
+
+def _tls(options: ServeOptions) -> ServingTls | None:
+    if options.tls_cert_dir is None:
+        return None
+    tls = ServingTls()
+    tls.use(options.tls_cert_dir)
+    if options.proxy_client_ca is not None:
+        tls.context.load_verify_locations(cafile=options.proxy_client_ca)
+        # Optional for the handshake, since probes have none; who shows none is nobody.
+        tls.context.verify_mode = ssl.CERT_OPTIONAL
+    return tls
+
+
+async def listening(server: PageServer, host: str, port: int, tls: ssl.SSLContext | None = None, *, tries: int = 1) -> int:
+    """Starts the server on the first free of `tries` ports and returns it. Raises EnvironmentProblem."""
+    for candidate in range(port, min(port + tries, 65536)) if port else (0,):
+        try:
+            return await server.start(host, candidate, tls)
+        except OSError as error:
+            if error.errno != errno.EADDRINUSE:
+                raise EnvironmentProblem(
+                    f"--port {candidate}: {error.strerror or error}.", "Choose another with --port."
+                ) from error
+    more = f", and so are the {tries - 1} after it" if tries > 1 else ""
+    raise EnvironmentProblem(f"--port {port}: it is taken{more}.", "Choose another with --port.")
+
+
+async def until_stopped(server: PageServer) -> None:
+    """Waits for SIGINT or SIGTERM, then ends all streams."""
+    stopped = asyncio.Event()
+    for number in (signal.SIGINT, signal.SIGTERM):
+        asyncio.get_running_loop().add_signal_handler(number, stopped.set)
+    await stopped.wait()
+    await server.stop()
