@@ -19,12 +19,12 @@ from __future__ import annotations
 
 import asyncio
 import logging
-import re
 import ssl
 import time
 from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping
 from contextlib import aclosing
-from urllib.parse import parse_qsl, quote
+from functools import cached_property
+from urllib.parse import quote
 
 import msgspec
 
@@ -34,19 +34,17 @@ from shunter.kube.http.limits import Limits
 from shunter.kube.http.request import Request, Stream
 from shunter.kube.http.response import Headers, Response
 from shunter.kube.http.server import HttpServer
-from shunter.operator.overview import SHOWN_RESOURCES
+from shunter.page.addresses import ROUTES, job_parameters, log_query, view_parameters
 from shunter.page.assets import Assets
-from shunter.page.calls import CALLS, Calls, LogQuery
+from shunter.page.calls import Calls
 from shunter.page.guard import (
     JSON_TYPE,
     Refusal,
     RefusedError,
-    Route,
     Settings,
     cookie_value,
     is_good_code,
     is_name,
-    is_namespace,
     new_code,
     refusal,
     refused_host,
@@ -55,8 +53,8 @@ from shunter.page.guard import (
 from shunter.page.live import encoded
 from shunter.page.logins import Login
 from shunter.page.sessions import PageOptions, Session, Sessions, TooManyStreams
-from shunter.page.views import VIEWS
-from shunter.page.views.view import OpenView, Parameters
+from shunter.page.tables import all_calls, view_named
+from shunter.page.views.view import OpenView
 from shunter.page.wire import ActionRequest, Answer, TokenRequest
 
 log = logging.getLogger(__name__)
@@ -66,32 +64,6 @@ BEAT_SECONDS = 15.0
 STUCK_SECONDS = 60.0
 """A stream whose reader takes nothing for so long is cut."""
 EVENT_STREAM = "text/event-stream"
-LOG_LIMIT = 100_000
-"""Characters of a filter or a list of ranks."""
-KINDS = frozenset(resource.kind for resource in SHOWN_RESOURCES)
-ACTIONS = ("suspend", "resume", "rerun", "delete")
-
-_JOB = r"/(?P<namespace>[^/]+)/(?P<kind>[^/]+)/(?P<name>[^/]+)"
-
-
-def _route(method: str, pattern: str, name: str, *, is_open: bool = False) -> Route:
-    return Route(method, re.compile(pattern), name, is_open)
-
-
-ROUTES = (
-    _route("GET", r"/open", "open", is_open=True),
-    _route("GET", r"/(jobs|migration)?|/cluster|/login|/(jobs|migration)/[^/]+/[^/]+/[^/]+", "shell", is_open=True),
-    _route("GET", r"/assets/(?P<path>.+)", "asset", is_open=True),
-    _route("GET", r"/api/session", "session"),
-    _route("POST", r"/api/login", "login"),
-    _route("POST", r"/api/logout", "logout"),
-    _route("GET", r"/api/live", "live"),
-    _route("GET", rf"/api/logs{_JOB}\.txt", "log_file"),
-    _route("GET", rf"/api/logs{_JOB}", "logs"),
-    _route("GET", rf"/api/yaml{_JOB}(/pods/(?P<pod>[^/]+))?", "yaml"),
-    _route("GET", rf"/api/migration{_JOB}", "move"),
-    _route("POST", rf"/api/actions/(?P<action>{'|'.join(ACTIONS)})", "act"),
-)
 
 
 class PageServer:
@@ -104,8 +76,8 @@ class PageServer:
         settings: Callable[[int], Settings],
         *,
         key: bytes = b"",
-        views: Mapping[str, OpenView] = VIEWS,
-        calls: Calls = CALLS,
+        view_named: Callable[[str], OpenView | None] = view_named,
+        calls: Callable[[], Calls] = all_calls,
     ) -> None:
         """`settings` are made once the port is known; `key` is what login codes of the terminal are made with."""
         assert key or not login.takes_codes, "with an empty key anybody could make a code"
@@ -114,8 +86,8 @@ class PageServer:
         self._options = options
         self._settings_of = settings
         self._key = key
-        self._views = views
-        self._calls = calls
+        self._view_named = view_named
+        self._all_calls = calls
         self._assets = Assets()
         self._used_codes: dict[str, float] = {}
         self._server = HttpServer(self._handle, Limits(body=BODY_LIMIT, held=4 * 2**20, connections=1024))
@@ -149,6 +121,11 @@ class PageServer:
     def new_code(self) -> str:
         """A login code, good once and for a minute."""
         return new_code(self._key, time.time())
+
+    @cached_property
+    def _calls(self) -> Calls:
+        """Imported when first needed."""
+        return self._all_calls()
 
     # Every request.
 
@@ -275,7 +252,7 @@ class PageServer:
     async def _live(self, request: Request, _: Mapping[str, str]) -> Response | None:
         session = await self._identified(request)
         name = request.query.get("view", "")
-        open_view = self._views.get(name)
+        open_view = self._view_named(name)
         if open_view is None:
             raise RefusedError(Refusal(404, f"there is no view {name[:40]!r}."))
         parameters = view_parameters(request.query_string)
@@ -397,51 +374,6 @@ def security_headers(settings: Settings, script_hash: str) -> Headers:
         ("Cross-Origin-Resource-Policy", "same-origin"),
         ("Cross-Origin-Opener-Policy", "same-origin"),
     )
-
-
-def view_parameters(query: str) -> Parameters:
-    """Those of a stream's address. Raises RefusedError for what is no name."""
-    pairs = _pairs(query)
-    namespaces = tuple(dict.fromkeys(value for name, value in pairs if name == "namespace" and value))
-    values = dict(reversed(pairs))
-    return _checked(Parameters(namespaces, values.get("kind", ""), values.get("name", "")))
-
-
-def job_parameters(match: Mapping[str, str]) -> Parameters:
-    """Those of a path. Raises RefusedError for what is no name."""
-    found = Parameters((match["namespace"],), match["kind"], match["name"])
-    if not all((found.namespace, found.kind, found.name)):
-        raise RefusedError(Refusal(400, "namespace, kind and name of the job are needed."))
-    return _checked(found)
-
-
-def log_query(query: str) -> LogQuery:
-    """Raises RefusedError for what is no number."""
-    values = dict(reversed(_pairs(query)))
-    ranks, since = values.get("ranks", ""), values.get("since", "") or "0"
-    numbers = [each for each in ranks.split(",") if each]
-    if not all(each.isascii() and each.isdecimal() and len(each) < 8 for each in [*numbers, since]):
-        raise RefusedError(Refusal(400, "ranks and since are whole numbers."))
-    return LogQuery(frozenset(map(int, numbers)), int(since), values.get("find", ""), values.get("follow") == "true")
-
-
-def _pairs(query: str) -> list[tuple[str, str]]:
-    if len(query) > LOG_LIMIT:
-        raise RefusedError(Refusal(400, "the address is too long."))
-    return parse_qsl(query, keep_blank_values=True)
-
-
-def _checked(found: Parameters) -> Parameters:
-    for namespace in found.namespaces:
-        if not is_namespace(namespace):
-            raise RefusedError(Refusal(400, f"{namespace[:80]!r} is not the name of a namespace."))
-    if found.kind and found.kind not in KINDS:
-        raise RefusedError(
-            Refusal(400, f"{found.kind[:80]!r} is not a kind of job.", f"It is one of {', '.join(sorted(KINDS))}.")
-        )
-    if found.name and not is_name(found.name):
-        raise RefusedError(Refusal(400, f"{found.name[:80]!r} is not the name of a job."))
-    return found
 
 
 async def _write(stream: Stream, piece: bytes) -> None:

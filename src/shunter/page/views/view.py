@@ -22,8 +22,11 @@ A whole view, of the nodes of a cluster:
     def node_row(node: Json) -> NodeRow: ...                            # pure
     async def usage(client: Client, observed: Observed) -> Any: ...     # reads; its result is in observed.readings
 
-`nodes = lambda viewer, parameters: Nodes()` in `VIEWS` (views/__init__.py) makes it `GET /api/live?view=nodes`. A view of one
-thing takes its name from the parameters; they are checked to be names before they come here.
+    def open_nodes(viewer: Viewer, parameters: Parameters) -> View:     # named in tables.VIEWS
+        return Nodes()
+
+That makes it `GET /api/live?view=nodes`. A view of one thing takes its name from the parameters; they are checked to be names
+before they come here.
 """
 
 from __future__ import annotations

@@ -1,0 +1,42 @@
+"""What the page has: its views by the name in `/api/live?view=NAME`, and the functions of its other routes.
+
+Each is named by its module, and imported when it is first asked for: the page answers sooner for it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from importlib import import_module
+from typing import Any
+
+from shunter.page.calls import Calls
+from shunter.page.views.view import OpenView
+
+VIEWS: Mapping[str, str] = {
+    "jobs": "shunter.page.views.jobs:open_jobs",
+}
+"""Functions of the type `OpenView` (views/view.py)."""
+CALLS = "shunter.page.calls:CALLS"
+"""A value of `Calls`."""
+
+
+def view_named(name: str) -> OpenView | None:
+    """The view of this name."""
+    found: OpenView | None = _imported(VIEWS[name]) if name in VIEWS else None
+    return found
+
+
+def all_calls() -> Calls:
+    """The functions of the other routes."""
+    found: Calls = _imported(CALLS)
+    return found
+
+
+def shown_kinds() -> list[str]:
+    """Kinds of jobs that the page shows."""
+    return sorted(resource.kind for resource in _imported("shunter.operator.overview:SHOWN_RESOURCES"))
+
+
+def _imported(place: str) -> Any:
+    module, _, name = place.partition(":")
+    return getattr(import_module(module), name)
