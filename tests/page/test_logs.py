@@ -12,7 +12,8 @@ from shunter.api.resources import TRAIN_JOBS
 from shunter.api.yaml import load_yaml
 from shunter.kube.client import Client
 from shunter.kube.transport import Response
-from shunter.page.logs import LogRequest, frames, whole_log
+from shunter.page.calls import LogQuery
+from shunter.page.logs import frames, whole_log
 
 JOB: Json = load_yaml("""
 apiVersion: trainer.kubeflow.org/v1alpha1
@@ -71,7 +72,7 @@ class LogServer:
         return
 
 
-async def shown(server: LogServer, request: LogRequest) -> list[tuple[int | None, str]]:
+async def shown(server: LogServer, request: LogQuery) -> list[tuple[int | None, str]]:
     found = frames(Client(server), TRAIN_JOBS, JOB, request)
     return [(rank, text) async for frame in found for rank, _, _, text in frame.lines]
 
@@ -82,7 +83,7 @@ async def whole(server: LogServer, *chosen: int) -> bytes:
 
 async def test_only_the_chosen_ranks_are_read() -> None:
     server = LogServer([pod(0), pod(1), pod(2)], {f"bert-node-0-{index}": [b"hello %d\n" % index] for index in range(3)})
-    assert await shown(server, LogRequest(frozenset({0, 2}))) == [(0, "hello 0"), (2, "hello 2")]
+    assert await shown(server, LogQuery(frozenset({0, 2}))) == [(0, "hello 0"), (2, "hello 2")]
     assert {name for name, _ in server.asked} == {"bert-node-0-0", "bert-node-0-2"}
 
 
@@ -91,12 +92,12 @@ async def test_what_a_container_wrote_before_it_was_restarted_is_found_too() -> 
         "bert-node-0-0": [b"2026-01-01T00:00:05Z step 1\n"],
         "bert-node-0-0/previous": [b"2026-01-01T00:00:03Z ValueError: no data\n"],
     }
-    assert await shown(LogServer([pod(0, restarts=1)], logs), LogRequest(find="valueerror")) == [(0, "ValueError: no data")]
+    assert await shown(LogServer([pod(0, restarts=1)], logs), LogQuery(find="valueerror")) == [(0, "ValueError: no data")]
 
 
 async def test_without_a_wish_the_last_lines_are_read_and_with_one_all() -> None:
     server = LogServer([pod(0)], {"bert-node-0-0": [b"x\n"]})
-    for request in (LogRequest(), LogRequest(find="x"), LogRequest(since=60)):
+    for request in (LogQuery(), LogQuery(find="x"), LogQuery(since=60)):
         await shown(server, request)
     limits = [{key: params.get(key) for key in ("tailLines", "sinceSeconds")} for _, params in server.asked]
     assert limits == [
@@ -109,7 +110,7 @@ async def test_without_a_wish_the_last_lines_are_read_and_with_one_all() -> None
 async def test_what_is_read_once_is_never_skipped_but_waited_for() -> None:
     lines = b"".join(b"line %d of many that are to be searched\n" % number for number in range(9_000))
     server = LogServer([pod(0)], {"bert-node-0-0": [lines]})
-    found = [frame async for frame in frames(Client(server), TRAIN_JOBS, JOB, LogRequest(find="LINE"))]
+    found = [frame async for frame in frames(Client(server), TRAIN_JOBS, JOB, LogQuery(find="LINE"))]
     assert sum(len(frame.lines) for frame in found) == 9_000
     assert not any(frame.skipped for frame in found)
 
@@ -118,7 +119,7 @@ async def test_a_line_of_100_mb_is_cut_and_never_held() -> None:
     chunk = b"x" * 65_536
     server = LogServer([pod(0)], {"bert-node-0-0": [*[chunk] * 1_600, b"\nafter\n"]})
     tracemalloc.start()
-    found = await shown(server, LogRequest(frozenset({0})))
+    found = await shown(server, LogQuery(frozenset({0})))
     peak = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
     assert [(len(text), text[-1]) for _, text in found] == [(10_000, "\u2026"), (5, "r")]

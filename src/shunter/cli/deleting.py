@@ -14,6 +14,7 @@ from shunter.api.ownership import controller_reference
 from shunter.api.resources import JOBS, JOBSETS, PODS, Resource
 from shunter.cli.output.console import say
 from shunter.cli.stops import StopLogReader, read_saved, stop_sentence
+from shunter.jobs.deletion import request_deletion
 from shunter.kube.client import Client
 from shunter.kube.errors import ApiError, Conflict, Forbidden, NotFound
 from shunter.kube.watching import follow
@@ -45,7 +46,7 @@ async def delete_and_wait(
     words = StopLogReader(client, job, pods) if (pods := await _running(client, job)) else None
     asked = moment(metadata.get("deletionTimestamp")) or datetime.now(UTC)
     with contextlib.suppress(NotFound):
-        await client.delete(resource, metadata["name"], metadata["namespace"], uid=metadata["uid"], propagation="Foreground")
+        await request_deletion(client, resource, job)
     beside = [asyncio.create_task(_tell(client, resource, job, now=now))]
     if now:
         beside.append(asyncio.create_task(_hurry(client, job)))

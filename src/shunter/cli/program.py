@@ -7,8 +7,8 @@ import os
 from pathlib import Path
 
 from shunter.api.counts import count
-from shunter.api.meta import Json
-from shunter.api.resources import TRAIN_JOBS
+from shunter.api.meta import Json, annotations_of
+from shunter.api.resources import TRAIN_JOBS, Resource
 from shunter.cli.options.program_options import ProgramOptions
 from shunter.cli.output.console import ObjectForm, print_objects, say
 from shunter.cli.tracking import local_address, print_run, print_server, require_local_server, start_local_server
@@ -26,8 +26,9 @@ from shunter.launch.objects import checkpoint_directory, launch
 from shunter.launch.options import LaunchOptions, Program
 from shunter.launch.preparing import make_embedded_place, prepared, require_understood, secret_environment
 from shunter.launch.programs import program_of
+from shunter.launch.rerunning import rerun
 from shunter.launch.runtimes.choice import PYTHON, Runtime
-from shunter.launch.submitting import SubmittedJob, job_names, resubmit, submit
+from shunter.launch.submitting import SubmittedJob, job_names, submit
 from shunter.launch.tracking import LOCAL, tracked_run, with_uri
 
 RERUN_OPTIONS = {"--rerun", "--name", "--detach", "--namespace"}
@@ -111,8 +112,8 @@ async def submitted(target: Target, program: Program, root: Path, options: Progr
     return made.job
 
 
-async def submitted_again(target: Target, options: ProgramOptions, job: Json) -> Json:
-    """Creates another job of the same program, and says what of it is the same."""
+async def submitted_again(target: Target, options: ProgramOptions, resource: Resource, job: Json) -> Json:
+    """Creates another job of the same program, or of the same spec, and says what of it is the same."""
     if others := [option for option in options.given() if option not in RERUN_OPTIONS]:
         raise InputError(
             f"--rerun {options.rerun} runs with the options of that job; {others[0]} cannot be given.",
@@ -124,16 +125,19 @@ async def submitted_again(target: Target, options: ProgramOptions, job: Json) ->
     if run is not None and mlflow_server.is_own(run.uri) and target.embedded is not None:
         job = with_uri(job, local_address(target, LOCAL))
         await start_local_server(target, run.uri)
-    made = await resubmit(target.client, job, name=options.name, taken=taken, tell=say)
-    annotations = made.job["metadata"]["annotations"]
-    if directory := annotations.get(DIRECTORY):
-        say(f"code: {directory} (mounted, so it is what stands there now, not what {options.rerun} ran)")
+    made = await rerun(target.client, resource, job, name=options.name, taken=taken, tell=say)
+    metadata, annotations = made["metadata"], annotations_of(made)
+    title = f"{resource.kind} {metadata['namespace']}/{metadata['name']}"
+    if PROGRAM not in annotations:
+        say(f"{title}: the spec of {job['metadata']['name']}")
+        return made
+    if mounted := annotations.get(DIRECTORY):
+        say(f"code: {mounted} (mounted, so it is what stands there now, not what {options.rerun} ran)")
     elif digest := annotations.get(DIGEST):
         say(f"code: the same as {options.rerun}'s, sha256 {digest[:12]}")
-    metadata = made.job["metadata"]
-    say(f"TrainJob {metadata['namespace']}/{metadata['name']}: {annotations[PROGRAM]}, as {options.rerun}")
-    print_run(made.job)
-    return made.job
+    say(f"{title}: {annotations[PROGRAM]}, as {options.rerun}")
+    print_run(made)
+    return made
 
 
 async def delete_present(target: Target, name: str, namespace: str) -> None:
@@ -204,9 +208,10 @@ async def run_program(
         if not options.dry_run:
             say(f"on {target.description}")
         job: Json | None
+        resource = TRAIN_JOBS
         if asked is None:
-            _, earlier = await find(client, options.rerun, options.namespace, among=[TRAIN_JOBS])
-            job = await submitted_again(target, options, earlier)
+            resource, earlier = await find(client, options.rerun, options.namespace)
+            job = await submitted_again(target, options, resource, earlier)
         else:
             job = await submitted(target, *asked, options, replace=replace)
         if job is None:
@@ -216,7 +221,7 @@ async def run_program(
             return True
         deadline = None if timeout is None else asyncio.get_running_loop().time() + timeout
         try:
-            succeeded = await ended_by(deadline, client, TRAIN_JOBS, job, display())
+            succeeded = await ended_by(deadline, client, resource, job, display())
         except asyncio.CancelledError:
             say(goes_on(job))
             raise

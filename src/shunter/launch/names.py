@@ -30,3 +30,17 @@ def unnumbered_name(name: str, title: str) -> str:
 def free_name(base: str, taken: Container[str]) -> str:
     """The name, or the first of NAME-2, NAME-3, ... that is not taken."""
     return next(name for number in count(1) if (name := base if number == 1 else f"{base}-{number}") not in taken)
+
+
+def earlier_names(name: str) -> set[str]:
+    """The name, and those that come before it when jobs are numbered: `train` and `train-2` of `train-2`. A larger number is
+    taken for a part of the name, such as a year."""
+    numbered = re.fullmatch(r"(.+)-([2-9]|[1-9][0-9])", name)
+    if numbered is None:
+        return {name}
+    return {numbered[1], *(f"{numbered[1]}-{number}" for number in range(2, int(numbered[2]) + 1))}
+
+
+def unnumbered(name: str) -> str:
+    """The first of `earlier_names`: that to which numbers are added."""
+    return min(earlier_names(name), key=len)

@@ -1,5 +1,5 @@
 """What the page can be asked beside its event streams: logs, YAML, actions, the page of one move. Each is a function of this
-signature, and a field of `CALLS`; a route whose function is None answers 404.
+signature, and a field of `Calls` (answers.py has them); a route whose function is None answers 404.
 
 They get the viewer, whose client is the only way to the cluster, and parameters that were checked to be names. They may raise
 ShunterError: an ApiError is answered with its own code (403, 404, 409), InputError with 400; message and remedy reach the viewer.
@@ -64,6 +64,3 @@ class Calls(NamedTuple):
     yaml: Yaml | None = None
     act: Act | None = None
     move: Move | None = None
-
-
-CALLS = Calls()

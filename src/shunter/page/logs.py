@@ -24,6 +24,7 @@ from shunter.kube.errors import ApiError, BadRequest, NotFound
 from shunter.kube.pods.log_reading import LogPart, followed_lines, log_lines
 from shunter.kube.watching import follow
 from shunter.operator.overview import is_finished, member, pod_selector
+from shunter.page.calls import LogQuery
 from shunter.page.log_buffer import FRAMES_A_SECOND, LogBuffer, Source
 from shunter.page.texts import LONGEST, visible
 from shunter.page.wire import LogLines
@@ -40,19 +41,7 @@ _PAUSE_LINES = 200
 """After so many lines of one container the others have their turn."""
 
 
-class LogRequest(NamedTuple):
-    """Which lines are wanted."""
-
-    ranks: frozenset[int] = frozenset()
-    """Empty: of all pods."""
-    since: int | None = None
-    """Seconds."""
-    find: str = ""
-    """Text that the lines hold, in any case of letters; no pattern."""
-    follow: bool = False
-
-
-async def frames(client: Client, resource: Resource, job: Json, request: LogRequest) -> AsyncGenerator[LogLines]:
+async def frames(client: Client, resource: Resource, job: Json, request: LogQuery) -> AsyncGenerator[LogLines]:
     """The lines, as far as the budget goes; ends when all was read, or, of a job that is followed, when it has ended."""
     reading = _Reading(client, resource, job, request)
     async with aclosing(reading.frames()) as found:
@@ -141,7 +130,7 @@ def _containers(job: Json, pods: Sequence[Json], chosen: frozenset[int]) -> Iter
 class _Reading:
     """Reads the containers of one job into one buffer."""
 
-    def __init__(self, client: Client, resource: Resource, job: Json, request: LogRequest) -> None:
+    def __init__(self, client: Client, resource: Resource, job: Json, request: LogQuery) -> None:
         self._client = client
         self._resource = resource
         self._job = job
@@ -230,7 +219,7 @@ class _Reading:
             previous=one.is_previous,
             timestamps=True,
             tail_lines=None if since or find else most,
-            since_seconds=None if one.is_previous else since,
+            since_seconds=since or None,
         )
         if one.is_previous and since:
             return

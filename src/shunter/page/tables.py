@@ -16,7 +16,7 @@ VIEWS: Mapping[str, str] = {
     "jobs": "shunter.page.views.jobs:open_jobs",
 }
 """Functions of the type `OpenView` (views/view.py)."""
-CALLS = "shunter.page.calls:CALLS"
+CALLS = "shunter.page.answers:CALLS"
 """A value of `Calls`."""
 
 

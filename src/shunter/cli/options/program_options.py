@@ -144,7 +144,9 @@ class ProgramOptions(NamedTuple):
     detach: Annotated[bool, _option("-d", "--detach", help="Start the job and return.")] = False
     rerun: Annotated[
         str,
-        _option("--rerun", metavar="JOB", autocompletion=completion.job_names, help="Run the program of an earlier job again."),
+        _option(
+            "--rerun", metavar="JOB", autocompletion=completion.job_names, help="Run an earlier job again under a free name."
+        ),
     ] = ""
     dry_run: Annotated[bool, _option("--dry-run", help="Print the objects; change nothing.")] = False
     form: Annotated[ObjectForm | None, _option("-o", "--output", help="With --dry-run: as yaml or json [default: yaml].")] = None

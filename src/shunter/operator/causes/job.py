@@ -22,6 +22,7 @@ from shunter.operator.causes.words import Cause
 from shunter.operator.interrupted_scaling import is_to_be_resumed
 from shunter.operator.native_jobs import is_native
 from shunter.operator.overview import OWN_MANAGERS, is_finished, is_pod_of, is_suspended, is_v1, is_v2, job_ranks, moment
+from shunter.operator.suspension import suspend_command
 
 GANG_REASON = "WaitingForPodGroup"
 """Reason (after the kind's own prefix) of the condition of a v1 job whose PodGroup is not admitted."""
@@ -126,8 +127,7 @@ def _stopped(job: Json, evidence: Evidence, now: datetime) -> Cause | None:
         text = f"shunter scale suspended it to give it {count(nodes, 'node')}, and was interrupted before it resumed it"
         return Cause("ScaleInterrupted", text, f"finish that with: shunter scale {name} --nodes {nodes} -n {namespace}")
     path = "spec.runPolicy" if is_v1(job) else "spec"
-    patch = '{"spec":{"runPolicy":{"suspend":false}}}' if is_v1(job) else '{"spec":{"suspend":false}}'
-    command = f"kubectl patch {job['kind'].lower()} {name} -n {namespace} --type=merge -p '{patch}'"
+    command = suspend_command(job, suspend=False)
     return Cause("Suspended", f"it waits because {path}.suspend is true", f"resume it with: {command}")
 
 

@@ -1,0 +1,54 @@
+"""The functions behind the routes that are asked once, or follow logs: each looks up its job with the viewer's credentials."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncGenerator
+from contextlib import aclosing
+
+from shunter.api.meta import Json
+from shunter.api.resources import PODS, Resource
+from shunter.errors import InputError
+from shunter.operator.overview import SHOWN_RESOURCES, is_pod_of
+from shunter.page.actions import act
+from shunter.page.calls import Calls, LogQuery
+from shunter.page.logs import frames, whole_log
+from shunter.page.object_text import object_text
+from shunter.page.views.view import Parameters, Viewer
+from shunter.page.wire import LogLines
+
+_RESOURCES = {resource.kind: resource for resource in SHOWN_RESOURCES}
+
+
+async def found_job(viewer: Viewer, parameters: Parameters) -> tuple[Resource, Json]:
+    """NotFound when it is gone; InputError for a kind that is not shown."""
+    resource = _RESOURCES.get(parameters.kind)
+    if resource is None:
+        raise InputError(f"{parameters.kind[:80]!r} is not a kind of job.")
+    job = await viewer.client.get(resource, parameters.name, parameters.namespace)
+    return resource, {"apiVersion": resource.api_version, "kind": resource.kind, **job}
+
+
+async def follow_logs(viewer: Viewer, job: Parameters, query: LogQuery) -> AsyncGenerator[LogLines]:
+    async with aclosing(frames(viewer.client, *await found_job(viewer, job), query)) as found:
+        async for frame in found:
+            yield frame
+
+
+async def log_file(viewer: Viewer, job: Parameters, query: LogQuery) -> AsyncGenerator[bytes]:
+    _, found = await found_job(viewer, job)
+    async with aclosing(whole_log(viewer.client, found, query.ranks)) as pieces:
+        async for piece in pieces:
+            yield piece
+
+
+async def yaml(viewer: Viewer, job: Parameters, pod: str, *, reveal: bool) -> str:
+    _, found = await found_job(viewer, job)
+    if pod:
+        shown = {"apiVersion": PODS.api_version, "kind": PODS.kind, **(await viewer.client.get(PODS, pod, job.namespace))}
+        if not is_pod_of(found, shown):
+            raise InputError(f"Pod {job.namespace}/{pod} is not a pod of {job.kind} {job.name}.")
+        return object_text(shown, shows_credentials=reveal)
+    return object_text(found, shows_credentials=reveal)
+
+
+CALLS = Calls(follow_logs=follow_logs, log_file=log_file, yaml=yaml, act=act)

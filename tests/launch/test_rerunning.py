@@ -1,0 +1,117 @@
+"""The copy of a job that is run again: its spec, and nothing that belongs to the first alone."""
+
+from __future__ import annotations
+
+import pytest
+
+from shunter.api.meta import Json
+from shunter.api.yaml import load_yaml
+from shunter.launch.names import earlier_names, free_name, unnumbered
+from shunter.launch.rerunning import copied_job
+
+COPIES: dict[str, tuple[str, str]] = {
+    "a v1 job that was suspended, with the marks of tools": (
+        """
+        apiVersion: kubeflow.org/v1
+        kind: PyTorchJob
+        metadata:
+          name: bert
+          namespace: vision
+          uid: u
+          resourceVersion: "5"
+          generation: 2
+          creationTimestamp: "2026-01-01T00:00:00Z"
+          ownerReferences: [{kind: Trial, name: t, uid: o, controller: true}]
+          finalizers: [x/y]
+          labels: {team: a, kueue.x-k8s.io/queue-name: gold, argocd.argoproj.io/instance: app, app.kubernetes.io/managed-by: Helm}
+          annotations:
+            kubectl.kubernetes.io/last-applied-configuration: "{}"
+            migrate.shunter.dev/plan: p
+            note: mine
+        spec:
+          runPolicy: {suspend: true, cleanPodPolicy: None}
+          pytorchReplicaSpecs: {Master: {replicas: 1}}
+        status: {conditions: []}
+        """,
+        """
+        apiVersion: kubeflow.org/v1
+        kind: PyTorchJob
+        metadata:
+          name: bert-2
+          namespace: vision
+          labels: {team: a, kueue.x-k8s.io/queue-name: gold}
+          annotations: {note: mine}
+        spec:
+          runPolicy: {cleanPodPolicy: None}
+          pytorchReplicaSpecs: {Master: {replicas: 1}}
+        """,
+    ),
+    "a TrainJob without what Kueue had patched": (
+        """
+        apiVersion: trainer.kubeflow.org/v1alpha1
+        kind: TrainJob
+        metadata: {name: bert, namespace: vision, uid: u, annotations: {shunter.dev/fabric: efa}}
+        spec:
+          suspend: false
+          runtimeRef: {name: torch-distributed}
+          runtimePatches:
+          - {manager: kueue.x-k8s.io/manager, time: "2026-01-01T00:00:00Z", trainingRuntimeSpec: {a: 1}}
+          - {manager: mine.example.com, time: "2026-01-01T00:00:00Z", trainingRuntimeSpec: {b: 2}}
+        status: {conditions: []}
+        """,
+        """
+        apiVersion: trainer.kubeflow.org/v1alpha1
+        kind: TrainJob
+        metadata: {name: bert-2, namespace: vision}
+        spec:
+          runtimeRef: {name: torch-distributed}
+          runtimePatches: [{manager: mine.example.com, trainingRuntimeSpec: {b: 2}}]
+        """,
+    ),
+    "a Job without the selector of its controller": (
+        """
+        apiVersion: batch/v1
+        kind: Job
+        metadata: {name: bert, namespace: vision, uid: u, labels: {job-name: bert, batch.kubernetes.io/controller-uid: u}}
+        spec:
+          completionMode: Indexed
+          suspend: true
+          selector: {matchLabels: {batch.kubernetes.io/controller-uid: u}}
+          template:
+            metadata: {labels: {app: x, controller-uid: u, job-name: bert, batch.kubernetes.io/job-name: bert}}
+            spec: {containers: []}
+        """,
+        """
+        apiVersion: batch/v1
+        kind: Job
+        metadata: {name: bert-2, namespace: vision}
+        spec:
+          completionMode: Indexed
+          template: {metadata: {labels: {app: x}}, spec: {containers: []}}
+        """,
+    ),
+}
+
+
+@pytest.mark.parametrize(("job", "copied"), COPIES.values(), ids=COPIES)
+def test_a_copy_has_the_spec_and_what_its_users_wrote(job: str, copied: str) -> None:
+    original: Json = load_yaml(job)
+    assert copied_job(original, "bert-2") == load_yaml(copied)
+    assert original == load_yaml(job)
+
+
+@pytest.mark.parametrize(
+    ("name", "there", "made"),
+    [
+        ("bert", {"bert"}, "bert-2"),
+        ("bert", set(), "bert-2"),
+        ("bert", {"bert", "bert-2"}, "bert-3"),
+        ("bert-2", {"bert-2"}, "bert-3"),
+        ("bert-9", {"bert-9", "bert-10"}, "bert-11"),
+        ("exp-2024", {"exp-2024"}, "exp-2024-2"),
+        ("bert-1", {"bert-1"}, "bert-1-2"),
+        ("bert-01", {"bert-01"}, "bert-01-2"),
+    ],
+)
+def test_a_job_never_gets_its_own_name_or_an_earlier_one(name: str, there: set[str], made: str) -> None:
+    assert free_name(unnumbered(name), there | earlier_names(name)) == made
