@@ -41,6 +41,12 @@ test: setup lint ## lint, types, layers, unit, scenario and e2e tests
 unit: setup ## the tests that start no process and open no connection; under a minute on two free cores
 	@$(PYTEST) -n 2 -m unit --durations 5 --durations-min 2
 
+unit-versions: setup ## make unit on Python 3.13 and 3.14, where this machine has them or uv can download them
+	@scripts/unit-versions
+
+release: setup ## wheel, source, chart, manifests, SBOM and checksums into dist/, and what to push; pushes nothing
+	@scripts/release
+
 fuzz: setup ## 20,000 mutated requests to the embedded API server and its controllers, seeds fixed (about three minutes)
 	@FUZZ_REQUESTS=20000 $(PYTEST) tests/fuzz
 
@@ -79,6 +85,7 @@ lock: setup ## lock dependencies anew, with hashes
 	@.venv/bin/uv pip compile -q --universal --python-version 3.11 --generate-hashes --no-emit-index-url --no-header requirements/uv.in -o requirements/uv.txt
 	@.venv/bin/uv pip compile -q --universal --python-version 3.11 --generate-hashes --no-emit-index-url --no-header --all-extras pyproject.toml -o requirements/lock.txt
 	@.venv/bin/uv pip compile -q --universal --python-version 3.11 --generate-hashes --no-emit-index-url --no-header pyproject.toml -o requirements/runtime.txt
+	@.venv/bin/uv pip compile -q --universal --python-version 3.11 --generate-hashes --no-emit-index-url --no-header --constraint requirements/lock.txt pyproject.toml requirements/unit.in -o requirements/unit.txt
 	@.venv/bin/uv pip compile -q --universal --python-version 3.11 --generate-hashes --no-emit-index-url --no-header --extra kubectl --extra torch --constraint requirements/lock.txt pyproject.toml requirements/demo.in -o requirements/demo.txt
 
 vectors: setup ## ask a real API server again what tests/vectors compares with (needs Go)
@@ -91,4 +98,4 @@ format: setup ## format the code
 clean: ## remove .venv and caches
 	@rm -rf .venv .mypy_cache .ruff_cache .pytest_cache .hypothesis dist build
 
-.PHONY: help setup demo demo-migrate test unit fuzz faults conformance conformance-core again conformance-again conformance-core-again lint generate lock vectors format clean
+.PHONY: help setup demo demo-migrate test unit unit-versions release fuzz faults conformance conformance-core again conformance-again conformance-core-again lint generate lock vectors format clean
