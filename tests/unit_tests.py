@@ -6,10 +6,12 @@ Every test is one, unless its folder is in `FOLDERS`, it has a fixture of `FIXTU
 
 from __future__ import annotations
 
+import re
 import socket
 import sys
 import threading
 from collections.abc import Generator
+from pathlib import Path
 
 import pytest
 
@@ -18,6 +20,8 @@ FOLDERS = ("conformance", "e2e", "faults", "fuzz", "recipes", "vectors")
 FIXTURES = ("api_server", "peer")
 """Servers that tests of several folders share."""
 OTHERS = ("integration", "slow", "e2e", "conformance")
+_NEVER_UNIT = frozenset(Path(__file__).parent / name for name in FOLDERS)
+_OTHER_MODULE = re.compile(rf"^pytestmark = .*pytest\.mark\.(?:{'|'.join(OTHERS)})\b", re.MULTILINE)
 _FORBIDDEN = frozenset(
     ("subprocess.Popen", "os.fork", "os.forkpty", "os.posix_spawn", "os.system", "socket.bind", "socket.connect")
 )
@@ -68,6 +72,15 @@ def is_unit(item: pytest.Item) -> bool:
 class _Marking:
     def __init__(self, is_watching: bool) -> None:
         self._is_watching = is_watching
+
+    def pytest_ignore_collect(self, collection_path: Path) -> bool | None:
+        """Modules with no unit test are not even imported by `make unit`: that takes longer than some tests."""
+        if not self._is_watching:
+            return None
+        if collection_path.is_dir():
+            return True if collection_path in _NEVER_UNIT else None
+        is_other = collection_path.suffix == ".py" and _OTHER_MODULE.search(collection_path.read_text(encoding="utf-8"))
+        return True if is_other else None
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_collection_modifyitems(self, items: list[pytest.Item]) -> None:

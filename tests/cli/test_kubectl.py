@@ -18,7 +18,7 @@ WORDS = st.lists(
 )
 
 
-@settings(max_examples=25)  # each builds the whole command line
+@settings(max_examples=10)  # each builds the whole command line
 @given(words=WORDS)
 @example(words=["exec", "web", "--", "ls", "-l"])
 @example(words=["exec", "-it", "web", "--", "sh", "-c", "--", "x"])

@@ -10,6 +10,8 @@ from textwrap import dedent
 
 import pytest
 
+pytestmark = pytest.mark.integration
+
 EXAMPLES = Path(__file__).parents[2] / "examples" / "v1"
 FORKING = """
 import os

@@ -12,6 +12,8 @@ from kubeflow.training import TrainingClient
 
 from shunter.migrate.survey.sdk_moves import MOVES, Move, move_of
 
+pytestmark = pytest.mark.slow  # imports the SDKs
+
 IDS = [move.calls[0] for move in MOVES]
 
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import fnmatch
 import re
+from functools import cache
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -42,12 +43,15 @@ class Case(NamedTuple):
         return any(step.verb == "wait" or _SECONDS.search(str(step.argument)) for step in self.steps)
 
 
+@cache
 def load(path: Path) -> Case:
+    """A recorded case, read once a process: whoever changes an object of it copies it first. Its name is its file's."""
     document = yaml.load(path.read_text(), yaml.CSafeLoader)
     steps = []
     for entry in document["steps"]:
         ((verb, argument),) = entry["step"].items()
         steps.append(Step(verb, argument, {key: value for key, value in entry.items() if key != "step"}))
+    assert document["name"] == path.stem, path
     return Case(document["name"], document["about"], tuple(steps), document["spec"])
 
 

@@ -19,7 +19,7 @@ from shunter.api.training.kinds import JOB_KINDS
 from shunter.cluster.apiserver.definitions import definitions
 
 CRDS = {kind.resource.kind: custom_resource_definition(kind, definitions()) for kind in CUSTOM_KINDS}
-JOBSET_FACTS = yaml.safe_load((Path(__file__).parents[1] / "facts" / "jobset.yaml").read_text())
+JOBSET_FACTS = yaml.load((Path(__file__).parents[1] / "facts" / "jobset.yaml").read_text(), yaml.CSafeLoader)
 IMMUTABLE = [("self == oldSelf", "field is immutable")]
 TARGETS = ".spec.mlPolicy.torch.envInjection.targets"
 POD_TEMPLATE = "replicatedJobs[].template.spec.template"

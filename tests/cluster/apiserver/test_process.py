@@ -6,7 +6,11 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
 from cluster.api_server import RunningApiServer, start_api_server
+
+pytestmark = pytest.mark.integration
 
 
 def test_a_taken_port_is_named(api_server: RunningApiServer, tmp_path: Path) -> None:

@@ -95,6 +95,7 @@ async def test_watch_list_ends_its_initial_events_with_an_annotated_bookmark(api
     assert int(bookmark["object"]["metadata"]["resourceVersion"]) >= int(added["object"]["metadata"]["resourceVersion"])
 
 
+@pytest.mark.integration
 async def test_a_forgotten_revision_is_an_error_event_with_410(tmp_path: Path) -> None:
     server = start_api_server(tmp_path)
     server.stop()
@@ -161,6 +162,7 @@ async def test_a_thousand_events_reach_every_watcher_in_order(api: Api, config_m
     assert seen[0] == sorted(set(seen[0]))
 
 
+@pytest.mark.integration
 async def test_sigterm_ends_watches_cleanly(tmp_path: Path) -> None:
     server = start_api_server(tmp_path)
     headers = {"Authorization": f"Bearer {server.token}"}

@@ -112,7 +112,7 @@ async def test_a_report_on_a_cluster_that_does_not_list_a_kind_says_so_and_ends_
     client: Client, namespace: str, plane: Plane, tmp_path: Path
 ) -> None:
     token = await token_that_may_list(client, namespace, "pytorchjobs")
-    config = yaml.safe_load(plane.kubeconfig.read_text())
+    config = yaml.load(plane.kubeconfig.read_text(), yaml.CSafeLoader)
     config["users"] = [{"name": user["name"], "user": {"token": token}} for user in config["users"]]
     (tmp_path / "kubeconfig").write_text(yaml.safe_dump(config))
     command = [sys.executable, "-m", "shunter.cli.main", "migrate", "report", "--cluster", "-n", namespace]

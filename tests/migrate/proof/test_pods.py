@@ -19,6 +19,8 @@ from shunter.migrate.options import Options
 from shunter.migrate.pods.admission import PriorityClasses, admitted
 from shunter.migrate.pods.sides import v1_side, v2_side
 
+pytestmark = pytest.mark.slow  # reads every recording
+
 GANGS = {
     "": "none",
     "volcano": "volcano",

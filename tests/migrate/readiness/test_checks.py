@@ -47,8 +47,11 @@ JOBSET_CONTROLLER = {
 JOBSET_WEBHOOK = {"metadata": {"name": "jobset"}, "webhooks": [{"rules": [{"apiGroups": ["jobset.x-k8s.io"]}]}]}
 
 
+CRDS = tuple(custom_resource_definitions())
+
+
 def definitions() -> list[Json]:
-    return [{**crd, "status": ESTABLISHED} for crd in custom_resource_definitions()]
+    return [{**crd, "status": ESTABLISHED} for crd in CRDS]
 
 
 def facts(*jobs: Json, options: Options = Options(), **changes: Any) -> Facts:  # noqa: B008 -- frozen

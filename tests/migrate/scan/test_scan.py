@@ -28,7 +28,7 @@ from shunter.migrate.survey.scan import files
 from shunter.migrate.survey.scan.references import findings_of
 from shunter.migrate.survey.scan.scanning import paths_below, scanned
 
-CASES = yaml.safe_load((Path(__file__).parent / "cases.yaml").read_text())
+CASES = yaml.load((Path(__file__).parent / "cases.yaml").read_text(), yaml.CSafeLoader)
 
 
 @pytest.mark.parametrize("case", CASES, ids=[case["about"] for case in CASES])
@@ -293,6 +293,7 @@ def test_what_conversion_says_of_where_a_result_comes_from_speaks_of_no_v1() -> 
     ]
 
 
+@pytest.mark.integration
 def test_the_command_shows_equal_findings_together_with_every_place(tmp_path: Path) -> None:
     for name in ("a.py", "b.py", "c.py"):
         (tmp_path / name).write_text("from kubeflow.training import TrainingClient\n")

@@ -13,6 +13,8 @@ from kubeflow.trainer import TrainerClient
 
 from shunter.migrate.survey.scan.suggested_calls import suggested
 
+pytestmark = pytest.mark.slow  # imports the SDKs
+
 CALLS = {
     "TrainingClient": ["TrainingClient()", "TrainingClient(namespace='a', context=c, job_kind='TFJob')"],
     "create_job": [

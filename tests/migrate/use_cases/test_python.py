@@ -46,6 +46,7 @@ def test_converting_as_the_page_says(tmp_path: Path, monkeypatch: pytest.MonkeyP
     assert capsys.readouterr().out == "PyTorchJob training/pytorch-simple pods True\n"
 
 
+@pytest.mark.integration
 def test_the_stream_is_what_the_command_prints(tmp_path: Path) -> None:
     path = REPOSITORY / "examples/v1/pytorch-simple.yaml"
     command = [sys.executable, "-m", "shunter.cli.main", "migrate", "convert", "-q", "-f", str(path)]
@@ -58,6 +59,7 @@ def test_a_path_that_is_not_there_is_wrong_input() -> None:
         migrate.convert(["nowhere.yaml"])
 
 
+@pytest.mark.integration
 async def test_a_plan_names_the_jobs_of_a_namespace(client: Client) -> None:
     namespace = f"python-{uuid.uuid4().hex[:8]}"
     await client.create(NAMESPACES, {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": namespace}})

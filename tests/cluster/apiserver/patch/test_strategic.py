@@ -17,6 +17,8 @@ from shunter.cluster.apiserver.definitions import definition_names, definitions
 from shunter.cluster.apiserver.patch.errors import PatchError
 from shunter.cluster.apiserver.patch.strategic import apply
 
+pytestmark = pytest.mark.integration
+
 KUBECTL = shutil.which("kubectl", path=Path(sys.executable).parent) or "kubectl"
 KINDS = {"Pod": ("", "v1", "Pod"), "Job": ("batch", "v1", "Job")}
 
