@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Sequence
 from datetime import UTC, datetime
 
 from rich.markup import escape
+from rich.text import Text
 
 from shunter.api.meta import Json
 from shunter.cli.options.job_argument import JobArgument
+from shunter.cli.options.watch import WatchOption
 from shunter.cli.output.console import output, say
 from shunter.cli.output.diagnosed import diagnosed
+from shunter.cli.output.live import refuse_without_screen, show_live
 from shunter.cli.output.saved import saved_by
 from shunter.cli.target import ContextOption, KubeconfigOption, NamespaceOption, connect
 from shunter.cli.tracking import shown_run
@@ -18,9 +22,10 @@ from shunter.cluster.target import Target
 from shunter.fabrics.chosen import asked_profile, network_lines
 from shunter.jobs.description import description
 from shunter.jobs.evidence import evidence_of
-from shunter.jobs.finding import find, own_pods
+from shunter.jobs.finding import OnRefusal, find, ignore, own_pods
 from shunter.jobs.last_log_lines import last_log_lines
 from shunter.jobs.logs.network import networks_in_log
+from shunter.jobs.logs.plain_text import plain_text
 from shunter.jobs.logs.progress import progress_in_logs
 from shunter.launch.marks import FABRIC
 from shunter.launch.tracking import tracked_run
@@ -28,22 +33,51 @@ from shunter.operator.training_progress import progress
 
 
 def describe(
-    job: JobArgument, kubeconfig: KubeconfigOption = None, context: ContextOption = "", namespace: NamespaceOption = ""
+    job: JobArgument,
+    kubeconfig: KubeconfigOption = None,
+    context: ContextOption = "",
+    namespace: NamespaceOption = "",
+    watch: WatchOption = False,
 ) -> None:
     """Show one job: state, conditions, pods by rank, failures with their last log lines, events."""
-    for line in asyncio.run(described(connect(kubeconfig, context), job, namespace)):
-        output().print(escape(line) if line.startswith(" ") else f"[bold]{escape(line)}[/]", soft_wrap=True)
+    if watch:
+        refuse_without_screen("Leave -w out.")
+    target = connect(kubeconfig, context)
+    if watch:
+        show_live(target.client, lambda: read(target, job, namespace), lambda lines, _, height: screen(lines, height))
+        return
+    for line in asyncio.run(described(target, job, namespace)):
+        output().print(marked(line), soft_wrap=True)
+
+
+def marked(line: str) -> str:
+    """With headings in bold."""
+    return escape(line) if line.startswith(" ") else f"[bold]{escape(line)}[/]"
+
+
+def screen(lines: Sequence[str], height: int) -> list[Text]:
+    """The first lines, and how many are left out."""
+    most = height if len(lines) <= height else height - 1
+    shown = [Text.from_markup(marked(plain_text(line)), overflow="ellipsis") for line in lines[:most]]
+    for line in shown:
+        line.no_wrap = True
+    return [*shown, *([Text(f"and {len(lines) - most} more lines", style="dim")] if len(lines) > most else [])]
 
 
 async def described(target: Target, wanted: str, namespace: str) -> list[str]:
+    async with target.client:
+        return await read(target, wanted, namespace, on_refusal=say)
+
+
+async def read(target: Target, wanted: str, namespace: str, on_refusal: OnRefusal = ignore) -> list[str]:
+    """The lines of the job as it is now."""
     client = target.client
-    async with client:
-        _, job = await find(client, wanted, namespace, on_refusal=say)
-        evidence = await evidence_of(client, job)
-        pods = own_pods(job, evidence.pods)
-        logs, logged, networks = await asyncio.gather(
-            last_log_lines(client, job, pods), progress_in_logs(client, [job]), networks_in_log(client, job, pods)
-        )
+    _, job = await find(client, wanted, namespace, on_refusal=on_refusal)
+    evidence = await evidence_of(client, job)
+    pods = own_pods(job, evidence.pods)
+    logs, logged, networks = await asyncio.gather(
+        last_log_lines(client, job, pods), progress_in_logs(client, [job]), networks_in_log(client, job, pods)
+    )
     how_far = saved_by(target)(progress(job) or logged.found.get(job["metadata"]["uid"]), job)
     network, warning = network_lines(networks, asked_profile((job["metadata"].get("annotations") or {}).get(FABRIC, ""), pods))
     beside = (("MLflow", mlflow_run(job)), ("Network", network), ("Warning", warning))

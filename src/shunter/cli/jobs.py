@@ -8,20 +8,30 @@ from datetime import UTC, datetime
 from typing import Annotated
 
 import typer
+from rich.console import RenderableType
+from rich.markup import escape
 from rich.table import Table
+from rich.text import Text
 
 from shunter.api.collector import collect_seldom
 from shunter.cli.options.job_list import JobChoice
 from shunter.cli.options.option_groups import grouped
+from shunter.cli.options.watch import WatchOption
 from shunter.cli.output.console import Output, print_as, print_table, say
 from shunter.cli.output.display import STATE_COLOURS
+from shunter.cli.output.live import refuse_without_screen, show_live
 from shunter.cli.output.saved import saved_by
 from shunter.cli.target import ContextOption, KubeconfigOption, NamespaceOption, connect
 from shunter.cluster.target import Target
+from shunter.errors import InputError
 from shunter.jobs.ages import age
 from shunter.jobs.failure_record import cell
+from shunter.jobs.finding import OnRefusal, ignore
 from shunter.jobs.listing import Listing, Row, listed
 from shunter.jobs.progress_text import cells
+
+WIDE = 120
+"""Columns of a screen from which on it has room for everything."""
 
 
 @grouped
@@ -32,6 +42,7 @@ def jobs(
     context: ContextOption = "",
     namespace: NamespaceOption = "",
     form: Annotated[Output, typer.Option("-o", "--output", help="table, json or yaml.")] = Output.table,
+    watch: WatchOption = False,
 ) -> None:
     """List training jobs of every kind, by default in all namespaces.
 
@@ -42,7 +53,14 @@ def jobs(
     (completionMode: Indexed).
     """
     collect_seldom()
+    if watch and form is not Output.table:
+        raise InputError("-w redraws a table; it cannot be used with -o.", "Leave one of the two out.")
+    if watch:
+        refuse_without_screen("Leave -w out.")
     target = connect(kubeconfig, context)
+    if watch:
+        show_live(target.client, lambda: read(target, namespace), lambda *seen: screen(choice, *seen))
+        return
     found = asyncio.run(all_listed(target, namespace))
     rows = choice.chosen(found.rows, of=lambda row: row.job)
     if form is not Output.table:
@@ -52,13 +70,17 @@ def jobs(
         say(choice.nothing(len(found.rows)))
         return
     print_table(table_of(rows))
-    if found.unread:
-        say(f"WHY is ? if unknown: {' and '.join(found.unread)} could not be listed")
-    if found.unread_logs:
-        say(
-            f"PROGRESS and LOSS are missing if only logs show them: {found.unread_logs} were not read; use "
-            f"describe for a single job"
-        )
+    for note in notes(found):
+        say(note)
+
+
+def notes(found: Listing) -> list[str]:
+    """What the list cannot say."""
+    unread = f"WHY is ? if unknown: {' and '.join(found.unread)} could not be listed"
+    unread_logs = (
+        f"PROGRESS and LOSS are missing if only logs show them: {found.unread_logs} were not read; use describe for a single job"
+    )
+    return [*([unread] if found.unread else []), *([unread_logs] if found.unread_logs else [])]
 
 
 def table_of(rows: Sequence[Row]) -> Table:
@@ -72,17 +94,59 @@ def table_of(rows: Sequence[Row]) -> Table:
         table.add_column(column)
     for row in rows:
         job, why = row.job, row.why
-        state = f"[{STATE_COLOURS.get(job.state, 'default')}]{job.state}[/]"
         ran = age(job.created, job.finished) if job.finished else ""
         word = why.cause.short if why.cause else "?" * bool(why.unread)
         used = [cell(row.failures, now)] if failed else []
         used += [row.restarts.short if row.restarts else ""] if restarted else []
-        ranks = f"{'?' if row.up is None else row.up}/{row.wanted}"
         how_far = cells(row.progress, now, is_finished=job.is_finished) if reports else ()
-        table.add_row(job.namespace, job.name, job.kind, state, word, ranks, *used, *how_far, age(job.created), ran)
+        table.add_row(
+            job.namespace, job.name, job.kind, marked(job.state), word, ranks(row), *used, *how_far, age(job.created), ran
+        )
+    return table
+
+
+def marked(state: str) -> str:
+    return f"[{STATE_COLOURS.get(state, 'default')}]{state}[/]"
+
+
+def ranks(row: Row) -> str:
+    """`3/4`; `?/4` where pods could not be read."""
+    return f"{'?' if row.up is None else row.up}/{row.wanted}"
+
+
+def screen(choice: JobChoice, found: Listing, width: int, height: int) -> list[RenderableType]:
+    """The list, with a line for each job, in at most `height` lines."""
+    rows = choice.chosen(found.rows, of=lambda row: row.job)
+    if not rows:
+        return [choice.nothing(len(found.rows))]
+    missing = [Text(note, style="dim", no_wrap=True, overflow="ellipsis") for note in notes(found)]
+    most = max(height - len(missing) - 2, 1)
+    more = f"and {len(rows) - most} more; narrow the list with --state, --kind or -n"
+    return [screen_table(rows[:most], width), *([Text(more, style="dim")] if len(rows) > most else []), *missing]
+
+
+def screen_table(rows: Sequence[Row], width: int) -> Table:
+    """The list for a screen: a line for each job, the last column as long as there is room."""
+    now, table = datetime.now(UTC), Table(box=None, pad_edge=False, header_style="bold", expand=True)
+    is_wide = width >= WIDE
+    for column in ("STATE", "NAME", "NAMESPACE", *(("KIND",) if is_wide else ()), "UP/WANTED", "PROGRESS", "LEFT", "AGE"):
+        table.add_column(column, no_wrap=True)
+    table.add_column("WHY", no_wrap=True, overflow="ellipsis", ratio=1)
+    for row in rows:
+        job, why = row.job, row.why
+        told = cells(row.progress, now, is_finished=job.is_finished)
+        text = why.cause.sentence if why.cause else "?" * bool(why.unread)
+        kind = (job.kind,) if is_wide else ()
+        table.add_row(
+            marked(job.state), job.name, job.namespace, *kind, ranks(row), told.step, told.left, age(job.created), escape(text)
+        )
     return table
 
 
 async def all_listed(target: Target, namespace: str) -> Listing:
-    async with target.client as client:
-        return await listed(client, namespace, with_saved=saved_by(target), on_refusal=say)
+    async with target.client:
+        return await read(target, namespace, on_refusal=say)
+
+
+async def read(target: Target, namespace: str, on_refusal: OnRefusal = ignore) -> Listing:
+    return await listed(target.client, namespace, with_saved=saved_by(target), on_refusal=on_refusal)

@@ -23,6 +23,8 @@ class Verbs(LazyGroup):
         ),
         "jobs": Entry("shunter.cli.jobs", "jobs", "List training jobs of both generations."),
         "describe": Entry("shunter.cli.describe", "describe", "Show one job: conditions, ranks, failures, events."),
+        "top": Entry("shunter.cli.top", "top", "Show jobs live: ranks, curve, last log lines."),
+        "plot": Entry("shunter.cli.plot", "plot", "Plot a metric of a job as text."),
         "doctor": Entry("shunter.cli.doctor", "doctor", "Diagnose why a job does not train, hangs or failed."),
         "logs": Entry("shunter.cli.logs", "logs", "Print the logs of a job's ranks."),
         "checkpoints": Entry("shunter.cli.checkpoints", "checkpoints", "List saved checkpoints."),

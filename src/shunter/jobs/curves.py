@@ -6,6 +6,7 @@ training, as far as they are kept. A curve says which of the two it is.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Literal
 
@@ -62,7 +63,8 @@ def curves(series: Iterable[Series], name: str, most_points: int = MOST_POINTS) 
         longest[one.source] = max(longest.get(one.source, 0), len(one.points))
     source = max(longest, key=lambda each: (longest[each], each != "log"), default=None)
     chosen = sorted((one for one in named if one.source == source), key=lambda one: (one.rank is not None, one.rank or 0))
-    return [_curve(one, most_points) for one in _one_a_rank(chosen)][:MOST_CURVES]
+    found = (_curve(one, most_points) for one in _one_a_rank(chosen))
+    return [curve for curve in found if curve.points][:MOST_CURVES]
 
 
 def with_report(seen: Sequence[Series], job: Json) -> tuple[Series, ...]:
@@ -113,8 +115,9 @@ def _extremes(stretch: Sequence[CurvePoint]) -> Iterator[int]:
 
 def _curve(series: Series, most: int) -> Curve:
     widest = max(len(point.at) for point in series.points)
-    steps = max((point.at[-1] for point in series.points if len(point.at) == widest), default=0.0) + 1
-    points = [CurvePoint(_x(point, widest, steps), point.value, point.time) for point in series.points if len(point.at) == widest]
+    placed = [point for point in series.points if len(point.at) == widest and all(map(math.isfinite, point.at))]
+    steps = max((point.at[-1] for point in placed), default=0.0) + 1
+    points = [CurvePoint(_x(point, widest, steps), point.value, point.time) for point in placed]
     points.sort(key=lambda point: point.x)
     axis: Literal["step", "epoch", "report"] = "report" if series.is_counted else "epoch" if widest > 1 else "step"
     return Curve(series.name, series.rank, series.source, axis, tuple(reduced(points, most)))

@@ -10,7 +10,7 @@ from shunter.api.rank_failures import RankFailure
 from shunter.jobs.description import phase
 from shunter.jobs.failure_record import failure_record, last_to_fail
 from shunter.jobs.pods_up import wanted
-from shunter.jobs.training_pods import ranks, training_pods
+from shunter.jobs.training_pods import pods_by_rank
 from shunter.operator.diagnosis import faults, unschedulable
 from shunter.operator.overview import FINISHED_STATES, is_suspended, job_state, member
 from shunter.operator.rank_failures import fault
@@ -41,8 +41,7 @@ class RankState(Struct, frozen=True):
 def rank_states(job: Json, pods: Sequence[Json], jobset: Json | None = None) -> list[RankState]:
     """A row for every rank, in order: as many as the job wants (a TrainJob's JobSet says it where the job leaves it to its
     runtime), and those beyond that have a pod. `pods` are the job's own."""
-    ranked = training_pods(job, pods)
-    by_rank = dict(zip(ranks(job, ranked), ranked, strict=True))
+    by_rank = pods_by_rank(job, pods)
     record = failure_record(job)
     failed: dict[int, list[RankFailure]] = {}
     for failure in record.last if record is not None else ():
@@ -51,6 +50,14 @@ def rank_states(job: Json, pods: Sequence[Json], jobset: Json | None = None) -> 
     ended_it = {one.rank for one in last_to_fail(record)} if job_state(job) == "Failed" else set()
     count = max(wanted(job, jobset), *(rank + 1 for rank in by_rank), 0)
     return [_row(job, rank, by_rank.get(rank), failed.get(rank, ()), rank in ended_it) for rank in range(count)]
+
+
+def worst_of_each(states: Sequence[RankState], cells: int) -> list[State]:
+    """The states in at most so many cells (1 or more), in the order of ranks: where a cell stands for several ranks, the worst of
+    them."""
+    count = min(len(states), cells)
+    parts = (states[cell * len(states) // count : (cell + 1) * len(states) // count] for cell in range(count))
+    return [min((one.state for one in part), key=STATES.index) for part in parts]
 
 
 def _row(job: Json, rank: int, pod: Json | None, failures: Sequence[RankFailure], ended_it: bool) -> RankState:

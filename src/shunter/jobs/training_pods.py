@@ -23,6 +23,12 @@ def training_pods(job: Json, pods: Sequence[Json]) -> list[Json]:
     return sorted(latest.values(), key=lambda pod: _rank_order(job, pod))
 
 
+def pods_by_rank(job: Json, pods: Sequence[Json]) -> dict[int, Json]:
+    """The pods that train, each under its rank, in order."""
+    ranked = training_pods(job, pods)
+    return dict(zip(ranks(job, ranked), ranked, strict=True))
+
+
 def ranks(job: Json, ranked: Sequence[Json]) -> list[int]:
     """The rank of each pod that trains, as far as pods that are gone let it be told."""
     places = [_rank_order(job, pod) for pod in ranked]

@@ -1,50 +1,89 @@
-"""Reads what the logs of a job's ranks tell: metrics, steps, who takes itself for which rank. Decides nothing."""
+"""Reads what the logs of a job's ranks tell: metrics, steps, the last lines. Decides nothing."""
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Collection, Sequence
+from collections import deque
+from collections.abc import Collection, Mapping, Sequence
 
 from shunter.api.meta import Json
-from shunter.jobs.logs.metrics import LogReader, LogReport, MetricPattern
-from shunter.jobs.training_pods import ranks, training_container, training_pods
+from shunter.jobs.logs.metrics import LONGEST_LINE, LogReader, LogReport, MetricPattern
+from shunter.jobs.logs.plain_text import plain_text
+from shunter.jobs.training_pods import training_container
 from shunter.kube.client import Client
 from shunter.kube.errors import BadRequest, NotFound
 from shunter.kube.pods.log_lines import text_lines
-from shunter.operator.overview import member
+from shunter.kube.pods.log_reading import LogPart, LogPosition, new_lines
+from shunter.kube.pods.log_times import split_time
 
 CONCURRENT_LOGS = 16
+MOST_LINES = 100_000
+"""Lines of a log that are read of what it has when it is first looked at."""
+LONGEST_BYTES = 4 * LONGEST_LINE
+"""Of a line, so that one without end is not held in memory."""
+KEPT_LINES = 20
+"""Last lines of a rank that are kept as text."""
 
 
-async def log_reports(
-    client: Client,
-    job: Json,
-    pods: Sequence[Json],
-    only: Collection[int] | None = None,
-    *,
-    extra: Sequence[MetricPattern] = (),
-    tail_lines: int | None = None,
-) -> dict[int, LogReport]:
-    """By rank, of those in `only` (None: all) that have a log. `pods` are the job's own; with `tail_lines` only the ends of the
-    logs are read. Raises ApiError where the cluster refuses."""
-    free = asyncio.Semaphore(CONCURRENT_LOGS)
+class RankLogs:
+    """The logs of some ranks, read once and then, at each `read`, from where they were left."""
 
-    async def read(rank: int, pod: Json) -> tuple[int, LogReport | None]:
-        async with free:
-            return rank, await log_report(client, pod, LogReader(member(job, pod).label, rank, extra), tail_lines)
+    def __init__(self, client: Client, *, extra: Sequence[MetricPattern] = (), most_lines: int = MOST_LINES) -> None:
+        self._client = client
+        self._extra = extra
+        self._part = LogPart(tail_lines=most_lines)
+        self._free = asyncio.Semaphore(CONCURRENT_LOGS)
+        self._logs: dict[int, _RankLog] = {}
 
-    ranked = training_pods(job, pods)
-    numbered = [(rank, pod) for rank, pod in zip(ranks(job, ranked), ranked, strict=True) if only is None or rank in only]
-    found = await asyncio.gather(*(read(rank, pod) for rank, pod in numbered))
-    return {rank: report for rank, report in found if report is not None}
+    async def read(self, pods: Mapping[int, Json], only: Collection[int]) -> None:
+        """Reads on in the logs of the ranks in `only`; `pods` are those of the job (`training_pods.pods_by_rank`). A log that is
+        not there (yet, or any more) adds nothing. Raises ApiError where the cluster refuses."""
+        await asyncio.gather(*(self._read(rank, pods[rank]) for rank in sorted(only) if rank in pods))
+
+    def reports(self) -> dict[int, LogReport]:
+        """What was read so far, by rank."""
+        return {rank: log.reader.told() for rank, log in sorted(self._logs.items())}
+
+    def last_lines(self, rank: int) -> list[str]:
+        """The newest lines of a rank that were read, the oldest first, as `plain_text`."""
+        return list(self._logs[rank].last) if rank in self._logs else []
+
+    async def _read(self, rank: int, pod: Json) -> None:
+        log = self._logs.setdefault(rank, _RankLog(LogReader(pod["metadata"]["name"], rank, self._extra)))
+        async with self._free:
+            position = log.position_in(pod)
+            try:
+                async for line in new_lines(self._client, pod, training_container(pod), self._part, position, LONGEST_BYTES):
+                    log.reader.read(line)
+                    log.last.append(plain_text(split_time(line)[1]))
+            except (NotFound, BadRequest):
+                return
 
 
-async def log_report(client: Client, pod: Json, reader: LogReader, tail_lines: int | None = None) -> LogReport | None:
-    """What the container that trains says, with the times of its lines; None where there is no log (yet, or any more)."""
+class _RankLog:
+    """One rank: its container may be restarted, and its pod may be made anew, with a log of its own each time."""
+
+    def __init__(self, reader: LogReader) -> None:
+        self.reader = reader
+        self.last: deque[str] = deque(maxlen=KEPT_LINES)
+        self._run: tuple[str, int] = ("", 0)
+        self._position = LogPosition()
+
+    def position_in(self, pod: Json) -> LogPosition:
+        name = training_container(pod)
+        statuses = (pod.get("status") or {}).get("containerStatuses") or ()
+        restarts = next((int(one.get("restartCount", 0)) for one in statuses if one["name"] == name), 0)
+        run = (pod["metadata"]["uid"], restarts)
+        if run != self._run:
+            self._run, self._position = run, LogPosition()
+        return self._position
+
+
+async def log_report(client: Client, pod: Json, reader: LogReader) -> LogReport | None:
+    """What the container that trains says, from the beginning of its log; None where there is no log (yet, or any more)."""
     where = pod["metadata"]["name"], pod["metadata"]["namespace"]
-    chunks = client.logs(*where, container=training_container(pod), timestamps=True, tail_lines=tail_lines)
     try:
-        async for line in text_lines(chunks):
+        async for line in text_lines(client.logs(*where, container=training_container(pod), timestamps=True)):
             reader.read(line)
     except (NotFound, BadRequest):
         return None

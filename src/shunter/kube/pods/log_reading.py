@@ -5,13 +5,13 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncIterator
 from contextlib import aclosing
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from shunter.api.meta import Json
 from shunter.kube.client import Client
 from shunter.kube.errors import BadRequest, ConnectionProblem, NotFound, ServerProblem
 from shunter.kube.pods.log_lines import text_lines
-from shunter.kube.pods.log_times import time_key
+from shunter.kube.pods.log_times import split_time, time_key
 
 RETRY_SECONDS = 0.3
 
@@ -24,12 +24,47 @@ class LogPart(NamedTuple):
     tail_lines: int | None = None
     since_seconds: int | None = None
 
+    def begin(self) -> dict[str, Any]:
+        """Where a reader begins that has read nothing yet."""
+        return {"tail_lines": self.tail_lines, "since_seconds": self.since_seconds}
+
     def later(self) -> LogPart:
         """The part for a container that starts after the request: everything it writes is new."""
         return LogPart(timestamps=self.timestamps)
 
 
 WHOLE = LogPart()
+
+
+class LogPosition:
+    """How far a log with times was read, so that what comes once more after `read_again` is known. The last line is known by its
+    time, and among lines of that time, the first of which a tail may have left out, by the texts of those that were read."""
+
+    def __init__(self) -> None:
+        self.time = ""
+        """That of the last line, as it is written; empty where none was read."""
+        self._texts: list[str] = []
+        """Of the lines of that time."""
+        self.read_again()
+
+    def read_again(self) -> None:
+        """The log is about to be read from `time` on."""
+        self._known, self._read, self._again = time_key(self.time), self._texts, list[str]()
+
+    def is_new(self, line: str) -> bool:
+        """Takes the next line; whether it was not read before. One without a time always is."""
+        time, _, text = line.partition(" ")
+        key = time_key(time)
+        if key is None:
+            return True
+        if self._known is not None and key < self._known:
+            return False
+        if self._known is not None and key == self._known and self._again[-len(self._read) :] != self._read:
+            self._again.append(text)
+            return False
+        self._texts = [*self._texts, text] if time == self.time else [text]
+        self.time = time
+        return True
 
 
 async def log_lines(client: Client, pod: Json, container: str, part: LogPart, longest: int | None = None) -> AsyncIterator[str]:
@@ -44,15 +79,13 @@ async def log_lines(client: Client, pod: Json, container: str, part: LogPart, lo
 async def followed_lines(
     client: Client, pod: Json, container: str, part: LogPart, longest: int | None = None
 ) -> AsyncIterator[str]:
-    """Lines, at most `longest` bytes of each, until the container has ended; none when it is gone. After a lost connection it
-    goes on with the line after the last one. That one is known by its time, and among lines of that time, the first of which a
-    tail may have left out, by the texts of those that were read."""
+    """Lines until the container has ended, at most `longest` bytes of each; none when it is gone. After a lost connection it
+    goes on with the line after the last one."""
     metadata = pod["metadata"]
-    last = ""
-    of_that_time: list[str] = []
+    position = LogPosition()
     while True:
-        begin = {"since_time": last} if last else {"tail_lines": part.tail_lines, "since_seconds": part.since_seconds}
-        known, read, again = time_key(last), of_that_time, list[str]()
+        begin = {"since_time": position.time} if position.time else part.begin()
+        position.read_again()
         try:
             chunks = client.logs(
                 metadata["name"],
@@ -64,21 +97,25 @@ async def followed_lines(
             )
             async with aclosing(chunks):
                 async for line in text_lines(chunks, longest):
-                    time, _, text = line.partition(" ")
-                    key = time_key(time)
-                    if key is None:
-                        yield line
-                        continue
-                    if known is not None and key < known:
-                        continue
-                    if known is not None and key == known and again[-len(read) :] != read:
-                        again.append(text)
-                        continue
-                    of_that_time = [*of_that_time, text] if time == last else [text]
-                    last = time
-                    yield line if part.timestamps else text
+                    if position.is_new(line):
+                        yield line if part.timestamps else split_time(line)[1]
             return
         except (NotFound, BadRequest):
             return
         except (ConnectionProblem, ServerProblem):
             await asyncio.sleep(RETRY_SECONDS)
+
+
+async def new_lines(
+    client: Client, pod: Json, container: str, part: LogPart, position: LogPosition, longest: int | None = None
+) -> AsyncIterator[str]:
+    """The lines that are there now and were not at the last call with this position, with their times, at most `longest` bytes of
+    each; those of `part` at the first."""
+    metadata = pod["metadata"]
+    begin = {"since_time": position.time} if position.time else part.begin()
+    position.read_again()
+    chunks = client.logs(metadata["name"], metadata["namespace"], container=container, timestamps=True, **begin)
+    async with aclosing(chunks):
+        async for line in text_lines(chunks, longest):
+            if position.is_new(line):
+                yield line

@@ -1,0 +1,118 @@
+"""One job on a terminal: state, a mark for each rank, the ranks that differ, a curve, the last lines. Pure."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from datetime import datetime
+
+from rich.text import Text
+
+from shunter.api.counts import count
+from shunter.cli.output.display import STATE_COLOURS
+from shunter.jobs.ages import age
+from shunter.jobs.curves import curves, metric_names
+from shunter.jobs.differing_ranks import Difference
+from shunter.jobs.job_view import JobView
+from shunter.jobs.plot import plotted
+from shunter.jobs.progress_text import cells
+from shunter.jobs.rank_states import STATES, RankState, State, worst_of_each
+
+MARKS: dict[State, str] = {
+    "Failed": "✗",
+    "Restarting": "↻",
+    "Waiting": "◌",
+    "Running": "●",
+    "Suspended": "▪",
+    "Succeeded": "✓",
+    "Gone": "·",
+}
+STRIP_LINES = 4
+"""Lines of marks at most: beyond them one stands for several ranks."""
+MOST_NAMED = 4
+"""Ranks that differ and are named, each in a line."""
+LEAST_CURVE, CURVE_SHARE = 6, 2
+"""Lines of the curve at least, and the part of what is left that it takes."""
+MOST_TAILED = 3
+"""Ranks whose last lines are shown."""
+
+
+def job_lines(view: JobView, metric: str, width: int, height: int, now: datetime) -> list[Text]:
+    """At most `height` lines of `width` characters."""
+    lines = [*_heading(view, now), *_ranks(view.states, width), *_differing(view.differences)]
+    room = height - len(lines)
+    curve = _curve(view, metric, width, max(room // CURVE_SHARE, LEAST_CURVE)) if room > LEAST_CURVE else []
+    lines += curve
+    lines += _tails(view, height - len(lines))
+    return [_cut(line, width) for line in lines[:height]]
+
+
+def _heading(view: JobView, now: datetime) -> Iterator[Text]:
+    row = view.row
+    told = cells(view.progress, now, is_finished=row.is_finished)
+    parts = [text for text, known in ((f"step {told.step}", told.step), (f"{told.left} left", told.left)) if known]
+    ran = f"ran {age(row.created, row.finished)}" if row.finished else f"age {age(row.created, now)}"
+    yield Text.assemble(
+        (f"{row.kind} {row.namespace}/{row.name} ", "bold"),
+        (row.state, STATE_COLOURS.get(row.state, "default")),
+        "  ",
+        ", ".join((*parts, ran)),
+    )
+    if view.cause is not None:
+        word = "" if row.is_finished else f"{view.cause.word}: "
+        yield Text(f"{word}{view.cause.sentence}")
+        if view.cause.remedy:
+            yield Text(view.cause.remedy, style="dim")
+    if view.unread:
+        yield Text(f"not read: {', '.join(view.unread)} could not be listed", style="dim")
+
+
+def _ranks(states: Sequence[RankState], width: int) -> Iterator[Text]:
+    """The strip, and how many ranks are in which state."""
+    if not states:
+        return
+    marks = worst_of_each(states, width * STRIP_LINES)
+    for begin in range(0, len(marks), width):
+        yield Text.assemble(*((MARKS[state], STATE_COLOURS.get(state, "dim")) for state in marks[begin : begin + width]))
+    counts = Counter(one.state for one in states)
+    told = ", ".join(f"{MARKS[state]} {counts[state]} {state}" for state in STATES if counts[state])
+    most = -(-len(states) // len(marks))
+    each = f"; a mark is the worst of up to {most} ranks" if most > 1 else ""
+    yield Text(f"{count(len(states), 'rank')}: {told}{each}")
+
+
+def _differing(differences: Sequence[Difference]) -> Iterator[Text]:
+    for one in differences[:MOST_NAMED]:
+        yield Text(f"  rank {one.rank}: {one.text}", style="yellow")
+    if len(differences) > MOST_NAMED:
+        yield Text(f"  and {len(differences) - MOST_NAMED} more ranks differ", style="yellow")
+
+
+def _curve(view: JobView, metric: str, width: int, height: int) -> list[Text]:
+    names = metric_names(view.series)
+    name = metric or next(iter(names), "")
+    found = curves(view.series, name) if name else []
+    if not found:
+        what = f"no metric {metric!r}; there are: {', '.join(names)}" if metric and names else "no metric in its logs or reports"
+        return [Text(what, style="dim")]
+    source = "log" if found[0].source == "log" else "reported"
+    lines = plotted(found, width=width, height=height - 1)
+    return [Text(f"{name} ({source})", style="bold"), *map(Text, lines or ["no value is a finite number"])]
+
+
+def _tails(view: JobView, room: int) -> Iterator[Text]:
+    """The last lines of the ranks that differ; of the first rank where none does."""
+    differ = [one.rank for one in view.differences if one.rank in view.last_lines][:MOST_TAILED]
+    chosen = differ or list(view.last_lines)[:1]
+    if not chosen or room < 2:
+        return
+    each = max(room // len(chosen) - 1, 1)
+    for rank in chosen:
+        yield Text(f"rank {rank}", style="bold")
+        yield from (Text(f"  {line}") for line in view.last_lines[rank][-each:])
+
+
+def _cut(line: Text, width: int) -> Text:
+    line.no_wrap = True
+    line.truncate(width, overflow="ellipsis")
+    return line

@@ -1,0 +1,112 @@
+"""`top`: jobs, the ranks of one, its curve and its last lines on one screen."""
+
+from __future__ import annotations
+
+import asyncio
+import sys
+from collections.abc import Sequence
+from datetime import UTC, datetime
+from typing import Annotated, NamedTuple
+
+import typer
+from rich.console import RenderableType
+
+from shunter.api.collector import collect_seldom
+from shunter.cli.jobs import screen_table
+from shunter.cli.options.completion import job_names
+from shunter.cli.options.job_list import JobChoice, Order
+from shunter.cli.output.console import output
+from shunter.cli.output.job_screen import job_lines
+from shunter.cli.output.live import is_screen, refuse_without_braille, screen_size, show_live
+from shunter.cli.output.saved import saved_by
+from shunter.cli.target import ContextOption, KubeconfigOption, NamespaceOption, connect
+from shunter.cluster.target import Target
+from shunter.jobs.finding import find
+from shunter.jobs.job_view import JobView, JobViewReader
+from shunter.jobs.listing import Row, listed
+
+LIST_SHARE = 3
+"""The list takes at most this part of the screen."""
+LOG_LINES = 20_000
+"""Lines read of a log when it is first looked at."""
+
+
+class TopView(NamedTuple):
+    """What one look found."""
+
+    rows: Sequence[Row]
+    """All jobs, the worst state first; none where one job is looked at."""
+    view: JobView | None
+    """The one job in detail; None where there is none."""
+
+
+def top(
+    job: Annotated[
+        str, typer.Argument(metavar="[JOB]", autocompletion=job_names, help="Job to show [default: the list and the first job].")
+    ] = "",
+    metric: Annotated[str, typer.Option("--metric", help="Metric of the curve [default: the loss].")] = "",
+    kubeconfig: KubeconfigOption = None,
+    context: ContextOption = "",
+    namespace: NamespaceOption = "",
+) -> None:
+    """Show jobs live on one screen: the list, and of one job its ranks, the ranks that differ, a curve and the last log lines.
+
+    Without JOB the first job of the list is shown that has not ended. Press Ctrl-C to quit. In a pipe or a dumb terminal the
+    screen is printed once.
+    """
+    refuse_without_braille(sys.stdout, "shunter jobs needs none")
+    collect_seldom()
+    target = connect(kubeconfig, context)
+    reader = TopReader(target, job, namespace)
+    if is_screen():
+        show_live(target.client, reader.read, lambda seen, width, height: drawn(seen, metric, width, height))
+        return
+    width, height = screen_size()
+    for line in drawn(asyncio.run(reader.read_once()), metric, width, height):
+        output().print(line, width=width)
+
+
+class TopReader:
+    """Looks at the cluster again and again."""
+
+    def __init__(self, target: Target, wanted: str, namespace: str) -> None:
+        self._target = target
+        self._wanted = wanted
+        self._namespace = namespace
+        self._readers: dict[str, JobViewReader] = {}
+        """Of the job that was looked at last, by its uid: what is read of logs is kept for no other."""
+
+    async def read(self) -> TopView:
+        """InputError while there is no job of the name."""
+        client, rows = self._target.client, list[Row]()
+        named = self._wanted
+        if not named:
+            found = await listed(client, self._namespace, with_saved=saved_by(self._target))
+            rows = JobChoice(sort=Order.state).chosen(found.rows, of=lambda row: row.job)
+            if not rows:
+                return TopView(rows, None)
+            first = next((row.job for row in rows if not row.job.is_finished), rows[0].job)
+            namespace, named = first.namespace, f"{first.kind}/{first.name}"
+        _, job = await find(client, named, self._namespace if self._wanted else namespace)
+        uid = job["metadata"]["uid"]
+        if uid not in self._readers:
+            self._readers = {uid: JobViewReader(client, most_lines=LOG_LINES)}
+        return TopView(rows, await self._readers[uid].read(job))
+
+    async def read_once(self) -> TopView:
+        async with self._target.client:
+            return await self.read()
+
+
+def drawn(seen: TopView, metric: str, width: int, height: int) -> list[RenderableType]:
+    """At most `height` lines of `width` characters."""
+    if seen.view is None:
+        return ["no jobs; run one with: shunter run FILE"]
+    lines: list[RenderableType] = []
+    if seen.rows:
+        most = max(height // LIST_SHARE - 2, 1)
+        left = len(seen.rows) - most
+        note = f"{left} more jobs; below: {seen.view.row.name}" if left > 0 else f"below: {seen.view.row.name}"
+        lines = [screen_table(seen.rows[:most], width), f"[dim]{note}[/]"]
+        height -= min(most, len(seen.rows)) + 2
+    return [*lines, *job_lines(seen.view, metric, width, height, datetime.now(UTC))]
