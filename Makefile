@@ -21,7 +21,7 @@ help: ## this list
 
 setup: $(STAMP) ## create .venv from the lock file (hashes checked)
 
-$(STAMP): requirements/lock.txt $(SETUP_INPUTS)
+$(STAMP): requirements/lock.txt $(SETUP_INPUTS) scripts/page_vendor.py src/shunter/page/vendor.cdx.json
 	@scripts/setup
 	@touch $@
 
@@ -87,6 +87,7 @@ lock: setup ## lock dependencies anew, with hashes
 	@.venv/bin/uv pip compile -q --universal --python-version 3.11 --generate-hashes --no-emit-index-url --no-header pyproject.toml -o requirements/runtime.txt
 	@.venv/bin/uv pip compile -q --universal --python-version 3.11 --generate-hashes --no-emit-index-url --no-header --constraint requirements/lock.txt pyproject.toml requirements/unit.in -o requirements/unit.txt
 	@.venv/bin/uv pip compile -q --universal --python-version 3.11 --generate-hashes --no-emit-index-url --no-header --extra kubectl --extra torch --constraint requirements/lock.txt pyproject.toml requirements/demo.in -o requirements/demo.txt
+	@$(PY) scripts/page_vendor.py --lock
 
 vectors: setup ## ask a real API server again what tests/vectors compares with (needs Go)
 	@PYTHONPATH=tests:conformance $(PY) tests/vectors/record.py $(FILES)

@@ -3,8 +3,9 @@
 
 Two versions of truth are never kept: CRDs come from the types in shunter/api, schemas of Kubernetes' own types from the PyPI
 package kubernetes-validate, deploy/ from shunter/install and shunter/fabrics, the command reference from the commands'
-help, the page on conformance from what tests expect, the migration's schemas and its page of findings from its types and topics,
-the tables of the page on sizing from its data and the published measurements.
+help, the types of the web page's scripts from shunter/page/wire.py, the page on conformance from what tests expect, the
+migration's schemas and its page of findings from its types and topics, the tables of the page on sizing from its data and the
+published measurements.
 """
 
 from __future__ import annotations
@@ -33,6 +34,7 @@ from shunter.api.resources import JOBSETS
 from shunter.migrate.survey.inventory.forms.json import schema as inventory_schema
 from shunter.migrate.survey.report.json import schema as report_schema
 from sizing_page import PAGE, sizing_page
+from wire_types import wire_types
 
 ROOT = Path(__file__).resolve().parent.parent
 PACKAGED = Path("src/shunter/cluster/apiserver/data")
@@ -56,6 +58,7 @@ def generated_files() -> dict[Path, bytes]:
         if kind.resource != JOBSETS:
             installed.append(crd)
     files |= {**deploy_files(installed), **fabric_files()}
+    files[Path("src/shunter/page/assets/js/wire.js")] = wire_types().encode()
     files[Path("docs/reference.md")] = command_reference()
     files[Path("docs/conformance.md")] = conformance_table()
     files[Path("docs/embedded.md")] = embedded_page()

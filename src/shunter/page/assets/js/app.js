@@ -1,0 +1,139 @@
+/** The page: header, the view of the address, keys that work everywhere. */
+import { html, render, useEffect, useRef, useState } from "./html.js";
+import { Cluster } from "./cluster.js";
+import { Help } from "./help.js";
+import { Job } from "./job.js";
+import { Jobs } from "./jobs.js";
+import { useChanges } from "./live.js";
+import { Login } from "./login.js";
+import { Migration } from "./migration.js";
+import { MoveView } from "./move.js";
+import { navigate, parse } from "./route.js";
+
+/**
+ * @typedef {import("./live.js").Live} Live
+ * @typedef {import("./route.js").Route} Route
+ */
+
+/** Address, title, the views that belong to it, the key after g. @type {[string, string, Route["view"][], string][]} */
+const PLACES = [
+  ["/jobs", "Jobs", ["jobs", "job"], "j"],
+  ["/migration", "Migration", ["migration", "move"], "m"],
+  ["/cluster", "Cluster", ["cluster"], "c"],
+];
+
+function App() {
+  const [route, setRoute] = useState(() => parse(location.pathname, location.search));
+  const [live, setLive] = useState(/** @type {Live | null} */ (null));
+  const [isHelpOpen, setHelpOpen] = useState(false);
+  const seen = useRef(route);
+  useEffect(() => {
+    const change = () => setRoute(parse(location.pathname, location.search));
+    addEventListener("popstate", change);
+    addEventListener("shunter:navigate", change);
+    document.addEventListener("click", followLink);
+    return () => {
+      removeEventListener("popstate", change);
+      removeEventListener("shunter:navigate", change);
+      document.removeEventListener("click", followLink);
+    };
+  }, []);
+  useKeys(() => setHelpOpen(true));
+  useEffect(() => {
+    document.title = titleOf(route);
+    if (keyOf(seen.current) !== keyOf(route)) {
+      scrollTo(0, 0);
+      /** @type {HTMLElement | null} */ (document.querySelector("main h1"))?.focus({ preventScroll: true });
+    }
+    seen.current = route;
+  }, [route]);
+  const trouble = useLoginTrouble(live);
+  return html`<a class="skip" href="#main">Skip to the content</a>
+    <${Top} route=${route} live=${live} onHelp=${() => setHelpOpen(true)} />
+    <main id="main">${trouble ? html`<${Login} ...${trouble} />` : html`<${View} key=${keyOf(route)} route=${route} onLive=${setLive} />`}</main>
+    <div id="toast" class="toast" role="status"></div>
+    ${isHelpOpen ? html`<${Help} onClose=${() => setHelpOpen(false)} />` : null}`;
+}
+
+/** What to say to a viewer whom the server does not know any more. @param {Live | null} live @returns {{message: string, remedy: string} | null} */
+function useLoginTrouble(live) {
+  const [trouble, setTrouble] = useState(/** @type {{message: string, remedy: string} | null} */ (null));
+  useEffect(() => {
+    return live?.subscribe(() => {
+      if (live.refusal?.status === 401) setTrouble(live.refusal);
+      else if (live.state !== "ended" || live.ended === "too many streams") return;
+      else setTrouble({ message: live.ended === "expired" ? "Your login has expired." : "You are logged out.", remedy: "" });
+    });
+  }, [live]);
+  return trouble;
+}
+
+/** @param {{route: Route, onLive: (live: Live) => void}} props */
+function View({ route, onLive }) {
+  if (route.view === "jobs") return html`<${Jobs} filter=${route.filter} onLive=${onLive} />`;
+  if (route.view === "job") return html`<${Job} route=${route} onLive=${onLive} />`;
+  if (route.view === "migration") return html`<${Migration} route=${route} onLive=${onLive} />`;
+  if (route.view === "move") return html`<${MoveView} route=${route} />`;
+  if (route.view === "cluster") return html`<${Cluster} onLive=${onLive} />`;
+  return html`<div class="empty"><h1 tabindex="-1">There is no such page</h1><p><a href="/jobs">All jobs</a></p></div>`;
+}
+
+/** @param {{route: Route, live: Live | null, onHelp: () => void}} props */
+function Top({ route, live, onHelp }) {
+  useChanges(live);
+  const session = live?.session;
+  const state = live?.state === "open" && !live.broken.size ? "open" : "retrying";
+  const words = state === "open" ? "live" : live?.state === "queued" ? "not live" : live?.state === "ended" ? "ended" : live?.session ? "reconnecting" : "connecting";
+  return html`<header class="top"><a class="brand" href="/jobs"><img src="/assets/icon.svg" alt="" width="20" height="20" />Shunter</a>
+    <nav aria-label="Views">${PLACES.map(([url, title, views]) => html`<a key=${url} href=${url} aria-current=${views.includes(route.view) ? "page" : undefined}>${title}</a>`)}</nav>
+    <div class="where">${session ? html`<span title=${session.cluster}>${session.cluster}</span>${session.user ? html`<span title=${session.user}>${session.user}</span>` : null}` : null}
+      ${session?.isReadOnly ? html`<span>read only</span>` : null}${live ? html`<span class=${`live ${state}`}>${words}</span>` : null}
+      <button class="plain" onClick=${onHelp} aria-label="Keys and help">?</button></div></header>`;
+}
+
+/** Links within the page need no new page. @param {MouseEvent} event */
+function followLink(event) {
+  const link = /** @type {HTMLAnchorElement | null} */ (/** @type {HTMLElement} */ (event.target).closest("a[href]"));
+  if (!link || event.button || event.ctrlKey || event.metaKey || event.shiftKey || event.altKey || event.defaultPrevented) return;
+  if (link.origin !== location.origin || link.target || link.hasAttribute("download") || link.getAttribute("href")?.startsWith("#") || link.pathname.startsWith("/api/")) return;
+  event.preventDefault();
+  navigate(link.pathname + link.search);
+}
+
+/** @param {() => void} onHelp */
+function useKeys(onHelp) {
+  useEffect(() => {
+    let isAfterG = false;
+    const onKey = (/** @type {KeyboardEvent} */ event) => {
+      const target = /** @type {HTMLElement} */ (event.target);
+      if (event.ctrlKey || event.metaKey || event.altKey) return;
+      if (event.key === "Escape" && target.matches("input")) return target.blur();
+      if (target.matches("input, select, textarea, dialog *")) return;
+      const place = isAfterG ? PLACES.find(([, , , key]) => key === event.key) : undefined;
+      isAfterG = event.key === "g";
+      if (place) event.preventDefault();
+      if (place) navigate(place[0]);
+      else if (event.key === "?") onHelp();
+      else if (event.key === "/") {
+        event.preventDefault();
+        /** @type {HTMLElement | null} */ (document.querySelector("input[type=search]"))?.focus();
+      }
+    };
+    // Before the keys of a list, so that the j of "g j" is not one of them.
+    addEventListener("keydown", onKey, { capture: true });
+    return () => removeEventListener("keydown", onKey, { capture: true });
+  }, [onHelp]);
+}
+
+/** What is another view, and not the same one looked at in another way. @param {Route} route */
+function keyOf(route) {
+  return route.view === "job" || route.view === "move" ? [route.view, route.namespace, route.kind, route.name].join("/") : route.view;
+}
+
+/** @param {Route} route */
+function titleOf(route) {
+  if (route.view === "job" || route.view === "move") return `${route.name} - Shunter`;
+  return `${PLACES.find(([, , views]) => views.includes(route.view))?.[1] ?? "Shunter"} - Shunter`;
+}
+
+render(html`<${App} />`, /** @type {HTMLElement} */ (document.getElementById("app")));

@@ -1,0 +1,63 @@
+/** Numbers, times and sizes as people read them. Pure. Times are seconds since 1970, 0: unknown. */
+
+/** `40s`, `12m`, `3h`, `5d`: as `shunter jobs` and kubectl write ages. @param {number} seconds */
+export function age(seconds) {
+  const s = Math.max(0, Math.floor(seconds));
+  if (s < 120) return `${s}s`;
+  if (s < 7200) return `${Math.floor(s / 60)}m`;
+  if (s < 172800) return `${Math.floor(s / 3600)}h`;
+  return `${Math.floor(s / 86400)}d`;
+}
+
+/** Time of day in the browser's zone. @param {number} time */
+export function clock(time) {
+  return time ? new Date(time * 1000).toLocaleTimeString("en-GB") : "";
+}
+
+/** Date and time in the browser's zone. @param {number} time */
+export function dateTime(time) {
+  return time ? `${new Date(time * 1000).toLocaleDateString("sv-SE")} ${clock(time)}` : "unknown";
+}
+
+/** `1,220`. @param {number} value */
+export function count(value) {
+  return value.toLocaleString("en-US");
+}
+
+/** `1 job`, `2 jobs`. @param {number} n @param {string} one @param {string} [many] */
+export function plural(n, one, many = `${one}s`) {
+  return `${count(n)} ${n === 1 ? one : many}`;
+}
+
+/** `15.9 GiB`. @param {number} bytes */
+export function bytes(bytes) {
+  const units = ["B", "KiB", "MiB", "GiB", "TiB", "PiB"];
+  let value = bytes;
+  let unit = 0;
+  while (value >= 1000 && unit < units.length - 1) {
+    value /= 1024;
+    unit++;
+  }
+  return `${value < 10 && unit ? value.toFixed(1) : Math.round(value)} ${units[unit]}`;
+}
+
+/** `41 %`; never 100 % of what is not whole. @param {number} share */
+export function percent(share) {
+  return `${share < 1 ? Math.min(99, Math.floor(share * 100)) : 100} %`;
+}
+
+/** Four significant digits. @param {number} value */
+export function figure(value) {
+  if (value !== 0 && (Math.abs(value) < 0.001 || Math.abs(value) >= 1e7)) return value.toExponential(3);
+  return String(Number(value.toPrecision(4)));
+}
+
+/** `41 %`, `step 1,220`, with `15m left` where known; empty where nothing was reported. @param {import("./wire.js").Progress | undefined} progress */
+export function progressText(progress) {
+  if (!progress) return "";
+  const parts = [];
+  if (progress.share !== undefined) parts.push(percent(progress.share));
+  else if (progress.step !== undefined) parts.push(`step ${count(progress.step)}`);
+  if (progress.secondsLeft) parts.push(`${age(progress.secondsLeft)} left`);
+  return parts.join("  ");
+}

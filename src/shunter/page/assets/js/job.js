@@ -1,0 +1,100 @@
+/** The view of one job: head, diagnosis, ranks, curves, timeline, log. Its parts are modules of their own. */
+import { html, useEffect, useState } from "./html.js";
+import { Actions } from "./actions.js";
+import { Curves } from "./curves.js";
+import { age, bytes, count, dateTime, figure, percent, plural } from "./format.js";
+import { ageOf } from "./job_list.js";
+import { useLive, useTick } from "./live.js";
+import { Log } from "./log.js";
+import { Notices, Pending, Refused, copy } from "./parts.js";
+import { Ranks } from "./ranks.js";
+import { apiUrl, jobUrl, navigate } from "./route.js";
+import { Timeline } from "./timeline.js";
+import { Verdicts } from "./verdicts.js";
+import { Yaml } from "./yaml.js";
+
+/**
+ * @typedef {import("./wire.js").JobDetail} JobDetail
+ * @typedef {Extract<import("./route.js").Route, {view: "job"}>} JobRoute
+ */
+
+/** @param {{route: JobRoute, onLive: (live: import("./live.js").Live) => void}} props */
+export function Job({ route, onLive }) {
+  const { namespace, kind, name, ranks, find } = route;
+  const live = useLive(apiUrl("live", { view: "job", namespace, kind, name }));
+  const [isYamlOpen, setYamlOpen] = useState(false);
+  const [last, setLast] = useState(/** @type {JobDetail | null} */ (null));
+  useTick(5);
+  useEffect(() => onLive(live), [live]);
+  const job = /** @type {JobDetail | undefined} */ (live.list("job")[0]);
+  useEffect(() => {
+    if (job) setLast(job);
+  }, [job]);
+  if (!live.session) return html`<h1 class="sr" tabindex="-1">${name}</h1><${Pending} live=${live} what="job" />`;
+  const shown = job ?? last;
+  if (!shown) return html`<${Refused} what="job" refusal=${{ status: 404, message: `${kind} ${name} is not in namespace ${namespace}.`, remedy: "" }} />`;
+  const setLog = (/** @type {{ranks?: string, find?: string}} */ part) => navigate(jobUrl(route, { ranks, find, ...part }), { replace: true });
+  const rows = /** @type {import("./wire.js").Rank[]} */ (live.list("ranks"));
+  return html`<${Notices} live=${live} />
+    ${job ? null : html`<div class="notice bad" role="status"><b>This job is gone.</b><span>Shown is what was last known of it.</span></div>`}
+    <div class=${live.staleFor("job") > 2 ? "stale" : ""}>
+      <header class="head"><div><div class="crumb"><a href="/jobs">Jobs</a> / <a href=${`/jobs?namespace=${encodeURIComponent(namespace)}`}>${namespace}</a></div>
+        <h1 tabindex="-1">${name}<small>${kind}</small></h1></div>
+        <div class="bar">${job ? html`<${Actions} job=${job} isReadOnly=${live.session.isReadOnly} />` : null}
+          ${shown.kubectl ? html`<button onClick=${() => copy(shown.kubectl ?? "")}>Copy as kubectl</button>` : null}
+          <button onClick=${() => setYamlOpen(true)}>YAML</button></div></header>
+      <${Head} job=${shown} now=${live.now()} />
+      <${Verdicts} verdicts=${live.list("verdicts")} job=${shown} onRank=${(/** @type {number} */ rank) => setLog({ ranks: String(rank) })} />
+      <${Ranks} rows=${rows} job=${shown} chosen=${ranks} onChoose=${(/** @type {string} */ next) => setLog({ ranks: next })} now=${live.now()} />
+      <div class="columns"><${Curves} series=${live.list("series")} /><${Timeline} rows=${live.list("timeline")} now=${live.now()} /></div>
+      <${Log} job=${shown} rows=${rows} ranks=${ranks} find=${find} onChange=${setLog} />
+      <${Details} job=${shown} checkpoints=${live.list("checkpoints")} />
+    </div>
+    ${isYamlOpen ? html`<${Yaml} job=${shown} onClose=${() => setYamlOpen(false)} />` : null}`;
+}
+
+/** The figures under the title. @param {{job: JobDetail, now: number}} props */
+function Head({ job, now }) {
+  const progress = job.progress;
+  const steps = progress?.steps ? `step ${count(progress.step ?? 0)} of ${count(progress.steps)}` : progress?.step !== undefined ? `step ${count(progress.step)}` : "";
+  const left = progress?.secondsLeft ? `${age(progress.secondsLeft)} left` : "";
+  const fact = (/** @type {any} */ value, /** @type {string} */ text, tone = "") => html`<div><b class=${tone}>${value}</b>${text}</div>`;
+  return html`<div class="facts">
+    ${fact(job.state, [job.reason !== job.state && job.reason, job.created && `${age(ageOf(job, now))} ${job.finished ? "in all" : "old"}`].filter(Boolean).join(", "), `state ${job.state}`)}
+    ${job.wanted ? fact(`${job.up ?? "?"} / ${count(job.wanted)}`, job.up === undefined ? "ranks, pods hidden from you" : "ranks up") : null}
+    ${progress?.share !== undefined ? fact(percent(progress.share), [steps, left].filter(Boolean).join(", ")) : steps ? fact(count(progress?.step ?? 0), left ? `step, ${left}` : "step") : null}
+    ${progress?.loss !== undefined ? fact(figure(progress.loss), "loss") : null}
+    ${job.restarts || job.restartLimit !== undefined ? fact(job.restartLimit === undefined ? job.restarts : `${job.restarts ?? 0} of ${job.restartLimit}`, job.restartLimit === undefined && job.restarts === 1 ? "restart" : "restarts") : null}
+    ${progress?.checkpointStep !== undefined ? fact(`step ${count(progress.checkpointStep)}`, progress.checkpointSaved ? `checkpoint, ${age(now - progress.checkpointSaved)} ago` : "last checkpoint") : null}
+    ${progress?.source === "log" ? html`<div><span>progress</span>as its log says</div>` : null}
+  </div>`;
+}
+
+/** What is looked up rather than watched. @param {{job: JobDetail, checkpoints: import("./wire.js").CheckpointRow[]}} props */
+function Details({ job, checkpoints }) {
+  const facts = job.facts ?? [];
+  const conditions = job.conditions ?? [];
+  const links = job.links ?? [];
+  return html`<div class="columns">
+    ${facts.length || links.length
+      ? html`<section class="panel" aria-labelledby="facts"><header><h2 id="facts">Details</h2></header><dl class="pairs">
+          ${facts.map(([title, text]) => html`<dt key=${`t${title}`}>${title}</dt><dd key=${title}>${text}</dd>`)}
+          ${links.map((link) => html`<dt key=${`t${link.url}`}>${link.title}</dt><dd key=${link.url}><${Outside} link=${link} /></dd>`)}</dl></section>`
+      : null}
+    ${conditions.length
+      ? html`<section class="panel" aria-labelledby="conditions"><header><h2 id="conditions">Conditions</h2></header><dl class="pairs">
+          ${conditions.map((one) => html`<dt key=${`t${one.type}`}>${one.type}</dt><dd key=${one.type}>${one.status}${one.reason ? `, ${one.reason}` : ""} <span class="faint">${dateTime(one.time)}</span>${one.message ? html`<br />${one.message}` : null}</dd>`)}</dl></section>`
+      : null}
+    ${checkpoints.length
+      ? html`<section class="panel" aria-labelledby="checkpoints"><header><h2 id="checkpoints">Checkpoints</h2><span class="faint">${plural(checkpoints.length, "checkpoint")}</span></header>
+          <table><thead><tr><th class="n">Step</th><th>Saved</th><th class="n">Size</th><th>Place</th></tr></thead><tbody>${checkpoints.map(
+            (one) => html`<tr key=${one.id}><td class="n">${count(one.step)}</td><td>${dateTime(one.saved ?? 0)}${one.isComplete === false ? ", incomplete" : ""}</td><td class="n">${one.size === undefined ? "" : bytes(one.size)}</td><td><code>${one.place}</code></td></tr>`,
+          )}</tbody></table></section>`
+      : null}</div>`;
+}
+
+/** A link to another site: only http and https, whatever the server sent. @param {{link: import("./wire.js").Link}} props */
+function Outside({ link }) {
+  if (!/^https?:\/\//i.test(link.url)) return html`<span>${link.url}</span>`;
+  return html`<a href=${link.url} target="_blank" rel="noreferrer noopener">${link.host} <span aria-hidden="true">${"\u2197"}</span></a>`;
+}

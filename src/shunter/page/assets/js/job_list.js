@@ -1,0 +1,56 @@
+/** Which jobs the list shows, and in which order. Pure. */
+import { STATES } from "./parts.js";
+
+/**
+ * @typedef {import("./wire.js").JobRow} JobRow
+ * @typedef {import("./route.js").JobFilter} JobFilter
+ */
+
+/** Columns that can be sorted by: title, class, what is compared. @type {Record<string, {title: string, by: (row: JobRow, now: number) => string | number}>} */
+export const COLUMNS = {
+  state: { title: "State", by: (row) => STATES.indexOf(row.state) },
+  name: { title: "Name", by: (row) => row.name },
+  namespace: { title: "Namespace", by: (row) => row.namespace },
+  kind: { title: "Kind", by: (row) => row.kind },
+  ranks: { title: "Ranks", by: (row) => row.wanted ?? 0 },
+  progress: { title: "Progress", by: (row) => row.progress?.share ?? -1 },
+  age: { title: "Age", by: (row, now) => ageOf(row, now) },
+};
+
+/** Seconds from creation to the end, or until now. @param {JobRow} row @param {number} now */
+export function ageOf(row, now) {
+  return row.created ? (row.finished || now) - row.created : 0;
+}
+
+/** Jobs that match namespaces and search; states are counted over these, so that the counters say what a click would show. @param {JobRow[]} rows @param {JobFilter} filter */
+export function searched(rows, filter) {
+  const words = filter.find.toLowerCase().split(/\s+/).filter(Boolean);
+  if (!words.length) return rows;
+  return rows.filter((row) => {
+    const text = `${row.namespace}/${row.name} ${row.kind} ${row.why ?? ""} ${row.reason ?? ""}`.toLowerCase();
+    return words.every((word) => text.includes(word));
+  });
+}
+
+/** @param {JobRow[]} rows @returns {Record<string, number>} */
+export function countsByState(rows) {
+  const counts = Object.fromEntries(STATES.map((state) => [state, 0]));
+  for (const row of rows) counts[row.state] = (counts[row.state] ?? 0) + 1;
+  return counts;
+}
+
+/** Of `rows`, those in the states of the filter, in its order; without one failing first, then the newest. @param {JobRow[]} rows @param {JobFilter} filter @param {number} now */
+export function ordered(rows, filter, now) {
+  const shown = filter.states.length ? rows.filter((row) => filter.states.includes(row.state)) : [...rows];
+  const column = COLUMNS[filter.sort.replace(/^-/, "")];
+  const sign = filter.sort.startsWith("-") ? -1 : 1;
+  return shown.sort((one, other) => {
+    const order = column ? sign * compared(column.by(one, now), column.by(other, now)) : 0;
+    return order || compared(STATES.indexOf(one.state), STATES.indexOf(other.state)) || compared(other.created ?? 0, one.created ?? 0) || compared(one.id, other.id);
+  });
+}
+
+/** @param {string | number} one @param {string | number} other */
+function compared(one, other) {
+  return one < other ? -1 : one > other ? 1 : 0;
+}

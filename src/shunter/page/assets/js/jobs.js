@@ -1,0 +1,153 @@
+/** The list of jobs. Rows in view only: at 1,000 jobs all of them cost a second of layout. */
+import { Component, html, useEffect, useLayoutEffect, useMemo, useRef, useState } from "./html.js";
+import { age, count, plural } from "./format.js";
+import { COLUMNS, ageOf, countsByState, ordered, searched } from "./job_list.js";
+import { useLive, useTick } from "./live.js";
+import { Command, Notices, Pending, Progress, STATES, State } from "./parts.js";
+import { apiUrl, jobUrl, jobsUrl, navigate } from "./route.js";
+
+const AROUND = 12;
+
+/** @param {{filter: import("./route.js").JobFilter, onLive: (live: import("./live.js").Live) => void}} props */
+export function Jobs({ filter, onLive }) {
+  const live = useLive(apiUrl("live", { view: "jobs", namespace: filter.namespaces }));
+  useTick(5);
+  useEffect(() => onLive(live), [live]);
+  if (!live.session) return html`<h1 class="sr" tabindex="-1">Jobs</h1><${Pending} live=${live} what="jobs" />`;
+  const all = /** @type {import("./wire.js").JobRow[]} */ (live.list("jobs"));
+  const now = Math.floor(live.now());
+  const found = searched(all, filter);
+  const change = (/** @type {Partial<import("./route.js").JobFilter>} */ part, replace = false) => navigate(jobsUrl({ ...filter, ...part }), { replace });
+  return html`<${Notices} live=${live} />
+    <div class="bar"><h1 tabindex="-1">Jobs <span class="faint">${count(all.length)}</span></h1>
+      <${Counters} counts=${countsByState(found)} filter=${filter} change=${change} />
+      ${filter.namespaces.map((one) => html`<button key=${one} onClick=${() => change({ namespaces: filter.namespaces.filter((other) => other !== one) })} aria-label=${`Stop showing only namespace ${one}`}>namespace ${one} ${"\u2715"}</button>`)}
+      <input id="search" class="search push" type="search" aria-label="Search jobs by name, namespace, kind or cause" placeholder="Search   /" value=${filter.find}
+        onInput=${(/** @type {any} */ event) => change({ find: event.target.value }, true)} /></div>
+    ${all.length ? html`<${Table} rows=${found} filter=${filter} now=${now} change=${change} isStale=${live.staleFor("jobs") > 2} />` : html`<${NoJobs} isHidden=${live.hidden.length > 0} />`}`;
+}
+
+/** @param {{counts: Record<string, number>, filter: import("./route.js").JobFilter, change: Function}} props */
+function Counters({ counts, filter, change }) {
+  const toggled = (/** @type {string} */ state) => (filter.states.includes(state) ? filter.states.filter((other) => other !== state) : [...filter.states, state]);
+  return html`<div class="chips" role="group" aria-label="Show only">${STATES.map(
+    (state) => html`<button key=${state} class=${counts[state] ? "" : "none"} aria-pressed=${filter.states.includes(state)} onClick=${() => change({ states: toggled(state) })}>
+      <${State} state=${state} /> <b>${count(counts[state] ?? 0)}</b></button>`,
+  )}</div>`;
+}
+
+/** @param {{rows: import("./wire.js").JobRow[], filter: import("./route.js").JobFilter, now: number, change: Function, isStale: boolean}} props */
+function Table({ rows, filter, now, change, isStale }) {
+  const minute = filter.sort.endsWith("age") ? now : 0;
+  const shown = useMemo(() => ordered(rows, filter, now), [rows, filter, minute]);
+  const body = useRef(/** @type {HTMLTableSectionElement | null} */ (null));
+  const { first, last, height } = useRowsInView(body, shown.length);
+  useListKeys(body, shown, height);
+  if (!shown.length) {
+    return html`<div class="empty"><h2>No job matches</h2><p><button onClick=${() => change({ find: "", states: [] })}>Show all jobs</button></p></div>`;
+  }
+  const sortOf = (/** @type {string} */ id) => (filter.sort === id ? "ascending" : filter.sort === `-${id}` ? "descending" : undefined);
+  const next = (/** @type {string} */ id) => (filter.sort === id ? `-${id}` : filter.sort === `-${id}` ? "" : id);
+  return html`<table class=${`list ${isStale ? "stale" : ""}`} aria-rowcount=${shown.length + 1}>
+    <thead><tr>${Object.entries(COLUMNS).map(
+      ([id, { title }]) => html`<th key=${id} class=${`c-${id} ${id === "ranks" || id === "age" ? "n" : ""}`} aria-sort=${sortOf(id)}><button onClick=${() => change({ sort: next(id) })}>${title}${sortOf(id) ? html`<span aria-hidden="true">${filter.sort[0] === "-" ? "\u2193" : "\u2191"}</span>` : null}</button></th>`,
+    )}<th class="c-why">Why</th></tr></thead>
+    <tbody ref=${body}>
+      <${Space} rows=${first} height=${height} />
+      ${shown.slice(first, last).map((row, index) => html`<${Row} key=${row.id} row=${row} now=${row.finished ? 0 : now} index=${first + index} />`)}
+      <${Space} rows=${shown.length - last} height=${height} />
+    </tbody></table>`;
+}
+
+/** @param {{rows: number, height: number}} props */
+function Space({ rows, height }) {
+  return html`<tr class="space" aria-hidden="true"><td colspan="8" style=${{ height: `${Math.max(0, rows) * height}px` }}></td></tr>`;
+}
+
+class Row extends Component {
+  /** @param {any} next */
+  shouldComponentUpdate(next) {
+    const { row, now, index } = /** @type {any} */ (this.props);
+    return next.row !== row || next.index !== index || (next.now !== now && age(ageOf(next.row, next.now)) !== age(ageOf(row, now)));
+  }
+  /** @param {any} props */
+  render({ row, now, index }) {
+    const /** @type {import("./wire.js").JobRow} */ job = row;
+    const ranks = job.wanted ? `${job.up ?? "?"}/${job.wanted}` : "-";
+    return html`<tr class=${`row ${job.state}`} aria-rowindex=${index + 2} data-index=${index}>
+      <td class="c-state"><${State} state=${job.state} /></td>
+      <td class="c-name"><a href=${jobUrl(job)} title=${job.name}>${job.name}</a></td>
+      <td class="c-namespace">${job.namespace}</td><td class="c-kind">${job.kind}</td>
+      <td class="c-ranks n">${ranks}</td>
+      <td class="c-progress"><${Progress} progress=${job.progress} state=${job.state} /></td>
+      <td class="c-age n">${job.created ? age(ageOf(job, now)) : ""}</td>
+      <td class="c-why" title=${job.why}>${job.why}</td>
+      <td class="under" aria-hidden="true">${job.namespace} ${"\u00b7"} ${job.kind} ${"\u00b7"} ${ranks}</td></tr>`;
+  }
+}
+
+/** Index of the first row to render, of the one after the last, and the height of a row in pixels. @param {{current: HTMLElement | null}} body @param {number} total */
+function useRowsInView(body, total) {
+  const narrow = useMemo(() => matchMedia("(max-width: 640px)"), []);
+  const measure = () => {
+    const height = narrow.matches ? 64 : 32;
+    const above = body.current ? -body.current.getBoundingClientRect().top : 0;
+    const first = Math.max(0, Math.floor(above / height) - AROUND);
+    return { first: first - (first % AROUND), count: Math.ceil(innerHeight / height) + 3 * AROUND, height };
+  };
+  const [view, setView] = useState(measure);
+  useLayoutEffect(() => {
+    const onScroll = () => setView((old) => {
+      const next = matchMedia("print").matches ? { ...old, first: 0, count: total } : measure();
+      return next.first === old.first && next.count === old.count && next.height === old.height ? old : next;
+    });
+    onScroll();
+    addEventListener("scroll", onScroll, { passive: true });
+    addEventListener("resize", onScroll);
+    addEventListener("beforeprint", onScroll);
+    return () => {
+      removeEventListener("scroll", onScroll);
+      removeEventListener("resize", onScroll);
+      removeEventListener("beforeprint", onScroll);
+    };
+  }, [total]);
+  const first = Math.min(view.first, Math.max(0, total - view.count));
+  return { first, last: Math.min(total, first + view.count), height: view.height };
+}
+
+/** j and k, or the arrows, move between rows; the row's link has the focus, so that Enter opens it. @param {{current: HTMLElement | null}} body @param {unknown[]} shown @param {number} height */
+function useListKeys(body, shown, height) {
+  useEffect(() => {
+    const onKey = (/** @type {KeyboardEvent} */ event) => {
+      const target = /** @type {HTMLElement} */ (event.target);
+      if (event.ctrlKey || event.metaKey || event.altKey || target.matches("input, select, textarea, dialog *, pre")) return;
+      const step = event.key === "j" || event.key === "ArrowDown" ? 1 : event.key === "k" || event.key === "ArrowUp" ? -1 : 0;
+      const row = /** @type {HTMLElement | null} */ (target.closest("tr[data-index]"));
+      if (!step || (event.key.startsWith("Arrow") && !row)) return;
+      event.preventDefault();
+      const index = Math.max(0, Math.min(shown.length - 1, row ? Number(row.dataset.index) + step : 0));
+      const top = (body.current?.getBoundingClientRect().top ?? 0) + scrollY + index * height;
+      if (top < scrollY + 2 * height) scrollTo(0, top - 2 * height);
+      else if (top > scrollY + innerHeight - 2 * height) scrollTo(0, top - innerHeight + 2 * height);
+      requestAnimationFrame(() => /** @type {HTMLElement | null | undefined} */ (body.current?.querySelector(`tr[data-index="${index}"] a`))?.focus({ preventScroll: true }));
+    };
+    addEventListener("keydown", onKey);
+    return () => removeEventListener("keydown", onKey);
+  }, [shown, height]);
+}
+
+/** @param {{isHidden: boolean}} props */
+function NoJobs({ isHidden }) {
+  if (isHidden) return html`<div class="empty"><h2>${plural(0, "job")} in what you may read</h2><p>Others may be hidden from you; see above for what would show them.</p></div>`;
+  return html`<div class="empty"><h2>No jobs yet</h2><p>This page shows PyTorchJob, TFJob, MPIJob, XGBoostJob, JAXJob, PaddleJob and TrainJob as soon as there are any.</p>
+    <${Command} title="Try it: two ranks that count, as it stands" text=${FIRST_JOB} />
+    <${Command} title="Or your own script, or a manifest" text="shunter run train.py --nodes 2" /></div>`;
+}
+
+const FIRST_JOB = `cat > hello.py <<'END'
+import os, time
+for step in range(1, 201):
+    print(f"rank {os.environ['RANK']} step {step}/200 loss {3 / step:.4f}", flush=True)
+    time.sleep(0.3)
+END
+shunter run hello.py --nodes 2`;

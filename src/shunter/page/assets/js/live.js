@@ -1,0 +1,139 @@
+/** What one view shows, kept current by one event stream: rows by id, what is stale, what is hidden. `useLive` renders once a frame. */
+import { useEffect, useMemo, useState } from "./html.js";
+import { openStream } from "./streams.js";
+
+/**
+ * @typedef {import("./wire.js").Session} Session
+ * @typedef {import("./wire.js").Hidden} Hidden
+ * @typedef {{why: string, since: number}} Broken `since` in seconds of the browser's clock: what is shown is as of then.
+ */
+
+export class Live {
+  /** @type {Map<string, Map<string, any>>} */
+  #rows = new Map();
+  /** @type {Map<string, any[]>} */
+  #lists = new Map();
+  /** @type {Set<() => void>} */
+  #listeners = new Set();
+  #isDue = false;
+  /** @type {Session | null} */
+  session = null;
+  /** @type {Map<string, Broken>} */
+  broken = new Map();
+  /** @type {Hidden[]} */
+  hidden = [];
+  /** @type {import("./streams.js").StreamState} */
+  state = "connecting";
+  /** @type {import("./streams.js").Refusal | null} */
+  refusal = null;
+  /** Why the server ended the stream. */
+  ended = "";
+  /** When the connection was lost; 0 while there is one. */
+  lost = 0;
+  /** The server's clock less the browser's, in seconds. */
+  #ahead = 0;
+
+  /** Rows of a collection, in no particular order; the same array until one of them changes. @param {string} collection */
+  list(collection) {
+    let list = this.#lists.get(collection);
+    if (!list) {
+      list = [...(this.#rows.get(collection)?.values() ?? [])];
+      this.#lists.set(collection, list);
+    }
+    return list;
+  }
+
+  /** The server's clock, in seconds. */
+  now() {
+    return Date.now() / 1000 + this.#ahead;
+  }
+
+  /** Seconds since what is shown was current; 0 where it is. @param {string} [collection] */
+  staleFor(collection) {
+    const broken = collection ? this.broken.get(collection)?.since : Math.min(...[...this.broken.values()].map((one) => one.since));
+    const since = Math.min(broken ?? Infinity, this.lost || Infinity);
+    return Number.isFinite(since) ? Math.max(1, Date.now() / 1000 - since) : 0;
+  }
+
+  /** @param {() => void} listener */
+  subscribe(listener) {
+    this.#listeners.add(listener);
+    return () => void this.#listeners.delete(listener);
+  }
+
+  /** Takes one event of the stream. @param {string} name @param {any} data */
+  take(name, data) {
+    if (name === "snapshot") this.#replace(data);
+    else if (name === "delta") this.#change(data);
+    else if (name === "gone") this.broken.set(data.collection, { why: data.why, since: Date.now() / 1000 - data.since });
+    else if (name === "back") this.broken.delete(data.collection);
+    else if (name === "hidden") this.hidden = data;
+    else if (name === "end") this.ended = data.why;
+    this.#tell();
+  }
+
+  /** @param {import("./streams.js").StreamState} state @param {import("./streams.js").Refusal} [refusal] */
+  change(state, refusal) {
+    this.state = state;
+    this.refusal = refusal ?? null;
+    if (state === "open") this.lost = 0;
+    else if (state === "retrying" && !this.lost) this.lost = Date.now() / 1000;
+    this.#tell();
+  }
+
+  /** @param {{session: Session, rows: Record<string, any[]>}} snapshot */
+  #replace({ session, rows }) {
+    this.session = session;
+    this.#ahead = session.now - Date.now() / 1000;
+    this.broken.clear();
+    this.hidden = [];
+    this.#rows = new Map(Object.entries(rows).map(([collection, list]) => [collection, new Map(list.map((row) => [row.id, row]))]));
+    this.#lists.clear();
+  }
+
+  /** @param {Record<string, {set?: any[], del?: string[]}>} delta */
+  #change(delta) {
+    for (const [collection, { set = [], del = [] }] of Object.entries(delta)) {
+      const rows = this.#rows.get(collection) ?? new Map();
+      for (const row of set) rows.set(row.id, row);
+      for (const id of del) rows.delete(id);
+      this.#rows.set(collection, rows);
+      this.#lists.delete(collection);
+    }
+  }
+
+  #tell() {
+    if (this.#isDue) return;
+    this.#isDue = true;
+    requestAnimationFrame(() => {
+      this.#isDue = false;
+      for (const listener of this.#listeners) listener();
+    });
+  }
+}
+
+/** What `url` streams; renders the component when it changes. @param {string} url @returns {Live} */
+export function useLive(url) {
+  const live = useMemo(() => new Live(), [url]);
+  useChanges(live);
+  useEffect(() => openStream(url, { onEvent: (name, data) => live.take(name, data), onState: (state, refusal) => live.change(state, refusal) }), [live]);
+  return live;
+}
+
+/** Renders the component when `live` changes. @param {Live | null} live */
+export function useChanges(live) {
+  const [, setVersion] = useState(0);
+  useEffect(() => {
+    let version = 0;
+    return live ? live.subscribe(() => setVersion(++version)) : undefined;
+  }, [live]);
+}
+
+/** Renders the component every `seconds`. @param {number} seconds */
+export function useTick(seconds) {
+  const [, setTick] = useState(0);
+  useEffect(() => {
+    const timer = setInterval(() => document.hidden || setTick((n) => n + 1), seconds * 1000);
+    return () => clearInterval(timer);
+  }, [seconds]);
+}

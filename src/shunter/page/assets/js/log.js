@@ -1,0 +1,220 @@
+/**
+ * The log of chosen ranks. Lines are drawn without Preact, a node for each that is in view, so that a flood costs what is seen and
+ * not what comes; text nodes only.
+ */
+import { html, useEffect, useMemo, useRef, useState } from "./html.js";
+import { clock, count, plural } from "./format.js";
+import { LogLines, isTrouble, pieces } from "./log_lines.js";
+import { rankFilter, rankList } from "./rank_shades.js";
+import { apiUrl } from "./route.js";
+import { openStream } from "./streams.js";
+
+const LINE = 18;
+const WRAPPED = 400;
+
+/**
+ * @typedef {{job: import("./wire.js").JobDetail, rows: import("./wire.js").Rank[], ranks: string, find: string, onChange: (part: {ranks?: string, find?: string}) => void}} Props
+ * @typedef {{times: boolean, wrap: boolean, find: string, isMany: boolean}} Look
+ */
+
+/** @param {Props} props */
+export function Log({ job, rows, ranks, find, onChange }) {
+  const [follow, setFollow] = useState(true);
+  const [wrap, setWrap] = useState(false);
+  const [times, setTimes] = useState(false);
+  const [status, setStatus] = useState({ total: 0, skipped: 0, dropped: 0, state: "connecting", message: "" });
+  const place = useRef(/** @type {HTMLDivElement | null} */ (null));
+  const box = useRef(/** @type {LogBox | null} */ (null));
+  const query = useSettled(find, 300);
+  const numbers = useMemo(() => rows.map((row) => row.rank).filter((rank) => rank !== undefined), [rows]);
+  const isChosen = rankFilter(ranks);
+  const asked = ranks ? rankList(/** @type {number[]} */ (numbers).filter(isChosen)).split(",").filter(Boolean).flatMap(expanded).join(",") || ranks : "";
+  const path = `logs/${job.namespace}/${job.kind}/${job.name}`;
+
+  useEffect(() => {
+    const shown = new LogBox(/** @type {HTMLDivElement} */ (place.current), setFollow);
+    box.current = shown;
+    return () => shown.close();
+  }, []);
+  useEffect(() => {
+    const shown = /** @type {LogBox} */ (box.current);
+    let lines = new LogLines();
+    let state = "connecting";
+    let message = "";
+    let due = false;
+    const tell = () => {
+      if (due) return;
+      due = true;
+      requestAnimationFrame(() => {
+        due = false;
+        setStatus({ total: lines.total, skipped: lines.skipped, dropped: lines.dropped, state, message });
+      });
+    };
+    shown.show(lines);
+    const close = openStream(apiUrl(path, { ranks: asked, find: query, follow: "true" }), {
+      onEvent: (name, data) => {
+        if (name === "lines") lines.add(data);
+        if (name === "end" && data.why) message = data.why;
+        shown.draw();
+        tell();
+      },
+      onState: (next, refusal) => {
+        // A stream that begins again sends what it sent before.
+        if (next === "open" && state !== "open") shown.show((lines = new LogLines()));
+        state = next;
+        message = refusal?.message ?? "";
+        tell();
+      },
+    });
+    tell();
+    return close;
+  }, [path, asked, query]);
+  useEffect(() => box.current?.look({ times, wrap, find: query, isMany: rows.length > 1 }), [times, wrap, query, rows.length > 1]);
+  useEffect(() => box.current?.follow(follow), [follow]);
+
+  const file = apiUrl(`${path}.txt`, { ranks: asked, find: query });
+  return html`<section class="panel" aria-labelledby="log"><header><h2 id="log">Log</h2>
+      <label class="faint">ranks <input size="9" value=${ranks} placeholder="all" aria-label="Ranks whose log is shown, such as 0,3-5" onChange=${(/** @type {any} */ event) => onChange({ ranks: event.target.value.replace(/[^\d,-]/g, "") })} /></label>
+      <input class="search" type="search" value=${find} placeholder="Find in the log" aria-label="Show only lines that contain this" onInput=${(/** @type {any} */ event) => onChange({ find: event.target.value })} />
+      <span class="push"></span>
+      <button aria-pressed=${follow} onClick=${() => setFollow(!follow)}>Follow</button>
+      <button aria-pressed=${wrap} onClick=${() => setWrap(!wrap)}>Wrap</button>
+      <button aria-pressed=${times} onClick=${() => setTimes(!times)}>Times</button>
+      <a class="button" href=${file} download=${`${job.name}.log`}>Download</a></header>
+    <div class=${`log ${wrap ? "wrap" : ""}`} ref=${place} tabindex="0" role="region" aria-label=${`Log of ${ranks ? `ranks ${ranks}` : "all ranks"}`}></div>
+    <p class="faint" role="status">${said(status, query)}</p></section>`;
+}
+
+/** @param {{total: number, skipped: number, dropped: number, state: string, message: string}} status @param {string} find */
+function said({ total, skipped, dropped, state, message }, find) {
+  const parts = [total || state !== "connecting" ? plural(total, find ? "line found" : "line", find ? "lines found" : "lines") : ""];
+  if (skipped) parts.push(`${count(skipped)} not sent: there were too many at once; the download has them all`);
+  if (dropped) parts.push(`the last ${count(total - dropped)} are kept here`);
+  if (state === "queued") parts.push("other windows use all connections; it goes on when one is closed");
+  if (state === "retrying") parts.push("connection lost, retrying");
+  if (state === "ended") parts.push("this is its end");
+  if (message) parts.push(message);
+  return parts.filter(Boolean).join("; ");
+}
+
+/** The lines in view, in a box that scrolls. */
+class LogBox {
+  #lines = new LogLines();
+  /** @type {Look} */
+  #look = { times: false, wrap: false, find: "", isMany: true };
+  #isFollowing = true;
+  #isDue = false;
+  #drawn = "";
+  lastTop = 0;
+  #top = document.createElement("div");
+  #body = document.createElement("div");
+
+  /** @param {HTMLDivElement} box @param {(follow: boolean) => void} onFollow */
+  constructor(box, onFollow) {
+    this.box = box;
+    this.onFollow = onFollow;
+    this.#top.className = "lines";
+    this.#top.append(this.#body);
+    box.append(this.#top);
+    this.onScroll = () => {
+      const isAtEnd = box.scrollTop + box.clientHeight >= box.scrollHeight - LINE;
+      if (isAtEnd !== this.#isFollowing && (isAtEnd || box.scrollTop < this.lastTop)) this.onFollow((this.#isFollowing = isAtEnd));
+      this.lastTop = box.scrollTop;
+      this.draw();
+    };
+    box.addEventListener("scroll", this.onScroll, { passive: true });
+    this.resized = new ResizeObserver(() => this.draw());
+    this.resized.observe(box);
+  }
+
+  close() {
+    this.box.removeEventListener("scroll", this.onScroll);
+    this.resized.disconnect();
+    this.#top.remove();
+  }
+
+  /** @param {LogLines} lines */
+  show(lines) {
+    this.#lines = lines;
+    this.draw();
+  }
+
+  /** @param {Look} look */
+  look(look) {
+    this.#look = look;
+    this.#drawn = "";
+    this.draw();
+  }
+
+  /** @param {boolean} isFollowing */
+  follow(isFollowing) {
+    this.#isFollowing = isFollowing;
+    this.draw();
+  }
+
+  /** At the next frame. */
+  draw() {
+    if (this.#isDue) return;
+    this.#isDue = true;
+    requestAnimationFrame(() => {
+      this.#isDue = false;
+      this.#draw();
+    });
+  }
+
+  #draw() {
+    const lines = this.#lines.lines;
+    const { wrap } = this.#look;
+    const height = this.box.clientHeight;
+    this.#top.style.height = wrap ? "auto" : `${lines.length * LINE}px`;
+    if (this.#isFollowing && !wrap) this.box.scrollTop = lines.length * LINE;
+    const first = wrap ? Math.max(0, lines.length - WRAPPED) : Math.max(0, Math.floor(this.box.scrollTop / LINE) - 5);
+    const shown = wrap ? lines.slice(first) : lines.slice(first, first + Math.ceil(height / LINE) + 10);
+    const drawn = `${shown[0]?.number}-${shown.at(-1)?.number}-${lines.length}`;
+    if (drawn === this.#drawn && lines.length) return;
+    this.#drawn = drawn;
+    this.#body.style.transform = wrap ? "" : `translateY(${first * LINE}px)`;
+    this.#body.replaceChildren(...(lines.length ? shown.map((line) => lineNode(line, this.#look)) : [noneNode()]));
+    if (this.#isFollowing && wrap) this.box.scrollTop = this.box.scrollHeight;
+  }
+}
+
+/** @param {import("./log_lines.js").Line} line @param {Look} look */
+function lineNode(line, look) {
+  const node = document.createElement("div");
+  node.className = isTrouble(line.text) ? "line bad" : "line";
+  if (look.isMany) node.append(element("span", "who", String(line.rank ?? line.label)));
+  if (look.times && line.time) node.append(element("time", "", clock(line.time)));
+  const text = document.createElement("span");
+  pieces(line.text, look.find).forEach((piece, index) => text.append(index % 2 ? element("mark", "", piece) : piece));
+  node.append(text);
+  return node;
+}
+
+function noneNode() {
+  return element("div", "none", "No lines.");
+}
+
+/** @param {string} name @param {string} className @param {string} text */
+function element(name, className, text) {
+  const node = document.createElement(name);
+  node.className = className;
+  node.textContent = text;
+  return node;
+}
+
+/** `3`, `4`, `5` for `3-5`. @param {string} span */
+function expanded(span) {
+  const [from = 0, to = from] = span.split("-").map(Number);
+  return Array.from({ length: to - from + 1 }, (_, index) => String(from + index));
+}
+
+/** `value`, once it has been the same for so long. @template T @param {T} value @param {number} milliseconds */
+function useSettled(value, milliseconds) {
+  const [settled, setSettled] = useState(value);
+  useEffect(() => {
+    const timer = setTimeout(() => setSettled(value), milliseconds);
+    return () => clearTimeout(timer);
+  }, [value]);
+  return settled;
+}

@@ -1,0 +1,31 @@
+/** For a viewer whom the server does not know: a form for a token, or how to open the page. */
+import { html, useEffect, useState } from "./html.js";
+import { Command } from "./parts.js";
+import { get, refusal } from "./streams.js";
+
+/** @param {{message: string, remedy: string}} props */
+export function Login({ message, remedy }) {
+  const [takesToken, setTakesToken] = useState(false);
+  const [token, setToken] = useState("");
+  const [trouble, setTrouble] = useState("");
+  const [isBusy, setBusy] = useState(false);
+  useEffect(() => {
+    get("/api/login").then(async (answer) => answer.ok && setTakesToken((await answer.json()).takesToken === true)).catch(() => undefined);
+  }, []);
+  const log_in = async (/** @type {Event} */ event) => {
+    event.preventDefault();
+    setBusy(true);
+    const answer = await fetch("/api/login", { method: "POST", headers: { "content-type": "application/json", "x-shunter": "page" }, body: JSON.stringify({ token: token.trim() }) }).catch(() => null);
+    setBusy(false);
+    setToken("");
+    if (answer?.ok) return location.reload();
+    setTrouble(answer ? (await refusal(answer)).message : "No answer from the server of this page.");
+    return undefined;
+  };
+  return html`<div class="empty"><h1 tabindex="-1">Log in</h1><p role="alert">${message}</p>
+    ${takesToken
+      ? html`<form class="login" onSubmit=${log_in}><label>Token<input type="password" autocomplete="off" required value=${token} onInput=${(/** @type {any} */ event) => setToken(event.target.value)} /></label>
+          <button class="primary" disabled=${isBusy || !token}>Log in</button>${trouble ? html`<p class="state Failed" role="alert">${trouble}</p>` : null}</form>
+          <${Command} title="A token of a service account whose rights you want to look with" text="kubectl create token NAME -n NAMESPACE" />`
+      : html`<p>${remedy}</p><${Command} title="In a terminal on this machine" text="shunter status" />`}</div>`;
+}

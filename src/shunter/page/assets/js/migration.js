@@ -1,0 +1,52 @@
+/** How far the move from v1 to v2 is: waves of a plan, or the inventory. It reads; commands are shown to copy. */
+import { html, useEffect } from "./html.js";
+import { count, percent } from "./format.js";
+import { useLive } from "./live.js";
+import { Command, Meter, Notices, Pending, State, copy } from "./parts.js";
+import { apiUrl, moveUrl, navigate } from "./route.js";
+
+/**
+ * @typedef {import("./wire.js").Move} Move
+ * @typedef {Extract<import("./route.js").Route, {view: "migration"}>} MigrationRoute
+ */
+
+/** @param {{route: MigrationRoute, onLive: (live: import("./live.js").Live) => void}} props */
+export function Migration({ route, onLive }) {
+  const live = useLive(apiUrl("live", { view: "migration", namespace: route.namespaces }));
+  useEffect(() => onLive(live), [live]);
+  if (!live.session) return html`<h1 class="sr" tabindex="-1">Migration</h1><${Pending} live=${live} what="migration" />`;
+  const summary = /** @type {import("./wire.js").MigrationSummary | undefined} */ (live.list("migration")[0]);
+  const waves = /** @type {import("./wire.js").Wave[]} */ ([...live.list("waves")]).sort((a, b) => a.number - b.number);
+  const moves = /** @type {Move[]} */ (live.list("moves"));
+  const shown = route.state ? moves.filter((move) => move.state === route.state) : moves;
+  const total = summary?.v1Total ?? 0;
+  const left = summary?.v1Left ?? 0;
+  const choose = (/** @type {string} */ state) => {
+    const query = new URLSearchParams(route.namespaces.map((one) => ["namespace", one]));
+    if (state !== route.state) query.set("state", state);
+    navigate(`/migration${query.size ? `?${query}` : ""}`);
+  };
+  return html`<${Notices} live=${live} />
+    <div class="bar"><h1 tabindex="-1">Migration <span class="faint">${summary?.plan || "no plan yet"}</span></h1>
+      <div class="chips" role="group" aria-label="Show only">${(summary?.counts ?? []).map(
+        ([state, number]) => html`<button key=${state} class=${number ? "" : "none"} aria-pressed=${route.state === state} onClick=${() => choose(state)}><${State} state=${state} /> <b>${count(number)}</b></button>`,
+      )}</div></div>
+    ${total ? html`<div class="moved"><span>${count(left)} of ${count(total)} v1 jobs left</span><${Meter} share=${1 - left / total} tone="done" isLong=${true} label=${`${percent(1 - left / total)} moved`} /></div>` : null}
+    ${moves.length
+      ? waves.map((wave) => html`<${WaveSection} key=${wave.id} wave=${wave} moves=${shown.filter((move) => move.wave === wave.number)} />`)
+      : html`<div class="empty"><h2>No v1 jobs</h2><p>Nothing in what you may read is of kubeflow.org/v1; there is nothing to move.</p></div>`}
+    ${summary?.commands?.length ? html`<section class="panel" aria-labelledby="commands"><header><h2 id="commands">To go on</h2></header>${summary.commands.map(([title, text]) => html`<${Command} key=${text} title=${title} text=${text} />`)}</section>` : null}`;
+}
+
+/** @param {{wave: import("./wire.js").Wave, moves: Move[]}} props */
+function WaveSection({ wave, moves }) {
+  if (!moves.length) return null;
+  return html`<section class="wave" aria-label=${wave.title}><header><h2>${wave.title}</h2><span class="faint">${wave.done} of ${wave.total} compared</span></header>
+    <table class="list"><thead class="sr"><tr><th>State</th><th>Job</th><th>Kind</th><th>What is left</th><th>Proof</th><th>Next</th></tr></thead><tbody>
+      ${moves.map((move) => html`<tr class="row" key=${move.id}><td class="c-state m-state"><${State} state=${move.state} /></td>
+          <td class="c-name m-name"><a href=${moveUrl(move)} title=${`${move.namespace}/${move.name}`}>${move.name}</a> <span class="faint">${move.namespace}</span></td>
+          <td class="fold m-kind">${move.kind}</td>
+          <td class="c-why">${move.first || (move.twin ? `twin ${move.twin}` : "")}${(move.blocking ?? 0) > 1 ? html` <span class="faint">and ${(move.blocking ?? 0) - 1} more</span>` : null}</td>
+          <td class="fold m-proof">${move.proof ? `proof: ${move.proof}` : ""}</td>
+          <td class="fold m-next">${move.next ? html`<button title=${move.next} onClick=${() => copy(move.next ?? "")}>Copy next step</button>` : null}</td></tr>`)}</tbody></table></section>`;
+}

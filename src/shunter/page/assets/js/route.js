@@ -1,0 +1,90 @@
+/** URLs of the page, both ways. Pure, but for `navigate`, which changes the address and says so. */
+
+/**
+ * @typedef {{view: "jobs", filter: JobFilter}
+ *   | {view: "job", namespace: string, kind: string, name: string, ranks: string, find: string}
+ *   | {view: "migration", namespaces: string[], state: string}
+ *   | {view: "move", namespace: string, kind: string, name: string}
+ *   | {view: "cluster"}
+ *   | {view: "unknown"}} Route
+ * @typedef {{states: string[], namespaces: string[], find: string, sort: string}} JobFilter
+ *   `sort`: a column, with `-` before it for descending; empty: failing first.
+ */
+
+/** @param {string} path @param {string} search @returns {Route} */
+export function parse(path, search) {
+  const query = new URLSearchParams(search);
+  const [view = "", ...rest] = path.split("/").filter(Boolean).map(decoded);
+  const [namespace, kind, name, more] = rest;
+  const isJob = namespace !== undefined && kind !== undefined && name !== undefined && more === undefined;
+  if (view === "" || (view === "jobs" && !rest.length)) {
+    return {
+      view: "jobs",
+      filter: {
+        states: query.getAll("state"),
+        namespaces: query.getAll("namespace"),
+        find: query.get("find") ?? "",
+        sort: query.get("sort") ?? "",
+      },
+    };
+  }
+  if (view === "jobs" && isJob) {
+    return { view: "job", namespace, kind, name, ranks: query.get("ranks") ?? "", find: query.get("find") ?? "" };
+  }
+  if (view === "migration" && !rest.length) return { view: "migration", namespaces: query.getAll("namespace"), state: query.get("state") ?? "" };
+  if (view === "migration" && isJob) return { view: "move", namespace, kind, name };
+  if (view === "cluster" && !rest.length) return { view: "cluster" };
+  return { view: "unknown" };
+}
+
+/** @param {JobFilter} filter */
+export function jobsUrl(filter) {
+  const query = new URLSearchParams();
+  for (const state of filter.states) query.append("state", state);
+  for (const namespace of filter.namespaces) query.append("namespace", namespace);
+  if (filter.find) query.set("find", filter.find);
+  if (filter.sort) query.set("sort", filter.sort);
+  return withQuery("/jobs", query);
+}
+
+/** @param {{namespace: string, kind: string, name: string}} job @param {{ranks?: string, find?: string}} [log] */
+export function jobUrl({ namespace, kind, name }, log = {}) {
+  const query = new URLSearchParams();
+  if (log.ranks) query.set("ranks", log.ranks);
+  if (log.find) query.set("find", log.find);
+  return withQuery(`/jobs/${[namespace, kind, name].map(encodeURIComponent).join("/")}`, query);
+}
+
+/** @param {{namespace: string, kind: string, name: string}} move */
+export function moveUrl({ namespace, kind, name }) {
+  return `/migration/${[namespace, kind, name].map(encodeURIComponent).join("/")}`;
+}
+
+/** A route of the API. @param {string} path segments, not encoded @param {Record<string, string | string[] | undefined>} [parameters] */
+export function apiUrl(path, parameters = {}) {
+  const query = new URLSearchParams();
+  for (const [key, value] of Object.entries(parameters)) for (const one of [value ?? ""].flat()) if (one) query.append(key, one);
+  return withQuery(`/api/${path.split("/").map(encodeURIComponent).join("/")}`, query);
+}
+
+/** Shows another URL; `replace` for what needs no step back, such as a letter typed. @param {string} url @param {{replace?: boolean}} [how] */
+export function navigate(url, { replace = false } = {}) {
+  if (url === location.pathname + location.search) return;
+  history[replace ? "replaceState" : "pushState"](null, "", url);
+  dispatchEvent(new Event("shunter:navigate"));
+}
+
+/** @param {string} path @param {URLSearchParams} query */
+function withQuery(path, query) {
+  const text = query.toString();
+  return text ? `${path}?${text}` : path;
+}
+
+/** @param {string} segment */
+function decoded(segment) {
+  try {
+    return decodeURIComponent(segment);
+  } catch {
+    return segment;
+  }
+}

@@ -1,0 +1,40 @@
+/** Why the job does not train: the doctor's verdicts with their evidence, or the one line that the list shows. */
+import { html } from "./html.js";
+import { Command } from "./parts.js";
+
+/** @param {{verdicts: import("./wire.js").VerdictRow[], job: import("./wire.js").JobDetail, onRank: (rank: number) => void}} props */
+export function Verdicts({ verdicts, job, onRank }) {
+  if (verdicts.length) return html`<section aria-label="Diagnosis">${verdicts.map((verdict) => html`<${Verdict} key=${verdict.id} verdict=${verdict} job=${job} onRank=${onRank} />`)}</section>`;
+  if (!job.why && !job.message) return null;
+  const tone = job.state === "Failed" ? "" : "mild";
+  return html`<section aria-label="Diagnosis"><div class=${`verdict ${tone}`}><h3>${job.why || job.message}</h3>${job.remedy ? html`<${Remedy} text=${job.remedy} />` : null}</div></section>`;
+}
+
+/** @param {{verdict: import("./wire.js").VerdictRow, job: import("./wire.js").JobDetail, onRank: (rank: number) => void}} props */
+function Verdict({ verdict, job, onRank }) {
+  const ranks = verdict.ranks ?? [];
+  const tone = job.state === "Failed" ? "" : "mild";
+  return html`<article class=${`verdict ${tone}`}><h3><span>${verdict.title}</span><span class="faint">${verdict.confidence}${ranks.length ? `, ${rankText(ranks)}` : ""}</span></h3>
+    ${verdict.cause && verdict.cause !== verdict.title ? html`<p>${verdict.cause}</p>` : null}
+    ${verdict.evidence?.length
+      ? html`<ul class="evidence">${verdict.evidence.map(
+          (line, index) => html`<li key=${index}><span class="faint" title=${line.source}>${line.source}</span><code>${line.text}</code>${
+            line.rank === undefined ? html`<span></span>` : html`<button onClick=${() => onRank(/** @type {number} */ (line.rank))}>Log of rank ${line.rank}</button>`
+          }</li>`,
+        )}</ul>`
+      : null}
+    ${verdict.remedy ? html`<${Remedy} text=${verdict.remedy} />` : null}</article>`;
+}
+
+/** What to do; a remedy that is a command line can be copied. @param {{text: string}} props */
+function Remedy({ text }) {
+  if (/^(shunter|kubectl) /.test(text)) return html`<${Command} text=${text} title="What to do" />`;
+  return html`<p class="remedy"><b>What to do</b><span>${text}</span></p>`;
+}
+
+/** `rank 3`, `ranks 3, 4 and 12 others`. @param {number[]} ranks */
+export function rankText(ranks) {
+  if (ranks.length === 1) return `rank ${ranks[0]}`;
+  if (ranks.length <= 4) return `ranks ${ranks.join(", ")}`;
+  return `ranks ${ranks.slice(0, 3).join(", ")} and ${ranks.length - 3} others`;
+}
