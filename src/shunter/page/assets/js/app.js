@@ -55,14 +55,14 @@ function App() {
     ${isHelpOpen ? html`<${Help} onClose=${() => setHelpOpen(false)} />` : null}`;
 }
 
-/** What to say to a viewer whom the server does not know any more. @param {Live | null} live @returns {{message: string, remedy: string} | null} */
+/** What to say to a viewer whom the server does not know any more. @param {Live | null} live @returns {{message: string, remedy: string, url: string} | null} */
 function useLoginTrouble(live) {
-  const [trouble, setTrouble] = useState(/** @type {{message: string, remedy: string} | null} */ (null));
+  const [trouble, setTrouble] = useState(/** @type {{message: string, remedy: string, url: string} | null} */ (null));
   useEffect(() => {
     return live?.subscribe(() => {
       if (live.refusal?.status === 401) setTrouble(live.refusal);
       else if (live.state !== "ended" || live.ended === "too many streams") return;
-      else setTrouble({ message: live.ended === "expired" ? "Your login has expired." : "You are logged out.", remedy: "" });
+      else setTrouble({ message: live.ended === "expired" ? "Your login has expired." : "You are logged out.", remedy: "", url: "" });
     });
   }, [live]);
   return trouble;
@@ -74,6 +74,7 @@ function View({ route, onLive }) {
   if (route.view === "job") return html`<${Job} route=${route} onLive=${onLive} />`;
   if (route.view === "migration") return html`<${Migration} route=${route} onLive=${onLive} />`;
   if (route.view === "move") return html`<${MoveView} route=${route} />`;
+  if (route.view === "login") return html`<${Login} message="" remedy="" url="" />`;
   if (route.view === "cluster") return html`<${Cluster} onLive=${onLive} />`;
   return html`<div class="empty"><h1 tabindex="-1">There is no such page</h1><p><a href="/jobs">All jobs</a></p></div>`;
 }

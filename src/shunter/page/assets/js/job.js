@@ -32,7 +32,7 @@ export function Job({ route, onLive }) {
   }, [job]);
   if (!live.session) return html`<h1 class="sr" tabindex="-1">${name}</h1><${Pending} live=${live} what="job" />`;
   const shown = job ?? last;
-  if (!shown) return html`<${Refused} what="job" refusal=${{ status: 404, message: `${kind} ${name} is not in namespace ${namespace}.`, remedy: "" }} />`;
+  if (!shown) return html`<${Refused} what="job" refusal=${{ status: 404, message: `${kind} ${name} is not in namespace ${namespace}.`, remedy: "", url: "" }} />`;
   const setLog = (/** @type {{ranks?: string, find?: string}} */ part) => navigate(jobUrl(route, { ranks, find, ...part }), { replace: true });
   const rows = /** @type {import("./wire.js").Rank[]} */ (live.list("ranks"));
   return html`<${Notices} live=${live} />

@@ -3,14 +3,15 @@ import { html, useEffect, useState } from "./html.js";
 import { Command } from "./parts.js";
 import { get, refusal } from "./streams.js";
 
-/** @param {{message: string, remedy: string}} props */
-export function Login({ message, remedy }) {
-  const [takesToken, setTakesToken] = useState(false);
+/** `url` of the refusal is `/login` where a token logs in. @param {{message: string, remedy: string, url: string}} props */
+export function Login({ message, remedy, url }) {
+  const [takesToken, setTakesToken] = useState(url === "/login");
   const [token, setToken] = useState("");
   const [trouble, setTrouble] = useState("");
   const [isBusy, setBusy] = useState(false);
   useEffect(() => {
-    get("/api/login").then(async (answer) => answer.ok && setTakesToken((await answer.json()).takesToken === true)).catch(() => undefined);
+    if (url) return;
+    get("/api/session").then(async (answer) => answer.ok || setTakesToken((await refusal(answer)).url === "/login"), () => undefined);
   }, []);
   const log_in = async (/** @type {Event} */ event) => {
     event.preventDefault();
@@ -18,7 +19,7 @@ export function Login({ message, remedy }) {
     const answer = await fetch("/api/login", { method: "POST", headers: { "content-type": "application/json", "x-shunter": "page" }, body: JSON.stringify({ token: token.trim() }) }).catch(() => null);
     setBusy(false);
     setToken("");
-    if (answer?.ok) return location.reload();
+    if (answer?.ok) return location.replace(location.pathname === "/login" ? "/jobs" : location.href);
     setTrouble(answer ? (await refusal(answer)).message : "No answer from the server of this page.");
     return undefined;
   };

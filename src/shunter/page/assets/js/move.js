@@ -22,7 +22,7 @@ export function MoveView({ route }) {
         const body = answer.ok ? await answer.json() : await refusal(answer);
         if (isCurrent) answer.ok ? setDetail(body) : setRefused(body);
       })
-      .catch(() => isCurrent && setRefused({ status: 0, message: "No connection to the server of this page.", remedy: "" }));
+      .catch(() => isCurrent && setRefused({ status: 0, message: "No connection to the server of this page.", remedy: "", url: "" }));
     return () => {
       isCurrent = false;
     };

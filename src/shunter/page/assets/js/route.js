@@ -6,6 +6,7 @@
  *   | {view: "migration", namespaces: string[], state: string}
  *   | {view: "move", namespace: string, kind: string, name: string}
  *   | {view: "cluster"}
+ *   | {view: "login"}
  *   | {view: "unknown"}} Route
  * @typedef {{states: string[], namespaces: string[], find: string, sort: string}} JobFilter
  *   `sort`: a column, with `-` before it for descending; empty: failing first.
@@ -34,6 +35,7 @@ export function parse(path, search) {
   if (view === "migration" && !rest.length) return { view: "migration", namespaces: query.getAll("namespace"), state: query.get("state") ?? "" };
   if (view === "migration" && isJob) return { view: "move", namespace, kind, name };
   if (view === "cluster" && !rest.length) return { view: "cluster" };
+  if (view === "login") return { view: "login" };
   return { view: "unknown" };
 }
 

@@ -8,7 +8,7 @@ const SILENCE = 40_000;
 const LONGEST_PAUSE = 8_000;
 
 /**
- * @typedef {{message: string, remedy: string, status: number}} Refusal
+ * @typedef {{message: string, remedy: string, status: number, url: string}} Refusal
  * @typedef {"connecting" | "open" | "retrying" | "queued" | "refused" | "ended"} StreamState
  *   queued: all connections are taken by other tabs; refused: the server said no and will say so again; ended: the server ended it.
  * @typedef {{onEvent: (name: string, data: any) => void, onState: (state: StreamState, refusal?: Refusal) => void}} Listener
@@ -120,9 +120,9 @@ export function eventParser(onEvent) {
 
 /** What the server says of a request that it refused. @param {Response} answer @returns {Promise<Refusal>} */
 export async function refusal(answer) {
-  /** @type {{message?: string, remedy?: string}} */
+  /** @type {{message?: string, remedy?: string, url?: string}} */
   const said = await answer.json().catch(() => ({}));
-  return { status: answer.status, message: said.message || `The server answered ${answer.status} ${answer.statusText}.`, remedy: said.remedy ?? "" };
+  return { status: answer.status, message: said.message || `The server answered ${answer.status} ${answer.statusText}.`, remedy: said.remedy ?? "", url: said.url ?? "" };
 }
 
 /** A GET that is tried once more when the network changed below it. @param {string} url */

@@ -292,6 +292,7 @@
  * @typedef {object} LogLines
  * @property {Array<[number | null, string, number, string]>} lines
  * @property {number} skipped
+ * @property {Array<string>} notes
  */
 
 /**
@@ -301,6 +302,11 @@
  * @property {string} name
  * @property {string} uid
  * @property {string} resourceVersion
+ */
+
+/**
+ * @typedef {object} TokenRequest
+ * @property {string} token
  */
 
 /**
