@@ -12,16 +12,18 @@ from __future__ import annotations
 import asyncio
 import http.client
 import json
+import secrets
 import threading
 from collections.abc import Awaitable, Callable, Iterator, Mapping
 from contextlib import contextmanager
-from pathlib import Path
 from typing import Any, NamedTuple, TypeVar
 
 from e2e.embedded_cluster import EmbeddedCluster
+from shunter.cluster.state_dir import write_private
 from shunter.kube import kubeconfig
+from shunter.page.calls import Calls
 from shunter.page.guard import Settings, cookie_name, local_hosts
-from shunter.page.logins import LocalLogin
+from shunter.page.logins import LocalLogin, Login
 from shunter.page.server import PageServer
 from shunter.page.sessions import PageOptions, Session
 
@@ -148,12 +150,54 @@ def rows_of(stream: Iterator[tuple[str, Any]], until: Callable[[dict[str, dict[s
     raise AssertionError(f"the stream ended before that: {rows}")
 
 
-def page_of(cluster: EmbeddedCluster, kubeconfig_path: Path | None = None, **options: Any) -> RunningPage:
-    """A page for the cluster, not started; `options` are those of `PageOptions`."""
-    connection = kubeconfig.load(kubeconfig_path or cluster.kubeconfig)
+def page_of(cluster: EmbeddedCluster, login: Login | None = None, calls: Calls | None = None, **options: Any) -> RunningPage:
+    """A page for the cluster, not started, for its administrator unless `login` says otherwise; `options` are those of
+    `PageOptions`, and `calls` what other routes than the streams do."""
+    login = login or LocalLogin(kubeconfig.load(cluster.kubeconfig))
     own = PageOptions(**{"cluster": "embedded cluster", "is_embedded": True, **options})
+    others = {} if calls is None else {"calls": lambda: calls}
 
     def settings(port: int) -> Settings:
         return Settings(local_hosts(port), cookie_name(port, is_secure=False))
 
-    return RunningPage(PageServer(LocalLogin(connection), own, settings, key=KEY), cluster)
+    return RunningPage(PageServer(login, own, settings, key=KEY, **others), cluster)
+
+
+@contextmanager
+def running(page: RunningPage) -> Iterator[RunningPage]:
+    page.start()
+    try:
+        yield page
+    finally:
+        page.stop()
+
+
+def new_user(cluster: EmbeddedCluster, name: str, *groups: str) -> str:
+    """A token of a user who may do nothing yet."""
+    tokens = json.loads(cluster.state.tokens.read_bytes())
+    token = f"{name}-{secrets.token_hex(16)}"
+    tokens[token] = {"user": name, "groups": [*groups, "system:authenticated"]}
+    write_private(cluster.state.tokens, json.dumps(tokens).encode())
+    return token
+
+
+def revoke(cluster: EmbeddedCluster, token: str) -> None:
+    """The API server does not know it from now on."""
+    tokens = json.loads(cluster.state.tokens.read_bytes())
+    del tokens[token]
+    write_private(cluster.state.tokens, json.dumps(tokens).encode())
+
+
+def allow(cluster: EmbeddedCluster, user: str, namespace: str) -> None:
+    """Lets a user read all in a namespace."""
+    rules = [{"apiGroups": ["*"], "resources": ["*"], "verbs": ["get", "list", "watch"]}]
+    group = "rbac.authorization.k8s.io"
+    role = {"apiVersion": f"{group}/v1", "kind": "Role", "metadata": {"name": "read", "namespace": namespace}, "rules": rules}
+    binding = {
+        "apiVersion": f"{group}/v1",
+        "kind": "RoleBinding",
+        "metadata": {"name": f"read-{user}", "namespace": namespace},
+        "roleRef": {"apiGroup": group, "kind": "Role", "name": "read"},
+        "subjects": [{"kind": "User", "apiGroup": group, "name": user}],
+    }
+    cluster.apply(role, binding)

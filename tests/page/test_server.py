@@ -4,25 +4,10 @@ from __future__ import annotations
 
 import pytest
 
+from page.jobs import pytorch_job
 from page.server import RunningPage, rows_of
 
 pytestmark = pytest.mark.integration
-
-JOB = {
-    "apiVersion": "kubeflow.org/v1",
-    "kind": "PyTorchJob",
-    "metadata": {"name": "bert"},
-    "spec": {
-        "pytorchReplicaSpecs": {
-            "Master": {"replicas": 1, "template": {"spec": {"containers": [{"name": "pytorch", "image": "x"}]}}},
-            "Worker": {"replicas": 2, "template": {"spec": {"containers": [{"name": "pytorch", "image": "x"}]}}},
-        }
-    },
-}
-
-
-def in_namespace(namespace: str) -> dict[str, object]:
-    return {**JOB, "metadata": {"name": "bert", "namespace": namespace}}
 
 
 def test_the_shell_is_served_at_every_view_s_address_and_holds_no_data(page: RunningPage) -> None:
@@ -53,7 +38,7 @@ def test_a_job_comes_runs_and_goes_in_one_stream(page: RunningPage, page_namespa
         assert name == "snapshot"
         assert first["rows"] == {"jobs": []}
         assert first["session"]["namespaces"] == [page_namespace]
-        page.cluster.apply(in_namespace(page_namespace))
+        page.cluster.apply(pytorch_job("bert", page_namespace))
         rows = rows_of(stream, lambda rows: any(row["state"] == "Running" for row in rows.get("jobs", {}).values()))
         (row,) = rows["jobs"].values()
         assert (row["name"], row["kind"], row["wanted"], row["namespace"]) == ("bert", "PyTorchJob", 3, page_namespace)

@@ -157,7 +157,7 @@ class Listener:
             return [("end", {"why": self._end})]
         table = self._table
         if not table.is_complete:
-            return self._trouble(now)
+            return self._breaks(now)
         events: list[Event] = []
         if not self._has_snapshot:
             self._has_snapshot = True
@@ -166,7 +166,11 @@ class Listener:
             events.append(("snapshot", {"session": self._session(), "rows": rows}))
         elif delta := self._delta():
             events.append(("delta", delta))
-        return events + self._trouble(now)
+        events += self._breaks(now)
+        if self._hidden != table.hidden:
+            self._hidden = table.hidden
+            events.append(("hidden", table.hidden))
+        return events
 
     def _delta(self) -> dict[str, dict[str, list[Any]]]:
         delta: dict[str, dict[str, list[Any]]] = {}
@@ -181,7 +185,7 @@ class Listener:
         self._changed.clear()
         return delta
 
-    def _trouble(self, now: float) -> list[Event]:
+    def _breaks(self, now: float) -> list[Event]:
         table = self._table
         events: list[Event] = []
         for collection, (since, why) in table.gone.items():
@@ -189,7 +193,4 @@ class Listener:
                 events.append(("gone", {"collection": collection, "since": round(now - since, 1), "why": why}))
         events += [("back", {"collection": collection}) for collection in self._gone if collection not in table.gone]
         self._gone = dict(table.gone)
-        if self._hidden != table.hidden:
-            self._hidden = table.hidden
-            events.append(("hidden", table.hidden))
         return events

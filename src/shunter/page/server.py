@@ -61,9 +61,17 @@ log = logging.getLogger(__name__)
 
 BODY_LIMIT = 64 * 1024
 BEAT_SECONDS = 15.0
+NAME_SECONDS = 5.0
+"""How long the viewer's name is waited for."""
 STUCK_SECONDS = 60.0
 """A stream whose reader takes nothing for so long is cut."""
 EVENT_STREAM = "text/event-stream"
+
+
+OpenHandler = Callable[[Request, Mapping[str, str]], Awaitable[Response | None]]
+"""Answers anybody; the parts of the path stand in the mapping."""
+Handler = Callable[[Session, Request, Mapping[str, str]], Awaitable[Response | None]]
+"""Answers the viewer of this session."""
 
 
 class PageServer:
@@ -91,12 +99,14 @@ class PageServer:
         self._assets = Assets()
         self._used_codes: dict[str, float] = {}
         self._server = HttpServer(self._handle, Limits(body=BODY_LIMIT, held=4 * 2**20, connections=1024))
-        self._routes: Mapping[str, Callable[[Request, Mapping[str, str]], Awaitable[Response | None]]] = {
+        self._open_routes: Mapping[str, OpenHandler] = {
             "open": self._open,
             "shell": self._shell,
             "asset": self._asset,
-            "session": self._who,
             "login": self._take_token,
+        }
+        self._routes: Mapping[str, Handler] = {
+            "session": self._who,
             "logout": self._logout,
             "live": self._live,
             "log_file": self._log_file,
@@ -162,7 +172,10 @@ class PageServer:
             raise RefusedError(refused)
         if request.is_too_large:
             raise RefusedError(Refusal(413, f"the body has more than {BODY_LIMIT} bytes."))
-        return await self._routes[route.name](request, match.groupdict(""))
+        if route.name in self._open_routes:
+            return await self._open_routes[route.name](request, match.groupdict(""))
+        session = await self._login.session(request, self.sessions, self._settings)
+        return await self._routes[route.name](session, request, match.groupdict(""))
 
     def _answer(self, refused: Refusal) -> Response:
         return self._json(Answer(message=refused.message, remedy=refused.remedy, url=refused.url), refused.status)
@@ -204,27 +217,23 @@ class PageServer:
         body = f"<!doctype html><meta charset=utf-8><title>Shunter</title>{text}".encode()
         return Response(body, status=status, content_type="text/html; charset=utf-8", headers=(*self._headers, NO_STORE))
 
-    async def _session(self, request: Request) -> Session:
-        return await self._login.session(request, self.sessions, self._settings)
+    async def _who(self, session: Session, request: Request, _: Mapping[str, str]) -> Response:
+        await self._identify(session)
+        return self._json(session.facts())
 
-    async def _who(self, request: Request, _: Mapping[str, str]) -> Response:
-        return self._json((await self._identified(request)).facts())
-
-    async def _identified(self, request: Request) -> Session:
-        """The session of the request, with the viewer's name if the API server says it now."""
-        session = await self._session(request)
-        if not session.user:
-            try:
+    async def _identify(self, session: Session) -> None:
+        """Asks for the viewer's name, where it is not known and the API server says it now."""
+        if session.user:
+            return
+        try:
+            async with asyncio.timeout(NAME_SECONDS):
                 await session.identify()
-            except ConnectionProblem as problem:
-                log.debug("the viewer's name is not known: %s", problem)
-            except Unauthorized as error:
-                refused = Refusal(401, "the API server does not know this viewer any more.", error.remedy)
-                raise RefusedError(refused) from error
-        return session
+        except (ConnectionProblem, TimeoutError) as problem:
+            log.debug("the viewer's name is not known: %s", problem)
+        except Unauthorized as error:
+            raise RefusedError(Refusal(401, "the API server does not know this viewer.", error.remedy)) from error
 
-    async def _logout(self, request: Request, _: Mapping[str, str]) -> Response:
-        await self._session(request)
+    async def _logout(self, session: Session, request: Request, _: Mapping[str, str]) -> Response:
         self.sessions.remove(cookie_value(request.headers, self._settings.cookie), "logged out")
         return self._json(Answer(message="logged out"), headers=(("Set-Cookie", set_cookie(self._settings, "")),))
 
@@ -249,13 +258,13 @@ class PageServer:
 
     # Streams.
 
-    async def _live(self, request: Request, _: Mapping[str, str]) -> Response | None:
-        session = await self._identified(request)
+    async def _live(self, session: Session, request: Request, _: Mapping[str, str]) -> Response | None:
         name = request.query.get("view", "")
+        parameters = view_parameters(request.query_string)
         open_view = self._view_named(name)
         if open_view is None:
             raise RefusedError(Refusal(404, f"there is no view {name[:40]!r}."))
-        parameters = view_parameters(request.query_string)
+        await self._identify(session)
         try:
             async with session.stream():
                 listener = session.listen(name, open_view, parameters)
@@ -276,19 +285,18 @@ class PageServer:
             await stream.end()
         return None
 
-    async def _logs(self, request: Request, match: Mapping[str, str]) -> Response | None:
+    async def _logs(self, session: Session, request: Request, match: Mapping[str, str]) -> Response | None:
         if self._calls.follow_logs is None:
             raise RefusedError(Refusal(404, "there is no such page."))
-        session = await self._session(request)
         lines = self._calls.follow_logs(session.viewer, job_parameters(match), log_query(request.query_string))
         return await self._sent(
             session, request, EVENT_STREAM, (encoded(("lines", each)) async for each in lines), end=encoded(("end", {}))
         )
 
-    async def _log_file(self, request: Request, match: Mapping[str, str]) -> Response | None:
+    async def _log_file(self, session: Session, request: Request, match: Mapping[str, str]) -> Response | None:
         if self._calls.log_file is None:
             raise RefusedError(Refusal(404, "there is no such page."))
-        session, job = await self._session(request), job_parameters(match)
+        job = job_parameters(match)
         text = self._calls.log_file(session.viewer, job, log_query(request.query_string))
         name = quote(f"{job.namespace}-{job.name}.log")
         attachment = ("Content-Disposition", f'attachment; filename="{name}"')
@@ -327,24 +335,22 @@ class PageServer:
 
     # What is asked once.
 
-    async def _yaml(self, request: Request, match: Mapping[str, str]) -> Response:
+    async def _yaml(self, session: Session, request: Request, match: Mapping[str, str]) -> Response:
         if self._calls.yaml is None:
             raise RefusedError(Refusal(404, "there is no such page."))
-        session, pod = await self._session(request), match["pod"]
+        pod = match["pod"]
         if pod and not is_name(pod):
             raise RefusedError(Refusal(400, f"{pod[:80]!r} is not the name of a pod."))
         reveal = request.query.get("reveal") == "true"
         text = await self._calls.yaml(session.viewer, job_parameters(match), pod, reveal=reveal)
         return Response(text.encode(), content_type="text/plain; charset=utf-8", headers=(*self._headers, NO_STORE))
 
-    async def _move(self, request: Request, match: Mapping[str, str]) -> Response:
+    async def _move(self, session: Session, request: Request, match: Mapping[str, str]) -> Response:
         if self._calls.move is None:
             raise RefusedError(Refusal(404, "there is no such page."))
-        session = await self._session(request)
         return self._json(await self._calls.move(session.viewer, job_parameters(match)))
 
-    async def _act(self, request: Request, match: Mapping[str, str]) -> Response:
-        session = await self._session(request)
+    async def _act(self, session: Session, request: Request, match: Mapping[str, str]) -> Response:
         if self._calls.act is None:
             raise RefusedError(Refusal(404, "there is no such page."))
         if self._options.is_read_only:

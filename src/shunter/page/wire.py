@@ -5,7 +5,8 @@ The event stream `GET /api/live?view=VIEW&...` sends these events; data is JSON:
 
     snapshot   {"session": Session, "rows": {COLLECTION: [row, ...]}}    the first event; replaces all that is shown
     delta      {COLLECTION: {"set": [row, ...], "del": [id, ...]}}       a row replaces the one of its id
-    gone       {"collection": ..., "since": seconds, "why": text}         a watch broke: rows stay, greyed, with their age
+    gone       {"collection": ..., "since": seconds, "why": text}         a watch broke: rows stay, greyed, with their age;
+                                                                          before the snapshot: it waits for the cluster
     back       {"collection": ...}                                        it is whole again
     hidden     [Hidden, ...]                                              what this viewer may not read, all of it each time
     beat       {}                                                         every 15 seconds

@@ -77,23 +77,20 @@ class Authenticator:
         return Identity(user_of(claims), meant_for)
 
     def _known(self, token: str) -> User | None:
-        user = self._users.get(token)
-        if user is None and self._changed():
-            user = self._users.get(token)
-        return user
+        self._read_if_changed()
+        return self._users.get(token)
 
-    def _changed(self) -> bool:
+    def _read_if_changed(self) -> None:
         try:
             changed = self._file.stat().st_mtime_ns
             if changed == self._seen:
-                return False
+                return
             known = msgspec.json.decode(self._file.read_bytes(), type=dict[str, _KnownUser])
         except (OSError, msgspec.DecodeError) as error:
             log.error("%s: %s", self._file, error)
-            return False
+            return
         self._seen = changed
         self._users = {token: User(entry.user, _with_authenticated(entry.groups)) for token, entry in known.items()}
-        return True
 
 
 def _with_authenticated(groups: tuple[str, ...]) -> tuple[str, ...]:
