@@ -90,7 +90,7 @@ def test_unpacked_source_distribution_keeps_the_version_it_was_built_with(tmp_pa
 def dist(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """dist/ of `make release` at a tag, from the working tree as it is; what it said is in `said`."""
     root = tmp_path_factory.mktemp("release")
-    asked = ["git", "-C", ROOT, "ls-files", "-co", "--exclude-standard", *SOURCES]
+    asked = ["git", "-C", str(ROOT), "ls-files", "-co", "--exclude-standard", *SOURCES]
     listed = subprocess.run(asked, capture_output=True, text=True, check=True)
     for name in filter(lambda name: (ROOT / name).exists(), listed.stdout.splitlines()):
         (root / name).parent.mkdir(parents=True, exist_ok=True)
@@ -109,7 +109,8 @@ def dist(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.mark.integration
 def test_release_has_wheel_source_chart_manifests_and_sbom_and_a_true_checksum_of_each(dist: Path) -> None:
-    listed = dict(reversed(line.split("  ")) for line in (dist / "SHA256SUMS").read_text().splitlines())
+    lines = (line.split("  ") for line in (dist / "SHA256SUMS").read_text().splitlines())
+    listed = {name: digest for digest, name in lines}
     assert sorted(listed) == [
         f"install-{VERSION}.yaml",
         f"sbom-{VERSION}.cdx.json",
