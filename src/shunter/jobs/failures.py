@@ -99,6 +99,15 @@ def why_failed(job: Json, pods: Sequence[Json], events: Sequence[Json], logs: di
     return Cause(word, row.message)
 
 
+def only_victims(job: Json, pods: Sequence[Json], logs: dict[str, list[str]]) -> bool:
+    """Whether the containers that failed first, as far as their logs were read, all say that they lost a peer or were ended: what
+    they lost is not known then. False where one was stopped from outside."""
+    near = [fault for fault in together(faults(pods)) if _label(job, pods, fault) in logs]
+    if any(stop_text(job, pods, fault, logs) for fault in near):
+        return False
+    return bool(near) and all(is_victim(fault, exception_line(last_lines(job, pods, fault, logs))) for fault in near)
+
+
 def missed_deadline(row: Overview) -> bool:
     """Whether a job failed because its time was up."""
     return "deadline" in row.message.lower()

@@ -2,16 +2,25 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Callable, Sequence
+from contextlib import aclosing, suppress
 from typing import NamedTuple
 
 from shunter.api.meta import Json
-from shunter.jobs.failures import LOG_MARK, NamedCause, cause_and_remedy, failure_lines
+from shunter.api.resources import PODS
+from shunter.jobs.failures import LOG_MARK, NamedCause, cause_and_remedy, failure_lines, only_victims
 from shunter.jobs.following import JobEnd
 from shunter.jobs.last_log_lines import last_log_lines
 from shunter.kube.client import Client
+from shunter.kube.errors import ApiError
+from shunter.kube.watching import follow
 from shunter.operator.causes import Evidence
-from shunter.operator.overview import Overview, overview
+from shunter.operator.diagnosis import TOGETHER
+from shunter.operator.overview import Overview, overview, pod_selector
+
+LATE_SECONDS = TOGETHER.total_seconds()
+"""How long the state of the rank that the others lost is waited for."""
 
 
 class Outcome(NamedTuple):
@@ -52,10 +61,38 @@ async def outcome(
     row = overview(end.job)
     if row.state == "Succeeded":
         return Outcome(end, row)
-    logs = await last_log_lines(client, end.job, end.pods, end.written)
-    why, remedy = cause_and_remedy(end.job, end.pods, [], logs, diagnosed(end.job, Evidence(pods=end.pods)))
+    pods, logs = await _pods_and_logs(client, end.job, end)
+    why, remedy = cause_and_remedy(end.job, pods, [], logs, diagnosed(end.job, Evidence(pods=pods)))
     reasons = tuple(text for text in dict.fromkeys((why, remedy, row.message)) if text) or ("it gives no reason",)
-    return Outcome(end, row, reasons, without_repeated_log(failure_lines(end.job, end.pods, logs), why))
+    return Outcome(end, row, reasons, without_repeated_log(failure_lines(end.job, pods, logs), why))
+
+
+async def _pods_and_logs(client: Client, job: Json, end: JobEnd) -> tuple[list[Json], dict[str, list[str]]]:
+    """The pods of the job's last try, and the last words of those that failed. States of pods arrive in any order: where all that
+    are known to have failed lost a peer, those that still run are waited for."""
+    pods = {pod["metadata"]["uid"]: pod for pod in end.pods}
+    logs = await last_log_lines(client, job, end.pods, end.written)
+    running = {uid for uid, pod in pods.items() if not _has_ended(pod)}
+    if not running or not only_victims(job, end.pods, logs):
+        return end.pods, logs
+    changes = follow(client, PODS, job["metadata"]["namespace"], label_selector=pod_selector(job), known=end.pods)
+    with suppress(ApiError, TimeoutError):
+        async with asyncio.timeout(LATE_SECONDS), aclosing(changes):
+            async for seen in changes:
+                uid = seen.object["metadata"]["uid"]
+                if uid not in running:
+                    continue
+                pods[uid] = seen.object
+                if seen.gone or _has_ended(seen.object):
+                    running.discard(uid)
+                    logs = await last_log_lines(client, job, [*pods.values()], end.written)
+                if not running or not only_victims(job, [*pods.values()], logs):
+                    break
+    return [*pods.values()], logs
+
+
+def _has_ended(pod: Json) -> bool:
+    return pod.get("status", {}).get("phase") in ("Succeeded", "Failed")
 
 
 def without_repeated_log(lines: Sequence[str], headline: str) -> tuple[str, ...]:
