@@ -10,6 +10,7 @@ from shunter.api.core import Service
 from shunter.api.jobset import JobSet
 from shunter.api.meta import MetadataOnly
 from shunter.api.resources import JOBS, JOBSETS, PERSISTENT_VOLUME_CLAIMS, SERVICES
+from shunter.cluster.controllers.jobset.names import job_names
 from shunter.cluster.controllers.jobset.plan import Observed, plan
 from shunter.kube.cache.store import Store, by_controller_uid
 from shunter.kube.controllers.manager import Manager
@@ -57,8 +58,18 @@ class JobSetReconciler:
         return Observed(
             jobset=jobset,
             jobs=self._jobs.by_index(CONTROLLER_UID, jobset.metadata.uid),
+            left_over=frozenset(name for name in job_names(jobset) if self._is_left_over(key.namespace, name, jobset)),
             services=frozenset(service.metadata.name for service in self._services.list(key.namespace)),
             claims=frozenset(claim.metadata.name for claim in self._claims.list(key.namespace)),
+        )
+
+    def _is_left_over(self, namespace: str, name: str, jobset: JobSet) -> bool:
+        job = self._jobs.get(Key(namespace, name))
+        owner = job.metadata.controller if job is not None else None
+        return (
+            owner is not None
+            and (owner.kind, owner.name) == ("JobSet", jobset.metadata.name)
+            and owner.uid != jobset.metadata.uid
         )
 
     def plan(self, observed: Observed, now: datetime) -> Plan:

@@ -19,6 +19,11 @@ def job_name(jobset: JobSet, replicated_job: str, index: int) -> str:
     return f"{jobset.metadata.name}-{replicated_job}-{index}"
 
 
+def job_names(jobset: JobSet) -> list[str]:
+    """Of all its Jobs, in the order of the replicated jobs."""
+    return [job_name(jobset, job.name, index) for job in jobset.spec.replicated_jobs for index in range(job.replicas)]
+
+
 def claim_name(jobset: JobSet, template: str) -> str:
     return f"{template}-{jobset.metadata.name}"
 

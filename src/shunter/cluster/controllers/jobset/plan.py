@@ -26,6 +26,9 @@ class Observed(msgspec.Struct, frozen=True, kw_only=True):
 
     jobset: JobSet
     jobs: tuple[Job, ...] = ()
+    left_over: frozenset[str] = frozenset()
+    """Names of its Jobs that those of an earlier JobSet of the same name still have. They are collected as garbage, and wake
+    this one when they go; until then a creation would be refused."""
     services: frozenset[str] = frozenset()
     claims: frozenset[str] = frozenset()
 
@@ -50,7 +53,7 @@ def plan(observed: Observed, now: datetime) -> Plan:
     if success_policy.is_met(jobset, children):
         return _written(jobset, success_policy.completed(progress), writes)
     writes += _network_and_claims(observed, progress.jobset)
-    created, progress, more = _creations(jobset, children, statuses, progress)
+    created, progress, more = _creations(observed, children, statuses, progress)
     writes += created
     if more:
         return Plan(writes=tuple(writes))
@@ -112,13 +115,14 @@ def _network_and_claims(observed: Observed, ref: Ref) -> Iterable[Write]:
 
 
 def _creations(
-    jobset: JobSet, children: Children, statuses: tuple[ReplicatedJobStatus, ...], progress: Progress
+    observed: Observed, children: Children, statuses: tuple[ReplicatedJobStatus, ...], progress: Progress
 ) -> tuple[list[Write], Progress, bool]:
     """The Jobs that are missing and may start, of one replicated job: the next look, which these Jobs bring about, takes the
     next, so that a refused Job holds up those listed after it. True when there may be more to create.
 
     In order, none after the first replicated job that has not started.
     """
+    jobset = observed.jobset
     one_by_one = startup_policy.in_order(jobset) and not jobset.spec.suspend
     policy = jobset.spec.failure_policy
     held = policy is not None and policy.restart_strategy == "BlockingRecreate" and bool(children.previous)
@@ -126,7 +130,7 @@ def _creations(
     for job in released:
         if one_by_one and startup_policy.has_started(job, statuses):
             continue
-        writes = [] if held else [*_missing(jobset, job, children, progress.jobset)]
+        writes = [] if held else [*_missing(observed, job, children, progress.jobset)]
         if one_by_one:
             return writes, startup_policy.starting(progress), False
         if writes:
@@ -134,13 +138,13 @@ def _creations(
     return [], startup_policy.started(progress) if one_by_one else progress, False
 
 
-def _missing(jobset: JobSet, job: ReplicatedJob, children: Children, ref: Ref) -> Iterable[Write]:
-    there = children.names
+def _missing(observed: Observed, job: ReplicatedJob, children: Children, ref: Ref) -> Iterable[Write]:
+    taken = children.names | observed.left_over
     for index in range(job.replicas):
-        name = job_name(jobset, job.name, index)
-        if name not in there:
+        name = job_name(observed.jobset, job.name, index)
+        if name not in taken:
             failed = _warning(ref, "JobCreationFailed", f'job "{name}" creation failed with error: {{error}}')
-            yield Create(resource=JOBS, body=job_of(jobset, job, index), failed=failed)
+            yield Create(resource=JOBS, body=job_of(observed.jobset, job, index), failed=failed)
 
 
 def _resumptions(
