@@ -24,7 +24,7 @@ def v1_job(workers: int = 1, *, kind: str = "PyTorchJob", policy: Json | None = 
     }
 
 
-def v2_job(nodes: int = 2, *, spec: Json | None = None, **status: Any) -> Json:
+def v2_job(nodes: int | None = 2, *, spec: Json | None = None, **status: Any) -> Json:
     return {
         "apiVersion": "trainer.kubeflow.org/v1alpha1",
         "kind": "TrainJob",

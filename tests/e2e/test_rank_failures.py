@@ -175,7 +175,7 @@ def test_every_command_names_the_rank_that_failed_first_also_without_its_pods(
     assert (diagnosed[0]["ranks"], "ValueError: no data in shard 7" in diagnosed[0]["cause"]) == ([1], True)
 
     found = row(cluster, namespace)
-    assert (found["state"], found["why"]) == ("Failed", "ValueError")
+    assert (found["state"], found["why"], found["wanted"]) == ("Failed", "ValueError", 3)
     assert found["cause"].startswith("rank 1, pod j-")
     assert found["cause"].endswith("exit code 3: ValueError: no data in shard 7")
     assert " rank 1: ValueError " in cluster.shunter("jobs", "-n", namespace).stdout

@@ -24,14 +24,25 @@ def group(name: str, replicas: int = 1, parallelism: int | None = None) -> Json:
     [
         (v1_job(3), None, 4),
         (v2_job(2), None, 2),
+        (v2_job(None), None, None),
+        (v2_job(None), [group("node", parallelism=3)], 3),
         (v2_job(1), [group("node", parallelism=4)], 4),
         (v2_job(1), [group("dataset-initializer"), group("model-initializer"), group("node", parallelism=4)], 4),
         (v2_job(1), [group("launcher"), group("node", replicas=2, parallelism=3)], 7),
         (v2_job(1), [group("node")], 1),
     ],
-    ids=["v1", "v2 by its own number", "v2 by its JobSet", "initializers do not train", "several Jobs", "no parallelism"],
+    ids=[
+        "v1",
+        "v2 by its own number",
+        "v2 that its runtime sizes, without JobSet",
+        "v2 that its runtime sizes",
+        "v2 by its JobSet",
+        "initializers do not train",
+        "several Jobs",
+        "no parallelism",
+    ],
 )
-def test_the_number_wanted(job: Json, groups: list[Json] | None, expected: int) -> None:
+def test_the_number_wanted(job: Json, groups: list[Json] | None, expected: int | None) -> None:
     assert wanted(job, {"spec": {"replicatedJobs": groups}} if groups else None) == expected
 
 

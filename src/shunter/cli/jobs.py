@@ -110,8 +110,8 @@ def marked(state: str) -> str:
 
 
 def ranks(row: Row) -> str:
-    """`3/4`; `?/4` where pods could not be read."""
-    return f"{'?' if row.up is None else row.up}/{row.wanted}"
+    """`3/4`; `?/4` where pods could not be read, `0/?` where nothing tells how many are wanted."""
+    return "/".join("?" if number is None else str(number) for number in (row.up, row.wanted))
 
 
 def screen(choice: JobChoice, found: Listing, width: int, height: int) -> list[RenderableType]:

@@ -35,7 +35,7 @@ def diagnose(evidence: Evidence, now: datetime, rules: Sequence[Rule] = RULES) -
     return Report(
         job=f"{row.kind} {row.namespace}/{row.name}",
         state=row.state,
-        ranks=max(len(case.all_ranks), wanted(case.job, jobset)),
+        ranks=max(len(case.all_ranks), wanted(case.job, jobset) or 0),
         at=now,
         verdicts=tuple(masked_verdict(verdict, evidence) for verdict in told),
         not_checked=_not_checked(case, rules),

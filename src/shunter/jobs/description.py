@@ -51,7 +51,7 @@ def description(
     yield from (f"  {title:<8} {text}" for title, text in beside if text)
     children = owned_by(evidence, job)
     jobset = next((child for child in children if child.get("kind") == "JobSet"), None)
-    ranks = wanted(job, jobset)
+    ranks = "?" if (number := wanted(job, jobset)) is None else str(number)
     yield f"  Ranks    {ranks if row.is_finished else f'{up(job, pods)} of {ranks} up'}"
     if jobset is not None and (counts := restarts(jobset)) is not None:
         yield f"  Restarts {counts}"

@@ -9,7 +9,7 @@ from shunter.api.meta import Json
 from shunter.api.resources import JOBSETS
 from shunter.kube.client import Client
 from shunter.kube.errors import ApiError, ConnectionProblem
-from shunter.operator.overview import is_finished, is_v2
+from shunter.operator.overview import is_finished, is_v2, leaves_nodes_to_runtime
 from shunter.operator.restarts import is_jobset_of
 
 
@@ -52,10 +52,11 @@ class JobSetFields(TypedDict, total=False):
 
 
 async def jobsets_of_all(client: Client, jobs: Sequence[Json], namespace: str) -> dict[str, Json]:
-    """The JobSets of those of the TrainJobs that are not finished, by the uid of the job; none where they may not be listed."""
-    live = {(job["metadata"]["namespace"], job["metadata"]["name"]): job for job in jobs if is_v2(job)}
-    live = {key: job for key, job in live.items() if not is_finished(job)}
-    if not live:
+    """The JobSets of those of the TrainJobs that are not finished, or leave the number of nodes to their runtime, by the uid of
+    the job; none where they may not be listed."""
+    asked = [job for job in jobs if is_v2(job) and (leaves_nodes_to_runtime(job) or not is_finished(job))]
+    by_key = {(job["metadata"]["namespace"], job["metadata"]["name"]): job for job in asked}
+    if not by_key:
         return {}
     try:
         view: Any = JobSetFields
@@ -66,7 +67,7 @@ async def jobsets_of_all(client: Client, jobs: Sequence[Json], namespace: str) -
         return {}
     found = {}
     for jobset in page.items:
-        job = live.get((jobset["metadata"].get("namespace", ""), jobset["metadata"]["name"]))
+        job = by_key.get((jobset["metadata"].get("namespace", ""), jobset["metadata"]["name"]))
         if job is not None and is_jobset_of(job, jobset):
             found[job["metadata"]["uid"]] = jobset
     return found

@@ -18,7 +18,7 @@ from shunter.jobs.jobsets import jobsets_of_all
 from shunter.jobs.logs.progress import progress_in_logs
 from shunter.jobs.pods_up import wanted
 from shunter.kube.client import Client
-from shunter.operator.overview import Overview, overview
+from shunter.operator.overview import Overview, is_finished, overview
 from shunter.operator.restarts import Restarts, restarts
 from shunter.operator.training_progress import Progress, progress
 
@@ -32,8 +32,8 @@ class Row(NamedTuple):
     why: JobCause
     progress: Progress | None
     restarts: Restarts | None = None
-    wanted: int = 0
-    """Pods that train when all are there, by the job or its JobSet."""
+    wanted: int | None = 0
+    """Pods that train when all are there, by the job or its JobSet; None where neither tells."""
     failures: RankFailures | None = None
 
     @property
@@ -43,9 +43,9 @@ class Row(NamedTuple):
 
     def as_json(self) -> Json:
         """The job's overview. `why`, `cause` and `remedy` say what keeps it from training or why it failed, and are empty
-        otherwise; `unread` names the kinds that could not be read and might have told; `up` is null where pods could not be read;
-        `progress` is null when nothing tells of it, `restarts` for a job whose pods were not all made anew, and for one that has
-        ended."""
+        otherwise; `unread` names the kinds that could not be read and might have told; `up` is null where pods could not be read,
+        `wanted` where a TrainJob leaves the number of nodes to its runtime and has no JobSet, `progress` when nothing tells of
+        it, `restarts` for a job whose pods were not all made anew, and for one that has ended."""
         found: Json = msgspec.to_builtins(self.job)
         cause = self.why.cause
         why = {"why": cause.word, "cause": cause.sentence, "remedy": cause.remedy} if cause else dict.fromkeys(WHY_FIELDS, "")
@@ -94,7 +94,7 @@ async def listed(
                 overview(job),
                 why.get(uid, JobCause(None)),
                 with_saved(progress(job) or logged.found.get(uid), job),
-                restarts(jobset) if jobset is not None else None,
+                restarts(jobset) if jobset is not None and not is_finished(job) else None,
                 wanted(job, jobset),
                 failure_record(job),
             )

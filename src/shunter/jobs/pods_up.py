@@ -8,17 +8,20 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from shunter.api.meta import Json
-from shunter.operator.overview import is_pod_of, is_v2, job_ranks, member
+from shunter.operator.overview import is_pod_of, is_v2, job_ranks, leaves_nodes_to_runtime, member
 
 INITIALIZER = "initializer"
 """Ends the names of replicated jobs whose pods do not train."""
 
 
-def wanted(job: Json, jobset: Json | None = None) -> int:
-    """The pods that train when all are there. A TrainJob may leave their number to its runtime: then its JobSet tells."""
-    groups = ((jobset or {}).get("spec") or {}).get("replicatedJobs")
-    if not is_v2(job) or not groups:
+def wanted(job: Json, jobset: Json | None = None) -> int | None:
+    """The pods that train when all are there. A TrainJob may leave their number to its runtime: then its JobSet tells, and None
+    is returned while, or once, there is none."""
+    if not is_v2(job):
         return job_ranks(job)
+    groups = ((jobset or {}).get("spec") or {}).get("replicatedJobs")
+    if not groups:
+        return None if leaves_nodes_to_runtime(job) else job_ranks(job)
     return sum(_pods(group) for group in groups if not str(group.get("name", "")).endswith(INITIALIZER))
 
 

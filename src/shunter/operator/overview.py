@@ -232,8 +232,12 @@ def v2_state(job: Json) -> tuple[str, Json]:
 
 def v2_ranks(job: Json) -> int:
     """The job's own numNodes; 1, the default of every shipped runtime, when it leaves the number to its runtime."""
-    nodes = (job.get("spec", {}).get("trainer") or {}).get("numNodes")
-    return int(nodes) if nodes is not None else 1
+    return 1 if leaves_nodes_to_runtime(job) else int(job["spec"]["trainer"]["numNodes"])
+
+
+def leaves_nodes_to_runtime(job: Json) -> bool:
+    """Whether a TrainJob does not say by itself on how many nodes it trains."""
+    return (job.get("spec", {}).get("trainer") or {}).get("numNodes") is None
 
 
 def moment(text: str | None) -> datetime | None:
