@@ -147,6 +147,16 @@ def test_what_ends_because_its_pod_was_deleted_has_not_failed(code: int, second:
     assert bool(lines(seen(gone))) == counts
 
 
+@pytest.mark.parametrize(
+    ("code", "reason", "counts"), [(137, "Error", False), (143, "Error", False), (137, "OOMKilled", True), (1, "Error", True)]
+)
+def test_what_was_killed_in_a_pod_that_is_being_removed_has_not_failed(code: int, reason: str, counts: bool) -> None:
+    """The kubelet's own deletion, without a grace period, moves deletionTimestamp behind the end of the containers."""
+    removed = {"deletionTimestamp": at(41), "deletionGracePeriodSeconds": 0}
+    gone = pod(container(ended(code, 40, reason=reason)), phase="Failed", metadata=removed)
+    assert bool(lines(seen(gone))) == counts
+
+
 def test_runs_that_nobody_saw_are_counted_where_only_failures_restart_them() -> None:
     record = seen(pod(container(RUNS, restarts=3, last=ended(1)), policy="OnFailure"))
     assert record is not None

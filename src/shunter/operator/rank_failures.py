@@ -92,6 +92,12 @@ def has_failure(pod: Pod) -> bool:
     )
 
 
+def is_removed(pod: Pod) -> bool:
+    """Whether the pod is deleted without a grace period, as the kubelet does when the containers have ended. The API server then
+    moves deletionTimestamp, so that nothing tells when the deletion was asked for (BeforeDelete of Kubernetes 1.36)."""
+    return pod.metadata.deletion_timestamp is not None and not pod.metadata.deletion_grace_period_seconds
+
+
 def has_failed_by(pod: Pod, moment: datetime) -> bool:
     """Whether something in this pod failed, and nothing after that moment."""
     times = [new.failure.time for new in recorded(None, (pod,), lambda _: None)[1]]
@@ -254,10 +260,12 @@ def _changed(pod: Pod) -> datetime | None:
 
 def _is_deleted_before(pod: Pod, ended: TerminatedState) -> bool:
     """Whether a container ended because its pod had been deleted. Times have whole seconds: in the second of the deletion a
-    container that was killed is taken for its victim."""
+    container that was killed is taken for its victim. So it is where nothing tells that second."""
     deleted = pod.metadata.deletion_timestamp
     if deleted is None:
         return False
+    if is_removed(pod):
+        return ended.exit_code in KILLED and ended.reason != "OOMKilled"
     asked = deleted - timedelta(seconds=pod.metadata.deletion_grace_period_seconds or 0)
     if ended.finished_at is None or ended.finished_at == asked:
         return ended.exit_code in KILLED

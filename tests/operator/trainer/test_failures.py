@@ -12,6 +12,7 @@ from shunter.api.meta import Json, ObjectMeta
 from shunter.api.trainer.trainjob import TrainJob, TrainJobStatus
 from shunter.kube.cache.store import Store
 from shunter.kube.controllers.plan import Key, Patch, Plan
+from shunter.operator.rank_failures import recorded
 from shunter.operator.trainer.failed_pods import FAILED_INDEX, FailedPods, failed_of, train_job_of_failed
 from shunter.operator.trainer.plan import Observed, plan
 from shunter.operator.trainer.views import LiveJobSet, RankPod
@@ -20,7 +21,9 @@ MakeTrainJob = Callable[..., TrainJob]
 MakeRuntime = Callable[..., Json]
 
 
-def pod(name: str = "mnist-node-0-1-x", *, exit_code: int | None = 1, created: str = "2026-11-21T11:30:00Z") -> RankPod:
+def pod(
+    name: str = "mnist-node-0-1-x", *, exit_code: int | None = 1, created: str = "2026-11-21T11:30:00Z", removed: str = ""
+) -> RankPod:
     state: Json = {"running": {}} if exit_code is None else {"terminated": {"exitCode": exit_code}}
     labels = {
         "jobset.sigs.k8s.io/jobset-name": "mnist",
@@ -30,6 +33,7 @@ def pod(name: str = "mnist-node-0-1-x", *, exit_code: int | None = 1, created: s
         "team": "vision",
     }
     metadata = {"name": name, "namespace": "team-a", "uid": name, "creationTimestamp": created, "labels": labels}
+    metadata |= {"deletionTimestamp": removed, "deletionGracePeriodSeconds": 0} if removed else {}
     status = {
         "phase": {None: "Running", 0: "Succeeded"}.get(exit_code, "Failed"),
         "podIP": "10.0.0.1",
@@ -134,6 +138,28 @@ def test_a_pod_that_was_replaced_before_anybody_looked_is_remembered_until_it_is
     )
     assert pods.of(msgspec.structs.replace(job, status=record)) == (there,)
     assert pods.of(job) == (there,)
+
+
+def test_a_rank_that_was_killed_is_known_after_its_pod_is_removed(make_trainjob: MakeTrainJob) -> None:
+    """Of a removed pod nothing tells whether a container was killed before or by the deletion."""
+    store: Store[RankPod] = Store()
+    pods, job = failed_pods(store), make_trainjob()
+    killed, removed = pod("k", exit_code=137), pod("k", exit_code=137, removed="2026-11-21T12:00:09Z")
+    for one in (killed, removed):
+        pods.changed(*store.put(one))
+    assert pods.of(job) == (removed, killed)
+    assert [new.failure.pod for new in recorded(None, pods.of(job), lambda _: 1)[1]] == ["k"]
+    pods.changed(*store.remove(Key("team-a", "k")))
+    assert [new.failure.pod for new in recorded(None, pods.of(job), lambda _: 1)[1]] == ["k"]
+
+
+def test_a_rank_that_its_deletion_killed_has_not_failed(make_trainjob: MakeTrainJob) -> None:
+    store: Store[RankPod] = Store()
+    pods, job = failed_pods(store), make_trainjob()
+    for one in (pod("v", exit_code=None), pod("v", exit_code=137, removed="2026-11-21T12:00:09Z")):
+        pods.changed(*store.put(one))
+    pods.changed(*store.remove(Key("team-a", "v")))
+    assert recorded(None, pods.of(job), lambda _: 1)[1] == ()
 
 
 def test_nothing_is_remembered_of_a_job_that_is_gone(make_trainjob: MakeTrainJob) -> None:

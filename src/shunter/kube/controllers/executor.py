@@ -45,7 +45,8 @@ READ_LINES = 48
 LAST_LINES = 5
 LAST_WORDS = 500
 """Lines and characters of an event's last words: its message may have 1024."""
-LAST_WORDS_SECONDS = 2.0
+LAST_WORDS_SECONDS = 5.0
+"""A log comes through the API server and a node, both of which may be busy just when a job fails: 2 seconds were too few."""
 LONGEST_LINE = 256
 """Characters of a line in a status."""
 

@@ -9,7 +9,7 @@ from collections.abc import Iterable
 from shunter.api.trainer.trainjob import TrainJob
 from shunter.kube.cache.store import Store, key_of
 from shunter.kube.controllers.plan import Key
-from shunter.operator.rank_failures import without_counted
+from shunter.operator.rank_failures import is_removed, without_counted
 from shunter.operator.trainer.status import COMPLETE, find
 from shunter.operator.trainer.views import RankPod
 
@@ -34,11 +34,13 @@ class FailedPods:
         self._gone: dict[Key, dict[str, RankPod]] = {}
 
     def changed(self, old: RankPod | None, new: RankPod | None) -> None:
-        """For the informer: remembers a pod that goes."""
-        if old is None or (new is not None and new.metadata.uid == old.metadata.uid):
+        """For the informer: remembers a pod that goes, and one of which a removal hides how it ended."""
+        if old is None:
+            return
+        if new is not None and new.metadata.uid == old.metadata.uid and (is_removed(old) or not is_removed(new)):
             return
         for key in train_job_of_failed(old):
-            self._gone.setdefault(key, {})[old.metadata.uid] = old
+            self._gone.setdefault(key, {}).setdefault(old.metadata.uid, old)
 
     def of(self, job: TrainJob) -> tuple[RankPod, ...]:
         """Those of this job, and not of an earlier one of its name; what its record has of those that went is forgotten."""
