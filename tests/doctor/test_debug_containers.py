@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from shunter.doctor.debug_containers import NoDebugContainerError, definition, is_running, usable
+from shunter.doctor.debug_containers import NoDebugContainerError, definition, is_due, is_running, usable
 
 Json = dict[str, Any]
 RUNNING = {"running": {"startedAt": "2026-01-01T00:00:00Z"}}
@@ -18,6 +18,19 @@ def pod(state: Json, name: str = "shunter-doctor-1", image: str = "spy:1", targe
         "spec": {"ephemeralContainers": [definition(name, target, image)]},
         "status": {"ephemeralContainerStatuses": statuses},
     }
+
+
+@pytest.mark.parametrize(
+    ("image", "has_program", "is_tried", "due"),
+    [
+        pytest.param("spy:1", False, False, True, id="first sample"),
+        pytest.param("spy:1", False, True, False, id="did not come for an earlier sample"),
+        pytest.param("spy:1", True, False, False, id="the image has py-spy"),
+        pytest.param("", False, False, False, id="not allowed"),
+    ],
+)
+def test_a_pod_gets_one_where_it_needs_it_and_only_once(image: str, has_program: bool, is_tried: bool, due: bool) -> None:
+    assert is_due(image, has_program=has_program, is_tried=is_tried) == due
 
 
 def test_one_that_runs_is_used_again() -> None:

@@ -58,6 +58,12 @@ def definition(name: str, target: str, image: str) -> Json:
     }
 
 
+def is_due(image: str, *, has_program: bool, is_tried: bool) -> bool:
+    """Whether a pod is to get one from this image (empty for none): where py-spy is missing, once a run. One that does not come
+    for the first sample does not come for the next, and each wait may take a minute."""
+    return bool(image) and not has_program and not is_tried
+
+
 def usable(pod: Json, target: str, image: str) -> str:
     """The name of one of ours that runs already; empty where there is none."""
     for container in pod["spec"].get("ephemeralContainers") or ():

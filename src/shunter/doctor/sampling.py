@@ -18,7 +18,7 @@ import msgspec
 from shunter.api.meta import Json
 from shunter.doctor import recorder, stacks
 from shunter.doctor.case import Case
-from shunter.doctor.debug_containers import NoDebugContainerError, debug_container
+from shunter.doctor.debug_containers import NoDebugContainerError, debug_container, is_due
 from shunter.doctor.evidence import Evidence, Missing, Recording, Sample
 from shunter.doctor.lines import is_warning, parsed
 from shunter.doctor.rights import rights_in
@@ -151,9 +151,10 @@ class Sampler:
                     )
                     self._program[name] = COPY
                     found = await self._look(name, container, is_blocking=is_blocking)
-                if not found.has_program and self._options.debug_image and name not in self._tried:
-                    self._tried.add(name)  # one that does not come now does not come for the next sample
-                    self._debug[name] = await debug_container(self._client, pod, container, self._options.debug_image)
+                image = self._options.debug_image
+                if is_due(image, has_program=found.has_program, is_tried=name in self._tried):
+                    self._tried.add(name)
+                    self._debug[name] = await debug_container(self._client, pod, container, image)
                     self._program[name] = PROGRAM
                     found = await self._look(name, container, is_blocking=is_blocking)
             except NoDebugContainerError as error:
