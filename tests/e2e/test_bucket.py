@@ -73,6 +73,15 @@ def test_a_job_goes_on_from_its_bucket(cluster: Cluster, namespace: str, server:
         in unlisted.stderr
     )
     assert "List it with: aws s3 ls s3://models/runs/lm/" in unlisted.stderr
+    (project / "idle.py").write_text("")
+    assert cluster.shunter("run", str(project / "idle.py"), *place).returncode == 0
+    command = [*SHUNTER, "run", str(project / "idle.py"), *place, "--resume", "idle"]
+    nothing_saved = subprocess.run(
+        command, env=cluster.environment | server.environment(), capture_output=True, text=True, timeout=60, check=False
+    )
+    assert nothing_saved.returncode == 2, nothing_saved.stderr
+    assert "there is no complete checkpoint in s3://models/runs/idle." in nothing_saved.stderr
+    assert [job["metadata"]["name"] for job in cluster.get("trainjobs", "-n", namespace)["items"]] == ["idle", "lm"]
     resumed = run("--resume", "lm", steps=4)
     assert re.search("from step 2 to 4", resumed), resumed
     assert [key for key in server.names() if key.endswith(".metadata")] == [

@@ -10,22 +10,17 @@ import contextlib
 import dataclasses
 import os
 import re
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 
 import msgspec
 
-from shunter.api.meta import Json, Struct, annotations_of
-from shunter.api.resources import TRAIN_JOBS
+from shunter.api.meta import Json, Struct
 from shunter.errors import InputError
-from shunter.kube.client import Client
-from shunter.kube.errors import NotFound
 from shunter.launch.checkpoint_location import checkpoint_location
-from shunter.launch.marks import RESUMED
-from shunter.launch.objects import CHECKPOINT_VARIABLE, MUST_RESUME_VARIABLE, checkpoints_of
 from shunter.launch.options import Checkpoints, LaunchOptions
-from shunter.operator.overview import is_finished, overview
+from shunter.operator.overview import is_finished
 from shunter.operator.training_progress import Checkpoint, Progress
 
 COMPLETE = ".metadata"
@@ -176,69 +171,3 @@ def names_with_checkpoints(directory: str) -> set[str]:
     if not directory or not os.path.isdir(directory):
         return set()
     return {entry.name for entry in Path(directory).iterdir() if entry.is_dir() and any(entry.iterdir())}
-
-
-async def with_resumed_place(
-    client: Client, namespace: str, options: LaunchOptions, tell: Callable[[str], None]
-) -> LaunchOptions:
-    """The options with the place of the checkpoints of the job to resume, as that job says it. `tell` gets a sentence where
-    it is not checked that there are some. InputError if only a deleted job could name the place, and for another place than the
-    job's: the program would train from the beginning."""
-    if not options.resume:
-        return options
-    option, given = f"--resume {options.resume}", options.checkpoints
-    if any(variable["name"] == CHECKPOINT_VARIABLE for variable in options.environment):
-        raise InputError(
-            f"{option} and the variable {CHECKPOINT_VARIABLE} both name a checkpoint to resume from.", "Leave one of them out."
-        )
-    try:
-        job = await client.get(TRAIN_JOBS, options.resume, namespace)
-    except NotFound:
-        if given is not None and not given.directory:
-            raise InputError(
-                f"{option}: there is no TrainJob {namespace}/{options.resume}, and {given.title} cannot be listed from here.",
-                f"If it was deleted and its checkpoints are there, give the new job its name: --name {options.resume} "
-                f"-e {MUST_RESUME_VARIABLE}=true",
-            ) from None
-        return options
-    title, own = f"TrainJob {namespace}/{options.resume}", checkpoints_of(job)
-    chosen = given or own
-    if chosen is None:
-        raise InputError(
-            f"{option}: {title} does not name the location of its checkpoints.",
-            "Name their place: --checkpoints CLAIM, DIR or URL.",
-        )
-    if own is not None and own != chosen and not chosen.directory:
-        raise InputError(
-            f"{option}: {title} keeps its checkpoints in {own.title}, not in {chosen.title}.", "Leave --checkpoints out."
-        )
-    # A job that went on from another's checkpoints has added to those.
-    name = annotations_of(job).get(RESUMED, options.resume)
-    if not chosen.directory:
-        tell(f"whether {chosen.title} holds checkpoints of {name} was not checked; the program must find one")
-    return dataclasses.replace(options, checkpoints=chosen, resume=name)
-
-
-async def require_resumable(client: Client, namespace: str, options: LaunchOptions) -> None:
-    """InputError where the place of the checkpoints of the job to resume is not said, where it or another that resumed it still
-    trains, as two would write the same ones, and where it is known that it has saved none: in a directory of this machine."""
-    if not options.resume:
-        return
-    place, option = options.checkpoints, f"--resume {options.resume}"
-    if place is None:
-        raise InputError(
-            f"{option}: neither --checkpoints nor a TrainJob {namespace}/{options.resume} names the location of its checkpoints.",
-            f"If it was deleted, give the new job its name and their place: --name {options.resume} "
-            f"-e {MUST_RESUME_VARIABLE}=true --checkpoints CLAIM or URL",
-        )
-    for job in (await client.list(TRAIN_JOBS, namespace)).items:
-        metadata, row = job["metadata"], overview({"kind": TRAIN_JOBS.kind, **job})
-        writes_there = options.resume in (metadata["name"], (metadata.get("annotations") or {}).get(RESUMED))
-        if writes_there and not row.is_finished:
-            raise InputError(
-                f"{option}: TrainJob {namespace}/{row.name} is {row.state}, and two jobs would write the same checkpoints.",
-                f"Wait until it has ended, or end it: shunter delete {row.name} -n {namespace}",
-            )
-    if place.directory and not any(step.is_complete for step in saved_steps(Path(place.directory) / options.resume)):
-        remedy = "See which jobs have some: shunter checkpoints"
-        raise InputError(f"{option}: no complete checkpoint in {Path(place.directory) / options.resume}.", remedy)

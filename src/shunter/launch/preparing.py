@@ -17,9 +17,7 @@ from shunter.launch import embedded, option_texts
 from shunter.launch.checkpoints import (
     make_own_directory,
     names_with_checkpoints,
-    require_resumable,
     with_checkpoints,
-    with_resumed_place,
 )
 from shunter.launch.code.delivery import Code
 from shunter.launch.fabric import find_fabric, require_profile
@@ -28,6 +26,7 @@ from shunter.launch.mounts import require_free_paths
 from shunter.launch.named_objects import require_claims, require_queue
 from shunter.launch.options import LaunchOptions
 from shunter.launch.programs import code_of
+from shunter.launch.resuming import require_resumable, with_resumed_place
 from shunter.launch.runtimes.choice import Runtime, find_runtime, require_embedded, require_startable
 from shunter.launch.submitting import secret_variables
 

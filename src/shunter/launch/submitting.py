@@ -12,7 +12,6 @@ from shunter.errors import EnvironmentProblem, InputError, ShunterError
 from shunter.kube.client import Client
 from shunter.kube.errors import AlreadyExists, ApiError, BadRequest, Forbidden, Invalid, NotFound
 from shunter.kube.webhooks.admission_wait import may_pass, once_admitted
-from shunter.launch.checkpoints import require_resumable
 from shunter.launch.code.delivery import Code
 from shunter.launch.code.stored import own, send, tidy
 from shunter.launch.marks import DIGEST, PROGRAM
@@ -22,6 +21,7 @@ from shunter.launch.names import base_name, free_name, unnumbered_name
 from shunter.launch.objects import launch, rerun_job, stored_code
 from shunter.launch.option_texts import secret_variable
 from shunter.launch.options import LaunchOptions
+from shunter.launch.resuming import require_resumable
 from shunter.launch.runtimes.choice import Runtime, find_runtime
 from shunter.launch.runtimes.copies import rerun_runtime
 from shunter.launch.runtimes.stored import own_runtime, runtime_made_for, tidy_runtimes

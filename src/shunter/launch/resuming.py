@@ -1,0 +1,106 @@
+"""From whose checkpoints a job made from a program goes on (`--resume JOB`), and whether it is known that there are none."""
+
+from __future__ import annotations
+
+import asyncio
+import dataclasses
+from collections.abc import Callable
+from pathlib import Path
+
+from shunter.api.meta import Json, annotations_of
+from shunter.api.resources import TRAIN_JOBS
+from shunter.errors import InputError
+from shunter.kube.client import Client
+from shunter.kube.errors import NotFound
+from shunter.launch.bucket_checkpoints import steps_in_bucket
+from shunter.launch.checkpoint_location import CheckpointLocation, endpoint_of, listing_command
+from shunter.launch.checkpoints import saved_steps
+from shunter.launch.marks import RESUMED
+from shunter.launch.objects import CHECKPOINT_VARIABLE, MUST_RESUME_VARIABLE, checkpoints_of
+from shunter.launch.options import Checkpoints, LaunchOptions
+from shunter.operator.overview import overview
+
+
+async def with_resumed_place(
+    client: Client, namespace: str, options: LaunchOptions, tell: Callable[[str], None]
+) -> LaunchOptions:
+    """The options with the place of the checkpoints of the job to resume, as that job says it. `tell` gets a sentence where
+    it is not checked that there are some. InputError if only a deleted job could name the place, for another place than the
+    job's, and for a bucket without a complete checkpoint: the program would train from the beginning."""
+    if not options.resume:
+        return options
+    option, given = f"--resume {options.resume}", options.checkpoints
+    if any(variable["name"] == CHECKPOINT_VARIABLE for variable in options.environment):
+        raise InputError(
+            f"{option} and the variable {CHECKPOINT_VARIABLE} both name a checkpoint to resume from.", "Leave one of them out."
+        )
+    try:
+        job = await client.get(TRAIN_JOBS, options.resume, namespace)
+    except NotFound:
+        if given is not None and not given.directory:
+            raise InputError(
+                f"{option}: there is no TrainJob {namespace}/{options.resume}, and {given.title} cannot be listed from here.",
+                f"If it was deleted and its checkpoints are there, give the new job its name: --name {options.resume} "
+                f"-e {MUST_RESUME_VARIABLE}=true",
+            ) from None
+        return options
+    title, own = f"TrainJob {namespace}/{options.resume}", checkpoints_of(job)
+    chosen = given or own
+    if chosen is None:
+        raise InputError(
+            f"{option}: {title} does not name the location of its checkpoints.",
+            "Name their place: --checkpoints CLAIM, DIR or URL.",
+        )
+    if own is not None and own != chosen and not chosen.directory:
+        raise InputError(
+            f"{option}: {title} keeps its checkpoints in {own.title}, not in {chosen.title}.", "Leave --checkpoints out."
+        )
+    # A job that went on from another's checkpoints has added to those.
+    name = annotations_of(job).get(RESUMED, options.resume)
+    if not chosen.directory:
+        reason = await asyncio.to_thread(_require_saved, option, job, chosen, name) if chosen.url else ""
+        if reason is not None:
+            why = f" ({reason})" if reason else ""
+            tell(f"whether {chosen.title} holds checkpoints of {name} was not checked{why}; the program must find one")
+    return dataclasses.replace(options, checkpoints=chosen, resume=name)
+
+
+def _require_saved(option: str, job: Json, bucket: Checkpoints, name: str) -> str | None:
+    """InputError where the bucket holds no complete checkpoint of the job of this name; why it cannot be listed from here, None
+    if it can."""
+    url = f"{bucket.url}/{name}"
+    try:
+        steps = steps_in_bucket(url, endpoint_of(job))
+    except InputError as error:
+        return error.message
+    if not any(step.is_complete for step in steps):
+        raise InputError(
+            f"{option}: with the credentials of this shell there is no complete checkpoint in {url}.",
+            f"See what is there: {listing_command(job, CheckpointLocation(url))}",
+        )
+    return None
+
+
+async def require_resumable(client: Client, namespace: str, options: LaunchOptions) -> None:
+    """InputError where the place of the checkpoints of the job to resume is not said, where it or another that resumed it still
+    trains, as two would write the same ones, and where it is known that it has saved none: in a directory of this machine."""
+    if not options.resume:
+        return
+    place, option = options.checkpoints, f"--resume {options.resume}"
+    if place is None:
+        raise InputError(
+            f"{option}: neither --checkpoints nor a TrainJob {namespace}/{options.resume} names the location of its checkpoints.",
+            f"If it was deleted, give the new job its name and their place: --name {options.resume} "
+            f"-e {MUST_RESUME_VARIABLE}=true --checkpoints CLAIM or URL",
+        )
+    for job in (await client.list(TRAIN_JOBS, namespace)).items:
+        metadata, row = job["metadata"], overview({"kind": TRAIN_JOBS.kind, **job})
+        writes_there = options.resume in (metadata["name"], (metadata.get("annotations") or {}).get(RESUMED))
+        if writes_there and not row.is_finished:
+            raise InputError(
+                f"{option}: TrainJob {namespace}/{row.name} is {row.state}, and two jobs would write the same checkpoints.",
+                f"Wait until it has ended, or end it: shunter delete {row.name} -n {namespace}",
+            )
+    if place.directory and not any(step.is_complete for step in saved_steps(Path(place.directory) / options.resume)):
+        remedy = "See which jobs have some: shunter checkpoints"
+        raise InputError(f"{option}: no complete checkpoint in {Path(place.directory) / options.resume}.", remedy)
