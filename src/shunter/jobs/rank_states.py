@@ -48,7 +48,8 @@ def rank_states(job: Json, pods: Sequence[Json], jobset: Json | None = None) -> 
         if failure.rank is not None:
             failed.setdefault(failure.rank, []).append(failure)
     ended_it = {one.rank for one in last_to_fail(record)} if job_state(job) == "Failed" else set()
-    count = max(wanted(job, jobset), *(rank + 1 for rank in by_rank), 0)
+    number = wanted(job, jobset)
+    count = max(1 if number is None else number, *(rank + 1 for rank in by_rank), 0)
     return [_row(job, rank, by_rank.get(rank), failed.get(rank, ()), rank in ended_it) for rank in range(count)]
 
 

@@ -119,7 +119,7 @@ class Jobs:
         read = {uid: old for uid, old in self._read.items() if uid in kept}
         for one in objects:
             uid = one["metadata"]["uid"]
-            fresh = JobReading(doubtful[uid].version, found.get(uid, JobCause(None)), wanted(one, jobsets.get(uid)))
+            fresh = JobReading(doubtful[uid].version, found.get(uid, JobCause(None)), wanted(one, jobsets.get(uid)) or 0)
             # A row is made again only for what has changed.
             read[uid] = old if (old := read.get(uid)) == fresh else fresh
         self._read = read
@@ -153,7 +153,7 @@ def kept_job(job: Json) -> KeptJob:
     row, record = overview(job), failure_record(job)
     return KeptJob(
         row,
-        wanted(job),
+        wanted(job) or 0,
         record.count if record is not None else 0,
         progress(job),
         is_well(job),
