@@ -86,6 +86,11 @@ class Session:
             options.plan,
         )
 
+    @property
+    def is_busy(self) -> bool:
+        """Whether anything is watched for it."""
+        return bool(self._views)
+
     async def identify(self) -> str:
         """Asks the API server who this is. Raises Unauthorized when it does not know, and ConnectionProblem."""
         body: Json = {"apiVersion": SELF_REVIEWS.api_version, "kind": SELF_REVIEWS.kind}

@@ -1,0 +1,160 @@
+"""A view at work: what the viewer may not list, a cluster that goes away, and rows that say what `shunter jobs` says."""
+
+from __future__ import annotations
+
+import itertools
+import json
+import os
+import signal
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from e2e.embedded_cluster import EmbeddedCluster
+from e2e.running_cluster import eventually
+from page.jobs import pytorch_job
+from page.server import RunningPage, allow, new_user, page_of, rows_of, running
+from shunter.kube import kubeconfig
+from shunter.page.logins import TokenLogin
+
+pytestmark = pytest.mark.integration
+
+
+def token_page_of(cluster: EmbeddedCluster, **options: Any) -> RunningPage:
+    return page_of(cluster, TokenLogin(kubeconfig.load(cluster.kubeconfig)), is_embedded=False, **options)
+
+
+def test_who_may_not_list_all_is_shown_the_namespaces_of_the_page(page_cluster: EmbeddedCluster, page_namespace: str) -> None:
+    token = {"Authorization": f"Bearer {new_user(page_cluster, 'ann')}"}
+    allow(page_cluster, "ann", page_namespace)
+    page_cluster.apply(pytorch_job("bert", page_namespace))
+    with (
+        running(token_page_of(page_cluster, namespaces=(page_namespace,))) as page,
+        page.stream("/api/live?view=jobs", token) as stream,
+    ):
+        seen: dict[str, Any] = {}
+        for name, data in stream:
+            if name == "snapshot":
+                seen = {**seen, "namespaces": data["session"]["namespaces"], "jobs": data["rows"]["jobs"]}
+            elif name == "delta":
+                seen["jobs"] = data["jobs"]["set"]
+            elif name == "hidden":
+                seen["hidden"] = data
+            if seen.get("jobs") and seen.get("namespaces") == [page_namespace] and seen.get("hidden"):
+                break
+        (job,) = seen["jobs"]
+        assert job["name"] == "bert"
+        told = next(one for one in seen["hidden"] if "pytorchjobs" in one["what"])
+        assert told["what"].endswith("in all namespaces")
+        assert told["consequence"] == f"1 namespace is shown ({page_namespace}); others are hidden from you."
+        page_cluster.kubectl("apply", "--dry-run=server", "-f", "-", stdin=told["role"])
+
+
+def test_who_may_list_nothing_is_told_so_and_not_that_there_are_no_jobs(
+    page_cluster: EmbeddedCluster, page_namespace: str
+) -> None:
+    token = {"Authorization": f"Bearer {new_user(page_cluster, 'ben')}"}
+    page_cluster.apply(pytorch_job("bert", page_namespace))
+    with (
+        running(token_page_of(page_cluster, namespaces=(page_namespace,))) as page,
+        page.stream("/api/live?view=jobs", token) as stream,
+    ):
+        for name, data in stream:
+            if name == "snapshot":
+                assert data["rows"] == {"jobs": []}
+            if name == "hidden" and any(page_namespace in one["what"] for one in data):
+                break
+
+
+@pytest.mark.slow
+def test_a_cluster_that_goes_away_leaves_rows_with_their_age_and_comes_back(tmp_path: Path) -> None:
+    cluster = EmbeddedCluster(tmp_path / "state", options=["--simulate"])
+    cluster.up()
+    try:
+        cluster.apply(pytorch_job("bert", "default"))
+        with running(page_of(cluster)) as page, page.stream("/api/live?view=jobs", page.cookie()) as stream:
+            rows_of(stream, lambda rows: rows.get("jobs"))
+            supervisor = cluster.state.read_record()
+            assert supervisor is not None
+            os.kill(supervisor.supervisor, signal.SIGSTOP)
+            os.kill(cluster.children()["apiserver"], signal.SIGKILL)
+            name, data = next(event for event in stream if event[0] in ("gone", "snapshot") or lost_rows(event))
+            assert (name, data["collection"]) == ("gone", "jobs")
+            assert 0 <= data["since"] < 30
+            os.kill(supervisor.supervisor, signal.SIGCONT)
+            assert next(event for event in stream if event[0] == "back") == ("back", {"collection": "jobs"})
+            cluster.apply(pytorch_job("second", "default"))
+            rows_of(
+                itertools.chain([("snapshot", {"rows": {"jobs": []}})], stream),
+                lambda rows: any(row["name"] == "second" for row in rows["jobs"].values()),
+            )
+    finally:
+        record = cluster.state.read_record()
+        if record is not None:
+            os.kill(record.supervisor, signal.SIGCONT)
+        cluster.down()
+
+
+def lost_rows(event: tuple[str, Any]) -> bool:
+    return event[0] == "delta" and bool(event[1]["jobs"]["del"])
+
+
+def test_what_runs_for_a_session_ends_after_its_last_stream(
+    page_cluster: EmbeddedCluster, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("shunter.page.sessions.REST_SECONDS", 0.3)
+    with running(page_of(page_cluster)) as page:
+        cookie = page.cookie()
+        session = page.session(cookie)
+        with page.stream("/api/live?view=jobs", cookie) as stream:
+            assert next(stream)[0] == "snapshot"
+            assert session.is_busy
+        eventually(lambda: not session.streams)
+        assert session.is_busy, "a tab that is opened again soon finds all as it was"
+        eventually(lambda: not session.is_busy)
+        assert page.ask("GET", "/api/session", headers=cookie).status == 200, "who it was is still known"
+        with page.stream("/api/live?view=jobs", cookie) as stream:
+            assert next(stream)[0] == "snapshot"
+
+
+def test_rows_say_what_the_command_says(page: RunningPage, page_cluster: EmbeddedCluster, page_namespace: str) -> None:
+    waiting = pytorch_job("waiting", page_namespace)
+    waiting["spec"]["pytorchReplicaSpecs"]["Master"]["template"]["spec"]["schedulingGates"] = [{"name": "example.com/wait"}]
+    suspended = pytorch_job("suspended", page_namespace)
+    suspended["spec"]["runPolicy"] = {"suspend": True}
+    page_cluster.apply(pytorch_job("well", page_namespace), waiting, suspended)
+    with page.stream(f"/api/live?view=jobs&namespace={page_namespace}", page.cookie()) as stream:
+        rows = rows_of(stream, lambda rows: is_settled(rows.get("jobs", {})))["jobs"]
+    told = json.loads(page_cluster.shunter("jobs", "-n", page_namespace, "-o", "json").stdout)
+    assert {row["name"]: compared(row) for row in rows.values()} == {
+        job["name"]: (job["kind"], job["why"] and job["cause"], job["remedy"], job["up"], job["wanted"], job["failures"])
+        for job in told
+    }
+
+
+def compared(row: dict[str, Any]) -> tuple[Any, ...]:
+    return row["kind"], row.get("why", ""), row.get("remedy", ""), row["up"], row["wanted"], row.get("failures", 0)
+
+
+def is_settled(rows: dict[str, dict[str, Any]]) -> bool:
+    by_name = {row["name"]: row for row in rows.values()}
+    return (
+        by_name.keys() == {"well", "waiting", "suspended"}
+        and by_name["well"].get("up") == 3
+        and bool(by_name["waiting"].get("why"))
+        and bool(by_name["suspended"].get("why"))
+    )
+
+
+def test_a_change_is_told_at_once(page: RunningPage, page_cluster: EmbeddedCluster, page_namespace: str) -> None:
+    """Within the pace of the stream of when a watch of the same cluster tells it; with room for a busy machine."""
+    page_cluster.apply(pytorch_job("bert", page_namespace))
+    with page.stream(f"/api/live?view=jobs&namespace={page_namespace}", page.cookie()) as stream:
+        rows_of(stream, lambda rows: rows.get("jobs"))
+        begun = time.monotonic()
+        page_cluster.kubectl("delete", "pytorchjob", "bert", "-n", page_namespace)
+        gone = time.monotonic()
+        assert any(map(lost_rows, stream))
+        assert time.monotonic() - gone < 1, f"kubectl itself took {gone - begun:.1f} s"
