@@ -11,12 +11,12 @@ import pytest
 from e2e.running_cluster import Cluster, eventually
 from shunter.api.meta import Json
 from shunter.api.resources import TRAIN_JOBS, TRAINING_RUNTIMES
-from shunter.cli.deleting import delete_and_wait, delete_leftovers
 from shunter.errors import EnvironmentProblem, InputError
 from shunter.kube import kubeconfig
 from shunter.kube.client import connect
 from shunter.kube.transports.faults import FaultTransport, Killed
 from shunter.launch.code.delivery import ImageCode
+from shunter.launch.deleting import delete_and_wait, delete_leftovers
 from shunter.launch.options import LaunchOptions, Program
 from shunter.launch.runtimes.choice import find_runtime
 from shunter.launch.submitting import resubmit, submit
@@ -121,8 +121,8 @@ async def test_killed_after_any_write_the_next_run_or_a_deletion_leaves_nothing(
                         owners[owner["name"]] = owner["uid"]
                 assert owners == {job["metadata"]["name"]: job["metadata"]["uid"] for job in present}
             for job in present:
-                await delete_and_wait(client, TRAIN_JOBS, {"kind": "TrainJob", **job}, now=True)
-            await delete_leftovers(client, namespace, name)
+                await delete_and_wait(client, TRAIN_JOBS, {"kind": "TrainJob", **job}, now=True, tell=print)
+            await delete_leftovers(client, namespace, name, tell=print)
 
     await asyncio.gather(*(lead(writes, next_run=next_run) for writes in range(1, WRITES + 1) for next_run in (True, False)))
     eventually(lambda: not runtimes(cluster, namespace))
@@ -150,7 +150,7 @@ async def test_a_job_does_not_train_with_the_runtime_of_another_run(cluster: Clu
         made = await submit(client.through(racing), options("train"), ImageCode(), runtime=runtime, namespace=namespace)
         (owner,) = (await client.get(TRAINING_RUNTIMES, "train", namespace))["metadata"]["ownerReferences"]
         assert owner["uid"] == made.job["metadata"]["uid"], "what somebody deleted is there again"
-        await delete_and_wait(client, TRAIN_JOBS, {"kind": "TrainJob", **made.job}, now=True)
+        await delete_and_wait(client, TRAIN_JOBS, {"kind": "TrainJob", **made.job}, now=True, tell=print)
         eventually(lambda: not runtimes(cluster, namespace))
 
         racing = FaultTransport(client.transport)

@@ -18,13 +18,13 @@ from e2e.running_cluster import REPOSITORY, SHUNTER, Cluster, eventually
 from shunter.api.meta import Json
 from shunter.api.resources import CONFIG_MAPS, TRAIN_JOBS, TRAINING_RUNTIMES
 from shunter.api.trainer.runtime import ANCESTOR_LABEL
-from shunter.cli.deleting import delete_and_wait, delete_leftovers
 from shunter.errors import InputError
 from shunter.kube import kubeconfig
 from shunter.kube.client import Client, connect
 from shunter.kube.transports.faults import FaultTransport, Killed
 from shunter.launch.code.delivery import PackedCode
 from shunter.launch.code.packing import PIECE_BYTES, Entry, archive
+from shunter.launch.deleting import delete_and_wait, delete_leftovers
 from shunter.launch.marks import CODE_LABEL, PROGRAM
 from shunter.launch.options import LaunchOptions, Program
 from shunter.launch.running import followed
@@ -450,8 +450,8 @@ async def test_killed_after_any_write_the_next_run_or_a_deletion_leaves_nothing(
                 await every_map_has_its_owners(client, namespace, name)
             for job in (await client.list(TRAIN_JOBS, namespace)).items:
                 if job["metadata"]["name"].startswith(name):
-                    await delete_and_wait(client, TRAIN_JOBS, {"kind": "TrainJob", **job}, now=True)
-            await delete_leftovers(client, namespace, name, code.digest)
+                    await delete_and_wait(client, TRAIN_JOBS, {"kind": "TrainJob", **job}, now=True, tell=print)
+            await delete_leftovers(client, namespace, name, code.digest, tell=print)
 
     await asyncio.gather(*(lead(writes, next_run=next_run) for writes in range(1, WRITES + 1) for next_run in (True, False)))
     eventually(lambda: not maps(cluster, namespace))

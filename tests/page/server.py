@@ -155,7 +155,7 @@ def page_of(cluster: EmbeddedCluster, login: Login | None = None, calls: Calls |
     `PageOptions`, and `calls` what other routes than the streams do."""
     login = login or LocalLogin(kubeconfig.load(cluster.kubeconfig))
     own = PageOptions(**{"cluster": "embedded cluster", "is_embedded": True, **options})
-    others = {} if calls is None else {"calls": lambda: calls}
+    others: dict[str, Any] = {} if calls is None else {"calls": lambda: calls}
 
     def settings(port: int) -> Settings:
         return Settings(local_hosts(port), cookie_name(port, is_secure=False))

@@ -11,19 +11,12 @@ import typer
 from rich.markup import escape
 from rich.table import Table
 
-from shunter.api.meta import Json
-from shunter.api.resources import TRAIN_JOBS
 from shunter.cli.options.completion import job_names
 from shunter.cli.output.console import Output, print_as, print_table, say
 from shunter.cli.target import ContextOption, KubeconfigOption, NamespaceOption, connect
-from shunter.cluster.target import Target
-from shunter.errors import InputError
 from shunter.jobs.ages import age
-from shunter.kube.client import Client
-from shunter.kube.errors import NotFound
-from shunter.launch.bucket_checkpoints import steps_in_bucket
-from shunter.launch.checkpoint_location import CheckpointLocation, checkpoint_location, endpoint_of, listing_command
-from shunter.launch.checkpoints import SavedCheckpoints, SavedStep, saved_checkpoints
+from shunter.launch.checkpoint_listing import listed_checkpoints
+from shunter.launch.checkpoints import SavedCheckpoints, SavedStep
 from shunter.launch.code.packing import shown_bytes
 
 
@@ -42,7 +35,7 @@ def checkpoints(
     bucket (with your credentials). Resume from one with: shunter run PROGRAM --resume JOB. A checkpoint without .metadata is
     incomplete: it is still being saved, or its save was interrupted.
     """
-    found = asyncio.run(found_of(connect(kubeconfig, context), job, namespace))
+    found = asyncio.run(listed_checkpoints(connect(kubeconfig, context), job, namespace))
     if form is not Output.table:
         print_as([msgspec.to_builtins(one) for one in found], form)
     elif job:
@@ -54,75 +47,6 @@ def checkpoints(
         print_table(jobs_table(found))
     else:
         say("no job has saved a checkpoint on this machine")
-
-
-async def found_of(target: Target, job: str, namespace: str) -> list[SavedCheckpoints]:
-    """What all jobs, or this one, have saved in directories of this machine; this one also in its bucket. InputError for a job of
-    which nothing is found, saying where it saves and how to list that."""
-    async with target.client as client:
-        trained = await train_jobs(client, namespace)
-    everything = saved_checkpoints(target.embedded.checkpoints, trained) if target.embedded is not None else []
-    found = [one for one in everything if namespace in ("", one.namespace)]
-    if not job:
-        return found
-    meant = {one["metadata"]["namespace"]: one for one in trained if one["metadata"]["name"] == job}
-    places = {space: place for space, one in meant.items() if (place := checkpoint_location(one)) is not None}
-    # A job that is there says itself where it saves; of one that is gone its directory has the name.
-    names = {space: place.name for space, place in places.items()}
-    own = [one for one in found if one.job == names.get(one.namespace, job)]
-    if len(own) > 1:
-        spaces = ", ".join(one.namespace for one in own)
-        raise InputError(f"jobs {job!r} of several namespaces have checkpoints: {spaces}.", "Name one with -n.")
-    if own:
-        return own
-    buckets = {space: place for space, place in places.items() if place.is_url}
-    if len(buckets) > 1:
-        raise InputError(f"jobs {job!r} of several namespaces save in buckets: {', '.join(buckets)}.", "Name one with -n.")
-    reason = ""
-    for space, place in buckets.items():
-        steps, reason = await asyncio.to_thread(listed, meant[space], place)
-        if steps:
-            return [SavedCheckpoints(space, place.name, place.path, steps)]
-    raise InputError(*nothing_saved(job, meant, places, reason))
-
-
-def listed(job: Json, place: CheckpointLocation) -> tuple[list[SavedStep], str]:
-    """What a bucket holds, and why it cannot be listed from here; empty if it can."""
-    try:
-        return steps_in_bucket(place.path, endpoint_of(job)), ""
-    except InputError as error:
-        return [], error.message
-
-
-def nothing_saved(job: str, meant: dict[str, Json], places: dict[str, CheckpointLocation], reason: str = "") -> tuple[str, str]:
-    """Why no checkpoint of a job is shown, and what to do. By namespace the jobs of that name, and where those save that do;
-    `reason` is why a bucket could not be listed."""
-    if not meant:
-        text = f"there is no job {job!r}, and no job of that name has saved a checkpoint on this machine."
-        return text, "See which have some: shunter checkpoints"
-    if not places:
-        text = f"job {job!r} is given no place for checkpoints."
-        return text, "Give it one: shunter run PROGRAM --checkpoints CLAIM or URL."
-    space, place = next(iter(places.items()))
-    whose = f", in {place.name}'s place" if place.name != job else ""
-    if place.directory is not None:
-        return f"job {job!r} has saved no checkpoint yet{whose}: there is none in {place.title}.", ""
-    command = listing_command(meant[space], place)
-    if place.is_url and not reason:
-        text = (
-            f"job {job!r} has saved no checkpoint yet{whose}: with the credentials of this shell there is none in {place.title}."
-        )
-        return text, f"See what else is there: {command}"
-    why = f"cannot be listed from here: {reason}" if reason else "is not read from here"
-    return f"job {job!r} saves in {place.title}{whose}, which {why}.", f"List it with: {command}"
-
-
-async def train_jobs(client: Client, namespace: str) -> list[Json]:
-    """None on a cluster that has no TrainJobs."""
-    try:
-        return list((await client.list(TRAIN_JOBS, namespace)).items)
-    except NotFound:
-        return []
 
 
 def steps_table(steps: Sequence[SavedStep]) -> Table:

@@ -8,12 +8,13 @@ from typing import Annotated
 import typer
 from rich.markup import escape
 
-from shunter.cli.deleting import delete_and_wait, delete_leftovers
+from shunter.api.meta import annotations_of
 from shunter.cli.options.job_argument import JobArgument
 from shunter.cli.output.console import errors, say
 from shunter.cli.target import ContextOption, KubeconfigOption, NamespaceOption, connect
 from shunter.errors import InputError
 from shunter.jobs.finding import find
+from shunter.launch.deleting import delete_and_wait, delete_leftovers
 from shunter.launch.marks import DIGEST, PROGRAM
 
 
@@ -36,13 +37,14 @@ def delete(
             try:
                 resource, found = await find(client, job, namespace, on_refusal=say)
             except InputError:
-                if await delete_leftovers(client, namespace, job):
+                if await delete_leftovers(client, namespace, job, tell=say):
                     return f"what was sent for {job}; there is no such job"
                 raise
-            await delete_and_wait(client, resource, found, now=now, on_this_machine=target.embedded is not None)
+            await delete_and_wait(client, resource, found, tell=say, now=now, on_this_machine=target.embedded is not None)
             metadata = found["metadata"]
-            if PROGRAM in (annotations := metadata.get("annotations") or {}):
-                await delete_leftovers(client, metadata["namespace"], metadata["name"], annotations.get(DIGEST, ""))
+            if PROGRAM in (annotations := annotations_of(found)):
+                digest = annotations.get(DIGEST, "")
+                await delete_leftovers(client, metadata["namespace"], metadata["name"], digest, tell=say)
             return f"{resource.kind} {found['metadata']['namespace']}/{found['metadata']['name']}"
 
     with errors().status(f"deleting {escape(job)}"):

@@ -15,7 +15,6 @@ from typing import Annotated
 import typer
 from rich.table import Table
 
-from shunter.cli.applying import apply_all
 from shunter.cli.clusters import export_line
 from shunter.cli.output.console import errors, print_table, say
 from shunter.cli.output.display import STATE_COLOURS, RecordingDisplay, display
@@ -27,6 +26,7 @@ from shunter.errors import InputError
 from shunter.jobs.outcome import Outcome
 from shunter.kube import client, kubeconfig
 from shunter.kube.manifests import Manifest, load
+from shunter.launch.applying import apply_all
 
 DEMO_JOBS = (
     ("v1/pytorch-simple.yaml",),
@@ -121,7 +121,7 @@ def reported_world_sizes(lines: dict[str, list[str]]) -> dict[int, int]:
 async def trained(target: Target, manifests: list[Manifest]) -> list[Row]:
     begun = time.monotonic()
     rows = []
-    for resource, job in await apply_all(target, manifests, replace=True):
+    for resource, job in await apply_all(target, manifests, replace=True, tell=say):
         screen = RecordingDisplay(display())
         rows.append(Row(await followed(target.client, resource, job, screen), screen.lines, time.monotonic() - begun))
     return rows

@@ -20,6 +20,7 @@ from shunter.launch import option_texts
 from shunter.launch.checkpoints import names_with_checkpoints
 from shunter.launch.code.delivery import Code, ImageCode, MountedCode, PackedCode
 from shunter.launch.code.packing import shown_bytes
+from shunter.launch.deleting import delete_and_wait
 from shunter.launch.marks import DIGEST, DIRECTORY, PROGRAM
 from shunter.launch.names import base_name, free_name
 from shunter.launch.objects import checkpoint_directory, launch
@@ -142,14 +143,12 @@ async def submitted_again(target: Target, options: ProgramOptions, resource: Res
 
 async def delete_present(target: Target, name: str, namespace: str) -> None:
     """Deletes the TrainJob of a name, if there is one, and waits until it is gone."""
-    from shunter.cli.deleting import delete_and_wait
-
     try:
         job = await target.client.get(TRAIN_JOBS, name, namespace)
     except NotFound:
         return
     say(f"deleting TrainJob {namespace}/{name}")
-    await delete_and_wait(target.client, TRAIN_JOBS, job, on_this_machine=target.embedded is not None)
+    await delete_and_wait(target.client, TRAIN_JOBS, job, tell=say, on_this_machine=target.embedded is not None)
 
 
 def print_applicable(objects: list[Json], form: ObjectForm | None) -> None:

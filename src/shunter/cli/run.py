@@ -149,17 +149,17 @@ async def run_manifests(target: Target, manifests: list[Manifest], *, replace: b
     import asyncio
 
     from shunter.api.counts import count
-    from shunter.cli.applying import apply_all
     from shunter.cli.output.console import say
     from shunter.cli.output.display import display
     from shunter.fabrics.settings import verdicts_of
+    from shunter.launch.applying import apply_all
 
     async with target.client:
         say(f"on {target.description}")
         for manifest in manifests:
             for verdict in verdicts_of(manifest.object):
                 say(f"warning: {manifest.place}: {manifest.title}: {verdict}")
-        jobs = await apply_all(target, manifests, replace=replace)
+        jobs = await apply_all(target, manifests, replace=replace, tell=say)
         if not jobs:
             say(f"applied {count(len(manifests), 'object')}; no training job is among them")
         deadline = None if timeout is None else asyncio.get_running_loop().time() + timeout

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from typing import Any, TypeAlias
+from typing import Any
 
-Path: TypeAlias = tuple[str | int, ...]
+from shunter.api.paths import MISSING, Path, value_at
 
-MISSING = object()
-"""What `value_at` gives for a path that leads nowhere; None is a value."""
+__all__ = ["MISSING", "Path", "leaves", "shown", "value_at"]
 _PLAIN_KEY = re.compile(r"[A-Za-z_][A-Za-z0-9_-]*")
 
 
@@ -24,18 +23,6 @@ def shown(path: Path) -> str:
         else:
             text += f"[{step!r}]"
     return text
-
-
-def value_at(value: Any, path: Path) -> Any:
-    """The value that the path leads to, or MISSING."""
-    for step in path:
-        if isinstance(value, dict):
-            value = value.get(step, MISSING)
-        elif isinstance(value, list) and isinstance(step, int) and step < len(value):
-            value = value[step]
-        else:
-            return MISSING
-    return value
 
 
 def leaves(value: Any, path: Path = ()) -> Iterator[tuple[Path, Any]]:

@@ -18,12 +18,13 @@ if TYPE_CHECKING:
 async def make_room(client: Client, trial: Trial, *, replace: bool) -> None:
     """Removes trials whose time is over, and with `replace` an earlier one of the same job."""
     from shunter.api.resources import TRAIN_JOBS
-    from shunter.cli.deleting import delete_and_wait
+    from shunter.cli.output.console import say
+    from shunter.launch.deleting import delete_and_wait
     from shunter.migrate.moving.runs.deploying import former
 
     await remove_leftovers(client, trial.namespace)
     if replace and (before := await former(client, trial)):
-        await delete_and_wait(client, TRAIN_JOBS, before)
+        await delete_and_wait(client, TRAIN_JOBS, before, tell=say)
 
 
 async def started(client: Client, trial: Trial, of: str, refusals: Sequence[Finding], *, dry_run: bool) -> Json | int:

@@ -1,5 +1,5 @@
-"""A manifest that the server refuses, told in the server's words: with the line of each field that these name, and for an unknown
-field the one that was probably meant."""
+"""The error for a manifest that the server refuses: the server's message, the line of each field that it names, and for an
+unknown field the name that was probably meant."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ import re
 from typing import NamedTuple
 
 from shunter.api.meta import Json
+from shunter.api.paths import value_at
 from shunter.api.resources import Resource
 from shunter.errors import InputError, ShunterError
 from shunter.kube.client import Client
@@ -14,7 +15,6 @@ from shunter.kube.errors import ApiError, NotFound
 from shunter.kube.manifests import Manifest
 from shunter.kube.refused_fields import path_of, refused_fields
 from shunter.kube.served_fields import nearest_field, served_schemas
-from shunter.migrate.paths import value_at
 
 NO_FIELD = re.compile(r"(?<![\w\"])<nil>: (?=[A-Z])")
 """The field that Go prints for a fault of none."""

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from shunter.cli.checkpoints import nothing_saved
+from shunter.launch.checkpoint_listing import nothing_saved
 from shunter.launch.checkpoint_location import checkpoint_location
 
 

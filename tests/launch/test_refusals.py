@@ -6,9 +6,9 @@ import pytest
 
 from shunter.api.meta import Json
 from shunter.api.resources import Resource
-from shunter.cli.output import refusals
 from shunter.kube.errors import Cause, Details, Status, from_status
 from shunter.kube.manifests import Manifest, parse
+from shunter.launch import refusals
 
 GADGETS = Resource("x.example", "v1", "Gadget", "gadgets")
 SCHEMAS: Json = {

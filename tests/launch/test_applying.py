@@ -9,12 +9,12 @@ import pytest
 
 from shunter.api.meta import Json
 from shunter.api.resources import CONFIG_MAPS
-from shunter.cli import applying
 from shunter.errors import EnvironmentProblem, InputError
 from shunter.kube.client import Client
 from shunter.kube.manifests import Manifest
 from shunter.kube.transport import Response
 from shunter.kube.webhooks import admission_wait
+from shunter.launch import applying
 
 MANIFEST = Manifest({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "a", "namespace": "b"}}, "a.yaml", 3)
 MISFIT = "failed to create typed patch object (b/a; /v1, Kind=ConfigMap): .dta: field not declared in schema"
@@ -49,19 +49,19 @@ def failure(code: int, message: str) -> tuple[int, Json]:
 
 
 async def test_a_field_of_a_wrong_name_is_told_at_once() -> None:
-    server = Answers(failure(500, MISFIT), (200, {}))
+    server, said = Answers(failure(500, MISFIT), (200, {})), list[str]()
     with pytest.raises(InputError, match=r"a.yaml:3: ConfigMap b/a: failed to create typed patch object .*\.dta"):
-        await applying.apply(Client(server), CONFIG_MAPS, MANIFEST)
+        await applying.apply(Client(server), CONFIG_MAPS, MANIFEST, said.append)
     assert server.asked == ["PATCH", "GET"], "the second is about what may have been meant"
 
 
-async def test_a_webhook_that_is_away_for_a_moment_is_waited_for_and_said(capsys: pytest.CaptureFixture[str]) -> None:
-    server = Answers(failure(500, WEBHOOK), failure(500, WEBHOOK), (200, MANIFEST.object))
-    assert await applying.apply(Client(server), CONFIG_MAPS, MANIFEST) == MANIFEST.object
-    assert capsys.readouterr().err.count("Trying again.") == 1
+async def test_a_webhook_that_is_away_for_a_moment_is_waited_for_and_said() -> None:
+    server, said = Answers(failure(500, WEBHOOK), failure(500, WEBHOOK), (200, MANIFEST.object)), list[str]()
+    assert await applying.apply(Client(server), CONFIG_MAPS, MANIFEST, said.append) == MANIFEST.object
+    assert ["Trying again." in text for text in said] == [True]
 
 
 async def test_a_webhook_that_stays_away_is_no_fault_of_the_manifest(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(admission_wait, "ADMISSION_SECONDS", -1.0)
     with pytest.raises(EnvironmentProblem, match=r"a.yaml:3: ConfigMap b/a: .*failed calling webhook"):
-        await applying.apply(Client(Answers(failure(500, WEBHOOK))), CONFIG_MAPS, MANIFEST)
+        await applying.apply(Client(Answers(failure(500, WEBHOOK))), CONFIG_MAPS, MANIFEST, print)

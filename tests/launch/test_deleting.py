@@ -5,7 +5,7 @@ from __future__ import annotations
 from datetime import UTC, datetime
 from typing import Any
 
-from shunter.cli.deleting import waits_for
+from shunter.launch.deleting import waits_for
 
 JOB: dict[str, Any] = {"kind": "PyTorchJob", "metadata": {"name": "j", "namespace": "n", "finalizers": ["foregroundDeletion"]}}
 NOON = datetime(2026, 1, 1, 12, tzinfo=UTC)

@@ -1,10 +1,10 @@
-"""Deletes a job with everything it owns and waits until it is gone, saying for what."""
+"""Deletes a job with everything it owns and waits until it is gone. `tell` gets a sentence for each thing it waits for."""
 
 from __future__ import annotations
 
 import asyncio
 import contextlib
-from collections.abc import Coroutine, Sequence
+from collections.abc import Callable, Coroutine, Sequence
 from datetime import UTC, datetime
 from typing import Any
 
@@ -12,8 +12,6 @@ from shunter.api.counts import noun
 from shunter.api.meta import Json, annotations_of
 from shunter.api.ownership import controller_reference
 from shunter.api.resources import JOBS, JOBSETS, PODS, Resource
-from shunter.cli.output.console import say
-from shunter.cli.stops import StopLogReader, read_saved, stop_sentence
 from shunter.jobs.deletion import request_deletion
 from shunter.kube.client import Client
 from shunter.kube.errors import ApiError, Conflict, Forbidden, NotFound
@@ -21,6 +19,7 @@ from shunter.kube.watching import follow
 from shunter.launch.code.stored import tidy
 from shunter.launch.marks import PROGRAM
 from shunter.launch.runtimes.stored import tidy_runtimes
+from shunter.launch.stops import StopLogReader, read_saved, stop_sentence
 from shunter.operator.overview import is_pod_of, moment, pod_selector
 
 QUIET_SECONDS = 2.0
@@ -35,9 +34,15 @@ CASCADE = {(JOBSETS.api_version, JOBSETS.kind): JOBSETS, (JOBS.api_version, JOBS
 
 
 async def delete_and_wait(
-    client: Client, resource: Resource, job: Json, *, now: bool = False, on_this_machine: bool = False
+    client: Client,
+    resource: Resource,
+    job: Json,
+    *,
+    tell: Callable[[str], None],
+    now: bool = False,
+    on_this_machine: bool = False,
 ) -> None:
-    """Deletes a job with everything it owns, returns when it is gone (foreground deletion), and says what it had saved if it ran.
+    """Deletes a job with everything it owns, returns when it is gone (foreground deletion), and tells what it saved if it ran.
 
     With `now` its pods get a second to end, in place of their own grace periods. `on_this_machine` says whether the directories
     of the cluster's node are this machine's.
@@ -47,15 +52,15 @@ async def delete_and_wait(
     asked = moment(metadata.get("deletionTimestamp")) or datetime.now(UTC)
     with contextlib.suppress(NotFound):
         await request_deletion(client, resource, job)
-    beside = [asyncio.create_task(_tell(client, resource, job, now=now))]
+    beside = [asyncio.create_task(_report_wait(client, resource, job, tell, now=now))]
     if now:
-        beside.append(asyncio.create_task(_hurry(client, job)))
+        beside.append(asyncio.create_task(_hurry(client, job, tell)))
     try:
         last = await _until_gone(client, resource, job)
         if words is not None:
             saved = read_saved({**job, **last}, await words.end(), on_this_machine=on_this_machine)
             if sentence := stop_sentence(job, saved, asked):
-                say(sentence)
+                tell(sentence)
     finally:
         if words is not None:
             words.close()
@@ -72,18 +77,18 @@ async def _running(client: Client, job: Json) -> list[Json]:
     return []
 
 
-async def delete_leftovers(client: Client, namespace: str, name: str, digest: str = "") -> int:
+async def delete_leftovers(client: Client, namespace: str, name: str, digest: str = "", *, tell: Callable[[str], None]) -> int:
     """Deletes ConfigMaps that hold the code of a job of this name, and its own TrainingRuntime, if no job owns them: `run` was
     killed before it came to that. Returns how many; what may not be looked for is not counted, and the user told."""
-    code = await _counted("code", name, tidy(client, namespace, names={name}, digests={digest} if digest else ()))
-    return code + await _counted("a runtime", name, tidy_runtimes(client, namespace, names={name}))
+    code = await _counted("code", name, tidy(client, namespace, names={name}, digests={digest} if digest else ()), tell)
+    return code + await _counted("a runtime", name, tidy_runtimes(client, namespace, names={name}), tell)
 
 
-async def _counted(what: str, name: str, tidying: Coroutine[Any, Any, int]) -> int:
+async def _counted(what: str, name: str, tidying: Coroutine[Any, Any, int], tell: Callable[[str], None]) -> int:
     try:
         return await tidying
     except Forbidden as error:
-        say(f"whether {what} of {name} remains is unknown: {error.message}")
+        tell(f"whether {what} of {name} remains is unknown: {error.message}")
     except NotFound:
         pass  # A cluster that does not serve TrainingRuntimes has none.
     return 0
@@ -102,7 +107,7 @@ async def _until_gone(client: Client, resource: Resource, job: Json) -> Json:
     raise AssertionError("following never ends by itself")
 
 
-async def _hurry(client: Client, job: Json) -> None:
+async def _hurry(client: Client, job: Json, tell: Callable[[str], None]) -> None:
     """Shortens the grace period of each of the job's own pods, once that is being deleted: before, its controller would replace
     it, since the deletion goes down from owner to owner."""
     namespace = job["metadata"]["namespace"]
@@ -117,7 +122,7 @@ async def _hurry(client: Client, job: Json) -> None:
                 with contextlib.suppress(NotFound, Conflict):
                     await client.delete(PODS, metadata["name"], namespace, uid=metadata["uid"], grace_period_seconds=NOW_SECONDS)
     except Forbidden as error:
-        say(f"--now has no effect: {error.message}")
+        tell(f"--now has no effect: {error.message}")
 
 
 async def descends(client: Client, obj: Json, family: dict[str, bool]) -> bool:
@@ -139,8 +144,8 @@ async def descends(client: Client, obj: Json, family: dict[str, bool]) -> bool:
     return family[uid]
 
 
-async def _tell(client: Client, resource: Resource, job: Json, *, now: bool) -> None:
-    """Says what keeps the job there, and again when that is something else."""
+async def _report_wait(client: Client, resource: Resource, job: Json, tell: Callable[[str], None], *, now: bool) -> None:
+    """Tells what keeps the job there, and again when that is something else."""
     metadata = job["metadata"]
     told = ""
     await asyncio.sleep(QUIET_SECONDS)
@@ -151,7 +156,7 @@ async def _tell(client: Client, resource: Resource, job: Json, *, now: bool) -> 
             subject, text = waits_for(present, pods, datetime.now(UTC), now=now)
             if subject != told:
                 told = subject
-                say(text)
+                tell(text)
         await asyncio.sleep(LOOK_SECONDS)
 
 

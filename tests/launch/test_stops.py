@@ -9,10 +9,10 @@ from typing import Any
 
 import pytest
 
-from shunter.cli.stops import StoppedCheckpoints, read_saved, stop_sentence
 from shunter.jobs.progress_text import where_stopped
 from shunter.launch.checkpoint_location import CheckpointLocation
 from shunter.launch.checkpoints import SavedStep
+from shunter.launch.stops import StoppedCheckpoints, read_saved, stop_sentence
 from shunter.operator.training_progress import Checkpoint, Progress
 
 NOON = datetime(2026, 1, 1, 12, tzinfo=UTC)
