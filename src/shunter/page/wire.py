@@ -157,7 +157,10 @@ class Rank(Row, frozen=True, kw_only=True):
     label: str
     pod: str = ""
     node: str = ""
-    state: State
+    state: State | Literal["Gone"]
+    """Gone: the job has ended, and the pod is deleted."""
+    reason: str = ""
+    """Why it does not run: `OOMKilled, exit code 137 (SIGKILL)`."""
     restarts: int = 0
     step: int | None = None
     step_seconds: float | None = None
