@@ -36,17 +36,18 @@ POLICIES = Resource("networking.k8s.io", "v1", "NetworkPolicy", "networkpolicies
 POD_METRICS = Resource("metrics.k8s.io", "v1beta1", "PodMetrics", "pods")
 
 
-async def api_evidence(client: Client, job: Json) -> Evidence:
-    """What the API server says of the job, without credentials."""
-    return await Reader(client, job).read()
+async def api_evidence(client: Client, job: Json, *, reads_secrets: bool = True) -> Evidence:
+    """What the API server says of the job, without credentials. Secrets are read only to know their values in logs."""
+    return await Reader(client, job, reads_secrets=reads_secrets).read()
 
 
 class Reader:
     """Reads of one job."""
 
-    def __init__(self, client: Client, job: Json) -> None:
+    def __init__(self, client: Client, job: Json, *, reads_secrets: bool = True) -> None:
         self._client = client
         self._job = job
+        self._reads_secrets = reads_secrets
         self._namespace: str = job["metadata"]["namespace"]
         self._missing: dict[str, Missing] = {}
         self._rights = Rights(namespace=self._namespace)
@@ -183,7 +184,7 @@ class Reader:
 
     async def _secrets(self, pods: Iterable[Json]) -> set[str]:
         """The values of Secrets that containers get as variables, to know them in logs. They are kept nowhere."""
-        names = {name for pod in pods for name in _secret_names(pod)}
+        names = {name for pod in pods for name in _secret_names(pod)} if self._reads_secrets else set()
         if not names or not self._rights.allows("get", "secrets"):
             return set()
         read = await asyncio.gather(

@@ -42,54 +42,49 @@ def rank_states(job: Json, pods: Sequence[Json], jobset: Json | None = None) -> 
     """A row for every rank, in order: as many as the job wants (a TrainJob's JobSet says it where the job leaves it to its
     runtime), and those beyond that have a pod. `pods` are the job's own."""
     by_rank = pods_by_rank(job, pods)
-    record = failure_record(job)
-    failed: dict[int, list[RankFailure]] = {}
-    for failure in record.last if record is not None else ():
-        if failure.rank is not None:
-            failed.setdefault(failure.rank, []).append(failure)
-    ended_it = {one.rank for one in last_to_fail(record)} if job_state(job) == "Failed" else set()
-    number = wanted(job, jobset)
+    states, number = RankStates(job), wanted(job, jobset)
     count = max(1 if number is None else number, *(rank + 1 for rank in by_rank), 0)
-    return [_row(job, rank, by_rank.get(rank), failed.get(rank, ()), rank in ended_it) for rank in range(count)]
+    return [states.of(rank, by_rank.get(rank)) for rank in range(count)]
 
 
-def worst_of_each(states: Sequence[RankState], cells: int) -> list[State]:
-    """The states in at most so many cells (1 or more), in the order of ranks: where a cell stands for several ranks, the worst of
-    them."""
-    count = min(len(states), cells)
-    parts = (states[cell * len(states) // count : (cell + 1) * len(states) // count] for cell in range(count))
-    return [min((one.state for one in part), key=STATES.index) for part in parts]
+class RankStates:
+    """The states of the ranks of a job as it is now, one by one: who watches a thousand pods looks at the one that changed."""
+
+    def __init__(self, job: Json) -> None:
+        self._job = job
+        record = failure_record(job)
+        self._failed: dict[int, list[RankFailure]] = {}
+        for failure in record.last if record is not None else ():
+            if failure.rank is not None:
+                self._failed.setdefault(failure.rank, []).append(failure)
+        self._ended_it = {one.rank for one in last_to_fail(record)} if job_state(job) == "Failed" else set()
+
+    def of(self, rank: int, pod: Json | None) -> RankState:
+        """That of one rank, by its pod or without one."""
+        failures = self._failed.get(rank, [])
+        last = fault(failures[-1]).short if failures else ""
+        state: State
+        if pod is None:
+            state, reason = ("Failed", last) if rank in self._ended_it else _without_pod(self._job)
+            return RankState(rank=rank, state=state, reason=reason, restarts=len(failures), last_failure=last)
+        state, reason = state_of_pod(self._job, pod)
+        name, uid = pod["metadata"]["name"], pod["metadata"].get("uid")
+        found = next((one.short for one in faults([pod]) if one.exit_code is not None), "")
+        in_place = sum(int(status.get("restartCount", 0)) for status in _containers(pod))
+        return RankState(
+            rank=rank,
+            state=state,
+            reason=reason,
+            restarts=in_place + sum(one.pod_uid != uid for one in failures),
+            last_failure=found or last,
+            label=member(self._job, pod).label,
+            pod=name,
+            node=pod["spec"].get("nodeName", ""),
+        )
 
 
-def _row(job: Json, rank: int, pod: Json | None, failures: Sequence[RankFailure], ended_it: bool) -> RankState:
-    last = fault(failures[-1]).short if failures else ""
-    state: State
-    if pod is None:
-        state, reason = ("Failed", last) if ended_it else _without_pod(job)
-        return RankState(rank=rank, state=state, reason=reason, restarts=len(failures), last_failure=last)
-    state, reason = _of_pod(job, pod)
-    name, uid = pod["metadata"]["name"], pod["metadata"].get("uid")
-    found = next((one.short for one in faults([pod]) if one.exit_code is not None), "")
-    in_place = sum(int(status.get("restartCount", 0)) for status in _containers(pod))
-    return RankState(
-        rank=rank,
-        state=state,
-        reason=reason,
-        restarts=in_place + sum(one.pod_uid != uid for one in failures),
-        last_failure=found or last,
-        label=member(job, pod).label,
-        pod=name,
-        node=pod["spec"].get("nodeName", ""),
-    )
-
-
-def _without_pod(job: Json) -> tuple[State, str]:
-    if job_state(job) in FINISHED_STATES:
-        return "Gone", "its pod is deleted"
-    return ("Suspended", "the job is suspended") if is_suspended(job) else ("Waiting", "no pod")
-
-
-def _of_pod(job: Json, pod: Json) -> tuple[State, str]:
+def state_of_pod(job: Json, pod: Json) -> tuple[State, str]:
+    """The state of one pod of the job, whether it trains or not, and why it does not run."""
     status = pod.get("status") or {}
     found = faults([pod])
     crashed = next((one.short for one in found if one.exit_code is not None and not one.runs_again), "")
@@ -105,6 +100,20 @@ def _of_pod(job: Json, pod: Json) -> tuple[State, str]:
     if status.get("phase") == "Running" and not any("waiting" in (one.get("state") or {}) for one in _containers(pod)):
         return "Running", ""
     return "Waiting", "Unschedulable" if unschedulable(status) else phase(pod)
+
+
+def worst_of_each(states: Sequence[RankState], cells: int) -> list[State]:
+    """The states in at most so many cells (1 or more), in the order of ranks: where a cell stands for several ranks, the worst of
+    them."""
+    count = min(len(states), cells)
+    parts = (states[cell * len(states) // count : (cell + 1) * len(states) // count] for cell in range(count))
+    return [min((one.state for one in part), key=STATES.index) for part in parts]
+
+
+def _without_pod(job: Json) -> tuple[State, str]:
+    if job_state(job) in FINISHED_STATES:
+        return "Gone", "its pod is deleted"
+    return ("Suspended", "the job is suspended") if is_suspended(job) else ("Waiting", "no pod")
 
 
 def _containers(pod: Json) -> Iterator[Json]:

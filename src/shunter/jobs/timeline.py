@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import datetime
 from typing import Literal
 
 from shunter.api.meta import Json, Struct
 from shunter.jobs.condition_sentences import sentence
-from shunter.jobs.failure_record import failure_record
+from shunter.jobs.failure_record import failure_record, kept_words
 from shunter.operator.causes.events import LONG_AGO, event_time
 from shunter.operator.diagnosis import RANK_FAILED, recorded_failure
 from shunter.operator.overview import moment
@@ -18,14 +18,19 @@ MOST = 100
 """Entries that are kept, and no more: the newest, and the creation."""
 
 
+Kind = Literal["created", "condition", "failure", "warning", "event"]
+
+
 class TimelineEntry(Struct, frozen=True):
     """One thing that happened."""
 
     time: datetime
-    kind: Literal["created", "condition", "failure", "warning", "event"]
+    kind: Kind
     text: str
     rank: int | None = None
     """Of a failure: the rank, where it is known."""
+    lines: tuple[str, ...] = ()
+    """Of a failure: the last lines that its container wrote, as the operator kept them."""
 
 
 def timeline(job: Json, events: Iterable[Json]) -> list[TimelineEntry]:
@@ -33,7 +38,9 @@ def timeline(job: Json, events: Iterable[Json]) -> list[TimelineEntry]:
     failure that the job's record has is not repeated from its event."""
     created = moment(job["metadata"].get("creationTimestamp"))
     first = [TimelineEntry(created, "created", "Created")] if created is not None else []
-    later = sorted((*_conditions(job), *_failures(job), *_events(job, events)), key=lambda entry: entry.time)
+    events = list(events)
+    words = dict(recorded_failure(event) for event in events if event.get("reason") == RANK_FAILED)
+    later = sorted((*_conditions(job), *_failures(job, words), *_events(job, events)), key=lambda entry: entry.time)
     return [*first, *later[-(MOST - 1) :]]
 
 
@@ -44,11 +51,12 @@ def _conditions(job: Json) -> Iterator[TimelineEntry]:
             yield TimelineEntry(time, "condition", text)
 
 
-def _failures(job: Json) -> Iterator[TimelineEntry]:
+def _failures(job: Json, words: Mapping[str, Sequence[str]]) -> Iterator[TimelineEntry]:
     record = failure_record(job)
     for failure in record.last if record is not None else ():
         if failure.time is not None:
-            yield TimelineEntry(failure.time, "failure", summary(failure), failure.rank)
+            kept = tuple(kept_words(failure, words))
+            yield TimelineEntry(failure.time, "failure", summary(failure), failure.rank, kept)
 
 
 def _events(job: Json, events: Iterable[Json]) -> Iterator[TimelineEntry]:
@@ -61,7 +69,8 @@ def _events(job: Json, events: Iterable[Json]) -> Iterator[TimelineEntry]:
         is_failure = event.get("reason") == RANK_FAILED
         if time == LONG_AGO or not (is_warning or is_own) or (is_failure and has_record):
             continue
-        message, _ = recorded_failure(event)
+        message, kept = recorded_failure(event)
         times = f" (x{event['count']})" if event.get("count", 1) > 1 else ""
         text = f"{message}{times}" if is_failure else f"{event.get('reason', '')}: {message}{times}"
-        yield TimelineEntry(time, "failure" if is_failure else "warning" if is_warning else "event", text)
+        kind: Kind = "failure" if is_failure else "warning" if is_warning else "event"
+        yield TimelineEntry(time, kind, text, lines=tuple(kept) if is_failure else ())
