@@ -9,7 +9,7 @@ from shunter.api.meta import Json
 from shunter.api.resources import PODS, Resource
 from shunter.errors import InputError
 from shunter.operator.overview import SHOWN_RESOURCES, is_pod_of
-from shunter.page.actions import act
+from shunter.page.acting import act
 from shunter.page.calls import Calls, LogQuery
 from shunter.page.logs import frames, whole_log
 from shunter.page.object_text import object_text

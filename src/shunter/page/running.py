@@ -259,7 +259,7 @@ class RunningView:
         self._changed.set()
 
     def _observed(self) -> Observed:
-        return Observed(self._objects, self._readings)
+        return Observed(self._objects, self._readings, frozenset(name for name, _ in self._refused))
 
     async def _project(self) -> None:
         while True:

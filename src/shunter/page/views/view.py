@@ -81,6 +81,8 @@ class Observed(NamedTuple):
     """By the name of the watch, then by the uid of the object: what `keep` returned."""
     readings: Mapping[str, Any]
     """By the name of the reading: its last result; absent until there is one."""
+    refused: frozenset[str] = frozenset()
+    """Names of the watches that the viewer may not list, somewhere or at all: what they would show is unknown, not absent."""
 
 
 class Watch(NamedTuple):

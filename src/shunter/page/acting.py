@@ -1,0 +1,91 @@
+"""Does what a viewer asked for with a job.
+
+Every request has the uid and resourceVersion of the job that was seen as its preconditions: one that was changed meanwhile, or
+deleted and made again under its name, is left alone (Conflict, 409).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Mapping
+
+from shunter.api.meta import Json
+from shunter.api.resources import Resource
+from shunter.errors import InputError
+from shunter.jobs.deletion import request_deletion
+from shunter.kube.client import Client
+from shunter.kube.errors import Conflict, Status
+from shunter.launch.checkpoints import names_with_checkpoints
+from shunter.launch.objects import checkpoint_directory
+from shunter.launch.rerunning import rerun
+from shunter.operator.overview import SHOWN_RESOURCES
+from shunter.operator.suspension import suspend_patch
+from shunter.page.actions import VERBS, Commands, offered
+from shunter.page.views.view import Viewer
+from shunter.page.wire import ActionRequest, Answer
+
+_RESOURCES = {resource.kind: resource for resource in SHOWN_RESOURCES}
+
+
+async def act(viewer: Viewer, action: str, request: ActionRequest) -> Answer:
+    """Does it. Conflict when the job is not the one, or not as, the viewer saw; InputError for an action that makes no sense for
+    the job; NotFound when it is gone."""
+    resource = _RESOURCES.get(request.kind)
+    perform = _ACTIONS.get(action)
+    if resource is None or perform is None:
+        raise InputError(f"{action[:80]!r} of {request.kind[:80]!r} is not an action.")
+    found = await viewer.client.get(resource, request.name, request.namespace)
+    job = {"apiVersion": resource.api_version, "kind": resource.kind, **found}
+    _require_seen(job, request)
+    if action not in {one.name for one in offered(job, VERBS.values(), Commands())}:
+        raise InputError(f"{action}: {_title(job)} is not in a state for it.", "Look at the job again.")
+    return await perform(viewer, resource, job)
+
+
+def _require_seen(job: Json, request: ActionRequest) -> None:
+    """Conflict for another job, or another version, than the request is about. Those that write say it once more."""
+    metadata = job["metadata"]
+    if metadata["uid"] != request.uid:
+        problem = "was deleted, and another one of its name was made"
+    elif metadata["resourceVersion"] != request.resource_version:
+        problem = "has changed since it was shown"
+    else:
+        return
+    status = Status(code=409, reason="Conflict", message=f"{_title(job)} {problem}.")
+    raise Conflict(status, remedy="Look at it again, then repeat the action.")
+
+
+async def _suspend(viewer: Viewer, resource: Resource, job: Json) -> Answer:
+    await _patch(viewer.client, resource, job, suspend=True)
+    return Answer(message=f"{_title(job)} is being suspended: its pods end, its spec stays.")
+
+
+async def _resume(viewer: Viewer, resource: Resource, job: Json) -> Answer:
+    await _patch(viewer.client, resource, job, suspend=False)
+    return Answer(message=f"{_title(job)} is resumed.")
+
+
+async def _delete(viewer: Viewer, resource: Resource, job: Json) -> Answer:
+    await request_deletion(viewer.client, resource, job, resource_version=job["metadata"]["resourceVersion"])
+    return Answer(message=f"{_title(job)} is being deleted: its pods end first.")
+
+
+async def _rerun(viewer: Viewer, resource: Resource, job: Json) -> Answer:
+    taken = names_with_checkpoints(checkpoint_directory(job)) if viewer.is_embedded else set[str]()
+    made = (await rerun(viewer.client, resource, job, taken=taken))["metadata"]
+    title = f"{resource.kind} {made['namespace']}/{made['name']}"
+    return Answer(message=f"{title} was created.", url=f"/jobs/{made['namespace']}/{resource.kind}/{made['name']}")
+
+
+async def _patch(client: Client, resource: Resource, job: Json, *, suspend: bool) -> None:
+    metadata = job["metadata"]
+    seen = {"uid": metadata["uid"], "resourceVersion": metadata["resourceVersion"]}
+    patch = {"metadata": seen, **suspend_patch(job, suspend=suspend)}
+    await client.patch(resource, metadata["name"], metadata["namespace"], patch)
+
+
+def _title(job: Json) -> str:
+    return f"{job['kind']} {job['metadata']['namespace']}/{job['metadata']['name']}"
+
+
+_Perform = Callable[[Viewer, Resource, Json], Awaitable[Answer]]
+_ACTIONS: Mapping[str, _Perform] = {"suspend": _suspend, "resume": _resume, "delete": _delete, "rerun": _rerun}

@@ -1,0 +1,121 @@
+"""What the Job view reads beside its watches: why the job does not train, the doctor's verdicts, what its pods use.
+
+No pod is entered and no Secret is read for the page.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+from datetime import UTC, datetime
+from typing import NamedTuple
+
+from shunter.api.meta import Json
+from shunter.api.quantity import parse
+from shunter.doctor.collecting import POD_METRICS, api_evidence
+from shunter.doctor.diagnosing import diagnose, diagnose_from_api
+from shunter.doctor.verdicts import Report
+from shunter.jobs.description import is_about
+from shunter.jobs.evidence import completed
+from shunter.jobs.failures import cause_and_remedy
+from shunter.jobs.finding import own_pods
+from shunter.jobs.last_log_lines import last_log_lines
+from shunter.kube.client import Client
+from shunter.kube.errors import ApiError, Forbidden, NotFound
+from shunter.operator.causes import Evidence, cause, owned_by, runs_in_full
+from shunter.operator.overview import is_finished, job_state, pod_selector
+
+MOST_LOGS = 32
+"""Ranks of a job that runs whose logs the doctor reads; of larger ones it reads them when something is wrong."""
+LOOK_SECONDS = 10.0
+"""Between two looks of the doctor at one job, at least."""
+CALM_SECONDS = 60.0
+"""The same, of a job that runs in full."""
+
+
+class Usage(NamedTuple):
+    """What a pod uses: cores and bytes."""
+
+    cpu: float
+    memory: int
+
+
+class Diagnosis(NamedTuple):
+    """What was found about one version of the job."""
+
+    uid: str
+    why: str = ""
+    remedy: str = ""
+    report: Report | None = None
+    unread: tuple[str, ...] = ()
+    """Kinds that could not be read."""
+
+
+class Diagnosing:
+    """Looks at one job again and again; the doctor looks less often than what is cheap."""
+
+    def __init__(self) -> None:
+        self._last = Diagnosis("")
+        self._looked = float("-inf")
+        self._seen: object = None
+
+    async def read(self, client: Client, job: Json, pods: Sequence[Json], events: Sequence[Json]) -> Diagnosis:
+        """`pods` and `events` are those that are watched. Raises ApiError."""
+        uid, own = job["metadata"]["uid"], own_pods(job, pods)
+        seen = (uid, job["metadata"].get("resourceVersion"), [(pod["metadata"]["uid"], pod.get("status")) for pod in own])
+        if uid != self._last.uid:
+            self._last, self._looked = Diagnosis(uid), float("-inf")
+        if is_finished(job) and seen == self._seen and self._last.report is not None:
+            return self._last
+        evidence, is_well = Evidence(pods=own, events=events), runs_in_full(job, own)
+        if not is_finished(job) and not is_well:
+            evidence = await completed(client, job, evidence)
+        why, remedy = await _why(client, job, evidence)
+        report, now = self._last.report, time.monotonic()
+        if now - self._looked >= (CALM_SECONDS if is_well and seen == self._seen else LOOK_SECONDS):
+            self._looked = now
+            report = await _report(client, job, evidence, is_well=is_well)
+        self._seen = seen
+        self._last = Diagnosis(uid, why, remedy, report, tuple(evidence.unread))
+        return self._last
+
+
+async def _why(client: Client, job: Json, evidence: Evidence) -> tuple[str, str]:
+    """The headline: what keeps the job from training, or why it failed."""
+    if job_state(job) == "Failed":
+        pods = list(evidence.pods)
+        events = [event for event in evidence.events if is_about(job, pods, event, owned_by(evidence, job))]
+        return cause_and_remedy(job, pods, events, await last_log_lines(client, job, pods), None)
+    found = cause(job, evidence, datetime.now(UTC))
+    return (found.sentence, found.remedy) if found is not None else ("", "")
+
+
+async def _report(client: Client, job: Json, evidence: Evidence, *, is_well: bool) -> Report | None:
+    """The doctor's, from the API and logs; of a large job that runs in full from what is there already. None for one that has
+    succeeded, of which there is nothing to say."""
+    if job_state(job) == "Succeeded":
+        return None
+    if is_well and len(evidence.pods) > MOST_LOGS:
+        return diagnose_from_api(job, evidence, datetime.now(UTC))
+    found = await api_evidence(client, job, reads_secrets=False)
+    return diagnose(found, found.at)
+
+
+async def usage(client: Client, job: Json) -> dict[str, Usage] | None:
+    """By the name of the pod, where the cluster serves metrics; None where it does not, or not to this viewer."""
+    try:
+        page = await client.list(POD_METRICS, job["metadata"]["namespace"], label_selector=pod_selector(job))
+    except (NotFound, Forbidden):
+        return None
+    except ApiError as error:
+        if error.code == 503:  # It is registered, and its server does not run.
+            return None
+        raise
+    return {item["metadata"]["name"]: _usage(item) for item in page.items}
+
+
+def _usage(item: Json) -> Usage:
+    used = [one.get("usage") or {} for one in item.get("containers") or ()]
+    return Usage(
+        cpu=float(sum(parse(one.get("cpu", 0)) for one in used)), memory=int(sum(parse(one.get("memory", 0)) for one in used))
+    )

@@ -1,0 +1,89 @@
+"""Addresses that a job names of pages about it: its MLflow run, TensorBoard, Weights & Biases. Pure.
+
+They are text from a cluster. Only http and https are links, only out of the annotations and variables named here, and the page
+shows the host of each; nothing is ever fetched from them here.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from urllib.parse import quote, urlsplit
+
+from shunter.api.meta import Json, annotations_of
+from shunter.launch.tracking import URI, tracked_run
+from shunter.operator.overview import is_v2, replica_specs
+from shunter.page.texts import visible
+from shunter.page.wire import Link
+
+ANNOTATIONS: Mapping[str, str] = {
+    "shunter.dev/tensorboard-url": "TensorBoard",
+    "shunter.dev/tracking-url": "Training run",
+    "shunter.dev/dashboard-url": "Dashboard",
+}
+"""Annotations of a job whose value is an address, and what the link is called."""
+MOST = 8
+LONGEST = 2048
+_PLAIN = re.compile(r"[!#-;=?-\[\]_a-z~]+")
+"""Printable ASCII without blanks, quotes, angle brackets, backslash, caret, backquote, braces and bar."""
+_WANDB = "https://wandb.ai"
+
+
+def links(job: Json) -> tuple[Link, ...]:
+    """At most `MOST`, each address once."""
+    found: dict[str, Link] = {}
+    for title, address in (*_of_annotations(job), *_of_variables(job)):
+        if (link := link_to(title, address)) is not None:
+            found.setdefault(link.url, link)
+    return tuple(found.values())[:MOST]
+
+
+def link_to(title: str, address: str) -> Link | None:
+    """None for what is no address of a page: another scheme, no host, a user or password in it, characters that none has."""
+    if len(address) > LONGEST or _PLAIN.fullmatch(address) is None:
+        return None
+    try:
+        parts = urlsplit(address)
+        host, port = parts.hostname or "", parts.port
+    except ValueError:
+        return None
+    if parts.scheme not in ("http", "https") or not host or "@" in parts.netloc or "%" in parts.netloc:
+        return None
+    return Link(title=visible(title), url=address, host=host if port is None else f"{host}:{port}")
+
+
+def _of_annotations(job: Json) -> Iterator[tuple[str, str]]:
+    annotations = annotations_of(job)
+    for key, title in ANNOTATIONS.items():
+        if isinstance(value := annotations.get(key), str):
+            yield title, value
+
+
+def _of_variables(job: Json) -> Iterator[tuple[str, str]]:
+    values = _variables(job)
+    run = tracked_run(job) if is_v2(job) else None
+    if run is not None and run.run_id and run.experiment_id:
+        place = f"experiments/{quote(run.experiment_id, safe='')}/runs/{quote(run.run_id, safe='')}"
+        yield "MLflow run", f"{run.uri.rstrip('/')}/#/{place}"
+    elif values.get(URI):
+        yield "MLflow", values[URI]
+    if (entity := values.get("WANDB_ENTITY")) and (project := values.get("WANDB_PROJECT")):
+        server = (values.get("WANDB_BASE_URL") or _WANDB).rstrip("/")
+        run_id = values.get("WANDB_RUN_ID", "")
+        inside = f"/runs/{quote(run_id, safe='')}" if run_id else ""
+        yield "Weights & Biases", f"{server}/{quote(entity, safe='')}/{quote(project, safe='')}{inside}"
+
+
+def _variables(job: Json) -> dict[str, str]:
+    """Those of the container that trains, by what the job itself says; the first of several that name one."""
+    if is_v2(job):
+        given = (job["spec"].get("trainer") or {}).get("env") or ()
+    else:
+        templates = [spec.get("template") or {} for spec in replica_specs(job).values()] or [job["spec"].get("template") or {}]
+        containers = [one for template in templates for one in (template.get("spec") or {}).get("containers") or ()]
+        given = [variable for one in containers for variable in one.get("env") or ()]
+    found: dict[str, str] = {}
+    for variable in given:
+        if isinstance(value := variable.get("value"), str):
+            found.setdefault(variable.get("name", ""), value)
+    return found

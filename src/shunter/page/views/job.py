@@ -1,0 +1,223 @@
+"""The view of one job: its head, ranks, verdicts, timeline, curves and checkpoints.
+
+The job and its pods are watched, and shown at once. What takes several objects to say (causes, verdicts, logs, usage) is read
+shortly after a change, or every few seconds.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple
+
+from shunter.api.meta import Json
+from shunter.api.resources import CORE_EVENTS, JOBSETS, PODS, Resource
+from shunter.doctor.collecting import POD_METRICS
+from shunter.errors import InputError
+from shunter.jobs.curves import with_report
+from shunter.jobs.description import is_about
+from shunter.jobs.differing_ranks import Difference, differing_ranks, paces
+from shunter.jobs.evidence import JobCause
+from shunter.jobs.metrics import Series
+from shunter.jobs.pods_up import wanted
+from shunter.kube.client import Client
+from shunter.kube.errors import Forbidden
+from shunter.launch.checkpoint_location import checkpoint_location
+from shunter.launch.checkpoints import SavedStep, saved_steps
+from shunter.operator.overview import SHOWN_RESOURCES, is_finished, is_v2, pod_selector
+from shunter.operator.restarts import is_jobset_of
+from shunter.operator.training_progress import Progress
+from shunter.page.actions import Commands, allowed_verbs, get_command, offered
+from shunter.page.job_readings import Diagnosing, Diagnosis, Usage, usage
+from shunter.page.rank_logs import RankLogs
+from shunter.page.views.job_head import Around, job_detail, with_why
+from shunter.page.views.job_rows import checkpoint_rows, series_rows, timeline_rows, verdict_rows
+from shunter.page.views.jobs import JobReading, job_row, kept_job
+from shunter.page.views.rank_rows import RankRows, kept_pod, pods_of_rows, with_measures
+from shunter.page.views.view import Observed, Parameters, Reading, Rows, View, Viewer, Watch
+from shunter.page.wire import CheckpointRow, TimelineRow
+
+_RESOURCES = {resource.kind: resource for resource in SHOWN_RESOURCES}
+SETTLE_SECONDS = 0.5
+DIAGNOSIS_SECONDS = 15.0
+USAGE_SECONDS = 15.0
+LOG_SECONDS = 10.0
+CHECKPOINT_SECONDS = 10.0
+VERBS_SECONDS = 60.0
+_RANKS = "The ranks of this job are not shown."
+
+
+class Logged(NamedTuple):
+    """What logs and reports told so far."""
+
+    by_rank: Mapping[int, Sequence[Series]] = {}
+    reported: Sequence[Series] = ()
+    progress: Progress | None = None
+    is_refused: bool = False
+
+
+class JobView:
+    """The view of the job of one name."""
+
+    def __init__(self, viewer: Viewer, resource: Resource, namespace: str, name: str) -> None:
+        self._viewer = viewer
+        self._resource = resource
+        self._namespace = namespace
+        self._name = name
+        stub = {"apiVersion": resource.api_version, "kind": resource.kind, "metadata": {"name": name}}
+        named = f"metadata.name={name}"
+        watches = [
+            Watch("job", resource, _kept, ("job",), "This job is not shown.", namespace, field_selector=named),
+            Watch("pods", PODS, kept_pod, ("ranks",), _RANKS, namespace, label_selector=pod_selector(stub)),
+            Watch("events", CORE_EVENTS, self._kept_event, ("timeline",), "Events are not in the timeline.", namespace),
+        ]
+        if is_v2(stub):
+            consequence = "How many ranks it wants, and its restarts, may not be known."
+            watches.append(Watch("jobset", JOBSETS, _kept, ("job",), consequence, namespace, field_selector=named))
+        self.watches = tuple(watches)
+        self.readings = (
+            Reading("diagnosis", self._diagnosed, DIAGNOSIS_SECONDS, settle=SETTLE_SECONDS),
+            Reading(
+                "usage", self._used, USAGE_SECONDS, (POD_METRICS,), "What its ranks use of processors and memory is not shown."
+            ),
+            Reading("logs", self._logged, LOG_SECONDS),
+            Reading("checkpoints", self._saved, CHECKPOINT_SECONDS),
+            Reading("verbs", self._verbs, VERBS_SECONDS),
+        )
+        self._ranks = RankRows()
+        self._diagnosing = Diagnosing()
+        self._logs = RankLogs()
+        self._reported: Sequence[Series] = ()
+        self._shown: dict[str, tuple[Any, Any]] = {}
+
+    def rows(self, observed: Observed, now: float) -> Rows:
+        job = _newest(observed.objects["job"])
+        if job is None:
+            return {"job": (), "ranks": (), "verdicts": (), "timeline": (), "series": (), "checkpoints": ()}
+        jobset = self._jobset(observed, job)
+        diagnosis = _of(observed.readings.get("diagnosis"), job)
+        logged: Logged = observed.readings.get("logs", Logged())
+        pace = self._once("paces", logged, lambda: paces(logged.by_rank))
+        wanted_ranks = wanted(job, jobset)
+        may_read = "pods" not in observed.refused
+        if not may_read:
+            self._ranks = RankRows()
+        ranks = self._ranks.project(job, observed.objects["pods"], wanted_ranks) if may_read else []
+        differing: list[Difference] = differing_ranks(self._ranks.states, pace)
+        used: Mapping[str, Usage] = observed.readings.get("usage") or {}
+        up = sum(state.state == "Running" for state in self._ranks.states)
+        row = job_row(kept_job(job), JobReading("", JobCause(None, up=up if may_read else None), wanted_ranks), logged.progress)
+        commands = Commands(self._viewer.options, self._viewer.kubectl)
+        around = Around(
+            jobset=jobset,
+            rank_restarts=sum(state.restarts for state in self._ranks.states),
+            differing=differing,
+            actions=() if self._viewer.is_read_only else offered(job, observed.readings.get("verbs", ()), commands),
+            kubectl=get_command(job, commands),
+            notes=(("Logs", "you may not read the logs of these pods" if logged.is_refused else ""),),
+        )
+        return {
+            "job": (job_detail(with_why(row, diagnosis.why, diagnosis.remedy), job, around),),
+            "ranks": with_measures(ranks, pace, used, differing),
+            "verdicts": self._once("verdicts", diagnosis, lambda: verdict_rows(diagnosis.report)),
+            "timeline": self._timeline(observed, job),
+            "series": self._once("series", logged, lambda: series_rows(logged.reported, logged.by_rank)),
+            "checkpoints": self._checkpoints(observed, job, logged),
+        }
+
+    def _once(self, name: str, key: Any, made: Any) -> Any:
+        """What was made of this very value before, or is now."""
+        before = self._shown.get(name)
+        if before is None or before[0] is not key:
+            before = self._shown[name] = key, made()
+        return before[1]
+
+    def _timeline(self, observed: Observed, job: Json) -> list[TimelineRow]:
+        events = observed.objects["events"]
+        key = (job["metadata"]["uid"], (job.get("status") or {}), tuple(map(id, events.values())))
+        before = self._shown.get("timeline")
+        if before is None or before[0] != key:
+            places = [one.place for one in observed.objects["pods"].values()]
+            children = [one for one in observed.objects.get("jobset", {}).values() if is_jobset_of(job, one)]
+            about = [event for event in events.values() if is_about(job, places, event, children)]
+            before = self._shown["timeline"] = key, timeline_rows(job, about)
+        found: list[TimelineRow] = before[1]
+        return found
+
+    def _checkpoints(self, observed: Observed, job: Json, logged: Logged) -> list[CheckpointRow]:
+        saved: Sequence[SavedStep] = observed.readings.get("checkpoints", ())
+        place = checkpoint_location(job) if is_v2(job) else None
+        told = kept_job(job).progress or logged.progress
+        return checkpoint_rows(saved, told.checkpoint if told is not None else None, place.title if place is not None else "")
+
+    def _jobset(self, observed: Observed, job: Json) -> Json | None:
+        found = observed.objects.get("jobset", {})
+        return next((one for one in found.values() if is_jobset_of(job, one)), None)
+
+    def _kept_event(self, event: Json) -> Json | None:
+        """Of the namespace's events those about the job, and what is named like it."""
+        event["metadata"].pop("managedFields", None)
+        return event if str(event.get("involvedObject", {}).get("name", "")).startswith(self._name) else None
+
+    # Readings.
+
+    async def _diagnosed(self, client: Client, observed: Observed) -> Diagnosis:
+        job = _newest(observed.objects["job"])
+        if job is None:
+            return Diagnosis("")
+        pods = pods_of_rows(observed.objects["pods"])
+        return await self._diagnosing.read(client, job, pods, list(observed.objects["events"].values()))
+
+    async def _used(self, client: Client, observed: Observed) -> Mapping[str, Usage] | None:
+        job = _newest(observed.objects["job"])
+        return await usage(client, job) if job is not None and not is_finished(job) else {}
+
+    async def _logged(self, client: Client, observed: Observed) -> Logged:
+        """A job that has ended is read until its logs say nothing new."""
+        job = _newest(observed.objects["job"])
+        if job is None:
+            return Logged()
+        self._reported = with_report(self._reported, job)
+        try:
+            by_rank = await self._logs.read(client, job, pods_of_rows(observed.objects["pods"]))
+        except Forbidden:
+            return Logged(reported=self._reported, is_refused=True)
+        return Logged(by_rank, self._reported, self._logs.progress)
+
+    async def _saved(self, client: Client, observed: Observed) -> Sequence[SavedStep]:
+        """Only what is on this machine, of a job of its embedded cluster: nothing else is asked for checkpoints."""
+        job = _newest(observed.objects["job"])
+        if job is None or not self._viewer.is_embedded or not is_v2(job):
+            return ()
+        place = checkpoint_location(job)
+        return saved_steps(place.directory) if place is not None and place.directory is not None else ()
+
+    async def _verbs(self, client: Client, observed: Observed) -> frozenset[str]:
+        return await allowed_verbs(client, self._resource, self._namespace)
+
+
+def open_job(viewer: Viewer, parameters: Parameters) -> View:
+    """The view for `VIEWS`."""
+    resource = _RESOURCES.get(parameters.kind)
+    if resource is None or not parameters.name or len(parameters.namespaces) != 1:
+        raise InputError("the view of a job needs its namespace, kind and name.")
+    return JobView(viewer, resource, parameters.namespace, parameters.name)
+
+
+def _kept(obj: Json) -> Json:
+    obj["metadata"].pop("managedFields", None)
+    return obj
+
+
+def _newest(jobs: Mapping[str, Json]) -> Json | None:
+    """Of a job that was made again both may be there for a moment."""
+    return max(jobs.values(), key=lambda job: str(job["metadata"].get("creationTimestamp", "")), default=None)
+
+
+def _of(diagnosis: Diagnosis | None, job: Json) -> Diagnosis:
+    """What was found about this very job."""
+    if diagnosis is None or diagnosis.uid != job["metadata"]["uid"]:
+        return _NOTHING
+    return diagnosis
+
+
+_NOTHING = Diagnosis("")

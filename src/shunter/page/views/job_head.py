@@ -1,0 +1,102 @@
+"""The head of the Job view: the row of the list, and what only this view shows. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from typing import NamedTuple
+
+import msgspec
+
+from shunter.api.meta import Json, annotations_of
+from shunter.api.ownership import owner_of
+from shunter.jobs.differing_ranks import Difference
+from shunter.launch.checkpoint_location import checkpoint_location
+from shunter.launch.marks import COMMIT, DIRTY, FABRIC, PROGRAM, RESUMED
+from shunter.launch.tracking import tracked_run
+from shunter.operator.causes.queue import queue_name
+from shunter.operator.overview import is_v1, is_v2, limits, moment, overview
+from shunter.operator.restarts import restarts
+from shunter.page.links import links
+from shunter.page.texts import visible
+from shunter.page.wire import Action, Condition, JobDetail, JobRow
+
+MOST_DIFFERING = 50
+
+
+class Around(NamedTuple):
+    """What is known beside the job itself."""
+
+    jobset: Json | None = None
+    rank_restarts: int = 0
+    """Of all ranks together."""
+    differing: Sequence[Difference] = ()
+    actions: tuple[Action, ...] = ()
+    kubectl: str = ""
+    notes: tuple[tuple[str, str], ...] = ()
+    """More facts: title and text."""
+
+
+def job_detail(row: JobRow, job: Json, around: Around) -> JobDetail:
+    """The head; `row` is that of the list, with the cause that is known by now."""
+    counts = restarts(around.jobset) if around.jobset is not None else None
+    told = [f"{one.rank} {one.text}" for one in around.differing]
+    if len(told) > MOST_DIFFERING:
+        told = [*told[:MOST_DIFFERING], f"and {len(told) - MOST_DIFFERING} more"]
+    return JobDetail(
+        **{field: getattr(row, field) for field in JobRow.__struct_fields__},
+        uid=job["metadata"]["uid"],
+        resource_version=job["metadata"]["resourceVersion"],
+        restarts=counts.made if counts is not None else around.rank_restarts,
+        restart_limit=counts.most if counts is not None else _limit(job),
+        message=visible(overview(job).message),
+        facts=tuple((title, visible(text)) for title, text in (*_facts(job), *around.notes) if text),
+        conditions=tuple(_conditions(job)),
+        links=links(job),
+        actions=around.actions,
+        kubectl=around.kubectl,
+        differing=tuple(map(visible, told)),
+    )
+
+
+def _limit(job: Json) -> int | None:
+    spec = job.get("spec") or {}
+    found = (spec.get("runPolicy") or {} if is_v1(job) else spec).get("backoffLimit")
+    return found if isinstance(found, int) else None
+
+
+def _conditions(job: Json) -> Iterable[Condition]:
+    for one in (job.get("status") or {}).get("conditions") or ():
+        time = moment(one.get("lastTransitionTime"))
+        yield Condition(
+            type=one["type"],
+            status=one.get("status", ""),
+            reason=one.get("reason", ""),
+            message=visible(one.get("message", "")),
+            time=time.timestamp() if time is not None else 0,
+        )
+
+
+def _facts(job: Json) -> Iterator[tuple[str, str]]:
+    annotations = annotations_of(job)
+    yield "Limits", limits(job)
+    yield "Queue", queue_name(job)
+    yield "Managed by", owner_of(job)
+    if is_v2(job):
+        reference = job["spec"].get("runtimeRef") or {}
+        kind = reference.get("kind") or "ClusterTrainingRuntime"
+        yield "Runtime", f"{reference.get('name', '')} ({kind})"
+    yield "Program", annotations.get(PROGRAM, "")
+    if commit := annotations.get(COMMIT):
+        yield "Commit", f"{commit[:12]}{', with changes' if annotations.get(DIRTY) == 'true' else ''}"
+    yield "Network", annotations.get(FABRIC, "")
+    yield "Resumes", annotations.get(RESUMED, "")
+    if is_v2(job):
+        place = checkpoint_location(job)
+        yield "Checkpoints", place.title if place is not None else ""
+        run = tracked_run(job)
+        yield "Training run", f"{run.run or 'unnamed'} in experiment {run.experiment}" if run is not None else ""
+
+
+def with_why(row: JobRow, why: str, remedy: str) -> JobRow:
+    """The row with the cause that this view knows: it has read more than the list."""
+    return msgspec.structs.replace(row, why=visible(why), remedy=visible(remedy)) if why else row

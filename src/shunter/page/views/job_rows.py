@@ -1,0 +1,129 @@
+"""Rows of the Job view beside its head and its ranks: verdicts, timeline, curves, checkpoints. Pure."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterable, Mapping, Sequence
+
+from shunter.api.meta import Json
+from shunter.doctor.verdicts import Report
+from shunter.jobs.curves import MOST_CURVES, Curve, curves, metric_names
+from shunter.jobs.metrics import Series
+from shunter.jobs.timeline import TimelineEntry, timeline
+from shunter.launch.checkpoints import SavedStep
+from shunter.operator.training_progress import Checkpoint
+from shunter.page.texts import shortened, visible
+from shunter.page.wire import CheckpointRow, EvidenceLine, SeriesRow, TimelineRow, VerdictRow
+
+MOST_EVIDENCE = 40
+LONGEST_EVIDENCE = 1_000
+MOST_METRICS = 4
+"""Different metrics that are drawn at most; further curves are other ranks of the first."""
+MOST_CHECKPOINTS = 50
+_BAD = ("failure", "warning")
+
+
+def verdict_rows(report: Report | None) -> list[VerdictRow]:
+    """In the order of the report: certain ones first."""
+    found = []
+    for verdict in report.verdicts if report is not None else ():
+        evidence = [
+            EvidenceLine(
+                source=one.source,
+                text=shortened(visible(one.text), LONGEST_EVIDENCE),
+                rank=one.rank,
+                pod=one.pod,
+                at=one.at,
+            )
+            for one in verdict.evidence[:MOST_EVIDENCE]
+        ]
+        found.append(
+            VerdictRow(
+                id=_id(verdict.id, *map(str, verdict.ranks), *verdict.pods),
+                title=verdict.title,
+                cause=visible(verdict.cause),
+                confidence=verdict.confidence,
+                ranks=verdict.ranks,
+                evidence=tuple(evidence),
+                remedy=visible(verdict.remedy),
+            )
+        )
+    return found
+
+
+def timeline_rows(job: Json, events: Iterable[Json]) -> list[TimelineRow]:
+    """Oldest first. What repeats in a row stands once, with how often."""
+    rows: list[TimelineRow] = []
+    for entry in timeline(job, events):
+        row = _timeline_row(entry)
+        if rows and (rows[-1].text, rows[-1].rank, rows[-1].tone) == (row.text, row.rank, row.tone):
+            before = rows.pop()
+            row = TimelineRow(
+                id=before.id,
+                time=row.time,
+                tone=row.tone,
+                text=row.text,
+                rank=row.rank,
+                times=before.times + 1,
+                lines=row.lines or before.lines,
+            )
+        rows.append(row)
+    return rows
+
+
+def _timeline_row(entry: TimelineEntry) -> TimelineRow:
+    is_good = entry.kind == "condition" and entry.text.startswith(("Complete", "Succeeded"))
+    is_bad = entry.kind in _BAD or (entry.kind == "condition" and entry.text.startswith("Failed"))
+    return TimelineRow(
+        id=_id(entry.kind, entry.time.isoformat(), entry.text, str(entry.rank)),
+        time=entry.time.timestamp(),
+        tone="good" if is_good else "bad" if is_bad else "plain",
+        text=visible(entry.text),
+        rank=entry.rank,
+        lines=tuple(map(visible, entry.lines)),
+    )
+
+
+def series_rows(reported: Sequence[Series], logged: Mapping[int, Sequence[Series]]) -> list[SeriesRow]:
+    """At most `MOST_CURVES`: each metric once, those of a loss first, then the first metric of other ranks. Each is from reports
+    or from logs, whichever has more, and says which."""
+    every = [*reported, *(series for told in logged.values() for series in told)]
+    by_metric = [found for name in metric_names(every) if (found := curves(every, name))]
+    chosen = [found[0] for found in by_metric[:MOST_METRICS]]
+    for found in by_metric[:1]:
+        chosen += found[1:]
+    return [_series_row(one) for one in chosen[:MOST_CURVES]]
+
+
+def _series_row(curve: Curve) -> SeriesRow:
+    return SeriesRow(
+        id=_id(curve.name, str(curve.rank), curve.source),
+        name=visible(curve.name),
+        rank=curve.rank,
+        source=curve.source,
+        is_counted=curve.axis == "report",
+        points=tuple((point.x, point.value) for point in curve.points),
+    )
+
+
+def checkpoint_rows(saved: Sequence[SavedStep], reported: Checkpoint | None, place: str) -> list[CheckpointRow]:
+    """Newest first: those that are in a directory of this machine, and the one that the program reported."""
+    rows = [
+        CheckpointRow(
+            id=f"step-{one.step}",
+            step=one.step,
+            saved=one.saved.timestamp(),
+            size=one.size,
+            place=place,
+            is_complete=one.is_complete,
+        )
+        for one in saved[:MOST_CHECKPOINTS]
+    ]
+    if reported is not None and all(one.step != reported.step for one in saved):
+        time = reported.saved.timestamp() if reported.saved is not None else 0
+        rows.append(CheckpointRow(id=f"step-{reported.step}", step=reported.step, saved=time, place=place))
+    return sorted(rows, key=lambda row: -row.step)
+
+
+def _id(*parts: str) -> str:
+    return hashlib.sha256("\0".join(parts).encode()).hexdigest()[:16]

@@ -1,0 +1,353 @@
+"""The view of one job: what its head and ranks say of the objects that are there."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncGenerator, Mapping
+from datetime import UTC, datetime
+
+import pytest
+
+from shunter.api.meta import Json
+from shunter.api.yaml import load_yaml
+from shunter.doctor.verdicts import Excerpt, Report, Verdict
+from shunter.errors import InputError
+from shunter.jobs.metrics import Point, Series
+from shunter.kube.client import Client
+from shunter.kube.transport import Response
+from shunter.page.job_readings import Diagnosis, Usage
+from shunter.page.views.job import JobView, Logged, open_job
+from shunter.page.views.rank_rows import kept_pod
+from shunter.page.views.view import Observed, Parameters, Rows, Viewer
+from shunter.page.wire import JobDetail, Rank
+
+NOW = datetime(2026, 1, 1, 1, tzinfo=UTC).timestamp()
+
+
+class NoServer:
+    """A transport for views that are given what they show."""
+
+    async def request(
+        self, method: str, path: str, *, params: Mapping[str, str] = {}, headers: Mapping[str, str] = {}, body: bytes = b""
+    ) -> Response:
+        raise AssertionError(path)
+
+    async def stream(
+        self, method: str, path: str, *, params: Mapping[str, str] = {}, headers: Mapping[str, str] = {}
+    ) -> AsyncGenerator[bytes]:
+        raise AssertionError(path)
+        yield b""
+
+    async def close(self) -> None:
+        return
+
+
+TRAIN_JOB = """
+apiVersion: trainer.kubeflow.org/v1alpha1
+kind: TrainJob
+metadata: {name: bert, namespace: vision, uid: job-1, resourceVersion: "7", creationTimestamp: "2026-01-01T00:00:00Z"}
+spec: {runtimeRef: {name: torch-distributed}, trainer: {numNodes: 3}}
+"""
+V1_JOB = """
+apiVersion: kubeflow.org/v1
+kind: PyTorchJob
+metadata: {name: bert, namespace: vision, uid: job-1, resourceVersion: "7", creationTimestamp: "2026-01-01T00:00:00Z"}
+spec: {runPolicy: {backoffLimit: 4}, pytorchReplicaSpecs: {Master: {replicas: 1}, Worker: {replicas: 2}}}
+status: {conditions: [{type: Running, status: "True", reason: PyTorchJobRunning, message: it runs}]}
+"""
+
+
+def train_pod(index: int, **status: Json) -> Json:
+    """A pod of TRAIN_JOB; it runs unless `status` says otherwise."""
+    labels = {
+        "jobset.sigs.k8s.io/jobset-name": "bert",
+        "jobset.sigs.k8s.io/replicatedjob-name": "node",
+        "batch.kubernetes.io/job-completion-index": str(index),
+    }
+    return _pod(f"bert-node-0-{index}", labels, "node", status)
+
+
+def v1_pod(role: str, index: int, **status: Json) -> Json:
+    labels = {
+        "training.kubeflow.org/job-name": "bert",
+        "training.kubeflow.org/replica-type": role,
+        "training.kubeflow.org/replica-index": str(index),
+    }
+    return _pod(f"bert-{role}-{index}", labels, "pytorch", status)
+
+
+def _pod(name: str, labels: Json, container: str, status: Json) -> Json:
+    running = {"phase": "Running", "containerStatuses": [{"name": container, "restartCount": 0, "state": {"running": {}}}]}
+    return {
+        "apiVersion": "v1",
+        "kind": "Pod",
+        "metadata": {
+            "name": name,
+            "namespace": "vision",
+            "uid": f"uid-{name}",
+            "labels": labels,
+            "creationTimestamp": "2026-01-01T00:00:01Z",
+            "ownerReferences": [{"uid": "job-1", "controller": True}],
+            "managedFields": [{}],
+        },
+        "spec": {
+            "nodeName": "node-a",
+            "containers": [
+                {
+                    "name": container,
+                    "env": [{"name": "TOKEN", "value": "s3cret"}],
+                    "resources": {"limits": {"memory": "16Gi", "nvidia.com/gpu": "8"}},
+                }
+            ],
+        },
+        "status": status or running,
+    }
+
+
+def view_of(job: Json, *, is_read_only: bool = False) -> JobView:
+    viewer = Viewer(Client(NoServer()), "ann", "prod", is_read_only=is_read_only, kubectl="kubectl --context prod")
+    found = open_job(viewer, Parameters((job["metadata"]["namespace"],), job["kind"], job["metadata"]["name"]))
+    assert isinstance(found, JobView)
+    return found
+
+
+def observed(
+    job: Json | None, pods: list[Json], *, jobset: Json | None = None, refused: str = "", **readings: object
+) -> Observed:
+    objects = {
+        "job": {job["metadata"]["uid"]: job} if job else {},
+        "pods": {pod["metadata"]["uid"]: kept_pod(pod) for pod in pods},
+        "events": {},
+        "jobset": {"set": jobset} if jobset else {},
+    }
+    return Observed(objects, readings, frozenset({refused} if refused else ()))
+
+
+def head(rows: Rows) -> JobDetail:
+    (found,) = rows["job"]
+    assert isinstance(found, JobDetail)
+    return found
+
+
+def ranks(rows: Rows) -> list[tuple[int | None, str, str]]:
+    return [(row.rank, row.state, row.reason) for row in rows["ranks"] if isinstance(row, Rank)]
+
+
+def test_ranks_are_wanted_by_the_job_and_not_by_the_pods_that_are_there() -> None:
+    job = load_yaml(TRAIN_JOB)
+    rows = view_of(job).rows(observed(job, [train_pod(0), train_pod(2)]), NOW)
+    assert (head(rows).up, head(rows).wanted) == (2, 3)
+    assert ranks(rows) == [(0, "Running", ""), (1, "Waiting", "no pod"), (2, "Running", "")]
+    assert [row.id for row in rows["ranks"]] == ["uid-bert-node-0-0", "rank-1", "uid-bert-node-0-2"]
+
+
+def test_a_train_job_that_leaves_its_nodes_to_the_runtime_wants_what_its_jobset_says() -> None:
+    job = load_yaml(TRAIN_JOB)
+    del job["spec"]["trainer"]
+    jobset = load_yaml("""
+    apiVersion: jobset.x-k8s.io/v1alpha2
+    kind: JobSet
+    metadata: {name: bert, namespace: vision, ownerReferences: [{uid: job-1, controller: true}]}
+    spec:
+      failurePolicy: {maxRestarts: 3}
+      replicatedJobs:
+      - {name: dataset-initializer, template: {spec: {parallelism: 1}}}
+      - {name: node, template: {spec: {parallelism: 4}}}
+    status: {restarts: 2, restartsCountTowardsMax: 1}
+    """)
+    found = head(view_of(job).rows(observed(job, [], jobset=jobset), NOW))
+    assert (found.wanted, found.restarts, found.restart_limit) == (4, 2, 3)
+
+
+V1_KINDS = {
+    "PyTorchJob": ("pytorchReplicaSpecs", {"Master": 1, "Worker": 2}),
+    "TFJob": ("tfReplicaSpecs", {"Chief": 1, "Worker": 2}),
+    "MPIJob": ("mpiReplicaSpecs", {"Launcher": 1, "Worker": 2}),
+    "XGBoostJob": ("xgbReplicaSpecs", {"Master": 1, "Worker": 2}),
+    "PaddleJob": ("paddleReplicaSpecs", {"Master": 1, "Worker": 2}),
+    "JAXJob": ("jaxReplicaSpecs", {"Worker": 3}),
+}
+
+
+@pytest.mark.parametrize("kind", V1_KINDS)
+def test_every_kind_of_v1_has_its_ranks(kind: str) -> None:
+    field, roles = V1_KINDS[kind]
+    job = load_yaml(V1_JOB)
+    job |= {"kind": kind, "spec": {field: {role: {"replicas": replicas} for role, replicas in roles.items()}}}
+    pods = [v1_pod(role.lower(), index) for role, replicas in roles.items() for index in range(replicas)]
+    rows = view_of(job).rows(observed(job, pods), NOW)
+    assert head(rows).kind == kind
+    assert head(rows).wanted == 3
+    assert [(row.rank, row.pod) for row in rows["ranks"] if isinstance(row, Rank)] == [
+        (number, pod["metadata"]["name"]) for number, pod in enumerate(pods)
+    ]
+
+
+def test_a_job_of_kubernetes_has_its_indexes_as_ranks() -> None:
+    job = load_yaml("""
+    apiVersion: batch/v1
+    kind: Job
+    metadata: {name: bert, namespace: vision, uid: job-1, resourceVersion: "7", creationTimestamp: "2026-01-01T00:00:00Z"}
+    spec: {completionMode: Indexed, completions: 2, backoffLimit: 6, template: {spec: {containers: [{name: main}]}}}
+    status: {ready: 1}
+    """)
+    pod = _pod("bert-1-x", {"batch.kubernetes.io/job-completion-index": "1"}, "main", {})
+    rows = view_of(job).rows(observed(job, [pod]), NOW)
+    assert ranks(rows) == [(0, "Waiting", "no pod"), (1, "Running", "")]
+    assert head(rows).restart_limit == 6
+
+
+def test_a_cell_says_where_its_pod_is_and_what_it_has_without_values_of_its_variables() -> None:
+    job = load_yaml(V1_JOB)
+    kept = kept_pod(v1_pod("worker", 1))
+    assert b"s3cret" not in kept.object
+    used = {"bert-worker-1": Usage(1.5, 1024)}
+    rows = view_of(job).rows(observed(job, [v1_pod("worker", 1)], usage=used), NOW)
+    cell = next(row for row in rows["ranks"] if isinstance(row, Rank) and row.pod)
+    assert (cell.rank, cell.label, cell.node, cell.gpus) == (2, "worker-1", "node-a", 8)
+    assert (cell.cpu, cell.memory, cell.memory_limit) == (1.5, 1024, 16 * 2**30)
+
+
+FAILED_RANK: Json = {
+    "phase": "Failed",
+    "containerStatuses": [{"name": "node", "restartCount": 0, "state": {"terminated": {"exitCode": 137, "reason": "OOMKilled"}}}],
+}
+
+
+def test_a_pod_that_changes_is_the_only_one_that_is_projected_again() -> None:
+    job = load_yaml(TRAIN_JOB)
+    job["spec"]["trainer"]["numNodes"] = 50
+    view, pods = view_of(job), [train_pod(index) for index in range(50)]
+    state = observed(job, pods)
+    before = view.rows(state, NOW)["ranks"]
+    changed = dict(state.objects["pods"])
+    changed[pods[7]["metadata"]["uid"]] = kept_pod(train_pod(7, **FAILED_RANK))
+    objects = {**state.objects, "pods": changed}
+    after = view.rows(Observed(objects, {}), NOW)
+    assert [row.id for row, old in zip(after["ranks"], before, strict=True) if row is not old] == ["uid-bert-node-0-7"]
+    assert head(after).up == 49
+    assert head(after).differing == ("7 Failed: OOMKilled, exit code 137 (SIGKILL)",)
+
+
+def test_what_a_rank_shows_follows_a_change_of_its_job() -> None:
+    job = load_yaml(TRAIN_JOB)
+    view = view_of(job)
+    view.rows(observed(job, [train_pod(0)]), NOW)
+    job = load_yaml(TRAIN_JOB)
+    job["spec"]["suspend"] = True
+    assert ranks(view.rows(observed(job, []), NOW)) == [(number, "Suspended", "the job is suspended") for number in range(3)]
+    job = load_yaml(TRAIN_JOB) | {"status": {"conditions": [{"type": "Complete", "status": "True"}]}}
+    assert [state for _, state, _ in ranks(view.rows(observed(job, []), NOW))] == ["Gone"] * 3
+
+
+RECORD = load_yaml("""
+count: 4
+last:
+- rank: 1
+  pod: bert-node-0-1
+  podUID: gone
+  container: node
+  reason: OOMKilled
+  exitCode: 137
+  message: "RuntimeError: CUDA out of memory \\u202e"
+  time: "2026-01-01T00:10:00Z"
+- rank: 1
+  pod: bert-node-0-1
+  podUID: gone-2
+  container: node
+  reason: OOMKilled
+  exitCode: 137
+  message: "RuntimeError: CUDA out of memory \\u202e"
+  time: "2026-01-01T00:11:00Z"
+""")
+
+
+def test_a_failure_stays_when_its_pod_was_made_anew() -> None:
+    job = load_yaml(TRAIN_JOB) | {"status": {"rankFailures": RECORD, "jobsStatus": [{"name": "node", "active": 3, "ready": 3}]}}
+    rows = view_of(job).rows(observed(job, [train_pod(index) for index in range(3)]), NOW)
+    assert head(rows).failures == 4
+    assert ranks(rows)[1] == (1, "Running", "")
+    assert head(rows).differing == ("1 restarted 2 times (last: OOMKilled, exit code 137 (SIGKILL))",)
+    told = [(row.text, row.rank, row.times, row.tone) for row in rows["timeline"]]  # type: ignore[attr-defined]
+    failure = (
+        "rank 1, pod bert-node-0-1, container node: OOMKilled, exit code 137 (SIGKILL): RuntimeError: CUDA out of memory <U+202E>"
+    )
+    assert told == [("Created", None, 1, "plain"), (failure, 1, 2, "bad")]
+
+
+def test_the_headline_is_what_was_diagnosed_of_this_job_and_no_other() -> None:
+    job = load_yaml(TRAIN_JOB)
+    verdict = Verdict(
+        id="K05",
+        title="OUT OF MEMORY",
+        cause="rank 1 was killed",
+        confidence="certain",
+        ranks=(1,),
+        evidence=(Excerpt("log", "step 3 \x1b[31mkilled\x1b[0m", "bert-node-0-1", rank=1),),
+        remedy="Give it more.",
+    )
+    report = Report(job="TrainJob vision/bert", state="Failed", ranks=3, at=datetime.now(UTC), verdicts=(verdict,))
+    found = Diagnosis("job-1", "rank 1 was killed", "Give it more.", report)
+    rows = view_of(job).rows(observed(job, [], diagnosis=found), NOW)
+    assert (head(rows).why, head(rows).remedy) == ("rank 1 was killed", "Give it more.")
+    (row,) = rows["verdicts"]
+    assert row.evidence[0].text == "step 3 killed"  # type: ignore[attr-defined]
+    other = view_of(job).rows(observed(job, [], diagnosis=found._replace(uid="an earlier one")), NOW)
+    assert (head(other).why, other["verdicts"]) == ("", [])
+
+
+def test_what_may_not_be_read_is_unknown_and_not_none() -> None:
+    job = load_yaml(V1_JOB)
+    rows = view_of(job).rows(observed(job, [], refused="pods"), NOW)
+    assert (head(rows).up, head(rows).wanted) == (None, 3)
+    assert rows["ranks"] == []
+    refused = view_of(job).rows(observed(job, [], logs=Logged(is_refused=True)), NOW)
+    assert ("Logs", "you may not read the logs of these pods") in head(refused).facts
+
+
+def test_actions_are_offered_as_far_as_they_are_allowed_and_none_where_the_page_only_reads() -> None:
+    job = load_yaml(V1_JOB)
+    verbs = frozenset({"patch", "delete"})
+    allowed = head(view_of(job).rows(observed(job, [], verbs=verbs), NOW))
+    assert [(action.name, action.asks_name) for action in allowed.actions] == [("suspend", False), ("delete", True)]
+    assert allowed.actions[0].command.startswith("kubectl --context prod patch pytorchjob bert -n vision ")
+    assert allowed.kubectl == "kubectl --context prod get pytorchjob bert -n vision -o yaml"
+    assert (allowed.uid, allowed.resource_version) == ("job-1", "7")
+    assert head(view_of(job).rows(observed(job, []), NOW)).actions == ()
+    assert head(view_of(job, is_read_only=True).rows(observed(job, [], verbs=verbs), NOW)).actions == ()
+
+
+def test_a_job_that_is_gone_has_no_rows() -> None:
+    job = load_yaml(V1_JOB)
+    assert not any(view_of(job).rows(observed(None, [v1_pod("master", 0)]), NOW).values())
+
+
+def test_curves_say_where_they_are_from_and_ranks_that_are_slow_are_named() -> None:
+    job = load_yaml(TRAIN_JOB)
+
+    def told(seconds: float) -> tuple[Series, ...]:
+        points = tuple(Point((float(step),), 1 / (step + 1), 1000 + step * seconds) for step in range(20))
+        return (Series("loss", rank=0, points=points),)
+
+    by_rank = {0: told(1.0), 1: told(1.0), 2: told(1.5)}
+    by_rank = {rank: (Series("loss", rank=rank, points=series[0].points),) for rank, series in by_rank.items()}
+    rows = view_of(job).rows(observed(job, [train_pod(index) for index in range(3)], logs=Logged(by_rank)), NOW)
+    assert [(row.name, row.rank, row.source, len(row.points)) for row in rows["series"]] == [  # type: ignore[attr-defined]
+        ("loss", rank, "log", 20) for rank in range(3)
+    ]
+    assert head(rows).differing == ("2 slow (steps take 50 % longer)",)
+    cells = [(row.step, row.differs) for row in rows["ranks"] if isinstance(row, Rank)]
+    assert cells == [(19, ""), (19, ""), (19, "slow (steps take 50 % longer)")]
+
+
+@pytest.mark.parametrize(
+    "parameters",
+    [
+        Parameters(("vision",), "Secret", "bert"),
+        Parameters(("vision",), "TrainJob", ""),
+        Parameters((), "TrainJob", "bert"),
+        Parameters(("a", "b"), "TrainJob", "bert"),
+    ],
+)
+def test_a_view_without_its_job_is_refused(parameters: Parameters) -> None:
+    with pytest.raises(InputError):
+        open_job(Viewer(Client(NoServer()), "", ""), parameters)
