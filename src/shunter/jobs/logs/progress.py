@@ -54,13 +54,19 @@ async def _read(client: Client, job: Json) -> Progress | None:
     async with asyncio.timeout(READ_SECONDS):
         page = await client.list(PODS, job["metadata"]["namespace"], label_selector=pod_selector(job))
         for pod in training_pods(job, [pod for pod in page.items if is_pod_of(job, pod)])[:1]:
-            name, namespace = pod["metadata"]["name"], pod["metadata"]["namespace"]
-            chunks = client.logs(name, namespace, container=training_container(pod), timestamps=True, tail_lines=TAIL_LINES)
-            try:
-                return logged_progress([line async for line in text_lines(chunks)])
-            except (NotFound, BadRequest):
-                return None
+            return await progress_in_log(client, pod)
     return None
+
+
+async def progress_in_log(client: Client, pod: Json) -> Progress | None:
+    """By the last lines of one pod's log; None where there is no log, and where it says nothing of it. Raises ApiError where the
+    cluster refuses."""
+    name, namespace = pod["metadata"]["name"], pod["metadata"]["namespace"]
+    chunks = client.logs(name, namespace, container=training_container(pod), timestamps=True, tail_lines=TAIL_LINES)
+    try:
+        return logged_progress([line async for line in text_lines(chunks)])
+    except (NotFound, BadRequest):
+        return None
 
 
 def logged_progress(lines: Iterable[str]) -> Progress | None:

@@ -6,6 +6,7 @@ shortly after a change, or every few seconds.
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
@@ -17,18 +18,21 @@ from shunter.jobs.curves import with_report
 from shunter.jobs.description import is_about
 from shunter.jobs.differing_ranks import Difference, differing_ranks, paces
 from shunter.jobs.evidence import JobCause
+from shunter.jobs.finding import own_pods
+from shunter.jobs.logs.progress import progress_in_log
+from shunter.jobs.logs.reading import RankLogs
 from shunter.jobs.metrics import Series
 from shunter.jobs.pods_up import wanted
+from shunter.jobs.training_pods import pods_by_rank
 from shunter.kube.client import Client
 from shunter.kube.errors import Forbidden
 from shunter.launch.checkpoint_location import checkpoint_location
 from shunter.launch.checkpoints import SavedStep, saved_steps
 from shunter.operator.overview import SHOWN_RESOURCES, is_finished, is_v2, pod_selector
 from shunter.operator.restarts import is_jobset_of
-from shunter.operator.training_progress import Progress
+from shunter.operator.training_progress import Progress, progress
 from shunter.page.actions import Commands, allowed_verbs, get_command, offered
 from shunter.page.job_readings import Diagnosing, Diagnosis, Usage, usage
-from shunter.page.rank_logs import RankLogs
 from shunter.page.views.job_head import Around, job_detail, with_why
 from shunter.page.views.job_rows import checkpoint_rows, series_rows, timeline_rows, verdict_rows
 from shunter.page.views.jobs import JobReading, job_row, kept_job
@@ -43,6 +47,11 @@ USAGE_SECONDS = 15.0
 LOG_SECONDS = 10.0
 CHECKPOINT_SECONDS = 10.0
 VERBS_SECONDS = 60.0
+MOST_RANKS = 64
+"""Whose logs are read for steps and curves; of more those of the lowest ranks."""
+FIRST_LINES = 20_000
+"""Of the lowest rank, whose curve is drawn as far back as that goes."""
+OTHER_LINES = 500
 _RANKS = "The ranks of this job are not shown."
 
 
@@ -85,7 +94,8 @@ class JobView:
         )
         self._ranks = RankRows()
         self._diagnosing = Diagnosing()
-        self._logs = RankLogs()
+        self._first_log = RankLogs(viewer.client, most_lines=FIRST_LINES)
+        self._other_logs = RankLogs(viewer.client, most_lines=OTHER_LINES)
         self._reported: Sequence[Series] = ()
         self._shown: dict[str, tuple[Any, Any]] = {}
 
@@ -172,16 +182,21 @@ class JobView:
         return await usage(client, job) if job is not None and not is_finished(job) else {}
 
     async def _logged(self, client: Client, observed: Observed) -> Logged:
-        """A job that has ended is read until its logs say nothing new."""
+        """Reads on in the logs of the lowest ranks."""
         job = _newest(observed.objects["job"])
         if job is None:
             return Logged()
         self._reported = with_report(self._reported, job)
+        pods = pods_by_rank(job, own_pods(job, pods_of_rows(observed.objects["pods"])))
+        first, *others = [*pods][:MOST_RANKS] or [0]
         try:
-            by_rank = await self._logs.read(client, job, pods_of_rows(observed.objects["pods"]))
+            await asyncio.gather(self._first_log.read(pods, [first]), self._other_logs.read(pods, others))
+            told = await progress_in_log(client, pods[first]) if progress(job) is None and first in pods else None
         except Forbidden:
             return Logged(reported=self._reported, is_refused=True)
-        return Logged(by_rank, self._reported, self._logs.progress)
+        reports = {**self._other_logs.reports(), **self._first_log.reports()}
+        by_rank = {rank: report.series for rank, report in reports.items()}
+        return Logged(by_rank, self._reported, told)
 
     async def _saved(self, client: Client, observed: Observed) -> Sequence[SavedStep]:
         """Only what is on this machine, of a job of its embedded cluster: nothing else is asked for checkpoints."""
