@@ -111,11 +111,13 @@ class JobView:
         may_read = "pods" not in observed.refused
         if not may_read:
             self._ranks = RankRows()
-        ranks = self._ranks.project(job, observed.objects["pods"], wanted_ranks) if may_read else []
+        ranks = self._ranks.project(job, observed.objects["pods"], wanted_ranks or 1) if may_read else []
         differing: list[Difference] = differing_ranks(self._ranks.states, pace)
         used: Mapping[str, Usage] = observed.readings.get("usage") or {}
         up = sum(state.state == "Running" for state in self._ranks.states)
-        row = job_row(kept_job(job), JobReading("", JobCause(None, up=up if may_read else None), wanted_ranks), logged.progress)
+        row = job_row(
+            kept_job(job), JobReading("", JobCause(None, up=up if may_read else None), wanted_ranks or 0), logged.progress
+        )
         commands = Commands(self._viewer.options, self._viewer.kubectl)
         around = Around(
             jobset=jobset,
