@@ -111,7 +111,8 @@
  * @property {string} label
  * @property {string} [pod]
  * @property {string} [node]
- * @property {"Failed" | "Restarting" | "Waiting" | "Running" | "Suspended" | "Succeeded"} state
+ * @property {"Failed" | "Restarting" | "Waiting" | "Running" | "Suspended" | "Succeeded" | "Gone"} state
+ * @property {string} [reason]
  * @property {number} [restarts]
  * @property {number} [step]
  * @property {number} [stepSeconds]
