@@ -50,8 +50,17 @@ class PodRequests(Struct, frozen=True):
 
 
 def requested(pod: PodRequests) -> Amounts:
-    """The most the pod needs at one time: its containers with their sidecars, or an init container with the sidecars before it.
-    Only requests count. ValueError for what is no quantity."""
+    """The most the pod needs at one time: what its containers request, or what it requests as a whole, and its overhead.
+    ValueError for what is no quantity."""
+    whole = {
+        name: quantity for name, quantity in pod.resources.requests.items() if name in _POD_LEVEL or name.startswith(_HUGE_PAGES)
+    }
+    return _sum({**requested_by_containers(pod), **_amounts(whole)}, _amounts(pod.overhead))
+
+
+def requested_by_containers(pod: PodRequests) -> Amounts:
+    """The most its containers need at one time: all with their sidecars, or an init container with the sidecars before it.
+    ValueError for what is no quantity."""
     sidecars: Amounts = {}
     most: Amounts = {}
     for container in pod.init_containers:
@@ -63,10 +72,7 @@ def requested(pod: PodRequests) -> Amounts:
     running = sidecars
     for container in pod.containers:
         running = _sum(running, _of(container))
-    whole = {
-        name: quantity for name, quantity in pod.resources.requests.items() if name in _POD_LEVEL or name.startswith(_HUGE_PAGES)
-    }
-    return _sum({**_max(most, running), **_amounts(whole)}, _amounts(pod.overhead))
+    return _max(most, running)
 
 
 def total(pods: Iterable[tuple[PodRequests, int]]) -> dict[str, str]:

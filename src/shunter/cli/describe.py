@@ -9,7 +9,7 @@ from datetime import UTC, datetime
 from rich.markup import escape
 from rich.text import Text
 
-from shunter.api.meta import Json
+from shunter.api.meta import Json, annotations_of
 from shunter.cli.options.job_argument import JobArgument
 from shunter.cli.options.watch import WatchOption
 from shunter.cli.output.console import output, say
@@ -79,7 +79,7 @@ async def read(target: Target, wanted: str, namespace: str, on_refusal: OnRefusa
         last_log_lines(client, job, pods), progress_in_logs(client, [job]), networks_in_log(client, job, pods)
     )
     how_far = saved_by(target)(progress(job) or logged.found.get(job["metadata"]["uid"]), job)
-    network, warning = network_lines(networks, asked_profile((job["metadata"].get("annotations") or {}).get(FABRIC, ""), pods))
+    network, warning = network_lines(networks, asked_profile(annotations_of(job).get(FABRIC, ""), pods))
     beside = (("MLflow", mlflow_run(job)), ("Network", network), ("Warning", warning))
     return list(description(job, evidence, logs, datetime.now(UTC), how_far, beside, diagnosed(job, evidence)))
 

@@ -37,8 +37,12 @@ def default_state_dir() -> Path:
     """`$XDG_STATE_HOME/shunter/default`, where XDG_STATE_HOME is `~/.local/state` unless set; SHUNTER_STATE_DIR wins."""
     if chosen := os.environ.get("SHUNTER_STATE_DIR"):
         return Path(chosen)
-    base = os.environ.get("XDG_STATE_HOME") or os.path.expanduser("~/.local/state")
-    return Path(base) / "shunter" / "default"
+    return user_state() / "default"
+
+
+def user_state() -> Path:
+    """The directory of the user in which state directories are."""
+    return Path(os.environ.get("XDG_STATE_HOME") or os.path.expanduser("~/.local/state"), "shunter")
 
 
 class StateDir(NamedTuple):

@@ -143,7 +143,7 @@ def rerun_job(job: Json, name: str, *, job_id: str, has_own_runtime: bool = Fals
     """A job of another name that does what this one, made by `launch`, does: same program, options and code. Its checkpoints are
     its own, so is its run of MLflow, by this id, and its runtime if this one's is."""
     metadata = job["metadata"]
-    annotations = metadata.get("annotations") or {}
+    annotations = annotations_of(job)
     kept = (PROGRAM, DIGEST, DIRECTORY, COMMIT, DIRTY, FABRIC)
     fresh: Json = {
         "name": name,
@@ -205,7 +205,7 @@ def checkpoints_of(job: Json) -> Checkpoints | None:
     environment = job["spec"].get("trainer", {}).get("env") or ()
     values = {variable["name"]: variable.get("value", "") for variable in environment}
     place, _, name = values.get(CHECKPOINT_VARIABLE, "").rpartition("/")
-    if name != (metadata.get("annotations") or {}).get(RESUMED, metadata["name"]):
+    if name != annotations_of(job).get(RESUMED, metadata["name"]):
         return None
     if "://" in place:
         return Checkpoints(url=place)

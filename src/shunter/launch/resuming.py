@@ -95,7 +95,7 @@ async def require_resumable(client: Client, namespace: str, options: LaunchOptio
         )
     for job in (await client.list(TRAIN_JOBS, namespace)).items:
         metadata, row = job["metadata"], overview({"kind": TRAIN_JOBS.kind, **job})
-        writes_there = options.resume in (metadata["name"], (metadata.get("annotations") or {}).get(RESUMED))
+        writes_there = options.resume in (metadata["name"], annotations_of(job).get(RESUMED))
         if writes_there and not row.is_finished:
             raise InputError(
                 f"{option}: TrainJob {namespace}/{row.name} is {row.state}, and two jobs would write the same checkpoints.",

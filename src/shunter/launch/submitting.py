@@ -6,7 +6,7 @@ import asyncio
 from collections.abc import Callable, Collection
 from typing import NamedTuple
 
-from shunter.api.meta import Json, MetadataOnly
+from shunter.api.meta import Json, MetadataOnly, annotations_of
 from shunter.api.resources import CONFIG_MAPS, SECRETS, TRAIN_JOBS, TRAINING_RUNTIMES, Resource
 from shunter.errors import EnvironmentProblem, InputError, ShunterError
 from shunter.kube.client import Client
@@ -80,7 +80,7 @@ async def resubmit(
     metadata = job["metadata"]
     namespace = metadata["namespace"]
     title = f"TrainJob {namespace}/{metadata['name']}"
-    if PROGRAM not in (metadata.get("annotations") or {}):
+    if PROGRAM not in annotations_of(job):
         raise InputError(
             f"--rerun {metadata['name']}: {title} was not made from a program.", "Run its manifest: shunter run FILE"
         )

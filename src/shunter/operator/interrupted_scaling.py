@@ -8,7 +8,7 @@ spec makes it void.
 
 from __future__ import annotations
 
-from shunter.api.meta import Json
+from shunter.api.meta import Json, annotations_of
 from shunter.operator.overview import is_suspended
 
 RESUMES = "shunter.dev/resumes-after-scaling"
@@ -17,6 +17,5 @@ RESUMES = "shunter.dev/resumes-after-scaling"
 
 def is_to_be_resumed(job: Json) -> bool:
     """Whether the job is suspended because scaling it was interrupted."""
-    metadata = job["metadata"]
-    mark = (metadata.get("annotations") or {}).get(RESUMES)
-    return is_suspended(job) and mark is not None and mark == str(metadata.get("generation"))
+    mark = annotations_of(job).get(RESUMES)
+    return is_suspended(job) and mark is not None and mark == str(job["metadata"].get("generation"))

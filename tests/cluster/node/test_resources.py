@@ -31,12 +31,35 @@ def test_shortfalls(resources: Any, sentences: list[str]) -> None:
     assert shortfalls({"containers": [{"name": "main", "resources": resources}]}, CAPACITY) == sentences
 
 
+def sidecar(cpu: str) -> dict[str, Any]:
+    return {"name": "sidecar", "restartPolicy": "Always", "resources": {"requests": {"cpu": cpu}}}
+
+
 def test_an_init_container_counts_when_it_asks_for_more() -> None:
     spec = {
         "initContainers": [{"name": "i", "resources": {"requests": {"cpu": 5}}}],
         "containers": [{"name": name, "resources": {"requests": {"cpu": 2}}} for name in "ab"],
     }
     assert shortfalls(spec, CAPACITY) == ["asked for 5 cpu, this machine has 4"]
+
+
+@pytest.mark.parametrize(
+    ("more", "sentences"),
+    [
+        pytest.param(
+            {"initContainers": [sidecar("1"), {"name": "init", "resources": {"requests": {"cpu": "4"}}}]},
+            ["asked for 5 cpu, this machine has 4"],
+            id="an init container and the sidecar that was started before it",
+        ),
+        pytest.param({"overhead": {"cpu": "3"}}, ["asked for 5 cpu, this machine has 4"], id="the overhead of its runtime class"),
+        pytest.param(
+            {"resources": {"requests": {"cpu": "6"}}}, ["asked for 6 cpu, this machine has 4"], id="its requests as a whole"
+        ),
+    ],
+)
+def test_pod_is_counted_as_the_scheduler_counts_it(more: Any, sentences: list[str]) -> None:
+    main = {"name": "main", "resources": {"requests": {"cpu": "2"}}}
+    assert shortfalls({"containers": [main], **more}, CAPACITY) == sentences
 
 
 def test_gpus_are_counted_by_their_devices(tmp_path: Path) -> None:

@@ -32,6 +32,7 @@ from shunter.cluster.node.resources import claimed, machine_capacity
 from shunter.cluster.node.runtime.protocol import HostPort, Level
 from shunter.cluster.node.server.access import KubeletAccess, ReviewedCallers
 from shunter.cluster.node.teardown import teardown
+from shunter.cluster.state_dir import user_state
 from shunter.errors import EnvironmentProblem, InputError
 from shunter.kube import kubeconfig
 from shunter.kube.client import Client, connect
@@ -184,8 +185,7 @@ def node_name(wanted: str) -> str:
 
 def default_state_dir(name: str) -> Path:
     """`$XDG_STATE_HOME/shunter/nodes/NAME`, beside the embedded clusters' directories."""
-    base = os.environ.get("XDG_STATE_HOME") or os.path.expanduser("~/.local/state")
-    return Path(base) / "shunter" / "nodes" / name
+    return user_state() / "nodes" / name
 
 
 def allocatable_amounts(text: str, capacity: dict[str, Fraction], *, strict: bool) -> dict[str, Fraction]:

@@ -8,10 +8,11 @@ from collections.abc import Mapping
 from fractions import Fraction
 from pathlib import Path
 
-from shunter.api import quantity
+import msgspec
+
+from shunter.api import pod_requests, quantity
 from shunter.api.meta import Json
 from shunter.api.pod_requests import GPU, may_overcommit
-from shunter.cluster.node.pod.containers import Role, declared
 from shunter.cluster.node.runtime.cgroups import Limits
 from shunter.errors import InputError
 
@@ -47,17 +48,12 @@ def amounts_of(container: Json) -> dict[str, str | int | float]:
 
 
 def requested(spec: Json) -> dict[str, Fraction]:
-    """What a pod asks for: the sum over its containers, or one init container if that is more. Quantities that cannot be read
-    are the API server's business and count as nothing."""
-    total: dict[str, Fraction] = {}
-    initial: dict[str, Fraction] = {}
-    for container, role in declared(spec):
-        for name, text in amounts_of(container).items():
-            if role is Role.INIT:
-                initial[name] = max(initial.get(name, Fraction(0)), quantity.parse(text))
-            else:
-                total[name] = total.get(name, Fraction(0)) + quantity.parse(text)
-    return {name: max(total.get(name, Fraction(0)), initial.get(name, Fraction(0))) for name in {**total, **initial}}
+    """What a pod asks for at one time (`api/pod_requests`), by the amounts of its containers."""
+    fields = {
+        name: [{**container, "resources": {"requests": amounts_of(container)}} for container in spec.get(name) or ()]
+        for name in ("containers", "initContainers")
+    }
+    return pod_requests.requested(msgspec.convert({**spec, **fields}, pod_requests.PodRequests))
 
 
 def shortfalls(spec: Json, capacity: Capacity) -> list[str]:

@@ -14,7 +14,7 @@ from typing import Any
 
 import msgspec
 
-from shunter.api.meta import Json
+from shunter.api.meta import Json, annotations_of
 from shunter.api.resources import Resource
 from shunter.kube.client import Client
 from shunter.kube.errors import ApiError, ConnectionProblem, NotFound, ServerProblem, TooManyRequests
@@ -114,5 +114,4 @@ def _words(body: Json, is_mutated: bool) -> str:
 
 
 def _token(body: Json | None) -> str:
-    annotations = ((body or {}).get("metadata") or {}).get("annotations") or {}
-    return str(annotations.get(ANNOTATION) or "")
+    return annotations_of(body or {}).get(ANNOTATION) or ""

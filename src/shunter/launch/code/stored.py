@@ -74,7 +74,7 @@ async def tidy(client: Client, namespace: str, *, names: Collection[str], digest
     deleted = 0
     for item in found.values():
         metadata = item["metadata"]
-        digest = (metadata.get("annotations") or {}).get(DIGEST, "")
+        digest = annotations_of(item).get(DIGEST, "")
         if metadata.get("ownerReferences") or not digest or digest == keep:
             continue
         if owners := await users(client, metadata["namespace"], digest[:SHORT], digest):
@@ -103,7 +103,7 @@ def owner_reference(job: Json) -> Json:
 def _references(jobs: Iterable[Json], digest: str) -> Iterable[Json]:
     for job in jobs:
         metadata = job["metadata"]
-        if metadata.get("deletionTimestamp") is None and (metadata.get("annotations") or {}).get(DIGEST) == digest:
+        if metadata.get("deletionTimestamp") is None and annotations_of(job).get(DIGEST) == digest:
             yield owner_reference(job)
 
 

@@ -6,7 +6,7 @@ from __future__ import annotations
 import copy
 from collections.abc import Mapping
 
-from shunter.api.meta import Json
+from shunter.api.meta import Json, annotations_of
 from shunter.api.resources import TRAINING_RUNTIMES
 from shunter.api.trainer import template as templates
 from shunter.api.trainer.runtime import ANCESTOR_TRAINER, NODE
@@ -64,7 +64,7 @@ def rerun_runtime(runtime: Json, job: str) -> Json:
     """The same for another job: of a runtime that `job_runtime` made."""
     metadata = runtime["metadata"]
     again = job_runtime({"kind": TRAINING_RUNTIMES.kind, **runtime}, job=job, namespace=metadata["namespace"])
-    again["metadata"]["annotations"] = {key: (metadata.get("annotations") or {})[key] for key in (MADE_FROM,)}
+    again["metadata"]["annotations"] = {MADE_FROM: annotations_of(runtime)[MADE_FROM]}
     return again
 
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 import contextlib
 from collections.abc import Collection
 
-from shunter.api.meta import Json
+from shunter.api.meta import Json, annotations_of
 from shunter.api.names import label_value_faults
 from shunter.api.resources import TRAIN_JOBS, TRAINING_RUNTIMES
 from shunter.errors import EnvironmentProblem
@@ -86,7 +86,7 @@ async def tidy_runtimes(client: Client, namespace: str, *, names: Collection[str
 def _is_own(runtime: Json) -> bool:
     metadata = runtime["metadata"]
     is_labelled: bool = (metadata.get("labels") or {}).get(JOB_LABEL) == metadata["name"]
-    return is_labelled and MADE_FROM in (metadata.get("annotations") or {})
+    return is_labelled and MADE_FROM in annotations_of(runtime)
 
 
 async def _user(client: Client, namespace: str, name: str) -> Json | None:

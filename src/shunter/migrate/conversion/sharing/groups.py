@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 import msgspec
 
-from shunter.api.meta import Json
+from shunter.api.meta import Json, annotations_of
 from shunter.api.resources import TRAINING_RUNTIMES
 from shunter.api.trainer.trainjob import TrainJob
 from shunter.migrate.conversion.batch import Batch, Outcome
@@ -97,7 +97,7 @@ def _candidates(known: Iterable[Json], batch: Batch) -> dict[bytes, list[tuple[J
     for runtime in known:
         try:
             metadata = runtime["metadata"]
-            if GENERATOR not in (metadata.get("annotations") or {}):
+            if GENERATOR not in annotations_of(runtime):
                 continue
             taken = taken_apart(runtime["spec"], {}, patches=has(batch.options, "runtimePatches"))
             key = _key(metadata["name"].partition("-")[0], metadata, taken.frame)

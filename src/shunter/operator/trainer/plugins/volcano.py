@@ -6,7 +6,7 @@ The scheduler itself is named by the runtime, as upstream leaves it.
 from __future__ import annotations
 
 from shunter.api.field_errors import FieldError, invalid
-from shunter.api.meta import Json
+from shunter.api.meta import Json, annotations_of
 from shunter.api.podgroups import VOLCANO_GROUP_NAME, VOLCANO_POD_GROUPS, VOLCANO_QUEUE
 from shunter.api.trainer import template as templates
 from shunter.api.trainer.runtime import PodGroupPolicy
@@ -88,7 +88,7 @@ class Volcano(Plugin):
         if asked.pod_groups is None or asked.pod_groups.volcano is None:
             return []
         faults = _topology_faults(asked)
-        annotations = (asked.template.get("metadata") or {}).get("annotations") or {}
+        annotations = annotations_of(asked.template)
         if annotations.get(VOLCANO_QUEUE) == "":
             faults.append(invalid(f"spec.annotations[{VOLCANO_QUEUE}]", "", "Volcano queue name must not be empty"))
         for name in self.priority_classes(asked.pod_groups, asked.template):

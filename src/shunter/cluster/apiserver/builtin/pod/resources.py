@@ -1,14 +1,16 @@
-"""What a pod asks for: the sums over its containers, and the quality-of-service class that follows from them.
+"""Requests of a pod as a whole by default, and its quality-of-service class.
 
-Source: k8s.io/component-helpers 1.36 `resource`, k8s.io/kubernetes `apis/core/v1/helper/qos`.
+Source: k8s.io/kubernetes 1.36 `apis/core/v1`: `defaults.go`, `helper/qos`.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from fractions import Fraction
+
+import msgspec
 
 from shunter.api.meta import Json
+from shunter.api.pod_requests import PodRequests, requested_by_containers
 from shunter.api.quantity import format_milli, parse
 
 _COMPUTE = ("cpu", "memory")
@@ -27,34 +29,13 @@ def default_pod_level_requests(spec: Json) -> None:
     if not resources or not resources.get("limits"):
         return
     requests = dict(resources.get("requests", {}))
-    for name, amount in container_requests(spec).items():
+    for name, amount in requested_by_containers(msgspec.convert(spec, PodRequests)).items():
         if name in _POD_LEVEL:
             requests.setdefault(name, format_milli(amount, binary=name == "memory"))
     for name, limit in resources["limits"].items():
         if name in _POD_LEVEL or name.startswith("hugepages-"):
             requests.setdefault(name, limit)
     resources["requests"] = requests
-
-
-def container_requests(spec: Json) -> dict[str, Fraction]:
-    """What the containers ask for together: all that run at once, or the largest moment of initialisation."""
-    running: dict[str, Fraction] = {}
-    for container in spec.get("containers") or ():
-        _add(running, _requests(container))
-    sidecars: dict[str, Fraction] = {}
-    peak: dict[str, Fraction] = {}
-    for container in spec.get("initContainers", ()):
-        wanted = _requests(container)
-        if container.get("restartPolicy") == "Always":
-            _add(running, wanted)
-            _add(sidecars, wanted)
-            moment = sidecars
-        else:
-            moment = dict(sidecars)
-            _add(moment, wanted)
-        for name, amount in moment.items():
-            peak[name] = max(peak.get(name, Fraction(0)), amount)
-    return {name: max(running.get(name, Fraction(0)), peak.get(name, Fraction(0))) for name in {**running, **peak}}
 
 
 def qos_class(spec: Json) -> str:
@@ -72,12 +53,3 @@ def qos_class(spec: Json) -> str:
     if not asked and not limited:
         return "BestEffort"
     return "Guaranteed" if guaranteed else "Burstable"
-
-
-def _requests(container: Json) -> dict[str, Fraction]:
-    return {name: parse(amount) for name, amount in container["resources"].get("requests", {}).items()}
-
-
-def _add(total: dict[str, Fraction], more: dict[str, Fraction]) -> None:
-    for name, amount in more.items():
-        total[name] = total.get(name, Fraction(0)) + amount
