@@ -1,7 +1,4 @@
-"""Defaults that all job kinds of kubeflow.org/v1 share. Applied to what is read, never written back to the object.
-
-Ids in brackets are those of the behavioural specification of Training Operator v1.9.
-"""
+"""Defaults that all job kinds of kubeflow.org/v1 share. Applied to what is read, never written back to the object."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Defaults and validation of MPIJob. Ids in brackets are those of the specification of Training Operator v1.9.
+"""Defaults and validation of MPIJob.
 
 No webhook refuses MPIJobs: the operator judges them when it reconciles, and says one fault at a time.
 """

@@ -1,4 +1,4 @@
-"""Defaults and validation of PaddleJob. Ids in brackets are those of the specification of Training Operator v1.9."""
+"""Defaults and validation of PaddleJob."""
 
 from __future__ import annotations
 

@@ -15,7 +15,6 @@ from shunter.migrate.conversion.batch import Batch, Outcome
 from shunter.migrate.findings import Impact, Topic
 from shunter.operator.overview import FINISHED_STATES, v1_state
 
-GROUP_VERSION_V1 = JOB_KINDS[0].resource.api_version
 MPI_JOBS_V2BETA1 = Resource(JOB_KINDS[0].resource.group, "v2beta1", "MPIJob", "mpijobs")
 EXPERIMENTS = Resource("kubeflow.org", "v1beta1", "Experiment", "experiments")
 WORKFLOW_TEMPLATES = Resource("argoproj.io", "v1alpha1", "WorkflowTemplate", "workflowtemplates")
