@@ -104,6 +104,8 @@ def test_options_that_the_running_cluster_lacks_are_refused_and_none_asked_for_a
     lifecycle.refuse_other_options(state, lifecycle.Options(state.root, level="plain"))
     with pytest.raises(EnvironmentProblem, match="already up, without --level namespaces"):
         lifecycle.refuse_other_options(state, lifecycle.Options(state.root, level="namespaces"))
+    with pytest.raises(EnvironmentProblem, match="without --warm torch"):
+        lifecycle.refuse_other_options(state, lifecycle.Options(state.root, level="plain", warm="torch"))
     with pytest.raises(EnvironmentProblem, match="without --strict-resources"):
         lifecycle.refuse_other_options(state, lifecycle.Options(state.root, level="plain", strict_resources=True))
     lifecycle.refuse_other_options(state, lifecycle.Options(state.root, feature_gates="TrainJobStatus=true"))

@@ -21,6 +21,7 @@ from shunter.cluster import lifecycle
 from shunter.cluster.disk_space import amount, disk_space, shortage
 from shunter.cluster.lifecycle import StartedCluster
 from shunter.cluster.node.content.images import load_images
+from shunter.cluster.node.content.warm_start import module_names
 from shunter.cluster.state_dir import StateDir, default_state_dir
 from shunter.errors import InputError
 from shunter.operator.config import feature_gates
@@ -61,6 +62,12 @@ def up(
     strict_images: Annotated[
         bool, typer.Option("--strict-images", help="Report ErrImagePull for images that no environment is mapped to.")
     ] = False,
+    warm: Annotated[
+        str,
+        typer.Option(
+            metavar="MODULES", help="Start Python containers as forks of a process that has imported these modules, as in torch."
+        ),
+    ] = "",
     max_container_restart_period: Annotated[
         float,
         typer.Option(min=0, max=300, help="Longest restart back-off of containers in seconds; 0 is the default, 300."),
@@ -83,6 +90,8 @@ def up(
         check_images(images)
     if feature_gates:
         check_feature_gates(feature_gates)
+    if warm:
+        check_modules(warm, simulate=simulate)
     signal.signal(signal.SIGTERM, signal.default_int_handler)
     options = lifecycle.Options(
         state_dir=chosen(state_dir),
@@ -92,6 +101,7 @@ def up(
         level=level or "",
         images=images,
         strict_images=strict_images,
+        warm=warm,
         max_container_restart_period=max_container_restart_period,
         feature_gates=feature_gates,
         autoscaler_sync_period=autoscaler_sync_period,
@@ -143,6 +153,16 @@ def check_images(path: Path) -> None:
 def check_feature_gates(text: str) -> None:
     """Raises InputError for one that does not exist, before anything is started."""
     feature_gates(text)
+
+
+def check_modules(text: str, *, simulate: bool) -> None:
+    """Raises InputError for what is not the name of a module, before anything is started."""
+    if simulate:
+        raise InputError("--warm and --simulate exclude each other: simulated pods are not run.", "Choose one.")
+    try:
+        module_names(text)
+    except ValueError as error:
+        raise InputError(f"--warm {text}: {error}.", "Name modules, with commas between them: --warm torch") from error
 
 
 def run_in_foreground(started: StartedCluster) -> None:

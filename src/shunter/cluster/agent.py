@@ -1,7 +1,7 @@
 """The process beside the API server: controllers of Kubernetes' own kinds and of JobSet, the scheduler, and the node.
 
     python -m shunter.cluster.agent --state-dir DIR [--simulate] [--strict-resources] [--level LEVEL] [--images FILE]
-        [--strict-images] [--autoscaler-sync-period SECONDS] [--reach NAME:PORT=HOST:PORT ...]
+        [--strict-images] [--autoscaler-sync-period SECONDS] [--reach NAME:PORT=HOST:PORT ...] [--warm MODULES]
     python -m shunter.cluster.agent --state-dir DIR --teardown
 
 Talks to the API server only over HTTP, with its own credentials. Killed at any time, its pods run on and the next agent
@@ -38,6 +38,7 @@ def main(arguments: list[str]) -> int:
     parser.add_argument("--images", type=Path, help="maps image names to environments")
     parser.add_argument("--strict-images", action="store_true", help="other images than those are not found")
     parser.add_argument("--reach", action="append", default=[], help="NAME:PORT=HOST:PORT, for pods to what is outside")
+    parser.add_argument("--warm", default="", help="modules that containers need not import again, with commas between them")
     parser.add_argument("--teardown", action="store_true", help="remove what a node left behind, then end")
     options = parser.parse_args(arguments)
     try:
@@ -90,6 +91,7 @@ async def serve(options: argparse.Namespace) -> None:
 def add_node(manager: Manager, client: Client, api_server: tuple[str, int], state: StateDir, options: argparse.Namespace) -> None:
     """The node as a part of the process; /readyz waits for it."""
     from shunter.cluster.node.content.images import load_images
+    from shunter.cluster.node.content.warm_start import module_names
     from shunter.cluster.node.net import external_services
     from shunter.cluster.node.node import Node
     from shunter.cluster.node.pod.lifecycle import MAX_BACK_OFF
@@ -113,6 +115,7 @@ def add_node(manager: Manager, client: Client, api_server: tuple[str, int], stat
         strict_resources=options.strict_resources,
         max_restart_period=options.max_container_restart_period or MAX_BACK_OFF,
         ways=external_services.parsed(options.reach),
+        warm_modules=module_names(options.warm),
     )
     manager.background("node", node.run)
     manager.add_ready_check("node", lambda: "" if node.ready.is_set() else "the node is not registered yet")

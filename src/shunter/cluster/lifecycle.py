@@ -53,6 +53,8 @@ class Options(NamedTuple):
     images: Path | None = None
     strict_images: bool = False
     """Images that nothing stands for are not found, instead of being the environment that runs us."""
+    warm: str = ""
+    """Modules that containers need not import again, with commas between them."""
     max_container_restart_period: float = 0.0
     """The longest restart back-off of containers, in seconds; 0 is Kubernetes' default."""
     controllers: bool = True
@@ -252,6 +254,8 @@ def node_options(options: Options) -> Iterator[list[str]]:
         yield ["--images", str(options.images.absolute())]
     if options.strict_images:
         yield ["--strict-images"]
+    if options.warm:
+        yield ["--warm", options.warm]
 
 
 def refuse_other_options(state: StateDir, options: Options) -> None:

@@ -40,6 +40,7 @@ class NodeUnderTest:
         level: Level | None,
         images: Images,
         capacity: Capacity | None,
+        warm_modules: tuple[str, ...] = (),
     ) -> None:
         self.connection = connection
         self.client = client
@@ -50,6 +51,7 @@ class NodeUnderTest:
         self._authority = authority
         self._images = images
         self._capacity = capacity
+        self._warm_modules = warm_modules
         self._task: asyncio.Task[None] | None = None
 
     async def start(self) -> None:
@@ -63,6 +65,7 @@ class NodeUnderTest:
             images=self._images,
             level=self.level,
             capacity=self._capacity,
+            warm_modules=self._warm_modules,
         )
         self._task = asyncio.create_task(self.node.run())
         ready = asyncio.create_task(self.node.ready.wait())
@@ -206,6 +209,12 @@ def capacity() -> Capacity | None:
 
 
 @pytest.fixture
+def warm_modules() -> tuple[str, ...]:
+    """None, unless a test or module says otherwise."""
+    return ()
+
+
+@pytest.fixture
 async def node(
     connection: Connection,
     client: Client,
@@ -214,9 +223,11 @@ async def node(
     level: Level | None,
     images: Images,
     capacity: Capacity | None,
+    warm_modules: tuple[str, ...],
 ) -> AsyncIterator[NodeUnderTest]:
     (tmp_path / "state").mkdir()
-    under_test = NodeUnderTest(connection, client, authority, tmp_path / "state" / "node", level, images, capacity)
+    directory = tmp_path / "state" / "node"
+    under_test = NodeUnderTest(connection, client, authority, directory, level, images, capacity, warm_modules)
     namespace = {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": under_test.namespace}}
     await client.create(NAMESPACES, namespace)
     try:

@@ -13,10 +13,11 @@ from logging import getLogger
 from pathlib import Path
 
 from shunter.api.core import Service
+from shunter.api.meta import Json
 from shunter.api.pod_requests import GPU
 from shunter.api.resources import PODS, SERVICES
 from shunter.cluster.disk_space import disk_space, shortage
-from shunter.cluster.node.content.images import Images
+from shunter.cluster.node.content.images import ImageError, Images
 from shunter.cluster.node.content.service_links import has_variables
 from shunter.cluster.node.content.user_identity import ignored
 from shunter.cluster.node.gpus import Gpus, shared_gpu
@@ -37,6 +38,7 @@ from shunter.cluster.node.runtime.namespaces import NamespaceRuntime
 from shunter.cluster.node.runtime.plain import PlainRuntime
 from shunter.cluster.node.runtime.protocol import HostPort, Level, Runtime
 from shunter.cluster.node.runtime.simulated import SimulatedPods
+from shunter.cluster.node.runtime.warm_parents import WarmParents
 from shunter.cluster.node.server.access import KubeletAccess
 from shunter.cluster.node.server.kubelet_api import ContainerLog, KubeletServer, LogUnavailableError
 from shunter.cluster.node.server.stats import MeasuredContainer, Stats
@@ -68,7 +70,7 @@ class Node:
     what the scheduler is told, if that is not the machine's `capacity`. With `strict_resources` the scheduler keeps pods that ask
     for too much away, so nobody is warned. `max_restart_period` is in seconds.
     A `guest` is a node in the cluster of others: it carries the taint. `ways` lead pods
-    to what is outside of their network.
+    to what is outside of their network. `warm_modules` are what containers need not import again (docs/warm-start.md).
     """
 
     def __init__(
@@ -89,6 +91,7 @@ class Node:
         allocatable: Mapping[str, Fraction] | None = None,
         guest: bool = False,
         ways: Sequence[ExternalService] = (),
+        warm_modules: tuple[str, ...] = (),
     ) -> None:
         self._client = client
         self._name = name
@@ -106,6 +109,7 @@ class Node:
         self._gpus = Gpus(int(self._capacity.get(GPU, 0)))
         self._guest = guest
         self._ways = ways
+        self._warm_modules = warm_modules
         self._recorder = EventRecorder(client, "kubelet", form="v1", instance=name)
         self._statuses = StatusWriter(client)
         self._pods = Informer(client, PODS, AssignedPod, field_selector=f"spec.nodeName={name}")
@@ -282,6 +286,10 @@ class Node:
         await runtime.start()
         stack.push_async_callback(runtime.stop)
         self._runtime = runtime
+        warm_parents = WarmParents(self._directory.launcher_log, launcher.holder_file)
+        stack.callback(warm_parents.stop)
+        if self._warm_modules:
+            await warm_parents.prepare(_usual_container(self._images, level), self._warm_modules)
         dependencies = StartDependencies(
             client=self._client,
             runtime=runtime,
@@ -292,6 +300,8 @@ class Node:
             capacity=self._capacity,
             gpus=self._gpus,
             services=lambda namespace: self._services.store.by_index(_LINKED, namespace),
+            warm_parents=warm_parents,
+            warm_modules=self._warm_modules,
         )
         self._node_services = NodeServices(
             dependencies,
@@ -333,6 +343,16 @@ class Node:
             self._simulated.close()
         await self._statuses.stop()
         await self._recorder.flush()
+
+
+def _usual_container(images: Images, level: Level) -> Json:
+    """What a warm parent is told of a container whose pod adds nothing to its environment; empty where images stand for nothing
+    unless they are named."""
+    try:
+        image = images.find("")
+    except ImageError:
+        return {"level": level.value, "argv": [""], "env": {}}
+    return {"level": level.value, "argv": ["python", "-c", "pass"], "env": image.environment, "image_root": image.root}
 
 
 def _linked_namespace(service: Service) -> Iterable[str]:

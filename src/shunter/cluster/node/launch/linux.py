@@ -6,6 +6,7 @@ import ctypes
 import os
 import platform
 import re
+import struct
 
 CLONE_NEWNS = 0x00020000
 CLONE_NEWUTS = 0x04000000
@@ -31,6 +32,9 @@ _PR_SET_NAME = 15
 _PR_CAPBSET_DROP = 24
 _PR_SET_CHILD_SUBREAPER = 36
 _PR_SET_NO_NEW_PRIVS = 38
+_PR_SET_MM = 35
+_PR_SET_MM_MAP = 14
+_CAPABILITY_VERSION = 0x20080522
 
 _PIVOT_ROOT = {"x86_64": 155, "aarch64": 41, "riscv64": 41, "ppc64le": 203, "s390x": 217}
 
@@ -108,3 +112,34 @@ def drop_capability(number: int) -> None:
 def keep_from_gaining_rights() -> None:
     """No program executed from here on gets rights from its set-user-ID bit or its file capabilities."""
     _check(_libc.prctl(_PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0), "prctl")
+
+
+def take_capabilities_of_root() -> None:
+    """The calling process, which is root, keeps of its capabilities what it would have after executing a program: those of its
+    bounding set. Raises OSError."""
+    with open("/proc/self/status") as file:
+        sets = {name: int(value, 16) for name, _, value in (line.partition(":") for line in file) if name.startswith("Cap")}
+    kept = sets["CapPrm"] & sets["CapBnd"]
+    header = struct.pack("=Ii", _CAPABILITY_VERSION, 0)
+    halves = [(number >> shift) & 0xFFFFFFFF for shift in (0, 32) for number in (kept, kept, sets["CapInh"])]
+    _check(_libc.capset(header, struct.pack("=6I", *halves)), "capset")
+
+
+def set_command_line(argv: list[str], environment: dict[str, str]) -> None:
+    """What /proc/PID/cmdline and /proc/PID/environ show of the calling process. Raises OSError where the kernel has no
+    PR_SET_MM_MAP (CONFIG_CHECKPOINT_RESTORE)."""
+    words = b"".join(os.fsencode(word) + b"\0" for word in argv)
+    variables = b"".join(os.fsencode(f"{name}={value}") + b"\0" for name, value in environment.items())
+    _libc.malloc.restype = ctypes.c_void_p
+    start = _libc.malloc(ctypes.c_size_t(len(words) + len(variables)))  # never freed: the kernel reads it
+    ctypes.memmove(start, words + variables, len(words) + len(variables))
+    with open("/proc/self/stat") as file:
+        fields = file.read().rpartition(") ")[2].split()
+    # Numbers of proc(5), where the field after the name is the third.
+    code_start, code_end, stack, data_start, data_end, heap = (int(fields[number - 3]) for number in (26, 27, 28, 45, 46, 47))
+    _libc.sbrk.restype = ctypes.c_void_p
+    places = (code_start, code_end, data_start, data_end, heap, _libc.sbrk(0), stack)
+    ends = (start, start + len(words), start + len(words), start + len(words) + len(variables))
+    layout = struct.pack("=11QQII", *places, *ends, 0, 0, 0xFFFFFFFF)
+    size = ctypes.c_ulong(len(layout))
+    _check(_libc.prctl(_PR_SET_MM, ctypes.c_ulong(_PR_SET_MM_MAP), layout, size, ctypes.c_ulong(0)), "PR_SET_MM_MAP")

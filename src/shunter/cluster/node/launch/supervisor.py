@@ -14,6 +14,7 @@ import signal
 import sys
 import time
 import traceback
+from collections.abc import Callable
 from contextlib import suppress
 from typing import Any, NoReturn
 
@@ -29,18 +30,25 @@ _NO_ROOM = 75
 _FULL_DISK = (errno.ENOSPC, errno.EDQUOT)
 _DRAIN_SECONDS = 0.5
 _TERMINAL = {"TERM": "xterm"}
+_COLD = b"\0"
+"""Before what is said of a container that starts all the same: why it starts cold."""
 _CONGESTED_MILLISECONDS = 1000.0
 _FULL_DISK_SECONDS = 1.0
 _LINUX = sys.platform == "linux"
 
 
-def supervise(directory: str, events: int) -> NoReturn:
+Start = Callable[[dict[str, Any], dict[str, str], Callable[[str], None]], str]
+"""Turns the calling process, which is in its container, into the program of a spec with an environment. Returns only on failure,
+with the reason. The last argument is called with why a program that should start warm starts cold."""
+
+
+def supervise(directory: str, events: int, start: Start | None = None) -> NoReturn:
     """Runs the attempt in `directory` to its end, then exits. `events` is the write end that entitles to run it."""
     os.setsid()
     if _LINUX:
         linux.set_process_name("shunter-super")
         linux.adopt_orphans()
-    supervisor = _Supervisor(directory, events)
+    supervisor = _Supervisor(directory, events, start or _execute_program)
     try:
         supervisor.run()
     except Exception as error:
@@ -56,9 +64,10 @@ def supervise(directory: str, events: int) -> NoReturn:
 
 
 class _Supervisor:
-    def __init__(self, directory: str, events: int) -> None:
+    def __init__(self, directory: str, events: int, start: Start) -> None:
         self._directory = directory
         self._events = events
+        self._start = start
         self._spec: dict[str, Any] = attempt.read_json(f"{directory}/spec.json")
         self._log = LogWriter(f"{directory}/log")
         self._control = os.open(f"{directory}/control", os.O_RDWR | os.O_NONBLOCK | os.O_CLOEXEC)
@@ -124,9 +133,13 @@ class _Supervisor:
             _enter_process_namespace(self._spec.get("shares_processes_of", ""))
         child = os.fork()
         if child == 0:
-            _become_container(self._spec, self._directory, streams, failure_in)
+            _become_container(self._spec, self._directory, streams, failure_in, self._start)
         os.close(failure_in)
         error = read_all(failure)
+        cold = self._spec.get("cold", "")
+        if error.startswith(_COLD):
+            why, _, error = error[1:].partition(_COLD)
+            cold = why.decode(errors="replace")
         if error:
             _, status = os.waitpid(child, 0)
             if os.waitstatus_to_exitcode(status) == _NO_ROOM:
@@ -136,7 +149,7 @@ class _Supervisor:
             self.record_end(error=error.decode(errors="replace"), exit_code=_START_ERROR, finished_at=time.time())
             return
         streams.keep()
-        self.record(pid=child, supervisor=os.getpid(), started_at=time.time())
+        self.record(pid=child, supervisor=os.getpid(), started_at=time.time(), **({"cold": cold} if cold else {}))
         status = self._wait(child, streams, attachments)
         self.record_end(finished_at=time.time(), oom_killed=_was_oom_killed(self._spec["oom_files"]), **_ending(status))
         attachments.flush()
@@ -199,7 +212,7 @@ def _enter_process_namespace(attempt_directory: str) -> None:
     linux.set_namespace(f"/proc/{state.get('pid', 0)}/ns/pid")
 
 
-def _become_container(spec: dict[str, Any], directory: str, streams: StandardStreams, failure: int) -> NoReturn:
+def _become_container(spec: dict[str, Any], directory: str, streams: StandardStreams, failure: int, start: Start) -> NoReturn:
     """Turns the forked child into the container's process. What goes wrong is written to `failure` in runc's words."""
     code = _START_ERROR
     try:
@@ -222,7 +235,8 @@ def _become_container(spec: dict[str, Any], directory: str, streams: StandardStr
         if spec["level"] == "namespaces":
             sandbox.become_user(spec)
             _die_with_supervisor(failure)
-        message = execute(spec["argv"], {**_TERMINAL, **spec["env"]} if spec["terminal"] else spec["env"])
+        environment = {**_TERMINAL, **spec["env"]} if spec["terminal"] else spec["env"]
+        message = start(spec, environment, lambda reason: _say_cold(failure, reason))
         if spec["unknown_program"]:
             message += f". {spec['unknown_program']}"
     except OSError as error:
@@ -232,6 +246,14 @@ def _become_container(spec: dict[str, Any], directory: str, streams: StandardStr
         message = traceback.format_exc(limit=-2)
     os.write(failure, f"unable to start container process: error during container init: {message}".encode())
     os._exit(code)
+
+
+def _execute_program(spec: dict[str, Any], environment: dict[str, str], say_cold: Callable[[str], None]) -> str:
+    return execute(spec["argv"], environment)
+
+
+def _say_cold(failure: int, reason: str) -> None:
+    os.write(failure, _COLD + reason.encode() + _COLD)
 
 
 def _die_with_supervisor(failure: int) -> None:

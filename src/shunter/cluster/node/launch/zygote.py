@@ -13,7 +13,6 @@ import json
 import os
 import signal
 import socket
-import struct
 import sys
 import traceback
 from collections.abc import Callable
@@ -31,9 +30,9 @@ from shunter.cluster.node.launch import (
     supervisor,
     user_namespace,
 )
+from shunter.cluster.node.launch.requests import requests
 
 _DESCRIPTORS = 65536
-HEADER = struct.Struct("!I")
 
 
 def main(descriptor: int, holder_file: str = "") -> None:
@@ -54,13 +53,9 @@ def main(descriptor: int, holder_file: str = "") -> None:
         except OSError as error:
             problem = f"{error.strerror}: {error.filename or 'user namespace'}"
     with socket.socket(fileno=descriptor) as connection:
-        while True:
-            header, descriptors, _, _ = socket.recv_fds(connection, HEADER.size, 1)
-            if not header:
-                return
-            request = json.loads(_receive(connection, HEADER.unpack(header)[0]))
-            _fork(connection, request, descriptors[0], problem)
-            os.close(descriptors[0])
+        for request, sent in requests(connection):
+            _fork(connection, request, sent, problem)
+            os.close(sent)
 
 
 def _fork(connection: socket.socket, request: dict[str, Any], descriptor: int, problem: str) -> None:
@@ -127,18 +122,9 @@ _HANDING_OVER: dict[str, Callable[[dict[str, Any], command.HandOver], Any]] = {
 }
 
 
-def _receive(connection: socket.socket, size: int) -> bytes:
-    data = b""
-    while len(data) < size:
-        chunk = connection.recv(size - len(data))
-        if not chunk:
-            raise EOFError("the agent closed its connection in the middle of a request")
-        data += chunk
-    return data
-
-
-def entry_point() -> str:
-    """The `-c` program that starts the launcher with nothing but the standard library on its path."""
+def entry_point(module: str = "zygote") -> str:
+    """The `-c` program that starts the launcher, or another module beside it, with nothing but the standard library and this
+    package on its path."""
     source = os.path.abspath(os.path.join(os.path.dirname(__file__), *[os.pardir] * 4))
-    start = "from shunter.cluster.node.launch import zygote; zygote.main(int(sys.argv[1]), *sys.argv[2:])"
+    start = f"from shunter.cluster.node.launch import {module}; {module}.main(int(sys.argv[1]), *sys.argv[2:])"
     return f"import sys; sys.path.append({source!r}); {start}"

@@ -85,9 +85,11 @@ def observed(directory: Path, number: int, container: Json, *, alive: bool, told
     if "exit_code" in state:
         reason = _reason(state)
         message = state["error"] if "error" in state else _termination_message(directory, container, state["exit_code"])
-        return Attempt(number, identifier, started, finished or started, state["exit_code"], reason, message)
+        return Attempt(
+            number, identifier, started, finished or started, state["exit_code"], reason, message, state.get("cold", "")
+        )
     if alive:
-        return Attempt(number, identifier, started)
+        return Attempt(number, identifier, started, cold=state.get("cold", ""))
     # The supervisor was killed; the kernel took its container along.
     return Attempt(
         number,

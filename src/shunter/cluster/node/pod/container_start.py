@@ -23,16 +23,18 @@ from shunter.cluster.node.content.service_links import api_server_variables, ser
 from shunter.cluster.node.content.sources import fetch_sources
 from shunter.cluster.node.content.user_identity import refuse_root, volume_group
 from shunter.cluster.node.content.volumes import give_to_group, is_from_api, volume_files, write_files
+from shunter.cluster.node.content.warm_start import ANNOTATION, module_names
 from shunter.cluster.node.gpus import Gpus, variables
 from shunter.cluster.node.launch import attempt as files
 from shunter.cluster.node.layout import PodDirectory
 from shunter.cluster.node.pod import container_attempts
 from shunter.cluster.node.pod.assigned_pod import AssignedPod
-from shunter.cluster.node.pod.containers import every
+from shunter.cluster.node.pod.containers import Role, every
 from shunter.cluster.node.resources import limits
 from shunter.cluster.node.runtime.cgroups import Cgroups
 from shunter.cluster.node.runtime.launcher import Launcher
 from shunter.cluster.node.runtime.protocol import ContainerRequest, Runtime
+from shunter.cluster.node.runtime.warm_parents import WarmParent, WarmParents
 from shunter.errors import EnvironmentProblem
 from shunter.kube.client import Client
 from shunter.kube.errors import ApiError
@@ -62,6 +64,9 @@ class StartDependencies(NamedTuple):
     gpus: Gpus
     services: Callable[[str], Iterable[Service]]
     """The Services of a namespace that its pods are told about."""
+    warm_parents: WarmParents
+    warm_modules: tuple[str, ...]
+    """What containers of pods that say nothing of it need not import again; empty for none."""
 
 
 class ContainerStarter:
@@ -173,15 +178,27 @@ class ContainerStarter:
             ) from error
         except OSError as error:
             raise StartProblem("CreateContainerError", str(error), event="Failed", event_message=f"Error: {error}") from error
+        spec = {**spec, **_standard_streams(container)}
+        warm, says = self._warm_start(pod, container, spec)
         try:
-            container_attempts.create(directory, {**spec, **_standard_streams(container)})
-            return await self._dependencies.launcher.run_attempt(directory)
+            container_attempts.create(directory, {**spec, **says})
+            return await self._dependencies.launcher.run_attempt(directory, warm)
         except FileExistsError:
             raise
         except OSError as error:
             # A full disk, a machine without room for a process: nothing runs, so the number is free again.
             container_attempts.discard(directory)
             raise StartProblem("CreateContainerError", str(error), event="Failed", event_message=f"Error: {error}") from error
+
+    def _warm_start(self, pod: AssignedPod, container: Json, spec: Json) -> tuple[WarmParent | None, Json]:
+        """The warm parent that starts the container, if one does, and what the spec says of it."""
+        asked = pod.metadata.annotations.get(ANNOTATION)
+        is_main = any(one["name"] == container["name"] and role is Role.MAIN for one, role in every(pod.spec))
+        try:
+            modules = self._dependencies.warm_modules if asked is None else module_names(asked)
+        except ValueError as error:
+            return None, {"cold": f"annotation {ANNOTATION}: {error}"}
+        return self._dependencies.warm_parents.find(spec, modules) if modules and is_main else (None, {})
 
     def release_group(self, container: str, number: int) -> None:
         """Removes the cgroup of an attempt that has ended."""

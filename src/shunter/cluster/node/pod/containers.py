@@ -31,6 +31,8 @@ class Attempt(NamedTuple):
     exit_code: int | None = None
     reason: str = ""
     message: str = ""
+    cold: str = ""
+    """Why it was started cold, where it was to start warm."""
 
     @property
     def is_running(self) -> bool:

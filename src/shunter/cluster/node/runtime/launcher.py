@@ -14,7 +14,9 @@ from pathlib import Path
 from typing import Any
 
 from shunter.cluster.node.launch import sockets, user_namespace, zygote
+from shunter.cluster.node.launch.requests import packed
 from shunter.cluster.node.runtime.launcher_call import LauncherCall, LauncherError
+from shunter.cluster.node.runtime.warm_parents import WarmParent
 
 __all__ = ["Launcher", "LauncherError"]
 
@@ -41,6 +43,11 @@ class Launcher:
         return f"{boot} {user_namespace.start_time(user_namespace.holder(str(self._holder_file)))}"
 
     @property
+    def holder_file(self) -> Path | None:
+        """The file that names the holder of the user namespace that it works in, if it does in one."""
+        return self._holder_file
+
+    @property
     def is_root(self) -> bool:
         """Whether containers can run as any user: in a user namespace there is only one."""
         return self._holder_file is None and os.geteuid() == 0
@@ -65,15 +72,18 @@ class Launcher:
             await self._process.wait()
             self._process = None
 
-    async def run_attempt(self, directory: Path) -> int:
-        """Has the attempt in `directory` run; returns the read end of its events FIFO (see launch.attempt)."""
+    async def run_attempt(self, directory: Path, warm: WarmParent | None = None) -> int:
+        """Has the attempt in `directory` run, by a warm parent if there is one; returns the read end of its events FIFO (see
+        launch.attempt)."""
         path = f"{directory}/events"
         os.mkfifo(f"{directory}/control", 0o600)
         os.mkfifo(path, 0o600)
         events = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
         right_to_run = os.open(path, os.O_WRONLY | os.O_CLOEXEC)
         try:
-            await self._send({"do": "run", "directory": str(directory)}, right_to_run)
+            request = {"do": "run", "directory": str(directory)}
+            if warm is None or not warm.send(request, right_to_run):
+                await self._send(request, right_to_run)
         except BaseException:
             os.close(events)
             raise
@@ -156,8 +166,7 @@ class Launcher:
         return reply.get("result"), received
 
     async def _send(self, request: dict[str, Any], descriptor: int) -> None:
-        payload = json.dumps(request).encode()
-        message = zygote.HEADER.pack(len(payload)) + payload
+        message = packed(request)
         if self._process is None or self._process.returncode is not None:
             await self.start()
         assert self._socket is not None

@@ -1,0 +1,124 @@
+"""Which containers can be forks of a warm parent, an interpreter that has imported their framework already. Pure.
+
+What a program could tell from an interpreter that starts now must be the same, or it starts cold. Which variables are read on
+import was measured: by Python each time (`warm_parent.Imported`), by C libraries once, with a probe on getenv
+(docs/warm-start.md).
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Iterable
+from typing import NamedTuple
+
+from shunter.api.meta import Json
+from shunter.cluster.node.content import images
+
+ANNOTATION = "shunter.dev/warm"
+"""Of a pod: the modules, with commas between them, that its containers need not import again; empty for none."""
+_NAME = re.compile(r"[A-Za-z_]\w*(\.[A-Za-z_]\w*)*")
+_INTERPRETER = re.compile(r"python(3(\.\d+)?)?")
+_READ_ON_IMPORT = re.compile(
+    r"(PYTHON(?!UNBUFFERED$)|LD_|LC_|OMP_|GOMP_|KMP_|MKL|OPENBLAS_|GOTO_|ACC_|DNNL_|ONEDNN_|NPY_|NUMPY_|TQDM_"
+    r"|TORCH(?!_?ELASTIC_)|PYTORCH_|CUDA_(?!VISIBLE_DEVICES$)|CUBLAS|NVRTC_|LIBNVVM_|NV_|CASK_|KINETO_|OMPI_|MPI_LOCAL|I_MPI_"
+    r"|INTEL_|GFORTRAN_|GLIBC|MALLOC_|OPENSSL_|LLVM_)|(LANG|LANGUAGE|HOME|PATH|TZ|TZDIR|LOCPATH|GCONV_PATH|AS_SECURE_LOG_FILE)$"
+)
+"""Variables that C libraries of torch, numpy and Python read when they are loaded, or that the interpreter or the linker read.
+Those of the group (RANK, WORLD_SIZE, MASTER_ADDR, PET_*) are none of them, nor are NCCL's and gloo's: they are read later."""
+_OWN_MOUNTS = (images.SHIMS,)
+
+
+class WarmStart(NamedTuple):
+    """What a container asks of its parent, and its program."""
+
+    interpreter: str
+    """Path of this machine."""
+    environment: tuple[tuple[str, str], ...]
+    """The variables that something may read on import."""
+    program: Json
+    """`kind` (file, code or module), `what` it is, its `arguments`, and whether it is `unbuffered`."""
+
+
+def module_names(text: str) -> tuple[str, ...]:
+    """The modules that an option or an annotation names. Raises ValueError for what is no name of a module."""
+    names = tuple(name for part in text.split(",") if (name := part.strip()))
+    for name in names:
+        if not _NAME.fullmatch(name):
+            raise ValueError(f"{name!r} is not the name of a module")
+    return names
+
+
+def warm_start(spec: Json) -> WarmStart | str:
+    """How the container of an attempt's spec can start warm, or why it cannot."""
+    if spec["level"] != "namespaces":
+        return f"pods run at level {spec['level']} on this machine"
+    if spec.get("image_root", "/") != "/":
+        return "its image is a root directory of its own"
+    if spec.get("shares_processes_of"):
+        return "it looks into another container"
+    if (spec.get("user") or {}).get("uid"):
+        return "it runs as another user than the warm parent"
+    if spec.get("terminal"):
+        return "it has a terminal"
+    interpreter = _interpreter(spec["argv"][0], spec["env"].get("PATH", ""))
+    if not interpreter:
+        return f"its program {spec['argv'][0]} is not Python"
+    program = _program(spec["argv"][1:])
+    if isinstance(program, str):
+        return program
+    places = spec["env"].get("PYTHONPATH", "")
+    if any(not os.path.isabs(place) for place in places.split(":") if places):
+        return "PYTHONPATH has a relative path"
+    environment = tuple(sorted((name, value) for name, value in spec["env"].items() if _READ_ON_IMPORT.match(name)))
+    return WarmStart(interpreter, environment, {**program, "interpreter": interpreter})
+
+
+def difference(spec: Json, *, names: Iterable[str], directories: Iterable[str]) -> str:
+    """In what the container differs from a parent that has read variables of these `names`, and looks for modules in these
+    `directories`; empty when in nothing."""
+    for name in names:
+        if name in spec["env"] and not _READ_ON_IMPORT.match(name):
+            return f"variable {name} is read on import, and the warm parent has none"
+    for target in _mounted(spec):
+        for directory in map(os.path.realpath, directories):
+            if _lies_in(target, directory) or _lies_in(directory, target):
+                return f"a volume at {target} changes what is imported from {directory}"
+    return ""
+
+
+def _mounted(spec: Json) -> list[str]:
+    mounted = [mount["target"] for mount in spec.get("mounts", ()) if mount["target"] not in _OWN_MOUNTS]
+    return [os.path.realpath(target) for target in mounted]
+
+
+def _lies_in(path: str, directory: str) -> bool:
+    return path == directory or path.startswith(directory.rstrip("/") + "/")
+
+
+def _interpreter(name: str, search: str) -> str:
+    """The file that would be executed, if it is an interpreter of Python; else empty."""
+    candidates = [name] if "/" in name else [f"{place}/{name}" for place in search.split(":") if place]
+    found = next((path for path in candidates if os.path.isfile(path) and os.access(path, os.X_OK)), "")
+    is_python = os.path.isabs(found) and _INTERPRETER.fullmatch(os.path.basename(os.path.realpath(found)))
+    return found if is_python else ""
+
+
+def _program(words: list[str]) -> Json | str:
+    """What the interpreter is told to run, or why that starts cold."""
+    is_unbuffered = False
+    while words and words[0] == "-u":
+        is_unbuffered, words = True, words[1:]
+    if not words or words[0] == "-":
+        return "its program comes from its standard input"
+    if words[0] in ("-c", "-m"):
+        if len(words) < 2:
+            return f"{words[0]} says nothing to run"
+        kind, what, arguments = {"-c": "code", "-m": "module"}[words[0]], words[1], words[2:]
+        if kind == "code" and what.lstrip("\n")[:1].isspace():
+            return "its code is indented, which versions of Python read differently"
+    elif words[0].startswith("-"):
+        return f"the interpreter gets the option {words[0]}"
+    else:
+        kind, what, arguments = "file", words[0], words[1:]
+    return {"kind": kind, "what": what, "arguments": arguments, "unbuffered": is_unbuffered}

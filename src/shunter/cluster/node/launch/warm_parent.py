@@ -1,0 +1,160 @@
+"""A warm parent: an interpreter that has imported what programs begin with, and forks containers that need not import it again.
+
+    PYTHON -c "..." SOCKET_FD MODULES [HOLDER_FILE]     started by ..runtime.warm_parents, ends with the agent's end of the socket
+
+PYTHON is the interpreter of the containers, started with their environment, as far as anything reads it on import. Once it has
+imported MODULES (commas between them) it says so on the socket by one line of JSON, see `Imported`. Then it forks for each
+request, as ..zygote does; the fork is the supervisor of a container, and its fork runs the program.
+"""
+
+from __future__ import annotations
+
+import gc
+import importlib
+import json
+import os
+import signal
+import socket
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any, TypedDict
+
+from shunter.cluster.node.launch import linux, supervisor, user_namespace, warm_program
+from shunter.cluster.node.launch.requests import requests
+
+_DESCRIPTORS = 65536
+_SHOWN = 200
+
+
+class Imported(TypedDict):
+    """What the agent is told of a warm parent."""
+
+    problem: str
+    """Why it cannot stand for an interpreter that has just started; empty when it can."""
+    names: list[str]
+    """Variables that Python code read while it was imported."""
+    directories: list[str]
+    """Where modules are looked for."""
+
+
+def main(descriptor: int, modules: str, holder_file: str = "") -> None:
+    """Serves requests until the agent is gone; in a process that was forked for one, runs its program."""
+    own = {name: value for name, value in os.environ.items() if name == "LC_CTYPE"}  # the interpreter may have set it
+    given = dict(os.environ)
+    os.setsid()
+    os.closerange(3, descriptor)
+    os.closerange(descriptor + 1, _DESCRIPTORS)
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    # The first is the working directory, into which a program by `-c` looks, the last is where this module comes from.
+    sys.path[:] = [place for place in sys.path[:-1] if place]
+    imported = _imported(modules.split(","), holder_file)
+    own |= {name: value for name, value in os.environ.items() if given.get(name) != value}
+    linux.set_process_name("shunter-warm")
+    # Children are reaped by the kernel: nobody needs to know how supervisors ended.
+    signal.signal(signal.SIGCHLD, signal.SIG_IGN)
+    gc.collect()
+    gc.freeze()
+    try:
+        _serve(socket.socket(fileno=descriptor), imported)
+    except warm_program.Program as program:
+        started = program.with_traceback(None)
+    else:
+        return
+    warm_program.run(started, own)
+
+
+def _serve(connection: socket.socket, imported: Imported) -> None:
+    names = {name.partition(".")[0] for name in sys.modules}
+
+    def start(spec: dict[str, Any], environment: dict[str, str], say_cold: Any) -> str:
+        return warm_program.begin(spec, environment, say_cold, names)
+
+    with connection:
+        connection.sendall(json.dumps(imported).encode() + b"\n")
+        for request, descriptor in requests(connection):
+            if os.fork() == 0:
+                signal.signal(signal.SIGCHLD, signal.SIG_DFL)
+                connection.close()
+                os.set_inheritable(descriptor, False)
+                supervisor.supervise(request["directory"], descriptor, start)
+            os.close(descriptor)
+
+
+def _imported(modules: list[str], holder_file: str) -> Imported:
+    problem, names = "", set[str]()
+    open_before = _open_files()
+    try:
+        if holder_file:
+            user_namespace.enter(holder_file)
+        with _output() as output, _recorded(names):
+            for module in modules:
+                importlib.import_module(module)
+        if output:
+            problem = f"importing it writes: {output[0]}"
+    except OSError as error:
+        problem = f"{error.strerror}: {error.filename or 'user namespace'}"
+    except ImportError as error:
+        problem = str(error)
+    if not problem and (left := _open_files() - open_before):
+        problem = f"importing it leaves files open: {', '.join(sorted(left))}"
+    if not problem and (threads := _threads_after_fork()) > 1:
+        problem = f"importing it starts {threads - 1} thread(s) that a fork would not have"
+    return Imported(problem=problem, names=sorted(names), directories=[place for place in sys.path if os.path.isabs(place)])
+
+
+def _open_files() -> set[str]:
+    found = set()
+    for number in os.listdir("/proc/self/fd"):
+        try:
+            found.add(f"{number} ({os.readlink(f'/proc/self/fd/{number}')})")
+        except FileNotFoundError:
+            continue  # that of the listing itself
+    return found
+
+
+def _threads_after_fork() -> int:
+    """The threads that are left once the process has forked: a pool that is made for it (OpenBLAS's) ends its threads before a
+    fork, and starts them again where they are used."""
+    if (child := os.fork()) == 0:
+        os._exit(0)
+    os.waitpid(child, 0)
+    return len(os.listdir("/proc/self/task"))
+
+
+@contextmanager
+def _output() -> Iterator[list[str]]:
+    """What is written to stdout and stderr meanwhile: its first line, once that is over."""
+    written: list[str] = []
+    kept = [os.dup(number) for number in (1, 2)]
+    file = os.memfd_create("output")
+    for number in (1, 2):
+        os.dup2(file, number)
+    try:
+        yield written
+    finally:
+        sys.stdout.flush()
+        sys.stderr.flush()
+        for number, before in zip((1, 2), kept, strict=True):
+            os.dup2(before, number)
+            os.close(before)
+        if text := os.pread(file, _SHOWN, 0).decode(errors="replace").strip():
+            written.append(text.splitlines()[0])
+        os.close(file)
+
+
+@contextmanager
+def _recorded(names: set[str]) -> Iterator[None]:
+    """Puts the names of variables that are looked up meanwhile, found or not, into `names`."""
+    kind: Any = type(os.environ)
+    look_up = kind.__getitem__
+
+    def recording(environment: Any, name: Any) -> Any:
+        names.add(os.fsdecode(name))
+        return look_up(environment, name)
+
+    kind.__getitem__ = recording
+    try:
+        yield
+    finally:
+        kind.__getitem__ = look_up

@@ -1,0 +1,176 @@
+"""A forked copy of a warm parent becomes the program of a container, as if its interpreter had been executed with it.
+
+What an interpreter makes of its command line and environment is made again here; docs/warm-start.md lists what stays
+different. `begin` runs inside the container, below the supervisor's frames; `run` after these are gone.
+"""
+
+from __future__ import annotations
+
+import builtins
+import ctypes
+import io
+import os
+import random
+import runpy
+import signal
+import sys
+from collections.abc import Callable, Collection
+from importlib.machinery import BuiltinImporter
+from typing import Any
+
+from shunter.cluster.node.launch import linux
+from shunter.cluster.node.launch.supervisor import execute
+
+_DESCRIPTORS = 65536
+_SUFFIXES = ("py", "pyc", "so")
+
+
+class Program(BaseException):
+    """Raised in the process that is to run it, so that no frame of ours lies below the program's. `spec` is the container's."""
+
+    def __init__(self, spec: dict[str, Any], environment: dict[str, str]) -> None:
+        super().__init__()
+        self.spec = spec
+        self.environment = environment
+
+
+def begin(spec: dict[str, Any], environment: dict[str, str], say_cold: Callable[[str], None], imported: Collection[str]) -> str:
+    """Raises Program, or executes the interpreter where the program is not one for a process that has `imported` modules; returns
+    only when that fails."""
+    reason = obstacle(spec["warm"], imported)
+    if not reason:
+        try:
+            if spec["level"] == "namespaces":
+                linux.take_capabilities_of_root()
+            linux.set_command_line(spec["argv"], environment)
+        except OSError as error:
+            reason = f"the kernel refuses what it takes ({error.filename}: {error.strerror})"
+    if not reason:
+        raise Program(spec, environment)
+    say_cold(reason)
+    return execute(spec["argv"], environment)
+
+
+def obstacle(program: dict[str, Any], imported: Collection[str]) -> str:
+    """Why a program must start cold that looked right from outside of its container; empty when nothing does."""
+    if program["kind"] == "code" and sys.version_info >= (3, 13):
+        return "Python 3.13 and later show lines of code that is given by -c, and those of the warm parent would be shown"
+    if program["kind"] == "file":
+        if not os.path.isfile(program["what"]) or not os.access(program["what"], os.R_OK):
+            return f"{program['what']} is no file that can be read"
+        directory = os.path.dirname(os.path.realpath(program["what"]))
+    else:
+        directory = os.getcwd()
+    if getattr(sys.flags, "safe_path", False):  # since Python 3.11
+        return ""
+    for entry in sorted(os.listdir(directory)):
+        name, _, rest = entry.partition(".")
+        if name not in imported or name in sys.builtin_module_names:
+            continue
+        is_package = not rest and os.path.exists(os.path.join(directory, entry, "__init__.py"))
+        if is_package or rest.rpartition(".")[2] in _SUFFIXES:
+            return f"{directory} has {entry}, and the warm parent has imported another module of that name"
+    return ""
+
+
+def run(program: Program, own: dict[str, str]) -> None:
+    """Runs the program in this interpreter and returns when it has ended well; what ends an interpreter otherwise is raised.
+    `own` are variables that the interpreter and its imports set themselves."""
+    spec, words = program.spec, program.spec["warm"]
+    os.closerange(3, _DESCRIPTORS)
+    linux.set_process_name(os.path.basename(spec["warm"]["interpreter"]))
+    signal.signal(signal.SIGINT, signal.default_int_handler)
+    for number in (signal.SIGPIPE, signal.SIGXFSZ):
+        signal.signal(number, signal.SIG_IGN)
+    os.environ.clear()
+    os.environ.update({**own, **program.environment})
+    is_unbuffered = words["unbuffered"] or bool(program.environment.get("PYTHONUNBUFFERED"))
+    _open_streams(is_unbuffered=is_unbuffered)
+    _draw_anew()
+    sys.orig_argv[:] = spec["argv"]
+    first = {"code": "-c", "module": "-m", "file": words["what"]}[words["kind"]]
+    sys.argv[:] = [first, *words["arguments"]]
+    if not getattr(sys.flags, "safe_path", False):
+        sys.path.insert(0, _first_path(words))
+    main = vars(sys.modules["__main__"])
+    main.clear()
+    main |= {
+        "__name__": "__main__", "__doc__": None, "__package__": None, "__loader__": BuiltinImporter, "__spec__": None,
+        "__builtins__": builtins,
+    }  # fmt: skip
+    if sys.version_info < (3, 14):
+        main["__annotations__"] = {}
+    for name in [name for name in sys.modules if name.partition(".")[0] == "shunter"]:
+        del sys.modules[name]
+    del program, spec
+    _RUN[words["kind"]](words["what"])
+
+
+def _first_path(words: dict[str, Any]) -> str:
+    if words["kind"] == "file":
+        return str(os.path.dirname(os.path.realpath(words["what"])))
+    return "" if words["kind"] == "code" else os.getcwd()
+
+
+def _run_code(code: str) -> None:
+    _ended(ctypes.pythonapi.PyRun_SimpleStringFlags(code.encode(), None))
+
+
+def _run_file(path: str) -> None:
+    """By the function that the interpreter itself calls, so that tracebacks and exit codes are its own."""
+    opened = ctypes.CDLL(None).fopen
+    opened.restype = ctypes.c_void_p
+    absolute = path if os.path.isabs(path) else os.path.join(os.getcwd(), path)
+    file = opened(os.fsencode(absolute), b"rb")
+    _ended(ctypes.pythonapi.PyRun_SimpleFileExFlags(ctypes.c_void_p(file), os.fsencode(absolute), 1, None))
+
+
+def _run_module(name: str) -> None:
+    try:
+        vars(runpy)["_run_module_as_main"](name)  # what `python -m` calls
+    except SystemExit:
+        raise
+    except BaseException as error:
+        frames_of_its_own = error.__traceback__ and error.__traceback__.tb_next
+        sys.excepthook(type(error), error.with_traceback(frames_of_its_own), frames_of_its_own)
+        if not isinstance(error, KeyboardInterrupt):
+            sys.exit(1)
+        # The interpreter ends by SIGINT when the last code that C ran was interrupted.
+        hook, sys.excepthook = sys.excepthook, lambda *_: None
+        ctypes.pythonapi.PyRun_SimpleStringFlags(b"raise KeyboardInterrupt", None)
+        sys.excepthook = hook
+
+
+_RUN: dict[str, Callable[[str], None]] = {"code": _run_code, "file": _run_file, "module": _run_module}
+
+
+def _ended(result: int) -> None:
+    """What follows code that C has run. After an interrupt the interpreter ends by itself as one that was interrupted."""
+    if result and not issubclass(sys.last_type or Exception, KeyboardInterrupt):
+        sys.exit(1)
+
+
+def _open_streams(*, is_unbuffered: bool) -> None:
+    """sys.stdin, sys.stdout and sys.stderr as `create_stdio` of CPython's pylifecycle.c makes them for what is no terminal."""
+    for number, name, mode in ((0, "stdin", "r"), (1, "stdout", "w"), (2, "stderr", "w")):
+        before = getattr(sys, f"__{name}__")
+        is_raw = is_unbuffered and mode == "w"
+        binary: Any = io.open(number, f"{mode}b", 0 if is_raw else -1, closefd=False)  # noqa: SIM115, UP020 -- they stay open
+        (binary if is_raw else binary.raw).name = f"<{name}>"
+        text: Any = io.TextIOWrapper(
+            binary, before.encoding, before.errors, "\n", line_buffering=number == 2 and not is_raw, write_through=is_raw
+        )
+        text.mode = mode
+        setattr(sys, f"__{name}__", text)
+        setattr(sys, name, text)
+
+
+def _draw_anew() -> None:
+    """What modules drew from the system's randomness when they were imported is not shared with other copies."""
+    random.seed()
+    if numpy := sys.modules.get("numpy.random"):
+        numpy.seed()
+    if torch := sys.modules.get("torch"):
+        torch.default_generator.seed()  # as on import; torch.seed() would give CUDA's another seed than it has there
+    if processes := sys.modules.get("multiprocessing.process"):
+        processes.current_process().authkey = os.urandom(32)

@@ -1,0 +1,158 @@
+"""The warm parents of a node: which there are, and which of them a container is forked from (`launch.warm_parent`).
+
+A parent is no truth of anything: one that was killed is only missing, and its containers run on. The agent starts one for each
+environment that containers ask for, and keeps the last few.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import socket
+from logging import getLogger
+from pathlib import Path
+from typing import NamedTuple
+
+from shunter.api.meta import Json
+from shunter.cluster.node.content.warm_start import WarmStart, difference, warm_start
+from shunter.cluster.node.launch import warm_parent, zygote
+from shunter.cluster.node.launch.requests import packed
+
+log = getLogger(__name__)
+
+KEPT = 3
+"""Parents at a time: each holds what it has imported, hundreds of MB with torch, most of which its containers share."""
+_HELLO_BYTES = 1 << 20
+
+
+class _Environment(NamedTuple):
+    """What makes one parent another."""
+
+    interpreter: str
+    variables: tuple[tuple[str, str], ...]
+    modules: tuple[str, ...]
+
+
+class WarmParent:
+    """One parent. `imported` is there once it can fork; `problem` says why it never will."""
+
+    def __init__(self) -> None:
+        self.connection: socket.socket | None = None
+        self.imported: warm_parent.Imported | None = None
+        self.problem = ""
+        self.starting: asyncio.Task[None] | None = None
+        self._process: asyncio.subprocess.Process | None = None
+
+    async def start(self, environment: _Environment, log_path: Path, holder_file: Path | None) -> None:
+        """Returns when it can fork, or has a problem."""
+        ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_STREAM)
+        arguments = [str(theirs.fileno()), ",".join(environment.modules)] + ([str(holder_file)] if holder_file else [])
+        self.connection = ours
+        try:
+            with theirs, log_path.open("ab") as file:
+                self._process = await asyncio.create_subprocess_exec(
+                    environment.interpreter, "-c", zygote.entry_point("warm_parent"), *arguments,
+                    env=dict(environment.variables), cwd="/", pass_fds=(theirs.fileno(),),
+                    stdin=asyncio.subprocess.DEVNULL, stdout=file, stderr=file,
+                )  # fmt: skip
+            hello = await self._line()
+        except OSError as error:
+            hello, self.problem = b"", str(error)
+        if hello:
+            self.imported = json.loads(hello)
+            self.problem = self.imported["problem"]
+        elif not self.problem:
+            self.problem = f"it ended while it imported; see {log_path}"
+        if self.problem:
+            log.warning("No warm start of %s with %s: %s", environment.modules, environment.interpreter, self.problem)
+            self._close()
+
+    async def _line(self) -> bytes:
+        """What it says; empty when it ended before."""
+        assert self.connection is not None
+        self.connection.setblocking(False)
+        loop = asyncio.get_running_loop()
+        data = b""
+        while not data.endswith(b"\n"):
+            chunk = await loop.sock_recv(self.connection, _HELLO_BYTES)
+            if not chunk:
+                return b""
+            data += chunk
+        self.connection.setblocking(True)
+        return data
+
+    def send(self, request: Json, descriptor: int) -> bool:
+        """Whether it was still there to take the request."""
+        try:
+            assert self.connection is not None
+            socket.send_fds(self.connection, [packed(request)], [descriptor])
+        except (BrokenPipeError, ConnectionResetError):
+            return False
+        return True
+
+    @property
+    def is_alive(self) -> bool:
+        return self._process is not None and self._process.returncode is None
+
+    def end(self) -> None:
+        """Ends it. Containers that were forked from it go on."""
+        if self.starting is not None:
+            self.starting.cancel()
+        self._close()
+
+    def _close(self) -> None:
+        if self.connection is not None:
+            self.connection.close()
+            self.connection = None
+
+
+class WarmParents:
+    """Starts parents, and finds the one for a container. Used from one event loop."""
+
+    def __init__(self, log_path: Path, holder_file: Path | None) -> None:
+        self._log_path = log_path
+        self._holder_file = holder_file
+        self._parents: dict[_Environment, WarmParent] = {}
+
+    def find(self, spec: Json, modules: tuple[str, ...]) -> tuple[WarmParent | None, Json]:
+        """The parent for a container, or None; and what its spec says of that: `warm`, its program, or `cold`, why it starts
+        cold. A parent that is missing is started for those that come later."""
+        asked = warm_start(spec)
+        if isinstance(asked, str):
+            return None, {"cold": asked}
+        parent = self._parent(asked, modules)
+        names = ", ".join(modules)
+        if parent is None:
+            return None, {"cold": f"no process had imported {names} with its environment; later ones start warm"}
+        if parent.problem:
+            return None, {"cold": f"{names}: {parent.problem}"}
+        if parent.imported is None:
+            return None, {"cold": f"the process that imports {names} with its environment was not ready yet"}
+        if different := difference(spec, names=parent.imported["names"], directories=parent.imported["directories"]):
+            return None, {"cold": different}
+        return parent, {"warm": asked.program}
+
+    async def prepare(self, spec: Json, modules: tuple[str, ...]) -> None:
+        """Has a parent for containers like this one; returns when it can fork, or has a problem."""
+        asked = warm_start(spec)
+        if isinstance(asked, WarmStart):
+            self._parent(asked, modules)
+        await asyncio.gather(*(parent.starting for parent in self._parents.values() if parent.starting))
+
+    def stop(self) -> None:
+        """Ends all parents; what they forked goes on."""
+        for parent in self._parents.values():
+            parent.end()
+        self._parents.clear()
+
+    def _parent(self, asked: WarmStart, modules: tuple[str, ...]) -> WarmParent | None:
+        environment = _Environment(asked.interpreter, asked.environment, modules)
+        found = self._parents.pop(environment, None)
+        if found is not None and (found.problem or found.imported is None or found.is_alive):
+            self._parents[environment] = found  # the last to be given up
+            return found
+        while len(self._parents) >= KEPT:
+            self._parents.pop(next(iter(self._parents))).end()
+        parent = self._parents[environment] = WarmParent()
+        parent.starting = asyncio.ensure_future(parent.start(environment, self._log_path, self._holder_file))
+        return None

@@ -1,0 +1,275 @@
+"""A container that starts warm cannot be told from one that starts cold; one that could be starts cold, and says so."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import signal
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from shunter.api.meta import Json
+from shunter.api.resources import CORE_EVENTS
+from shunter.cluster.node.launch import attempt as files
+
+if TYPE_CHECKING:
+    from cluster.node.conftest import NodeUnderTest
+
+pytestmark = pytest.mark.e2e
+
+MODULES = "decimal,multiprocessing.process"
+PROBE = """
+import json, os, resource, signal, socket, sys, threading
+status = dict(line.split(":", 1) for line in open("/proc/self/status"))
+changing = ("FDSize", "SigQ", "HugetlbPages", "voluntary_ctxt_switches", "nonvoluntary_ctxt_switches")
+for name in [name for name in status if name.startswith(("Vm", "Rss")) or name in changing]:
+    del status[name]
+own = {name: repr(value).partition(" object at ")[0] for name, value in vars(sys.modules["__main__"]).items() if name[:2] == "__"}
+read = lambda name: open(f"/proc/self/{name}", "rb").read().decode()
+streams = [
+    (s.name, s.mode, s.encoding, s.errors, s.line_buffering, s.write_through, s.newlines, repr(s), type(s.buffer).__name__)
+    for s in (sys.stdin, sys.stdout, sys.stderr)
+]
+print(json.dumps({
+    "environ": list(os.environ.items()), "c environ": sorted(read("environ").split("\\0")), "argv": sys.argv,
+    "orig_argv": sys.orig_argv, "path": sys.path, "main": own, "flags": str(sys.flags), "executable": sys.executable,
+    "prefix": sys.prefix, "cwd": os.getcwd(), "umask": os.umask(0o22), "status": status, "cmdline": read("cmdline"),
+    "comm": read("comm"), "exe": os.readlink("/proc/self/exe"), "cgroup": read("cgroup"),
+    "descriptors": sorted(os.listdir("/proc/self/fd")),
+    "signals": {int(number): str(signal.getsignal(number)).partition(" at ")[0] for number in signal.valid_signals()},
+    "mask": sorted(signal.pthread_sigmask(signal.SIG_BLOCK, [])), "limits": [resource.getrlimit(number) for number in range(16)],
+    "nice": os.getpriority(os.PRIO_PROCESS, 0), "affinity": sorted(os.sched_getaffinity(0)), "oom": read("oom_score_adj"),
+    "streams": streams, "threads": [thread.name for thread in threading.enumerate()], "host": socket.gethostname(),
+    "groups": os.getgroups(), "session": os.getsid(0) == os.getpid() == os.getpgid(0), "stdin": sys.stdin.read(),
+    "ours": sorted(name for name in sys.modules if name.startswith("shunter")), "below": sys._getframe(0).f_code.co_name,
+}))
+"""
+
+
+@pytest.fixture
+def warm_modules() -> tuple[str, ...]:
+    return tuple(MODULES.split(","))
+
+
+async def run(node: NodeUnderTest, name: str, program: str | list[str], *, warm: str | None = None, **container: Any) -> Json:
+    """A pod that has ended; `warm` is its annotation."""
+    await start(node, name, program, warm=warm, **container)
+    return await node.finished(name)
+
+
+async def start(node: NodeUnderTest, name: str, program: str | list[str], *, warm: str | None = None, **container: Any) -> None:
+    """A pod that runs a program's text from a file, or a command. What lies in `code` is its working directory."""
+    code(node).mkdir(exist_ok=True)
+    if isinstance(program, str):
+        (code(node) / f"{name}_.py").write_text(program)
+        program = ["python", f"/code/{name}_.py"]
+    mounts = {"volumeMounts": [{"name": "code", "mountPath": "/code"}], "workingDir": "/code"}
+    main = {"name": "main", "image": "any", "command": program, **mounts, **container}
+    volume = {"name": "code", "hostPath": {"path": str(code(node))}}
+    spec = {"restartPolicy": "Never", "hostname": "rank", "volumes": [volume], "containers": [main]}
+    await node.create(name, spec, annotations={} if warm is None else {"shunter.dev/warm": warm})
+
+
+def code(node: NodeUnderTest) -> Path:
+    return node.directory.parents[1] / "code"
+
+
+async def why_cold(node: NodeUnderTest, name: str) -> str:
+    """What the event about a pod's cold start says; empty when there is none. Events are written in order: Started is there."""
+    while True:
+        events = (await node.client.list(CORE_EVENTS, node.namespace, view=dict)).items
+        about = {event["reason"]: event["message"] for event in events if event["involvedObject"]["name"] == name}
+        if "Started" in about:
+            return str(about.get("ColdStart", ""))
+        await asyncio.sleep(0.02)
+
+
+def ending(pod: Json) -> tuple[int, int]:
+    state = pod["status"]["containerStatuses"][0]["state"]["terminated"]
+    return state["exitCode"], state.get("signal", 0)
+
+
+KINDS = ["file", "relative file", "module"] + ["code"] * (sys.version_info < (3, 13))
+
+
+@pytest.mark.parametrize("kind", KINDS)
+async def test_a_warm_program_sees_what_a_cold_one_sees(node: NodeUnderTest, kind: str) -> None:
+    code(node).mkdir()
+    (code(node) / "probe.py").write_text(PROBE)
+    words = {"file": ["/code/probe.py"], "relative file": ["./probe.py"], "code": ["-c", PROBE], "module": ["-m", "probe"]}[kind]
+    container = {
+        "env": [{"name": "LEARNING_RATE", "value": "1e-4"}, {"name": "RANK", "value": "1"}],
+        "resources": {"limits": {"memory": "1Gi"}},
+        "securityContext": {"capabilities": {"drop": ["CHOWN"]}, "allowPrivilegeEscalation": False},
+    }
+    seen = {}
+    for name, warm in (("warm", None), ("cold", "")):
+        pod = await run(node, name, ["python", *words, "-x", "a b"], warm=warm, **container)
+        log = await node.log(name)
+        assert ending(pod) == (0, 0), log
+        seen[name] = json.loads(log.replace(pod["metadata"]["uid"], "UID"))
+    assert await why_cold(node, "warm") == ""
+    assert seen["warm"] == seen["cold"]
+
+
+ENDINGS = {
+    "returns": "print('out')",
+    "raises": "def f():\n    raise ValueError('wrong')\nf()",
+    "says a code": "import sys; sys.exit(3)",
+    "says a text": "import sys; sys.exit('why')",
+    "kills itself": "import os; os.kill(os.getpid(), 9); os.abort()",
+    "aborts": "import os; os.abort()",
+    "is interrupted": "raise KeyboardInterrupt",
+    "has a syntax error": "def",
+    "writes without a newline": "import sys; print('a', end=''); sys.stderr.write('b')",
+    "runs atexit": "import atexit; atexit.register(print, 'last'); print('first')",
+    "waits for a thread": "import threading, time; threading.Timer(0.05, print, ['late']).start()",
+    "ends in a thread": "import threading; threading.Thread(target=lambda: 1 / 0).start()",
+    "starts processes": "import subprocess, sys; print(subprocess.run([sys.executable, '-c', 'print(1)'], capture_output=True))",
+    "forks": "import os\nif os.fork():\n    print(os.waitstatus_to_exitcode(os.wait()[1]))\nelse:\n    raise SystemExit(7)",
+}
+
+
+@pytest.mark.parametrize("kind", KINDS)
+async def test_a_warm_program_ends_as_a_cold_one(node: NodeUnderTest, kind: str) -> None:
+    code(node).mkdir()
+    ended: dict[str, dict[str, Any]] = {"warm": {}, "cold": {}}
+    for name, text in ENDINGS.items():
+        stem = name.replace(" ", "_")
+        (code(node) / f"{stem}.py").write_text(text)
+        words = {"file": [f"/code/{stem}.py"], "relative file": [f"{stem}.py"], "code": ["-c", text], "module": ["-m", stem]}[
+            kind
+        ]
+        for how, warm in (("warm", None), ("cold", "")):
+            await start(node, f"{how}-{name.replace(' ', '-')}", ["python", *words], warm=warm)
+    for name in ENDINGS:
+        for how in ended:
+            pod = f"{how}-{name.replace(' ', '-')}"
+            ended[how][name] = ending(await node.finished(pod)), sorted((await node.log(pod)).splitlines())
+    for name in ENDINGS:
+        assert await why_cold(node, f"warm-{name.replace(' ', '-')}") == ""
+    assert ended["warm"] == ended["cold"]
+
+
+async def test_a_warm_program_gets_signals_as_a_cold_one(node: NodeUnderTest) -> None:
+    text = "import signal, sys\nsignal.signal(signal.SIGTERM, lambda *_: sys.exit(5))\nprint('ready', flush=True)\nsignal.pause()"
+    codes = []
+    for name, warm in (("warm", None), ("cold", "")):
+        await start(node, name, text, warm=warm)
+        await node.until(lambda name=name: _says(node, name, "ready"))  # type: ignore[misc]
+        directory = node.attempts((await node.pod(name))["metadata"]["uid"]) / "0"
+        files.send_control(str(directory), files.TERMINATE)
+        codes.append(ending(await node.finished(name)))
+    assert codes == [(5, 0), (5, 0)]
+
+
+async def _says(node: NodeUnderTest, name: str, text: str) -> bool:
+    pod = await node.pod(name)
+    return "startTime" in pod.get("status", {}) and text in await node.log(name)
+
+
+@pytest.mark.parametrize(
+    ("changed", "reason"),
+    [
+        pytest.param({"command": ["sh", "-c", "echo ran"]}, "its program sh is not Python", id="a shell"),
+        pytest.param({"tty": True}, "it has a terminal", id="a terminal"),
+        pytest.param({"env": [{"name": "OMP_NUM_THREADS", "value": "1"}]}, "later ones start warm", id="environment"),
+    ],
+)
+async def test_what_would_differ_starts_cold_and_says_so(node: NodeUnderTest, changed: Json, reason: str) -> None:
+    pod = await run(node, "p", "print('ran')", **changed)
+    assert ending(pod) == (0, 0)
+    assert (await node.log("p")).strip() == "ran"
+    assert reason in await why_cold(node, "p")
+
+
+async def test_the_second_container_of_an_environment_starts_warm(node: NodeUnderTest) -> None:
+    container: Json = {"env": [{"name": "PYTHONHASHSEED", "value": "7"}]}
+
+    async def next_is_warm() -> bool:
+        name = f"p{len(names)}"
+        names.append(name)
+        await run(node, name, "print(hash('a'))", **container)
+        return await why_cold(node, name) == ""
+
+    names: list[str] = []
+    await node.until(next_is_warm)
+    assert len(names) > 1
+    assert len({await node.log(name) for name in names}) == 1
+
+
+async def test_a_program_beside_a_module_of_an_imported_name_starts_cold(node: NodeUnderTest) -> None:
+    code(node).mkdir()
+    (code(node) / "decimal.py").write_text("WHOSE = 'mine'")
+    await run(node, "p", "import decimal; print(decimal.WHOSE)")
+    assert (await node.log("p")).strip() == "mine"
+    assert "decimal.py" in await why_cold(node, "p")
+
+
+async def test_copies_share_no_randomness(node: NodeUnderTest) -> None:
+    text = "import random, multiprocessing.process as m; print(random.random(), bytes(m.current_process().authkey).hex())"
+    for name in ("a", "b"):
+        await run(node, name, text)
+        assert await why_cold(node, name) == ""
+    drawn = [(await node.log(name)).split() for name in ("a", "b")]
+    assert drawn[0][0] != drawn[1][0]
+    assert drawn[0][1] != drawn[1][1]
+
+
+async def test_containers_outlive_their_parent_and_the_agent(node: NodeUnderTest) -> None:
+    await start(node, "long", "print('ready', flush=True); input()", stdin=True)
+    await node.until(lambda: _says(node, "long", "ready"))
+    os.kill(_parent(node), signal.SIGKILL)
+    await run(node, "next", "print('ran')")
+    assert (await node.log("next")).strip() == "ran"
+    await node.stop()
+    await node.start()
+    assert (await node.pod("long"))["status"]["phase"] == "Running"
+    await run(node, "after", "print('ran')")
+    assert await why_cold(node, "after") == ""
+
+
+def _parent(node: NodeUnderTest) -> int:
+    """The warm parent of the node: what is called so and has the command line of one."""
+    for entry in Path("/proc").glob("[0-9]*"):
+        try:
+            if entry.joinpath("comm").read_text() == "shunter-warm\n" and str(node.directory) in os.readlink(entry / "fd" / "2"):
+                return int(entry.name)
+        except OSError:
+            continue
+    raise AssertionError("no warm parent is there")
+
+
+@pytest.mark.parametrize(
+    ("text", "reason"),
+    [
+        pytest.param("raise ImportError('no such library')", "no such library", id="it fails"),
+        pytest.param("print('hello')", "importing it writes: hello", id="it writes"),
+        pytest.param("opened = open('/dev/null')", "leaves files open", id="it opens files"),
+        pytest.param(
+            "from threading import Event, Thread; Thread(target=Event().wait, daemon=True).start()",
+            "starts 1 thread",
+            id="it has threads",
+        ),
+        pytest.param("import os; os._exit(1)", "it ended while it imported", id="it ends"),
+    ],
+)
+async def test_a_parent_that_is_no_fresh_interpreter_is_not_used(
+    node: NodeUnderTest, tmp_path: Path, text: str, reason: str
+) -> None:
+    (tmp_path / "awkward.py").write_text(text)
+    container: Json = {"env": [{"name": "PYTHONPATH", "value": str(tmp_path)}]}
+
+    async def is_explained() -> bool:
+        name = f"p{len(names)}"
+        names.append(name)
+        pod = await run(node, name, "print('ran')", warm="awkward", **container)
+        assert ending(pod) == (0, 0)
+        return reason in await why_cold(node, name)
+
+    names: list[str] = []
+    await node.until(is_explained)

@@ -1,0 +1,68 @@
+"""Ranks that start warm: torch is imported, nothing else of them is different, and what starts cold says so to people."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+from e2e.running_cluster import Cluster
+
+RANK = """
+import json, os, sys, time
+begun = time.process_time()
+had = "torch" in sys.modules
+import numpy, torch, torch.distributed as dist
+dist.init_process_group("gloo")
+total = torch.ones(1) * (dist.get_rank() + 1)
+dist.all_reduce(total)
+matrix = torch.rand(200, 200)
+ones = numpy.ones((200, 200))
+print(json.dumps({
+    "had": had, "seconds": time.process_time() - begun, "total": total.item(), "numpy": numpy.random.rand(),
+    "product": bool(torch.isfinite(matrix @ matrix).all()), "blas": float((ones @ ones).sum()),
+    "seed": torch.initial_seed(), "threads": torch.get_num_threads(), "rank": os.environ["RANK"],
+}), flush=True)
+dist.destroy_process_group()
+"""
+
+
+def job(name: str, namespace: str, modules: str) -> dict[str, Any]:
+    template = {
+        "metadata": {"annotations": {"shunter.dev/warm": modules}},
+        "spec": {"containers": [{"name": "pytorch", "image": "any", "command": ["python", "-c", RANK]}]},
+    }
+    replica = {"replicas": 1, "restartPolicy": "Never", "template": template}
+    return {
+        "apiVersion": "kubeflow.org/v1",
+        "kind": "PyTorchJob",
+        "metadata": {"name": name, "namespace": namespace},
+        "spec": {"pytorchReplicaSpecs": {"Master": replica, "Worker": replica}},
+    }
+
+
+def trained(cluster: Cluster, name: str, namespace: str, modules: str) -> list[dict[str, Any]]:
+    """What both ranks of a job said, once it has succeeded."""
+    cluster.apply(job(name, namespace, modules))
+    cluster.kubectl("wait", "--for=condition=Succeeded", f"pytorchjob/{name}", "-n", namespace, "--timeout=100s", timeout=110)
+    pods = (f"{name}-master-0", f"{name}-worker-0")
+    return [json.loads(cluster.kubectl("logs", pod, "-n", namespace).splitlines()[-1]) for pod in pods]
+
+
+def test_ranks_that_start_warm_train_as_cold_ones(cluster: Cluster, namespace: str) -> None:
+    """The first job of an environment starts cold and says so in an event, which `describe` shows; the second starts warm."""
+    first = trained(cluster, "first", namespace, "torch")
+    described = cluster.shunter("describe", "first", "-n", namespace).stdout
+    second = trained(cluster, "second", namespace, "torch")
+    assert [rank["had"] for rank in first] == [False, False]
+    assert "ColdStart" in described
+    assert "was started cold: no process had imported torch with its environment" in described
+    assert [rank["had"] for rank in second] == [True, True], cluster.shunter("describe", "second", "-n", namespace).stdout
+    assert "ColdStart" not in cluster.shunter("describe", "second", "-n", namespace).stdout
+    for rank in (*first, *second):
+        assert rank["total"] == 3.0
+        assert (rank["product"], rank["blas"]) == (True, 200.0**3)
+    # Without a seed of the program's every rank draws other numbers, as in processes that import for themselves.
+    for drawn in ("numpy", "seed"):
+        assert len({rank[drawn] for rank in (*first, *second)}) == 4
+    assert len({rank["threads"] for rank in (*first, *second)}) == 1
+    assert max(rank["seconds"] for rank in second) < min(rank["seconds"] for rank in first)
