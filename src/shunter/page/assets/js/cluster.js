@@ -14,7 +14,7 @@ export function Cluster({ onLive }) {
   useEffect(() => onLive(live), [live]);
   if (!live.session) return html`<h1 class="sr" tabindex="-1">Cluster</h1><${Pending} live=${live} what="cluster" />`;
   const summary = /** @type {import("./wire.js").ClusterSummary | undefined} */ (live.list("cluster")[0]);
-  const nodes = /** @type {NodeRow[]} */ ([...live.list("nodes")]).sort((a, b) => (a.name < b.name ? -1 : 1));
+  const nodes = /** @type {NodeRow[]} */ ([...live.list("nodes")]).sort((a, b) => a.name.localeCompare(b.name, "en", { numeric: true }));
   const waiting = /** @type {import("./wire.js").JobRow[]} */ (live.list("waiting"));
   const queues = /** @type {import("./wire.js").QueueRow[]} */ (live.list("queues"));
   const hasGpus = nodes.some((node) => node.gpus);
@@ -59,6 +59,12 @@ function Node({ node, hasGpus }) {
     <td>${(node.jobs ?? []).join(", ") || html`<span class="faint">none</span>`}</td></tr>`;
 }
 
+/** `150` of `150 GiB` where the other figure has the same unit. @param {string} one @param {string} other */
+function shared(one, other) {
+  const [number, unit] = one.split(" ");
+  return unit && other.endsWith(` ${unit}`) ? number : one;
+}
+
 /** @param {number} value */
 function cores(value) {
   return String(Math.round(value * 10) / 10);
@@ -67,6 +73,6 @@ function cores(value) {
 /** @param {{used: number, all: number, text: (n: number) => string, what: string}} props */
 function Share({ used, all, text, what }) {
   if (!all) return html`<span class="faint">none</span>`;
-  const said = `${text(used)} of ${text(all)}`;
+  const said = `${shared(text(used), text(all))} of ${text(all)}`;
   return html`<span class="progress"><${Meter} share=${used / all} tone=${used >= all ? "full" : ""} label=${`${what}: ${said} asked for`} /><span>${said}</span></span>`;
 }

@@ -42,11 +42,11 @@ export function Migration({ route, onLive }) {
 function WaveSection({ wave, moves }) {
   if (!moves.length) return null;
   return html`<section class="wave" aria-label=${wave.title}><header><h2>${wave.title}</h2><span class="faint">${wave.done} of ${wave.total} compared</span></header>
-    <table class="list"><thead class="sr"><tr><th>State</th><th>Job</th><th>Kind</th><th>What is left</th><th>Proof</th><th>Next</th></tr></thead><tbody>
+    <table class="list"><thead><tr><th class="m-state">State</th><th class="m-name">Job</th><th class="m-kind fold">Kind</th><th>What is left</th><th class="m-proof fold">Proof</th><th class="m-next fold"><span class="sr">Next step</span></th></tr></thead><tbody>
       ${moves.map((move) => html`<tr class="row" key=${move.id}><td class="c-state m-state"><${State} state=${move.state} /></td>
           <td class="c-name m-name"><a href=${moveUrl(move)} title=${`${move.namespace}/${move.name}`}>${move.name}</a> <span class="faint">${move.namespace}</span></td>
           <td class="fold m-kind">${move.kind}</td>
           <td class="c-why">${move.first || (move.twin ? `twin ${move.twin}` : "")}${(move.blocking ?? 0) > 1 ? html` <span class="faint">and ${(move.blocking ?? 0) - 1} more</span>` : null}</td>
-          <td class="fold m-proof">${move.proof ? `proof: ${move.proof}` : ""}</td>
-          <td class="fold m-next">${move.next ? html`<button title=${move.next} onClick=${() => copy(move.next ?? "")}>Copy next step</button>` : null}</td></tr>`)}</tbody></table></section>`;
+          <td class="fold m-proof">${move.proof}</td>
+          <td class="fold m-next">${move.next ? html`<button title=${move.next} onClick=${() => copy(move.next ?? "")}>Copy command</button>` : null}</td></tr>`)}</tbody></table></section>`;
 }

@@ -18,8 +18,8 @@ function Verdict({ verdict, job, onRank }) {
     ${verdict.cause && verdict.cause !== verdict.title ? html`<p>${verdict.cause}</p>` : null}
     ${verdict.evidence?.length
       ? html`<ul class="evidence">${verdict.evidence.map(
-          (line, index) => html`<li key=${index}><span class="faint" title=${line.source}>${line.source}</span><code>${line.text}</code>${
-            line.rank === undefined ? html`<span></span>` : html`<button onClick=${() => onRank(/** @type {number} */ (line.rank))}>Log of rank ${line.rank}</button>`
+          (line, index, all) => html`<li key=${index}><span class="faint" title=${line.source}>${line.source}</span><code>${line.text}</code>${
+            line.rank === undefined || all.findIndex((other) => other.rank === line.rank) < index ? html`<span></span>` : html`<button onClick=${() => onRank(/** @type {number} */ (line.rank))}>Log of rank ${line.rank}</button>`
           }</li>`,
         )}</ul>`
       : null}
