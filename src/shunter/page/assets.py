@@ -1,7 +1,8 @@
 """The page's own files, and the shell that holds them together: read once when the page starts.
 
 `assets/shell.html` is the same for every address. In it `{{importmap}}` becomes the content of `assets/importmap.json`, which
-says where the scripts of others are, and `{{preloads}}` a link for each of our modules, which are then asked for at once.
+says where the scripts of others are, `{{boot}}` that of `assets/boot.js`, which starts the page, and `{{preloads}}` a link for
+each of our modules, which are then asked for at once.
 """
 
 from __future__ import annotations
@@ -18,6 +19,7 @@ ASSETS = Path(__file__).with_name("assets")
 VENDOR = "vendor"
 SHELL = "shell.html"
 IMPORT_MAP = "importmap.json"
+BOOT = "boot.js"
 TYPES = {
     ".css": "text/css; charset=utf-8",
     ".html": "text/html; charset=utf-8",
@@ -54,19 +56,20 @@ class Assets:
         files = sorted(path for path in root.rglob("*") if path.suffix in TYPES and path.is_file())
         self.files = {path.relative_to(root).as_posix(): Asset(path, path.read_bytes()) for path in files}
         self.import_map = self.files[IMPORT_MAP].body.decode().strip() if IMPORT_MAP in self.files else '{"imports": {}}'
+        self.boot = self.files[BOOT].body.decode() if BOOT in self.files else ""
         self.shell = Asset(root / SHELL, self._shell(root).encode())
 
     @property
     def script_hash(self) -> str:
-        """Of the import map, the one inline script, as a Content-Security-Policy names it."""
-        digest = hashlib.sha256(self.import_map.encode()).digest()
-        return f"'sha256-{base64.b64encode(digest).decode()}'"
+        """Of the inline scripts, the import map and the boot script, as a Content-Security-Policy names them."""
+        digests = (hashlib.sha256(text.encode()).digest() for text in (self.import_map, self.boot))
+        return " ".join(f"'sha256-{base64.b64encode(digest).decode()}'" for digest in digests)
 
     def _shell(self, root: Path) -> str:
         text = (root / SHELL).read_text()
         modules = [path for path in self.files if path.startswith("js/") and path.endswith(".js")]
         preloads = "".join(f'<link rel="modulepreload" href="/assets/{path}">' for path in modules)
-        return text.replace("{{importmap}}", self.import_map).replace("{{preloads}}", preloads)
+        return text.replace("{{importmap}}", self.import_map).replace("{{boot}}", self.boot).replace("{{preloads}}", preloads)
 
 
 def require_vendor(root: Path = ASSETS) -> None:

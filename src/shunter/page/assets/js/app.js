@@ -59,11 +59,12 @@ function App() {
 function useLoginTrouble(live) {
   const [trouble, setTrouble] = useState(/** @type {{message: string, remedy: string, url: string} | null} */ (null));
   useEffect(() => {
-    return live?.subscribe(() => {
-      if (live.refusal?.status === 401) setTrouble(live.refusal);
-      else if (live.state !== "ended" || live.ended === "too many streams") return;
-      else setTrouble({ message: live.ended === "expired" ? "Your login has expired." : "You are logged out.", remedy: "", url: "" });
-    });
+    const look = () => {
+      if (live?.refusal?.status === 401) setTrouble(live.refusal);
+      else if (live?.state === "ended" && live.ended !== "too many streams") setTrouble({ message: live.ended === "expired" ? "Your login has expired." : "You are logged out.", remedy: "", url: "" });
+    };
+    look();
+    return live?.subscribe(look);
   }, [live]);
   return trouble;
 }

@@ -16,6 +16,8 @@ export class Live {
   /** @type {Set<() => void>} */
   #listeners = new Set();
   #isDue = false;
+  /** Counts changes. */
+  version = 0;
   /** @type {Session | null} */
   session = null;
   /** @type {Map<string, Broken>} */
@@ -103,6 +105,7 @@ export class Live {
   }
 
   #tell() {
+    this.version++;
     if (this.#isDue) return;
     this.#isDue = true;
     requestAnimationFrame(() => {
@@ -124,8 +127,10 @@ export function useLive(url) {
 export function useChanges(live) {
   const [, setVersion] = useState(0);
   useEffect(() => {
-    let version = 0;
-    return live ? live.subscribe(() => setVersion(++version)) : undefined;
+    if (!live) return undefined;
+    // What came between the rendering and now.
+    setVersion(live.version);
+    return live.subscribe(() => setVersion(live.version));
   }, [live]);
 }
 

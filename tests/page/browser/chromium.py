@@ -1,0 +1,80 @@
+"""Debian's Chromium under Playwright, and pages in it that fail a test for any error that the console shows."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+from playwright.sync_api import Browser, ConsoleMessage, Page, Playwright
+
+from page.server import RunningPage
+
+BINARY = Path("/usr/lib/chromium/chromium")
+"""The package's binary itself; its wrapper script adds options of the desktop."""
+FOREIGN_HOST = "rebound.example"
+FLAGS = (
+    "--headless=new",
+    "--no-sandbox",
+    "--disable-gpu",
+    "--disable-quic",
+    "--no-first-run",
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--disable-sync",
+    f"--host-resolver-rules=MAP {FOREIGN_HOST} 127.0.0.1",
+)
+
+
+def required() -> None:
+    """Skips the test where there is no Chromium; fails it in CI."""
+    if BINARY.exists():
+        return
+    reason = f"there is no Chromium at {BINARY}: run scripts/setup-browser"
+    if os.environ.get("CI") == "true":
+        pytest.fail(reason)
+    pytest.skip(reason)
+
+
+def launched(playwright: Playwright) -> Browser:
+    return playwright.chromium.launch(executable_path=BINARY, args=[*FLAGS])
+
+
+def is_error(message: ConsoleMessage) -> bool:
+    """Pods of other tests bring network interfaces, and Chromium fails what it loads meanwhile: the page has to bear that."""
+    return message.type == "error" and "ERR_NETWORK_CHANGED" not in message.text
+
+
+class Tab:
+    """A page in a window of its own, logged in; `errors` holds what its console said."""
+
+    def __init__(self, page: Page) -> None:
+        self.page = page
+        self.errors: list[str] = []
+        page.on("pageerror", lambda error: self.errors.append(f"{error.message}\n{error.stack}"))
+        page.on("console", lambda message: self.errors.append(message.text) if is_error(message) else None)
+        page.on("dialog", lambda dialog: (self.errors.append(f"dialog: {dialog.message}"), dialog.dismiss()))
+
+    def expect_errors(self, *parts: str) -> None:
+        """Drops those that contain one of these."""
+        self.errors = [error for error in self.errors if not any(part in error for part in parts)]
+
+
+@contextmanager
+def logged_in(browser: Browser, served: RunningPage, path: str = "/jobs", **options: Any) -> Iterator[Tab]:
+    """A tab at `path`; at its end the console must have shown no error."""
+    context = browser.new_context(**{"viewport": {"width": 1280, "height": 800}, **options})
+    context.set_default_timeout(15_000)
+    try:
+        tab = Tab(context.new_page())
+        tab.page.goto(served.login_url(), wait_until="commit")
+        tab.page.wait_for_selector(".live.open", state="attached")
+        if path != "/jobs":
+            tab.page.goto(f"{served.url}{path}", wait_until="commit")
+        yield tab
+        assert tab.errors == []
+    finally:
+        context.close()

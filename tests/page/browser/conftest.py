@@ -1,0 +1,54 @@
+"""One Chromium, one simulated cluster and one page with given rows a worker."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack
+from typing import Any
+
+import pytest
+from playwright.sync_api import Browser, sync_playwright
+
+from e2e.embedded_cluster import EmbeddedCluster
+from page.browser import chromium
+from page.browser.chromium import Tab, logged_in
+from page.browser.given import Given, page_with
+from page.server import RunningPage, running
+
+
+@pytest.fixture(scope="session")
+def browser() -> Iterator[Browser]:
+    chromium.required()
+    with sync_playwright() as playwright:
+        launched = chromium.launched(playwright)
+        yield launched
+        launched.close()
+
+
+@pytest.fixture(scope="session")
+def _given() -> Given:
+    return Given()
+
+
+@pytest.fixture(scope="session")
+def given_page(_given: Given, page_cluster: EmbeddedCluster) -> Iterator[RunningPage]:
+    with running(page_with(_given, page_cluster)) as page:
+        yield page
+
+
+@pytest.fixture
+def given(_given: Given, given_page: RunningPage) -> Iterator[Given]:
+    """What the page of `look` shows."""
+    yield _given
+    _given.reset()
+
+
+@pytest.fixture
+def look(browser: Browser, given: Given, given_page: RunningPage) -> Iterator[Callable[..., Tab]]:
+    """Opens a path of the page with given rows in a new window; its options are those of a browser context."""
+    with ExitStack() as stack:
+
+        def opened(path: str = "/jobs", **options: Any) -> Tab:
+            return stack.enter_context(logged_in(browser, given_page, path, **options))
+
+        yield opened

@@ -1,0 +1,150 @@
+"""The list of jobs in a real browser."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+
+import msgspec
+import pytest
+from playwright.sync_api import Browser, Page, expect
+
+from page.browser import samples
+from page.browser.chromium import Tab, logged_in
+from page.browser.given import Given
+from page.jobs import pytorch_job
+from page.server import RunningPage
+from shunter.page.wire import JobRow
+
+pytestmark = [pytest.mark.integration, pytest.mark.browser]
+
+Look = Callable[..., Tab]
+
+
+def names(page: Page) -> list[str]:
+    return page.locator("td.c-name a").all_inner_texts()
+
+
+def test_failing_first_with_the_cause_without_a_click(look: Look) -> None:
+    page = look().page
+    rows = page.locator("tr.row")
+    expect(rows.nth(0)).to_contain_text("rank 3: out of memory (15.9 of 16 GiB), exit code 137")
+    assert [*dict.fromkeys(page.locator("td.c-state").all_inner_texts()[:5])] == ["Failed", "Restarting", "Waiting", "Running"]
+    expect(page.get_by_role("button", name="Failed 1")).to_be_visible()
+    expect(rows.filter(has_text="giant").locator(".c-ranks")).to_have_text("999/1000")
+
+
+def test_a_counter_filters_and_the_address_says_so(look: Look) -> None:
+    page = look().page
+    page.get_by_role("button", name="Waiting 1").click()
+    expect(page.locator("tr.row")).to_have_count(1)
+    assert page.url.endswith("/jobs?state=Waiting")
+    page.reload()
+    expect(page.locator("tr.row")).to_have_count(1)
+    page.go_back()
+    expect(page.locator("tr.row").nth(4)).to_be_visible()
+
+
+def test_search_narrows_counters_and_rows_and_stays_in_the_address(look: Look) -> None:
+    page = look().page
+    page.keyboard.press("/")
+    page.keyboard.type("giant")
+    expect(page.locator("tr.row")).to_have_count(1)
+    expect(page.get_by_role("button", name="Running 1")).to_be_visible()
+    assert page.url.endswith("?find=giant")
+    page.keyboard.press("Escape")
+    page.keyboard.press("g")
+    page.keyboard.press("c")
+    expect(page.get_by_role("heading", name="Cluster")).to_be_visible()
+    page.go_back()
+    expect(page.locator("#search")).to_have_value("giant")
+
+
+def test_sorting_by_a_column_is_told_to_screen_readers(look: Look) -> None:
+    page = look().page
+    page.get_by_role("button", name="Name", exact=True).click()
+    expect(page.locator("th.c-name")).to_have_attribute("aria-sort", "ascending")
+    found = names(page)
+    assert found == sorted(found)
+    page.locator("th.c-name button").click()
+    expect(page.locator("th.c-name")).to_have_attribute("aria-sort", "descending")
+    page.locator("th.c-name button").click()
+    expect(page.locator("th[aria-sort]")).to_have_count(0)
+
+
+def test_keys_walk_the_list_and_open_a_job(look: Look) -> None:
+    page = look().page
+    expect(page.locator("tr.row").first).to_be_visible()
+    page.keyboard.press("j")
+    expect(page.get_by_role("link", name="bert-large")).to_be_focused()
+    page.keyboard.press("j")
+    page.keyboard.press("ArrowDown")
+    page.keyboard.press("k")
+    expect(page.get_by_role("link", name="gpt-small")).to_be_focused()
+    page.keyboard.press("Enter")
+    page.wait_for_url("**/jobs/nlp/PyTorchJob/gpt-small")
+    page.go_back()
+    expect(page.locator("tr.row").first).to_be_visible()
+
+
+def test_a_thousand_jobs_have_elements_for_those_in_view_only(look: Look, given: Given) -> None:
+    given.rows["jobs"] = {"jobs": samples.jobs(1000)}
+    page = look().page
+    expect(page.get_by_role("heading", name="Jobs 1,000")).to_be_visible()
+    assert page.locator("tr.row").count() < 100
+    page.evaluate("() => scrollTo(0, document.body.scrollHeight)")
+    expect(page.locator('tr[aria-rowindex="1001"]')).to_be_visible()
+    assert page.locator("tr.row").count() < 100
+    for _ in range(3):
+        page.keyboard.press("j")
+    expect(page.locator('tr[data-index="2"] a')).to_be_focused()
+
+
+def test_rows_come_change_and_go_while_one_looks(look: Look, given: Given) -> None:
+    tab = look()
+    rows = samples.first_jobs(2e9)
+    given.rows["jobs"] = {"jobs": rows}
+    expect(tab.page.locator("tr.row")).to_have_count(len(rows))
+    given.rows["jobs"] = {"jobs": [msgspec.structs.replace(row, state="Succeeded") for row in rows[1:]]}
+    expect(tab.page.get_by_role("button", name=f"Succeeded {len(rows) - 1}")).to_be_visible()
+    expect(tab.page.get_by_text("bert-large")).to_have_count(0)
+
+
+def test_no_jobs_yet_offers_a_command_that_runs_as_it_stands(look: Look, given: Given) -> None:
+    given.rows["jobs"] = {"jobs": []}
+    page = look().page
+    expect(page.get_by_role("heading", name="No jobs yet")).to_be_visible()
+    command = page.locator("pre").first.inner_text()
+    assert command.startswith("cat > hello.py <<'END'\n")
+    assert command.endswith("shunter run hello.py --nodes 2")
+    body = re.search(r"<<'END'\n(.*)\nEND\n", command, re.DOTALL)
+    assert body is not None
+    compile(body[1], "hello.py", "exec")
+
+
+def test_a_job_of_the_cluster_appears_runs_and_goes(browser: Browser, page: RunningPage, page_namespace: str) -> None:
+    with logged_in(browser, page, f"/jobs?namespace={page_namespace}") as tab:
+        expect(tab.page.get_by_role("heading", name="No jobs yet")).to_be_visible()
+        page.cluster.apply(pytorch_job("bert", page_namespace))
+        expect(tab.page.locator("tr.row.Running")).to_contain_text("bert")
+        expect(tab.page.locator("td.c-ranks")).to_have_text("3/3")
+        page.cluster.kubectl("delete", "pytorchjob", "bert", "-n", page_namespace, "--wait=false")
+        expect(tab.page.get_by_role("heading", name="No jobs yet")).to_be_visible()
+
+
+def test_every_state_has_a_shape_and_a_word(look: Look, given: Given) -> None:
+    given.rows["jobs"] = {"jobs": samples.first_jobs(2e9)}
+    page = look().page
+    expect(page.locator("td .state")).to_have_count(6)
+    shapes = page.locator("td .state").evaluate_all(
+        """(states) => states.map((state) => {
+          const shape = getComputedStyle(state, "::before");
+          return [shape.borderRadius, shape.borderStyle, shape.transform, shape.backgroundImage, shape.backgroundColor].join();
+        })"""
+    )
+    assert len({*shapes}) == 6
+    assert {*page.locator("td .state").all_inner_texts()} == {row.state for row in _rows(given)}
+
+
+def _rows(given: Given) -> list[JobRow]:
+    return [row for row in given.rows["jobs"]["jobs"] if isinstance(row, JobRow)]
