@@ -75,6 +75,7 @@ lint: setup
 	@.venv/bin/ruff format --check .
 	@.venv/bin/mypy
 	@.venv/bin/lint-imports
+	@$(PY) scripts/page_vendor.py --types
 	@.venv/bin/deptry --no-ansi src
 	@$(PY) scripts/generate.py --check
 

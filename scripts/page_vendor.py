@@ -12,6 +12,7 @@ from __future__ import annotations
 import argparse
 import hashlib
 import json
+import os
 import shutil
 import subprocess
 import sys
@@ -36,7 +37,11 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--lock", action="store_true", help="Write package-lock.json and vendor.cdx.json.")
     parser.add_argument("--check-wheel", metavar="WHEEL", type=Path, help="Check what a wheel holds, and write nothing.")
+    parser.add_argument("--types", action="store_true", help="Check the types of the page's own scripts with tsc.")
     arguments = parser.parse_args()
+    if arguments.types:
+        _install()
+        return _npm("run", "types", is_shown=True)
     if arguments.check_wheel:
         return _check_wheel(arguments.check_wheel)
     if arguments.lock:
@@ -94,9 +99,14 @@ def _install() -> None:
         _npm("ci")
 
 
-def _npm(*arguments: str) -> None:
-    options = ("--ignore-scripts", "--no-audit", "--no-fund", "--loglevel=error")
-    subprocess.run([*_npm_command(), *arguments, *options], cwd=PAGE, check=True, stdout=subprocess.DEVNULL)
+def _npm(*arguments: str, is_shown: bool = False) -> int:
+    """The exit status; what it prints is shown, or else a failure raises CalledProcessError."""
+    options = () if is_shown else ("--ignore-scripts", "--no-audit", "--no-fund")
+    npm = _npm_command()
+    environment = {**os.environ, "PATH": f"{Path(npm[0]).parent}{os.pathsep}{os.environ.get('PATH', '')}"}
+    command = [*npm, *arguments, *options, "--loglevel=error"]
+    shown = None if is_shown else subprocess.DEVNULL
+    return subprocess.run(command, cwd=PAGE, check=not is_shown, stdout=shown, env=environment).returncode
 
 
 def _npm_command() -> list[str]:

@@ -46,6 +46,8 @@ class ByFixture(LoadScopeScheduling):
         path, _, test = nodeid.partition("::")
         if path.endswith(("e2e/test_recordings.py", "recipes/test_lm.py", "recipes/test_images.py", "recipes/test_buckets.py")):
             return path
+        if "page/browser/" in path:
+            return "page/browser"
         if path.endswith("recipes/test_frameworks.py") and "[" in test:
             parameters = test.partition("[")[2].rstrip("]").split("-")
             return f"{path}::{next((one for one in parameters if ' ' not in one), '')}"

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from playwright.sync_api import Browser, ConsoleMessage, Page, Playwright
+from playwright.sync_api import Browser, ConsoleMessage, Dialog, Page, Playwright
 
 from page.server import RunningPage
 
@@ -55,8 +55,16 @@ class Tab:
         self.page = page
         self.errors: list[str] = []
         page.on("pageerror", lambda error: self.errors.append(f"{error.message}\n{error.stack}"))
-        page.on("console", lambda message: self.errors.append(message.text) if is_error(message) else None)
-        page.on("dialog", lambda dialog: (self.errors.append(f"dialog: {dialog.message}"), dialog.dismiss()))
+        page.on("console", self._note)
+        page.on("dialog", self._dismiss)
+
+    def _note(self, message: ConsoleMessage) -> None:
+        if is_error(message):
+            self.errors.append(message.text)
+
+    def _dismiss(self, dialog: Dialog) -> None:
+        self.errors.append(f"dialog: {dialog.message}")
+        dialog.dismiss()
 
     def expect_errors(self, *parts: str) -> None:
         """Drops those that contain one of these."""

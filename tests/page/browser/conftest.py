@@ -1,23 +1,31 @@
-"""One Chromium, one simulated cluster and one page with given rows a worker."""
+"""One Chromium, one simulated cluster and one page with given rows a worker. Playwright is imported by who uses it: unit tests run
+where it is not installed.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pytest
-from playwright.sync_api import Browser, sync_playwright
 
 from e2e.embedded_cluster import EmbeddedCluster
-from page.browser import chromium
-from page.browser.chromium import Tab, logged_in
 from page.browser.given import Given, page_with
 from page.server import RunningPage, running
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Browser
+
+    from page.browser.chromium import Tab
 
 
 @pytest.fixture(scope="session")
 def browser() -> Iterator[Browser]:
+    from playwright.sync_api import sync_playwright
+
+    from page.browser import chromium
+
     chromium.required()
     with sync_playwright() as playwright:
         launched = chromium.launched(playwright)
@@ -46,6 +54,8 @@ def given(_given: Given, given_page: RunningPage) -> Iterator[Given]:
 @pytest.fixture
 def look(browser: Browser, given: Given, given_page: RunningPage) -> Iterator[Callable[..., Tab]]:
     """Opens a path of the page with given rows in a new window; its options are those of a browser context."""
+    from page.browser.chromium import logged_in
+
     with ExitStack() as stack:
 
         def opened(path: str = "/jobs", **options: Any) -> Tab:

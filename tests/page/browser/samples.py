@@ -67,9 +67,7 @@ def first_jobs(now: float) -> list[JobRow]:
             created=now - 1440,
             progress=Progress(step=1220, steps=2000, share=0.61, seconds_left=900, loss=0.412),
         ),
-        JobRow(
-            id="ranker", namespace="recsys", name="ranker", kind="XGBoostJob", state="Suspended", up=0, created=now - 7200
-        ),
+        JobRow(id="ranker", namespace="recsys", name="ranker", kind="XGBoostJob", state="Suspended", up=0, created=now - 7200),
         JobRow(
             id="gromacs",
             namespace="vision",
