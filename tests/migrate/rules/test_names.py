@@ -30,8 +30,14 @@ def pods(train_job: Json, runtime: Json | None, name: str) -> list[str]:
     """The last pod of each group, as JobSet names it."""
     of_shipped = [{"name": "node", "template": {"spec": {}}}]
     groups = runtime["spec"]["template"]["spec"]["replicatedJobs"] if runtime else of_shipped
-    nodes = train_job["spec"]["trainer"]["numNodes"]
-    last = ((group, group["template"]["spec"].get("completions", nodes) - 1) for group in groups)
+    nodes = train_job["spec"]["trainer"].get("numNodes", 1)
+    is_mpi = runtime is not None and "mpi" in runtime["spec"]["mlPolicy"]
+
+    def count(group: Json) -> int:
+        is_numbered_by_job = is_mpi or "metadata" in group["template"] or runtime is None
+        return int(group["template"]["spec"].get("completions", nodes if is_numbered_by_job else 1))
+
+    last = ((group, count(group) - 1) for group in groups)
     return [f"{name}-{group['name']}-{group.get('replicas', 1) - 1}-{index}-{RANDOM}" for group, index in last]
 
 

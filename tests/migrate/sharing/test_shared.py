@@ -248,3 +248,10 @@ def test_examples_twice_share_their_runtimes_and_keep_their_pods() -> None:
 
 def provider_jobs(folder: Path) -> list[SourceObject]:
     return read([str(path) for path in sorted(folder.glob("*.yaml"))]).jobs
+
+
+def test_jobs_that_say_nothing_themselves_have_a_trainer_section_nevertheless() -> None:
+    """Without one the Trainer would tell its pods no variables (kubeflow/trainer#4076)."""
+    found = converted(job("a", "TFJob", workers=1), job("b", "TFJob", workers=1))
+    assert [one.train_job["spec"]["trainer"] for one in found] == [{"numNodes": 1}] * 2
+    require_proof(found)

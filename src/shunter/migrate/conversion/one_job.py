@@ -168,8 +168,17 @@ def _train_job(draft: Draft, runtime: Json | None) -> Json:
         "apiVersion": TRAIN_JOBS.api_version,
         "kind": TRAIN_JOBS.kind,
         "metadata": {**metadata, "annotations": annotations},
-        "spec": {"runtimeRef": reference, **spec, "trainer": draft.trainer},
+        "spec": {"runtimeRef": reference, **spec, "trainer": _trainer(draft, runtime)},
     }
+
+
+def _trainer(draft: Draft, runtime: Json | None) -> Json:
+    """The trainer section without the number of nodes that the runtime of the job has anyway. It is never empty: a TrainJob
+    without one is told no variables (kubeflow/trainer#4076)."""
+    section = draft.trainer
+    if runtime is None or len(section) == 1 or section["numNodes"] != runtime["spec"]["mlPolicy"]["numNodes"]:
+        return section
+    return {field: value for field, value in section.items() if field != "numNodes"}
 
 
 def runtime_name(kind: str, spec: Json) -> str:

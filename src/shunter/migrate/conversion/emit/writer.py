@@ -10,6 +10,7 @@ from typing import Any
 import yaml
 
 from shunter.api.meta import Json
+from shunter.migrate.conversion.emit.anchors import NONE, repeated
 from shunter.migrate.conversion.emit.layout import Entry, FieldComments, Layout
 from shunter.migrate.conversion.emit.origins import CommentPlacement, Origins
 from shunter.migrate.conversion.emit.scalars import block, inline, inline_in_flow, is_ambiguous, lifted, same
@@ -20,16 +21,18 @@ FLOW_WIDTH = 120
 MOST_IN_LINE = 3
 """Values of a mapping that is written in one line."""
 _SECTIONS: tuple[Path, ...] = (("spec", "trainer"), ("spec", "template"))
+_OWN_METADATA: dict[Manifest, Path] = {"TrainingRuntime": ("metadata",)}
+"""Of which nobody has written anything."""
 _NO_REMARKS = FieldComments()
 
 
 def lines_of(
     value: Json, manifest: Manifest, layout: Layout, origins: Origins, placed: CommentPlacement, *, is_compact: bool = False
 ) -> list[str]:
-    """`is_compact` puts small mappings that come from no field of the source into one line each."""
+    """`is_compact` puts small mappings that come from no field of the source into one line each, and writes a block of a runtime
+    once: where it stands again, an alias does."""
     writer = _Writer(manifest, layout, origins, placed, is_compact)
-    writer.mapping(value, (), 0)
-    return writer.lines
+    return writer.write(value)
 
 
 class _Writer:
@@ -42,6 +45,13 @@ class _Writer:
         self._is_compact = is_compact
         self._end_of_kept = -1
         """Where a block scalar ended that keeps line breaks at its end: an empty line there would belong to it."""
+        self._repeated = NONE
+
+    def write(self, value: Json) -> list[str]:
+        if self._is_compact and self._manifest == "TrainingRuntime":
+            self._repeated = repeated(value, self._order, self._is_block)
+        self.mapping(value, (), 0)
+        return self.lines
 
     def mapping(self, value: Json, path: Path, indent: int) -> None:
         margin = " " * indent
@@ -74,7 +84,9 @@ class _Writer:
         margin = " " * indent
         remarks = self._remarks(path)
         deeper = indent + (2 if head.endswith("-") else self._layout.step)
-        if isinstance(value, dict | list) and value:
+        if (name := self._repeated.aliases.get(path)) is not None:
+            self.lines.append(f"{head} *{name}")
+        elif isinstance(value, dict | list) and value:
             flow = self._flow(value, path, indent, entry)
             self._before(remarks, margin)
             if flow is not None:
@@ -84,7 +96,8 @@ class _Writer:
                 self._value(head, text, remarks.behind, is_block=False)
             else:
                 self.lines += [margin + line for line in remarks.inside]
-                self.lines.append(head + remarks.behind)
+                name = self._repeated.anchors.get(path)
+                self.lines.append((f"{head} &{name}" if name is not None else head) + remarks.behind)
                 if isinstance(value, dict):
                     self.mapping(value, path, deeper)
                 else:
@@ -141,7 +154,8 @@ class _Writer:
 
     def _compact(self, value: Any, path: Path, indent: int) -> tuple[list[str], bool] | None:
         """A small mapping that nobody wrote, in one line; the sections that people look for and add to stay as they are."""
-        is_section = len(path) < 2 or path in _SECTIONS
+        is_section = len(path) < 2 and path != _OWN_METADATA.get(self._manifest)
+        is_section |= path in _SECTIONS and len(value) > 1
         if not self._is_compact or is_section or not isinstance(value, dict):
             return None
         if sum(1 for _ in leaves(value)) > MOST_IN_LINE or self._origins.has_any(Target(self._manifest, path)):
@@ -149,6 +163,16 @@ class _Writer:
         flow = self._recomposed(value, path)
         width = indent + len(str(path[-1])) + 2 + len(flow or "")
         return ([flow], False) if flow is not None and width < FLOW_WIDTH else None
+
+    def _is_block(self, value: Any, path: Path) -> bool:
+        """Whether a value takes several lines, none of them with a comment or in flow style."""
+        if not isinstance(value, dict | list) or sum(1 for _ in leaves(value)) <= MOST_IN_LINE:
+            return False
+        target, entry = Target(self._manifest, path), self._entry(path)
+        is_commented = target in self._placed.commented or target in self._placed.remarks
+        is_flow = entry is not None and isinstance(entry.node, yaml.CollectionNode) and bool(entry.node.flow_style)
+        is_numbers = isinstance(value, list) and all(type(item) is int for item in value)
+        return not (is_commented or is_flow or is_numbers)
 
     def _recomposed(self, value: Any, path: Path) -> str | None:
         if isinstance(value, dict) and value:

@@ -15,8 +15,8 @@ from shunter.migrate.conversion.draft import Change, Draft, Group
 from shunter.migrate.conversion.kinds.mpi_command import adapt
 from shunter.migrate.conversion.kinds.mpi_findings import container_path, containers_of, report, training_container
 from shunter.migrate.conversion.mpi_operator import GPU_VARIABLES, JOB_ROLE, MPIOperatorSpec
-from shunter.migrate.conversion.rules.ssh import SERVE, client_environment, mount_path
-from shunter.operator.trainer.plugins.mpi import OPEN_MPI
+from shunter.migrate.conversion.rules.ssh import ROOT_PATH, SERVE, client_environment, mount_path
+from shunter.operator.trainer.resources import gpu_count
 from shunter.operator.training.mpi.names import is_gpu_launcher, launcher_name, slots
 from shunter.operator.training.names import replica_name
 
@@ -49,20 +49,34 @@ def arrange(draft: Draft) -> None:
         for group in draft.groups:
             group.changes["image"] = Change(draft.options.mpi_image, "--mpi-image")
     _place(draft)
-    draft.ml_policy = {
-        "mpi": {
-            "numProcPerNode": slots(draft.job),
-            "mpiImplementation": OPEN_MPI,
-            "sshAuthMountPath": mount_path(draft),
-            "runLauncherAsNode": is_launcher_node,
-        }
-    }
-    draft.trainer |= {"numNodes": workers + is_launcher_node, "numProcPerNode": slots(draft.job)}
-    draft.carry(("spec", "slotsPerWorker"), "TrainJob", ("spec", "trainer", "numProcPerNode"))
+    draft.ml_policy = {"mpi": _policy(draft, is_launcher_node=is_launcher_node)}
+    draft.trainer["numNodes"] = workers + is_launcher_node
+    _say_slots(draft)
     draft.profile, draft.reason = "P2", "no runtime that is shipped sets up ssh for any image"
-    total = draft.trainer["numNodes"] * draft.trainer["numProcPerNode"]
+    total = draft.trainer["numNodes"] * slots(draft.job)
     adapt(draft, launcher, training_container(draft, LAUNCHER), container_path(draft, LAUNCHER), total)
     report(draft)
+
+
+def _policy(draft: Draft, *, is_launcher_node: bool) -> Json:
+    """What differs from the defaults of mlPolicy.mpi: Open MPI, one process a node, the keys of root, a launcher that does not
+    train."""
+    keys = mount_path(draft)
+    return {
+        **({"sshAuthMountPath": keys} if keys != ROOT_PATH else {}),
+        **({"runLauncherAsNode": True} if is_launcher_node else {}),
+    }
+
+
+def _say_slots(draft: Draft) -> None:
+    """One process a node is the default, unless the node has several GPUs: then v2 would start one for each of them."""
+    path = ("spec", "slotsPerWorker")
+    containers = [container for role in draft.job.replicas for container in containers_of(draft, role)]
+    if slots(draft.job) == 1 and all(gpu_count(container.get("resources") or {}) <= 1 for container in containers):
+        draft.default(path, "one process a node is the default")
+        return
+    draft.trainer["numProcPerNode"] = slots(draft.job)
+    draft.carry(path, "TrainJob", ("spec", "trainer", "numProcPerNode"))
 
 
 def _find_containers(draft: Draft) -> None:

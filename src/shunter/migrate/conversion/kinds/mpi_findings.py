@@ -61,12 +61,16 @@ def report(draft: Draft) -> None:
 
 def _account_for_mpi_operator(draft: Draft, spec: MPIOperatorSpec) -> None:
     """Fields that only its MPIJob has."""
-    draft.carry(("spec", "runLauncherAsWorker"), "TrainingRuntime", ("spec", "mlPolicy", "mpi", "runLauncherAsNode"))
+    as_worker = ("spec", "runLauncherAsWorker")
+    if spec.run_launcher_as_worker:
+        draft.carry(as_worker, "TrainingRuntime", ("spec", "mlPolicy", "mpi", "runLauncherAsNode"))
+    else:
+        draft.default(as_worker, "a launcher does not train by default")
     draft.default(("spec", "sshAuthMountPath"), "the runtime tells ssh where the keys are")
     draft.default(("spec", "launcherCreationPolicy"), "the launcher waits until all nodes are ready")
     implementation = ("spec", "mpiImplementation")
     if spec.mpi_implementation == OPEN_MPI:
-        draft.carry(implementation, "TrainingRuntime", ("spec", "mlPolicy", "mpi", "mpiImplementation"))
+        draft.default(implementation, "Open MPI is the default")
     else:
         draft.report(OTHER_MPI, implementation, f"mpiImplementation is {spec.mpi_implementation}.", dropped=True)
 

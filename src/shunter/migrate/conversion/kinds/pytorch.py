@@ -215,7 +215,8 @@ def _arrange_plain(draft: Draft, roles: tuple[str, ...], chosen: Nodes, differin
     place_roles(draft)
     for group in draft.groups:
         role, found = group.roles[0], launcher.training_container(draft, group.roles[0])
-        source = RANK_SOURCE if group.trains else GLOBAL_INDEX_SOURCE
+        # Both roles are told the same, in the same words: the Master is the first Job.
+        source = GLOBAL_INDEX_SOURCE if len(draft.groups) > 1 else RANK_SOURCE
         group.environment = _with_own_hosts(draft, variables_of_v1(draft, role, 0, RANK=source, PET_NODE_RANK=source))
         launcher.warn_of_options(draft, chosen.total, found)
         if launcher.rewrite(draft, group, found):

@@ -12,6 +12,8 @@ from shunter.migrate.findings import Topic
 
 UNLIMITED = 2**31 - 1
 LAST_PERMANENT_EXIT_CODE = 127
+JOBSET_RESTART_POLICY = "OnFailure"
+"""What JobSet's webhook gives pods that say none."""
 
 ALWAYS = Topic(
     id="RESTART001",
@@ -118,9 +120,11 @@ def pod_restart_policy(policy: str) -> str:
 def _account(draft: Draft, group: Group, role: str, policy: str) -> None:
     own = draft.job.replicas[role].restart_policy
     path = (*draft.role_path(role), "restartPolicy")
-    if draft.is_given(path):
+    of_pods = pod_restart_policy(policy)
+    if of_pods == JOBSET_RESTART_POLICY:
+        draft.default(path, "pods of a JobSet restart on failure")
+    elif draft.is_given(path):
         target = (*draft.pod_template_path(group), "spec", "restartPolicy")
-        of_pods = pod_restart_policy(policy)
         note = "" if draft.given(path) == of_pods else f"{own} is {of_pods} of the pods"
         draft.carry(path, "TrainingRuntime", target, note)
     if own not in _KNOWN:

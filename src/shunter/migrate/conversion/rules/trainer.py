@@ -75,10 +75,11 @@ def _move_to_trainer(draft: Draft, group: Group) -> None:
 
 
 def _replicated_job(draft: Draft, group: Group) -> Json:
-    """The numbers of pods stand in the TrainJob where it can say them, so that jobs of different size share a runtime."""
+    """The numbers of pods stand in the TrainJob where it can say them, so that jobs of different size share a runtime; else in
+    the runtime, unless it is the one pod that a Job has anyway."""
     labels = {"metadata": {"labels": {ANCESTOR_LABEL: ANCESTOR_TRAINER}}} if group.trains else {}
     is_numbered_by_job = "mpi" in draft.ml_policy or (group.trains and draft.trainer["numNodes"] == group.count)
-    count = {} if is_numbered_by_job else {"parallelism": group.count, "completions": group.count}
+    count = {} if is_numbered_by_job or group.count == 1 else {"parallelism": group.count, "completions": group.count}
     return {
         "name": group.name,
         **({"replicas": group.replicas} if group.replicas > 1 else {}),

@@ -44,8 +44,9 @@ def _train_job(before: Json, runtime: Json, said: Parts) -> Json:
         spec["runtimePatches"] = [{"manager": MANAGER, "trainingRuntimeSpec": {"template": patch_of(of_pods)}}]
     counts = {field: before["spec"]["trainer"][field] for field in _COUNTS if field in before["spec"]["trainer"]}
     of_trainer = trainer_of({part: value for part, value in said.items() if part[0] == TRAINER})
+    section = {**counts, **of_trainer} or {"numNodes": runtime["spec"]["mlPolicy"]["numNodes"]}
     reference = {**before["spec"]["runtimeRef"], "name": runtime["metadata"]["name"]}
-    return {**before, "spec": {"runtimeRef": reference, **spec, "trainer": ordered({**counts, **of_trainer})}}
+    return {**before, "spec": {"runtimeRef": reference, **spec, "trainer": ordered(section)}}
 
 
 class _Moved:

@@ -109,7 +109,7 @@ def _several_templates(subject: Subject) -> str:
 def _one_pod(subject: Subject) -> str:
     """A Master alone, which asks for processors, memory or GPUs, and of whose pod nothing is said beside its container."""
     conversion = subject.outcome.conversion
-    if conversion is None or conversion.train_job["spec"]["trainer"]["numNodes"] != 1:
+    if conversion is None or conversion.train_job["spec"]["trainer"].get("numNodes", 1) != 1:
         return ""
     if "runtimePatches" in conversion.train_job["spec"]:
         return ""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from shunter.migrate.conversion.draft import Draft, Group
-from shunter.migrate.conversion.rules.restart_policy import pod_restart_policy, restart_policy
+from shunter.migrate.conversion.rules.restart_policy import JOBSET_RESTART_POLICY, pod_restart_policy, restart_policy
 from shunter.migrate.conversion.templates import differing_ports
 from shunter.migrate.paths import Path
 
@@ -22,7 +22,9 @@ def apply(draft: Draft) -> None:
         for path in differing_ports(draft, group.roles):
             draft.default(path, f"ports are but words for readers; those of {group.roles[0]} stand")
         _leave_out(draft, group)
-        group.pod["spec"]["restartPolicy"] = pod_restart_policy(restart_policy(draft, group))
+        policy = pod_restart_policy(restart_policy(draft, group))
+        if policy != JOBSET_RESTART_POLICY:
+            group.pod["spec"]["restartPolicy"] = policy
         training = draft.training_container(group)
         place: Path = ("spec", "containers", draft.container_index(group.roles[0]))
         for field, change in group.changes.items():
