@@ -54,8 +54,10 @@ class Screen:
         return
 
 
-def pytorch_job(name: str, namespace: str, *, suspend: bool = False, workers: int = 1, **metadata: Any) -> Json:
-    container = {"name": "pytorch", "image": "trainer:1", "command": ["torchrun", "train.py"]}
+def pytorch_job(
+    name: str, namespace: str, *, suspend: bool = False, workers: int = 1, args: Sequence[str] = (), **metadata: Any
+) -> Json:
+    container: Json = {"name": "pytorch", "image": "trainer:1", "command": ["torchrun", "train.py", *args]}
     replica = {"restartPolicy": "OnFailure", "template": {"spec": {"containers": [container]}}}
     return {
         "apiVersion": "kubeflow.org/v1",
@@ -89,7 +91,7 @@ class Moves:
         plan_options = plan_options._replace(namespaces=(self.namespace,), journal_namespace=self.namespace)
         found = await gathering.read(self.client, plan_options.namespaces)
         cluster, unread = await gathering.cluster(self.client, "https://server", plan_options.namespaces)
-        return planned(found.batch(options), cluster, plan_options, unread)
+        return planned(found.shared(found.batch(options)), cluster, plan_options, unread)
 
     async def apply(self, plan: Plan, *, client: Client | None = None, waves: Sequence[str] = ()) -> running.Run:
         client = client or self.client

@@ -60,6 +60,29 @@ async def test_a_job_that_takes_long_holds_up_no_other(moves: Moves) -> None:
     assert ends == [NAMES[-1], NAMES[0]]
 
 
+async def test_jobs_that_differ_in_what_a_train_job_says_share_a_runtime(moves: Moves) -> None:
+    """The plan names it, a second run of one wave takes it as well, and it goes with the last of them."""
+    for name in ("first", "second"):
+        await moves.submit(name, suspend=True, args=["--name", name])
+    plan = await moves.plan(PlanOptions(freeze="none"))
+    await moves.apply(plan)
+    await moves.submit("third", suspend=True, args=["--name", "third"])
+    later = await moves.plan(PlanOptions(freeze="none"))
+    await moves.apply(later)
+    [runtime] = (await moves.client.list(TRAINING_RUNTIMES, moves.namespace)).items
+    twins = [await moves.twin(name) for name in ("first", "second", "third")]
+    assert [twin["spec"]["runtimeRef"]["name"] for twin in twins] == [runtime["metadata"]["name"]] * 3
+    assert [twin["spec"]["trainer"]["command"][-1] for twin in twins] == ["first", "second", "third"]
+    for some in (plan, later):
+        decided = [decision for item in some.items if item.action == "create" for decision in item.decisions]
+        assert f"runtime TrainingRuntime {runtime['metadata']['name']}" in decided
+    await moves.roll_back(plan)
+    assert [one["metadata"]["name"] for one in (await moves.client.list(TRAINING_RUNTIMES, moves.namespace)).items] == [
+        runtime["metadata"]["name"]
+    ], "a TrainJob of the other plan uses it"
+    assert await moves.twin("third")
+
+
 async def test_each_write_is_announced_in_the_cluster_before_it_is_made(moves: Moves) -> None:
     plan = await suspended_jobs(moves)
     recorded = RecordingTransport(HttpTransport(moves.connection, user_agent="shunter-migrate"))

@@ -47,10 +47,18 @@ async def test_a_job_that_never_ran_stays_when_its_twin_is_not_what_was_proved(m
     await moves.apply(plan)
     runtime = (await moves.twin("bert"))["spec"]["runtimeRef"]["name"]
     [found] = (await moves.client.list(TRAINING_RUNTIMES, moves.namespace)).items
-    await moves.client.patch(TRAINING_RUNTIMES, runtime, moves.namespace, {"spec": {"mlPolicy": {"numNodes": 7}}})
-    changed = f"TrainingRuntime {runtime} is gone or was changed: let TrainJob bert train, and compare"
+    jobs = found["spec"]["template"]["spec"]["replicatedJobs"]
+    [job] = jobs
+    job_spec = {**job["template"]["spec"], "backoffLimit": 7}
+    other = [{**job, "template": {**job["template"], "spec": job_spec}}]
+    await moves.client.patch(
+        TRAINING_RUNTIMES, runtime, moves.namespace, {"spec": {"template": {"spec": {"replicatedJobs": other}}}}
+    )
+    changed = f"TrainJob bert was changed, or TrainingRuntime {runtime} is gone or was changed: let it train, and compare"
     assert await ends(moves, plan) == {"bert": (False, changed)}
-    await moves.client.patch(TRAINING_RUNTIMES, runtime, moves.namespace, {"spec": {"mlPolicy": found["spec"]["mlPolicy"]}})
+    await moves.client.patch(
+        TRAINING_RUNTIMES, runtime, moves.namespace, {"spec": {"template": {"spec": {"replicatedJobs": jobs}}}}
+    )
     assert (await ends(moves, plan))["bert"][0]
 
 

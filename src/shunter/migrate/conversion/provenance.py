@@ -10,6 +10,8 @@ from shunter import __version__
 from shunter.migrate.conversion.source.objects import SourceObject
 from shunter.migrate.options import Options
 
+PREFIX = "migrate.shunter.dev/"
+"""Of every annotation that the migration writes."""
 GENERATOR = "migrate.shunter.dev/generator"
 """Annotation on all that was converted, but not on TrainJobs in files: the tool and its version."""
 SOURCE = "migrate.shunter.dev/source"

@@ -17,6 +17,7 @@ from shunter.migrate.conversion.cleaning import digest
 from shunter.migrate.conversion.input_context import context_of
 from shunter.migrate.conversion.one_job import Conversion, convert
 from shunter.migrate.conversion.reading import UnreadableJobError
+from shunter.migrate.conversion.sharing import shared, shared_by
 from shunter.migrate.conversion.source import live
 from shunter.migrate.conversion.source.objects import SourceObject
 from shunter.migrate.moving import freeze
@@ -39,9 +40,15 @@ class Input(NamedTuple):
     others: tuple[Json, ...]
     unread: tuple[str, ...]
     """What may not be read: `configmaps in namespace training`."""
+    runtimes: tuple[SourceObject, ...] = ()
+    """TrainingRuntimes that are there, of which jobs take what suits them."""
 
     def batch(self, options: Options, done: Callable[[int], None] = lambda count: None) -> Batch:
         return converted(self.jobs, options, self.others, done)
+
+    def shared(self, batch: Batch) -> Batch:
+        """The batch with the runtimes that its jobs share, with each other or with what is there."""
+        return shared(batch, [runtime.value for runtime in self.runtimes])
 
 
 class Ready(NamedTuple):
@@ -68,7 +75,8 @@ async def read(client: Client, namespaces: Collection[str]) -> Input:
             continue
         except Forbidden:
             unread.add(f"configmaps in namespace {namespace}")
-    return Input(found.jobs, tuple(others), tuple(sorted(unread)))
+    runtimes = await live.runtimes(client, sorted(namespaces) or [live.ALL])
+    return Input(found.jobs, tuple(others), tuple(sorted(unread)), runtimes)
 
 
 async def cluster(client: Client, server: str, namespaces: Collection[str]) -> tuple[Cluster, tuple[str, ...]]:
@@ -137,6 +145,13 @@ def ready(plan: Plan, items: Sequence[Item], found: Input, journal: Journal, *, 
         else:
             conversions[item.title] = conversion
     return Ready(conversions, refused)
+
+
+def sharing(plan: Plan, ready: Ready, found: Input) -> Ready:
+    """The same with runtimes shared, as `convert` shares them: pure. A run that goes on takes what the one before it made."""
+    known = [runtime.value for runtime in found.runtimes]
+    conversions = shared_by([*ready.conversions.values()], plan.options, known)
+    return ready._replace(conversions=dict(zip(ready.conversions, conversions, strict=True)))
 
 
 def _config_maps(job: Json) -> Iterable[str]:

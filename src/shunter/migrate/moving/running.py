@@ -71,7 +71,7 @@ def prepared(plan: Plan, found: Input, journal: Journal, waves: Sequence[str] = 
     acting = [item for item in items if item.action in ("create", "move")]
     spent = {item.title for item in acting if _is_spent(item, journal)}
     acting = [item for item in acting if item.title not in spent]
-    ready = gathering.ready(plan, acting, found, journal)
+    ready = gathering.sharing(plan, gathering.ready(plan, acting, found, journal), found)
     steps = [
         step
         for item in acting

@@ -4,10 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
+import msgspec
+
 from shunter.api.meta import Json
 from shunter.api.resources import TRAINING_RUNTIMES
+from shunter.api.trainer.trainjob import TrainJob
 from shunter.migrate.conversion.cleaning import is_suspended
 from shunter.migrate.conversion.one_job import Conversion
+from shunter.migrate.conversion.sharing.jobset_equality import same_jobset
+from shunter.migrate.conversion.source import live
 from shunter.migrate.moving import gathering
 from shunter.migrate.moving.deciding import holds
 from shunter.migrate.moving.gathering import Input
@@ -18,6 +23,9 @@ from shunter.migrate.moving.runs.observation import has_run
 from shunter.migrate.options import Options
 from shunter.migrate.proof.ladder import climbed
 from shunter.operator.overview import overview
+
+_OF_JOBSET = ("runtimeRef", "runtimePatches", "trainer")
+"""Fields of a TrainJob of which, and of the runtime, its JobSet is made."""
 
 
 def objections(
@@ -35,7 +43,7 @@ def objections(
         if not has_run(jobs[item.title])
     ]
     ready = gathering.ready(plan, never_ran, found, journal)
-    specs = {(runtime["metadata"]["namespace"], runtime["metadata"]["name"]): runtime["spec"] for runtime in runtimes}
+    specs = {(one["metadata"]["namespace"], one["metadata"]["name"]): live.as_written(one)["spec"] for one in runtimes}
     objections = dict(ready.refused)
     for item in never_ran:
         if conversion := ready.conversions.get(item.title):
@@ -56,14 +64,29 @@ def _queue(job: Json, twin: Json) -> str:
 
 
 def _objection(item: Item, conversion: Conversion, twin: Json, runtimes: Mapping[tuple[str, str], Json], options: Options) -> str:
-    name, wanted = twin["metadata"]["name"], conversion.train_job["spec"]
-    if not holds({**twin["spec"], "suspend": True}, {**wanted, "suspend": True}):
+    name, wanted = twin["metadata"]["name"], {**conversion.train_job["spec"], "suspend": True}
+    present = {**twin["spec"], "suspend": True}
+    if conversion.runtime is not None:
+        # Other jobs may decide which runtime this one shares: what counts is what both make.
+        wanted = {field: value for field, value in wanted.items() if field not in _OF_JOBSET}
+    if not holds(present, wanted):
         return f"TrainJob {name} was changed since it was made: let it train, and compare"
-    if (runtime := conversion.runtime) is not None:
-        place = item.namespace, runtime["metadata"]["name"]
-        if not holds(runtimes.get(place), runtime["spec"]):
-            return f"{TRAINING_RUNTIMES.kind} {place[1]} is gone or was changed: let TrainJob {name} train, and compare"
+    if conversion.runtime is not None:
+        runtime = str(present["runtimeRef"]["name"])
+        if not _makes_the_same(item, conversion, present, runtimes.get((item.namespace, runtime))):
+            title = f"{TRAINING_RUNTIMES.kind} {runtime}"
+            return f"TrainJob {name} was changed, or {title} is gone or was changed: let it train, and compare"
     ladder = climbed(conversion, options)
     if not ladder.holds or ladder.unproved:
         return f"its pods are not proved to be those of v1 (validate): let TrainJob {name} train, and compare"
     return ""
+
+
+def _makes_the_same(item: Item, conversion: Conversion, spec: Json, runtime: Json | None) -> bool:
+    """Whether a TrainJob of that spec makes the JobSet that the conversion makes."""
+    if runtime is None or conversion.runtime is None:
+        return False
+    metadata = {"name": conversion.train_job["metadata"]["name"], "namespace": item.namespace}
+    specs = ({**conversion.train_job["spec"], "suspend": True}, spec)
+    proved, present = (msgspec.convert({"metadata": metadata, "spec": one}, TrainJob) for one in specs)
+    return same_jobset((proved, conversion.runtime), (present, {**conversion.runtime, "spec": runtime}))

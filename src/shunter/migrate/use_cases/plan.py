@@ -59,4 +59,4 @@ def planned_of(
     with progress("deciding", len(given.found.jobs)) as advance:
         batch = given.found.batch(options, advance)
     batch, _ = suppression.suppressed(batch, [], entries, datetime.now(UTC).date())
-    return planned(batch, given.cluster, plan_options, list(given.unread))
+    return planned(given.found.shared(batch), given.cluster, plan_options, list(given.unread))

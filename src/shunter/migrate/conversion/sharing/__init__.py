@@ -6,6 +6,6 @@ said      a TrainJob with those parts that its runtime does not say, and where e
 groups    which jobs share a runtime, with each other or with one that is there already
 """
 
-from shunter.migrate.conversion.sharing.groups import shared, shared_in
+from shunter.migrate.conversion.sharing.groups import shared, shared_by, shared_in
 
-__all__ = ["shared", "shared_in"]
+__all__ = ["shared", "shared_by", "shared_in"]

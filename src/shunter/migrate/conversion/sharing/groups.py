@@ -17,7 +17,8 @@ from shunter.api.resources import TRAINING_RUNTIMES
 from shunter.api.trainer.trainjob import TrainJob
 from shunter.migrate.conversion.batch import Batch, Outcome
 from shunter.migrate.conversion.one_job import Conversion, runtime_name
-from shunter.migrate.conversion.provenance import GENERATOR
+from shunter.migrate.conversion.provenance import GENERATOR, PREFIX
+from shunter.migrate.conversion.rules.metadata import LAST_APPLIED
 from shunter.migrate.conversion.rules.pods.environment import references
 from shunter.migrate.conversion.sharing.jobset_equality import same_jobset
 from shunter.migrate.conversion.sharing.on_runtime import on_runtime
@@ -26,6 +27,7 @@ from shunter.migrate.conversion.source.files import TextFile
 from shunter.migrate.conversion.source.kustomization import kustomizations
 from shunter.migrate.conversion.source.provider import Input
 from shunter.migrate.conversion.versions import has
+from shunter.migrate.options import Options
 
 _REPLACEABLE = ("image", "command", "args", "env")
 """Parts of the trainer section that a TrainJob may say otherwise than its runtime; the others are merged with the runtime's."""
@@ -39,12 +41,20 @@ class _Member(NamedTuple):
 def shared(batch: Batch, known: Iterable[Json] = ()) -> Batch:
     """The batch with as few runtimes as its jobs need. `known` are TrainingRuntimes that are there already: a job takes one of
     them where it can. Every TrainJob makes the same JobSet as before. Blocked jobs are left alone."""
+    usable = [outcome.conversion for outcome in batch.outcomes if outcome.conversion is not None and not outcome.is_blocked]
+    found = dict(zip(map(id, usable), shared_by(usable, batch.options, known), strict=True))
+    return replace(batch, outcomes=tuple(_with(outcome, found) for outcome in batch.outcomes))
+
+
+def shared_by(conversions: Sequence[Conversion], options: Options, known: Iterable[Json] = ()) -> list[Conversion]:
+    """The same of conversions that may be used, in their order."""
+    may_patch = has(options, "runtimePatches")
     groups: dict[bytes, list[_Member]] = {}
-    for outcome in batch.outcomes:
-        if outcome.conversion is not None and not outcome.is_blocked and outcome.conversion.runtime is not None:
-            member = _member(outcome.conversion, batch)
-            groups.setdefault(_frame_of(outcome.conversion, member.taken.frame), []).append(member)
-    candidates = _candidates(known, batch)
+    for conversion in conversions:
+        if conversion.runtime is not None:
+            member = _member(conversion, patches=may_patch)
+            groups.setdefault(_frame_of(conversion, member.taken.frame), []).append(member)
+    candidates = _candidates(known, patches=may_patch)
     found: dict[int, Conversion] = {}
     for key, members in groups.items():
         rest = []
@@ -55,7 +65,7 @@ def shared(batch: Batch, known: Iterable[Json] = ()) -> Batch:
             else:
                 found[id(member.conversion)] = reused
         found |= _sharing(rest)
-    return replace(batch, outcomes=tuple(_with(outcome, found) for outcome in batch.outcomes))
+    return [found.get(id(conversion), conversion) for conversion in conversions]
 
 
 def shared_in(given: Input, batch: Batch, there: Sequence[TextFile] = ()) -> Batch:
@@ -74,10 +84,10 @@ def _with(outcome: Outcome, found: dict[int, Conversion]) -> Outcome:
     return replace(outcome, conversion=conversion) if conversion is not None else outcome
 
 
-def _member(conversion: Conversion, batch: Batch) -> _Member:
+def _member(conversion: Conversion, *, patches: bool) -> _Member:
     assert conversion.runtime is not None, "a job of a shipped runtime shares it already"
-    trainer, may_patch = conversion.train_job["spec"]["trainer"], has(batch.options, "runtimePatches")
-    return _Member(conversion, taken_apart(conversion.runtime["spec"], trainer, patches=may_patch))
+    trainer = conversion.train_job["spec"]["trainer"]
+    return _Member(conversion, taken_apart(conversion.runtime["spec"], trainer, patches=patches))
 
 
 def _frame_of(conversion: Conversion, frame: Json) -> bytes:
@@ -87,11 +97,13 @@ def _frame_of(conversion: Conversion, frame: Json) -> bytes:
 
 
 def _key(kind: str, metadata: Json, frame: Json) -> bytes:
-    annotations = {key: text for key, text in (metadata.get("annotations") or {}).items() if key != GENERATOR}
+    """Annotations that the tool or kubectl writes about itself make no difference."""
+    written = (metadata.get("annotations") or {}).items()
+    annotations = {key: text for key, text in written if not key.startswith(PREFIX) and key != LAST_APPLIED}
     return msgspec.json.encode((kind, metadata.get("namespace") or "", annotations, frame), order="deterministic")
 
 
-def _candidates(known: Iterable[Json], batch: Batch) -> dict[bytes, list[tuple[Json, RuntimeParts]]]:
+def _candidates(known: Iterable[Json], *, patches: bool) -> dict[bytes, list[tuple[Json, RuntimeParts]]]:
     """Runtimes that conversions have made before, in the order of their names, by what they have in common with new ones."""
     found: dict[bytes, list[tuple[Json, RuntimeParts]]] = {}
     for runtime in known:
@@ -99,7 +111,7 @@ def _candidates(known: Iterable[Json], batch: Batch) -> dict[bytes, list[tuple[J
             metadata = runtime["metadata"]
             if GENERATOR not in annotations_of(runtime):
                 continue
-            taken = taken_apart(runtime["spec"], {}, patches=has(batch.options, "runtimePatches"))
+            taken = taken_apart(runtime["spec"], {}, patches=patches)
             key = _key(metadata["name"].partition("-")[0], metadata, taken.frame)
         except (LookupError, TypeError, AttributeError):
             continue  # somebody has made it one that no job can take

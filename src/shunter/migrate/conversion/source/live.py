@@ -13,6 +13,7 @@ from shunter.api.training.kinds import JOB_KINDS
 from shunter.errors import InputError
 from shunter.kube.client import Client
 from shunter.kube.errors import Forbidden, NotFound
+from shunter.migrate.conversion.rules.ssh import ROOT_PATH
 from shunter.migrate.conversion.source.objects import SourceObject
 from shunter.migrate.findings import Finding, Place, Topic
 
@@ -22,6 +23,8 @@ KINDS: tuple[Resource, ...] = tuple(kind.resource for kind in JOB_KINDS)
 _WRITTEN_METADATA = ("name", "namespace", "labels", "annotations")
 _DEFAULTS = {"replicas": 1, "groupName": "default"}
 """What Trainer's definitions put into each replicated job of a runtime."""
+_MPI_DEFAULTS = {"numProcPerNode": 1, "mpiImplementation": "OpenMPI", "sshAuthMountPath": ROOT_PATH, "runLauncherAsNode": False}
+"""And into mlPolicy.mpi."""
 
 UNREADABLE_KIND = Topic(
     id="INPUT008",
@@ -104,19 +107,24 @@ async def runtimes(client: Client, namespaces: Sequence[str] = (ALL,)) -> tuple[
             items = (await client.list(TRAINING_RUNTIMES, namespace)).items
         except (NotFound, Forbidden):
             continue
-        found += [source(_as_written(item), TRAINING_RUNTIMES) for item in items]
+        found += [source(as_written(item), TRAINING_RUNTIMES) for item in items]
     return tuple(sorted(found, key=lambda one: (one.namespace, one.name)))
 
 
-def _as_written(runtime: Json) -> Json:
+def as_written(runtime: Json) -> Json:
     """Without what the API server adds: its own metadata, and the defaults of the definition."""
     metadata = {key: value for key, value in runtime["metadata"].items() if key in _WRITTEN_METADATA}
     written: Json = msgspec.json.decode(msgspec.json.encode({**runtime, "metadata": metadata}))
     for job in written["spec"]["template"]["spec"].get("replicatedJobs") or ():
-        for field, default in _DEFAULTS.items():
-            if job.get(field) == default:
-                del job[field]
+        _leave_out(job, _DEFAULTS)
+    _leave_out((written["spec"].get("mlPolicy") or {}).get("mpi") or {}, _MPI_DEFAULTS)
     return written
+
+
+def _leave_out(value: Json, defaults: Json) -> None:
+    for field, default in defaults.items():
+        if value.get(field) == default:
+            del value[field]
 
 
 async def require_namespaces(client: Client, namespaces: Iterable[str]) -> None:
