@@ -2,7 +2,7 @@
 
     .venv/bin/python bench/run.py [--write] [NAME ...]
 
-NAME: help, up, render, cached_pod, creates, jobs, job_list, admission, operator, status_server, inventory, convert, moving,
+NAME: help, up, render, cached_pod, creates, jobs, job_list, page, admission, operator, status_server, inventory, convert, moving,
 first_all_reduce, run_program, recovery, packing, tracking, saves, doctor, sizes; all when none is given. `--write` puts
 the result into docs/benchmarks.md. Exits 1 when a limit is missed.
 """
@@ -33,6 +33,7 @@ from measurements import (
     moving,
     operator,
     packing,
+    page,
     recovery,
     render,
     run_program,
@@ -54,6 +55,7 @@ MEASUREMENTS = {
     "creates": creates.measure,
     "jobs": jobs.measure,
     "job_list": job_list.measure,
+    "page": page.measure,
     "admission": admission.measure,
     "operator": operator.measure,
     "status_server": status_server.measure,
