@@ -1,4 +1,4 @@
-"""One Chromium, one simulated cluster and one page with given rows a worker. Playwright is imported by who uses it: unit tests run
+"""One Chromium, one simulated cluster and one page with given rows a worker. Playwright is imported in functions: unit tests run
 where it is not installed.
 """
 

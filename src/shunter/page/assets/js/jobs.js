@@ -117,19 +117,27 @@ function useRowsInView(body, total) {
 
 /** j and k, or the arrows, move between rows; the row's link has the focus, so that Enter opens it. @param {{current: HTMLElement | null}} body @param {unknown[]} shown @param {number} height */
 function useListKeys(body, shown, height) {
+  // The row that gets the focus at the next frame: keys can come faster than that.
+  const next = useRef(/** @type {number | null} */ (null));
   useEffect(() => {
     const onKey = (/** @type {KeyboardEvent} */ event) => {
       const target = /** @type {HTMLElement} */ (event.target);
       if (event.ctrlKey || event.metaKey || event.altKey || target.matches("input, select, textarea, dialog *, pre")) return;
       const step = event.key === "j" || event.key === "ArrowDown" ? 1 : event.key === "k" || event.key === "ArrowUp" ? -1 : 0;
       const row = /** @type {HTMLElement | null} */ (target.closest("tr[data-index]"));
-      if (!step || (event.key.startsWith("Arrow") && !row)) return;
+      const from = next.current ?? (row ? Number(row.dataset.index) : null);
+      if (!step || (event.key.startsWith("Arrow") && from === null)) return;
       event.preventDefault();
-      const index = Math.max(0, Math.min(shown.length - 1, row ? Number(row.dataset.index) + step : 0));
+      const index = Math.max(0, Math.min(shown.length - 1, from === null ? 0 : from + step));
+      next.current = index;
       const top = (body.current?.getBoundingClientRect().top ?? 0) + scrollY + index * height;
       if (top < scrollY + 2 * height) scrollTo(0, top - 2 * height);
       else if (top > scrollY + innerHeight - 2 * height) scrollTo(0, top - innerHeight + 2 * height);
-      requestAnimationFrame(() => /** @type {HTMLElement | null | undefined} */ (body.current?.querySelector(`tr[data-index="${index}"] a`))?.focus({ preventScroll: true }));
+      requestAnimationFrame(() => {
+        if (next.current !== index) return;
+        next.current = null;
+        /** @type {HTMLElement | null | undefined} */ (body.current?.querySelector(`tr[data-index="${index}"] a`))?.focus({ preventScroll: true });
+      });
     };
     addEventListener("keydown", onKey);
     return () => removeEventListener("keydown", onKey);
