@@ -11,6 +11,7 @@ import stat
 import subprocess
 import sys
 import urllib.request
+import zlib
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -172,6 +173,17 @@ def test_serve_with_tokens_sets_a_secure_cookie(page_cluster: EmbeddedCluster, c
         assert cookie.endswith("; Path=/; HttpOnly; SameSite=Strict; Secure")
         assert json.load(ask("/api/session", {"Cookie": cookie.partition(";")[0]}))["user"] == "ann"
         assert "frame-ancestors https://kubeflow.example.com;" in ask("/").headers["Content-Security-Policy"]
+
+
+def test_streams_over_a_network_are_packed(page_cluster: EmbeddedCluster, certificates: Path) -> None:
+    token = {"Authorization": f"Bearer {new_user(page_cluster, 'ann')}", "Accept-Encoding": "gzip"}
+    with serving(page_cluster, certificates, "--auth", "token") as ask:
+        answer = ask("/api/live?view=jobs", token)
+        assert answer.headers["Content-Encoding"] == "gzip"
+        unpacked, unpacker = b"", zlib.decompressobj(16 + zlib.MAX_WBITS)
+        while b"event: snapshot" not in unpacked:
+            unpacked += unpacker.decompress(answer.read1())
+        assert json.loads(unpacked.partition(b"data: ")[2].partition(b"\n")[0])["session"]["user"] == "ann"
 
 
 def test_serve_behind_a_proxy_that_shows_its_certificate(page_cluster: EmbeddedCluster, certificates: Path) -> None:

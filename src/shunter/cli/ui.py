@@ -67,8 +67,14 @@ def ui(
     from shunter.api.collector import collect_seldom
     from shunter.cli.output.console import output, say
     from shunter.cli.run import connect_or_start
+    from shunter.errors import InputError
     from shunter.page.assets import require_vendor
+    from shunter.page.guard import is_namespace
 
+    if namespace and not is_namespace(namespace):
+        raise InputError(
+            f"--namespace {namespace}: this is not the name of a namespace.", "Use lower case letters, digits and -."
+        )
     require_vendor()
     target = connect_or_start(kubeconfig, context)
     collect_seldom()

@@ -82,8 +82,8 @@ class RunningView:
         """Those that are shown; empty: all are."""
         if self._asked:
             return self._asked
-        narrowed = [name for name, namespace in self._refused if not namespace and self._is_free(self._watches[name])]
-        return self._own if narrowed else ()
+        free = [name for name, watch in self._watches.items() if self._is_free(watch)]
+        return self._own if free and all((name, "") in self._refused for name in free) else ()
 
     # Watches.
 
@@ -198,7 +198,9 @@ class RunningView:
     async def review(self) -> None:
         """Asks the API server what may be listed, and acts on it."""
         scopes = {key for key in self._tasks if isinstance(key, tuple)} | {*self._refused}
-        watched = {scope: Request("list", self._watches[scope[0]].resource, scope[1]) for scope in scopes}
+        watched = {
+            scope: {Request(verb, self._watches[scope[0]].resource, scope[1]) for verb in ("list", "watch")} for scope in scopes
+        }
         read = {
             Request("list", resource, namespace): Refused(resource, namespace, reading.consequence)
             for reading in self._view.readings
@@ -206,18 +208,18 @@ class RunningView:
             for namespace in (self.namespaces or ("",) if resource.namespaced else ("",))
         }
         try:
-            answers = await allowed(self._viewer.client, {*watched.values(), *read})
+            answers = await allowed(self._viewer.client, {*(one for each in watched.values() for one in each), *read})
         except Unauthorized:
             self._on_expired()
             return
         except ApiError as problem:
             log.debug("rights were not asked for: %s", problem)
             return
-        for scope, question in watched.items():
-            watch = self._watches[scope[0]]
-            if answers[question] and scope in self._refused:
+        for scope, questions in watched.items():
+            watch, may_watch = self._watches[scope[0]], all(answers[question] for question in questions)
+            if may_watch and scope in self._refused:
                 self._allow(watch, scope[1])
-            elif not answers[question] and scope in self._tasks:
+            elif not may_watch and scope in self._tasks:
                 self._refuse(watch, scope[1])
         self._refused_readings = [refused for question, refused in read.items() if not answers[question]]
         self._tell_hidden()

@@ -31,7 +31,7 @@ import msgspec
 from shunter.errors import InputError, ShunterError
 from shunter.kube.errors import ApiError, ConnectionProblem, Unauthorized
 from shunter.kube.http.limits import Limits
-from shunter.kube.http.request import Request, Stream
+from shunter.kube.http.request import Request
 from shunter.kube.http.response import Headers, Response
 from shunter.kube.http.server import HttpServer
 from shunter.page.addresses import ROUTES, job_parameters, log_query, view_parameters
@@ -42,7 +42,6 @@ from shunter.page.guard import (
     Refusal,
     RefusedError,
     Settings,
-    cookie_value,
     is_good_code,
     is_name,
     new_code,
@@ -50,9 +49,10 @@ from shunter.page.guard import (
     refused_host,
     set_cookie,
 )
-from shunter.page.live import encoded
+from shunter.page.live import Listener, encoded
 from shunter.page.logins import Login
 from shunter.page.sessions import PageOptions, Session, Sessions, TooManyStreams
+from shunter.page.streams import EVENT_STREAM, EventStream
 from shunter.page.tables import all_calls, view_named
 from shunter.page.views.view import OpenView
 from shunter.page.wire import ActionRequest, Answer, TokenRequest
@@ -63,9 +63,6 @@ BODY_LIMIT = 64 * 1024
 BEAT_SECONDS = 15.0
 NAME_SECONDS = 5.0
 """How long the viewer's name is waited for."""
-STUCK_SECONDS = 60.0
-"""A stream whose reader takes nothing for so long is cut."""
-EVENT_STREAM = "text/event-stream"
 
 
 OpenHandler = Callable[[Request, Mapping[str, str]], Awaitable[Response | None]]
@@ -234,7 +231,7 @@ class PageServer:
             raise RefusedError(Refusal(401, "the API server does not know this viewer.", error.remedy)) from error
 
     async def _logout(self, session: Session, request: Request, _: Mapping[str, str]) -> Response:
-        self.sessions.remove(cookie_value(request.headers, self._settings.cookie), "logged out")
+        self.sessions.forget(session)
         return self._json(Answer(message="logged out"), headers=(("Set-Cookie", set_cookie(self._settings, "")),))
 
     # The page's files.
@@ -269,21 +266,25 @@ class PageServer:
             async with session.stream():
                 listener = session.listen(name, open_view, parameters)
                 try:
-                    stream = request.stream(content_type=EVENT_STREAM, headers=(*self._headers, NO_STORE))
-                    while True:
-                        is_news = await listener.wait(BEAT_SECONDS)
-                        events = listener.take(time.time()) if is_news else [("beat", {})]
-                        await _write(stream, b"".join(map(encoded, events)))
-                        if events and events[-1][0] == "end":
-                            await stream.end()
-                            return None
+                    await self._tell(listener, EventStream(request, (*self._headers, NO_STORE), packs=self._settings.is_secure))
                 finally:
                     listener.close()
         except TooManyStreams:
-            stream = request.stream(content_type=EVENT_STREAM, headers=(*self._headers, NO_STORE))
-            await _write(stream, encoded(("end", {"why": "too many streams"})))
+            stream = EventStream(request, (*self._headers, NO_STORE))
+            await stream.write(encoded(("end", {"why": "too many streams"})))
             await stream.end()
         return None
+
+    async def _tell(self, listener: Listener, stream: EventStream) -> None:
+        """Until the session ends."""
+        with stream.cut_on_error():
+            while True:
+                is_news = await listener.wait(BEAT_SECONDS)
+                events = listener.take(time.time()) if is_news else [("beat", {})]
+                await stream.write(b"".join(map(encoded, events)))
+                if events and events[-1][0] == "end":
+                    await stream.end()
+                    return
 
     async def _logs(self, session: Session, request: Request, match: Mapping[str, str]) -> Response | None:
         if self._calls.follow_logs is None:
@@ -321,14 +322,14 @@ class PageServer:
 
         try:
             async with session.stream(on_end=cancel), aclosing(pieces):
-                first = await anext(pieces, None)
-                stream = request.stream(content_type=content_type, headers=(*self._headers, NO_STORE, *headers))
-                if first is not None:
-                    await _write(stream, first)
-                async for piece in pieces:
-                    await _write(stream, piece)
-                await _write(stream, end)
-                await stream.end()
+                first = await anext(pieces, b"")
+                stream = EventStream(request, (*self._headers, NO_STORE, *headers), content_type=content_type)
+                with stream.cut_on_error():
+                    await stream.write(first)
+                    async for piece in pieces:
+                        await stream.write(piece)
+                    await stream.write(end)
+                    await stream.end()
         except TooManyStreams:
             raise RefusedError(Refusal(429, "this viewer has too many streams open.", "Close a tab.")) from None
         return None
@@ -380,13 +381,3 @@ def security_headers(settings: Settings, script_hash: str) -> Headers:
         ("Cross-Origin-Resource-Policy", "same-origin"),
         ("Cross-Origin-Opener-Policy", "same-origin"),
     )
-
-
-async def _write(stream: Stream, piece: bytes) -> None:
-    """Cuts a client that takes nothing. Raises ConnectionResetError when it has gone."""
-    try:
-        async with asyncio.timeout(STUCK_SECONDS):
-            await stream.write(piece)
-    except TimeoutError:
-        stream.abort()
-        raise ConnectionResetError("the client does not read") from None

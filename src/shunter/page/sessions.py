@@ -210,6 +210,11 @@ class Sessions:
         if (session := self._sessions.pop(key, None)) is not None:
             session.end(why)
 
+    def forget(self, session: Session) -> None:
+        """Whoever it was logs in again."""
+        for key in [key for key, found in self._sessions.items() if found is session]:
+            self.remove(key, "logged out")
+
     def close(self) -> None:
         for key in [*self._sessions]:
             self.remove(key, "logged out")
