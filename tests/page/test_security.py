@@ -443,8 +443,7 @@ def test_many_streams_slow_readers(page_cluster: EmbeddedCluster, page_namespace
                 stuck.sendall(f"GET {path} HTTP/1.1\r\nHost: {page.host}\r\nCookie: {cookie['Cookie']}\r\n\r\n".encode())
         with page.stream(path, page.cookie()) as stream:
             assert next(stream)[0] == "snapshot"
-            for number in range(10):
-                page_cluster.apply(pytorch_job(f"job-{number}", page_namespace))
+            page_cluster.apply(*(pytorch_job(f"job-{number}", page_namespace) for number in range(10)))
             rows_of_all(stream, 10)
 
 

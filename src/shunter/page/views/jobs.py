@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from datetime import UTC, datetime
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import msgspec
 
@@ -64,13 +64,22 @@ class JobReading(NamedTuple):
     wanted: int
 
 
+class MadeRow(NamedTuple):
+    """A row, and what it was made of."""
+
+    kept: KeptJob
+    read: JobReading | None
+    told: Progress | None
+    row: wire.JobRow
+
+
 class Jobs:
     """The view. It remembers which versions of jobs were read about."""
 
     def __init__(self, namespace: str) -> None:
         self._namespace = namespace
         self._read: dict[str, JobReading] = {}
-        self._rows: dict[str, tuple[Any, wire.JobRow]] = {}
+        self._rows: dict[str, MadeRow] = {}
         self.watches = tuple(
             Watch(
                 resource.plural if resource != JOBS else "batch-jobs",
@@ -95,20 +104,19 @@ class Jobs:
         )
 
     def rows(self, observed: Observed, now: float) -> Rows:
-        """By the state's order, within it the newest first."""
+        """Only what has changed is made again."""
         why: Mapping[str, JobReading] = observed.readings.get("why", {})
         logged: Mapping[str, Progress] = observed.readings.get("logs", {})
-        fresh: dict[str, tuple[Any, wire.JobRow]] = {}
+        fresh: dict[str, MadeRow] = {}
         for jobs in observed.objects.values():
             for uid, kept in jobs.items():
-                parts = kept, why.get(uid), logged.get(uid)
-                before = self._rows.get(uid)
-                is_same = before is not None and all(a is b for a, b in zip(before[0], parts, strict=True))
-                fresh[uid] = before if before is not None and is_same else (parts, job_row(*parts))
+                read, told = why.get(uid), logged.get(uid)
+                made = self._rows.get(uid)
+                if made is None or made.kept is not kept or made.read is not read or made.told is not told:
+                    made = MadeRow(kept, read, told, job_row(kept, read, told))
+                fresh[uid] = made
         self._rows = fresh
-        order = wire.State.__args__  # type: ignore[attr-defined]
-        rank = {state: position for position, state in enumerate(order)}
-        return {"jobs": sorted((row for _, row in fresh.values()), key=lambda row: (rank[row.state], -row.created, row.id))}
+        return {"jobs": [made.row for made in fresh.values()]}
 
     async def _why(self, client: Client, observed: Observed) -> dict[str, JobReading]:
         kept = _all(observed)

@@ -1,0 +1,100 @@
+"""The rows of the list, from plain objects and from what was read about them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from page.jobs import pytorch_job
+from shunter.jobs.evidence import JobCause
+from shunter.operator.causes import Cause
+from shunter.operator.overview import V1_STATES, V2_STATES
+from shunter.page.views.jobs import STATES, JobReading, Jobs, job_row, kept_job, kept_native
+from shunter.page.views.view import Observed
+
+TIME = "2026-11-26T06:00:00Z"
+
+
+def job(uid: str = "u", state: str = "Running", *, active: int = 3, version: str = "1") -> dict[str, Any]:
+    found = pytorch_job(f"job-{uid}", "team-a")
+    found["metadata"] |= {"uid": uid, "resourceVersion": version, "creationTimestamp": TIME}
+    condition = {"type": state, "status": "True", "reason": f"PyTorchJob{state}", "message": "", "lastTransitionTime": TIME}
+    found["status"] = {"conditions": [condition], "replicaStatuses": {"Master": {"active": 1}, "Worker": {"active": active - 1}}}
+    return found
+
+
+def test_every_state_has_its_word() -> None:
+    assert {*V1_STATES, *(state for _, state in V2_STATES), "Created", "Running"} == {*STATES}
+
+
+@pytest.mark.parametrize("state", V1_STATES)
+def test_a_job_by_itself(state: str) -> None:
+    row = job_row(kept_job(job(state=state)), None, None)
+    assert (row.id, row.namespace, row.name, row.kind, row.wanted) == ("u", "team-a", "job-u", "PyTorchJob", 3)
+    assert row.state == STATES[state]
+    assert row.up == (0 if state in ("Succeeded", "Failed") else 3 if state == "Running" else 0)
+    assert row.why == ""
+
+
+def test_what_was_read_is_shown_until_it_is_read_again() -> None:
+    cause = Cause("Unschedulable", "no node has 8 GPUs free", "wait, or ask for fewer")
+    read = JobReading("1", JobCause(cause, up=1), 3)
+    row = job_row(kept_job(job(active=2, version="2")), read, None)
+    assert (row.up, row.wanted, row.why, row.remedy) == (1, 3, cause.sentence, "wait, or ask for fewer")
+
+
+def test_a_job_that_has_succeeded_has_no_cause() -> None:
+    read = JobReading("1", JobCause(Cause("Unschedulable", "no node has 8 GPUs free")), 3)
+    assert job_row(kept_job(job(state="Succeeded")), read, None).why == ""
+
+
+def test_pods_that_could_not_be_read_are_not_none_that_run() -> None:
+    read = JobReading("1", JobCause(None, ("pods",), up=None), 3)
+    assert job_row(kept_job(job(active=2)), read, None).up is None
+
+
+def test_a_loss_that_is_no_number_stands_in_no_row() -> None:
+    found = job()
+    found["status"]["trainerStatus"] = {
+        "progressPercentage": 41,
+        "metrics": [{"name": "loss", "value": "NaN"}, {"name": "step", "value": "10"}, {"name": "steps", "value": "20"}],
+    }
+    progress = job_row(kept_job(found), None, None).progress
+    assert progress is not None
+    assert (progress.share, progress.loss, progress.step, progress.steps) == (0.41, None, 10, 20)
+
+
+def test_jobs_of_kubernetes_that_number_no_pods_are_not_shown() -> None:
+    plain = {"apiVersion": "batch/v1", "kind": "Job", "metadata": {"name": "a", "uid": "u"}, "spec": {"template": {}}}
+    assert kept_native(plain) is None
+
+
+CHANGES = st.lists(
+    st.tuples(st.sampled_from("abc"), st.sampled_from(["Running", "Failed", "Suspended", "gone"]), st.integers(1, 3)), max_size=12
+)
+
+
+@given(CHANGES)
+def test_rows_depend_on_what_is_there_and_not_on_how_it_came(changes: list[tuple[str, str, int]]) -> None:
+    view, objects = Jobs(""), dict[str, Any]()
+    for uid, state, active in changes:
+        if state == "gone":
+            objects.pop(uid, None)
+        else:
+            objects[uid] = kept_job(job(uid, state, active=active))
+        view.rows(Observed({"pytorchjobs": objects}, {}), 0.0)
+    seen, fresh = (one.rows(Observed({"pytorchjobs": objects}, {}), 0.0)["jobs"] for one in (view, Jobs("")))
+    assert {row.id: row for row in seen} == {row.id: row for row in fresh}
+    assert len(seen) == len(objects)
+
+
+def test_rows_of_jobs_that_did_not_change_are_the_same_objects() -> None:
+    view, objects = Jobs(""), {uid: kept_job(job(uid)) for uid in "abc"}
+    before = {row.id: row for row in view.rows(Observed({"pytorchjobs": objects}, {}), 0.0)["jobs"]}
+    objects["a"] = kept_job(job("a", "Failed"))
+    after = {row.id: row for row in view.rows(Observed({"pytorchjobs": objects}, {}), 0.0)["jobs"]}
+    assert after["a"] != before["a"]
+    assert after["b"] is before["b"]
