@@ -16,6 +16,7 @@ from helm_text import file_text
 from shunter import __version__
 from shunter.api.meta import Json
 from shunter.install import manifests
+from shunter.install.dashboard import dashboard_text
 from shunter.install.names import NAMESPACE
 from shunter.install.values import Section, Values, checked, defaults, schema
 
@@ -46,6 +47,11 @@ def _base(crds: Sequence[Json]) -> dict[Path, str]:
     files[BASE / KUSTOMIZATION] = kustomization(["../crds", *(f"{name}.yaml" for name in found)])
     files[CRDS / KUSTOMIZATION] = kustomization([f"{crd['metadata']['name']}.yaml" for crd in crds])
     files[MONITORING / "monitoring.yaml"] = HEADER + yaml_text(*monitors)
+    for name in ("dashboard", "alerts"):
+        (found,) = manifests.files(checked({name: {"enabled": True}}), namespace=NAMESPACE)[name]
+        files[MONITORING / name / f"{name}.yaml"] = HEADER + yaml_text(found)
+        files[MONITORING / name / KUSTOMIZATION] = kustomization([f"{name}.yaml"], version="v1alpha1", kind="Component")
+    files[MONITORING / "dashboard.json"] = dashboard_text()
     files[MONITORING / KUSTOMIZATION] = kustomization(["monitoring.yaml"], version="v1alpha1", kind="Component")
     return files
 

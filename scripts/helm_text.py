@@ -140,9 +140,8 @@ def scalar(value: Any) -> str:
     """A scalar as YAML: plain where nothing can be misread, else quoted."""
     if isinstance(value, str) and _is_plain(value):
         return value
-    text = json.dumps(value, ensure_ascii=False)
-    assert "{{" not in text, "Helm would read this as a template"
-    return text
+    # What Helm would read as a template is for others: Prometheus and Grafana.
+    return json.dumps(value, ensure_ascii=False).replace("{{", '{{ "{{" }}')
 
 
 _WORDS = frozenset(("true", "false", "yes", "no", "on", "off", "null", "y", "n"))

@@ -51,6 +51,8 @@ any_values = section(
     tolerations=st.lists(st.fixed_dictionaries({"key": names, "operator": st.just("Exists")}), max_size=2),
     priorityClassName=names,
     monitoring=st.sampled_from(["auto", "always", "never"]),
+    dashboard=section(enabled=flags),
+    alerts=section(enabled=flags),
     networkPolicy=section(enabled=flags),
     runtimes=section(enabled=flags),
     userRoles=section(enabled=flags),

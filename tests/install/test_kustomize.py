@@ -35,11 +35,19 @@ def test_the_base_is_what_install_prints() -> None:
     assert built(DEPLOY / "base") == printed()
 
 
-def test_the_base_with_monitoring_is_what_install_prints_with_it(tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("component", "value"),
+    [
+        ("monitoring", "monitoring=always"),
+        ("monitoring/dashboard", "dashboard.enabled=true"),
+        ("monitoring/alerts", "alerts.enabled=true"),
+    ],
+)
+def test_the_base_with_a_component_is_what_install_prints_with_it(tmp_path: Path, component: str, value: str) -> None:
     (tmp_path / "deploy").symlink_to(DEPLOY)
     overlay = tmp_path / "kustomization.yaml"
-    overlay.write_text(yaml.dump({"resources": ["deploy/base"], "components": ["deploy/monitoring"]}))
-    assert built(tmp_path) == printed("--set", "monitoring=always")
+    overlay.write_text(yaml.dump({"resources": ["deploy/base"], "components": [f"deploy/{component}"]}))
+    assert built(tmp_path) == printed("--set", value)
 
 
 def test_a_component_adds_a_runtime_for_each_machine_of_a_fabric(tmp_path: Path) -> None:

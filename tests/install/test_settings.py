@@ -72,6 +72,7 @@ def test_guarded_metrics_are_scraped_as_they_are_served() -> None:
     assert endpoint == {
         "port": "metrics",
         "interval": "30s",
+        "honorLabels": True,
         "scheme": "https",
         "tlsConfig": {"insecureSkipVerify": True},
         "bearerTokenFile": "/var/run/secrets/kubernetes.io/serviceaccount/token",

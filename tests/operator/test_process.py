@@ -3,31 +3,27 @@
 from __future__ import annotations
 
 import asyncio
-import contextlib
 import re
 import ssl
 from collections.abc import AsyncIterator, Callable, Iterator
 from pathlib import Path
 from typing import Any
 
-import aiohttp
 import pytest
 
 from cluster.api_server import RunningApiServer, start_api_server
+from running_operator import PLAIN, Operator
 from shunter.api.resources import CONFIG_MAPS, NAMESPACES, SERVICE_ACCOUNTS, TRAIN_JOBS, VALIDATING_WEBHOOKS
-from shunter.cluster.lifecycle import free_port
 from shunter.errors import InputError
 from shunter.kube import kubeconfig
 from shunter.kube.client import Client, connect
 from shunter.kube.errors import Forbidden, Status
 from shunter.kube.webhooks.registration import bundles
-from shunter.operator.process import OperatorOptions, RuntimeInstallation, run
+from shunter.operator.process import RuntimeInstallation, run
 from shunter.operator.trainer.runtimes import shipped
 from shunter.operator.trainer.statusserver.place import audience
 
 pytestmark = pytest.mark.integration
-
-HEAD = "apiVersion: config.trainer.kubeflow.org/v1alpha1\nkind: Configuration\n"
 
 
 @pytest.fixture(scope="module")
@@ -43,45 +39,6 @@ async def client(server: RunningApiServer) -> AsyncIterator[Client]:
         yield client
 
 
-class Operator:
-    """The operator in this process, with a configuration file."""
-
-    def __init__(self, server: RunningApiServer, tmp_path: Path, text: str, **options: Any) -> None:
-        self.metrics, self.health, self.status = free_port(), free_port(), free_port()
-        file = tmp_path / "config.yaml"
-        file.write_text(HEAD + text.format(metrics=self.metrics, health=self.health, status=self.status))
-        self.options = OperatorOptions(
-            kubeconfig=server.kubeconfig,
-            config=file,
-            webhook_host="127.0.0.1",
-            webhook_port=0,
-            register_webhooks=True,
-            install_runtimes=True,
-            leader_elect=False,
-            **options,
-        )
-        self.session = aiohttp.ClientSession(connector=aiohttp.TCPConnector(ssl=False))
-
-    @contextlib.asynccontextmanager
-    async def running(self, *, ready: str = "readyz") -> AsyncIterator[Operator]:
-        stop = asyncio.Event()
-        task = asyncio.create_task(run(self.options, stop))
-        async with self.session, asyncio.timeout(60):
-            while (await self.get(f"http://127.0.0.1:{self.health}/{ready}"))[0] != 200:
-                assert not task.done(), task.exception()
-                await asyncio.sleep(0.05)
-            yield self
-            stop.set()
-            await task
-
-    async def get(self, url: str, **headers: str) -> tuple[int, str]:
-        try:
-            async with self.session.get(url, headers=headers) as answer:
-                return answer.status, await answer.text()
-        except aiohttp.ClientError:
-            return 0, ""
-
-
 @pytest.fixture
 def operator(server: RunningApiServer, tmp_path: Path) -> Callable[..., Operator]:
     return lambda text, **options: Operator(server, tmp_path, text, **options)
@@ -92,9 +49,6 @@ async def until(condition: Callable[[], Any]) -> Any:
         while not (found := await condition()):  # noqa: ASYNC110 -- the condition is the server's
             await asyncio.sleep(0.05)
         return found
-
-
-PLAIN = "metrics: {{bindAddress: '127.0.0.1:{metrics}'}}\nhealth: {{healthProbeBindAddress: '127.0.0.1:{health}'}}\n"
 
 
 async def test_metrics_have_the_names_that_dashboards_know(operator: Callable[..., Operator], client: Client) -> None:

@@ -50,6 +50,7 @@ RESOURCES: tuple[Resource, ...] = (
     resources.POD_DISRUPTION_BUDGETS,
     resources.SERVICE_MONITORS,
     resources.POD_MONITORS,
+    resources.PROMETHEUS_RULES,
     CLUSTER_TRAINING_RUNTIMES,
     MUTATING_WEBHOOKS,
     VALIDATING_WEBHOOKS,

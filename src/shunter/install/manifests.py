@@ -31,6 +31,8 @@ def template() -> Mapping[str, Sequence[Any]]:
         "certificate": webhooks.certificate(),
         "deployment": [workload.deployment(), workload.disruption_budget()],
         "monitoring": monitoring.monitors(),
+        "dashboard": [monitoring.dashboard_config_map()],
+        "alerts": [monitoring.alert_rules()],
         "runtimes": [_runtime(runtime) for runtime in shipped()],
         "public-version": [When(is_on(TRAIN_JOBS), found) for found in _public_version()],
         "webhooks": webhooks.configurations(),

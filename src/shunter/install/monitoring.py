@@ -1,14 +1,16 @@
-"""What Prometheus Operator reads: the operator's metrics, and those of training pods that have any."""
+"""What Prometheus Operator and Grafana read: where there are metrics (the operator, training pods), alerts, a dashboard."""
 
 from __future__ import annotations
 
 from shunter.api.meta import Json
-from shunter.api.resources import TRAIN_JOBS
+from shunter.api.resources import CONFIG_MAPS, TRAIN_JOBS
 from shunter.api.training.kinds import JOB_KINDS
+from shunter.install.alerts import rule_groups
+from shunter.install.dashboard import dashboard_text
 from shunter.install.kinds import is_on
 from shunter.install.names import METRICS_SELECTOR, OPERATOR
 from shunter.install.objects import obj
-from shunter.install.resources import POD_MONITORS, SERVICE_MONITORS
+from shunter.install.resources import POD_MONITORS, PROMETHEUS_RULES, SERVICE_MONITORS
 from shunter.install.template import AllOf, AnyOf, Condition, Equals, On, Served, Value, When, any_of
 
 MONITORED = AnyOf((Equals("monitoring", "always"), AllOf((Equals("monitoring", "auto"), Served(SERVICE_MONITORS.api_version)))))
@@ -24,11 +26,23 @@ def monitors() -> list[When]:
     ]
 
 
+def dashboard_config_map() -> When:
+    """For the sidecar of Grafana's chart, which looks for its label."""
+    found = obj(CONFIG_MAPS, "shunter-dashboard", labels={"grafana_dashboard": "1"}, data={"shunter.json": dashboard_text()})
+    return When(On("dashboard.enabled"), found)
+
+
+def alert_rules() -> When:
+    return When(On("alerts.enabled"), obj(PROMETHEUS_RULES, OPERATOR, spec={"groups": rule_groups()}))
+
+
 def _operator_monitor() -> Json:
     is_secure, is_guarded = On("config.metrics.secureServing"), On("config.metrics.auth.enabled")
     endpoint = {
         "port": "metrics",
         "interval": "30s",
+        # Series about jobs have their namespace, not the operator's.
+        "honorLabels": True,
         "scheme": When(is_secure, "https"),
         # The certificate is for the Service of the webhooks.
         "tlsConfig": When(is_secure, {"insecureSkipVerify": True}),

@@ -8,5 +8,6 @@ POD_DISRUPTION_BUDGETS = Resource("policy", "v1", "PodDisruptionBudget", "poddis
 NETWORK_POLICIES = Resource("networking.k8s.io", "v1", "NetworkPolicy", "networkpolicies")
 SERVICE_MONITORS = Resource("monitoring.coreos.com", "v1", "ServiceMonitor", "servicemonitors")
 POD_MONITORS = Resource("monitoring.coreos.com", "v1", "PodMonitor", "podmonitors")
+PROMETHEUS_RULES = Resource("monitoring.coreos.com", "v1", "PrometheusRule", "prometheusrules")
 ISSUERS = Resource("cert-manager.io", "v1", "Issuer", "issuers")
 CERTIFICATES = Resource("cert-manager.io", "v1", "Certificate", "certificates")

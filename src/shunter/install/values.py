@@ -76,6 +76,17 @@ class Certificates(Section, frozen=True):
     issuer: Issuer = Issuer()
 
 
+class Dashboard(Section, frozen=True):
+    enabled: Annotated[
+        bool,
+        _text("Install a ConfigMap with a Grafana dashboard, which Grafana's sidecar finds by its label `grafana_dashboard`."),
+    ] = False
+
+
+class Alerts(Section, frozen=True):
+    enabled: Annotated[bool, _text("Install a PrometheusRule with alerts. Needs monitoring.coreos.com/v1.")] = False
+
+
 class NetworkPolicy(Section, frozen=True):
     enabled: Annotated[bool, _text("Let nothing into the operator's pods but webhook calls, probes and metrics.")] = True
 
@@ -194,6 +205,8 @@ class Values(Section, frozen=True):
         Literal["auto", "always", "never"],
         _text("Install a ServiceMonitor and a PodMonitor; `auto` when the cluster has monitoring.coreos.com/v1."),
     ] = "auto"
+    dashboard: Dashboard = Dashboard()
+    alerts: Alerts = Alerts()
     network_policy: NetworkPolicy = NetworkPolicy()
     runtimes: Runtimes = Runtimes()
     user_roles: UserRoles = UserRoles()

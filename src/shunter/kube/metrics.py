@@ -44,6 +44,9 @@ class Metrics:
         self.longest_seconds = Gauge(
             "workqueue_longest_running_processor_seconds", "Age of the oldest work under way", queue, registry=registry
         )
+        self.oldest_seconds = Gauge(
+            "shunter_workqueue_oldest_seconds", "Age of the oldest key that waits for a worker", queue, registry=registry
+        )
         controller = ["controller"]
         self.reconciles = Counter(
             "controller_runtime_reconcile", "Reconciles by result", ["controller", "result"], registry=registry
@@ -174,6 +177,7 @@ class ControllerMetrics:
         self._metrics.workers.labels(self._name).set(controller.workers)
         self._metrics.unfinished_seconds.labels(self._name, self._name).set_function(lambda: queue.oldest_work()[0])
         self._metrics.longest_seconds.labels(self._name, self._name).set_function(lambda: queue.oldest_work()[1])
+        self._metrics.oldest_seconds.labels(self._name, self._name).set_function(queue.oldest_waiting)
 
     def added(self, depth: int) -> None:
         self._adds.inc()

@@ -1,7 +1,9 @@
-"""How many jobs of each kind there are, by namespace and state: counted from the caches when somebody reads the metrics."""
+"""How many jobs of each kind there are, by namespace and state, and since when the oldest waits: from the caches, when somebody
+reads the metrics."""
 
 from __future__ import annotations
 
+import math
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any, NamedTuple
@@ -25,17 +27,31 @@ class CountedKind(NamedTuple):
 
 
 class JobGauge(Collector):
-    """`shunter_jobs`."""
+    """`shunter_jobs`, and `shunter_oldest_waiting_job_timestamp_seconds` where jobs are created and have not run."""
 
     def __init__(self, counted: Iterable[CountedKind]) -> None:
         self._counted = tuple(counted)
 
     def collect(self) -> Iterator[GaugeMetricFamily]:
-        gauge = GaugeMetricFamily("shunter_jobs", "Jobs by their state", labels=["kind", "namespace", "phase"])
+        jobs_by_state = GaugeMetricFamily("shunter_jobs", "Jobs by their state", labels=["kind", "namespace", "phase"])
+        oldest = GaugeMetricFamily(
+            "shunter_oldest_waiting_job_timestamp_seconds",
+            "When the oldest job was created that does not run",
+            labels=["kind", "namespace"],
+        )
         for kind, jobs, state in self._counted:
-            for (namespace, phase), count in Counter((job.metadata.namespace, state(job)) for job in jobs.list()).items():
-                gauge.add_metric([kind, namespace, phase], count)
-        yield gauge
+            counts, waiting = Counter[tuple[str, str]](), dict[str, float]()
+            for job in jobs.list():
+                namespace, phase, created = job.metadata.namespace, state(job), job.metadata.creation_timestamp
+                counts[namespace, phase] += 1
+                if phase == "Created" and created is not None:
+                    waiting[namespace] = min(waiting.get(namespace, math.inf), created.timestamp())
+            for (namespace, phase), count in counts.items():
+                jobs_by_state.add_metric([kind, namespace, phase], count)
+            for namespace, since in waiting.items():
+                oldest.add_metric([kind, namespace], since)
+        yield jobs_by_state
+        yield oldest
 
 
 def v1_state(job: JobView) -> str:

@@ -123,6 +123,11 @@ class WorkQueue:
         ages = [now - started for started in self._processing.values()]
         return sum(ages), max(ages, default=0.0)
 
+    def oldest_waiting(self) -> float:
+        """Seconds that the oldest key that is to be reconciled waits for a worker; 0 where none waits."""
+        since = min((added for key, added in self._dirty.items() if key not in self._processing), default=None)
+        return 0.0 if since is None else time.monotonic() - since
+
     def close(self) -> None:
         """Hands out no key any more; workers that wait get None."""
         self._closed = True

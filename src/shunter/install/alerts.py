@@ -1,0 +1,80 @@
+"""The alerts of an installation, as rules of Prometheus. Pure."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from shunter.api.meta import Json
+from shunter.install.dashboard import OLDEST_JOB
+
+
+class Alert(NamedTuple):
+    name: str
+    expression: str
+    duration: str
+    """How long the expression must hold."""
+    severity: str
+    summary: str
+    description: str
+    """What it means, and what to look at."""
+
+
+ALERTS = (
+    Alert(
+        "ShunterNoLeader",
+        "absent(shunter_build_info) or max(leader_election_master_status) == 0",
+        "5m",
+        "critical",
+        "No replica of the operator leads.",
+        "Jobs are accepted and nothing becomes of them. Look at the pods of deployment/shunter-operator and their logs.",
+    ),
+    Alert(
+        "ShunterCertificateExpires",
+        "min(shunter_webhook_certificate_expiry_timestamp_seconds > 0) - time() < 7 * 86400",
+        "15m",
+        "warning",
+        "The certificate of the webhooks expires in {{ $value | humanizeDuration }}.",
+        "When it has expired no job is accepted. The operator renews its own 30 days before the end: look at its log. With "
+        "certificates.mode=provided renew the Secret.",
+    ),
+    Alert(
+        "ShunterReconcileErrors",
+        "sum by (controller) (rate(controller_runtime_reconcile_errors_total[5m]))"
+        " / sum by (controller) (rate(controller_runtime_reconcile_total[5m])) > 0.05",
+        "15m",
+        "warning",
+        "{{ $value | humanizePercentage }} of the reconciles of {{ $labels.controller }} fail.",
+        "Look at the log of the operator: each error names its job.",
+    ),
+    Alert(
+        "ShunterQueueStuck",
+        "max by (name) (shunter_workqueue_oldest_seconds) > 300",
+        "1m",
+        "warning",
+        "A job has waited {{ $value | humanizeDuration }} for a worker of {{ $labels.name }}.",
+        "All workers are busy, or the API server is slow. Raise config.controller.groupKindConcurrency, or look at its latency.",
+    ),
+    Alert(
+        "ShunterJobsWaiting",
+        f"time() - {OLDEST_JOB.replace('{selector}', '')} > 1800",
+        "5m",
+        "info",
+        "A {{ $labels.kind }} in {{ $labels.namespace }} does not run since {{ $value | humanizeDuration }}.",
+        "shunter jobs -n {{ $labels.namespace }} says in WHY what it waits for.",
+    ),
+)
+
+
+def rule_groups() -> list[Json]:
+    """The `groups` of a file of rules, or of a PrometheusRule."""
+    return [{"name": "shunter", "rules": [_rule(alert) for alert in ALERTS]}]
+
+
+def _rule(alert: Alert) -> Json:
+    return {
+        "alert": alert.name,
+        "expr": alert.expression,
+        "for": alert.duration,
+        "labels": {"severity": alert.severity},
+        "annotations": {"summary": alert.summary, "description": alert.description},
+    }
