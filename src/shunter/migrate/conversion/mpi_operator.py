@@ -16,6 +16,8 @@ from shunter.api.training.mpi import LAUNCHER, MPI_JOBS, MPI_OPERATOR, OTHER_VER
 from shunter.operator.training.framework import Environment
 from shunter.operator.training.frameworks.mpi import MPI
 from shunter.operator.training.job import TrainingJob
+from shunter.operator.training.names import JOB_NAME, OPERATOR_NAME, REPLICA_INDEX
+from shunter.operator.training.names import JOB_ROLE as JOB_ROLE_LABEL
 
 OPEN_MPI = "OpenMPI"
 JOB_ROLE = "K_MPI_JOB_ROLE"
@@ -62,6 +64,22 @@ class MPIOperator(MPI):
         if replica_type == LAUNCHER and not (isinstance(job.spec, MPIOperatorSpec) and job.spec.run_launcher_as_worker):
             told += [{"name": name, "value": ""} for name in GPU_VARIABLES]
         return lambda index: told
+
+
+def pod_labels(job: TrainingJob[MPIJobSpec], replica_type: str, index: int) -> dict[str, str]:
+    """What it labels a pod with, over the template's own. A launcher is the pod of a Job. Source: mpi-operator,
+    pkg/controller `newWorker`, `newLauncherPodTemplate`."""
+    labels = {OPERATOR_NAME: "mpi-operator", JOB_NAME: job.name, JOB_ROLE_LABEL: replica_type.lower()}
+    trains = isinstance(job.spec, MPIOperatorSpec) and job.spec.run_launcher_as_worker
+    if replica_type != LAUNCHER:
+        return {**labels, REPLICA_INDEX: str(index + trains)}
+    name = f"{job.name}-launcher"
+    return {**labels, **({REPLICA_INDEX: "0"} if trains else {}), "job-name": name, "batch.kubernetes.io/job-name": name}
+
+
+def service_labels(job_name: str) -> dict[str, str]:
+    """What it labels the Service with by which the pods find each other."""
+    return {"app": job_name}
 
 
 def _run_policy(policy: RunPolicy) -> RunPolicy:

@@ -2,22 +2,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, NamedTuple
 
 from shunter.api.meta import Json
+from shunter.api.trainer.runtime import LAUNCHER as LAUNCHERS
+from shunter.api.trainer.runtime import NODE
+from shunter.api.training.mpi import LAUNCHER
 from shunter.errors import ShunterError
+from shunter.migrate.conversion import mpi_operator
 from shunter.migrate.conversion.batch import Outcome
 from shunter.migrate.conversion.draft import role_path
 from shunter.migrate.conversion.one_job import Conversion, framework_of
+from shunter.migrate.conversion.reading import read
 from shunter.migrate.conversion.rules.pods.placement import JOBSET_NAME, V1_PREFIX
 from shunter.migrate.options import Options
 from shunter.migrate.paths import Path, value_at
 from shunter.migrate.pods.differences import paired
 from shunter.migrate.pods.sides import Replica, v1_side, v2_side
 from shunter.migrate.survey.neighbours.selections import Selection, placements
+from shunter.operator.training.job import AnyJob
 from shunter.operator.training.names import JOB_NAME
 from shunter.operator.training.services import desired_services
 
@@ -77,6 +83,8 @@ class JobPods:
     def pairs(self) -> tuple[PodPair, ...]:
         """The pods; none of a job that gets no pods, which `validate` tells."""
         try:
+            if self._of_mpi_operator is not None:
+                return tuple(self._pairs_of_mpi_operator(self._of_mpi_operator))
             before = v1_side(self.outcome.source.value, self.options)
             if self.result is None:
                 return tuple(PodPair(_labels(replica), None) for replica in before.replicas)
@@ -87,6 +95,24 @@ class JobPods:
             PodPair(_labels(pair.v1), _labels(pair.v2), pair.role, (_spec(pair.v1), _spec(pair.v2)))
             for pair in paired(before, after)
         )
+
+    @cached_property
+    def _of_mpi_operator(self) -> AnyJob | None:
+        """The job as mpi-operator reads it, if it is one of its own. Raises UnreadableJobError."""
+        framework = framework_of(self.outcome.source)
+        return read(self.outcome.source, framework)[0] if framework is mpi_operator.FRAMEWORK else None
+
+    def _pairs_of_mpi_operator(self, job: AnyJob) -> Iterator[PodPair]:
+        """The launcher is that of the TrainJob, and Worker 0 the first node."""
+        after = v2_side(self.result.train_job, self.result.runtime).replicas if self.result is not None else ()
+        there = {(replica.role, replica.index): replica for replica in after}
+        for role in job.replicas:
+            template: Json = job.replicas[role].template
+            own = (template.get("metadata") or {}).get("labels") or {}
+            for index in range(job.replica_count(role)):
+                replica = there.get((LAUNCHERS if role == LAUNCHER else NODE, index))
+                labels = {**own, **mpi_operator.pod_labels(job, role, index)}
+                yield PodPair(labels, _labels(replica), role, (template.get("spec") or {}, _spec(replica)))
 
     def role_path(self, role: str) -> Path:
         """Where a role stands in the source."""
@@ -103,6 +129,8 @@ class JobPods:
     def services(self) -> tuple[Json, ...]:
         """The labels of the Services that v1's operator makes for the pods; those of v2 have none."""
         try:
+            if self._of_mpi_operator is not None:
+                return (mpi_operator.service_labels(self._of_mpi_operator.name),)
             side = v1_side(self.outcome.source.value, self.options)
         except ShunterError:
             return ()
@@ -113,6 +141,8 @@ class JobPods:
         """Labels that tell the job from others without its pods: those of its templates and its names."""
         name = self.outcome.source.name
         found: set[tuple[str, Any]] = {(JOB_NAME, name), (JOB_NAME, self.new_name), (JOBSET_NAME, self.new_name)}
+        if framework_of(self.outcome.source) is mpi_operator.FRAMEWORK:
+            found.update(mpi_operator.service_labels(name).items())
         specs = self.outcome.source.value.get("spec")
         for roles in specs.values() if isinstance(specs, dict) else ():
             for role in roles.values() if isinstance(roles, dict) else ():
