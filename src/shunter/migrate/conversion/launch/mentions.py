@@ -12,8 +12,8 @@ from collections.abc import Iterator, Mapping
 from shunter.migrate.conversion.launch.reads import HOST_NAME, Read, is_rank, line_of, takes_last_number
 
 _HOST_NAME = (
-    r"\b(?:gethostname|getfqdn|nodename)\b|Sys::Hostname\b|\bos(?:'\)|\"\))?\.hostname\b|\bplatform\.node\b|\bos\.uname\b"
-    r"|(?:\$\((?:shell\s+)?|`)(?:hostname|uname\s+-n)\b|/etc/hostname\b|/proc/sys/kernel/hostname\b"
+    r"\b(?:gethostname|gethostbyaddr|getfqdn|getLocalHost|[Gg]et_processor_name|nodename)\b|Sys::Hostname\b|\bos(?:'\)|\"\))?\.hostname\b|\bplatform\.node\b|\bos\.uname\b"
+    r"|(?:\$\((?:shell\s+)?|`)(?:hostname|uname\s+-n)\b|/etc/hostname\b|/proc/sys/kernel/host[\w*?]+"
 )
 _CUT_WORDS = re.compile(
     r"split|partition\(|substr|\bre\.|\[-?\d|\bint\(|[=!]=|=~|\bin\b|endsWith|startsWith|endswith|startswith|match|test\("

@@ -43,6 +43,7 @@ _READ = (
     *(path[0] for path in _HOOKS[2:]),
 )
 """The fields of a container that say what it runs."""
+_SETS_HOST = re.compile(r"\b(?:zsh|tcsh)\b")
 _REFERENCE = re.compile(r"(?<!\$)\$\(([A-Za-z_][A-Za-z0-9_.-]*)\)")
 _DATA = frozenset({
     ".cfg", ".conf", ".csv", ".ini", ".ipynb", ".json", ".md", ".properties", ".toml", ".tsv", ".txt", ".xml", ".yaml", ".yml",
@@ -123,7 +124,10 @@ def _all(container: Json, volumes: Sequence[Json], find: FindObject, variables: 
     for language, text, spot in _texts(container, volumes, find):
         read_as_text.add(spot.path)
         known.add((spot.file, spot.path))
-        found = shell_reads.reads(text, variables) if language == "shell" else python_reads.reads(text, variables)
+        if language == "shell":
+            found = shell_reads.reads(text, _known_to(container, text, variables))
+        else:
+            found = python_reads.reads(text, variables)
         yield from (_at(read, text, spot) for read in found)
     for _, words in _commands(container):
         yield from (one for one in _of_words(words, variables) if one.spot.path not in read_as_text)
@@ -133,6 +137,17 @@ def _all(container: Json, volumes: Sequence[Json], find: FindObject, variables: 
         if (file.spot.file, file.spot.path) not in known:
             search = insertions if PurePosixPath(place).suffix in _DATA else mentions
             yield from (_at(read, file.text, file.spot) for read in search(file.text, variables))
+
+
+def _known_to(container: Json, text: str, variables: Mapping[str, str]) -> Mapping[str, str]:
+    """The variables, and the one in which zsh and tcsh have the host name, where one of them reads the text."""
+    given = {variable.get("name") for variable in container.get("env") or ()}
+    first = (
+        text.partition("\n")[0]
+        if text.startswith("#!")
+        else " ".join((container.get("command") or container.get("args") or ())[:1])
+    )
+    return {**variables, "HOST": HOST_NAME} if _SETS_HOST.search(first) and "HOST" not in given else variables
 
 
 def _values(container: Json, find: FindObject) -> Iterator[tuple[str, Spot]]:

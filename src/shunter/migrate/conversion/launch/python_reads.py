@@ -17,7 +17,7 @@ from shunter.migrate.conversion.launch.python_code import called
 from shunter.migrate.conversion.launch.python_sources import Sources
 from shunter.migrate.conversion.launch.reads import BETWEEN_NAMES, Read, is_rank, takes_last_number
 
-_ADDRESSES = frozenset({"gethostbyname", "gethostbyname_ex", "getaddrinfo", "gethostbyaddr"})
+_ADDRESSES = frozenset({"gethostbyname", "gethostbyname_ex", "getaddrinfo"})
 """What is asked of an own name here is its address: another one in every pod of either generation."""
 _CUTS = frozenset({
     "split", "rsplit", "partition", "rpartition", "removeprefix", "removesuffix", "replace", "translate", "isdigit", "isnumeric",
@@ -25,7 +25,10 @@ _CUTS = frozenset({
 })  # fmt: skip
 _SPLITS = frozenset({"split", "rsplit", "partition", "rpartition"})
 _PATTERNS = frozenset({"search", "match", "fullmatch", "findall", "finditer", "sub", "subn", "split"})
-_NUMBERS = frozenset({"int", "hash", "crc32", "adler32", "md5", "sha1", "sha256", "ord"})
+_NUMBERS = frozenset({
+    "int", "hash", "crc32", "adler32", "md5", "sha1", "sha224", "sha256", "sha384", "sha512", "blake2b", "blake2s", "ord",
+    "seed", "manual_seed", "Random", "RandomState", "SeedSequence", "default_rng",
+})  # fmt: skip
 _KEEPERS = frozenset(
     {"str", "repr", "open", "Path", "list", "next", "PurePath", "format", "check_output", "getoutput", "popen", "run", "loads"}
 )
@@ -35,7 +38,7 @@ _OF_TASK = frozenset({"task", "environment"})
 """What TF_CONFIG says beside the names of hosts: the same in both generations."""
 _STEPS_OF_JSON = 3
 """`cluster`, a role and an index lead to a name in TF_CONFIG."""
-_MAY_READ = re.compile(r"host|uname|fqdn|\bnode\b", re.IGNORECASE)
+_MAY_READ = re.compile(r"host|uname|fqdn|\bnode\b|processor_name", re.IGNORECASE)
 _FEWEST = 3
 """Characters of a variable's name without which no text asks for it."""
 
@@ -160,8 +163,8 @@ class _Code:
             if isinstance(node.ctx, ast.Store):
                 operands = []
             elif not self._sources.value(node):
-                is_uname = isinstance(node.value, ast.Call) and called(node.value) == "uname"
-                operands = [node.slice, *([] if is_uname or self._steps_of(node.value) else [node.value])]
+                is_record = isinstance(node.value, ast.Call) and called(node.value) in {"uname", "gethostbyaddr"}
+                operands = [node.slice, *([] if is_record or self._steps_of(node.value) else [node.value])]
         elif isinstance(node, ast.keyword) and node.arg and is_rank(node.arg):
             operands = [node.value]
         elif isinstance(node, ast.Match):
@@ -230,6 +233,8 @@ def _assignments(node: ast.AST) -> Iterator[tuple[ast.expr, ast.expr]]:
     elif isinstance(node, (ast.For, ast.AsyncFor, ast.comprehension)):
         is_of_pairs = isinstance(node.iter, ast.Call) and called(node.iter) in {"items", "enumerate"}
         yield node.target.elts[-1] if is_of_pairs and isinstance(node.target, ast.Tuple) else node.target, node.iter
+    elif isinstance(node, ast.Call) and called(node) == "gethostname" and node.args:  # of C: it fills in what it is given
+        yield node.args[0], node
     elif isinstance(node, (ast.withitem)) and node.optional_vars is not None:
         yield node.optional_vars, node.context_expr
     elif isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)):

@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from shunter.migrate.conversion.launch import python_code
 from shunter.migrate.conversion.launch.reads import HOST_LIST, HOST_NAME, HOSTS_FILE, OF_HOST_NAME
 
-_HOST_NAME_CALLS = frozenset({"gethostname", "getfqdn"})
+_HOST_NAME_CALLS = frozenset({"gethostname", "getfqdn", "gethostbyaddr", "Get_processor_name"})
 _SHELL_CALLS = frozenset(
     {"system", "popen", "check_output", "run", "getoutput", "getstatusoutput", "call", "check_call", "Popen"}
 )

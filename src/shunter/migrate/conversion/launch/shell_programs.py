@@ -30,6 +30,7 @@ _AT_SEPARATORS = re.compile(
     r"""cut\s+(?:.*\s)?-d\s*["']?[,:; ]|tr\s+(?:-d\s+)?["']?[,:;]+["']?(?:\s|$)|(?:.*\s)?IFS=\$?["']?[,:; ]"""
 )
 """Commands that cut between the names of a list, or a port from its name."""
+_REVERSE = re.compile(r"\bdig\s[^|;\n]*-x\b|\bgetent\s+a?hosts\s+[^|;\n]+\|[^|;\n]*(?:\$2|\$NF|-f\s*2)")
 _SHORTEST = 4
 """Characters of a variable's name that a search among all variables must have to mean it."""
 
@@ -60,6 +61,11 @@ def asks(words: Sequence[Word]) -> str:
     if name == "getent":
         return HOSTS_FILE if options == ["hosts"] or options == ["ahosts"] else ""
     return ""
+
+
+def names_address(text: str) -> bool:
+    """Whether a command asks by which name an address is known: `dig -x`, `getent hosts ADDRESS` of which the name is taken."""
+    return bool(_REVERSE.search(text))
 
 
 def prints_system(words: Sequence[Word]) -> bool:

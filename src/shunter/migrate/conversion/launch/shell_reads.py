@@ -14,6 +14,7 @@ from shunter.migrate.conversion.launch.inline_python import code_words
 from shunter.migrate.conversion.launch.mentions import mentions
 from shunter.migrate.conversion.launch.reads import (
     HOST_LIST,
+    HOST_NAME,
     HOSTS_FILE,
     Read,
     is_rank,
@@ -30,6 +31,7 @@ from shunter.migrate.conversion.launch.shell_programs import (
     asks,
     cuts_names,
     lists_variables,
+    names_address,
     prints_system,
     program,
     sought,
@@ -130,7 +132,8 @@ def _read_command(
     within = _statement(reading, words[0])
     printed = piped
     is_written = bool(command.outputs) or name in {"eval", "trap"}
-    if called := asks(words):
+    is_reverse = name in {"dig", "getent"} and names_address(within)
+    if called := asks(words) or (HOST_NAME if is_reverse else ""):
         printed = Value(called, words[0].start)
         is_searched = prints_system(words) and following is not None and program(following.words[0]) in LOOK_UPS
         _tell(reading, printed, decides=is_cut and not is_searched, within=within)
@@ -256,7 +259,7 @@ def _of_substitution(reading: ShellText, piece: Piece, depth: int) -> Iterator[V
     # Code that the first command is given says itself what it does.
     first = inner.commands[:1] if programs & PYTHONS else ()
     is_cut = any(_cuts(reading, command) for command in inner.commands if command not in first)
-    is_address = bool({"getent", "dig", "nslookup", "host"} & programs)
+    is_address = bool({"getent", "dig", "nslookup", "host"} & programs) and not names_address(piece.value)
     for read in inside.found:
         whole = is_cut or read.decides
         is_last = read.takes_last_number or (whole and takes_last_number(piece.value))

@@ -15,7 +15,11 @@ from shunter.migrate.conversion.launch.shell_words import Lexer, Piece, Word, ma
 
 _KEPT_WHOLE = re.compile(r":?[-=?]|\^|,|@|%%?[,:; ]\*|##?\*[,:; ]|//?\\?[,:; ]/")
 """Operators of `${NAME...}` that do not cut a name: defaults, upper and lower case, what follows a comma or a colon."""
-PATHS = re.compile(r"/etc/hostname|/proc/sys/kernel/hostname|/etc/hosts\b(?!\.)|/etc/mpi/hostfile\b")
+PATHS = re.compile(r"/etc/hostname|/proc/sys/kernel/host[\w*?]+|/etc/hosts\b(?!\.)|/etc/mpi/hostfile\b")
+_KERNEL = "/proc/sys/kernel/host"
+"""The beginning of a path whose rest may be a pattern."""
+_PROMPTS = ("\\h", "\\H")
+"""What stands for the host name in a prompt of bash, which `${NAME@P}` expands."""
 _DEEPEST = 12
 
 
@@ -92,6 +96,8 @@ def _of_variable(reading: ShellText, piece: Piece, depth: int) -> Iterator[Value
     if known:
         is_last = takes_last_number(inside) if is_cut else known.is_last_number
         yield Value(known.name, piece.start, known.is_cut or is_cut, is_last)
+    elif operator == "@P" and any(prompt in reading.text for prompt in _PROMPTS):
+        yield Value(HOST_NAME, piece.start)
     elif piece.default:
         at = reading.text.find(piece.default, piece.start, end)
         for inner in Lexer(reading.text, at, end - 1).document_pieces() if at >= 0 else ():
@@ -110,4 +116,4 @@ def written(reading: ShellText, word: Word) -> str:
 
 def name_of_path(path: str) -> str:
     """What is read with the file: the host name, or the file itself."""
-    return HOST_NAME if path in OF_HOST_NAME else path
+    return HOST_NAME if path in OF_HOST_NAME or path.startswith(_KERNEL) else path

@@ -57,6 +57,7 @@ NAMES_A_POD = Topic(
 )
 _CLIENT = re.compile(
     r"\bkubectl\b|\boc\s+(?:get|exec|logs|wait)\b|\bkubernetes\.default\b|\b(?:import|from)\s+(?:kubernetes|lightkube|kr8s)\b"
+    r"|\b(?:import|from)\s+(?:kubernetes_asyncio|pykube|kopf|dask_kubernetes)\b|\bKubernetesClusterResolver\b"
     r"|\bKUBERNETES_SERVICE_HOST\b|/serviceaccount/token\b"
 )
 _MAY_ASK = re.compile(r"kube|\boc\b|training|condition|status|wait|kr8s", re.IGNORECASE)

@@ -31,7 +31,7 @@ ONLY_IN_V2 = Topic(
 )
 _OF_PLUGINS: dict[str, tuple[str, ...]] = {
     "torch": TORCHRUN_ENVIRONMENT,
-    "mpi": OPEN_MPI_ENVIRONMENT,
+    "mpi": (*OPEN_MPI_ENVIRONMENT, "SSH_CONNECTION", "SSH_CLIENT"),  # mpirun starts processes by ssh
     "xgboost": TRACKER_ENVIRONMENT,
 }
 

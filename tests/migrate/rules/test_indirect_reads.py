@@ -1,0 +1,150 @@
+"""Programs that train differently in v2 and use none of the usual words for it, written without a look at the rules.
+
+Each is told of, so that no proof is said to reach further than it does.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from shunter.api.meta import Json
+from shunter.migrate.conversion.one_job import Conversion, convert
+from shunter.migrate.conversion.source.objects import SourceObject
+from shunter.migrate.options import Options
+
+ROLES = {
+    "PyTorchJob": ("pytorchReplicaSpecs", "pytorch", ("Master", "Worker")),
+    "TFJob": ("tfReplicaSpecs", "tensorflow", ("Chief", "Worker")),
+    "MPIJob": ("mpiReplicaSpecs", "mpi", ("Launcher", "Worker")),
+    "XGBoostJob": ("xgbReplicaSpecs", "xgboost", ("Master", "Worker")),
+}
+
+
+def of_pod(name: str, field: str) -> Json:
+    return {"name": name, "valueFrom": {"fieldRef": {"fieldPath": field}}}
+
+
+IP, POD = of_pod("MY_IP", "status.podIP"), of_pod("ME", "metadata.name")
+CLAIM: Json = {"volumes": [{"name": "c", "persistentVolumeClaim": {"claimName": "c"}}]}
+
+
+def converted(command: list[str], kind: str = "PyTorchJob", pod: Json | None = None, **container: Any) -> Conversion:
+    field, name, roles = ROLES[kind]
+    specs = {}
+    for number, role in enumerate(roles):
+        own: Json = {"name": name, "image": "train:1", "command": command, **container}
+        if kind == "MPIJob":
+            own = (
+                {**own, "command": ["mpirun", "-n", "2", *command]} if role == "Launcher" else {"name": name, "image": "train:1"}
+            )
+        template = {"spec": {"containers": [own], **(pod or {})}}
+        specs[role] = {"replicas": 1 + number, "restartPolicy": "OnFailure", "template": template}
+    metadata = {"name": "bert", "namespace": "training"}
+    job = {"apiVersion": "kubeflow.org/v1", "kind": kind, "metadata": metadata, "spec": {field: specs}}
+    return convert(SourceObject(job, "job.yaml"), Options(accepted=("MPI001",)))
+
+
+def limits(conversion: Conversion) -> list[str]:
+    """What limits the proof; what blocks with a `!`."""
+    return sorted({f"{one.topic.id}{'!' * one.is_blocking}" for one in conversion.findings if one.topic.limits_proof})
+
+
+def shell(text: str, program: str = "bash") -> list[str]:
+    return [program, "-c", text]
+
+
+def python(text: str) -> list[str]:
+    return ["python", "-c", text]
+
+
+JAVA = """\
+cat > Me.java <<'END'
+class Me { public static void main(String[] a) throws Exception {
+  System.out.print(java.net.InetAddress.getLocalHost().toString().replaceAll("/.*", "")); } }
+END
+SHARD=$(java Me.java) python train.py"""
+R = """export RANK=$(Rscript -e 'cat(sub(".*-","",Sys.info()[["nodename"]]))')\npython train.py"""
+REVERSE = """me=$(getent hosts "$MY_IP" | awk '{print $2}')\nexport RANK=${me//[!0-9]/}\npython train.py"""
+ENVIRON = "export RANK=$(tr '\\0' '\\n' < /proc/self/environ | sed -n 's/^HOST.*-//p')\npython train.py"
+LIBC = """\
+import ctypes, train
+name = ctypes.create_string_buffer(64)
+ctypes.CDLL(None).gethostname(name, 64)
+train.main(rank=int(name.value.decode().rsplit("-", 1)[1]))"""
+BY_ADDRESS = """\
+import os, socket, train
+me = socket.gethostbyaddr(os.environ["MY_IP"])[0]
+train.main(rank=int(me.split(".")[0].split("-")[-1]))"""
+RESOLVER = """\
+import tensorflow as tf
+resolver = tf.distribute.cluster_resolver.KubernetesClusterResolver({"worker": ["team=nlp"]})
+tf.distribute.MultiWorkerMirroredStrategy(cluster_resolver=resolver)"""
+OTHER_HOST = """\
+import os, torch.distributed as dist
+dist.init_process_group("gloo", init_method=f"tcp://{os.environ['MASTER_ADDR'].replace('master', 'worker')}:23456")"""
+DIGEST = "import os, hashlib, train\ntrain.main(hashlib.blake2b(os.environ['TF_CONFIG'].encode()).hexdigest())"
+PROCESSOR = "from mpi4py import MPI\nimport train\ntrain.main(gpu=int(MPI.Get_processor_name().rsplit('-', 1)[1]) % 2)"
+SEED = "import os, random, train\nrandom.seed(os.environ['MASTER_ADDR'])\ntrain.main()"
+SSH = "import os, train\ntrain.main(is_remote=bool(os.environ.get('SSH_CONNECTION')))"
+CASES = [
+    pytest.param(converted(shell(R)), "HOST009!", id="r"),
+    pytest.param(converted(shell(JAVA)), "HOST010", id="java"),
+    pytest.param(
+        converted(shell("me=$(cat /proc/sys/kernel/host*)\nexport RANK=${me##*-}\npython t.py")), "HOST009!", id="kernel"
+    ),
+    pytest.param(converted(shell("p='\\h'; me=${p@P}\nexport RANK=${me##*-}\npython t.py")), "HOST009!", id="prompt-of-bash"),
+    pytest.param(converted(shell("export RANK=${HOST##*-}\npython t.py", "zsh")), "HOST009!", id="variable-of-zsh"),
+    pytest.param(converted(shell('if [ -z "$(dnsdomainname)" ]; then python a.py; fi')), "HOST010", id="domain"),
+    pytest.param(converted(shell(REVERSE), env=[IP]), "HOST009!", id="name-of-the-own-address"),
+    pytest.param(converted(shell("me=$(dig +short -x $MY_IP)\nRANK=${me%%.*} python t.py"), env=[IP]), "HOST009!", id="dig"),
+    pytest.param(converted(python(BY_ADDRESS), env=[IP]), "HOST009!", id="name-of-the-own-address-in-python"),
+    pytest.param(converted(python(SSH), "MPIJob"), "HOST014", id="variable-of-ssh"),
+    pytest.param(converted(python(RESOLVER), "TFJob"), "HOST012", id="cluster-resolver-of-tensorflow"),
+    pytest.param(converted(python("from dask_kubernetes.operator import KubeCluster\nimport t")), "HOST012", id="dask"),
+    pytest.param(converted(python(SEED)), "HOST009!", id="address-as-a-seed"),
+    pytest.param(converted(python(DIGEST), "TFJob"), "HOST009!", id="digest-of-the-cluster"),
+    pytest.param(converted(python("import socket, t\nt.main(shard=socket.getfqdn()[-1])")), "HOST009!", id="full-name"),
+    pytest.param(converted(python(LIBC)), "HOST009!", id="function-of-c"),
+    pytest.param(converted(shell(ENVIRON)), "HOST009!", id="environment-of-the-process"),
+    pytest.param(converted(python(PROCESSOR), "MPIJob"), "HOST009!", id="processor-of-mpi"),
+    pytest.param(converted(python(OTHER_HOST)), "HOST006,HOST009!", id="name-made-of-another-one"),
+    pytest.param(
+        converted(
+            ["python", "t.py"], pod=CLAIM, env=[POD], volumeMounts=[{"name": "c", "mountPath": "/c", "subPathExpr": "$(ME)"}]
+        ),
+        "POD007,POD018!",
+        id="directory-of-the-pod",
+    ),
+]
+
+
+@pytest.mark.parametrize(("conversion", "expected"), CASES)
+def test_a_program_that_reads_what_changes_by_other_means_is_told(conversion: Conversion, expected: str) -> None:
+    assert limits(conversion) == expected.split(",")
+    assert conversion.unproved
+
+
+SORTED = """\
+import os, train
+hosts = sorted([os.environ["MASTER_ADDR"], *os.environ["WORKER_ADDRS"].split(",")])
+train.main(shards=dict(enumerate(hosts)))"""
+PREFIX = "import os, train\ntrain.main(is_elastic=any(key.startswith('PET_') for key in os.environ))"
+ADDRESS = "export MASTER_IP=$(getent hosts $MASTER_ADDR | awk '{print $1}')\npython t.py"
+
+
+@pytest.mark.parametrize(
+    "conversion",
+    [
+        pytest.param(converted(python(SORTED), "XGBoostJob"), id="the-order-of-names-is-the-same"),
+        pytest.param(converted(python(PREFIX)), id="v1-sets-such-variables-too"),
+        pytest.param(converted(shell(ADDRESS)), id="an-address-is-another-one-each-time"),
+        pytest.param(converted(shell("echo ${HOST##*-}; python t.py")), id="a-variable-that-bash-does-not-set"),
+        pytest.param(
+            converted(shell("export RANK=${HOST##*-}", "zsh"), env=[{"name": "HOST", "value": "a-1"}]), id="the-users-own"
+        ),
+    ],
+)
+def test_a_program_that_reads_nothing_that_changes_is_not_told(conversion: Conversion) -> None:
+    assert limits(conversion) == []
