@@ -12,6 +12,7 @@ from shunter.operator.overview import SHOWN_RESOURCES, is_pod_of
 from shunter.page.acting import act
 from shunter.page.calls import Calls, LogQuery
 from shunter.page.logs import frames, whole_log
+from shunter.page.move_detail import move
 from shunter.page.object_text import object_text
 from shunter.page.views.view import Parameters, Viewer
 from shunter.page.wire import LogLines
@@ -51,4 +52,4 @@ async def yaml(viewer: Viewer, job: Parameters, pod: str, *, reveal: bool) -> st
     return object_text(found, shows_credentials=reveal)
 
 
-CALLS = Calls(follow_logs=follow_logs, log_file=log_file, yaml=yaml, act=act)
+CALLS = Calls(follow_logs=follow_logs, log_file=log_file, yaml=yaml, act=act, move=move)

@@ -112,17 +112,30 @@ def _stage(item: Item, v1: str, twin: Json | None, past: Past, queue: str) -> tu
                 return "not moved", f"merge the patch for {item.owner}"
             case _:
                 return "not moved", "nothing"
+    match stage := twin_stage(twin):
+        case "compared":
+            return stage, "cleanup" if v1 != "gone" else "nothing"
+        case "made":
+            if queue := mark(twin, QUEUE):
+                return stage, f"give it its queue when it is to train: label {KUEUE_QUEUE}={queue}"
+            return stage, "resume it when it is to train: spec.suspend; or cleanup, where the v1 job never ran or has finished"
+        case "finished":
+            return stage, f"compare it with {item.title}: migrate compare --plan"
+        case _:
+            return stage, "wait until it has finished"
+
+
+def twin_stage(twin: Json) -> Stage:
+    """How far the TrainJob is that was made of a v1 job."""
     if mark(twin, COMPARED):
-        return "compared", "cleanup" if v1 != "gone" else "nothing"
+        return "compared"
     match overview(twin).state:
         case "Suspended":
-            if queue := mark(twin, QUEUE):
-                return "made", f"give it its queue when it is to train: label {KUEUE_QUEUE}={queue}"
-            return "made", "resume it when it is to train: spec.suspend; or cleanup, where the v1 job never ran or has finished"
+            return "made"
         case "Succeeded" | "Failed":
-            return "finished", f"compare it with {item.title}: migrate compare --plan"
+            return "finished"
         case _:
-            return "running", "wait until it has finished"
+            return "running"
 
 
 def _counted(values: Iterable[str]) -> dict[str, int]:

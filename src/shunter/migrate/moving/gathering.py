@@ -65,7 +65,14 @@ async def read(client: Client, namespaces: Collection[str]) -> Input:
     if found.findings:
         said = "; ".join(finding.message for finding in found.findings)
         raise EnvironmentProblem(f"not all jobs may be read: {said}", found.findings[0].advice)
-    wanted = {(job.namespace, name) for job in found.jobs for name in _config_maps(job.value)}
+    others, unread = await named_config_maps(client, found.jobs)
+    runtimes = await live.runtimes(client, sorted(namespaces) or [live.ALL])
+    return Input(found.jobs, others, unread, runtimes)
+
+
+async def named_config_maps(client: Client, jobs: Iterable[SourceObject]) -> tuple[tuple[Json, ...], tuple[str, ...]]:
+    """The ConfigMaps that jobs name, in which rules look things up, and what of them may not be read."""
+    wanted = {(job.namespace, name) for job in jobs for name in _config_maps(job.value)}
     others: list[Json] = []
     unread: set[str] = set()
     for namespace, name in sorted(wanted):
@@ -75,8 +82,7 @@ async def read(client: Client, namespaces: Collection[str]) -> Input:
             continue
         except Forbidden:
             unread.add(f"configmaps in namespace {namespace}")
-    runtimes = await live.runtimes(client, sorted(namespaces) or [live.ALL])
-    return Input(found.jobs, tuple(others), tuple(sorted(unread)), runtimes)
+    return tuple(others), tuple(sorted(unread))
 
 
 async def cluster(client: Client, server: str, namespaces: Collection[str]) -> tuple[Cluster, tuple[str, ...]]:

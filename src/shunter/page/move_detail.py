@@ -1,0 +1,221 @@
+"""The page of one move: findings, both manifests, pods side by side, how far the proof reaches, and the comparison of the runs.
+
+Worked out when it is asked for, in another thread; credentials are hidden in all texts.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Iterator
+from datetime import UTC, datetime
+from typing import Any
+
+from shunter.api.meta import Json, annotations_of
+from shunter.api.resources import TRAIN_JOBS
+from shunter.errors import InputError, ShunterError
+from shunter.jobs.finding import jobs_of
+from shunter.jobs.masking import credentials, masked
+from shunter.kube.client import Client
+from shunter.kube.errors import ApiError
+from shunter.migrate.conversion.batch import Batch, converted
+from shunter.migrate.conversion.emit.job import SEPARATOR
+from shunter.migrate.conversion.provenance import SOURCE
+from shunter.migrate.conversion.source import live
+from shunter.migrate.findings import Finding
+from shunter.migrate.moving import gathering
+from shunter.migrate.moving.burn_down import twin_stage
+from shunter.migrate.moving.plan import read
+from shunter.migrate.moving.runs.comparison import Tolerance
+from shunter.migrate.moving.runs.comparison import compared as runs_compared
+from shunter.migrate.moving.runs.reading import run_of
+from shunter.migrate.moving.steps import V1_JOBS
+from shunter.migrate.options import Options
+from shunter.migrate.pods.differences import Difference
+from shunter.migrate.pods.showing import shown_place, shown_value
+from shunter.migrate.proof.comparison import Comparison
+from shunter.migrate.proof.comparison import compared as pods_compared
+from shunter.migrate.proof.ladder import RUNGS, Ladder
+from shunter.migrate.survey.briefing.facts import Job, gathered
+from shunter.migrate.survey.briefing.job_page import commands
+from shunter.operator.overview import is_finished, job_state
+from shunter.page.conversions import proof_text
+from shunter.page.texts import shortened, visible
+from shunter.page.views.view import Parameters, Viewer
+from shunter.page.wire import FindingText, Move, MoveDetail, PodPair, Rung
+
+COMPARE_SECONDS = 20.0
+"""How long the logs of both runs may take."""
+MOST_PODS = 200
+MOST_DIFFERENCES = 50
+LONGEST = 500
+
+
+async def move(viewer: Viewer, job: Parameters) -> MoveDetail:
+    """Of one v1 job that is in the cluster. NotFound when it is gone; InputError for a job of another kind."""
+    resource = V1_JOBS.get(job.kind)
+    if resource is None:
+        raise InputError(f"{job.kind[:80]!r} is no kind of kubeflow.org/v1.")
+    client = viewer.client
+    found = await client.get(resource, job.name, job.namespace)
+    v1_job = {"apiVersion": resource.api_version, "kind": resource.kind, **found}
+    title = f"{resource.kind} {job.namespace}/{job.name}"
+    options = await asyncio.to_thread(_options, viewer, title)
+    source = live.source(v1_job, resource)
+    others, _ = await gathering.named_config_maps(client, [source])
+    shown, pods = await asyncio.to_thread(_worked_out, converted([source], options, others))
+    twin = await _twin(client, job.namespace, title)
+    rows = await _comparison(client, v1_job, twin) if twin is not None else ()
+    return _detail(shown, pods, twin, rows, viewer.options)
+
+
+def _options(viewer: Viewer, title: str) -> Options:
+    """Those of the plan for this job; the inventory's where there is no plan, or the job is not in it."""
+    if viewer.plan is None:
+        return Options(suspend=True)
+    try:
+        plan = read(viewer.plan)
+    except ShunterError:
+        return Options(suspend=True)
+    item = next((item for item in plan.items if item.title == title), None)
+    return plan.options_of(item) if item is not None else Options(suspend=True)
+
+
+def _worked_out(batch: Batch) -> tuple[Job, Comparison | None]:
+    facts = gathered(batch, {}, datetime.now(UTC), is_live=True)
+    conversion = batch.outcomes[0].conversion
+    return facts.jobs[0], pods_compared(conversion, batch.options) if conversion is not None else None
+
+
+async def _twin(client: Client, namespace: str, title: str) -> Json | None:
+    """The TrainJob that was made of the job; None where there is none, or where it may not be looked for."""
+    try:
+        found = [job for job in await jobs_of(client, TRAIN_JOBS, namespace) if annotations_of(job).get(SOURCE) == title]
+    except ApiError:
+        return None
+    return max(found, key=lambda job: str(job["metadata"].get("creationTimestamp", "")), default=None)
+
+
+async def _comparison(client: Client, job: Json, twin: Json) -> tuple[tuple[str, str, str, str], ...]:
+    """Of both runs, once both have ended: what was compared, before, after, and the verdict with its reason."""
+    if not (is_finished(job) and is_finished(twin)):
+        return ()
+    try:
+        async with asyncio.timeout(COMPARE_SECONDS):
+            before, after = await asyncio.gather(run_of(client, job), run_of(client, twin))
+    except (ApiError, TimeoutError):
+        return ()
+    return tuple(
+        (one.name, _short(one.original), _short(one.successor), f"{one.verdict}: {one.why}" if one.why else one.verdict)
+        for one in runs_compared(before, after, Tolerance()).aspects
+    )
+
+
+def _detail(
+    shown: Job, pods: Comparison | None, twin: Json | None, rows: tuple[tuple[str, str, str, str], ...], options: str
+) -> MoveDetail:
+    row, known = shown.entry, credentials(shown.outcome.source.value)
+    findings = [*shown.outcome.findings, *(shown.ladder.findings if shown.ladder is not None else ())]
+    standing = [finding for finding in findings if not finding.suppressed]
+    blocking = [finding for finding in standing if finding.is_blocking]
+    state = twin_stage(twin) if twin is not None else "blocked" if blocking else "ready"
+    named = [(_what_for(line), f"{line}{options}") for line in commands(shown, is_live=True)]
+    head = Move(
+        id=row.title,
+        wave=0,
+        namespace=row.namespace,
+        name=row.name,
+        kind=row.kind,
+        state=state,
+        findings=len(standing),
+        blocking=len(blocking),
+        first=visible(blocking[0].message) if blocking else "",
+        proof=proof_text(shown.ladder),
+        twin=f"{twin['metadata']['name']} {job_state(twin)}" if twin is not None else "",
+        next=named[0][1] if named else "",
+    )
+    return MoveDetail(
+        move=head,
+        findings=tuple(_finding(one) for one in sorted(findings, key=lambda one: (not one.is_blocking, bool(one.suppressed)))),
+        before=visible(shown.before),
+        after=visible(SEPARATOR.join(part for part in (shown.runtime, shown.train_job) if part)),
+        pods=tuple(_pairs(pods, known)),
+        proof=tuple(_rungs(shown.ladder)),
+        comparison=rows,
+        commands=tuple(named),
+    )
+
+
+def _finding(finding: Finding) -> FindingText:
+    topic = finding.topic
+    return FindingText(
+        id=topic.id,
+        severity=topic.severity,
+        title=topic.title,
+        message=visible(finding.message),
+        field=visible(finding.field),
+        remedy=visible(finding.advice),
+        is_blocking=finding.is_blocking,
+        is_suppressed=bool(finding.suppressed),
+    )
+
+
+def _rungs(ladder: Ladder | None) -> Iterator[Rung]:
+    """All of them, also those that were not reached."""
+    tried = {step.rung: step for step in ladder.steps} if ladder is not None else {}
+    for name, means in RUNGS.items():
+        step = tried.get(name)
+        if step is None or not step.was_tried:
+            yield Rung(name=name, status="not reached", text=visible(step.note or means) if step is not None else means)
+        else:
+            yield Rung(name=name, status="holds" if step.holds else "fails", text=visible(step.note or means))
+
+
+def _pairs(pods: Comparison | None, known: set[str]) -> Iterator[PodPair]:
+    """Rank by rank, as far as differences are no mere expected ones."""
+    if pods is None or pods.matched is None:
+        return
+    by_pair: dict[str, list[Difference]] = {}
+    for one in pods.differences:
+        if one.verdict != "expected":
+            by_pair.setdefault(one.pair.mark, []).append(one)
+    for pair in pods.matched.pairs[:MOST_PODS]:
+        yield PodPair(
+            rank=pair.title,
+            before=pair.v1.host if pair.v1 is not None else "",
+            after=pair.v2.host if pair.v2 is not None else "",
+            differences=tuple(_difference(one, known) for one in by_pair.get(pair.mark, ())[:MOST_DIFFERENCES]),
+        )
+
+
+def _difference(one: Difference, known: set[str]) -> str:
+    if not one.place:
+        return f"{one.verdict}: only in {'v1' if one.v1 else 'v2'}"
+    text = (
+        f"{shown_place(one.place)}: {_value(one.v1)} -> {_value(one.v2)} ({one.verdict}{f': {one.reason}' if one.reason else ''})"
+    )
+    return _short(masked(text, known))
+
+
+def _value(value: Any) -> str:
+    return "nothing" if value is None else str(shown_value(value))
+
+
+def _short(text: str) -> str:
+    return shortened(visible(text), LONGEST)
+
+
+def _what_for(command: str) -> str:
+    verb = command.split()[2]
+    return _MEANINGS.get(verb, verb)
+
+
+_MEANINGS = {
+    "convert": "Convert it",
+    "validate": "Prove the conversion",
+    "diff": "Show both sides, pod by pod",
+    "test": "Try the conversion in a short run",
+    "compare": "Compare the runs",
+    "backup": "Keep the job",
+    "explain": "Explain a finding",
+}
+"""What the commands of `briefing.job_page` are for."""

@@ -1,0 +1,169 @@
+"""The view of the migration: with a plan and without one, and the page of one move."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from page.views.test_job import NoServer
+from shunter.api.meta import Json
+from shunter.api.training.kinds import JOB_KINDS
+from shunter.api.yaml import load_yaml
+from shunter.kube.client import Client
+from shunter.migrate.moving.plan import Item, Plan
+from shunter.migrate.moving.plan import Wave as PlanWave
+from shunter.migrate.options import Options
+from shunter.page.conversions import Conversions, candidate
+from shunter.page.views.migration import ReadPlan, kept_twin, kept_v1, open_migration
+from shunter.page.views.view import Observed, Parameters, Rows, Viewer
+from shunter.page.wire import MigrationSummary, Move, Wave
+
+READY = """
+apiVersion: kubeflow.org/v1
+kind: PyTorchJob
+metadata: {name: bert, namespace: vision, uid: "1", creationTimestamp: "2026-01-01T00:00:00Z"}
+spec:
+  pytorchReplicaSpecs:
+    Master: {replicas: 1, restartPolicy: OnFailure, template: {spec: {containers: [{name: pytorch, image: "train:1"}]}}}
+status: {conditions: [{type: Running, status: "True"}]}
+"""
+
+
+def v1_job(name: str, **changes: Json) -> Json:
+    job: Json = load_yaml(READY) | changes
+    job["metadata"] = {**job["metadata"], "name": name, "uid": name}
+    return job
+
+
+def blocked(name: str) -> Json:
+    """No result of it may be used: a PyTorchJob has exactly one Master."""
+    job = v1_job(name)
+    job["spec"]["pytorchReplicaSpecs"]["Master"]["replicas"] = "two"
+    return job
+
+
+def twin(name: str, of: str, state: str = "", **annotations: str) -> Json:
+    conditions = [{"type": state, "status": "True"}] if state else []
+    return {
+        "apiVersion": "trainer.kubeflow.org/v1alpha1",
+        "kind": "TrainJob",
+        "metadata": {
+            "name": name,
+            "namespace": "vision",
+            "annotations": {"migrate.shunter.dev/source": f"PyTorchJob vision/{of}", **annotations},
+        },
+        "spec": {"suspend": True},
+        "status": {"conditions": conditions, "jobsStatus": [] if state else [{"name": "node", "active": 1, "ready": 1}]},
+    }
+
+
+async def shown(jobs: list[Json], twins: list[Json] = [], plan: Plan | None = None, problem: str = "") -> Rows:  # noqa: B006
+    has_plan = plan is not None or bool(problem)
+    viewer = Viewer(Client(NoServer()), "ann", "prod", plan=Path("moves/plan.yaml") if has_plan else None)
+    view = open_migration(viewer, Parameters())
+    objects: dict[str, dict[str, Any]] = {kind.resource.plural: {} for kind in JOB_KINDS}
+    objects["pytorchjobs"] = {job["metadata"]["uid"]: kept_v1(job) for job in jobs}
+    objects["twins"] = {job["metadata"]["name"]: kept for job in twins if (kept := kept_twin(job)) is not None}
+    conversions = await Conversions().of([candidate(job, Options(suspend=True)) for job in jobs])
+    readings: dict[str, Any] = {"conversions": conversions}
+    if has_plan:
+        readings["plan"] = ReadPlan(plan, problem=problem)
+    return view.rows(Observed(objects, readings), 0)
+
+
+def summary(rows: Rows) -> MigrationSummary:
+    (found,) = rows["migration"]
+    assert isinstance(found, MigrationSummary)
+    return found
+
+
+def moves(rows: Rows) -> dict[str, Move]:
+    return {row.name: row for row in rows["moves"] if isinstance(row, Move)}
+
+
+def waves(rows: Rows) -> list[tuple[str, int, int]]:
+    return [(row.title.partition(":")[0], row.done, row.total) for row in rows["waves"] if isinstance(row, Wave)]
+
+
+async def test_without_a_plan_jobs_stand_by_class_with_their_first_blocking_finding() -> None:
+    ended = v1_job("old", status={"conditions": [{"type": "Succeeded", "status": "True"}]})
+    rows = await shown([v1_job("bert"), blocked("broken"), ended])
+    found = moves(rows)
+    assert {name: move.state for name, move in found.items()} == {"bert": "ready", "broken": "blocked", "old": "not moved"}
+    assert found["bert"].proof.startswith("pods: ")
+    assert found["bert"].next == "shunter migrate validate --cluster pytorchjob/bert -n vision"
+    assert "replicas" in found["broken"].first
+    assert found["broken"].next.startswith("shunter migrate explain ")
+    assert waves(rows) == [("complex", 0, 1), ("finished", 1, 1), ("blocked", 0, 1)]
+    head = summary(rows)
+    assert (head.plan, head.v1_left, head.v1_total) == ("", 3, 3)
+    assert head.counts == (("ready", 1), ("blocked", 1), ("not moved", 1))
+    assert ("Write a plan", "shunter migrate plan > plan.yaml") in head.commands
+
+
+async def test_without_a_plan_train_jobs_tell_by_their_marks_what_was_made() -> None:
+    names = ["made", "running", "finished", "compared"]
+    twins = [
+        twin("a", "made", "Suspended"),
+        twin("b", "running"),
+        twin("c", "finished", "Complete"),
+        twin("d", "compared", "Complete", **{"migrate.shunter.dev/compared": "equal"}),
+        {"apiVersion": "trainer.kubeflow.org/v1alpha1", "kind": "TrainJob", "metadata": {"name": "own", "namespace": "vision"}},
+    ]
+    rows = await shown([v1_job(name) for name in names], twins)
+    assert {name: (move.state, move.twin) for name, move in moves(rows).items()} == {
+        "made": ("made", "a Suspended"),
+        "running": ("running", "b Running"),
+        "finished": ("finished", "c Succeeded"),
+        "compared": ("compared", "d Succeeded"),
+    }
+
+
+def plan_of(*waves: tuple[str, list[str]]) -> Plan:
+    def item(name: str) -> Item:
+        return Item("PyTorchJob", "vision", name, "0", "Running", "simple", "create", "it is simple")
+
+    return Plan(
+        format=1,
+        id="p1",
+        strategy="side-by-side",
+        server="s",
+        options=Options(suspend=True),
+        waves=tuple(PlanWave(name, f"why {name}", tuple(map(item, names))) for name, names in waves),
+    )
+
+
+async def test_with_a_plan_its_waves_are_shown_and_how_far_each_job_is() -> None:
+    plan = plan_of(("first", ["bert", "gone"]), ("second", ["broken", "done"]))
+    marks = {"migrate.shunter.dev/plan": "p1", "migrate.shunter.dev/compared": "equal"}
+    rows = await shown(
+        [v1_job("bert"), blocked("broken"), v1_job("done"), v1_job("new")], [twin("done", "done", "Complete", **marks)], plan
+    )
+    found = moves(rows)
+    assert {name: (move.wave, move.state) for name, move in found.items()} == {
+        "bert": (1, "ready"),
+        "gone": (1, "gone"),
+        "broken": (2, "blocked"),
+        "done": (2, "compared"),
+    }
+    assert waves(rows) == [("first", 1, 2), ("second", 1, 2)]
+    head = summary(rows)
+    assert (head.plan, head.v1_left) == ("plan.yaml", 4)
+    assert ("Execute the plan", "shunter migrate apply --plan moves/plan.yaml") in head.commands
+
+
+async def test_a_plan_that_cannot_be_read_is_said_and_the_inventory_shown() -> None:
+    rows = await shown([v1_job("bert")], problem="format is 9; this version reads 1.")
+    assert summary(rows).plan == "plan.yaml: format is 9; this version reads 1."
+    assert list(moves(rows)) == ["bert"]
+
+
+async def test_a_job_is_converted_again_only_when_its_user_changed_it() -> None:
+    conversions, job = Conversions(), v1_job("bert")
+    first = await conversions.of([candidate(job, Options())])
+    job["status"] = {"conditions": [{"type": "Succeeded", "status": "True"}]}
+    again = await conversions.of([candidate(job, Options())])
+    assert again["PyTorchJob vision/bert"] is first["PyTorchJob vision/bert"]
+    job["spec"]["pytorchReplicaSpecs"]["Master"]["replicas"] = "two"
+    assert (await conversions.of([candidate(job, Options())]))["PyTorchJob vision/bert"].blocking
+    assert not await conversions.of([])
