@@ -15,6 +15,7 @@ from shunter.page.views.view import OpenView
 VIEWS: Mapping[str, str] = {
     "jobs": "shunter.page.views.jobs:open_jobs",
     "job": "shunter.page.views.job:open_job",
+    "cluster": "shunter.page.views.cluster:open_cluster",
     "migration": "shunter.page.views.migration:open_migration",
 }
 """Functions of the type `OpenView` (views/view.py)."""

@@ -1,0 +1,138 @@
+"""What the Cluster view reads beside its watches: the operator, Kueue's queues, the server's version."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Iterable, Mapping
+from datetime import datetime, timedelta
+from typing import NamedTuple
+
+import msgspec
+
+from shunter.api.meta import Json
+from shunter.api.resources import DEPLOYMENTS, LEASES, VALIDATING_WEBHOOKS, Resource
+from shunter.install.names import OPERATOR, PART_OF
+from shunter.jobs.evidence import KUEUE_VERSIONS
+from shunter.kube.client import Client
+from shunter.kube.discovery import served_versions
+from shunter.kube.errors import ApiError, ConnectionProblem
+from shunter.operator.overview import moment
+from shunter.page.texts import visible
+from shunter.page.wire import QueueRow
+
+LEASE_SECONDS = 60.0
+"""A lease that was not renewed for so long has no leader any more."""
+
+
+class OperatorState(NamedTuple):
+    """What is known of Shunter's operator; None where it could not be read."""
+
+    deployments: list[Json] | None
+    leases: list[Json] | None
+    webhooks: list[Json] | None
+
+
+async def server_version(client: Client) -> str:
+    """`v1.36.0`; empty where the server does not say."""
+    try:
+        return str(msgspec.json.decode(await client.raw("GET", "/version")).get("gitVersion", ""))
+    except ConnectionProblem:
+        raise
+    except ApiError:
+        return ""
+
+
+async def operator_state(client: Client) -> OperatorState:
+    """Looks in all namespaces: where it was installed is not known."""
+    named = f"metadata.name={OPERATOR}"
+    deployments, leases, webhooks = await asyncio.gather(
+        _listed(client, DEPLOYMENTS, field_selector=named),
+        _listed(client, LEASES, field_selector=named),
+        _listed(client, VALIDATING_WEBHOOKS),
+    )
+    if webhooks is not None:
+        webhooks = [one for one in webhooks if _is_ours(one)]
+    return OperatorState(deployments, leases, webhooks)
+
+
+def operator_text(state: OperatorState, now: datetime) -> str:
+    """`2 of 2 replicas ready, leader shunter-operator-a, v0.3; webhooks registered`. Pure. What could not be read is left out."""
+    parts = []
+    if state.deployments:
+        ready = sum(int((one.get("status") or {}).get("readyReplicas") or 0) for one in state.deployments)
+        wanted = sum(int(one["spec"].get("replicas", 1)) for one in state.deployments)
+        parts.append(f"{ready} of {wanted} replicas ready")
+    for lease in state.leases or ():
+        spec = lease.get("spec") or {}
+        renewed = moment(spec.get("renewTime"))
+        is_held = renewed is not None and now - renewed <= timedelta(seconds=LEASE_SECONDS)
+        parts.append(f"leader {spec['holderIdentity']}" if is_held and spec.get("holderIdentity") else "no leader")
+    parts += sorted({f"v{version}" for one in state.deployments or () if (version := _version(one))})
+    if not parts and state.deployments is not None and state.leases is not None:
+        return "no operator of Shunter is installed in this cluster"
+    text = ", ".join(parts)
+    if state.webhooks is not None:
+        text += f"{'; ' if text else ''}{'webhooks registered' if state.webhooks else 'no webhooks registered'}"
+    return visible(text)
+
+
+async def queue_rows(client: Client) -> list[QueueRow]:
+    """The LocalQueues of Kueue; none where it is not served."""
+    served = await served_versions(client)
+    version = next((each for each in KUEUE_VERSIONS if f"kueue.x-k8s.io/{each}" in served), None)
+    if version is None:
+        return []
+    local = Resource("kueue.x-k8s.io", version, "LocalQueue", "localqueues")
+    whole = Resource("kueue.x-k8s.io", version, "ClusterQueue", "clusterqueues", namespaced=False)
+    queues, cluster_queues = await asyncio.gather(_listed(client, local), _listed(client, whole))
+    by_name = {one["metadata"]["name"]: one for one in cluster_queues or ()}
+    return [queue_row(one, by_name) for one in queues or ()]
+
+
+def queue_row(queue: Json, cluster_queues: Mapping[str, Json]) -> QueueRow:
+    """One LocalQueue with the quota of its ClusterQueue, as far as that may be read. Pure."""
+    metadata, status = queue["metadata"], queue.get("status") or {}
+    name = str((queue.get("spec") or {}).get("clusterQueue") or "")
+    nominal = dict(_nominal(cluster_queues.get(name)))
+    used = dict(_used(status))
+    return QueueRow(
+        id=metadata.get("uid") or f"{metadata['namespace']}/{metadata['name']}",
+        namespace=metadata["namespace"],
+        name=metadata["name"],
+        cluster_queue=name,
+        pending=int(status.get("pendingWorkloads") or 0),
+        admitted=int(status.get("admittedWorkloads") or 0),
+        usage=tuple((title, used.get(title, "0"), nominal.get(title, "")) for title in sorted({*used, *nominal})),
+    )
+
+
+def _used(status: Json) -> Iterable[tuple[str, str]]:
+    for flavor in status.get("flavorsUsage") or status.get("flavorUsage") or ():
+        for one in flavor.get("resources") or ():
+            yield f"{one['name']} ({flavor['name']})", str(one.get("total", "0"))
+
+
+def _nominal(cluster_queue: Json | None) -> Iterable[tuple[str, str]]:
+    for group in ((cluster_queue or {}).get("spec") or {}).get("resourceGroups") or ():
+        for flavor in group.get("flavors") or ():
+            for one in flavor.get("resources") or ():
+                yield f"{one['name']} ({flavor['name']})", str(one.get("nominalQuota", ""))
+
+
+async def _listed(client: Client, resource: Resource, *, field_selector: str = "") -> list[Json] | None:
+    """None where it may not be listed, or is not served."""
+    try:
+        return list((await client.list(resource, "", field_selector=field_selector)).items)
+    except ConnectionProblem:
+        raise
+    except ApiError:
+        return None
+
+
+def _is_ours(webhooks: Json) -> bool:
+    labels = webhooks["metadata"].get("labels") or {}
+    return labels.get(PART_OF) == "shunter" or "shunter" in webhooks["metadata"]["name"]
+
+
+def _version(deployment: Json) -> str:
+    return str((deployment["metadata"].get("labels") or {}).get("app.kubernetes.io/version", ""))

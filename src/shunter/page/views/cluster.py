@@ -1,0 +1,217 @@
+"""The view of the cluster: nodes and what is asked of them, jobs that wait and why, queues, the operator."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from datetime import UTC, datetime
+from typing import Any, NamedTuple
+
+import msgspec
+
+from shunter.api.batch import COMPLETION_INDEX
+from shunter.api.meta import Json
+from shunter.api.pod_requests import Amounts, PodRequests, requested
+from shunter.api.quantity import parse
+from shunter.api.resources import LEASES, NODES, PODS
+from shunter.doctor.places import spans
+from shunter.jobs.pods_up import wanted
+from shunter.kube.client import Client
+from shunter.migrate.survey.inventory.gpu_hours import gpus, is_gpu
+from shunter.operator.native_jobs import JOB_NAME, is_native
+from shunter.operator.overview import is_v1
+from shunter.page.cluster_readings import OperatorState, operator_state, operator_text, queue_rows, server_version
+from shunter.page.views.jobs import open_jobs
+from shunter.page.views.rank_rows import gpus_of
+from shunter.page.views.view import Observed, Parameters, Reading, Rows, View, Viewer, Watch
+from shunter.page.wire import ClusterSummary, JobRow, NodeRow
+
+OPERATOR_SECONDS = 15.0
+QUEUE_SECONDS = 15.0
+VERSION_SECONDS = 600.0
+HOLDS_A_NODE = "spec.nodeName!=,status.phase!=Succeeded,status.phase!=Failed"
+"""Selects pods that have a node, and have not ended."""
+MOST_JOBS = 12
+"""Jobs that are named of one node."""
+_PRESSURES = ("MemoryPressure", "DiskPressure", "PIDPressure", "NetworkUnavailable")
+
+
+class KeptPod(NamedTuple):
+    """What stays of a pod that holds resources of a node."""
+
+    node: str
+    cpu: float
+    memory: int
+    gpus: int
+    job: str
+    """`bert-large`, or `bert-large worker` where ranks are counted by role; empty for a pod of no training job."""
+    place: int
+
+
+class Cluster:
+    """The view. Jobs that wait are those of the list of jobs."""
+
+    def __init__(self, viewer: Viewer) -> None:
+        self._jobs = open_jobs(viewer, Parameters())
+        self._job_watches = {watch.name for watch in self._jobs.watches}
+        self.watches = (
+            Watch("nodes", NODES, kept_node, ("cluster", "nodes"), "Nodes are not shown."),
+            Watch(
+                "holders",
+                PODS,
+                kept_holder,
+                ("cluster", "nodes"),
+                "What is asked of nodes is not shown, as it is by pods of all namespaces.",
+                field_selector=HOLDS_A_NODE,
+            ),
+            *(watch._replace(collections=("waiting",)) for watch in self._jobs.watches),
+        )
+        self.readings = (
+            *(self._of_jobs(reading) for reading in self._jobs.readings if reading.name == "why"),
+            Reading("operator", _operator, OPERATOR_SECONDS, (LEASES,), "Whether the operator has a leader is not known."),
+            Reading("queues", _queues, QUEUE_SECONDS),
+            Reading("version", _version, VERSION_SECONDS),
+        )
+
+    def rows(self, observed: Observed, now: float) -> Rows:
+        nodes = observed.objects["nodes"]
+        by_node: dict[str, list[KeptPod]] = {}
+        for pod in observed.objects["holders"].values():
+            by_node.setdefault(pod.node, []).append(pod)
+        rows = [node_row(node, by_node.get(node.name, ())) for node in nodes.values()]
+        waiting = [
+            row
+            for row in self._jobs.rows(self._jobs_of(observed), now)["jobs"]
+            if isinstance(row, JobRow) and row.state == "Waiting"
+        ]
+        jobs = {uid: kept for found in self._jobs_of(observed).objects.values() for uid, kept in found.items()}
+        state: OperatorState | None = observed.readings.get("operator")
+        summary = ClusterSummary(
+            id="cluster",
+            version=observed.readings.get("version", ""),
+            nodes=len(rows),
+            ready=sum(row.is_ready and row.is_schedulable for row in rows),
+            gpus=sum(row.gpus for row in rows),
+            gpus_asked=sum(row.gpus_asked for row in rows),
+            waiting_jobs=len(waiting),
+            waiting_gpus=sum(gpus_asked_by(msgspec.json.decode(jobs[row.id].object)) for row in waiting),
+            operator=operator_text(state, datetime.fromtimestamp(now, UTC)) if state is not None else "",
+        )
+        return {
+            "cluster": (summary,),
+            "nodes": sorted(rows, key=lambda row: row.name),
+            "waiting": waiting,
+            "queues": observed.readings.get("queues", ()),
+        }
+
+    def _jobs_of(self, observed: Observed) -> Observed:
+        """What the list of jobs looks at."""
+        return observed._replace(objects={name: found for name, found in observed.objects.items() if name in self._job_watches})
+
+    def _of_jobs(self, reading: Reading) -> Reading:
+        async def read(client: Client, observed: Observed) -> Any:
+            return await reading.read(client, self._jobs_of(observed))
+
+        return reading._replace(read=read)
+
+
+def open_cluster(viewer: Viewer, parameters: Parameters) -> View:
+    """The view for `VIEWS`."""
+    return Cluster(viewer)
+
+
+def kept_node(node: Json) -> NodeRow:
+    """A node without what is asked of it. Pure."""
+    status, spec = node.get("status") or {}, node.get("spec") or {}
+    conditions = {one["type"]: one.get("status") for one in status.get("conditions") or ()}
+    offered = status.get("allocatable") or status.get("capacity") or {}
+    return NodeRow(
+        id=node["metadata"]["uid"],
+        name=node["metadata"]["name"],
+        is_ready=conditions.get("Ready") == "True",
+        is_schedulable=not spec.get("unschedulable", False),
+        gpus=_gpus({name: parse(amount) for name, amount in offered.items()}),
+        cpu=float(parse(offered.get("cpu", 0))),
+        memory=int(parse(offered.get("memory", 0))),
+        pressure=tuple(name for name in _PRESSURES if conditions.get(name) == "True"),
+    )
+
+
+def kept_holder(pod: Json) -> KeptPod | None:
+    """A pod on a node, with what it asks for. Pure."""
+    if not pod["spec"].get("nodeName"):
+        return None
+    amounts = requested(msgspec.convert(pod["spec"], PodRequests))
+    job, index = _job_of(pod["metadata"].get("labels") or {})
+    return KeptPod(
+        pod["spec"]["nodeName"],
+        float(amounts.get("cpu", 0)),
+        int(amounts.get("memory", 0)),
+        _gpus(amounts),
+        job,
+        index,
+    )
+
+
+def node_row(node: NodeRow, pods: Iterable[KeptPod]) -> NodeRow:
+    """The node with what is asked of it, and by which jobs. Pure."""
+    held = list(pods)
+    return msgspec.structs.replace(
+        node,
+        gpus_asked=sum(pod.gpus for pod in held),
+        cpu_asked=round(sum(pod.cpu for pod in held), 3),
+        memory_asked=sum(pod.memory for pod in held),
+        jobs=tuple(_job_texts(held)),
+    )
+
+
+def _job_texts(pods: Sequence[KeptPod]) -> list[str]:
+    indexes: dict[str, list[int]] = {}
+    for pod in pods:
+        if pod.job:
+            indexes.setdefault(pod.job, []).append(pod.place)
+    texts = [f"{job} {', '.join(spans(found))}" for job, found in sorted(indexes.items())]
+    return texts if len(texts) <= MOST_JOBS else [*texts[:MOST_JOBS], f"and {len(texts) - MOST_JOBS} more jobs"]
+
+
+def _job_of(labels: Mapping[str, str]) -> tuple[str, int]:
+    """The job of a pod by its labels, and its place in it."""
+    if name := labels.get("jobset.sigs.k8s.io/jobset-name"):
+        role = labels.get("jobset.sigs.k8s.io/replicatedjob-name", "node")
+        index = sum(_number(labels.get(label, "")) for label in ("jobset.sigs.k8s.io/job-index", COMPLETION_INDEX))
+        return (name if role == "node" else f"{name} {role}"), index
+    if name := labels.get("training.kubeflow.org/job-name"):
+        role = labels.get("training.kubeflow.org/replica-type", "")
+        return f"{name} {role}".strip(), _number(labels.get("training.kubeflow.org/replica-index", ""))
+    if (name := labels.get(JOB_NAME)) and COMPLETION_INDEX in labels:
+        return name, _number(labels[COMPLETION_INDEX])
+    return "", 0
+
+
+def _number(text: str) -> int:
+    return int(text) if text.isdecimal() else 0
+
+
+def _gpus(amounts: Amounts) -> int:
+    return sum(int(amount) for name, amount in amounts.items() if is_gpu(name))
+
+
+def gpus_asked_by(job: Json) -> int:
+    """What all pods of a job ask for together, as far as the job itself says: not where its runtime does. Pure."""
+    if is_v1(job):
+        return int(gpus(job))
+    if is_native(job):
+        return (wanted(job) or 0) * gpus_of({"spec": job["spec"]["template"].get("spec") or {}})
+    resources = (job["spec"].get("trainer") or {}).get("resourcesPerNode") or {}
+    return (wanted(job) or 0) * gpus_of({"spec": {"containers": [{"resources": resources}]}})
+
+
+async def _operator(client: Client, _: Observed) -> OperatorState:
+    return await operator_state(client)
+
+
+async def _queues(client: Client, _: Observed) -> Any:
+    return await queue_rows(client)
+
+
+async def _version(client: Client, _: Observed) -> str:
+    return await server_version(client)

@@ -1,0 +1,130 @@
+"""The view of the cluster: nodes, what is asked of them, jobs that wait, queues, the operator."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from typing import Any
+
+import pytest
+
+from page.views.test_job import TRAIN_JOB, V1_JOB, NoServer, train_pod, v1_pod
+from shunter.api.meta import Json
+from shunter.api.yaml import load_yaml
+from shunter.kube.client import Client
+from shunter.page.cluster_readings import OperatorState, operator_text, queue_row
+from shunter.page.views.cluster import gpus_asked_by, kept_holder, kept_node, node_row, open_cluster
+from shunter.page.views.jobs import kept_job
+from shunter.page.views.view import Observed, Parameters, Viewer
+from shunter.page.wire import ClusterSummary, JobRow, NodeRow
+
+NODE = load_yaml("""
+metadata: {name: node-a, uid: n1}
+spec: {}
+status:
+  allocatable: {cpu: "64", memory: 256Gi, nvidia.com/gpu: "8"}
+  conditions: [{type: Ready, status: "True"}, {type: DiskPressure, status: "True"}, {type: MemoryPressure, status: "False"}]
+""")
+
+
+def holder(pod: Json, cpu: str = "2", memory: str = "16Gi") -> Any:
+    pod["spec"]["containers"][0]["resources"] = {"requests": {"cpu": cpu, "memory": memory, "nvidia.com/gpu": "2"}}
+    return kept_holder(pod)
+
+
+def test_a_node_says_what_is_asked_of_it_and_by_which_ranks() -> None:
+    pods = [holder(train_pod(index)) for index in (0, 1, 2, 5)] + [holder(v1_pod("worker", 3))]
+    row = node_row(kept_node(NODE), pods)
+    assert (row.gpus, row.gpus_asked, row.cpu, row.cpu_asked) == (8, 10, 64, 10)
+    assert (row.memory, row.memory_asked) == (256 * 2**30, 80 * 2**30)
+    assert row.jobs == ("bert 0-2, 5", "bert worker 3")
+    assert (row.is_ready, row.is_schedulable, row.pressure) == (True, True, ("DiskPressure",))
+
+
+def test_a_node_that_is_cordoned_or_not_ready_says_so() -> None:
+    cordoned = kept_node({**NODE, "spec": {"unschedulable": True}})
+    lost = kept_node({**NODE, "status": {"conditions": [{"type": "Ready", "status": "Unknown"}]}})
+    assert (cordoned.is_ready, cordoned.is_schedulable, lost.is_ready) == (True, False, False)
+
+
+def test_a_pod_of_no_training_job_asks_too_and_one_without_a_node_does_not() -> None:
+    pod = train_pod(0)
+    pod["metadata"]["labels"] = {"app": "web"}
+    assert node_row(kept_node(NODE), [holder(pod)]).jobs == ()
+    assert node_row(kept_node(NODE), [holder(pod)]).gpus_asked == 2
+    del pod["spec"]["nodeName"]
+    assert kept_holder(pod) is None
+
+
+def test_jobs_that_wait_are_those_of_the_list_with_their_gpus() -> None:
+    view = open_cluster(Viewer(Client(NoServer()), "ann", "prod"), Parameters())
+    waiting = load_yaml(TRAIN_JOB)
+    waiting["spec"]["trainer"]["resourcesPerNode"] = {"limits": {"nvidia.com/gpu": 8}}
+    running = load_yaml(V1_JOB)
+    running["metadata"]["uid"] = "job-2"
+    objects: dict[str, dict[str, Any]] = {watch.name: {} for watch in view.watches}
+    objects["nodes"] = {"n1": kept_node(NODE)}
+    objects["trainjobs"] = {"job-1": kept_job(waiting)}
+    objects["pytorchjobs"] = {"job-2": kept_job(running)}
+    rows = view.rows(Observed(objects, {"version": "v1.36.0"}), 0)
+    assert [row.name for row in rows["waiting"] if isinstance(row, JobRow)] == ["bert"]
+    (summary,) = rows["cluster"]
+    assert isinstance(summary, ClusterSummary)
+    assert (summary.waiting_jobs, summary.waiting_gpus, summary.nodes, summary.ready) == (1, 24, 1, 1)
+    assert summary.version == "v1.36.0"
+    assert [row.name for row in rows["nodes"] if isinstance(row, NodeRow)] == ["node-a"]
+
+
+def test_what_a_job_asks_for_is_counted_over_all_its_ranks() -> None:
+    template = {"spec": {"containers": [{"resources": {"limits": {"amd.com/gpu": "4"}}}]}}
+    v1 = load_yaml(V1_JOB)
+    for role in v1["spec"]["pytorchReplicaSpecs"].values():
+        role["template"] = template
+    native = {"apiVersion": "batch/v1", "kind": "Job", "metadata": {}, "spec": {"completions": 2, "template": template}}
+    assert (gpus_asked_by(v1), gpus_asked_by(native), gpus_asked_by(load_yaml(TRAIN_JOB))) == (12, 8, 0)
+
+
+NOW = datetime(2026, 1, 1, 0, 1, tzinfo=UTC)
+DEPLOYMENT: Json = {
+    "metadata": {"labels": {"app.kubernetes.io/version": "0.3"}},
+    "spec": {"replicas": 2},
+    "status": {"readyReplicas": 2},
+}
+OPERATORS: dict[str, tuple[OperatorState, str]] = {
+    "all is well": (
+        OperatorState([DEPLOYMENT], [{"spec": {"holderIdentity": "op-a", "renewTime": "2026-01-01T00:00:55Z"}}], [{}]),
+        "2 of 2 replicas ready, leader op-a, v0.3; webhooks registered",
+    ),
+    "a lease that was renewed a minute ago": (
+        OperatorState([], [{"spec": {"holderIdentity": "op-a", "renewTime": "2026-01-01T00:00:00.5Z"}}], []),
+        "leader op-a; no webhooks registered",
+    ),
+    "a lease that has run out": (
+        OperatorState([], [{"spec": {"holderIdentity": "op-a", "renewTime": "2025-12-31T00:00:00Z"}}], None),
+        "no leader",
+    ),
+    "none": (OperatorState([], [], []), "no operator of Shunter is installed in this cluster"),
+    "nothing may be read": (OperatorState(None, None, None), ""),
+}
+
+
+@pytest.mark.parametrize(("state", "text"), OPERATORS.values(), ids=OPERATORS)
+def test_what_is_said_of_the_operator(state: OperatorState, text: str) -> None:
+    assert operator_text(state, NOW) == text
+
+
+def test_a_queue_has_the_quota_of_its_cluster_queue_as_far_as_it_may_be_read() -> None:
+    queue = load_yaml("""
+    metadata: {name: gold, namespace: vision, uid: q1}
+    spec: {clusterQueue: research}
+    status:
+      pendingWorkloads: 2
+      admittedWorkloads: 5
+      flavorsUsage: [{name: a100, resources: [{name: nvidia.com/gpu, total: "40"}]}]
+    """)
+    whole = load_yaml("""
+    spec: {resourceGroups: [{flavors: [{name: a100, resources: [{name: nvidia.com/gpu, nominalQuota: "48"}]}]}]}
+    """)
+    row = queue_row(queue, {"research": whole})
+    assert (row.id, row.pending, row.admitted, row.cluster_queue) == ("q1", 2, 5, "research")
+    assert row.usage == (("nvidia.com/gpu (a100)", "40", "48"),)
+    assert queue_row(queue, {}).usage == (("nvidia.com/gpu (a100)", "40", ""),)
