@@ -2,9 +2,9 @@
 
     .venv/bin/python bench/run.py [--write] [NAME ...]
 
-NAME: help, up, render, cached_pod, creates, jobs, job_list, page, admission, operator, status_server, inventory, convert, moving,
-first_all_reduce, run_program, recovery, packing, tracking, saves, doctor, sizes; all when none is given. `--write` puts
-the result into docs/benchmarks.md. Exits 1 when a limit is missed.
+NAME: help, up, render, cached_pod, creates, jobs, job_list, page, admission, operator, status_server, inventory, convert,
+moving, first_all_reduce, warm_start, run_program, recovery, packing, tracking, saves, doctor, sizes; all when none is given.
+`--write` puts the result into docs/benchmarks.md. Exits 1 when a limit is missed.
 """
 
 from __future__ import annotations
@@ -42,6 +42,7 @@ from measurements import (
     status_server,
     tracking,
     up,
+    warm_start,
 )
 from measurements import help as help_
 
@@ -63,6 +64,7 @@ MEASUREMENTS = {
     "convert": convert.measure,
     "moving": moving.measure,
     "first_all_reduce": first_all_reduce.measure,
+    "warm_start": warm_start.measure,
     "run_program": run_program.measure,
     "recovery": recovery.measure,
     "packing": packing.measure,

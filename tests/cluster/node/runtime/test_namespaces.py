@@ -197,6 +197,14 @@ async def test_two_pods_use_the_same_port(node: NodeUnderTest) -> None:
     assert [(await node.finished(name))["status"]["phase"] for name in pods] == ["Succeeded", "Succeeded"]
 
 
+async def test_an_address_has_always_the_same_hardware_address_and_carries_packets_from_the_first(node: NodeUnderTest) -> None:
+    """Else nobody who knew the pod that had it before would reach the next one for a second."""
+    for name in ("first", "second"):
+        await node.run_shell(name, "cat /sys/class/net/eth0/address /sys/class/net/eth0/operstate")
+        ends = ":".join(f"{int(part):02x}" for part in (await node.pod(name))["status"]["podIP"].split("."))
+        assert await node.log(name) == f"02:42:{ends}\nup\n"
+
+
 async def test_nothing_is_left_of_a_deleted_pod(node: NodeUnderTest) -> None:
     main = {"name": "main", "image": "any", "command": ["sleep", "60"], "resources": {"limits": {"memory": "64Mi", "cpu": "1"}}}
     pod = await node.create("p", {"terminationGracePeriodSeconds": 0, "containers": [main]})

@@ -35,6 +35,8 @@ _PR_SET_NO_NEW_PRIVS = 38
 _PR_SET_MM = 35
 _PR_SET_MM_MAP = 14
 _CAPABILITY_VERSION = 0x20080522
+_MADV_COLLAPSE = 25
+_HUGE_PAGE = 2 * 1024 * 1024
 
 _PIVOT_ROOT = {"x86_64": 155, "aarch64": 41, "riscv64": 41, "ppc64le": 203, "s390x": 217}
 
@@ -143,3 +145,16 @@ def set_command_line(argv: list[str], environment: dict[str, str]) -> None:
     layout = struct.pack("=11QQII", *places, *ends, 0, 0, 0xFFFFFFFF)
     size = ctypes.c_ulong(len(layout))
     _check(_libc.prctl(_PR_SET_MM, ctypes.c_ulong(_PR_SET_MM_MAP), layout, size, ctypes.c_ulong(0)), "PR_SET_MM_MAP")
+
+
+def collapse_memory() -> None:
+    """Moves the calling process's own memory to huge pages where the kernel can (Linux 6.1): a fork copies a much smaller table
+    then (3 ms instead of 20 with torch imported)."""
+    with open("/proc/self/maps") as file:
+        mappings = [line.split(None, 5) for line in file]
+    for span, rights, _, _, inode, *path in mappings:
+        if not rights.startswith("rw-p") or inode != "0" or path[:1] == ["[stack]\n"]:
+            continue
+        start, end = (int(address, 16) for address in span.split("-"))
+        for address in range(-(-start // _HUGE_PAGE) * _HUGE_PAGE, end - _HUGE_PAGE + 1, _HUGE_PAGE):
+            _libc.madvise(ctypes.c_void_p(address), ctypes.c_size_t(_HUGE_PAGE), _MADV_COLLAPSE)

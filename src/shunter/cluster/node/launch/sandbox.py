@@ -57,7 +57,7 @@ def create_bridge(request: dict[str, Any]) -> None:
     """
     routes = RouteSocket()
     with suppress(FileExistsError):
-        routes.add_bridge(request["bridge"])
+        routes.add_bridge(request["bridge"], gateway=request["gateway"])
     with suppress(FileExistsError):
         routes.add_address(request["bridge"], request["gateway"], request["prefix"])
 
@@ -141,12 +141,14 @@ def _connect(host: RouteSocket, bridge: int, network: dict[str, Any]) -> None:
     descriptor = os.open("/proc/self/ns/net", os.O_RDONLY | os.O_CLOEXEC)
     # The name of a host end is derived from the address, so one that is left over belongs to a pod that is gone.
     host.delete_link(network["host_end"])
-    host.add_veth(network["host_end"], bridge=bridge, peer="eth0", peer_namespace=descriptor)
+    host.add_veth(network["host_end"], bridge=bridge, peer="eth0", peer_address=network["address"], peer_namespace=descriptor)
     os.close(descriptor)
     own.set_up("lo")
     own.add_address("eth0", network["address"], network["prefix"])
     own.set_up("eth0")
     own.add_default_route("eth0", network["gateway"])
+    own.wait_until_up("eth0")
+    host.wait_until_up(network["host_end"])
 
 
 def _mount_kernel_trees(shm: str, *, own_network: bool) -> None:

@@ -55,6 +55,7 @@ def main(descriptor: int, modules: str, holder_file: str = "") -> None:
     signal.signal(signal.SIGCHLD, signal.SIG_IGN)
     gc.collect()
     gc.freeze()
+    linux.collapse_memory()
     try:
         _serve(socket.socket(fileno=descriptor), imported)
     except warm_program.Program as program:
