@@ -79,6 +79,12 @@ lint: setup
 	@.venv/bin/deptry --no-ansi src
 	@$(PY) scripts/generate.py --check
 
+# `mkdocs` of mkdocs-material builds the same mkdocs.yml, with the same options.
+SITE := zensical
+site: setup ## build the docs site into build/site; links, anchors and the menu are checked
+	@$(PY) scripts/site_pages.py
+	@.venv/bin/$(SITE) build --clean --strict --config-file mkdocs.yml
+
 generate: setup ## write generated files anew: CRDs, built-in schemas
 	@$(PY) scripts/generate.py
 
@@ -100,4 +106,4 @@ format: setup ## format the code
 clean: ## remove .venv and caches
 	@rm -rf .venv .mypy_cache .ruff_cache .pytest_cache .hypothesis dist build
 
-.PHONY: help setup demo demo-migrate test unit unit-versions release fuzz faults conformance conformance-core again conformance-again conformance-core-again lint generate lock vectors format clean
+.PHONY: help setup demo demo-migrate test unit unit-versions release fuzz faults conformance conformance-core again conformance-again conformance-core-again lint site generate lock vectors format clean
