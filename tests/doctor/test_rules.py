@@ -93,7 +93,7 @@ HOST = {"hostPath": {"path": "/srv"}}
             CLAIM,
             "ranks 0-2 are denied access to /data/0.pt, /data/1.pt and 1 more on PersistentVolumeClaim weights"
             " (mounted at /data)",
-            "or set fsGroup where the volume supports it.",
+            "or set fsGroup if the volume supports it.",
             id="files of one claim are one verdict",
         ),
         pytest.param(

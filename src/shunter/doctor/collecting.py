@@ -113,7 +113,7 @@ class Reader:
             self._missing["logs"] = Missing(what="logs", why=self._rights.refusal("get", "pods/log"))
             return ()
         if len(pods) > MOST_LOGS:
-            self._missing["logs"] = Missing(what="logs", why=f"of {len(pods)} pods those of {MOST_LOGS} were read")
+            self._missing["logs"] = Missing(what="logs", why=f"the logs of {MOST_LOGS} of {len(pods)} pods were read")
         read = await asyncio.gather(*(self._log(pod, container, previous) for pod, container, previous in wanted))
         return tuple(log for log in read if log is not None)
 

@@ -16,7 +16,7 @@ LOGS = "logs"
 def write(evidence: Evidence, directory: Path) -> None:
     """Writes evidence, which must have been redacted, into a directory that is empty or not there; InputError for another."""
     if directory.exists() and (not directory.is_dir() or any(directory.iterdir())):
-        raise InputError(f"{directory} is there and not empty.", "Name a directory that is not there yet.")
+        raise InputError(f"{directory} exists and is not empty.", "Name a directory that does not exist yet.")
     (directory / LOGS).mkdir(parents=True)
     bare = msgspec.structs.replace(evidence, logs=())
     (directory / EVIDENCE).write_bytes(msgspec.json.format(msgspec.json.encode(bare), indent=1) + b"\n")

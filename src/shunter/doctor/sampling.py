@@ -40,9 +40,7 @@ COPY = "/tmp/shunter-py-spy"
 NO_PROGRAM = (
     "py-spy is neither in the image nor on this machine: pip install 'shunter[doctor]', then --allow-copy; or --debug-image IMAGE"
 )
-NOT_COPIED = (
-    "py-spy is not in the image: --allow-copy puts it into /tmp of the containers, --debug-image IMAGE beside them in the pods"
-)
+NOT_COPIED = "py-spy is not in the image: use --allow-copy to copy it to /tmp of the containers, or --debug-image IMAGE"
 
 
 class Sampling(NamedTuple):
@@ -111,7 +109,7 @@ class Sampler:
                 if (one := await self._sample(is_blocking=False)) is not None:
                     samples.append(one)
         if len(self._case.ranked) > MOST_PODS:
-            why = f"of {len(self._case.ranked)} pods those of {MOST_PODS} were sampled, the ones that wrote least lately"
+            why = f"{MOST_PODS} of {len(self._case.ranked)} pods were sampled: those that wrote least recently"
             self._missing.setdefault("stacks", Missing(what="stacks", why=why, is_refused=False))
         missing = (*self._evidence.missing, *self._missing.values())
         at = samples[-1].at

@@ -23,7 +23,7 @@ def report_lines(report: Report) -> Iterator[str]:
     for verdict in report.verdicts:
         yield from verdict_lines(verdict)
     if not report.verdicts:
-        yield "nothing wrong seen" if report.is_well else "no cause found: nothing that was read says why"
+        yield "nothing wrong seen" if report.is_well else "no cause found in what was read"
     for one in report.not_checked:
         yield f"not checked: {one.what} ({one.why}): {_rules(one)} cannot be judged"
 

@@ -38,8 +38,8 @@ def _with_room(case: Case, verdict: Verdict) -> Verdict:
     most = max(_allocatable(node, name) for node in case.evidence.nodes)
     said = Excerpt(source="scheduler", text=verdict.cause)
     if most < wanted:
-        text = f"a pod asks for {_amount(name, wanted)} {name}, and no node that is there has more than {_amount(name, most)}"
-        remedy = verdict.remedy if "autoscaler" in verdict.remedy else "Ask for less in the pod template, or add such a node."
+        text = f"a pod asks for {_amount(name, wanted)} {name}, and no existing node has more than {_amount(name, most)}"
+        remedy = verdict.remedy if "autoscaler" in verdict.remedy else "Request less in the pod template, or add a larger node."
         return msgspec.structs.replace(verdict, cause=text, remedy=remedy, evidence=(*verdict.evidence, said))
     holders = _holders(case, name)
     held = f": {holders} hold them" if holders else ""

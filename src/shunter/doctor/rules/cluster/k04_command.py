@@ -30,7 +30,7 @@ def judge(case: Case) -> list[Verdict]:
             ranks=ranks_of(ones),
             pods=pods_of(ones),
             evidence=tuple(map(of_error, ones)),
-            remedy=program_needs.for_missing(text) or "Correct the container's command, or take an image that has it.",
+            remedy=program_needs.for_missing(text) or "Correct the container's command, or use an image that has it.",
         )
         for text, ones in groups.items()
     ]

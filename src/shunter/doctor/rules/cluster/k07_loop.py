@@ -48,7 +48,7 @@ def _verdict(case: Case, text: str, ones: list[Ending]) -> Verdict:
     codes = {one.exit_code for one in ones}
     ends = "ends" if len(ranks) == 1 else "end"
     last = {one.error.text for one in ones if one.error is not None}
-    how = f"with {text} each time" if text else f"again and again{f' with exit code {codes.pop()}' if len(codes) == 1 else ''}"
+    how = f"with {text} each time" if text else f"repeatedly{f' with exit code {codes.pop()}' if len(codes) == 1 else ''}"
     if not text and len(last) == 1:
         how += f", the last time with {last.pop()}"
     why = "the error is the same each time." if text else "see the last lines of each run: shunter logs --previous."
@@ -67,7 +67,7 @@ def _verdict(case: Case, text: str, ones: list[Ending]) -> Verdict:
 
 def _restarts(case: Case, ending: Ending) -> Excerpt:
     said = limits(case.job)
-    restarted = f"restarted {ending.restarts} times" if ending.restarts else "made anew after it failed"
+    restarted = f"restarted {ending.restarts} times" if ending.restarts else "recreated after it failed"
     (excerpt,) = of_pods("pod", f"{restarted}{f'; {said}' if said else ''}", [ending.pod])
     return excerpt
 

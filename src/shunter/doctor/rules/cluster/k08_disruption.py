@@ -44,9 +44,9 @@ SPOT = {
     "kubernetes.azure.com/scalesetpriority": "spot",
 }
 REMEDIES = (
-    ("preempted", "Give the job a higher priorityClassName, or run it where nothing of higher priority comes."),
-    ("low on resource", "Request what the pods use, so that they are placed where it is and are evicted last."),
-    ("", "Let the job save checkpoints and go on from them: pods may be taken away at any time."),
+    ("preempted", "Give the job a higher priorityClassName, or run it where no pods of higher priority are scheduled."),
+    ("low on resource", "Request what the pods use: then they are scheduled where it is available, and evicted last."),
+    ("", "Let the job save checkpoints and resume from them: its pods may be deleted at any time."),
 )
 
 

@@ -31,7 +31,7 @@ def judge(case: Case) -> list[Verdict]:
             ranks=case.ranks_of(waiting),
             pods=tuple(waiting),
             evidence=of_pods("pod", "waits in an init container for the master's name", waiting),
-            remedy="See why the master does not start: it is what they wait for.",
+            remedy="Find out why the master does not start: they wait for it.",
         )
     ]
 

@@ -84,7 +84,7 @@ def _remedy(case: Case, ending: Ending) -> str:
     if need := program_needs.for_missing("\n".join((ending.text, ending.whole))):
         return need
     if ending.error is None and ending.exit_code == KILL:
-        return "Something killed it: kill -9, or a grace period that was over. It is not said to be memory."
+        return "It was killed by kill -9, or at the end of its grace period. Kubernetes does not report a lack of memory."
     if not ending.has_log:
         return "Its log could not be read."
     if ending.error is None or not _place(ending):

@@ -24,7 +24,7 @@ def judge(case: Case) -> list[Verdict]:
     backward = any("backward" in frame[2] for ending in ones if ending.error is not None for frame in ending.error.frames)
     when = " in the backward pass" if backward else ""
     text = f"{rank_list(ranks_of(ones))} ran out of GPU memory{when}{f', asking for {tried[1]}' if tried else ''}"
-    remedy = "Lower the batch size, checkpoint activations, or shard the model (shunter size says what fits)."
+    remedy = "Lower the batch size, checkpoint activations, or shard the model (shunter size shows what fits)."
     if reserved:
         remedy += (
             f" {reserved[1]} is reserved and unallocated: PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True may give it back."

@@ -37,7 +37,7 @@ def judge(case: Case) -> list[Verdict]:
             ones,
             confidence="likely",
             evidence=[said(ending, line(match)) for ending, match in found],
-            remedy="Compare it with the job's services: kubectl get services. Take MASTER_ADDR as the job gives it.",
+            remedy="Compare it with the job's services: kubectl get services. Use the MASTER_ADDR that the job sets.",
         )
     ]
 

@@ -26,12 +26,12 @@ def judge(case: Case) -> list[Verdict]:
             case,
             "T06",
             "RANK TAKEN TWICE",
-            f"all ranks wait for rank {rank}, which is not there: another process has taken a rank twice",
+            f"all ranks wait for rank {rank}, which does not exist: two processes have the same rank",
             [ending for ending, _ in found],
             confidence="likely",
             ranks=(rank,),
             evidence=[said(ending, line(match)) for ending, match in found],
-            remedy="Do not set RANK in scripts or arguments: take the RANK that the job gives to each pod.",
+            remedy="Do not set RANK in scripts or arguments: use the RANK that the job sets in each pod.",
         )
     ]
 

@@ -32,18 +32,18 @@ def judge(case: Case) -> list[Verdict]:
     host, port = found[0][1][1], found[0][1][2]
     who = rank_list(ranks_of(ones))
     evidence = [said(ending, line(match)) for ending, match in found]
-    text, remedy = f"{who} cannot reach the rendezvous at {host}:{port}", "Is the master there, and does it listen on that port?"
+    text, remedy = f"{who} cannot reach the rendezvous at {host}:{port}", "Check that the master runs and listens on that port."
     confidence: Confidence = "possible"
     given = _given(case)
     policy = _closing_policy(case, port)
     if given and not any(_same(host, port, one) for one in given):
         address, number = given[0]
         confidence, text = "certain", f"{who} use{'s' if len(ranks_of(ones)) == 1 else ''} the wrong address: {host}:{port}"
-        text += f"; the job gives {address}:{number}"
-        remedy = "Take MASTER_ADDR and MASTER_PORT as the job gives them."
+        text += f"; the job sets {address}:{number}"
+        remedy = "Use the MASTER_ADDR and MASTER_PORT that the job sets."
     elif policy:
-        confidence, text = "likely", f"{text}: NetworkPolicy {policy} selects the pods and does not let port {port} in"
-        remedy = f"Let the job's pods reach each other: kubectl describe networkpolicy {policy} -n {case.overview.namespace}"
+        confidence, text = "likely", f"{text}: NetworkPolicy {policy} selects the pods and does not allow port {port}"
+        remedy = f"Allow traffic between the job's pods: kubectl describe networkpolicy {policy} -n {case.overview.namespace}"
         evidence.append(Excerpt(source="networkpolicy", text=policy))
     evidence += [of_error(ending) for ending in alone]
     return [

@@ -33,7 +33,7 @@ _OF_THE_KERNEL = ("/dev/", "/proc/", "/sys/")
 TITLES = {
     "No space left on device": ("VOLUME FULL", "is full", "Free space there, or make the volume larger."),
     "Disk quota exceeded": ("VOLUME FULL", "has no quota left", "Free space there, or raise the quota."),
-    "Read-only file system": ("NOT WRITABLE", "is read-only", "Write elsewhere, or mount the volume without readOnly."),
+    "Read-only file system": ("NOT WRITABLE", "is read-only", "Write to another path, or mount the volume without readOnly."),
 }
 _OWNER = "Set securityContext.runAsUser to the owner of the path, or change its owner or mode"
 WITHOUT_GROUP = ("hostPath", "nfs")
@@ -100,7 +100,7 @@ def _remedy(fault: Fault) -> str:
     """What opens the path to the program's user."""
     if fault.kind in WITHOUT_GROUP:
         return f"{_OWNER}. fsGroup does not change who owns a {fault.kind} volume."
-    return f"{_OWNER}{', or set fsGroup where the volume supports it' if fault.kind else ''}."
+    return f"{_OWNER}{', or set fsGroup if the volume supports it' if fault.kind else ''}."
 
 
 def _path(ending: Ending, pattern: re.Pattern[str]) -> str:

@@ -36,7 +36,7 @@ def judge(case: Case) -> list[Verdict]:
             ones,
             confidence="likely",
             evidence=[said(one, one.text) for one in ones],
-            remedy="Go on from the checkpoint before it; look whether this one is complete.",
+            remedy="Resume from the previous checkpoint, and check whether this one is complete.",
         )
     ]
 

@@ -44,7 +44,7 @@ def judge(case: Case) -> list[Verdict]:
             ranks=ranks,
             pods=tuple(turn.pod for turn in turns),
             evidence=tuple(Excerpt(source="log", text=turn.line.text.strip(), pod=turn.pod, at=turn.line.at) for turn in turns),
-            remedy="Go on from a checkpoint before that step with a lower learning rate or clipped gradients.",
+            remedy="Resume from a checkpoint before that step with a lower learning rate or clipped gradients.",
         )
     ]
 

@@ -44,7 +44,7 @@ def _verdict(case: Case, by_version: dict[str, list[str]], confidence: Confidenc
         ranks=case.ranks_of(pod for pods in by_version.values() for pod in pods),
         pods=tuple(pod for pods in by_version.values() for pod in pods),
         evidence=tuple(Excerpt(source="pod", text=version, pod=pod) for version, pods in by_version.items() for pod in pods),
-        remedy="Name the image by its digest, so that all ranks get the same.",
+        remedy="Use the image's digest, so that all ranks get the same image.",
     )
 
 

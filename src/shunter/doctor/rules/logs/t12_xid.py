@@ -24,8 +24,8 @@ HARDWARE = {
     95: "an uncontained memory error",
 }
 APPLICATION = {
-    13: "an exception in a kernel, mostly the program's own",
-    31: "a page fault of a kernel, mostly the program's own",
+    13: "an exception in a kernel, usually caused by the program",
+    31: "a page fault in a kernel, usually caused by the program",
     43: "a channel that was stopped after an error of the program",
 }
 
@@ -52,9 +52,9 @@ def _verdict(case: Case, event: Json, number: int, known: str, pods: list[str]) 
     confidence: Confidence = "likely" if is_hardware else "possible"
     ranks = case.ranks_of(pods)
     remedy = (
-        f"Take the node out (kubectl cordon {node}), and have the GPU looked at."
+        f"Cordon the node (kubectl cordon {node}), and have the GPU checked."
         if is_hardware
-        else "Look at the kernels that ran then: CUDA_LAUNCH_BLOCKING=1 names the one. The GPU is likely fine."
+        else "Find the kernel: with CUDA_LAUNCH_BLOCKING=1 the traceback names it. The GPU is probably fine."
     )
     at = moment(event.get("lastTimestamp"))
     return Verdict(

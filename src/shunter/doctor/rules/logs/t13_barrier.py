@@ -28,12 +28,12 @@ def judge(case: Case) -> list[Verdict]:
             case,
             "T13",
             "RANKS ARE MISSING",
-            f"{rank_list(ranks)} did not come to the barrier within {seconds:g} s",
+            f"{rank_list(ranks)} did not reach the barrier within {seconds:g} s",
             ones,
             confidence="certain",
             ranks=ranks,
             evidence=[said(ending, line(match)) for ending, match in found],
-            remedy=f"Look what {rank_list(ranks)} did instead: its log, and its stack while the job hangs (shunter doctor).",
+            remedy=f"Find out what {rank_list(ranks)} did instead: its log, and its stack while the job hangs (shunter doctor).",
         )
     ]
 

@@ -56,13 +56,13 @@ def judge(case: Case) -> list[Verdict]:
     waited = rank_list(ranks_of(ones))
     text = f"{waited} waited in a collective until it timed out"
     if absent and len(absent) < len(case.all_ranks):
-        text += f"; {rank_list(absent)} said nothing of it"
+        text += f"; {rank_list(absent)} did not report it"
     return [verdict(case, "T14", "COLLECTIVE TIMED OUT", text, ones, confidence="possible", evidence=evidence, remedy=REMEDY)]
 
 
 REMEDY = (
-    "Ask again while it hangs: shunter doctor then compares the stacks of all ranks. TORCH_DISTRIBUTED_DEBUG=DETAIL, set before "
-    "torch is imported, names calls that differ."
+    "Run shunter doctor while the job hangs: it then compares the stacks of all ranks. TORCH_DISTRIBUTED_DEBUG=DETAIL, set "
+    "before torch is imported, names calls that differ."
 )
 
 RULE = Rule("T14", judge, logs_of_failures, yields=True, explains=True)

@@ -37,7 +37,7 @@ def judge(case: Case) -> list[Verdict]:
             evidence=tuple(
                 Excerpt(source="pod", text="exit code 0", pod=name, at=gone[name].get("finishedAt") or "") for name in early
             ),
-            remedy="All ranks must make the same number of steps: look at the lengths of their data, and at early returns.",
+            remedy="All ranks must run the same number of steps: compare the lengths of their data, and look for early returns.",
             victims=case.victims,
         )
     ]

@@ -13,8 +13,8 @@ from shunter.doctor.verdicts import Verdict
 def judge(case: Case) -> list[Verdict]:
     if not case.failures or case.reasons or t15_left_early.judge(case):
         return []
-    text = f"{rank_list(ranks_of(case.failures))} ended because a peer was lost, or because they were told to; why is not seen"
-    remedy = "The rank that ended first left nothing to read: see the events of the job, and of its pods' nodes."
+    text = f"{rank_list(ranks_of(case.failures))} ended because a peer was lost, or on a signal; the first cause is not visible"
+    remedy = "The rank that ended first left no log: see the events of the job and of the nodes of its pods."
     return [verdict(case, "T90", "LOST A PEER", text, case.failures, confidence="possible", remedy=remedy)]
 
 

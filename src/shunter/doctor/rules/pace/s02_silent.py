@@ -23,12 +23,12 @@ def judge(case: Case) -> list[Verdict]:
         Verdict(
             id="S02",
             title="NO PROGRESS",
-            cause=f"no rank has written a line for {int(silence)} s, where lines came every {gap:.0f} s, and none uses its CPU",
+            cause=f"no rank has written a line for {int(silence)} s although lines came every {gap:.0f} s before, and all are idle",
             confidence="possible",
             ranks=case.all_ranks,
             pods=tuple(names),
             evidence=tuple(Excerpt(source="metrics", text=f"{case.evidence.cpu[name]:.2f} cores", pod=name) for name in names),
-            remedy="Let shunter doctor look at the stacks (without --no-exec).",
+            remedy="Run shunter doctor without --no-exec, so that it can take stacks.",
         )
     ]
 

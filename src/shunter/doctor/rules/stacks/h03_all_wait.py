@@ -22,11 +22,11 @@ def judge(case: Case) -> list[Verdict]:
         return []
     number = len(ranks.ranks)
     if joining:
-        text = f"all {number} ranks wait in the rendezvous: for another rank, or for an address where nobody listens"
-        remedy = f"WORLD_SIZE and --nnodes must be that of the job ({number}); MASTER_ADDR and MASTER_PORT as the job gives them."
+        text = f"all {number} ranks wait in the rendezvous: for another rank, or for an address where no process listens"
+        remedy = f"WORLD_SIZE and --nnodes must match the job ({number}). Use the MASTER_ADDR and MASTER_PORT that the job sets."
     else:
-        text = f"all {number} ranks wait in a collective: for the network, or for a rank that is not the job's"
-        remedy = "Ask NCCL (ncclras, NCCL_DEBUG=INFO) which link is silent; compare the ranks' flight recorders."
+        text = f"all {number} ranks wait in a collective: for the network, or for a rank outside the job"
+        remedy = "Find the silent connection with NCCL (ncclras, NCCL_DEBUG=INFO); compare the flight recorders of the ranks."
     return [
         Verdict(
             id="H03",
