@@ -29,7 +29,7 @@ def test_a_cluster_must_be_named(monkeypatch: pytest.MonkeyPatch) -> None:
         (b"a: [", "not YAML"),
         (b"a: \xff", "not YAML"),
         (b"replicas: 1\nreplicas: 2", "not YAML: key 'replicas' is duplicated"),
-        (b"- replicas", "holds no object"),
+        (b"- replicas", "is not a mapping"),
         (None, "No such file"),
     ],
     ids=["not YAML", "no text", "a key twice", "a list", "no file"],

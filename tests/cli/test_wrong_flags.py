@@ -28,7 +28,7 @@ WRONG = {
     "an option of programs beside a manifest": (
         ("run", "binary", "--gpus", "1"),
         2,
-        "--gpus is about a program, and binary is none",
+        "--gpus applies to programs, and binary is not a program",
     ),
     "a place for checkpoints without a bucket": (
         ("run", "-m", "train", "--checkpoints", "s3://"),

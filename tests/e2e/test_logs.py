@@ -112,7 +112,7 @@ def test_a_job_whose_pods_are_gone_says_so(cluster: Cluster, namespace: str) -> 
         done = cluster.shunter("logs", "j", "-n", namespace, *options)
         assert done.returncode == 2
         assert (
-            f"PyTorchJob {namespace}/j has no pods: it has succeeded, and what was deleted took its logs along; "
+            f"PyTorchJob {namespace}/j has no pods: it has succeeded, and the logs were deleted with its pods; "
             "spec.runPolicy.cleanPodPolicy: None keeps them."
         ) in done.stderr
 

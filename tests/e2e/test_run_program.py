@@ -346,7 +346,7 @@ def nothing(project: Path) -> None:
 
 REFUSED: dict[str, tuple[Callable[[Path], None], list[str], str]] = {
     "too large": (too_large, ["train.py"], "more than 7.4 MB when packed. Largest: data.bin (7.5 MB)"),
-    "a link out": (link_out, ["train.py"], "link.py is a link out of the directory that travels, to /etc/hostname"),
+    "a link out": (link_out, ["train.py"], "link.py is a link out of the directory that is sent, to /etc/hostname"),
     "no such script": (nothing, ["trian.py"], "trian.py: no such file.\n       Did you mean train.py?"),
     "not below the directory": (nothing, ["train.py", "--workdir", "pkg"], "train.py is not below --workdir pkg"),
     "no such runtime": (nothing, ["train.py", "--runtime", "jax-distribute"], "Did you mean jax-distributed?"),
@@ -379,7 +379,11 @@ REFUSED: dict[str, tuple[Callable[[Path], None], list[str], str]] = {
     "words of the program without --": (nothing, ["train.py", "job.yaml"], "Arguments of the program come after --"),
     "two programs": (nothing, ["train.py", "pkg/words.py"], "train.py is a program, but pkg/words.py was also given"),
     "a script and a module": (nothing, ["train.py", "-m", "pkg"], "train.py is a program, but -m pkg was also given"),
-    "options beside a manifest": (nothing, ["job.yaml", "--nodes", "2"], "--nodes is about a program, and job.yaml is none"),
+    "options beside a manifest": (
+        nothing,
+        ["job.yaml", "--nodes", "2"],
+        "applies to programs, and job.yaml is not a program",
+    ),
     "a form without a dry run": (nothing, ["train.py", "-o", "yaml"], "-o yaml prints what --dry-run would create"),
     "replacing a name that is chosen": (nothing, ["train.py", "--replace"], "--replace needs --name"),
     "a job of another making": (nothing, ["--rerun", "none"], "there is no TrainJob 'none' in namespace"),

@@ -91,7 +91,7 @@ def test_a_program_is_told_of_its_server_and_gets_credentials_from_a_secret(
 
 
 REFUSED: dict[str, tuple[list[str], str]] = {
-    "a password": (["--mlflow", "http://me:s3cret@mlflow"], "has credentials in it"),
+    "a password": (["--mlflow", "http://me:s3cret@mlflow"], "contains credentials"),
     "a directory": (["--mlflow", "./mlruns"], "is no address of an MLflow server that a pod can reach"),
     "a token in the job": (["--mlflow", "http://mlflow", "-e", "MLFLOW_TRACKING_TOKEN=s3cret"], "--env-from secret/SECRET"),
 }

@@ -119,7 +119,7 @@ def test_the_embedded_cluster_keeps_checkpoints_of_which_it_is_told_no_place(tmp
 
 def test_a_directory_is_refused_where_it_cannot_be_mounted(tmp_path: Path) -> None:
     (tmp_path / "file").touch()
-    with pytest.raises(InputError, match="is for the embedded cluster"):
+    with pytest.raises(InputError, match="work only on the embedded cluster"):
         with_checkpoints(options(Checkpoints(directory=str(tmp_path))), "team", None)
     with pytest.raises(InputError, match="is not a directory"):
         with_checkpoints(options(Checkpoints(directory=str(tmp_path / "file"))), "team", tmp_path)

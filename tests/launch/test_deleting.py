@@ -46,5 +46,5 @@ def test_without_pods_it_is_finalizers_or_the_cluster() -> None:
     kept = {**JOB, "metadata": {**JOB["metadata"], "finalizers": ["foregroundDeletion", "example.com/mine"]}}
     assert waits_for(kept, [], NOON, now=False) == (
         "finalizers",
-        "PyTorchJob n/j waits for who set its finalizer example.com/mine.",
+        "PyTorchJob n/j waits for the controller that set its finalizer example.com/mine.",
     )

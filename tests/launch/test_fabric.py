@@ -116,7 +116,7 @@ def test_a_machine_that_is_misspelt_is_only_taken_for_one_that_has_the_network()
 
 @pytest.mark.parametrize(
     ("name", "instance", "message"),
-    [("eva", "", "--fabric eva: unknown profile"), ("", "p5.48xlarge", "is about a fabric"), ("none", "x", "is about")],
+    [("eva", "", "--fabric eva: unknown profile"), ("", "p5.48xlarge", "needs --fabric"), ("none", "x", "needs --fabric")],
 )
 def test_names_that_cannot_be_meant(name: str, instance: str, message: str) -> None:
     with pytest.raises(InputError, match=message):
@@ -203,7 +203,7 @@ RUNTIMES: dict[str, tuple[dict[str, Any], str]] = {
     "no network": ({"fabric": "none"}, "would be the same"),
     "a profile that is none": ({"fabric": "eva"}, "--fabric eva: unknown profile"),
     "restarts below none": ({"restarts": -1}, "--restarts is -1"),
-    "no name": ({"name": "A b", "restarts": 1}, "'A b' is no name of a runtime: a lowercase RFC 1123"),
+    "no name": ({"name": "A b", "restarts": 1}, "'A b' is not a valid runtime name: a lowercase RFC 1123"),
 }
 
 

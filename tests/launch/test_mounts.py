@@ -42,8 +42,8 @@ REFUSED: dict[str, tuple[Code, Runtime, list[str], str]] = {
     "over the hosts of mpirun": (MOUNTED, MPI, ["once:/etc/mpi"], "the list of hosts is mounted there"),
     "over the keys of mpirun": (MOUNTED, MPI, ["once:/home/mpiuser"], "the keys of SSH are mounted at /home/mpiuser/.ssh"),
     "over the tokens": (MOUNTED, TORCH, ["once:/var/run/secrets/kubernetes.io"], "the job's tokens are at /var/run/secrets"),
-    "over everything": (MOUNTED, TORCH, ["once:/"], "--volume once:/: the container's system is there"),
-    "over the processes": (MOUNTED, TORCH, ["once:/proc/x"], "the container's system is there"),
+    "over everything": (MOUNTED, TORCH, ["once:/"], "--volume once:/: the container's operating system is at that path"),
+    "over the processes": (MOUNTED, TORCH, ["once:/proc/x"], "the container's operating system is at that path"),
     "within another": (MOUNTED, TORCH, ["a:/data", "b:/data/set"], "--volume b:/data/set: claim a is mounted at /data"),
     "around another": (MOUNTED, TORCH, ["a:/data/set", "b:/data"], "--volume b:/data: claim a is mounted at /data/set"),
 }  # fmt: skip

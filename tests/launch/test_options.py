@@ -22,7 +22,7 @@ WRONG: dict[str, tuple[dict[str, Any], str]] = {
     "no process": ({"procs": 0}, "--procs is 0"),
     "memory without a unit that is one": ({"memory": "16GB"}, "--memory '16GB' is not an amount. Write 16Gi or 500Mi"),
     "CPUs without a number": ({"cpus": "lots"}, "--cpus 'lots' is not an amount. Write 4 or 500m"),
-    "no CPU": ({"cpus": "0"}, "--cpus '0' is nothing at all"),
+    "no CPU": ({"cpus": "0"}, "--cpus '0' is not a positive amount"),
     "a name with capitals": (
         {"name": "Train"},
         "--name 'Train': lower case letters, digits and '-' only, beginning with a letter, as in train-2",
@@ -51,16 +51,16 @@ def test_options_that_cannot_be_meant_are_refused(fields: dict[str, Any], messag
 
 TEXTS: dict[str, tuple[Any, str]] = {
     "a duration that is none": (lambda: option_texts.duration("--grace", "5"), "--grace: '5' is not a duration"),
-    "no time at all": (lambda: option_texts.duration("--deadline", "0s"), "--deadline: '0s' is no time at all"),
+    "no time at all": (lambda: option_texts.duration("--deadline", "0s"), "--deadline: '0s' is not a positive duration"),
     "a variable that is not mine": (
         lambda: option_texts.variables(["TOKEN"], {}),
         "--env TOKEN: no such variable",
     ),
     "a Secret by another word": (
         lambda: option_texts.secret_reference("configmap/a"),
-        "--env-from 'configmap/a' is no",
+        "--env-from 'configmap/a' does not name a Secret",
     ),
-    "a key that is none": (lambda: option_texts.secret_reference("secret/a:"), "--env-from 'secret/a:' is no reference"),
+    "a key that is none": (lambda: option_texts.secret_reference("secret/a:"), "--env-from 'secret/a:' does not name a Secret"),
     "a volume without a path": (lambda: option_texts.volume("data"), "--volume 'data' is not understood"),
     "a volume of another mode": (lambda: option_texts.volume("data:/d:rw"), "Write CLAIM:/path"),
     "a label without a value": (lambda: option_texts.labels(["team"]), "--label 'team' has no value"),

@@ -89,7 +89,7 @@ async def test_a_job_that_somebody_deletes_has_not_succeeded_and_says_so() -> No
 @pytest.mark.parametrize(
     ("options", "told"),
     [
-        ({"env_from": ["hub"]}, "--env-from 'hub' is no reference to a Secret"),
+        ({"env_from": ["hub"]}, "--env-from 'hub' does not name a Secret"),
         ({"fabric": "token-ring"}, "token-ring"),
         ({"labels": {"team": "a b"}}, "--label team=a b"),
         ({"grace": "soon"}, "--grace"),

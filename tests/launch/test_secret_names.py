@@ -25,7 +25,7 @@ OPEN = [
 
 @pytest.mark.parametrize("name", SECRET)
 def test_a_secret_is_refused_by_the_name_of_its_variable(name: str) -> None:
-    with pytest.raises(InputError, match=f"--env {name}: who may read the job could read it") as refusal:
+    with pytest.raises(InputError, match=f"--env {name}: everyone who may read the job could read it") as refusal:
         LaunchOptions(program=Program(path="train.py"), environment=({"name": name, "value": "s3cr3t"},))
     assert refusal.value.remedy == f"Put it under the key {name} into a Secret, and add --env-from secret/SECRET:{name}."
     kept = {"name": name, "valueFrom": {"secretKeyRef": {"name": "mine", "key": name}}}
@@ -40,7 +40,7 @@ def test_a_name_that_only_looks_like_a_secret_is_taken(name: str) -> None:
 
 @pytest.mark.parametrize("value", ["http://me:s3cr3t@proxy:3128", "postgresql://u:s3cr3t@db/runs", "redis://:s3cr3t@cache:6379"])
 def test_a_password_in_an_address_is_refused(value: str) -> None:
-    with pytest.raises(InputError, match="the address has a password in it") as refusal:
+    with pytest.raises(InputError, match="the address contains a password") as refusal:
         LaunchOptions(program=Program(path="train.py"), environment=({"name": "PLACE", "value": value},))
     assert "s3cr3t" not in str(refusal.value)
 

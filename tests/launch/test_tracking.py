@@ -47,15 +47,15 @@ REFUSED: dict[str, tuple[str, list[Json], dict[str, str], str]] = {
         "http://me:s3cret@mlflow:5000",
         [],
         {},
-        r"^--mlflow http://\*\*\*@mlflow:5000 has credentials in it, .* --env-from secret/NAME",
+        r"^--mlflow http://\*\*\*@mlflow:5000 contains credentials, .* --env-from secret/NAME",
     ),
-    "a user": ("https://me@mlflow", [], {}, r"^--mlflow https://\*\*\*@mlflow has credentials"),
-    "a password with an @": ("http://me:s3cret@x@mlflow", [], {}, r"^--mlflow http://\*\*\*@mlflow has credentials"),
+    "a user": ("https://me@mlflow", [], {}, r"^--mlflow https://\*\*\*@mlflow contains credentials"),
+    "a password with an @": ("http://me:s3cret@x@mlflow", [], {}, r"^--mlflow http://\*\*\*@mlflow contains credentials"),
     "a password in the shell": (
         "",
         [],
         {"MLFLOW_TRACKING_URI": "http://me:s3cret@mlflow"},
-        r"^MLFLOW_TRACKING_URI of this shell, http://\*\*\*@mlflow has credentials",
+        r"^MLFLOW_TRACKING_URI of this shell, http://\*\*\*@mlflow contains credentials",
     ),
     "no scheme": ("mlflow:5000", [], {}, "^--mlflow mlflow:5000 is no address of an MLflow server that a pod can reach. Write"),
     "a directory": ("./mlruns", [], {}, "^--mlflow ./mlruns is no address"),
@@ -90,7 +90,7 @@ def test_what_cannot_be_meant_is_refused(given: str, variables: list[Json], shel
     [
         ({"name": "MLFLOW_TRACKING_TOKEN", "value": "s3cret"}, "--env-from secret/SECRET:MLFLOW_TRACKING_TOKEN"),
         ({"name": "MLFLOW_TRACKING_PASSWORD", "value": "s3cret"}, "--env-from secret/SECRET:MLFLOW_TRACKING_PASSWORD"),
-        ({"name": "MLFLOW_TRACKING_URI", "value": "http://me:s3cret@mlflow"}, "has credentials in it"),
+        ({"name": "MLFLOW_TRACKING_URI", "value": "http://me:s3cret@mlflow"}, "contains credentials"),
     ],
     ids=["a token", "a password", "an address with a password"],
 )

@@ -38,7 +38,7 @@ def delete(
                 resource, found = await find(client, job, namespace, on_refusal=say)
             except InputError:
                 if await delete_leftovers(client, namespace, job, tell=say):
-                    return f"what was sent for {job}; there is no such job"
+                    return f"the files that were sent for {job}; the job itself does not exist"
                 raise
             await delete_and_wait(client, resource, found, tell=say, now=now, on_this_machine=target.embedded is not None)
             metadata = found["metadata"]

@@ -95,7 +95,7 @@ def doctor(
             look = await diagnose_job(client, job, namespace, commands=commands, sampling=sampling)
         if record is not None:
             recording.write(look.evidence, record)
-            say(f"wrote the evidence to {record}; look through it before you give it away")
+            say(f"wrote the evidence to {record}; review it before you share it")
         return show(look.report, form)
 
     raise typer.Exit(asyncio.run(run()))

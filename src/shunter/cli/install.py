@@ -171,5 +171,5 @@ def read_values(path: Path) -> Json:
     except yaml.YAMLError as error:
         raise InputError(f"--values {path}: not YAML: {' '.join(str(error).split())}") from error
     if content is not None and not isinstance(content, dict):
-        raise InputError(f"--values {path}: holds no object.", "Write it like `kinds: {TrainJob: false}`.")
+        raise InputError(f"--values {path}: is not a mapping.", "Write, for example, `kinds: {TrainJob: false}`.")
     return content or {}

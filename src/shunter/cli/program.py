@@ -133,7 +133,7 @@ async def submitted_again(target: Target, options: ProgramOptions, resource: Res
         say(f"{title}: the spec of {job['metadata']['name']}")
         return made
     if mounted := annotations.get(DIRECTORY):
-        say(f"code: {mounted} (mounted, so it is what stands there now, not what {options.rerun} ran)")
+        say(f"code: {mounted} (mounted, so the job runs its present content, not what {options.rerun} ran)")
     elif digest := annotations.get(DIGEST):
         say(f"code: the same as {options.rerun}'s, sha256 {digest[:12]}")
     say(f"{title}: {annotations[PROGRAM]}, as {options.rerun}")

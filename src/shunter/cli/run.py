@@ -72,7 +72,7 @@ def run(
     else:
         if given := program.given():
             raise InputError(
-                f"{given[0]} is about a program, and {(files or ['a manifest'])[0]} is none.",
+                f"{given[0]} applies to programs, and {(files or ['a manifest'])[0]} is not a program.",
                 "In manifests, set the corresponding fields.",
             )
         from shunter.kube.manifests import load
@@ -197,7 +197,7 @@ async def ended_by(deadline: float | None, client: Client, resource: Resource, j
             end = await follower.run()
     except TimeoutError:
         row = overview(follower.job)
-        say(f"{row.kind} {row.namespace}/{row.name} is {row.state} and has not ended in the time that --timeout gives")
+        say(f"{row.kind} {row.namespace}/{row.name} is {row.state} and did not end within --timeout")
         if follower.cause is not None:
             say(f"  {follower.cause}")
         say(f"  {goes_on(job)}")

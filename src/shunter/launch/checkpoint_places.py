@@ -52,13 +52,13 @@ def _url(text: str) -> str:
     if scheme not in SCHEMES:
         close = difflib.get_close_matches(scheme, SCHEMES, n=1)
         known = f"Known are {', '.join(f'{known}://' for known in SCHEMES)}."
-        raise InputError(f"{what}: {scheme}:// is no store that is known.", f"Did you mean {close[0]}://?" if close else known)
+        raise InputError(f"{what}: {scheme}:// is not a known store.", f"Did you mean {close[0]}://?" if close else known)
     user, _, host = bucket.rpartition("@")
     if ":" in user:
         hidden = f"{scheme}://***@{host}"
         raise InputError(
-            f"--checkpoints {hidden} has credentials in it, and who may read the job could read them.",
-            "Leave them out of the URL; put them into a Secret and add --env-from secret/NAME.",
+            f"--checkpoints {hidden} contains credentials, which everyone who may read the job could read.",
+            "Remove them from the URL, and pass them in a Secret: --env-from secret/NAME.",
         )
     if not bucket.strip("@.") and scheme not in _WITHOUT_BUCKET:
         raise InputError(f"{what} names no bucket.", _example(scheme))

@@ -145,7 +145,7 @@ def with_checkpoints(options: LaunchOptions, namespace: str, root: Path | None) 
     if root is None:
         if given is not None and given.directory:
             raise InputError(
-                f"--checkpoints {given.directory}: a directory is for the embedded cluster, and this is another one.",
+                f"--checkpoints {given.directory}: directories work only on the embedded cluster.",
                 "Name a claim or a URL such as s3://bucket/prefix.",
             )
         return options

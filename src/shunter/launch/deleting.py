@@ -186,7 +186,7 @@ def waits_for(job: Json, pods: Sequence[Json], at: datetime, *, now: bool) -> tu
         )
     kept = [name for name in job["metadata"].get("finalizers") or () if name != "foregroundDeletion"]
     if kept:
-        return "finalizers", f"{title} waits for who set its finalizer {', '.join(kept)}."
+        return "finalizers", f"{title} waits for the controller that set its finalizer {', '.join(kept)}."
     return "cascade", f"{title} waits until the cluster has deleted what belongs to it."
 
 

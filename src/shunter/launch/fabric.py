@@ -63,7 +63,7 @@ def require_profile(name: str, instance: str = "") -> Profile | None:
     """The profile of a name; None for an empty one and `none`. InputError for another, and for an instance without a profile."""
     if name in ("", NONE):
         if instance:
-            raise InputError(f"--instance {instance} is about a fabric, and none is named.", f"Add --fabric, one of {_names()}.")
+            raise InputError(f"--instance {instance} needs --fabric.", f"Add --fabric, one of {_names()}.")
         return None
     if name not in profiles():
         close = difflib.get_close_matches(name, [*profiles(), NONE], n=1)
@@ -161,7 +161,7 @@ def _known(profile: Profile, instance: str) -> Machine:
     completed = [known for known in usable if known.startswith(instance)]
     close = completed or difflib.get_close_matches(instance, usable, n=1, cutoff=0.8)
     raise InputError(
-        f"--instance {instance}: what it has of {profile.name} is not known, and no node of that type is there to be asked.",
+        f"--instance {instance}: what it has of {profile.name} is not known, and no node of that type was found.",
         f"Did you mean {close[0]}?" if close else f"Start such a node, or use one of {_types(profile)}.",
     )
 

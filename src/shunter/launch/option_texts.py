@@ -72,7 +72,7 @@ def duration(option: str, text: str) -> int | None:
     except InputError as error:
         raise InputError(f"{option}: {error.message}", error.remedy) from error
     if length <= 0:
-        raise InputError(f"{option}: {text!r} is no time at all.", "Write it like 90s or 10m.")
+        raise InputError(f"{option}: {text!r} is not a positive duration.", "Write it like 90s or 10m.")
     return math.ceil(length)
 
 
@@ -96,7 +96,7 @@ def secret_reference(text: str) -> tuple[str, str]:
     kind, _, rest = text.partition("/")
     name, given, key = rest.partition(":")
     if kind != "secret" or subdomain_faults(name) or (given and config_key_faults(key)):
-        raise InputError(f"--env-from {text!r} is no reference to a Secret.", "Write secret/NAME or secret/NAME:KEY.")
+        raise InputError(f"--env-from {text!r} does not name a Secret.", "Write secret/NAME or secret/NAME:KEY.")
     return name, key
 
 

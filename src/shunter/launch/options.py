@@ -180,4 +180,4 @@ def _require_quantity(option: str, amount: Any) -> None:
     except ValueError as error:
         raise InputError(f"{option} {amount!r} is not an amount.", remedy) from error
     if not is_positive:
-        raise InputError(f"{option} {amount!r} is nothing at all.", remedy)
+        raise InputError(f"{option} {amount!r} is not a positive amount.", remedy)

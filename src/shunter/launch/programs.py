@@ -31,9 +31,7 @@ def program_of(
         there = [entry.name for entry in script.parent.glob("*.py")] if script.parent.is_dir() else []
         close = difflib.get_close_matches(script.name, there, n=1)
         hint = (
-            f"Did you mean {os.path.join(os.path.dirname(path), close[0])}?"
-            if close
-            else "Give the path of a script that is there."
+            f"Did you mean {os.path.join(os.path.dirname(path), close[0])}?" if close else "Give the path of an existing script."
         )
         raise InputError(f"{path}: no such file.", hint)
     root = given or (here if script.is_relative_to(here) else script.parent)

@@ -45,6 +45,8 @@ def require_no_secrets(variables: Iterable[Json]) -> None:
             continue
         remedy = f"Put it under the key {name} into a Secret, and add --env-from secret/SECRET:{name}."
         if holds_secret(name):
-            raise InputError(f"--env {name}: who may read the job could read it.", remedy)
+            raise InputError(f"--env {name}: everyone who may read the job could read it.", remedy)
         if _ADDRESS.match(value):
-            raise InputError(f"--env {name}: the address has a password in it, and who may read the job could read it.", remedy)
+            raise InputError(
+                f"--env {name}: the address contains a password, which everyone who may read the job could read.", remedy
+            )

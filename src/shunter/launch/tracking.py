@@ -77,7 +77,7 @@ def tracking(given: str, variables: Iterable[Json], shell: Mapping[str, str], *,
 
 
 def require_uri(option: str, uri: str) -> None:
-    """InputError for what is no address of a server that pods can reach, or has credentials in it."""
+    """InputError for what is no address of a server that pods can reach, or contains credentials."""
     if uri == "databricks" or uri.startswith(("databricks://", "databricks-uc", "uc:", "arn:")):
         return
     what = f"{option} {shown(uri)}"
@@ -88,8 +88,8 @@ def require_uri(option: str, uri: str) -> None:
         raise InputError(f"{what}: {error}.", _remedy(option)) from error
     if "@" in parts.netloc:
         raise InputError(
-            f"{what} has credentials in it, and who may read the job could read them.",
-            "Leave them out of the address; put MLFLOW_TRACKING_USERNAME and MLFLOW_TRACKING_PASSWORD into a Secret and add "
+            f"{what} contains credentials, which everyone who may read the job could read.",
+            "Remove them from the address, and put MLFLOW_TRACKING_USERNAME and MLFLOW_TRACKING_PASSWORD into a Secret and add "
             "--env-from secret/NAME.",
         )
     if parts.scheme not in ("http", "https") or not host or any(blank in uri for blank in " \t\n"):

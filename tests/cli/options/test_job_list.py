@@ -52,7 +52,7 @@ def test_every_state_that_a_job_can_have_may_be_asked_for() -> None:
 
 
 def test_a_kind_that_does_not_exist_is_refused() -> None:
-    with pytest.raises(InputError, match="'Pod' is no kind of training job"):
+    with pytest.raises(InputError, match="unknown job kind 'Pod'"):
         JobChoice(kind=["Pod"]).chosen([], of=lambda row: row)
 
 

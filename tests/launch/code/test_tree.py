@@ -130,7 +130,7 @@ def test_git_that_refuses_is_an_error_and_not_a_reason_to_send_everything(reposi
 def test_git_that_is_missing_is_said(repository: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     write(repository, "train.py")
     monkeypatch.setenv("PATH", str(tmp_path / "nothing"))
-    with pytest.raises(InputError, match=r"git is not installed: what .gitignore keeps back is not known"):
+    with pytest.raises(InputError, match=r"git is not installed: what .gitignore excludes is unknown"):
         packed_code(repository)
 
 
@@ -145,7 +145,7 @@ def test_without_a_repository_git_is_not_needed(tmp_path: Path, monkeypatch: pyt
 def test_a_link_out_of_the_directory_is_refused(tmp_path: Path) -> None:
     write(tmp_path, "root/train.py", "outside.py", "elsewhere/a.py")
     (tmp_path / "root/link.py").symlink_to(tmp_path / "outside.py")
-    with pytest.raises(InputError, match=r"root/link.py is a link out of the directory that travels, to .*/outside.py"):
+    with pytest.raises(InputError, match=r"root/link.py is a link out of the directory that is sent, to .*/outside.py"):
         packed_code(tmp_path / "root")
     (tmp_path / "root/link.py").unlink()
     (tmp_path / "root/folder").symlink_to("../elsewhere")

@@ -94,7 +94,7 @@ def kind_named(text: str) -> str:
         if text.lower() in (resource.kind.lower(), resource.plural):
             return resource.kind
     kinds = ", ".join(resource.kind for resource in SHOWN_RESOURCES)
-    raise InputError(f"--kind {text!r} is no kind of training job.", f"There are {kinds}.")
+    raise InputError(f"--kind: unknown job kind {text!r}.", f"There are {kinds}.")
 
 
 def ran_seconds(job: Overview) -> float:

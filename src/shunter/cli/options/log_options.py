@@ -38,7 +38,7 @@ class LogOptions(NamedTuple):
             # Go's kubectl rounds up as well: half a second is not nothing.
             since = math.ceil(seconds(self.since))
             if since < 1:
-                raise InputError(f"--since {self.since} is no time at all.", "Write it like 10s, 5m or 1h30m.")
+                raise InputError(f"--since {self.since} is not a positive duration.", "Write it like 10s, 5m or 1h30m.")
         return LogPart(
             previous=self.previous,
             timestamps=self.timestamps,

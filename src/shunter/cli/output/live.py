@@ -40,7 +40,7 @@ def is_screen() -> bool:
 def refuse_without_screen(remedy: str) -> None:
     """InputError where nothing can be drawn over."""
     if not is_screen():
-        raise InputError("-w redraws the screen: it needs a terminal, and standard output is none, or a dumb one.", remedy)
+        raise InputError("-w redraws the screen and needs a terminal, which standard output is not (or TERM is dumb).", remedy)
 
 
 def screen_size() -> tuple[int, int]:

@@ -77,9 +77,9 @@ def no_pods(job: Json, rank: int | None) -> str:
     whose = f"{title} has no pod of rank {rank}" if rank is not None else f"{title} has no pods"
     if row.is_finished:
         kept = "; spec.runPolicy.cleanPodPolicy: None keeps them" if is_v1(job) else ""
-        return f"{whose}: it has {row.state.lower()}, and what was deleted took its logs along{kept}."
+        return f"{whose}: it has {row.state.lower()}, and the logs were deleted with its pods{kept}."
     if row.state == "Suspended":
-        return f"{whose}: it is suspended, and its pods took their logs along."
+        return f"{whose}: it is suspended, and the logs were deleted with its pods."
     return f"{whose} yet."
 
 
@@ -91,7 +91,7 @@ def no_lines(job: Json, pods: Sequence[Json], options: LogOptions) -> str:
     if options.previous:
         return (
             f"no container of job {name!r} has run before: none was restarted in its pod. "
-            "A pod that was replaced took its logs along."
+            "The logs of a pod that was replaced are deleted with it."
         )
     if options.since:
         return f"no line was written in the last {options.since}"

@@ -52,7 +52,7 @@ def require_program(root: Path, program: Program, kept: Sequence[str]) -> None:
     names = set(kept)
     if program.path and program.path not in names:
         raise InputError(
-            f"{program.path} would not travel with the job: .gitignore, {IGNORE_FILE} or its name keeps it back.",
+            f"{program.path} would not be sent with the job: .gitignore, {IGNORE_FILE} or its name excludes it.",
             f"Add it to git, or rename it; list such files: git -C {root} ls-files -co --exclude-standard",
         )
     if program.module:
@@ -61,7 +61,7 @@ def require_program(root: Path, program: Program, kept: Sequence[str]) -> None:
         is_ours = any(name.startswith(f"{first}/") or name == f"{first}.py" for name in names)
         if is_ours and not names & {f"{path}.py", f"{path}/__main__.py"}:
             raise InputError(
-                f"-m {program.module}: neither {path}.py nor {path}/__main__.py is among the files that travel from {root}.",
+                f"-m {program.module}: neither {path}.py nor {path}/__main__.py is among the files that are sent from {root}.",
                 "Run it in the directory of the package, or name that directory with --workdir.",
             )
 
@@ -118,13 +118,13 @@ def entries(root: Path, names: Sequence[str]) -> Iterator[Entry]:
             target = Path(os.path.realpath(path))
             if not target.is_relative_to(resolved):
                 raise InputError(
-                    f"{path} is a link out of the directory that travels, to {target}.",
+                    f"{path} is a link out of the directory that is sent, to {target}.",
                     f"Copy the file there, name a directory with both by --workdir, or leave it out in {IGNORE_FILE}.",
                 )
             yield Entry(name, link=os.path.relpath(target, os.path.realpath(path.parent)))
             continue
         if not Path(os.path.realpath(path)).is_relative_to(resolved):
-            raise InputError(f"{path} lies behind a link out of the directory that travels.", f"Leave it out in {IGNORE_FILE}.")
+            raise InputError(f"{path} is reached by a link out of the directory that is sent.", f"Leave it out in {IGNORE_FILE}.")
         try:
             yield Entry(name, path.read_bytes(), is_executable=bool(path.stat().st_mode & stat.S_IXUSR))
         except OSError as error:
@@ -155,7 +155,7 @@ def _git(root: Path, *arguments: str, fails: bool = False) -> str:
         done = subprocess.run(command, capture_output=True, env=environment, timeout=GIT_SECONDS, check=False)
     except FileNotFoundError as error:
         raise InputError(
-            f"{root} belongs to a git repository, and git is not installed: what .gitignore keeps back is not known.",
+            f"{root} belongs to a git repository, and git is not installed: what .gitignore excludes is unknown.",
             "Install git, or copy the files to send to a directory outside the repository and name it with --workdir.",
         ) from error
     except subprocess.TimeoutExpired as error:

@@ -32,7 +32,7 @@ class RuntimeOptions:
 
     def __post_init__(self) -> None:
         if faults := subdomain_faults(self.name):
-            raise InputError(f"{self.name!r} is no name of a runtime: {faults[0]}.")
+            raise InputError(f"{self.name!r} is not a valid runtime name: {faults[0]}.")
         require_restarts(self.restarts)
         if require_profile(self.fabric, self.instance) is None and self.restarts is None:
             raise InputError(

@@ -23,7 +23,7 @@ def judge(case: Case) -> list[Verdict]:
         Verdict(
             id="S02",
             title="NO PROGRESS",
-            cause=f"no rank has written a line for {int(silence)} s although lines came every {gap:.0f} s before, and all are idle",
+            cause=f"no rank has written a line for {int(silence)} s although lines came every {gap:.0f} s before; all are idle",
             confidence="possible",
             ranks=case.all_ranks,
             pods=tuple(names),
