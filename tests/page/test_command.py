@@ -15,6 +15,7 @@ import zlib
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import IO
 from urllib.parse import urlsplit
 
 import pytest
@@ -30,8 +31,8 @@ pytestmark = pytest.mark.integration
 @contextmanager
 def started(cluster: EmbeddedCluster, *arguments: str) -> Iterator[subprocess.Popen[str]]:
     command = [*SHUNTER, "ui", *arguments]
-    pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
-    process = subprocess.Popen(command, env={**cluster.environment, "DISPLAY": ""}, text=True, **pipes)
+    environment = {**cluster.environment, "DISPLAY": ""}
+    process = subprocess.Popen(command, env=environment, text=True, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
     try:
         yield process
     finally:
@@ -40,8 +41,9 @@ def started(cluster: EmbeddedCluster, *arguments: str) -> Iterator[subprocess.Po
         process.communicate(timeout=30)
 
 
-def line(stream: object) -> str:
-    return stream.readline().strip()  # type: ignore[attr-defined]
+def line(stream: IO[str] | None) -> str:
+    assert stream is not None
+    return stream.readline().strip()
 
 
 def test_the_link_logs_in_and_status_prints_another(page_cluster: EmbeddedCluster) -> None:

@@ -505,7 +505,8 @@ def test_an_answer_that_cannot_be_completed_is_cut_and_not_taken_for_whole(page_
 
 def test_what_is_refused_before_the_first_piece_is_an_answer(page_cluster: EmbeddedCluster) -> None:
     async def refused(viewer: Viewer, job: Parameters, query: LogQuery) -> AsyncGenerator[bytes]:
-        raise Forbidden(Status(code=403, message="pods/log is forbidden"))
+        for status in (403,):
+            raise Forbidden(Status(code=status, message="pods/log is forbidden"))
         yield b""
 
     with running(page_of(page_cluster, calls=Calls(log_file=refused))) as page:
