@@ -11,7 +11,7 @@ import msgspec
 
 from shunter.api.meta import Json
 from shunter.api.resources import DEPLOYMENTS, LEASES, VALIDATING_WEBHOOKS, Resource
-from shunter.install.names import OPERATOR, PART_OF
+from shunter.install.names import OPERATOR
 from shunter.jobs.evidence import KUEUE_VERSIONS
 from shunter.kube.client import Client
 from shunter.kube.discovery import served_versions
@@ -20,6 +20,8 @@ from shunter.operator.overview import moment
 from shunter.page.texts import visible
 from shunter.page.wire import QueueRow
 
+_WEBHOOKS = ("validator.trainer.kubeflow.org", "validator.training-operator.kubeflow.org")
+"""Names of the configurations that the operator registers; upstream's have the same."""
 LEASE_SECONDS = 60.0
 """A lease that was not renewed for so long has no leader any more."""
 
@@ -55,9 +57,10 @@ async def operator_state(client: Client) -> OperatorState:
     return OperatorState(deployments, leases, webhooks)
 
 
-def operator_text(state: OperatorState, now: datetime) -> str:
-    """`2 of 2 replicas ready, leader shunter-operator-a, v0.3; webhooks registered`. Pure. What could not be read is left out."""
-    parts = []
+def operator_text(state: OperatorState, now: datetime, *, is_embedded: bool = False) -> str:
+    """`2 of 2 replicas ready, leader shunter-operator-a, v0.3; webhooks registered`. Pure. What could not be read is left out.
+    The operator of an embedded cluster is a process beside its API server: it has neither a Deployment nor a lease."""
+    parts = ["a process of the embedded cluster"] if is_embedded else []
     if state.deployments:
         ready = sum(int((one.get("status") or {}).get("readyReplicas") or 0) for one in state.deployments)
         wanted = sum(int(one["spec"].get("replicas", 1)) for one in state.deployments)
@@ -130,8 +133,7 @@ async def _listed(client: Client, resource: Resource, *, field_selector: str = "
 
 
 def _is_ours(webhooks: Json) -> bool:
-    labels = webhooks["metadata"].get("labels") or {}
-    return labels.get(PART_OF) == "shunter" or "shunter" in webhooks["metadata"]["name"]
+    return webhooks["metadata"]["name"] in _WEBHOOKS
 
 
 def _version(deployment: Json) -> str:

@@ -112,6 +112,11 @@ def test_what_is_said_of_the_operator(state: OperatorState, text: str) -> None:
     assert operator_text(state, NOW) == text
 
 
+def test_the_operator_of_an_embedded_cluster_has_neither_deployment_nor_lease() -> None:
+    text = operator_text(OperatorState([], [], [{}]), NOW, is_embedded=True)
+    assert text == "a process of the embedded cluster; webhooks registered"
+
+
 def test_a_queue_has_the_quota_of_its_cluster_queue_as_far_as_it_may_be_read() -> None:
     queue = load_yaml("""
     metadata: {name: gold, namespace: vision, uid: q1}

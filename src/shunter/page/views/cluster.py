@@ -51,6 +51,7 @@ class Cluster:
     """The view. Jobs that wait are those of the list of jobs."""
 
     def __init__(self, viewer: Viewer) -> None:
+        self._is_embedded = viewer.is_embedded
         self._jobs = open_jobs(viewer, Parameters())
         self._job_watches = {watch.name for watch in self._jobs.watches}
         self.watches = (
@@ -84,7 +85,6 @@ class Cluster:
             if isinstance(row, JobRow) and row.state == "Waiting"
         ]
         jobs = {uid: kept for found in self._jobs_of(observed).objects.values() for uid, kept in found.items()}
-        state: OperatorState | None = observed.readings.get("operator")
         summary = ClusterSummary(
             id="cluster",
             version=observed.readings.get("version", ""),
@@ -94,7 +94,7 @@ class Cluster:
             gpus_asked=sum(row.gpus_asked for row in rows),
             waiting_jobs=len(waiting),
             waiting_gpus=sum(gpus_asked_by(msgspec.json.decode(jobs[row.id].object)) for row in waiting),
-            operator=operator_text(state, datetime.fromtimestamp(now, UTC)) if state is not None else "",
+            operator=self._operator_text(observed, now),
         )
         return {
             "cluster": (summary,),
@@ -102,6 +102,12 @@ class Cluster:
             "waiting": waiting,
             "queues": observed.readings.get("queues", ()),
         }
+
+    def _operator_text(self, observed: Observed, now: float) -> str:
+        state: OperatorState | None = observed.readings.get("operator")
+        if state is None:
+            return ""
+        return operator_text(state, datetime.fromtimestamp(now, UTC), is_embedded=self._is_embedded)
 
     def _jobs_of(self, observed: Observed) -> Observed:
         """What the list of jobs looks at."""
