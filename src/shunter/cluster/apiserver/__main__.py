@@ -33,6 +33,7 @@ from shunter.cluster.apiserver.storage import event_expiry
 from shunter.cluster.apiserver.storage.disk_room import StorageRoom
 from shunter.cluster.apiserver.storage.store import Store
 from shunter.cluster.apiserver.subresources.pod_logs import NodeClient
+from shunter.errors import EnvironmentProblem
 from shunter.kube.http.limits import Limits
 from shunter.kube.http.server import HttpServer
 
@@ -109,6 +110,8 @@ def main() -> None:
         try:
             disabled = frozenset(filter(None, [arguments.disable_admission_plugins]))
             runner.run(serve(arguments.state_dir, arguments.host, arguments.port, disabled_plugins=disabled))
+        except EnvironmentProblem as error:
+            raise SystemExit(f"{error.message} {error.remedy}") from None
         except (OSError, sqlite3.Error) as error:
             raise SystemExit(f"API server on {arguments.host}:{arguments.port} of {arguments.state_dir}: {error}") from None
 

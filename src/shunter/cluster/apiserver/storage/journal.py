@@ -23,19 +23,12 @@ from queue import Empty, SimpleQueue
 from threading import Thread
 from typing import NamedTuple, Protocol
 
+from shunter.cluster.apiserver.storage import state_file
+
 log = logging.getLogger(__name__)
 
-_SCHEMA = """
-create table if not exists objects (
-    api_group text not null, resource text not null, namespace text not null, name text not null,
-    revision integer not null, value blob not null,
-    primary key (api_group, resource, namespace, name)
-);
-create table if not exists revisions (id integer primary key check (id = 1), ceiling integer not null);
-insert or ignore into revisions values (1, 0);
-"""
-_UPSERT = "insert or replace into objects values (?, ?, ?, ?, ?, ?)"
-_FURTHER_ROW = ", (?, ?, ?, ?, ?, ?)"
+_UPSERT = "insert or replace into objects values (?, ?, ?, ?, ?, ?, ?)"
+_FURTHER_ROW = ", (?, ?, ?, ?, ?, ?, ?)"
 _ROWS_AT_ONCE = 64
 """Every statement gives the interpreter's lock away and has to get it back from the loop's thread, so a transaction takes few."""
 _DELETE = "delete from objects where api_group = ? and resource = ? and namespace = ? and name = ?"
@@ -74,12 +67,8 @@ class Journal:
 
     def __init__(self, path: Path) -> None:
         path.parent.mkdir(parents=True, exist_ok=True)
-        self._db = sqlite3.connect(path, isolation_level=None, check_same_thread=False)
-        self._db.execute("pragma journal_mode = wal")
-        self._db.execute("pragma synchronous = full")
-        # What a statement sets aside on the way must not need a disk.
-        self._db.execute("pragma temp_store = memory")
-        self._db.executescript(_SCHEMA)
+        self._path = path
+        self._db = state_file.opened(path)
         _reserve(path.with_name(f"{path.name}-wal"))
         self._ceiling: int = self._db.execute("select ceiling from revisions").fetchone()[0]
         self._queue: SimpleQueue[Entry | None] = SimpleQueue()
@@ -93,9 +82,16 @@ class Journal:
         return self._ceiling
 
     def rows(self) -> Iterator[Row]:
-        """Everything on disk; to be read before `start`."""
-        for row in self._db.execute("select * from objects order by api_group, resource, namespace, name"):
-            yield Row(*row)
+        """Everything on disk; to be read before `start`. Raises EnvironmentProblem where it is not what was written."""
+        try:
+            for *columns, checksum in self._db.execute("select * from objects order by api_group, resource, namespace, name"):
+                row = Row(*columns)
+                if state_file.checksum(*row) != checksum:
+                    what = f"{row.plural} {row.namespace}/{row.name} is not what was written".replace(" /", " ")
+                    raise state_file.damaged(self._path, what)
+                yield row
+        except sqlite3.DatabaseError as error:
+            raise state_file.damaged(self._path, str(error)) from error
 
     def start(
         self,
@@ -164,7 +160,10 @@ class Journal:
         try:
             for start in range(0, len(rows), _ROWS_AT_ONCE):
                 part = rows[start : start + _ROWS_AT_ONCE]
-                self._db.execute(_UPSERT + _FURTHER_ROW * (len(part) - 1), [value for row in part for value in row])
+                self._db.execute(
+                    _UPSERT + _FURTHER_ROW * (len(part) - 1),
+                    [value for row in part for value in (*row, state_file.checksum(*row))],
+                )
             self._db.executemany(_DELETE, gone)
             if raise_ceiling:
                 self._db.execute("update revisions set ceiling = ?", (ceiling,))

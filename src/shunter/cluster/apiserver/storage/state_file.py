@@ -1,0 +1,107 @@
+"""The file behind the journal: its format, what is done with one of an earlier version, and whether it is whole.
+
+Format 1 had no checksums. SQLite notices a damaged page, and drops what a crash left half written in its log; a checksum over
+each object notices the rest. A file that is not whole is refused as it is: what could be read of it would look like a cluster
+whose missing objects were deleted.
+"""
+
+from __future__ import annotations
+
+import logging
+import os
+import sqlite3
+import zlib
+from pathlib import Path
+
+from shunter.errors import EnvironmentProblem
+
+log = logging.getLogger(__name__)
+
+FORMAT = 2
+"""`pragma user_version`; files of format 1 say 0."""
+_SCHEMA = f"""
+begin immediate;
+create table objects (
+    api_group text not null, resource text not null, namespace text not null, name text not null,
+    revision integer not null, value blob not null, checksum integer not null,
+    primary key (api_group, resource, namespace, name)
+);
+create table revisions (id integer primary key check (id = 1), ceiling integer not null);
+insert into revisions values (1, 0);
+pragma user_version = {FORMAT};
+commit;
+"""
+
+
+def opened(path: Path) -> sqlite3.Connection:
+    """The file, made where there is none, brought to this format where it has an earlier one. Raises EnvironmentProblem for one
+    that is damaged or of a later format, sqlite3.OperationalError where the disk is full or cannot be written."""
+    db = sqlite3.connect(path, isolation_level=None, check_same_thread=False)
+    try:
+        found = db.execute("pragma user_version").fetchone()[0]
+        if found > FORMAT:
+            raise EnvironmentProblem(
+                f"{path} has format {found}, of a later version of Shunter; this one reads formats up to {FORMAT}.",
+                "Run that version, or choose another directory with --state-dir.",
+            )
+        if (problem := db.execute("pragma quick_check(1)").fetchone()[0]) != "ok":
+            raise damaged(path, problem)
+        db.execute("pragma journal_mode = wal")
+        db.execute("pragma synchronous = full")
+        # What a statement sets aside on the way must not need a disk.
+        db.execute("pragma temp_store = memory")
+        if not db.execute("select count(*) from sqlite_master where name = 'objects'").fetchone()[0]:
+            db.executescript(_SCHEMA)
+        elif found < FORMAT:
+            _upgrade(db, path)
+    except sqlite3.OperationalError:
+        db.close()
+        raise
+    except sqlite3.DatabaseError as error:
+        db.close()
+        raise damaged(path, str(error)) from error
+    except EnvironmentProblem:
+        db.close()
+        raise
+    return db
+
+
+def checksum(group: str, plural: str, namespace: str, name: str, revision: int, value: bytes) -> int:
+    """Of everything that is known of an object."""
+    return zlib.crc32(value, zlib.crc32(f"{group}/{plural}/{namespace}/{name}/{revision}".encode()))
+
+
+def damaged(path: Path, what: str) -> EnvironmentProblem:
+    """The refusal of a file in which `what` is wrong."""
+    return EnvironmentProblem(
+        f"{path} is damaged ({what}) and was left as it is.",
+        f"Restore a copy of it, or start without its objects: mv {path} {path}.damaged",
+    )
+
+
+def backup_of(path: Path, number: int) -> Path:
+    """Where the file is kept as it was in an earlier format."""
+    return path.with_name(f"{path.name}.format-{number}")
+
+
+def _upgrade(db: sqlite3.Connection, path: Path) -> None:
+    """From format 1, in one transaction, once a copy is on disk."""
+    backup = backup_of(path, 1)
+    unfinished = backup.with_name(f"{backup.name}.new")
+    unfinished.unlink(missing_ok=True)
+    db.execute("vacuum into ?", (str(unfinished),))
+    with unfinished.open("rb+") as file:
+        os.fsync(file.fileno())
+    unfinished.replace(backup)
+    db.create_function("checksum_of", 6, checksum, deterministic=True)
+    db.execute("begin immediate")
+    try:
+        db.execute("alter table objects add column checksum integer not null default 0")
+        db.execute("update objects set checksum = checksum_of(api_group, resource, namespace, name, revision, value)")
+        db.execute(f"pragma user_version = {FORMAT}")
+        db.execute("commit")
+    except BaseException:
+        if db.in_transaction:
+            db.execute("rollback")
+        raise
+    log.info("%s has format %d now; as it was before it is kept as %s", path, FORMAT, backup)
