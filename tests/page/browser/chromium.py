@@ -83,6 +83,6 @@ def logged_in(browser: Browser, served: RunningPage, path: str = "/jobs", **opti
         if path != "/jobs":
             tab.page.goto(f"{served.url}{path}", wait_until="commit")
         yield tab
-        assert tab.errors == []
+        assert not tab.errors, tab.errors
     finally:
         context.close()

@@ -36,7 +36,7 @@ class Given:
 
     def reset(self) -> None:
         self.rows = {
-            "jobs": {"jobs": samples.jobs(60)},
+            "jobs": {"jobs": samples.jobs(30)},
             "job": samples.job(8),
             "cluster": samples.cluster(),
             "migration": samples.migration(),

@@ -22,7 +22,7 @@ export function Cluster({ onLive }) {
     ${summary ? html`<${Summary} summary=${summary} />` : null}
     <section class="panel" aria-labelledby="nodes"><header><h2 id="nodes">Nodes</h2></header>
       ${nodes.length
-        ? html`<div class="wide" tabindex="0" role="region" aria-labelledby="nodes"><table><thead><tr><th>Node</th><th>State</th>${hasGpus ? html`<th>GPUs</th>` : null}<th>CPU</th><th>Memory</th><th>Jobs</th></tr></thead><tbody>
+        ? html`<div class="wide" tabindex="0"><table><thead><tr><th>Node</th><th>State</th>${hasGpus ? html`<th>GPUs</th>` : null}<th>CPU</th><th>Memory</th><th>Jobs</th></tr></thead><tbody>
             ${nodes.map((node) => html`<${Node} key=${node.id} node=${node} hasGpus=${hasGpus} />`)}</tbody></table></div>`
         : html`<p class="faint">No nodes are shown.</p>`}</section>
     ${waiting.length

@@ -32,7 +32,7 @@ export function Job({ route, onLive }) {
   }, [job]);
   if (!live.session) return html`<h1 class="sr" tabindex="-1">${name}</h1><${Pending} live=${live} what="job" />`;
   const shown = job ?? last;
-  if (!shown) return html`<${Refused} what="job" refusal=${{ status: 404, message: `${kind} ${name} is not in namespace ${namespace}.`, remedy: "", url: "" }} />`;
+  if (!shown) return html`<h1 class="sr" tabindex="-1">${name}</h1><${Refused} what="job" refusal=${{ status: 404, message: `${kind} ${name} is not in namespace ${namespace}.`, remedy: "", url: "" }} />`;
   const setLog = (/** @type {{ranks?: string, find?: string}} */ part) => navigate(jobUrl(route, { ranks, find, ...part }), { replace: true });
   const rows = /** @type {import("./wire.js").Rank[]} */ (live.list("ranks"));
   return html`<${Notices} live=${live} />
@@ -47,7 +47,7 @@ export function Job({ route, onLive }) {
       <${Verdicts} verdicts=${live.list("verdicts")} job=${shown} onRank=${(/** @type {number} */ rank) => setLog({ ranks: String(rank) })} />
       <${Ranks} rows=${rows} job=${shown} chosen=${ranks} onChoose=${(/** @type {string} */ next) => setLog({ ranks: next })} now=${live.now()} />
       <div class="columns"><${Curves} series=${live.list("series")} /><${Timeline} rows=${live.list("timeline")} now=${live.now()} /></div>
-      <${Log} job=${shown} rows=${rows} ranks=${ranks} find=${find} onChange=${setLog} />
+      <${Log} job=${route} rows=${rows} ranks=${ranks} find=${find} onChange=${setLog} />
       <${Details} job=${shown} checkpoints=${live.list("checkpoints")} />
     </div>
     ${isYamlOpen ? html`<${Yaml} job=${shown} onClose=${() => setYamlOpen(false)} />` : null}`;

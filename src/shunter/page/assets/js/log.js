@@ -13,7 +13,7 @@ const LINE = 18;
 const WRAPPED = 400;
 
 /**
- * @typedef {{job: import("./wire.js").JobDetail, rows: import("./wire.js").Rank[], ranks: string, find: string, onChange: (part: {ranks?: string, find?: string}) => void}} Props
+ * @typedef {{job: {namespace: string, kind: string, name: string}, rows: import("./wire.js").Rank[], ranks: string, find: string, onChange: (part: {ranks?: string, find?: string}) => void}} Props
  * @typedef {{times: boolean, wrap: boolean, find: string, isMany: boolean}} Look
  */
 

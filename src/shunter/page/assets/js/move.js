@@ -28,7 +28,7 @@ export function MoveView({ route }) {
     };
   }, [namespace, kind, name]);
   const crumb = html`<div class="crumb"><a href="/migration">Migration</a> / ${namespace}</div><h1 tabindex="-1">${name}<small>${kind}${detail?.move.twin ? ` \u2192 TrainJob ${detail.move.twin}` : ""}</small></h1>`;
-  if (refused) return html`<${Refused} refusal=${refused} what="move" />`;
+  if (refused) return html`<header class="head"><div>${crumb}</div></header><${Refused} refusal=${refused} what="move" />`;
   if (!detail) return html`<header class="head"><div>${crumb}</div></header>`;
   return html`<header class="head"><div>${crumb}</div></header>
     <div class="facts"><div><b class=${`state ${detail.move.state}`}>${detail.move.state}</b>${detail.move.wave ? `wave ${detail.move.wave}` : "no wave"}</div>

@@ -109,6 +109,6 @@ export function Pending({ live, what }) {
 /** @param {{refusal: import("./streams.js").Refusal, what: string}} props */
 export function Refused({ refusal, what }) {
   const titles = /** @type {Record<number, string>} */ ({ 403: `You may not read ${what}`, 404: `There is no such ${what}` });
-  return html`<div class="empty" role="alert"><h1>${titles[refusal.status] ?? "The server refused this"}</h1><p>${refusal.message}</p>
+  return html`<div class="empty" role="alert"><h2>${titles[refusal.status] ?? "The server refused this"}</h2><p>${refusal.message}</p>
     ${refusal.remedy ? html`<${Command} text=${refusal.remedy} />` : null}<p><a href="/jobs">All jobs</a></p></div>`;
 }

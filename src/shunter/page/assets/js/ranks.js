@@ -69,8 +69,8 @@ class Cell extends Component {
   render({ rank, at, isActive, isSelected, level, isNumbered }) {
     const /** @type {Rank} */ row = rank;
     const name = `rank ${row.rank ?? row.label}, ${row.state}${row.differs ? `, ${row.differs}` : ""}`;
-    return html`<i id=${`rank-${at}`} data-id=${row.id} role="option" aria-selected=${isSelected} aria-label=${name} class=${`${row.state} ${level} ${row.differs ? "differs" : ""} ${isActive ? "active" : ""}`}>
-      ${isNumbered ? html`<b><span>${row.rank ?? row.label}</span><span>${row.step === undefined ? row.state : row.state === "Running" ? `step ${row.step}` : row.state}</span></b><span>${row.node || row.pod || row.label}</span>` : null}</i>`;
+    return html`<i id=${`rank-${at}`} data-id=${row.id} role="option" aria-selected=${isSelected} aria-label=${isNumbered ? undefined : name} class=${`${row.state} ${level} ${row.differs ? "differs" : ""} ${isActive ? "active" : ""}`}>
+      ${isNumbered ? html`<b><span><span class="sr">${"rank "}</span>${row.rank ?? row.label}</span><span>${row.step === undefined ? row.state : row.state === "Running" ? `step ${row.step}` : row.state}</span></b><span>${row.differs && row.differs.toLowerCase() !== row.state.toLowerCase() ? row.differs : row.node || row.pod || row.label}</span>` : null}</i>`;
   }
 }
 

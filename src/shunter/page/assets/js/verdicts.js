@@ -7,14 +7,14 @@ export function Verdicts({ verdicts, job, onRank }) {
   if (verdicts.length) return html`<section aria-label="Diagnosis">${verdicts.map((verdict) => html`<${Verdict} key=${verdict.id} verdict=${verdict} job=${job} onRank=${onRank} />`)}</section>`;
   if (!job.why && !job.message) return null;
   const tone = job.state === "Failed" ? "" : "mild";
-  return html`<section aria-label="Diagnosis"><div class=${`verdict ${tone}`}><h3>${job.why || job.message}</h3>${job.remedy ? html`<${Remedy} text=${job.remedy} />` : null}</div></section>`;
+  return html`<section aria-label="Diagnosis"><div class=${`verdict ${tone}`}><h2>${job.why || job.message}</h2>${job.remedy ? html`<${Remedy} text=${job.remedy} />` : null}</div></section>`;
 }
 
 /** @param {{verdict: import("./wire.js").VerdictRow, job: import("./wire.js").JobDetail, onRank: (rank: number) => void}} props */
 function Verdict({ verdict, job, onRank }) {
   const ranks = verdict.ranks ?? [];
   const tone = job.state === "Failed" ? "" : "mild";
-  return html`<article class=${`verdict ${tone}`}><h3><span>${verdict.title}</span><span class="faint">${verdict.confidence}${ranks.length ? `, ${rankText(ranks)}` : ""}</span></h3>
+  return html`<article class=${`verdict ${tone}`}><h2><span>${verdict.title}</span><span class="faint">${verdict.confidence}${ranks.length ? `, ${rankText(ranks)}` : ""}</span></h2>
     ${verdict.cause && verdict.cause !== verdict.title ? html`<p>${verdict.cause}</p>` : null}
     ${verdict.evidence?.length
       ? html`<ul class="evidence">${verdict.evidence.map(

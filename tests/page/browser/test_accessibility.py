@@ -1,0 +1,82 @@
+"""axe finds nothing in any view, in two colour schemes and three widths; nothing is wider than the window."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Literal
+
+import pytest
+from playwright.sync_api import Page, expect
+
+from page.browser import samples
+from page.browser.chromium import Tab
+from page.browser.given import Given
+
+pytestmark = [pytest.mark.integration, pytest.mark.browser]
+
+Look = Callable[..., Tab]
+AXE = Path(__file__).parents[3] / "src/shunter/page/node_modules/axe-core/axe.min.js"
+VIEWS = {
+    "/jobs": "tr.row",
+    "/jobs?find=nothing-is-called-so": ".empty",
+    "/jobs/vision/PyTorchJob/bert-large": ".log .line",
+    "/migration": ".wave",
+    "/migration/vision/PyTorchJob/bert-large": ".sides",
+    "/cluster": "td .meter",
+    "/login": ".empty",
+    "/nowhere": ".empty",
+}
+"""Address -> what is there once the view is whole."""
+
+
+def faults(page: Page) -> list[str]:
+    """What axe finds: rule, and the elements."""
+    # Scripts are refused by our own policy, so axe is evaluated through the debugger, in each page once.
+    page.evaluate(AXE.read_text() + "; undefined")
+    found = page.evaluate(
+        """async () => {
+          const found = await axe.run({ resultTypes: ["violations"], preload: false });
+          return found.violations.map((rule) => [rule.id, rule.nodes.map((node) => node.html + node.failureSummary)]);
+        }"""
+    )
+    return [f"{rule}: {nodes}" for rule, nodes in found]
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("width", [480, 1024, 1600])
+def test_axe_finds_nothing(look: Look, scheme: Literal["light", "dark"], width: int) -> None:
+    tab = look(color_scheme=scheme, viewport={"width": width, "height": 900})
+    origin = tab.page.evaluate("() => location.origin")
+    for path, whole in VIEWS.items():
+        tab.page.goto(origin + path)
+        expect(tab.page.locator(whole).first).to_be_visible()
+        assert faults(tab.page) == [], path
+        assert tab.page.evaluate("() => document.documentElement.scrollWidth - innerWidth") <= 0, f"{path} is too wide"
+    tab.expect_errors("404")
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_axe_finds_nothing_in_what_opens_over_a_view(look: Look, scheme: Literal["light", "dark"]) -> None:
+    page = look("/jobs/vision/PyTorchJob/bert-large", color_scheme=scheme).page
+    for opens in ("Delete", "YAML", "Keys and help"):
+        page.get_by_role("button", name=opens).click()
+        expect(page.locator("dialog[open]")).to_be_visible()
+        assert faults(page) == [], opens
+        page.keyboard.press("Escape")
+        expect(page.locator("dialog[open]")).to_have_count(0)
+
+
+def test_axe_finds_nothing_among_a_thousand_ranks(look: Look, given: Given) -> None:
+    given.rows["job"] = samples.job(1000)
+    page = look("/jobs/vision/PyTorchJob/bert-large").page
+    expect(page.locator(".strip [role=option]")).to_have_count(1000)
+    assert faults(page) == []
+
+
+def test_motion_is_left_out_where_the_viewer_wants_none(look: Look) -> None:
+    page = look(reduced_motion="reduce").page
+    moving = page.evaluate(
+        "() => [...document.querySelectorAll('*')].filter((e) => getComputedStyle(e).animationName !== 'none').length"
+    )
+    assert moving == 0

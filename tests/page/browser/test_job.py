@@ -1,0 +1,190 @@
+"""The view of a job in a real browser: why, which rank, curve, log, actions."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import msgspec
+import pytest
+from playwright.sync_api import Browser, expect
+
+from page.browser import samples
+from page.browser.chromium import Tab, logged_in
+from page.browser.given import FAULT, Given
+from page.server import RunningPage
+from shunter.kube.errors import Conflict, Status
+from shunter.page.wire import JobDetail, LogLines
+
+pytestmark = [pytest.mark.integration, pytest.mark.browser]
+
+Look = Callable[..., Tab]
+BERT = "/jobs/vision/PyTorchJob/bert-large"
+
+
+def detail(given: Given) -> JobDetail:
+    row = given.rows["job"]["job"][0]
+    assert isinstance(row, JobDetail)
+    return row
+
+
+def change(given: Given, **fields: Any) -> None:
+    given.rows["job"] = {**given.rows["job"], "job": [msgspec.structs.replace(detail(given), **fields)]}
+
+
+def test_the_diagnosis_stands_first_with_evidence_and_remedy(look: Look) -> None:
+    page = look(BERT).page
+    verdict = page.get_by_role("region", name="Diagnosis")
+    expect(verdict).to_contain_text("worker-2 was killed: out of memory (exit code 137)")
+    expect(verdict).to_contain_text("RuntimeError: out of memory")
+    expect(verdict).to_contain_text("Give the ranks more memory")
+
+
+def test_from_the_evidence_to_the_log_of_that_rank(look: Look, given: Given) -> None:
+    page = look(BERT).page
+    page.get_by_role("button", name="Log of rank 3").click()
+    page.wait_for_url("**/bert-large?ranks=3")
+    log = page.get_by_role("region", name="Log of ranks 3")
+    expect(log.locator(".line").last).to_have_text(f"3{FAULT[3]}")
+    expect(page.get_by_role("status").filter(has_text="301 lines")).to_be_visible()
+    assert given.queries[-1].ranks == {3}
+
+
+def test_find_is_asked_of_the_server_and_marked(look: Look, given: Given) -> None:
+    page = look(BERT).page
+    page.get_by_label("Show only lines that contain this").fill("out of memory")
+    expect(page.locator(".log .line")).to_have_count(1)
+    expect(page.locator(".log mark")).to_have_text("out of memory")
+    expect(page.get_by_text("1 line found")).to_be_visible()
+    assert given.queries[-1].find == "out of memory"
+    assert "find=out+of+memory" in page.url
+
+
+def test_following_stops_when_one_scrolls_up_and_goes_on_at_the_end(look: Look) -> None:
+    page = look(BERT).page
+    log = page.locator(".log")
+    follow = page.get_by_role("button", name="Follow")
+    expect(log.locator(".line").last).to_contain_text("RuntimeError")
+    expect(follow).to_have_attribute("aria-pressed", "true")
+    log.evaluate("(box) => box.scrollTo(0, 100)")
+    expect(follow).to_have_attribute("aria-pressed", "false")
+    log.evaluate("(box) => box.scrollTo(0, box.scrollHeight)")
+    expect(follow).to_have_attribute("aria-pressed", "true")
+
+
+def test_a_log_of_more_than_is_kept_says_so(look: Look, given: Given) -> None:
+    lines = tuple((0, "master-0", 1.7e9, f"line {number}") for number in range(9000))
+    given.lines = tuple(LogLines(lines=lines[at : at + 1000], skipped=10) for at in range(0, 9000, 1000))
+    page = look(BERT).page
+    expect(page.locator(".log .line").last).to_contain_text("line 8999")
+    said = page.get_by_role("status").filter(has_text="9,000 lines; 90 not sent")
+    expect(said).to_contain_text(" are kept here")
+    assert page.locator(".log .line").count() < 100
+
+
+def test_the_strip_has_one_tab_stop_and_arrows_move_in_it(look: Look) -> None:
+    page = look(BERT).page
+    strip = page.get_by_role("listbox")
+    strip.focus()
+    page.keyboard.press("ArrowRight")
+    page.keyboard.press("ArrowRight")
+    page.keyboard.press("ArrowRight")
+    expect(page.locator(".inspector")).to_contain_text("rank 3 Failed, failed, pod giant-worker-2")
+    expect(page.locator(f"#{strip.get_attribute('aria-activedescendant')}")).to_have_text("rank 3Failednode-0")
+    page.keyboard.press("Enter")
+    page.wait_for_url("**?ranks=3")
+    expect(page.locator("i[aria-selected=true]")).to_have_count(1)
+    page.keyboard.press("End")
+    expect(page.locator(".inspector")).to_contain_text("rank 7")
+    page.keyboard.press("Tab")
+    assert page.evaluate("() => document.activeElement.closest('.strip')") is None
+
+
+def test_ranks_are_coloured_by_what_is_chosen(look: Look) -> None:
+    page = look(BERT).page
+    page.get_by_label("Colour ranks by").select_option("restarts")
+    expect(page.locator(".strip i.l4")).to_have_count(1)
+    expect(page.locator(".strip i.l0")).to_have_count(7)
+
+
+def test_the_curve_has_its_values_as_a_table(look: Look) -> None:
+    page = look(BERT).page
+    expect(page.locator(".curve canvas")).to_be_visible()
+    expect(page.get_by_role("img", name="loss: from 2.6 at 0 to 0.4678 at 1218")).to_be_visible()
+    page.get_by_text("Values as a table").click()
+    expect(page.locator("details tr")).to_have_count(611)
+    page.get_by_label("Metric").select_option("learning_rate")
+    expect(page.get_by_role("columnheader", name="learning_rate")).to_be_visible()
+
+
+def test_delete_asks_for_the_name_and_sends_what_was_seen(look: Look, given: Given) -> None:
+    page = look(BERT).page
+    page.get_by_role("button", name="Delete").click()
+    dialog = page.get_by_role("dialog")
+    expect(dialog).to_contain_text("kubectl delete pytorchjob bert-large -n vision")
+    confirm = dialog.get_by_role("button", name="Delete")
+    expect(confirm).to_be_disabled()
+    dialog.get_by_label("Type bert-large to confirm").fill("bert-large")
+    # What changes between the look and the click is not what was seen.
+    change(given, resource_version="8")
+    confirm.click()
+    expect(page.get_by_role("status").filter(has_text="delete: done")).to_be_visible()
+    ((action, request),) = given.requests
+    assert (action, request.uid, request.resource_version) == ("delete", "bert", "7")
+
+
+def test_an_action_that_is_refused_says_why_and_stays_open(look: Look, given: Given) -> None:
+    given.refusal = Conflict(Status(code=409, reason="Conflict", message="the job has changed since you looked."))
+    tab = look(BERT)
+    tab.page.get_by_role("button", name="Rerun").click()
+    tab.page.get_by_role("dialog").get_by_role("button", name="Rerun").click()
+    expect(tab.page.get_by_role("alert")).to_contain_text("the job has changed since you looked.")
+    tab.expect_errors("409")
+
+
+def test_rerun_leads_to_the_new_job(look: Look) -> None:
+    page = look(BERT).page
+    page.get_by_role("button", name="Rerun").click()
+    page.get_by_role("dialog").get_by_role("button", name="Rerun").click()
+    page.wait_for_url("**/jobs/vision/PyTorchJob/bert-large-2")
+
+
+def test_what_is_not_allowed_is_not_offered(look: Look, given: Given) -> None:
+    change(given, actions=())
+    page = look(BERT).page
+    expect(page.get_by_role("button", name="YAML")).to_be_visible()
+    expect(page.get_by_role("button", name="Delete")).to_have_count(0)
+
+
+def test_yaml_hides_credentials_until_they_are_asked_for(look: Look) -> None:
+    page = look(BERT).page
+    page.get_by_role("button", name="YAML").click()
+    expect(page.get_by_label("YAML", exact=True)).to_contain_text("password: (hidden)")
+    page.get_by_role("button", name="Show values that look like credentials").click()
+    expect(page.get_by_label("YAML", exact=True)).to_contain_text("hunter2")
+
+
+def test_a_command_is_copied(browser: Browser, given: Given, given_page: RunningPage) -> None:
+    with logged_in(browser, given_page, BERT, permissions=["clipboard-read", "clipboard-write"]) as tab:
+        tab.page.get_by_role("button", name="Copy as kubectl").click()
+        expect(tab.page.locator("#toast")).to_have_text(f"Copied: {detail(given).kubectl}")
+        assert tab.page.evaluate("() => navigator.clipboard.readText()") == detail(given).kubectl
+
+
+def test_a_job_that_goes_leaves_what_was_known(look: Look, given: Given) -> None:
+    page = look(BERT).page
+    expect(page.get_by_role("heading", name="bert-large")).to_be_visible()
+    given.rows["job"] = dict.fromkeys(given.rows["job"], ())
+    expect(page.get_by_text("This job is gone.")).to_be_visible()
+    expect(page.get_by_role("heading", name="bert-large")).to_be_visible()
+
+
+def test_a_change_of_one_of_a_thousand_ranks_is_shown(look: Look, given: Given) -> None:
+    given.rows["job"] = samples.job(1000)
+    page = look(BERT).page
+    expect(page.locator(".strip [role=option]")).to_have_count(1000)
+    assert page.locator(".strip").evaluate("(strip) => strip.offsetHeight") <= 160
+    ranks = samples.ranks(1000)
+    ranks[417] = msgspec.structs.replace(ranks[417], state="Restarting", differs="restarted")
+    given.rows["job"] = {**given.rows["job"], "ranks": ranks}
+    expect(page.get_by_role("option", name="rank 417, Restarting, restarted")).to_have_count(1)

@@ -1,0 +1,170 @@
+"""What the page does when the connection, the cluster or the rights go away, and when too many windows look."""
+
+from __future__ import annotations
+
+import dataclasses
+import shutil
+import subprocess
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack
+
+import pytest
+from playwright.sync_api import Browser, Page, expect
+
+from e2e.embedded_cluster import EmbeddedCluster
+from e2e.running_cluster import eventually
+from page.browser.chromium import Tab, logged_in
+from page.browser.given import Given, page_with
+from page.server import RunningPage, allow, new_user, page_of, running
+from shunter.kube import kubeconfig
+from shunter.kube.credentials import StaticCredentials, bearer
+from shunter.page.logins import LocalLogin
+
+pytestmark = [pytest.mark.integration, pytest.mark.browser]
+
+Look = Callable[..., Tab]
+BROKEN = ("ERR_CONNECTION", "ERR_INCOMPLETE", "ERR_EMPTY", "401", "503")
+
+
+def cookie_of(page: Page) -> dict[str, str]:
+    (cookie,) = page.context.cookies()
+    return {"Cookie": f"{cookie.get('name')}={cookie.get('value')}"}
+
+
+@pytest.fixture
+def other_page(page_cluster: EmbeddedCluster) -> Iterator[tuple[RunningPage, Given]]:
+    """A page that a test may stop."""
+    given = Given()
+    page = page_with(given, page_cluster)
+    with running(page):
+        yield page, given
+
+
+def test_rows_stay_with_their_age_while_the_server_is_away_and_are_current_again_after(
+    browser: Browser, other_page: tuple[RunningPage, Given]
+) -> None:
+    served, given = other_page
+    with logged_in(browser, served) as tab:
+        expect(tab.page.locator("tr.row").first).to_be_visible()
+        # As when it is killed: nobody is told.
+        served.run(lambda: served.server._server.stop(0.1))
+        expect(tab.page.get_by_text("No connection to the server of this page.")).to_be_visible(timeout=15_000)
+        expect(tab.page.get_by_text("Shown as of ")).to_be_visible()
+        expect(tab.page.locator("tr.row").first).to_be_visible()
+        expect(tab.page.locator(".live")).to_have_text("reconnecting")
+        given.rows["jobs"] = {"jobs": given.rows["jobs"]["jobs"][:2]}
+        served.run(lambda: served.server.start("127.0.0.1", served.port))
+        expect(tab.page.locator("tr.row")).to_have_count(2, timeout=20_000)
+        expect(tab.page.locator(".live")).to_have_text("live")
+        expect(tab.page.get_by_text("No connection to the server of this page.")).to_have_count(0)
+        tab.expect_errors(*BROKEN)
+
+
+def test_a_server_that_ends_says_so_and_is_asked_no_more(browser: Browser, other_page: tuple[RunningPage, Given]) -> None:
+    served, _ = other_page
+    with logged_in(browser, served) as tab:
+        expect(tab.page.locator("tr.row").first).to_be_visible()
+        asked: list[str] = []
+        served.run(served.server.stop)
+        expect(tab.page.get_by_role("heading", name="Log in")).to_be_visible()
+        expect(tab.page.get_by_text("shunter status", exact=True)).to_be_visible()
+        tab.page.on("request", lambda request: asked.append(request.url))
+        tab.page.wait_for_timeout(1000)
+        assert asked == []
+        tab.expect_errors(*BROKEN)
+        served.run(lambda: served.server.start("127.0.0.1", served.port))
+
+
+def test_a_cluster_that_goes_away_leaves_rows_and_returns(browser: Browser, tmp_path_factory: pytest.TempPathFactory) -> None:
+    cluster = EmbeddedCluster(tmp_path_factory.mktemp("away") / "state", options=["--simulate"])
+    cluster.up()
+    with running(page_of(cluster)) as served, logged_in(browser, served) as tab:
+        expect(tab.page.get_by_role("heading", name="No jobs yet")).to_be_visible()
+        cluster.kill("apiserver")
+        cluster.down()
+        expect(tab.page.get_by_text("The cluster does not answer.")).to_be_visible(timeout=30_000)
+        tab.expect_errors()
+
+
+def test_a_session_that_ends_leads_to_the_login(browser: Browser, other_page: tuple[RunningPage, Given]) -> None:
+    served, _ = other_page
+    with logged_in(browser, served) as tab:
+        answer = tab.page.evaluate(
+            "() => fetch('/api/logout', {method: 'POST', body: '{}', "
+            "headers: {'x-shunter': 'page', 'content-type': 'application/json'}}).then((a) => a.status)"
+        )
+        assert answer == 200
+        expect(tab.page.get_by_role("heading", name="Log in")).to_be_visible()
+        expect(tab.page.get_by_role("alert")).to_have_text("You are logged out.")
+        tab.expect_errors("401")
+
+
+def test_what_is_hidden_is_said_with_the_role_that_would_show_it(
+    browser: Browser, page_cluster: EmbeddedCluster, page_namespace: str
+) -> None:
+    token = new_user(page_cluster, "reader")
+    allow(page_cluster, "reader", page_namespace)
+    connection = dataclasses.replace(kubeconfig.load(page_cluster.kubeconfig), credentials=StaticCredentials(bearer(token)))
+    served = page_of(page_cluster, LocalLogin(connection), namespaces=(page_namespace,))
+    with running(served), logged_in(browser, served) as tab:
+        expect(tab.page.get_by_text("1 namespace shown; others are hidden from you.")).to_be_visible()
+        tab.page.locator("summary").first.click()
+        expect(tab.page.locator("details pre").first).to_contain_text("kind: ClusterRole")
+        expect(tab.page.get_by_text("No jobs yet")).to_have_count(0)
+
+
+def test_of_seven_windows_five_are_live_and_the_others_say_so(browser: Browser, given_page: RunningPage, given: Given) -> None:
+    with logged_in(browser, given_page) as first, ExitStack() as stack:
+        pages = [first.page]
+        for _ in range(6):
+            pages.append(first.page.context.new_page())
+            stack.callback(pages[-1].close)
+            pages[-1].goto(f"{given_page.url}/jobs")
+        live = [page for page in pages if page.locator(".live").inner_text() == "live" or page.locator("tr.row").count()]
+        expect(pages[6].get_by_text("Not live in this window.")).to_be_visible()
+        expect(pages[5].get_by_text("Not live in this window.")).to_be_visible()
+        assert len([page for page in pages if page.get_by_text("Not live in this window.").count()]) == 2, live
+        # One that is closed makes room for one that waits.
+        pages[1].close()
+        eventually(lambda: len([page for page in pages if not page.is_closed() and page.locator("tr.row").count()]) == 5)
+
+
+def test_a_hidden_window_holds_no_stream(browser: Browser, given_page: RunningPage) -> None:
+    with logged_in(browser, given_page) as tab:
+        session = given_page.session(cookie_of(tab.page))
+        tab.page.evaluate(
+            """() => {
+              Object.defineProperty(document, "hidden", { configurable: true, get: () => true });
+              document.dispatchEvent(new Event("visibilitychange"));
+            }"""
+        )
+        eventually(lambda: session.streams == 0)
+        tab.page.evaluate("() => { delete document.hidden; document.dispatchEvent(new Event('visibilitychange')); }")
+        eventually(lambda: session.streams == 1)
+        expect(tab.page.locator(".live")).to_have_text("live")
+
+
+@pytest.mark.skipif(not shutil.which("ip"), reason="network interfaces are made with ip, of the package iproute2")
+def test_network_interfaces_that_come_while_the_page_loads_do_not_break_it(browser: Browser, given_page: RunningPage) -> None:
+    """As pods of the embedded cluster bring them: Chromium fails what is pending with ERR_NETWORK_CHANGED."""
+    made = subprocess.run(["ip", "link", "add", "uiprobe0", "type", "veth", "peer", "name", "uiprobe1"], capture_output=True)
+    if made.returncode:
+        pytest.skip(f"this user may not make network interfaces: {made.stderr.decode().strip()}")
+    flap = "ip addr add 10.254.77.1/30 dev uiprobe0; ip link set uiprobe0 up; ip addr flush dev uiprobe0; sleep 0.3"
+    flapping = subprocess.Popen(["sh", "-c", f"while :; do {flap}; done"], stderr=subprocess.DEVNULL)
+    context = browser.new_context()
+    failed: list[str] = []
+    try:
+        page = context.new_page()
+        page.on("requestfailed", lambda request: failed.append(request.url))
+        page.goto(given_page.login_url(), wait_until="commit")
+        for _ in range(5):
+            page.goto(f"{given_page.url}/jobs", wait_until="commit")
+            expect(page.locator("main")).to_be_attached(timeout=15_000)
+            if failed:
+                break
+    finally:
+        flapping.kill()
+        flapping.wait()
+        subprocess.run(["ip", "link", "del", "uiprobe0"], check=True)
+        context.close()
