@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Callable
 from enum import StrEnum
 from pathlib import Path
@@ -64,6 +63,8 @@ def ui(
     """
     if ctx.invoked_subcommand is not None:
         return
+    import uvloop  # of which a connection of TLS takes less memory than of asyncio
+
     from shunter.api.collector import collect_seldom
     from shunter.cli.output.console import output, say
     from shunter.cli.run import connect_or_start
@@ -90,7 +91,7 @@ def ui(
 
     options = _options_text(kubeconfig, context)
     try:
-        asyncio.run(_served(target, options, namespace, port, plan, show, read_only=read_only))
+        uvloop.run(_served(target, options, namespace, port, plan, show, read_only=read_only))
     except KeyboardInterrupt:
         say("the page is stopped")
 
@@ -217,6 +218,8 @@ def serve(
     Requests to the API server are made with the viewer's token, or as the viewer by impersonation, never with the permissions of
     this process alone.
     """
+    import uvloop
+
     from shunter.cli.output.console import say
     from shunter.page.assets import require_vendor
     from shunter.page.serving import ServeOptions, served
@@ -237,7 +240,7 @@ def serve(
         namespaces=tuple(namespace or ()),
         read_only=read_only,
     )
-    asyncio.run(served(options, lambda bound: say(f"the page is served on {bind_address}:{bound}; viewers log in by {auth}")))
+    uvloop.run(served(options, lambda bound: say(f"the page is served on {bind_address}:{bound}; viewers log in by {auth}")))
 
 
 def connection_of(kubeconfig: Path | None, context: str, server: str, authority: Path | None, *, is_proxied: bool) -> Connection:

@@ -20,7 +20,7 @@ from shunter.kube.answers import Page, decoded, decoded_page
 from shunter.kube.cache.watch_events import Bookmark, Change, Malformed, line_decoder, lines
 from shunter.kube.errors import ApiError, from_answer
 from shunter.kube.retry import DEFAULT, RetryPolicy, may_retry
-from shunter.kube.transport import HttpTransport, Transport
+from shunter.kube.transport import MAX_REQUESTS, HttpTransport, Transport
 
 if TYPE_CHECKING:
     from typing_extensions import TypeVar
@@ -345,9 +345,11 @@ class Client:
         return params
 
 
-def connect(connection: Connection, *, component: str = "shunter") -> Client:
-    """A client of a real API server, to be closed after use; `component` is both user agent and field manager."""
-    return Client(HttpTransport(connection, user_agent=component), field_manager=component, namespace=connection.namespace)
+def connect(connection: Connection, *, component: str = "shunter", max_requests: int = MAX_REQUESTS) -> Client:
+    """A client of a real API server, to be closed after use; `component` is both user agent and field manager. No more than
+    `max_requests` are made at once: each is a connection, and one of TLS holds 256 KiB."""
+    transport = HttpTransport(connection, user_agent=component, max_requests=max_requests)
+    return Client(transport, field_manager=component, namespace=connection.namespace)
 
 
 def _object_path(resource: Resource, namespace: str, name: str, subresource: str = "") -> str:

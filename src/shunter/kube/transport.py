@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from shunter.kube.kubeconfig import Connection
 
 MAX_REQUESTS = 64
-"""Requests in flight per transport; watches and log streams do not count."""
+"""Requests in flight per transport, unless told otherwise; watches and log streams do not count."""
 
 REQUEST_TIMEOUT = 60.0
 """Seconds for one request with a body in the answer; kube-apiserver itself gives up after 60."""
@@ -60,13 +60,20 @@ class Transport(Protocol):
 class HttpTransport:
     """The real thing. Connects on first use; a 401 makes the credentials refresh once and the request go out again."""
 
-    def __init__(self, connection: Connection, *, user_agent: str = "shunter", timeout: float = REQUEST_TIMEOUT) -> None:
+    def __init__(
+        self,
+        connection: Connection,
+        *,
+        user_agent: str = "shunter",
+        timeout: float = REQUEST_TIMEOUT,
+        max_requests: int = MAX_REQUESTS,
+    ) -> None:
         self._connection = connection
         self._server = connection.server.rstrip("/")
         self._prefix = urlsplit(self._server).path
         self._user_agent = f"{user_agent}/{shunter.__version__}"
         self._timeout = timeout
-        self._slots = asyncio.Semaphore(MAX_REQUESTS)
+        self._slots = asyncio.Semaphore(max_requests)
         self._client: HttpClient | None = None
         self._certificate: ClientCertificate | None = None
         """Our identity in the TLS connections of `_client`."""

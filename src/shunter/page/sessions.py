@@ -31,6 +31,8 @@ REST_SECONDS = 60.0
 """After its last stream a session's watches and connections end."""
 MOST_STREAMS = 20
 MOST_SESSIONS = 200
+MOST_REQUESTS = 4
+"""Of one session at once, beside its watches."""
 SELF_REVIEWS = Resource("authentication.k8s.io", "v1", "SelfSubjectReview", "selfsubjectreviews", namespaced=False)
 
 
@@ -73,7 +75,7 @@ class Session:
     @property
     def viewer(self) -> Viewer:
         if self._client is None:
-            self._client = connect(self._connection, component="shunter-page")
+            self._client = connect(self._connection, component="shunter-page", max_requests=MOST_REQUESTS)
         options = self._options
         return Viewer(
             self._client,

@@ -6,8 +6,11 @@ what logs tell is read for those that need it, shortly after they change and eve
 
 from __future__ import annotations
 
+import heapq
+import time
 from collections.abc import Mapping
 from datetime import UTC, datetime
+from math import inf
 from typing import NamedTuple
 
 import msgspec
@@ -17,7 +20,7 @@ from shunter.api.resources import CORE_EVENTS, JOBS, JOBSETS, PODS
 from shunter.jobs.evidence import JobCause, is_well, why_of_all
 from shunter.jobs.failure_record import failure_record
 from shunter.jobs.jobsets import jobsets_of_all
-from shunter.jobs.logs.progress import progress_in_logs
+from shunter.jobs.logs.progress import MOST_JOBS, progress_in_logs
 from shunter.jobs.pods_up import wanted
 from shunter.kube.client import Client
 from shunter.operator.native_jobs import NOT_OF_JOBSETS, has_ranks, stands_alone
@@ -29,6 +32,10 @@ from shunter.page.views.view import Observed, Parameters, Reading, Rows, View, V
 WHY_SECONDS = 5.0
 """How often jobs that do not run in full are looked at without a change of their own: their pods are not watched here."""
 LOG_SECONDS = 15.0
+"""How often a log is read that tells how far its job is."""
+LOGS_AT_ONCE = 4
+LONGEST_LOG_SECONDS = 960.0
+"""One that does not is read ever more seldom, down to this."""
 SETTLE_SECONDS = 0.3
 """A job, its pods and events change one after another."""
 STATES: Mapping[str, wire.State] = {
@@ -64,6 +71,14 @@ class JobReading(NamedTuple):
     wanted: int
 
 
+class LogTime(NamedTuple):
+    """When a job's log is to be read again."""
+
+    due: float = -inf
+    """By the monotonic clock."""
+    pause: float = LOG_SECONDS
+
+
 class MadeRow(NamedTuple):
     """A row, and what it was made of."""
 
@@ -80,6 +95,8 @@ class Jobs:
         self._namespace = namespace
         self._read: dict[str, JobReading] = {}
         self._rows: dict[str, MadeRow] = {}
+        self._told: dict[str, Progress] = {}
+        self._log_times: dict[str, LogTime] = {}
         self.watches = tuple(
             Watch(
                 resource.plural if resource != JOBS else "batch-jobs",
@@ -100,7 +117,7 @@ class Jobs:
                 "Why jobs do not train, and how many of their ranks are up, is not known.",
                 SETTLE_SECONDS,
             ),
-            Reading("logs", self._logged, LOG_SECONDS),
+            Reading("logs", self._logged, WHY_SECONDS),
         )
 
     def rows(self, observed: Observed, now: float) -> Rows:
@@ -141,14 +158,35 @@ class Jobs:
         return job.job.state not in FINISHED_STATES and not (job.is_well and old.why.is_all_up)
 
     async def _logged(self, client: Client, observed: Observed) -> dict[str, Progress]:
-        silent = [
-            msgspec.json.decode(job.object)
-            for job in _all(observed).values()
-            if job.job.state == "Running" and job.progress is None
-        ]
-        found = (await progress_in_logs(client, silent)).found if silent else {}
-        before: Mapping[str, Progress] = observed.readings.get("logs", {})
-        return {uid: before[uid] if before.get(uid) == one else one for uid, one in found.items()}
+        """Of running jobs that report nothing those whose logs have not been read for longest, a few at a time."""
+        silent = {uid: job for uid, job in _all(observed).items() if job.job.state == "Running" and job.progress is None}
+        self._told = {uid: told for uid, told in self._told.items() if uid in silent}
+        self._log_times = {uid: at for uid, at in self._log_times.items() if uid in silent}
+        now = time.monotonic()
+        due = self._due(silent, now)
+        found: dict[str, Progress] = {}
+        for first in range(0, len(due), LOGS_AT_ONCE):
+            some = [msgspec.json.decode(silent[uid].object) for uid in due[first : first + LOGS_AT_ONCE]]
+            found |= (await progress_in_logs(client, some)).found
+        for uid in due:
+            told, pause = found.get(uid), self._log_times.get(uid, LogTime()).pause
+            pause = LOG_SECONDS if told is not None else min(2 * pause, LONGEST_LOG_SECONDS)
+            self._log_times[uid] = LogTime(now + pause, pause)
+            if told is not None and told != self._told.get(uid):
+                self._told[uid] = told
+        return self._told
+
+    def _due(self, silent: Mapping[str, KeptJob], now: float) -> list[str]:
+        """Of which jobs logs are read now: those that told something when it is time again, and a few of the others, the newest
+        first; the first time as many as `shunter jobs` reads."""
+        due = [uid for uid in silent if now >= self._log_times.get(uid, LogTime()).due]
+        told = [uid for uid in due if uid in self._told]
+        others = heapq.nsmallest(
+            LOGS_AT_ONCE if self._log_times else MOST_JOBS,
+            (uid for uid in due if uid not in self._told),
+            key=lambda uid: (self._log_times.get(uid, LogTime()).due, -_created(silent[uid])),
+        )
+        return [*told[:MOST_JOBS], *others]
 
 
 def open_jobs(viewer: Viewer, parameters: Parameters) -> View:
@@ -189,7 +227,7 @@ def job_row(kept: KeptJob, read: JobReading | None, logged: Progress | None) -> 
         reason=job.reason,
         up=_up(kept, read, wanted_ranks),
         wanted=wanted_ranks,
-        created=job.created.timestamp() if job.created else 0,
+        created=_created(kept),
         finished=job.finished.timestamp() if job.finished else 0,
         why=cause.sentence if cause is not None and job.state != "Succeeded" else "",
         remedy=cause.remedy if cause is not None and job.state != "Succeeded" else "",
@@ -222,6 +260,10 @@ def progress_of(found: Progress | None) -> wire.Progress | None:
         reported=found.reported.timestamp() if found.reported else 0,
         source="log" if found.source == "log" else "report",
     )
+
+
+def _created(kept: KeptJob) -> float:
+    return kept.job.created.timestamp() if kept.job.created else 0
 
 
 def _share(found: Progress) -> float | None:
