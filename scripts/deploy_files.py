@@ -20,7 +20,7 @@ from shunter.install.dashboard import dashboard_text
 from shunter.install.names import NAMESPACE
 from shunter.install.values import Section, Values, checked, defaults, schema
 
-BASE, CHART, CRDS, MONITORING = (Path("deploy") / name for name in ("base", "chart", "crds", "monitoring"))
+BASE, CHART, CRDS, MONITORING, UI = (Path("deploy") / name for name in ("base", "chart", "crds", "monitoring", "ui"))
 
 KUSTOMIZATION = "Kustomization"
 """Of the names that Kustomize knows the one that `kubectl apply -f DIRECTORY` does not take for an object."""
@@ -51,6 +51,9 @@ def _base(crds: Sequence[Json]) -> dict[Path, str]:
         (found,) = manifests.files(checked({name: {"enabled": True}}), namespace=NAMESPACE)[name]
         files[MONITORING / name / f"{name}.yaml"] = HEADER + yaml_text(found)
         files[MONITORING / name / KUSTOMIZATION] = kustomization([f"{name}.yaml"], version="v1alpha1", kind="Component")
+    page = manifests.files(checked({"ui": {"enabled": True, "host": "shunter.example.com"}}), namespace=NAMESPACE)["ui"]
+    files[UI / "ui.yaml"] = HEADER + yaml_text(*page)
+    files[UI / KUSTOMIZATION] = kustomization(["ui.yaml"], version="v1alpha1", kind="Component")
     files[MONITORING / "dashboard.json"] = dashboard_text()
     files[MONITORING / KUSTOMIZATION] = kustomization(["monitoring.yaml"], version="v1alpha1", kind="Component")
     return files

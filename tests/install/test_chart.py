@@ -51,6 +51,27 @@ any_values = section(
     tolerations=st.lists(st.fixed_dictionaries({"key": names, "operator": st.just("Exists")}), max_size=2),
     priorityClassName=names,
     monitoring=st.sampled_from(["auto", "always", "never"]),
+    ui=st.fixed_dictionaries(
+        {"host": names},
+        optional={
+            "enabled": flags,
+            "auth": st.just("token"),
+            "replicas": st.integers(1, 3),
+            "readOnly": flags,
+            "frameAncestors": st.sampled_from(["", "https://kubeflow.example.com"]),
+        },
+    )
+    | st.fixed_dictionaries(
+        {
+            "enabled": flags,
+            "host": names,
+            "auth": st.just("proxy"),
+            "proxy": st.fixed_dictionaries(
+                {"secretName": names, "groups": st.lists(names, max_size=2)},
+                optional={"groupsHeader": st.sampled_from(["", "x-groups"]), "userHeader": names},
+            ),
+        }
+    ),
     dashboard=section(enabled=flags),
     alerts=section(enabled=flags),
     networkPolicy=section(enabled=flags),
@@ -98,6 +119,11 @@ def test_the_chart_brings_the_definitions_in_the_folder_that_helm_never_deletes_
         pytest.param({"kinds": {"SparkJob": True}}, "SparkJob", id="a kind that is not served"),
         pytest.param({"kinds": dict.fromkeys(RESOURCES, False)}, "kinds", id="all kinds off"),
         pytest.param({"image": {"digest": "sha256:12"}}, "digest", id="half a digest"),
+        pytest.param({"ui": {"enabled": True}}, "host", id="a page without an address"),
+        pytest.param({"ui": {"host": "https://a.example"}}, "host", id="an address for a host"),
+        pytest.param({"ui": {"enabled": True, "host": "a", "auth": "proxy"}}, "secretName", id="a proxy without a secret"),
+        pytest.param({"ui": {"proxy": {"groups": ["system:masters"]}}}, "groups", id="a group of Kubernetes itself"),
+        pytest.param({"ui": {"frameAncestors": "*"}}, "frameAncestors", id="a frame of anybody"),
         pytest.param({"config": {"webhook": {"port": 9444}}}, "port", id="a port that no Service leads to"),
         pytest.param({"config": {"metrics": {"bindAddress": ":8443"}}}, "bindAddress", id="metrics that nobody scrapes"),
     ],

@@ -36,18 +36,19 @@ def test_the_base_is_what_install_prints() -> None:
 
 
 @pytest.mark.parametrize(
-    ("component", "value"),
+    ("component", "values"),
     [
-        ("monitoring", "monitoring=always"),
-        ("monitoring/dashboard", "dashboard.enabled=true"),
-        ("monitoring/alerts", "alerts.enabled=true"),
+        ("monitoring", ["monitoring=always"]),
+        ("monitoring/dashboard", ["dashboard.enabled=true"]),
+        ("monitoring/alerts", ["alerts.enabled=true"]),
+        ("ui", ["ui.enabled=true", "ui.host=shunter.example.com"]),
     ],
 )
-def test_the_base_with_a_component_is_what_install_prints_with_it(tmp_path: Path, component: str, value: str) -> None:
+def test_the_base_with_a_component_is_what_install_prints_with_it(tmp_path: Path, component: str, values: list[str]) -> None:
     (tmp_path / "deploy").symlink_to(DEPLOY)
     overlay = tmp_path / "kustomization.yaml"
     overlay.write_text(yaml.dump({"resources": ["deploy/base"], "components": [f"deploy/{component}"]}))
-    assert built(tmp_path) == printed("--set", value)
+    assert built(tmp_path) == printed(*(word for value in values for word in ("--set", value)))
 
 
 def test_a_component_adds_a_runtime_for_each_machine_of_a_fabric(tmp_path: Path) -> None:

@@ -15,6 +15,9 @@ METRICS_SERVICE = "shunter-metrics"
 CERTIFICATE = "shunter-webhook-certificate"
 """The Secret, unless another is chosen."""
 
+UI = "shunter-ui"
+"""The web page: Deployment, ServiceAccount, Service, roles, network policy."""
+
 PART_OF = "app.kubernetes.io/part-of"
 OURS: Json = {PART_OF: "shunter"}
 LABELS: Json = {"app.kubernetes.io/name": "shunter", "app.kubernetes.io/version": __version__, **OURS}
@@ -25,6 +28,10 @@ SELECTOR: Json = {"app.kubernetes.io/name": "shunter", "app.kubernetes.io/compon
 METRICS_SELECTOR: Json = {"app.kubernetes.io/name": "shunter", "app.kubernetes.io/component": "metrics"}
 """Finds the Service of the metrics."""
 
+UI_SELECTOR: Json = {"app.kubernetes.io/name": "shunter", "app.kubernetes.io/component": "ui"}
+"""Finds the pods of the web page."""
+
 WEBHOOK_PORT = 9443
 METRICS_PORT = 8080
 HEALTH_PORT = 8081
+UI_PORT = 8443

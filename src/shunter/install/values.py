@@ -30,6 +30,8 @@ def _text(description: str, **rules: Any) -> Meta:
     return Meta(description=description, **rules)
 
 
+_HOST = r"^([a-z0-9]([-a-z0-9.]*[a-z0-9])?(:[0-9]+)?)?$"
+_ORIGIN = r"^(https?://[A-Za-z0-9.-]+(:[0-9]+)?)?$"
 Name: TypeAlias = Annotated[str, Meta(pattern=r"^[a-z0-9]([-a-z0-9.]*[a-z0-9])?$")]
 Object: TypeAlias = dict[str, Any]
 
@@ -74,6 +76,36 @@ class Certificates(Section, frozen=True):
     secret_name: Annotated[Name, _text("The Secret that it is in.")] = CERTIFICATE
     ca_bundle: Annotated[str, _text("With `provided`: its CA, PEM in base64, for the API server.")] = ""
     issuer: Issuer = Issuer()
+
+
+class UiProxy(Section, frozen=True):
+    user_header: Annotated[str, _text("Header in which the proxy names the viewer.", min_length=1)] = "kubeflow-userid"
+    groups_header: Annotated[str, _text("Header with the viewer's groups, separated by commas; empty: none are taken.")] = ""
+    groups: Annotated[
+        tuple[Annotated[str, Meta(min_length=1, extra_json_schema={"not": {"pattern": "^system:"}})], ...],
+        _text("Groups that the page may impersonate."),
+    ] = ()
+    secret_name: Annotated[
+        str, _text("Secret whose key `secret` (16 bytes or more) the proxy must send in `X-Shunter-Proxy-Secret`.")
+    ] = ""
+
+
+class Ui(Section, frozen=True):
+    enabled: Annotated[bool, _text("Install the web page.")] = False
+    host: Annotated[
+        str,
+        _text("Host under which viewers open it, through an ingress with TLS, e.g. `shunter.example.com`.", pattern=_HOST),
+    ] = ""
+    auth: Annotated[
+        Literal["token", "proxy"],
+        _text("Viewers bring a bearer token of their own, or a proxy names them in headers and the page impersonates them."),
+    ] = "token"
+    replicas: Annotated[int, _text("Pods; a session is kept by one of them.", ge=1)] = 1
+    read_only: Annotated[bool, _text("Offer no actions.")] = False
+    frame_ancestors: Annotated[
+        str, _text("Origin that may show the page in a frame, e.g. `https://kubeflow.example.com`.", pattern=_ORIGIN)
+    ] = ""
+    proxy: UiProxy = UiProxy()
 
 
 class Dashboard(Section, frozen=True):
@@ -205,6 +237,7 @@ class Values(Section, frozen=True):
         Literal["auto", "always", "never"],
         _text("Install a ServiceMonitor and a PodMonitor; `auto` when the cluster has monitoring.coreos.com/v1."),
     ] = "auto"
+    ui: Ui = Ui()
     dashboard: Dashboard = Dashboard()
     alerts: Alerts = Alerts()
     network_policy: NetworkPolicy = NetworkPolicy()
@@ -232,8 +265,22 @@ def checked(given: Json) -> Json:
     for namespace in values.namespaces:
         if values.namespaces.count(namespace) > 1:
             raise InputError(f"values: namespaces: {namespace} stands twice.", "Name each namespace once.")
+    _check_ui(values.ui)
     plain = _plain(values)
     return {**plain, "config": _checked_config(plain["config"])}
+
+
+def _check_ui(ui: Ui) -> None:
+    for group in ui.proxy.groups:
+        if group.startswith("system:"):
+            raise InputError(f"values: ui.proxy.groups: {group} is a group of Kubernetes itself.", "Leave it out.")
+    if ui.enabled and not ui.host:
+        raise InputError("values: ui.host is empty.", "Name the host under which viewers open the page: --set ui.host=HOST.")
+    if ui.enabled and ui.auth == "proxy" and not ui.proxy.secret_name:
+        raise InputError(
+            "values: ui.proxy.secretName is empty: anybody in the cluster could name any viewer.",
+            "Create a Secret with the key `secret`, let the proxy send it, and name it here.",
+        )
 
 
 def _checked_config(given: Json) -> Json:
@@ -254,9 +301,19 @@ def schema() -> Json:
     found = msgspec.json.schema(Values)
     definitions: Json = found["$defs"]
     definitions["Kinds"]["anyOf"] = [{"properties": {kind: {"const": True}}} for kind in definitions["Kinds"]["properties"]]
+    definitions["Ui"]["allOf"] = [
+        _requires({"enabled": {"const": True}}, {"host": {"minLength": 1}}),
+        _requires(
+            {"enabled": {"const": True}, "auth": {"const": "proxy"}}, {"proxy": {"properties": {"secretName": {"minLength": 1}}}}
+        ),
+    ]
     # Helm adds it to the values of every chart that is part of another.
     definitions["Values"]["properties"]["global"] = {"type": "object"}
     return {"$schema": "https://json-schema.org/draft/2020-12/schema", **found}
+
+
+def _requires(condition: Json, consequence: Json) -> Json:
+    return {"if": {"properties": condition}, "then": {"properties": consequence}}
 
 
 def merged(given: Iterable[Json]) -> Json:

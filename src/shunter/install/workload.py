@@ -37,6 +37,12 @@ HAS_STATUS_SERVER = On(f"config.featureGates.{TRAIN_JOB_STATUS}")
 STATUS_PORT = Value("config.statusServer.port")
 PRIVATE = "restricted"
 """The Pod Security level: no root, no privileges, no host."""
+POD_SECURITY: Json = {"runAsNonRoot": True, "seccompProfile": {"type": "RuntimeDefault"}}
+CONTAINER_SECURITY: Json = {
+    "allowPrivilegeEscalation": False,
+    "capabilities": {"drop": ["ALL"]},
+    "readOnlyRootFilesystem": True,
+}
 
 
 def namespace() -> When:
@@ -105,11 +111,8 @@ def _pod() -> Json:
     ]
     return {
         "serviceAccountName": OPERATOR,
-        "imagePullSecrets": When(On("image.pullSecrets"), Value("image.pullSecrets")),
-        "securityContext": {"runAsNonRoot": True, "seccompProfile": {"type": "RuntimeDefault"}},
-        "priorityClassName": When(On("priorityClassName"), Value("priorityClassName")),
-        "nodeSelector": When(On("nodeSelector"), Value("nodeSelector")),
-        "tolerations": When(On("tolerations"), Value("tolerations")),
+        **placement(),
+        "securityContext": POD_SECURITY,
         "topologySpreadConstraints": spread,
         "terminationGracePeriodSeconds": 30,
         "containers": [_container()],
@@ -125,17 +128,30 @@ def _pod() -> Json:
     }
 
 
-def _container() -> Json:
+def placement() -> Json:
+    """Parts of a pod: where its image is from, and where it may run."""
+    return {
+        "imagePullSecrets": When(On("image.pullSecrets"), Value("image.pullSecrets")),
+        "priorityClassName": When(On("priorityClassName"), Value("priorityClassName")),
+        "nodeSelector": When(On("nodeSelector"), Value("nodeSelector")),
+        "tolerations": When(On("tolerations"), Value("tolerations")),
+    }
+
+
+def container_image() -> When:
     tagged, pinned = ":", "@"
-    image = When(
+    return When(
         On("image.digest"),
         Text((Value("image.repository"), pinned, Value("image.digest"))),
         Text((Value("image.repository"), tagged, Value("image.tag"))),
     )
+
+
+def _container() -> Json:
     ports = {"webhook": WEBHOOK_PORT, "metrics": METRICS_PORT, "health": HEALTH_PORT}
     return {
         "name": "operator",
-        "image": image,
+        "image": container_image(),
         "imagePullPolicy": Value("image.pullPolicy"),
         "command": ["shunter"],
         "args": _arguments(),
@@ -147,11 +163,7 @@ def _container() -> Json:
         "readinessProbe": {"httpGet": {"path": "/readyz", "port": "health"}, "periodSeconds": 5, "timeoutSeconds": 3},
         "startupProbe": {"httpGet": {"path": "/healthz", "port": "health"}, "periodSeconds": 2, "failureThreshold": 60},
         "resources": When(On("resources"), Value("resources")),
-        "securityContext": {
-            "allowPrivilegeEscalation": False,
-            "capabilities": {"drop": ["ALL"]},
-            "readOnlyRootFilesystem": True,
-        },
+        "securityContext": CONTAINER_SECURITY,
         "volumeMounts": [
             {"name": "configuration", "mountPath": CONFIGURATION_DIRECTORY, "readOnly": True},
             {"name": "scratch", "mountPath": "/tmp"},
