@@ -46,7 +46,9 @@ parser.add_argument("--save-every", type=int, default=50, help="steps between ch
 
 SAMPLES = 2048
 TF = tf.errors
-WRONG = (OSError, ValueError, AssertionError, TF.DataLossError, TF.InvalidArgumentError, TF.NotFoundError, TF.OutOfRangeError)
+DAMAGED = (IndexError, TF.DataLossError, TF.OutOfRangeError)
+"""What TensorFlow's readers raise; IndexError for a file that is too short."""
+WRONG = (OSError, ValueError, AssertionError, TF.InvalidArgumentError, TF.NotFoundError, *DAMAGED)
 
 
 def tf_config(environment):
