@@ -95,6 +95,17 @@ async def test_what_a_container_wrote_before_it_was_restarted_is_found_too() -> 
     assert await shown(LogServer([pod(0, restarts=1)], logs), LogQuery(find="valueerror")) == [(0, "ValueError: no data")]
 
 
+async def test_a_container_of_the_operator_is_read_only_if_it_failed() -> None:
+    waiting = pod(0)
+    own = {"name": "init-pytorch", "restartCount": 0, "state": {"running": {}}}
+    waiting["status"]["initContainerStatuses"] = [own]
+    server = LogServer([waiting], {"bert-node-0-0": [b"x\n"]})
+    await shown(server, LogQuery())
+    own["state"] = {"terminated": {"exitCode": 1}}
+    await shown(server, LogQuery())
+    assert [params["container"] for _, params in server.asked] == ["node", "init-pytorch", "node"]
+
+
 async def test_without_a_wish_the_last_lines_are_read_and_with_one_all() -> None:
     server = LogServer([pod(0)], {"bert-node-0-0": [b"x\n"]})
     for request in (LogQuery(), LogQuery(find="x"), LogQuery(since=60)):

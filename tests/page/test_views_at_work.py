@@ -41,28 +41,28 @@ class Tab:
     """What one tab of a browser does."""
 
     def __init__(self, page: RunningPage, namespace: str) -> None:
-        self._page = page
-        self._namespace = namespace
-        self._cookie = page.cookie()
+        self.page = page
+        self.namespace = namespace
+        self.cookie = page.cookie()
 
     def rows(self, until: Callable[[Rows], Any], **query: str) -> Rows:
-        with self._page.stream(f"/api/live?{urllib.parse.urlencode(query)}", self._cookie) as stream:
+        with self.page.stream(f"/api/live?{urllib.parse.urlencode(query)}", self.cookie) as stream:
             return rows_of(stream, until)
 
     def job(self, kind: str, name: str, until: Callable[[Json], Any]) -> Json:
         """The head of the job's view, once it is so."""
-        query = {"view": "job", "namespace": self._namespace, "kind": kind, "name": name}
+        query = {"view": "job", "namespace": self.namespace, "kind": kind, "name": name}
         found = self.rows(lambda rows: [row for row in rows.get("job", {}).values() if until(row)], **query)
         return next(dict(row) for row in found["job"].values() if until(row))
 
     def is_gone(self, kind: str, name: str) -> None:
-        query = {"view": "job", "namespace": self._namespace, "kind": kind, "name": name}
+        query = {"view": "job", "namespace": self.namespace, "kind": kind, "name": name}
         self.rows(lambda rows: "job" in rows and not rows["job"], **query)
 
     def act(self, action: str, job: Mapping[str, Any], **changes: str) -> Answer:
         """As the page's scripts send it, about the job as it was seen."""
         body = {field: job[field] for field in ("kind", "namespace", "name", "uid", "resourceVersion")} | changes
-        return self._page.ask("POST", f"/api/actions/{action}", body=json.dumps(body).encode(), headers={**self._cookie, **OWN})
+        return self.page.ask("POST", f"/api/actions/{action}", body=json.dumps(body).encode(), headers={**self.cookie, **OWN})
 
     def act_as_shown(self, action: str, kind: str, name: str, until: Callable[[Json], Any] = bool) -> Answer:
         """About the job as it is by now: of one whose status goes on changing a click may come too late."""
@@ -73,7 +73,7 @@ class Tab:
         return answer
 
     def get(self, path: str) -> Answer:
-        return self._page.ask("GET", path, headers=self._cookie)
+        return self.page.ask("GET", path, headers=self.cookie)
 
 
 def named(job: Json) -> list[str]:

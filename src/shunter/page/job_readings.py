@@ -17,7 +17,7 @@ from shunter.doctor.diagnosing import diagnose, diagnose_from_api
 from shunter.doctor.verdicts import Report
 from shunter.jobs.description import is_about
 from shunter.jobs.evidence import completed
-from shunter.jobs.failures import cause_and_remedy
+from shunter.jobs.failures import why_failed
 from shunter.jobs.finding import own_pods
 from shunter.jobs.last_log_lines import last_log_lines
 from shunter.kube.client import Client
@@ -29,6 +29,8 @@ MOST_LOGS = 32
 """Ranks of a job that runs whose logs the doctor reads; of larger ones it reads them when something is wrong."""
 LOOK_SECONDS = 10.0
 """Between two looks of the doctor at one job, at least."""
+LEAST_SECONDS = 2.0
+"""The same, where the job has come into another state, or another of its ranks has failed."""
 CALM_SECONDS = 60.0
 """The same, of a job that runs in full."""
 
@@ -58,6 +60,7 @@ class Diagnosing:
         self._last = Diagnosis("")
         self._looked = float("-inf")
         self._seen: object = None
+        self._state: object = None
 
     async def read(self, client: Client, job: Json, pods: Sequence[Json], events: Sequence[Json]) -> Diagnosis:
         """`pods` and `events` are those that are watched. Raises ApiError."""
@@ -65,15 +68,17 @@ class Diagnosing:
         seen = (uid, job["metadata"].get("resourceVersion"), [(pod["metadata"]["uid"], pod.get("status")) for pod in own])
         if uid != self._last.uid:
             self._last, self._looked = Diagnosis(uid), float("-inf")
-        if is_finished(job) and seen == self._seen and self._last.report is not None:
+        state = (job_state(job), (job.get("status") or {}).get("rankFailures"))
+        if is_finished(job) and seen == self._seen and state == self._state:
             return self._last
         evidence, is_well = Evidence(pods=own, events=events), runs_in_full(job, own)
         if not is_finished(job) and not is_well:
             evidence = await completed(client, job, evidence)
         why, remedy = await _why(client, job, evidence)
         report, now = self._last.report, time.monotonic()
-        if now - self._looked >= (CALM_SECONDS if is_well and seen == self._seen else LOOK_SECONDS):
-            self._looked = now
+        pause = LEAST_SECONDS if state != self._state else CALM_SECONDS if is_well else LOOK_SECONDS
+        if now - self._looked >= pause:
+            self._looked, self._state = now, state
             report = await _report(client, job, evidence, is_well=is_well)
         self._seen = seen
         self._last = Diagnosis(uid, why, remedy, report, tuple(evidence.unread))
@@ -85,7 +90,9 @@ async def _why(client: Client, job: Json, evidence: Evidence) -> tuple[str, str]
     if job_state(job) == "Failed":
         pods = list(evidence.pods)
         events = [event for event in evidence.events if is_about(job, pods, event, owned_by(evidence, job))]
-        return cause_and_remedy(job, pods, events, await last_log_lines(client, job, pods), None)
+        ended = why_failed(job, pods, events, await last_log_lines(client, job, pods))
+        rank = f"rank {ended.rank}, " if ended.rank is not None and not ended.sentence.startswith("rank ") else ""
+        return f"{rank}{ended.sentence}", ended.remedy
     found = cause(job, evidence, datetime.now(UTC))
     return (found.sentence, found.remedy) if found is not None else ("", "")
 

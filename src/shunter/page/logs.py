@@ -118,7 +118,7 @@ def _containers(job: Json, pods: Sequence[Json], chosen: frozenset[int]) -> Iter
         status = pod.get("status") or {}
         for one in [*(status.get("initContainerStatuses") or ()), *(status.get("containerStatuses") or ())]:
             state, name, restarts = one.get("state") or {}, one["name"], int(one.get("restartCount", 0))
-            if name in OPERATOR_CONTAINERS and (state.get("terminated") or {}).get("exitCode") == 0:
+            if name in OPERATOR_CONTAINERS and not (state.get("terminated") or {}).get("exitCode"):
                 continue
             source = Source(rank, prefix(member(job, pod), name)[1:-1])
             if "terminated" in (one.get("lastState") or {}):

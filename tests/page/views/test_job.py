@@ -58,7 +58,7 @@ status: {conditions: [{type: Running, status: "True", reason: PyTorchJobRunning,
 """
 
 
-def train_pod(index: int, **status: Json) -> Json:
+def train_pod(index: int, **status: Any) -> Json:
     """A pod of TRAIN_JOB; it runs unless `status` says otherwise."""
     labels = {
         "jobset.sigs.k8s.io/jobset-name": "bert",
@@ -68,7 +68,7 @@ def train_pod(index: int, **status: Json) -> Json:
     return _pod(f"bert-node-0-{index}", labels, "node", status)
 
 
-def v1_pod(role: str, index: int, **status: Json) -> Json:
+def v1_pod(role: str, index: int, **status: Any) -> Json:
     labels = {
         "training.kubeflow.org/job-name": "bert",
         "training.kubeflow.org/replica-type": role,

@@ -1,0 +1,84 @@
+"""When the doctor looks at the job of the page again: a report never outlives what it is about."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+
+import pytest
+
+from page.views.test_job import V1_JOB, NoServer, v1_pod
+from shunter.api.meta import Json
+from shunter.api.yaml import load_yaml
+from shunter.doctor.evidence import Evidence
+from shunter.kube.client import Client
+from shunter.operator.causes import Evidence as ApiEvidence
+from shunter.page import job_readings
+from shunter.page.job_readings import Diagnosing
+
+
+class Clock:
+    now = 100.0
+
+    def monotonic(self) -> float:
+        return self.now
+
+
+@pytest.fixture
+def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
+    """The module's clock, and a server that has no more to say than what is watched."""
+    found = Clock()
+
+    async def nothing_more(client: Client, job: Json, evidence: ApiEvidence) -> ApiEvidence:
+        return evidence
+
+    async def no_lines(client: Client, job: Json, pods: list[Json]) -> dict[str, list[str]]:
+        return {}
+
+    async def evidence(client: Client, job: Json, *, reads_secrets: bool) -> Evidence:
+        assert not reads_secrets
+        return Evidence(job=job, at=datetime(2026, 1, 1, 0, 10, tzinfo=UTC), pods=tuple(PODS))
+
+    monkeypatch.setattr(job_readings, "time", found)
+    monkeypatch.setattr(job_readings, "completed", nothing_more)
+    monkeypatch.setattr(job_readings, "last_log_lines", no_lines)
+    monkeypatch.setattr(job_readings, "api_evidence", evidence)
+    return found
+
+
+PODS: list[Json] = []
+
+
+async def test_a_job_that_fails_right_after_a_look_is_looked_at_again(clock: Clock) -> None:
+    client, diagnosing = Client(NoServer()), Diagnosing()
+    job = load_yaml(V1_JOB)
+    PODS[:] = [v1_pod("master", 0), v1_pod("worker", 0), v1_pod("worker", 1)]
+    first = await diagnosing.read(client, job, PODS, [])
+    assert first.report is not None
+    assert (first.why, first.report.verdicts) == ("", ())
+
+    ended = {"name": "pytorch", "restartCount": 0, "state": {"terminated": {"exitCode": 1, "reason": "Error"}}}
+    PODS[2] = v1_pod("worker", 1, phase="Failed", containerStatuses=[ended])
+    failed = load_yaml(V1_JOB) | {"status": {"conditions": [{"type": "Failed", "status": "True", "message": "it failed"}]}}
+    failed["metadata"]["resourceVersion"] = "8"
+    clock.now += 0.5
+    soon = await diagnosing.read(client, failed, PODS, [])
+    assert soon.why.startswith("rank 2, worker-1: exit code 1")
+    assert soon.report is first.report, "looked at half a second ago"
+    clock.now += 2
+    again = await diagnosing.read(client, failed, PODS, [])
+    assert again.report is not None
+    assert (again.report.state, again.report is first.report) == ("Failed", False)
+    clock.now += 100
+    assert await diagnosing.read(client, failed, PODS, []) is again, "nothing has changed since"
+
+
+async def test_another_job_of_the_name_is_looked_at_anew(clock: Clock) -> None:
+    client, diagnosing = Client(NoServer()), Diagnosing()
+    job = load_yaml(V1_JOB)
+    PODS[:] = []
+    first = await diagnosing.read(client, job, PODS, [])
+    job["metadata"]["uid"] = "job-2"
+    second = await diagnosing.read(client, job, PODS, [])
+    assert (first.uid, second.uid) == ("job-1", "job-2")
+    assert second.report is not None
+    assert second.report is not first.report
