@@ -96,6 +96,9 @@ lock: setup ## lock dependencies anew, with hashes
 	@.venv/bin/uv pip compile -q --universal --python-version 3.11 --generate-hashes --no-emit-index-url --no-header --extra kubectl --extra torch --constraint requirements/lock.txt pyproject.toml requirements/demo.in -o requirements/demo.txt
 	@$(PY) scripts/page_vendor.py --lock
 
+page-shots: setup ## take the pictures of the web page that README and docs show (needs Chromium: scripts/setup-browser)
+	@PYTHONPATH=tests:conformance $(PY) tests/page/browser/shots.py docs/pictures
+
 vectors: setup ## ask a real API server again what tests/vectors compares with (needs Go)
 	@PYTHONPATH=tests:conformance $(PY) tests/vectors/record.py $(FILES)
 
@@ -106,4 +109,4 @@ format: setup ## format the code
 clean: ## remove .venv and caches
 	@rm -rf .venv .mypy_cache .ruff_cache .pytest_cache .hypothesis dist build
 
-.PHONY: help setup demo demo-migrate test unit unit-versions release fuzz faults conformance conformance-core again conformance-again conformance-core-again lint site generate lock vectors format clean
+.PHONY: help setup demo demo-migrate test unit unit-versions release fuzz faults conformance conformance-core again conformance-again conformance-core-again lint site generate lock page-shots vectors format clean

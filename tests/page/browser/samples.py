@@ -94,7 +94,7 @@ def _job(number: int, now: float) -> JobRow:
     state = _STATES[number % len(_STATES)]
     age = 100.0 + number * 701 % 800_000
     is_running = state == "Running"
-    share = number % 97 / 100
+    share = (number * 37 + 11) % 97 / 100
     return JobRow(
         id=f"u{number}",
         namespace=NAMESPACES[number % 3],
@@ -105,7 +105,9 @@ def _job(number: int, now: float) -> JobRow:
         wanted=8,
         created=now - age,
         finished=now - age / 3 if state == "Succeeded" else 0,
-        progress=Progress(step=int(share * 9000), steps=9000, share=share, seconds_left=600) if is_running else None,
+        progress=Progress(step=int(share * 9000), steps=9000, share=share, seconds_left=60 + int(age * (1 - share)))
+        if is_running
+        else None,
     )
 
 

@@ -16,7 +16,7 @@ export function Curves({ series }) {
   const source = shown[0]?.source === "trainerStatus" ? "as the job reports it" : "as its log says";
   return html`<section class="panel" aria-labelledby="curve"><header><h2 id="curve">${names.length ? "Curve of" : "Curves"}</h2>
       ${names.length ? html`<select value=${name} aria-label="Metric" onChange=${(/** @type {any} */ event) => setChosen(event.target.value)}>${names.map((one) => html`<option key=${one} value=${one}>${one}</option>`)}</select><span class="faint">${source}</span>` : null}</header>
-    ${shown.length ? html`<${Plot} series=${shown} /><${Values} series=${shown} />` : html`<p class="faint">No metric was reported, and the log names none.</p>`}</section>`;
+    ${shown.length ? html`<${Plot} series=${shown} /><${Values} series=${shown} />` : html`<p class="faint">No metric yet: none was reported, and the log names none.</p>`}</section>`;
 }
 
 /** Columns for uPlot: x, then each series' values at it, null where it has none. @param {SeriesRow[]} series @returns {(number | null)[][]} */

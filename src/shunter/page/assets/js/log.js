@@ -192,7 +192,7 @@ function lineNode(line, look) {
 }
 
 function noneNode() {
-  return element("div", "none", "No lines.");
+  return element("div", "none", "No lines yet.");
 }
 
 /** @param {string} name @param {string} className @param {string} text */
