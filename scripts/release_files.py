@@ -10,7 +10,7 @@ import io
 import re
 import sys
 import tarfile
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 
 import msgspec
@@ -33,10 +33,11 @@ def release_files() -> dict[str, bytes]:
     installation = Installation(checked({}), namespace=NAMESPACE, crds=custom_resource_definitions())
     chart = chart_files(manifests.definitions(custom_resource_definitions(), checked({})))
     locked = (ROOT / "requirements/runtime.txt").read_text(encoding="utf-8")
+    vendored = msgspec.json.decode((ROOT / "src/shunter/page/vendor.cdx.json").read_bytes())["components"]
     return {
         f"install-{__version__}.yaml": yaml_text(*installation.objects()).encode(),
         f"shunter-chart-{chart_version(__version__)}.tgz": packed_chart(chart),
-        f"sbom-{__version__}.cdx.json": msgspec.json.format(msgspec.json.encode(sbom(locked))) + b"\n",
+        f"sbom-{__version__}.cdx.json": msgspec.json.format(msgspec.json.encode(sbom(locked, vendored))) + b"\n",
     }
 
 
@@ -51,8 +52,9 @@ def packed_chart(files: Mapping[Path, str]) -> bytes:
     return gzip.compress(packed.getvalue(), mtime=0)
 
 
-def sbom(locked: str) -> Json:
-    """A CycloneDX document: Shunter and the packages of its image, with their hashes. `locked` is requirements/runtime.txt."""
+def sbom(locked: str, vendored: Iterable[Json]) -> Json:
+    """A CycloneDX document: Shunter and the packages of its image, with their hashes. `locked` is requirements/runtime.txt,
+    `vendored` are the components of the web page."""
     return {
         "bomFormat": "CycloneDX",
         "specVersion": "1.6",
@@ -64,7 +66,7 @@ def sbom(locked: str) -> Json:
                 "licenses": [{"license": {"id": "Apache-2.0"}}],
             }
         },
-        "components": list(_components(locked)),
+        "components": [*_components(locked), *vendored],
     }
 
 

@@ -18,6 +18,8 @@ import source_version
 
 ROOT = Path(__file__).parents[1]
 VERSION = "0.1.0"
+VENDOR = "src/shunter/page/assets/vendor"
+"""Made by `make setup`; git does not know it."""
 SOURCES = ("src", "scripts", "deploy", "requirements", "pyproject.toml", "README.md", "LICENSE", "CHANGELOG.md", ".gitignore")
 
 
@@ -96,6 +98,7 @@ def dist(tmp_path_factory: pytest.TempPathFactory) -> Path:
         (root / name).parent.mkdir(parents=True, exist_ok=True)
         shutil.copy(ROOT / name, root / name)
     (root / ".venv").symlink_to(ROOT / ".venv")
+    shutil.copytree(ROOT / VENDOR, root / VENDOR, dirs_exist_ok=True)
     _git(root, "init", "-q")
     (root / ".git/info/exclude").write_text(".venv\n")
     _git(root, "add", ".")
@@ -136,6 +139,8 @@ def test_wheel_and_source_distribution_hold_the_version_and_nothing_of_the_build
     assert {name.split("/")[0] for name in wheel.namelist()} == {"shunter", f"shunter-{VERSION}.dist-info"}
     with tarfile.open(dist / f"shunter-{VERSION}.tar.gz") as source:
         names = {name.partition("/")[2] for name in source.getnames()}
+    assert {f"shunter/{name.partition('shunter/')[2]}" for name in names if name.startswith(VENDOR)} <= set(wheel.namelist())
+    assert f"{VENDOR}/preact.js" in names
     assert {"PKG-INFO", "scripts/source_version.py", "scripts/build_hook.py", "src/shunter/__init__.py"} <= names
     assert not any(name.startswith(("tests", ".venv", "src/shunter/_version")) for name in names)
 
@@ -156,12 +161,24 @@ def test_manifests_and_chart_of_a_release_name_its_image(dist: Path) -> None:
 def test_sbom_lists_each_locked_dependency_with_its_hashes(dist: Path) -> None:
     found = json.loads((dist / f"sbom-{VERSION}.cdx.json").read_text())
     lock = (ROOT / "requirements/runtime.txt").read_text()
-    assert {(part["name"], part["version"]) for part in found["components"]} == {
+    packages = [part for part in found["components"] if part["purl"].startswith("pkg:pypi/")]
+    assert {part["name"] for part in found["components"]} - {part["name"] for part in packages} >= {"preact", "uplot"}
+    assert {(part["name"], part["version"]) for part in packages} == {
         tuple(line.split(" ")[0].split("==")) for line in lock.splitlines() if "==" in line.split(" ")[0]
     }
-    hashes = [one["value"] for part in found["components"] for one in part["properties"] if one["name"] == "shunter:sha256"]
+    hashes = [one["value"] for part in packages for one in part["properties"] if one["name"] == "shunter:sha256"]
     assert len(hashes) == lock.count("--hash=sha256:")
-    assert all(part["purl"] == f"pkg:pypi/{part['name']}@{part['version']}" for part in found["components"])
+    assert all(part["purl"] == f"pkg:pypi/{part['name']}@{part['version']}" for part in packages)
+
+
+@pytest.mark.integration
+def test_release_without_the_scripts_of_the_page_is_refused(dist: Path, tmp_path: Path) -> None:
+    root = tmp_path / "clone"
+    subprocess.run(["git", "clone", "-q", dist.parent, root], check=True)
+    (root / ".venv").symlink_to(ROOT / ".venv")
+    done = subprocess.run([root / "scripts/release"], capture_output=True, text=True, check=False)
+    assert done.returncode != 0
+    assert "git push" not in done.stdout
 
 
 @pytest.mark.integration
@@ -176,6 +193,7 @@ def test_commit_after_the_tag_is_built_but_is_no_release(dist: Path, tmp_path: P
     root = tmp_path / "clone"
     subprocess.run(["git", "clone", "-q", "--no-tags", dist.parent, root], check=True)
     (root / ".venv").symlink_to(ROOT / ".venv")
+    shutil.copytree(ROOT / VENDOR, root / VENDOR)
     done = subprocess.run([root / "scripts/release"], capture_output=True, text=True, check=True)
     assert f"{VERSION}.dev0 is a development version" in done.stdout
     assert "push" not in done.stdout
