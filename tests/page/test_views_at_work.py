@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import urllib.parse
 from collections.abc import Callable, Mapping
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -207,3 +208,44 @@ def test_the_cluster_has_its_nodes_with_their_jobs_and_its_operator(
     assert (summary["nodes"], summary["ready"]) == (1, 1)
     assert summary["version"].startswith("v1.")
     assert summary["operator"] == "a process of the embedded cluster; webhooks registered"
+
+
+def test_a_plan_is_followed_from_ready_to_compared(page_cluster: EmbeddedCluster, page_namespace: str, tmp_path: Path) -> None:
+    waiting = v1_job(page_namespace, "bert")
+    waiting["spec"]["runPolicy"] = {"suspend": True}
+    page_cluster.apply(waiting)
+    plan = tmp_path / "plan.yaml"
+    planned = page_cluster.shunter("migrate", "plan", "-n", page_namespace)
+    assert planned.returncode == 0, planned.stderr
+    plan.write_text(planned.stdout)
+    with running(page_of(page_cluster, plan=plan)) as page:
+        tab = Tab(page, page_namespace)
+
+        def move(*states: str) -> Json:
+            rows = tab.rows(
+                lambda rows: [one for one in rows.get("moves", {}).values() if one["state"] in states],
+                view="migration",
+                namespace=page_namespace,
+            )
+            assert [wave["total"] for wave in rows["waves"].values()] == [1]
+            (summary,) = rows["migration"].values()
+            assert summary["plan"] == "plan.yaml"
+            (found,) = rows["moves"].values()
+            return dict(found)
+
+        assert move("ready")["next"] == "apply"
+        applied = page_cluster.shunter("migrate", "apply", "--plan", str(plan), "--yes")
+        assert applied.returncode == 0, applied.stderr
+        twin = move("made", "running")["twin"].partition(" ")[0]
+        marked = ("annotate", "trainjob", twin, "-n", page_namespace, "migrate.shunter.dev/compared=equal")
+        page_cluster.kubectl(*marked)
+        assert move("compared")["twin"].startswith(twin)
+        detail = tab.get(f"/api/migration/{page_namespace}/PyTorchJob/bert").json
+        assert detail["move"]["state"] == "compared"
+        plan.write_text("format: 9\n")
+        rows = tab.rows(
+            lambda rows: [one for one in rows.get("migration", {}).values() if one.get("plan", "").startswith("plan.yaml: ")],
+            view="migration",
+            namespace=page_namespace,
+        )
+        assert rows["moves"], "the inventory is shown instead"

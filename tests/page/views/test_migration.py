@@ -5,6 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
+import msgspec
+
 from page.views.test_job import NoServer
 from shunter.api.meta import Json
 from shunter.api.training.kinds import JOB_KINDS
@@ -150,6 +152,13 @@ async def test_with_a_plan_its_waves_are_shown_and_how_far_each_job_is() -> None
     head = summary(rows)
     assert (head.plan, head.v1_left) == ("plan.yaml", 4)
     assert ("Execute the plan", "shunter migrate apply --plan moves/plan.yaml") in head.commands
+
+
+async def test_a_job_that_is_waited_for_is_not_done() -> None:
+    plan = plan_of(("first", ["bert"]))
+    wave = msgspec.structs.replace(plan.waves[0], jobs=(msgspec.structs.replace(plan.items[0], action="wait"),))
+    rows = await shown([v1_job("bert")], plan=msgspec.structs.replace(plan, waves=(wave,)))
+    assert (moves(rows)["bert"].state, waves(rows)) == ("not moved", [("first", 0, 1)])
 
 
 async def test_a_plan_that_cannot_be_read_is_said_and_the_inventory_shown() -> None:

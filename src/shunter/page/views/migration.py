@@ -34,7 +34,8 @@ from shunter.page.views.view import Observed, Parameters, Reading, Rows, View, V
 from shunter.page.wire import MigrationSummary, Move, Wave
 
 STATES = ("ready", "blocked", "half done", "made", "running", "finished", "compared", "not moved", "gone")
-DONE = ("compared", "not moved", "gone")
+NOTHING_LEFT = ("nothing", "cleanup", "shunter migrate backup")
+"""How the next step begins of a job that needs no further one to be done."""
 OF_INVENTORY = Options(suspend=True)
 PLAN_SECONDS = 5.0
 CONVERSION_SECONDS = 5.0
@@ -236,7 +237,7 @@ def _move(
 
 def _waves(moves: Sequence[Move], titles: Mapping[int, tuple[str, str]]) -> list[Wave]:
     """Those that have jobs."""
-    total, done = Counter(move.wave for move in moves), Counter(move.wave for move in moves if move.state in DONE)
+    total, done = Counter(move.wave for move in moves), Counter(move.wave for move in moves if _is_done(move))
     return [
         Wave(
             id=f"wave-{number}",
@@ -247,6 +248,10 @@ def _waves(moves: Sequence[Move], titles: Mapping[int, tuple[str, str]]) -> list
         )
         for number in sorted(total)
     ]
+
+
+def _is_done(move: Move) -> bool:
+    return move.state == "compared" or (move.state in ("not moved", "gone") and move.next.startswith(NOTHING_LEFT))
 
 
 def _left(steps: Progress) -> int:
