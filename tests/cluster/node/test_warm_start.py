@@ -44,6 +44,7 @@ print(json.dumps({
     "mask": sorted(signal.pthread_sigmask(signal.SIG_BLOCK, [])), "limits": [resource.getrlimit(number) for number in range(16)],
     "nice": os.getpriority(os.PRIO_PROCESS, 0), "affinity": sorted(os.sched_getaffinity(0)), "oom": read("oom_score_adj"),
     "streams": streams, "threads": [thread.name for thread in threading.enumerate()], "host": socket.gethostname(),
+    "bytecode": sys.dont_write_bytecode,
     "groups": os.getgroups(), "session": os.getsid(0) == os.getpid() == os.getpgid(0), "stdin": sys.stdin.read(),
     "ours": sorted(name for name in sys.modules if name.startswith("shunter")), "below": sys._getframe(0).f_code.co_name,
 }))
@@ -226,11 +227,35 @@ async def test_containers_outlive_their_parent_and_the_agent(node: NodeUnderTest
     os.kill(_parent(node), signal.SIGKILL)
     await run(node, "next", "print('ran')")
     assert (await node.log("next")).strip() == "ran"
+    assert await why_cold(node, "next") != ""
     await node.stop()
     await node.start()
     assert (await node.pod("long"))["status"]["phase"] == "Running"
     await run(node, "after", "print('ran')")
     assert await why_cold(node, "after") == ""
+
+
+async def test_a_package_that_is_installed_later_is_seen(node: NodeUnderTest, tmp_path: Path) -> None:
+    (tmp_path / "own.py").write_text("WHICH = 1")
+    places: Json = {"env": [{"name": "PYTHONPATH", "value": str(tmp_path)}]}
+
+    async def ran(name: str) -> str:
+        await run(node, name, "import own; print(own.WHICH)", warm="own", **places)
+        return await why_cold(node, name)
+
+    async def is_warm() -> bool:
+        names.append(f"p{len(names)}")
+        return await ran(names[-1]) == ""
+
+    names: list[str] = []
+    await node.until(is_warm)
+    assert not (tmp_path / "__pycache__").exists()
+    (tmp_path / "new.py").write_text("WHICH = 2")
+    (tmp_path / "new.py").replace(tmp_path / "own.py")
+    assert "later ones start warm" in await ran("changed")
+    assert (await node.log("changed")).strip() == "2"
+    await node.until(is_warm)
+    assert (await node.log(names[-1])).strip() == "2"
 
 
 def _parent(node: NodeUnderTest) -> int:

@@ -48,7 +48,10 @@ def main(descriptor: int, modules: str, holder_file: str = "") -> None:
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     # The first is the working directory, into which a program by `-c` looks, the last is where this module comes from.
     sys.path[:] = [place for place in sys.path[:-1] if place]
+    # What a container writes beside modules stays in the container: nothing is written here.
+    compiles, sys.dont_write_bytecode = sys.dont_write_bytecode, True
     imported = _imported(modules.split(","), holder_file)
+    sys.dont_write_bytecode = compiles
     own |= {name: value for name, value in os.environ.items() if given.get(name) != value}
     linux.set_process_name("shunter-warm")
     # Children are reaped by the kernel: nobody needs to know how supervisors ended.

@@ -9,6 +9,8 @@ from __future__ import annotations
 import asyncio
 import json
 import socket
+from collections.abc import Iterable
+from contextlib import suppress
 from logging import getLogger
 from pathlib import Path
 from typing import NamedTuple
@@ -41,6 +43,7 @@ class WarmParent:
         self.imported: warm_parent.Imported | None = None
         self.problem = ""
         self.starting: asyncio.Task[None] | None = None
+        self._changed: dict[str, int] = {}
         self._process: asyncio.subprocess.Process | None = None
 
     async def start(self, environment: _Environment, log_path: Path, holder_file: Path | None) -> None:
@@ -59,8 +62,9 @@ class WarmParent:
         except OSError as error:
             hello, self.problem = b"", str(error)
         if hello:
-            self.imported = json.loads(hello)
-            self.problem = self.imported["problem"]
+            imported: warm_parent.Imported = json.loads(hello)
+            self._changed = _change_times(imported["directories"])
+            self.imported, self.problem = imported, imported["problem"]
         elif not self.problem:
             self.problem = f"it ended while it imported; see {log_path}"
         if self.problem:
@@ -91,8 +95,10 @@ class WarmParent:
         return True
 
     @property
-    def is_alive(self) -> bool:
-        return self._process is not None and self._process.returncode is None
+    def is_usable(self) -> bool:
+        """Whether its process is there, and no package was installed, upgraded or removed where it imported from."""
+        is_alive = self._process is not None and self._process.returncode is None
+        return is_alive and self._changed == _change_times(self._changed)
 
     def end(self) -> None:
         """Ends it. Containers that were forked from it go on."""
@@ -148,11 +154,22 @@ class WarmParents:
     def _parent(self, asked: WarmStart, modules: tuple[str, ...]) -> WarmParent | None:
         environment = _Environment(asked.interpreter, asked.environment, modules)
         found = self._parents.pop(environment, None)
-        if found is not None and (found.problem or found.imported is None or found.is_alive):
+        if found is not None and (found.problem or found.imported is None or found.is_usable):
             self._parents[environment] = found  # the last to be given up
             return found
+        if found is not None:
+            found.end()
         while len(self._parents) >= KEPT:
             self._parents.pop(next(iter(self._parents))).end()
         parent = self._parents[environment] = WarmParent()
         parent.starting = asyncio.ensure_future(parent.start(environment, self._log_path, self._holder_file))
         return None
+
+
+def _change_times(directories: Iterable[str]) -> dict[str, int]:
+    """When something was last added to or removed from each; those that are not there are left out."""
+    found = {}
+    for directory in directories:
+        with suppress(OSError):
+            found[directory] = Path(directory).stat().st_mtime_ns
+    return found
