@@ -26,6 +26,8 @@ from shunter.page.guard import Settings, cookie_name, local_hosts
 from shunter.page.logins import LocalLogin, Login
 from shunter.page.server import PageServer
 from shunter.page.sessions import PageOptions, Session
+from shunter.page.tables import view_named
+from shunter.page.views.view import OpenView
 
 T = TypeVar("T")
 KEY = b"k" * 32
@@ -150,7 +152,13 @@ def rows_of(stream: Iterator[tuple[str, Any]], until: Callable[[dict[str, dict[s
     raise AssertionError(f"the stream ended before that: {rows}")
 
 
-def page_of(cluster: EmbeddedCluster, login: Login | None = None, calls: Calls | None = None, **options: Any) -> RunningPage:
+def page_of(
+    cluster: EmbeddedCluster,
+    login: Login | None = None,
+    calls: Calls | None = None,
+    view_named: Callable[[str], OpenView | None] = view_named,
+    **options: Any,
+) -> RunningPage:
     """A page for the cluster, not started, for its administrator unless `login` says otherwise; `options` are those of
     `PageOptions`, and `calls` what other routes than the streams do."""
     login = login or LocalLogin(kubeconfig.load(cluster.kubeconfig))
@@ -160,7 +168,7 @@ def page_of(cluster: EmbeddedCluster, login: Login | None = None, calls: Calls |
     def settings(port: int) -> Settings:
         return Settings(local_hosts(port), cookie_name(port, is_secure=False))
 
-    return RunningPage(PageServer(login, own, settings, key=KEY, **others), cluster)
+    return RunningPage(PageServer(login, own, settings, key=KEY, view_named=view_named, **others), cluster)
 
 
 @contextmanager

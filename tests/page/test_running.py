@@ -16,8 +16,11 @@ from e2e.embedded_cluster import EmbeddedCluster
 from e2e.running_cluster import eventually
 from page.jobs import pytorch_job
 from page.server import RunningPage, allow, new_user, page_of, rows_of, running
+from shunter.api.resources import NAMESPACES
 from shunter.kube import kubeconfig
-from shunter.page.logins import TokenLogin
+from shunter.page.logins import LocalLogin, TokenLogin
+from shunter.page.views.view import Observed, Rows, Watch
+from shunter.page.wire import CheckpointRow
 
 pytestmark = pytest.mark.integration
 
@@ -99,6 +102,47 @@ def test_a_cluster_that_goes_away_leaves_rows_with_their_age_and_comes_back(tmp_
 
 def lost_rows(event: tuple[str, Any]) -> bool:
     return event[0] == "delta" and bool(event[1]["jobs"]["del"])
+
+
+class Namespaces:
+    """A view that fails at one object."""
+
+    watches = (Watch("namespaces", NAMESPACES, lambda found: name_row(found), ("names",), "None are shown."),)
+    readings = ()
+
+    def rows(self, observed: Observed, now: float) -> Rows:
+        return {"names": [*observed.objects["namespaces"].values()]}
+
+
+def name_row(namespace: dict[str, Any]) -> CheckpointRow:
+    name = namespace["metadata"]["name"]
+    return CheckpointRow(id=name, step=int(namespace["metadata"]["labels"].get("step", 0)))
+
+
+def test_an_object_that_a_view_fails_at_is_named_and_takes_no_others_with_it(
+    page_cluster: EmbeddedCluster, page_namespace: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    page_cluster.kubectl("label", "namespace", page_namespace, "step=none")
+    login = LocalLogin(kubeconfig.load(page_cluster.kubeconfig))
+    with (
+        running(page_of(page_cluster, login, view_named=lambda _: lambda viewer, parameters: Namespaces())) as page,
+        page.stream("/api/live?view=names", page.cookie()) as stream,
+    ):
+        name, data = next(stream)
+        assert name == "snapshot"
+        assert "default" in {row["id"] for row in data["rows"]["names"]}
+        assert page_namespace not in {row["id"] for row in data["rows"]["names"]}
+        told = next(data for name, data in stream if name == "hidden")
+        assert [one["what"] for one in told] == [f"Namespace {page_namespace}"]
+        page_cluster.kubectl("label", "namespace", page_namespace, "step=7", "--overwrite")
+        told, shown = [{}], None
+        while told or shown is None:
+            name, data = next(stream)
+            if name == "hidden":
+                told = data
+            elif name == "delta":
+                shown = next((row["step"] for row in data["names"]["set"] if row["id"] == page_namespace), shown)
+        assert shown == 7
 
 
 def test_what_runs_for_a_session_ends_after_its_last_stream(

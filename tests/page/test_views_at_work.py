@@ -90,7 +90,7 @@ def test_a_train_job_is_seen_suspended_resumed_run_again_and_deleted(
     page_cluster: EmbeddedCluster, page_namespace: str, tab: Tab
 ) -> None:
     page_cluster.apply(train_job(page_namespace, "bert"))
-    seen = tab.job("TrainJob", "bert", lambda job: job.get("up") == 3 and named(job))
+    seen = tab.job("TrainJob", "bert", lambda job: job.get("up") == 3 and job["state"] == "Running" and named(job))
     assert named(seen) == ["suspend", "rerun", "delete"]
     assert (seen["state"], seen["wanted"]) == ("Running", 3)
     assert dict(seen["facts"])["Runtime"] == "torch-distributed (ClusterTrainingRuntime)"

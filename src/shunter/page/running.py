@@ -20,6 +20,7 @@ from shunter.kube.watching import follow
 from shunter.page.hidden import Refused, hidden
 from shunter.page.live import Table
 from shunter.page.views.view import Observed, Parameters, Reading, View, Viewer, Watch
+from shunter.page.wire import Hidden
 
 log = logging.getLogger(__name__)
 
@@ -58,6 +59,8 @@ class RunningView:
         self._unlisted: set[Scope] = set()
         self._refused: dict[Scope, Refused] = {}
         self._refused_readings: list[Refused] = []
+        self._malformed: dict[str, Hidden] = {}
+        """Objects that the view fails at, by uid."""
         self._changed = asyncio.Event()
         self._changes = 0
         """Of watched objects."""
@@ -147,7 +150,9 @@ class RunningView:
 
     def _take(self, watch: Watch, namespace: str, found: Json, *, gone: bool) -> None:
         uid = found["metadata"]["uid"]
-        kept = None if gone else watch.keep(found)
+        kept = None if gone else self._kept(watch, found)
+        if gone and self._malformed.pop(uid, None) is not None:
+            self._tell_hidden()
         if kept is None:
             if self._objects[watch.name].pop(uid, None) is None:
                 return
@@ -156,6 +161,24 @@ class RunningView:
             self._objects[watch.name][uid] = kept
             self._scope_of[watch.name][uid] = namespace
         self._note_change()
+
+    def _kept(self, watch: Watch, found: Json) -> Any:
+        """What the view keeps of an object. One that it fails at is left out, and named: it takes no others with it."""
+        metadata = found["metadata"]
+        try:
+            kept = watch.keep(found)
+        except Exception:
+            name = "/".join(part for part in (metadata.get("namespace"), metadata["name"]) if part)
+            if metadata["uid"] not in self._malformed:
+                log.exception("%s %s is left out of the page", watch.resource.kind, name)
+                self._malformed[metadata["uid"]] = Hidden(
+                    what=f"{watch.resource.kind} {name}", consequence="It is not as this version of shunter expects it.", role=""
+                )
+                self._tell_hidden()
+            return None
+        if self._malformed.pop(metadata["uid"], None) is not None:
+            self._tell_hidden()
+        return kept
 
     def _listed(self, watch: Watch, scope: Scope) -> None:
         self._unlisted.discard(scope)
@@ -188,7 +211,7 @@ class RunningView:
     def _tell_hidden(self) -> None:
         shown = self._own if not self._asked else ()
         refused = [*self._refused.values(), *self._refused_readings]
-        self.table.hide(hidden(refused, self._viewer.user, shown))
+        self.table.hide((*hidden(refused, self._viewer.user, shown), *self._malformed.values()))
 
     async def _review(self) -> None:
         while True:
