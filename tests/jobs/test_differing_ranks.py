@@ -77,6 +77,11 @@ def test_a_rank_that_stopped_reporting_is_named_by_the_time_of_the_others() -> N
     assert texts(states(3), found) == {1: "no report for 90s"}
 
 
+def test_a_rank_that_has_ended_reports_nothing_by_right() -> None:
+    found = {0: Pace(last=1000.0), 1: Pace(last=100.0, seconds_a_step=9.0), 2: Pace(last=999.0, seconds_a_step=1.0)}
+    assert texts(states(3, r1=("Succeeded", "", 0)), found) == {1: "Succeeded"}
+
+
 def test_reports_that_come_seldom_are_waited_for() -> None:
     assert texts(states(2), {0: Pace(last=1000.0, seconds_a_report=60.0), 1: Pace(last=700.0, seconds_a_report=60.0)}) == {}
 

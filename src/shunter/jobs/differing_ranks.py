@@ -56,9 +56,12 @@ def paces(told: Mapping[int, Sequence[Series]]) -> dict[int, Pace]:
 
 
 def differing_ranks(states: Sequence[RankState], paces: Mapping[int, Pace]) -> list[Difference]:
-    """Those that differ, the worst state first, then by rank. Without `paces` (no rank reports anything) only what pods say."""
+    """Those that differ, the worst state first, then by rank. Without `paces` (no rank reports anything) only what pods say. Only
+    of a rank that runs it is said that it is slow or reports nothing."""
     found: dict[int, list[str]] = {}
-    for part in (_by_state(states), _by_restarts(states), _by_pace(paces), _by_silence(paces), _by_value(paces)):
+    over = {one.rank for one in states if one.state != "Running"}
+    running = {rank: pace for rank, pace in paces.items() if rank not in over}
+    for part in (_by_state(states), _by_restarts(states), _by_pace(running), _by_silence(running), _by_value(paces)):
         for rank, text in part.items():
             found.setdefault(rank, []).append(text)
     order = {one.rank: STATES.index(one.state) for one in states}
