@@ -10,6 +10,7 @@ answers alone. Saved, and at the end in the directory `adapter`, is what LoRA ad
 
 import argparse
 import contextlib
+import errno
 import json
 import os
 import signal
@@ -80,7 +81,8 @@ def exit_code(error):
     """2 for wrong input, with which a job of shunter-torch is not restarted; 1 for a disk or a network that failed."""
     wrong = FileNotFoundError, FileExistsError, PermissionError, NotADirectoryError, IsADirectoryError
     cause = error.__cause__ or error
-    return 1 if isinstance(cause, OSError) and not isinstance(cause, wrong) else 2
+    is_input = isinstance(cause, wrong) or getattr(cause, "errno", None) == errno.EINVAL  # what torch says of a file cut short
+    return 1 if isinstance(cause, OSError) and not is_input else 2
 
 
 def together(work, remedy, exit_code=exit_code):
