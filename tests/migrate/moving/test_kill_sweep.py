@@ -30,8 +30,8 @@ def new_moves(moves: Moves) -> NewMoves:
     async def make() -> tuple[Moves, Plan]:
         found = Moves(moves.client, moves.connection, f"m-{uuid.uuid4().hex[:8]}", moves.directory / str(next(lives)))
         await found.make_namespace()
-        await found.submit("runs")
-        await found.submit("waits", suspend=True)
+        await found.submit("runs", args=["--name", "runs"])
+        await found.submit("waits", suspend=True, args=["--name", "waits"])
         await found.until_state("waits", "Suspended")
         return found, await found.plan(PlanOptions(running="move"))
 

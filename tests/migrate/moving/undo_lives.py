@@ -40,7 +40,7 @@ class Way(NamedTuple):
 
 async def begun(moves: Moves, way: Way) -> Plan:
     for name, suspend in JOBS.items():
-        await moves.submit(name, suspend=suspend)
+        await moves.submit(name, suspend=suspend, args=["--name", name])
         await moves.until_state(name, "Suspended" if suspend else "Created")
     return await moves.plan(way.plan_options)
 
