@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import subprocess
 import sys
 
@@ -20,6 +21,7 @@ from shunter.migrate.moving.runs.marks import TRIAL
 pytestmark = pytest.mark.integration
 
 FREEZE = ("--freeze", "none")
+UID = re.compile(r"[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12}")
 
 
 @pytest.fixture
@@ -30,6 +32,18 @@ def migrate(plane: Plane) -> Migrate:
 class Migrate:
     def __init__(self, plane: Plane) -> None:
         self._environment = {**os.environ, "KUBECONFIG": str(plane.kubeconfig), "NO_COLOR": "1", "COLUMNS": "300"}
+
+    def at_terminal(self, *arguments: str, answer: str) -> str:
+        """What a command prints to somebody who sits there and answers."""
+        command = [sys.executable, "-m", "shunter.cli.main", "migrate", *arguments]
+        ours, theirs = os.openpty()
+        os.write(ours, f"{answer}\n".encode())
+        done = subprocess.run(
+            command, env=self._environment, stdin=theirs, capture_output=True, text=True, timeout=60, check=True
+        )
+        os.close(theirs)
+        os.close(ours)
+        return done.stdout
 
     def __call__(self, *arguments: str, code: int = 0) -> subprocess.CompletedProcess[str]:
         command = [sys.executable, "-m", "shunter.cli.main", "migrate", *arguments]
@@ -66,6 +80,30 @@ async def test_nothing_is_written_without_a_yes(migrate: Migrate, moves: Moves) 
     assert await moves.twin("bert") != {}
     migrate("rollback", "--plan", plan, "--yes")
     assert await moves.twin("bert") == {}
+
+
+@pytest.mark.parametrize("is_asked", [False, True], ids=["with-yes", "at-a-terminal"])
+async def test_every_write_is_said_once_and_in_words(migrate: Migrate, moves: Moves, is_asked: bool) -> None:
+    for name in ("first", "second"):
+        await moves.submit(name, suspend=True)
+        await moves.until_state(name, "Suspended")
+    plan = str(moves.directory / "plan.yaml")
+    migrate("plan", "-n", moves.namespace, *FREEZE, "--journal-namespace", moves.namespace, "-o", plan)
+    done = migrate("apply", "--plan", plan, "--yes").stdout.splitlines()
+    done += migrate("cleanup", "--plan", plan, "--i-know", "--yes").stdout.splitlines()
+    made = [f"done create TrainJob {moves.namespace}/{name}" for name in ("first", "second")]
+    gone = [f"done delete PyTorchJob {moves.namespace}/{name}" for name in ("first", "second")]
+    assert {*made, *gone} <= {*done}, done
+    if is_asked:
+        back = migrate.at_terminal("rollback", "--plan", plan, answer="y").splitlines()
+    else:
+        back = migrate("rollback", "--plan", plan, "--yes").stdout.splitlines()
+    titles = [line.partition(":")[0].removeprefix("would ") for line in back if line.strip()]
+    assert sorted(titles) == sorted({*titles}), "what was shown is not shown again"
+    assert len(titles) == 5, titles
+    assert not [line for line in (*done, *back) if UID.search(line)]
+    assert await moves.v1("first")
+    assert await moves.twin("first") == {}
 
 
 async def test_live_migrate_plans_applies_and_can_be_taken_back(migrate: Migrate, moves: Moves) -> None:
