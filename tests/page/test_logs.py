@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+import asyncio
 import tracemalloc
 from collections.abc import AsyncGenerator, Mapping
 
 import msgspec
+import pytest
 
 from shunter.api.meta import Json
 from shunter.api.resources import TRAIN_JOBS
 from shunter.api.yaml import load_yaml
 from shunter.kube.client import Client
 from shunter.kube.transport import Response
+from shunter.page import logs
 from shunter.page.calls import LogQuery
 from shunter.page.logs import frames, whole_log
 
@@ -88,11 +91,11 @@ async def test_only_the_chosen_ranks_are_read() -> None:
 
 
 async def test_what_a_container_wrote_before_it_was_restarted_is_found_too() -> None:
-    logs = {
+    written = {
         "bert-node-0-0": [b"2026-01-01T00:00:05Z step 1\n"],
         "bert-node-0-0/previous": [b"2026-01-01T00:00:03Z ValueError: no data\n"],
     }
-    assert await shown(LogServer([pod(0, restarts=1)], logs), LogQuery(find="valueerror")) == [(0, "ValueError: no data")]
+    assert await shown(LogServer([pod(0, restarts=1)], written), LogQuery(find="valueerror")) == [(0, "ValueError: no data")]
 
 
 async def test_a_container_of_the_operator_is_read_only_if_it_failed() -> None:
@@ -126,6 +129,23 @@ async def test_what_is_read_once_is_never_skipped_but_waited_for() -> None:
     assert not any(frame.skipped for frame in found)
 
 
+async def test_a_log_in_which_nothing_is_written_sends_an_empty_frame_now_and_then(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(logs, "BEAT_SECONDS", 0.01)
+    silent = asyncio.Event()
+
+    class SilentServer(LogServer):
+        async def stream(
+            self, method: str, path: str, *, params: Mapping[str, str] = {}, headers: Mapping[str, str] = {}
+        ) -> AsyncGenerator[bytes]:
+            await silent.wait()
+            yield b"at last\n"
+
+    found = frames(Client(SilentServer([pod(0)], {})), TRAIN_JOBS, JOB, LogQuery())
+    assert (await anext(found)).lines == ()
+    silent.set()
+    assert [line[3] async for frame in found for line in frame.lines] == ["at last"]
+
+
 async def test_a_line_of_100_mb_is_cut_and_never_held() -> None:
     chunk = b"x" * 65_536
     server = LogServer([pod(0)], {"bert-node-0-0": [*[chunk] * 1_600, b"\nafter\n"]})
@@ -138,7 +158,7 @@ async def test_a_line_of_100_mb_is_cut_and_never_held() -> None:
 
 
 async def test_the_file_holds_what_was_written_with_the_names_of_containers() -> None:
-    logs = {"bert-node-0-0": [b"a\nb", b"c\n", b"\x1b[31md\n"], "bert-node-0-1": [b"e\nno end"]}
-    server = LogServer([pod(0), pod(1)], logs)
+    written = {"bert-node-0-0": [b"a\nb", b"c\n", b"\x1b[31md\n"], "bert-node-0-1": [b"e\nno end"]}
+    server = LogServer([pod(0), pod(1)], written)
     assert await whole(server) == b"[node-0] a\n[node-0] bc\n[node-0] \x1b[31md\n[node-1] e\n[node-1] no end\n"
     assert await whole(server, 1) == b"e\nno end\n"

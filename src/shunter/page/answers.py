@@ -30,7 +30,10 @@ async def found_job(viewer: Viewer, parameters: Parameters) -> tuple[Resource, J
 
 
 async def follow_logs(viewer: Viewer, job: Parameters, query: LogQuery) -> AsyncGenerator[LogLines]:
-    async with aclosing(frames(viewer.client, *await found_job(viewer, job), query)) as found:
+    resource, found_object = await found_job(viewer, job)
+    if query.follow:
+        yield LogLines(lines=())  # The stream is open, whether something is written or not.
+    async with aclosing(frames(viewer.client, resource, found_object, query)) as found:
         async for frame in found:
             yield frame
 

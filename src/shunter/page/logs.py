@@ -37,6 +37,8 @@ LEAST_LINES = 100
 """Of each container."""
 MOST_CONTAINERS = 32
 """Whose logs are read at the same time."""
+BEAT_SECONDS = 15.0
+"""After so long without a line an empty frame is sent."""
 _PAUSE_LINES = 200
 """After so many lines of one container the others have their turn."""
 
@@ -161,7 +163,12 @@ class _Reading:
                     reading.result()
                     return
                 self._changed.clear()
-                await self._changed.wait()
+                try:
+                    async with asyncio.timeout(BEAT_SECONDS):
+                        await self._changed.wait()
+                except TimeoutError:
+                    yield LogLines(lines=())  # Writing it is how a reader that has gone is noticed.
+                    continue
                 await asyncio.sleep(1 / FRAMES_A_SECOND)
         finally:
             tasks = [reading, *self._tasks]
