@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import itertools
 import json
 import os
@@ -18,8 +19,9 @@ from page.jobs import pytorch_job
 from page.server import RunningPage, allow, new_user, page_of, rows_of, running
 from shunter.api.resources import NAMESPACES
 from shunter.kube import kubeconfig
+from shunter.kube.client import Client
 from shunter.page.logins import LocalLogin, TokenLogin
-from shunter.page.views.view import Observed, Rows, Watch
+from shunter.page.views.view import Observed, Reading, Rows, Watch
 from shunter.page.wire import CheckpointRow
 
 pytestmark = pytest.mark.integration
@@ -108,7 +110,7 @@ class Namespaces:
     """A view that fails at one object."""
 
     watches = (Watch("namespaces", NAMESPACES, lambda found: name_row(found), ("names",), "None are shown."),)
-    readings = ()
+    readings: tuple[Reading, ...] = ()
 
     def rows(self, observed: Observed, now: float) -> Rows:
         return {"names": [*observed.objects["namespaces"].values()]}
@@ -143,6 +145,36 @@ def test_an_object_that_a_view_fails_at_is_named_and_takes_no_others_with_it(
             elif name == "delta":
                 shown = next((row["step"] for row in data["names"]["set"] if row["id"] == page_namespace), shown)
         assert shown == 7
+
+
+class Counted(Namespaces):
+    """A view with a reading that says how often it was made."""
+
+    def __init__(self) -> None:
+        self.reads = 0
+        self.readings = (Reading("count", self.read, 30, settle=0.01),)
+
+    async def read(self, client: Client, observed: Observed) -> int:
+        self.reads += 1
+        return self.reads
+
+
+def test_a_reading_is_made_again_for_changes_of_objects_and_not_for_its_own_result(
+    page_cluster: EmbeddedCluster, page_namespace: str
+) -> None:
+    view = Counted()
+    login = LocalLogin(kubeconfig.load(page_cluster.kubeconfig))
+    with (
+        running(page_of(page_cluster, login, view_named=lambda _: lambda viewer, parameters: view)) as page,
+        page.stream("/api/live?view=names", page.cookie()) as stream,
+    ):
+        assert next(stream)[0] == "snapshot"
+        eventually(lambda: view.reads)
+        before = view.reads
+        page.run(lambda: asyncio.sleep(1))
+        assert view.reads <= before + 2, "other tests may change a namespace meanwhile"
+        page_cluster.kubectl("label", "namespace", page_namespace, "step=8")
+        eventually(lambda: view.reads > before)
 
 
 def test_what_runs_for_a_session_ends_after_its_last_stream(

@@ -250,8 +250,8 @@ class RunningView:
     # Readings.
 
     async def _read(self, reading: Reading) -> None:
-        while self._unlisted:
-            await self._wait_for_change(None)
+        async with self._moved:
+            await self._moved.wait_for(lambda: not self._unlisted)
         while True:
             at = self._changes
             try:
@@ -263,19 +263,17 @@ class RunningView:
                 return
             except ApiError as problem:
                 log.debug("reading %s: %s", reading.name, problem)
-            deadline = time.monotonic() + reading.seconds
             if reading.settle is None:
                 await asyncio.sleep(reading.seconds)
-            elif self._changes == at:
-                await self._wait_for_change(deadline)
-                await asyncio.sleep(reading.settle)
             else:
+                await self._wait_for_change(at, reading.seconds)
                 await asyncio.sleep(reading.settle)
 
-    async def _wait_for_change(self, deadline: float | None) -> None:
+    async def _wait_for_change(self, at: int, seconds: float) -> None:
+        """Until watched objects have changed since `at`, but no longer than that."""
         with contextlib.suppress(TimeoutError):
-            async with asyncio.timeout(None if deadline is None else max(0, deadline - time.monotonic())), self._moved:
-                await self._moved.wait()
+            async with asyncio.timeout(seconds), self._moved:
+                await self._moved.wait_for(lambda: self._changes != at)
 
     # Projection.
 
