@@ -16,6 +16,7 @@ from shunter.migrate.conversion.source.documents import parsed
 from shunter.migrate.conversion.source.files import text_file
 from shunter.migrate.conversion.source.provider import Input
 from shunter.migrate.options import Options
+from shunter.migrate.use_cases.convert import convert
 
 HELPERS = """\
 {{- define "chart.fullname" -}}{{ .Release.Name }}-bert{{- end }}
@@ -172,3 +173,43 @@ spec:
     (document,) = parsed(text, "job.yaml", is_of_chart=is_of_chart)
     result = skeleton_of(document, Options()).text
     assert re.findall(r"name: (.*)-xgboost-\w{8}", result) == [owner, owner]
+
+
+JOB_OF_A_CHART = """\
+apiVersion: kubeflow.org/v1
+kind: PyTorchJob
+metadata:
+  name: {{ .Release.Name }}-NAME
+spec:
+  pytorchReplicaSpecs:
+    Master:
+      restartPolicy: OnFailure
+      template:
+        spec:
+          containers:
+          - name: pytorch
+            image: {{ .Values.image }}
+            command: [python, NAME.py]
+"""
+
+
+@pytest.mark.parametrize(
+    ("head", "tail", "runtimes"),
+    [
+        pytest.param("", "", ["pytorch-D"], id="made-once"),
+        pytest.param(
+            "{{- if .Values.on }}\n", "{{- end }}\n", ["pytorch-D", "pytorch-D-2"], id="made-by-each-where-values-decide"
+        ),
+    ],
+)
+def test_two_templates_of_a_release_make_no_object_twice(head: str, tail: str, runtimes: list[str], tmp_path: Path) -> None:
+    (tmp_path / "Chart.yaml").write_text("apiVersion: v2\nname: c\nversion: 0.1.0\n")
+    (tmp_path / "templates").mkdir()
+    for name in ("a", "b"):
+        (tmp_path / "templates" / f"{name}.yaml").write_text(head + JOB_OF_A_CHART.replace("NAME", name) + tail)
+    found = "".join(convert([tmp_path]).documents.values())
+    made = re.findall(r"kind: TrainingRuntime\nmetadata: {name: {{ .Release.Name }}-([\w-]+)", found)
+    assert [re.sub("[0-9a-f]{8}", "D", name) for name in made] == runtimes
+    used = re.findall(r"runtimeRef: {kind: TrainingRuntime, name: {{ .Release.Name }}-([\w-]+)", found)
+    assert {*used} == {*made}
+    assert len(used) == 2

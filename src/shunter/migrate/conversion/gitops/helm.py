@@ -10,12 +10,13 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
+from itertools import count as count_from
 from typing import Any, NamedTuple
 
 from shunter.api import counts
 from shunter.api.meta import Json
 from shunter.migrate.conversion.batch import Outcome, converted
-from shunter.migrate.conversion.emit.job import text_of
+from shunter.migrate.conversion.emit.job import SEPARATOR, written
 from shunter.migrate.conversion.misspelt import OF_TEMPLATE
 from shunter.migrate.conversion.one_job import Conversion
 from shunter.migrate.conversion.source.documents import Document, parsed
@@ -79,6 +80,11 @@ class TemplateSkeleton(NamedTuple):
     text: str
     """Of the whole document."""
     findings: tuple[Finding, ...]
+    runtime: str
+    """The part of the text that makes the job's runtime; empty where a shipped one does."""
+    runtime_name: str
+    is_conditional: bool
+    """Whether values decide that nothing is made at all."""
 
 
 class Refusal(Exception):
@@ -93,6 +99,7 @@ def skeletons(documents: Iterable[Document], options: Options) -> tuple[dict[int
     """New texts of the templates of v1 jobs that can be converted, by document, and what there is to tell of all of them."""
     texts: dict[int, str] = {}
     findings: list[Finding] = []
+    known: dict[str, dict[str, TemplateSkeleton]] = {}
     for document in documents:
         try:
             skeleton = skeleton_of(document, options)
@@ -100,9 +107,30 @@ def skeletons(documents: Iterable[Document], options: Options) -> tuple[dict[int
             place = Place(document.source, document.first_line + refusal.line + 1, 1)
             findings.append(Finding(REFUSED, document.source, place, (), f"The template cannot be converted: {refusal.reason}."))
             continue
-        texts[id(document)] = skeleton.text
+        texts[id(document)] = _once_a_release(skeleton, known.setdefault(_chart_of(document), {}))
         findings += skeleton.findings
     return texts, findings
+
+
+def _chart_of(document: Document) -> str:
+    """The directory of the chart, whose templates are one release; of another template it is the file."""
+    return document.source.rpartition("/templates/")[0] if document.is_of_chart else document.source
+
+
+def _once_a_release(skeleton: TemplateSkeleton, known: dict[str, TemplateSkeleton]) -> str:
+    """The text, with a runtime that no template of the release makes already: Helm makes no object twice. What an earlier
+    template makes whatever the values are is not made again; otherwise the runtime gets a name of its own."""
+    name = skeleton.runtime_name
+    if not name:
+        return skeleton.text
+    earlier = known.setdefault(name, skeleton)
+    if earlier is skeleton:
+        return skeleton.text
+    if earlier.runtime == skeleton.runtime and not earlier.is_conditional:
+        return skeleton.text.replace(skeleton.runtime + SEPARATOR, "", 1)
+    own = next(found for number in count_from(2) if (found := f"{name}-{number}") not in known)
+    known[own] = skeleton
+    return skeleton.text.replace(name, own)
 
 
 def skeleton_of(document: Document, options: Options) -> TemplateSkeleton:
@@ -115,14 +143,21 @@ def skeleton_of(document: Document, options: Options) -> TemplateSkeleton:
         outcome, conversion = _converted(_Attempt(document, before, body, holes, options), sums)
     except Refusal as refusal:
         raise Refusal(refusal.line, _restored(refusal.reason, holes)) from None
-    text = _back(text_of(conversion), holes, sums)
+    parts = written(conversion, is_whole_document=True)
+    text = _back(parts.text, holes, sums)
     if re.search(r"helmword|helmsum", text):
         raise Refusal(before.count("\n"), "a name is made of an expression and would have to be shortened")
     place = Place(document.source, document.first_line + 1, 1)
     count = counts.count(len(holes), "expression")
     told = Finding(CONVERTED, outcome.source.title, place, (), f"A template with {count} was converted as it is.")
     found = tuple(_readable(finding, holes) for finding in outcome.findings)
-    return TemplateSkeleton(before + text.rstrip("\n") + (after or "\n"), (told, *found))
+    return TemplateSkeleton(
+        text=before + text.rstrip("\n") + (after or "\n"),
+        findings=(told, *found),
+        runtime=_back(parts.runtime, holes, sums),
+        runtime_name=_back(conversion.runtime["metadata"]["name"], holes, sums) if conversion.runtime else "",
+        is_conditional=bool(before),
+    )
 
 
 def _with_lines_apart(body: str) -> str:
