@@ -72,7 +72,7 @@ async def test_a_job_that_fails_right_after_a_look_is_looked_at_again(clock: Clo
     assert await diagnosing.read(client, failed, PODS, []) is again, "nothing has changed since"
 
 
-async def test_another_job_of_the_name_is_looked_at_anew(clock: Clock) -> None:
+async def test_another_job_of_the_name_has_a_diagnosis_of_its_own(clock: Clock) -> None:
     client, diagnosing = Client(NoServer()), Diagnosing()
     job = load_yaml(V1_JOB)
     PODS[:] = []

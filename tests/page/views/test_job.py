@@ -263,7 +263,7 @@ last:
 """)
 
 
-def test_a_failure_stays_when_its_pod_was_made_anew() -> None:
+def test_a_failure_stays_when_its_pod_was_replaced() -> None:
     job = load_yaml(TRAIN_JOB) | {"status": {"rankFailures": RECORD, "jobsStatus": [{"name": "node", "active": 3, "ready": 3}]}}
     rows = view_of(job).rows(observed(job, [train_pod(index) for index in range(3)]), NOW)
     assert head(rows).failures == 4

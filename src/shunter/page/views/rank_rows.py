@@ -202,6 +202,6 @@ def _slim(pod: Json) -> Json:
 
 
 def _container(container: Json) -> Json:
-    """Variables without their values: they may hold credentials, and nobody here looks at them."""
+    """Variables without their values: they may hold credentials, and are not needed."""
     slim = {field: container[field] for field in _CONTAINER_FIELDS if field in container}
     return {**slim, "env": [{"name": one.get("name", "")} for one in container.get("env") or ()]}
