@@ -386,7 +386,7 @@ REFUSED: dict[str, tuple[Callable[[Path], None], list[str], str]] = {
     ),
     "a form without a dry run": (nothing, ["train.py", "-o", "yaml"], "-o yaml prints what --dry-run would create"),
     "replacing a name that is chosen": (nothing, ["train.py", "--replace"], "--replace needs --name"),
-    "a job of another making": (nothing, ["--rerun", "none"], "there is no TrainJob 'none' in namespace"),
+    "a job that is not there": (nothing, ["--rerun", "none"], "there is no job 'none' in namespace"),
 }
 
 
