@@ -2,8 +2,9 @@
 
     .venv/bin/python bench/run.py [--write] [NAME ...]
 
-NAME: help, up, render, cached_pod, creates, jobs, job_list, page, admission, operator, status_server, inventory, convert,
-moving, first_all_reduce, warm_start, run_program, recovery, packing, tracking, saves, doctor, sizes; all when none is given.
+NAME: help, up, render, cached_pod, creates, jobs, job_list, page, page_browser, admission, operator, status_server,
+inventory, convert, moving, first_all_reduce, warm_start, run_program, recovery, packing, tracking, saves, doctor, sizes; all
+when none is given.
 `--write` puts the result into docs/benchmarks.md. Exits 1 when a limit is missed.
 """
 
@@ -34,6 +35,7 @@ from measurements import (
     operator,
     packing,
     page,
+    page_browser,
     recovery,
     render,
     run_program,
@@ -57,6 +59,7 @@ MEASUREMENTS = {
     "jobs": jobs.measure,
     "job_list": job_list.measure,
     "page": page.measure,
+    "page_browser": page_browser.measure,
     "admission": admission.measure,
     "operator": operator.measure,
     "status_server": status_server.measure,

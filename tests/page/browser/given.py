@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import itertools
 from collections.abc import AsyncGenerator, Mapping, Sequence
 
@@ -32,6 +33,8 @@ class Given:
         self.requests: list[tuple[str, ActionRequest]] = []
         self.queries: list[LogQuery] = []
         self.refusal: ApiError | None = None
+        self.pause = 0.0
+        """Seconds between two events of a log."""
         self.reset()
 
     def reset(self) -> None:
@@ -63,6 +66,7 @@ class Given:
         for event in self.lines:
             lines = [line for line in event.lines if query.find in line[3] and (not query.ranks or line[0] in query.ranks)]
             yield LogLines(lines=tuple(lines), skipped=event.skipped)
+            await asyncio.sleep(self.pause)
 
     async def _file(self, viewer: Viewer, job: Parameters, query: LogQuery) -> AsyncGenerator[bytes]:
         for event in self.lines:

@@ -45,10 +45,10 @@ export function Log({ job, rows, ranks, find, onChange }) {
     const tell = () => {
       if (due) return;
       due = true;
-      requestAnimationFrame(() => {
+      setTimeout(() => {
         due = false;
         setStatus({ total: lines.total, skipped: lines.skipped, dropped: lines.dropped, state, message });
-      });
+      }, 200);
     };
     shown.show(lines);
     const close = openStream(apiUrl(path, { ranks: asked, find: query, follow: "true" }), {
