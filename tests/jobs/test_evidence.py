@@ -190,7 +190,7 @@ async def test_why_a_job_failed_is_read_off_its_record_and_costs_no_request(make
     found = await why(server, make(rankFailures={"count": 1, "last": [OUT_OF_MEMORY]}, **FAILED))
     assert found.cause is not None
     assert (found.cause.word, found.cause.short) == ("OOMKilled", "rank 1: OOMKilled")
-    assert found.cause.sentence == "rank 1, pod j-worker-0, container pytorch: OOMKilled, exit code 137 (SIGKILL)"
+    assert found.cause.sentence == "rank 1: OOMKilled, exit code 137 (SIGKILL)"
     assert server.asked == []
 
 

@@ -31,6 +31,7 @@ def job(*failures: Json, count: int = 0, **status: Any) -> Json:
     return v1_job(2, rankFailures={"count": count or len(failures), "last": list(failures)}, **status)
 
 
+KILLED_SHORT = "rank 1: exit code 137 (SIGKILL)"
 KILLED = "rank 1, pod j-worker-1, container pytorch: Error, exit code 137 (SIGKILL)"
 THREE = job(failure(at=80), failure(at=40), failure(at=12))
 FAILED = {"conditions": [{"type": "Failed", "status": "True", "reason": "PyTorchJobFailed", "message": "backoffLimit reached"}]}
@@ -109,10 +110,14 @@ def test_the_word_of_a_failure_is_its_exception_else_how_it_ended(said: str, wor
 
 def test_a_failed_job_whose_pods_and_events_are_gone_has_its_cause_as_headline() -> None:
     ended = job(failure(at=9), **FAILED)
-    assert why_failed(ended, [], [], {}).sentence == KILLED
+    assert why_failed(ended, [], [], {}).sentence == KILLED_SHORT
     text = [*description(ended, Evidence(), {}, NOW)]
-    assert text[1:4] == ["  State    Failed (PyTorchJobFailed)", f"  Cause    {KILLED}", "           backoffLimit reached"]
-    assert [line for line in text if line.startswith("  Cause")] == [f"  Cause    {KILLED}"]
+    assert text[1:4] == [
+        "  State    Failed (PyTorchJobFailed)",
+        f"  Cause    {KILLED_SHORT}",
+        "           backoffLimit reached",
+    ]
+    assert [line for line in text if line.startswith("  Cause")] == [f"  Cause    {KILLED_SHORT}"]
 
 
 def test_the_line_of_the_record_is_the_cause_also_where_an_event_has_other_words() -> None:

@@ -28,7 +28,6 @@ from shunter.operator.diagnosis import (
 )
 from shunter.operator.overview import Overview, member, overview
 from shunter.operator.rank_failures import fault as fault_of
-from shunter.operator.rank_failures import summary
 
 LAST_LINES = 20
 """Log lines shown of a container that failed: Open MPI writes 14 after the reason why a node was not reached."""
@@ -127,8 +126,11 @@ def _of_pod(job: Json, pods: Sequence[Json], fault: Fault, logs: dict[str, list[
 def _of_record(failure: RankFailure, said: str) -> Cause:
     """By what the operator kept of a pod before it went: in the record, else in the event about it (`said`), which fewer read."""
     told = msgspec.structs.replace(failure, message=failure.message or said)
-    who, _, text = summary(told).partition(": ")
-    return Cause(_word(fault_of(told), told.message), text, needs.for_missing(told.message), who, rank=failure.rank)
+    who = f"pod {failure.pod}" if failure.rank is None else f"rank {failure.rank}"
+    ended = fault_of(told)
+    words = told.message.strip()
+    text = f"{ended.short}{f': {words}' if words else ''}"
+    return Cause(_word(ended, words), text, needs.for_missing(words), who, rank=failure.rank)
 
 
 def _word(ended: Fault, said: str) -> str:

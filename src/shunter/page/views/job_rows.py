@@ -6,7 +6,7 @@ import hashlib
 from collections.abc import Iterable, Mapping, Sequence
 
 from shunter.api.meta import Json
-from shunter.doctor.verdicts import Report
+from shunter.doctor.verdicts import Excerpt, Report
 from shunter.jobs.curves import MOST_CURVES, Curve, curves, metric_names
 from shunter.jobs.metrics import Series
 from shunter.jobs.timeline import TimelineEntry, timeline
@@ -35,7 +35,7 @@ def verdict_rows(report: Report | None) -> list[VerdictRow]:
                 pod=one.pod,
                 at=one.at,
             )
-            for one in verdict.evidence[:MOST_EVIDENCE]
+            for one in _distinct(verdict.evidence)[:MOST_EVIDENCE]
         ]
         found.append(
             VerdictRow(
@@ -49,6 +49,11 @@ def verdict_rows(report: Report | None) -> list[VerdictRow]:
             )
         )
     return found
+
+
+def _distinct(evidence: Sequence[Excerpt]) -> list[Excerpt]:
+    """Without lines that a rank wrote again in its next attempt."""
+    return [*{(one.source, one.text, one.rank): one for one in reversed(evidence)}.values()][::-1]
 
 
 def timeline_rows(job: Json, events: Iterable[Json]) -> list[TimelineRow]:

@@ -52,12 +52,12 @@ export function figure(value) {
   return String(Number(value.toPrecision(4)));
 }
 
-/** `41 %`, `step 1,220`, with `15m left` where known; empty where nothing was reported. @param {import("./wire.js").Progress | undefined} progress */
-export function progressText(progress) {
+/** `41 %`, `step 1,220`, with `15m left` where known; empty where nothing was reported. @param {import("./wire.js").Progress | undefined} progress @param {boolean} isFinished */
+export function progressText(progress, isFinished = false) {
   if (!progress) return "";
   const parts = [];
   if (progress.share !== undefined) parts.push(percent(progress.share));
   else if (progress.step !== undefined) parts.push(`step ${count(progress.step)}`);
-  if (progress.secondsLeft) parts.push(`${age(progress.secondsLeft)} left`);
+  if (progress.secondsLeft && !isFinished) parts.push(`${age(progress.secondsLeft)} left`);
   return parts.join("  ");
 }

@@ -73,7 +73,7 @@ class Row extends Component {
   /** @param {any} props */
   render({ row, now, index }) {
     const /** @type {import("./wire.js").JobRow} */ job = row;
-    const ranks = job.wanted ? `${job.up ?? "?"}/${job.wanted}` : "-";
+    const ranks = !job.wanted ? "-" : job.finished ? String(job.wanted) : `${job.up ?? "?"}/${job.wanted}`;
     return html`<tr class=${`row ${job.state}`} aria-rowindex=${index + 2} data-index=${index}>
       <td class="c-state"><${State} state=${job.state} /></td>
       <td class="c-name"><a href=${jobUrl(job)} title=${job.name}>${job.name}</a></td>

@@ -19,7 +19,7 @@ export function Meter({ share, tone = "", label, isLong = false }) {
 
 /** @param {{progress: import("./wire.js").Progress | undefined, state: string}} props */
 export function Progress({ progress, state }) {
-  const text = progressText(progress);
+  const text = progressText(progress, state === "Failed" || state === "Succeeded");
   if (!text) return html`<span class="faint">-</span>`;
   const share = progress?.share;
   const tone = state === "Succeeded" ? "done" : state === "Failed" ? "bad" : "";

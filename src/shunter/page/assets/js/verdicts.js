@@ -5,7 +5,7 @@ import { Command } from "./parts.js";
 /** @param {{verdicts: import("./wire.js").VerdictRow[], job: import("./wire.js").JobDetail, onRank: (rank: number) => void}} props */
 export function Verdicts({ verdicts, job, onRank }) {
   if (verdicts.length) return html`<section aria-label="Diagnosis">${verdicts.map((verdict) => html`<${Verdict} key=${verdict.id} verdict=${verdict} job=${job} onRank=${onRank} />`)}</section>`;
-  if (!job.why && !job.message) return null;
+  if (!job.why && (!job.message || job.state === "Succeeded" || job.state === "Running")) return null;
   const tone = job.state === "Failed" ? "" : "mild";
   return html`<section aria-label="Diagnosis"><div class=${`verdict ${tone}`}><h2>${job.why || job.message}</h2>${job.remedy ? html`<${Remedy} text=${job.remedy} />` : null}</div></section>`;
 }
@@ -14,8 +14,7 @@ export function Verdicts({ verdicts, job, onRank }) {
 function Verdict({ verdict, job, onRank }) {
   const ranks = verdict.ranks ?? [];
   const tone = job.state === "Failed" ? "" : "mild";
-  return html`<article class=${`verdict ${tone}`}><h2><span>${verdict.title}</span><span class="faint">${verdict.confidence}${ranks.length ? `, ${rankText(ranks)}` : ""}</span></h2>
-    ${verdict.cause && verdict.cause !== verdict.title ? html`<p>${verdict.cause}</p>` : null}
+  return html`<article class=${`verdict ${tone}`}><h2><span>${verdict.cause || verdict.title}</span><span class="faint">${[verdict.cause && verdict.title.toLowerCase(), verdict.confidence, ranks.length && rankText(ranks)].filter(Boolean).join(", ")}</span></h2>
     ${verdict.evidence?.length
       ? html`<ul class="evidence">${verdict.evidence.map(
           (line, index, all) => html`<li key=${index}><span class="faint" title=${line.source}>${line.source}</span><code>${line.text}</code>${
