@@ -37,7 +37,7 @@ def test_steady():
     pass
 """
 UNIT = """
-import pathlib, pytest, socket, subprocess
+import pathlib, pytest, socket, subprocess, warnings
 
 def test_starts_a_process():
     subprocess.run(["true"])
@@ -54,6 +54,9 @@ def test_connects():
 def test_is_pure():
     left, right = socket.socketpair()
     left.close(), right.close()
+
+def test_warns():
+    warnings.warn("old", DeprecationWarning)
 
 @pytest.mark.integration
 def test_may_start_one():
@@ -84,12 +87,12 @@ def test_tests_that_passed_only_on_a_repeat_are_counted_and_four_fail(tmp_path: 
     assert "test_steady" not in answer.stdout
 
 
-def test_unit_test_that_starts_a_process_or_connects_fails_even_if_it_hides_it(tmp_path: Path) -> None:
+def test_unit_test_that_starts_a_process_connects_or_warns_fails_even_if_it_hides_it(tmp_path: Path) -> None:
     (tmp_path / "conftest.py").write_text(CONFTEST)
     (tmp_path / "test_it.py").write_text(UNIT)
     answer = run(tmp_path, "-m", "unit")
     failed = {line.split("::")[1].split()[0] for line in answer.stdout.splitlines() if line.startswith("FAILED")}
-    assert failed == {"test_starts_a_process", "test_hides_that_it_starts_one", "test_connects"}, answer.stdout
+    assert failed == {"test_starts_a_process", "test_hides_that_it_starts_one", "test_connects", "test_warns"}, answer.stdout
     assert "mark it, or its module by `pytestmark`, with pytest.mark.integration" in answer.stdout
     chosen = run(tmp_path, "-m", "unit", "--collect-only").stdout
     assert "test_is_pure" in chosen

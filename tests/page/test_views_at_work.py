@@ -13,6 +13,8 @@ import pytest
 from e2e.embedded_cluster import EmbeddedCluster
 from page.server import OWN, Answer, RunningPage, page_of, rows_of, running
 
+pytestmark = pytest.mark.integration
+
 Json = dict[str, Any]
 Rows = dict[str, dict[str, Any]]
 

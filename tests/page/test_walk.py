@@ -13,6 +13,8 @@ from e2e.embedded_cluster import EmbeddedCluster
 from page.server import RunningPage, page_of
 from page.test_views_at_work import Tab
 
+pytestmark = pytest.mark.integration
+
 Json = dict[str, Any]
 
 STEPS = """
