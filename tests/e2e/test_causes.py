@@ -148,7 +148,7 @@ def test_run_says_the_cause_once_and_ends_in_time(cluster: Cluster, namespace: s
     (told,) = said(done.stderr, "MissingConfigMap")
     assert "ConfigMap code does not exist. Create it" in told
     assert done.stderr.count("FailedMount") == 0
-    assert "has not ended in the time that --timeout gives" in done.stderr
+    assert "did not end within --timeout" in done.stderr
     assert "is still running; follow it" in done.stderr
 
 

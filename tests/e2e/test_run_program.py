@@ -174,7 +174,7 @@ def test_on_the_embedded_cluster_the_directory_is_mounted(cluster: Cluster, name
     nobodys = cluster.shunter("run", "-m", "nopkg.mod", "--workdir", str(project), "-n", namespace)
     assert (nobodys.returncode, f"nopkg is neither in {project} nor installed in the Python here" in nobodys.stderr) == (2, True)
     rerun = cluster.shunter("run", "--rerun", "train-2", "-n", namespace, "--detach")
-    assert "mounted, so it is what stands there now" in rerun.stderr, rerun.stderr
+    assert "mounted, so the job runs its present content" in rerun.stderr, rerun.stderr
 
 
 def page_example(before: str, after: str) -> str:

@@ -230,7 +230,7 @@ def test_an_archive_in_pieces_is_the_archive(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("program", "message"),
     [
-        (Program(path="ignored.py"), "ignored.py would not travel with the job"),
+        (Program(path="ignored.py"), "ignored.py would not be sent with the job"),
         (Program(module="pkg.trian"), "-m pkg.trian: neither pkg/trian.py nor pkg/trian/__main__.py is among the files"),
     ],
     ids=["a script that is ignored", "a module that is not in its package"],
