@@ -196,9 +196,9 @@ def revoke(cluster: EmbeddedCluster, token: str) -> None:
     write_private(cluster.state.tokens, json.dumps(tokens).encode())
 
 
-def allow(cluster: EmbeddedCluster, user: str, namespace: str) -> None:
-    """Lets a user read all in a namespace."""
-    rules = [{"apiGroups": ["*"], "resources": ["*"], "verbs": ["get", "list", "watch"]}]
+def allow(cluster: EmbeddedCluster, user: str, namespace: str, *resources: str) -> None:
+    """Lets a user read all in a namespace, or these resources."""
+    rules = [{"apiGroups": ["*"], "resources": [*(resources or ("*",))], "verbs": ["get", "list", "watch"]}]
     group = "rbac.authorization.k8s.io"
     role = {"apiVersion": f"{group}/v1", "kind": "Role", "metadata": {"name": "read", "namespace": namespace}, "rules": rules}
     binding = {

@@ -74,6 +74,17 @@ def test_who_may_list_nothing_is_told_so_and_not_that_there_are_no_jobs(
 
 
 @pytest.mark.slow
+def test_who_may_not_read_logs_is_told_what_is_missing_for_it(page_cluster: EmbeddedCluster, page_namespace: str) -> None:
+    token = {"Authorization": f"Bearer {new_user(page_cluster, 'eve')}"}
+    allow(page_cluster, "eve", page_namespace, "pytorchjobs", "pods", "events")
+    page_cluster.apply(pytorch_job("bert", page_namespace))
+    address = f"/api/live?view=job&namespace={page_namespace}&kind=PyTorchJob&name=bert"
+    with running(token_page_of(page_cluster)) as page, page.stream(address, token) as stream:
+        told = next(one for name, data in stream if name == "hidden" for one in data if "pods/log" in one["what"])
+        assert told["consequence"] == "Logs, and curves that only logs tell, are not shown."
+        page_cluster.kubectl("apply", "--dry-run=server", "-f", "-", stdin=told["role"])
+
+
 def test_a_cluster_that_goes_away_leaves_rows_with_their_age_and_comes_back(tmp_path: Path) -> None:
     cluster = EmbeddedCluster(tmp_path / "state", options=["--simulate"])
     cluster.up()

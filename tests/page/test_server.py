@@ -6,6 +6,7 @@ import pytest
 
 from page.jobs import pytorch_job
 from page.server import RunningPage, rows_of
+from shunter.page.assets import without_comments
 
 pytestmark = pytest.mark.integration
 
@@ -47,3 +48,11 @@ def test_a_job_comes_runs_and_goes_in_one_stream(page: RunningPage, page_namespa
             if name == "delta" and row["id"] in data.get("jobs", {}).get("del", ()):
                 return
     raise AssertionError("the row never went")
+
+
+def test_modules_are_sent_without_their_comments_and_with_their_lines(page: RunningPage) -> None:
+    script = '/** What\n * it is. */\n// Why.\nconst a = (/** @type {any} */ (b)); // kept\nconst url = "http://x/**";\n'
+    assert without_comments(script) == '\n\n\nconst a = ((b)); // kept\nconst url = "http://x/**";\n'
+    answer = page.ask("GET", "/assets/js/app.js")
+    assert (answer.status, b"/**" in answer.body, b"import " in answer.body) == (200, False, True)
+    assert page.ask("GET", "/assets/js/wire.js").status == 404

@@ -41,6 +41,7 @@ class Resource(NamedTuple):
 NAMESPACES = Resource("", "v1", "Namespace", "namespaces", namespaced=False)
 NODES = Resource("", "v1", "Node", "nodes", namespaced=False)
 PODS = Resource("", "v1", "Pod", "pods")
+POD_LOGS = PODS._replace(plural="pods/log")
 SERVICES = Resource("", "v1", "Service", "services")
 CONFIG_MAPS = Resource("", "v1", "ConfigMap", "configmaps")
 SECRETS = Resource("", "v1", "Secret", "secrets")

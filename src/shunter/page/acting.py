@@ -1,7 +1,8 @@
 """Does what a viewer asked for with a job.
 
-Every request has the uid and resourceVersion of the job that was seen as its preconditions: one that was changed meanwhile, or
-deleted and made again under its name, is left alone (Conflict, 409).
+A job that has changed since it was shown, or was deleted and made again under its name, is left alone (Conflict, 409). Every
+write has the uid and resourceVersion of the job that was looked at as its preconditions; a status written in between is no change
+that matters, and the job is looked at again.
 """
 
 from __future__ import annotations
@@ -17,12 +18,14 @@ from shunter.kube.errors import Conflict, Status
 from shunter.launch.checkpoints import names_with_checkpoints
 from shunter.launch.objects import checkpoint_directory
 from shunter.launch.rerunning import rerun
-from shunter.operator.overview import SHOWN_RESOURCES
+from shunter.operator.overview import SHOWN_RESOURCES, job_state
 from shunter.operator.suspension import suspend_patch
 from shunter.page.actions import VERBS, Commands, offered
+from shunter.page.views.jobs import STATES
 from shunter.page.views.view import Viewer
 from shunter.page.wire import ActionRequest, Answer
 
+_TRIES = 3
 _RESOURCES = {resource.kind: resource for resource in SHOWN_RESOURCES}
 
 
@@ -33,20 +36,27 @@ async def act(viewer: Viewer, action: str, request: ActionRequest) -> Answer:
     perform = _ACTIONS.get(action)
     if resource is None or perform is None:
         raise InputError(f"{action[:80]!r} of {request.kind[:80]!r} is not an action.")
-    found = await viewer.client.get(resource, request.name, request.namespace)
-    job = {"apiVersion": resource.api_version, "kind": resource.kind, **found}
-    _require_seen(job, request)
-    if action not in {one.name for one in offered(job, VERBS.values(), Commands())}:
-        raise InputError(f"{action}: {_title(job)} is not in a state for it.", "Look at the job again.")
-    return await perform(viewer, resource, job)
+    for is_last in (*[False] * (_TRIES - 1), True):
+        found = await viewer.client.get(resource, request.name, request.namespace)
+        job = {"apiVersion": resource.api_version, "kind": resource.kind, **found}
+        _require_seen(job, request)
+        if action not in {one.name for one in offered(job, VERBS.values(), Commands())}:
+            raise InputError(f"{action}: {_title(job)} is not in a state for it.", "Look at the job again.")
+        try:
+            return await perform(viewer, resource, job)
+        except Conflict:
+            if is_last:
+                raise
+    raise AssertionError
 
 
 def _require_seen(job: Json, request: ActionRequest) -> None:
-    """Conflict for another job, or another version, than the request is about. Those that write say it once more."""
+    """Conflict for another job than the request is about, or one that has changed since."""
     metadata = job["metadata"]
+    is_alike = (metadata.get("generation", 0), STATES[job_state(job)]) == (request.generation, request.state)
     if metadata["uid"] != request.uid:
         problem = "was deleted, and another one of its name was made"
-    elif metadata["resourceVersion"] != request.resource_version:
+    elif metadata["resourceVersion"] != request.resource_version and not is_alike:
         problem = "has changed since it was shown"
     else:
         return

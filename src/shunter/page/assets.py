@@ -2,7 +2,7 @@
 
 `assets/shell.html` is the same for every address. In it `{{importmap}}` becomes the content of `assets/importmap.json`, which
 says where the scripts of others are, `{{boot}}` that of `assets/boot.js`, which starts the page, and `{{preloads}}` a link for
-each of our modules, which are then asked for at once.
+each of our modules, which are then asked for at once. These are sent without their comments, which are an eighth of the page.
 """
 
 from __future__ import annotations
@@ -10,6 +10,7 @@ from __future__ import annotations
 import base64
 import gzip
 import hashlib
+import re
 from functools import cached_property
 from pathlib import Path
 
@@ -29,6 +30,9 @@ TYPES = {
     ".png": "image/png",
     ".svg": "image/svg+xml",
 }
+TYPES_ONLY = "js/wire.js"
+"""Imported in comments alone."""
+_COMMENT = re.compile(r"/\*\*.*?\*/ ?|^[ \t]*//.*?$", re.DOTALL | re.MULTILINE)
 _PACKED = (".css", ".html", ".js", ".json", ".mjs", ".svg")
 """What is worth compressing."""
 
@@ -54,7 +58,12 @@ class Assets:
 
     def __init__(self, root: Path = ASSETS) -> None:
         files = sorted(path for path in root.rglob("*") if path.suffix in TYPES and path.is_file())
-        self.files = {path.relative_to(root).as_posix(): Asset(path, path.read_bytes()) for path in files}
+        named = {path.relative_to(root).as_posix(): path for path in files}
+        self.files = {
+            name: Asset(path, without_comments(path.read_text()).encode() if name.startswith("js/") else path.read_bytes())
+            for name, path in named.items()
+            if name != TYPES_ONLY
+        }
         self.import_map = self.files[IMPORT_MAP].body.decode().strip() if IMPORT_MAP in self.files else '{"imports": {}}'
         self.boot = self.files[BOOT].body.decode() if BOOT in self.files else ""
         self.shell = Asset(root / SHELL, self._shell(root).encode())
@@ -70,6 +79,11 @@ class Assets:
         modules = [path for path in self.files if path.startswith("js/") and path.endswith(".js")]
         preloads = "".join(f'<link rel="modulepreload" href="/assets/{path}">' for path in modules)
         return text.replace("{{importmap}}", self.import_map).replace("{{boot}}", self.boot).replace("{{preloads}}", preloads)
+
+
+def without_comments(script: str) -> str:
+    """One of our modules without its block comments and those that have a line of their own; every line keeps its number."""
+    return _COMMENT.sub(lambda found: "\n" * found[0].count("\n"), script)
 
 
 def require_vendor(root: Path = ASSETS) -> None:

@@ -14,6 +14,7 @@ from collections.abc import Callable, Coroutine
 from typing import Any
 
 from shunter.api.meta import Json
+from shunter.api.resources import Resource
 from shunter.kube.access import Request, allowed
 from shunter.kube.errors import ApiError, ConnectionProblem, Forbidden, NotFound, ServerProblem, Unauthorized
 from shunter.kube.watching import follow
@@ -225,7 +226,7 @@ class RunningView:
             scope: {Request(verb, self._watches[scope[0]].resource, scope[1]) for verb in ("list", "watch")} for scope in scopes
         }
         read = {
-            Request("list", resource, namespace): Refused(resource, namespace, reading.consequence)
+            Request(_reading_verb(resource), resource, namespace): Refused(resource, namespace, reading.consequence)
             for reading in self._view.readings
             for resource in reading.resources
             for namespace in (self.namespaces or ("",) if resource.namespaced else ("",))
@@ -313,3 +314,8 @@ class RunningView:
 def _identity(found: Json) -> Json:
     """What is remembered of an object: nothing but which it was."""
     return {"metadata": {"uid": found["metadata"]["uid"]}}
+
+
+def _reading_verb(resource: Resource) -> str:
+    """Subresources, such as pods/log, are not listed."""
+    return "get" if "/" in resource.plural else "list"

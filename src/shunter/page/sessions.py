@@ -219,7 +219,7 @@ class Sessions:
 
     def close(self) -> None:
         for key in [*self._sessions]:
-            self.remove(key, "logged out")
+            self.remove(key, "stopped")
 
     def __len__(self) -> int:
         return len(self._sessions)

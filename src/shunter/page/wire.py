@@ -11,6 +11,7 @@ The event stream `GET /api/live?view=VIEW&...` sends these events; data is JSON:
     hidden     [Hidden, ...]                                              what this viewer may not read, all of it each time
     beat       {}                                                         every 15 seconds
     end        {"why": "expired" | "logged out" | "too many streams"}     no reconnect: log in again
+               {"why": "stopped"}                                         the server: reconnect, as after a break
 
 | view      | parameters                       | collections                                                       |
 |-----------|----------------------------------|-------------------------------------------------------------------|
@@ -137,6 +138,8 @@ class JobDetail(JobRow, frozen=True, kw_only=True):
 
     uid: str
     resource_version: str
+    generation: int = 0
+    """Changes with the spec, not with the status."""
     restarts: int = 0
     restart_limit: int | None = None
     message: str = ""
@@ -375,13 +378,17 @@ class LogLines(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
 
 
 class ActionRequest(msgspec.Struct, frozen=True, kw_only=True, rename="camel", forbid_unknown_fields=True):
-    """The body of `POST /api/actions/{suspend,resume,delete,rerun}`, with the header `X-Shunter: page`."""
+    """The body of `POST /api/actions/{suspend,resume,delete,rerun}`, with the header `X-Shunter: page`. Refused with 409 when the
+    job is another one, or has changed: a running job reports its progress all the time, so with `generation` and `state` only
+    changes of these two count."""
 
     kind: str
     namespace: str
     name: str
     uid: str
     resource_version: str
+    generation: int = 0
+    state: str = ""
 
 
 class TokenRequest(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):

@@ -15,7 +15,7 @@ from typing import Any, Literal, NamedTuple, Protocol
 import msgspec
 
 from shunter.api.meta import Json
-from shunter.api.resources import CONFIG_MAPS, JOBSETS, PODS, TRAIN_JOBS
+from shunter.api.resources import CONFIG_MAPS, JOBSETS, POD_LOGS, PODS, TRAIN_JOBS
 from shunter.kube.access import Request
 from shunter.kube.client import Client
 from shunter.kube.errors import AlreadyExists, ApiError, Conflict, ConnectionProblem, NotFound, ServerProblem, TooManyRequests
@@ -35,7 +35,6 @@ LOOKS_AT_ONCE = 50
 """Objects that a preview reads at the same time."""
 PASSING = (ConnectionProblem, ServerProblem, TooManyRequests)
 """No answer, or none that says anything of the object: the next one may."""
-PODS_LOG = PODS._replace(plural="pods/log")
 POD_IS_OVER = ("Succeeded", "Failed")
 
 Verdict = Literal["done", "before", "there", "refused", "waiting", "left"]
@@ -144,7 +143,7 @@ def requests(steps: Iterable[Step], journal: Journal) -> set[Request]:
             looks = Request("get", JOBSETS, step.namespace) if step.gate == "made" else Request("list", PODS, step.namespace)
             found |= {Request("get", v1_job_of(step.job).resource, step.namespace), looks}
         if step.ends_run:
-            found |= {Request("list", PODS, step.namespace), Request("get", PODS_LOG, step.namespace)}
+            found |= {Request("list", PODS, step.namespace), Request("get", POD_LOGS, step.namespace)}
     return found | {Request(verb, CONFIG_MAPS, journal.namespace) for verb in ("list", "create", "patch") if left}
 
 

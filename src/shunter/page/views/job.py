@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 from shunter.api.meta import Json
-from shunter.api.resources import CORE_EVENTS, JOBSETS, PODS, Resource
+from shunter.api.resources import CORE_EVENTS, JOBSETS, POD_LOGS, PODS, Resource
 from shunter.doctor.collecting import POD_METRICS
 from shunter.errors import InputError
 from shunter.jobs.curves import with_report
@@ -88,7 +88,7 @@ class JobView:
             Reading(
                 "usage", self._used, USAGE_SECONDS, (POD_METRICS,), "What its ranks use of processors and memory is not shown."
             ),
-            Reading("logs", self._logged, LOG_SECONDS),
+            Reading("logs", self._logged, LOG_SECONDS, (POD_LOGS,), "Logs, and curves that only logs tell, are not shown."),
             Reading("checkpoints", self._saved, CHECKPOINT_SECONDS),
             Reading("verbs", self._verbs, VERBS_SECONDS),
         )

@@ -46,6 +46,7 @@ def job_detail(row: JobRow, job: Json, around: Around) -> JobDetail:
         **{field: getattr(row, field) for field in JobRow.__struct_fields__},
         uid=job["metadata"]["uid"],
         resource_version=job["metadata"]["resourceVersion"],
+        generation=job["metadata"].get("generation", 0),
         restarts=counts.made if counts is not None else around.rank_restarts,
         restart_limit=counts.most if counts is not None else _limit(job),
         message=visible(overview(job).message),

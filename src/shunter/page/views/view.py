@@ -111,7 +111,7 @@ class Reading(NamedTuple):
     seconds: float
     """Between the end of one and the next."""
     resources: tuple[Resource, ...] = ()
-    """What it lists: whether the viewer may is asked for, and told with the consequence where not."""
+    """What it lists, or gets if it is a subresource; where the viewer may not, that is told with the consequence."""
     consequence: str = ""
     settle: float | None = None
     """Seconds after a change of a watched object that it is read again; None: changes do not matter."""

@@ -51,7 +51,7 @@ function Confirmation({ action, job, onClose }) {
 /** @param {Action} action @param {import("./wire.js").JobDetail} job @returns {Promise<{message: string, url: string, trouble: string}>} */
 async function send(action, job) {
   /** @type {import("./wire.js").ActionRequest} */
-  const body = { kind: job.kind, namespace: job.namespace, name: job.name, uid: job.uid, resourceVersion: job.resourceVersion };
+  const body = { kind: job.kind, namespace: job.namespace, name: job.name, uid: job.uid, resourceVersion: job.resourceVersion, generation: job.generation ?? 0, state: job.state };
   try {
     const answer = await fetch(apiUrl(`actions/${action.name}`), { method: "POST", headers: { "content-type": "application/json", "x-shunter": "page" }, body: JSON.stringify(body) });
     if (!answer.ok) {

@@ -78,6 +78,8 @@ async function once(url, listener, control, onOpen) {
     listener.onState("open");
     let ended = false;
     const parser = eventParser((name, data) => {
+      // A server that stops may come back: rows stay until it does.
+      if (name === "end" && data.why === "stopped") return;
       listener.onEvent(name, data);
       if (name === "end") ended = true;
     });

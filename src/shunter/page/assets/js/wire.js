@@ -93,6 +93,7 @@
  * @property {Progress} [progress]
  * @property {string} uid
  * @property {string} resourceVersion
+ * @property {number} [generation]
  * @property {number} [restarts]
  * @property {number} [restartLimit]
  * @property {string} [message]
@@ -303,6 +304,8 @@
  * @property {string} name
  * @property {string} uid
  * @property {string} resourceVersion
+ * @property {number} generation
+ * @property {string} state
  */
 
 /**
