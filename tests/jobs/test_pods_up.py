@@ -55,3 +55,11 @@ def test_what_runs_with_all_its_containers_is_up() -> None:
 
 def test_two_pods_of_one_rank_are_one_rank() -> None:
     assert up(v2_job(2), [v2_pod(0, **RUNS), v2_pod(0, **RUNS), v2_pod(1, **RUNS)]) == 2
+
+
+def test_the_ranks_of_a_job_in_another_cluster_are_counted_by_its_status() -> None:
+    elsewhere = {"managedBy": "kueue.x-k8s.io/multikueue"}
+    counted = v1_job(3, policy=elsewhere, replicaStatuses={"Master": {"active": 1}, "Worker": {"active": 2, "failed": 1}})
+    assert up(counted, []) == 3
+    assert up(v2_job(2, spec=elsewhere, jobsStatus=[{"name": "node", "active": 1}]), []) is None, "it counts Jobs, not pods"
+    assert up(v1_job(3), []) == 0

@@ -52,7 +52,8 @@ def description(
     children = owned_by(evidence, job)
     jobset = next((child for child in children if child.get("kind") == "JobSet"), None)
     ranks = "?" if (number := wanted(job, jobset)) is None else str(number)
-    yield f"  Ranks    {ranks if row.is_finished else f'{up(job, pods)} of {ranks} up'}"
+    running = "?" if (number_up := up(job, pods)) is None else str(number_up)
+    yield f"  Ranks    {ranks if row.is_finished else f'{running} of {ranks} up'}"
     if jobset is not None and (counts := restarts(jobset)) is not None:
         yield f"  Restarts {counts}"
     if record is not None:

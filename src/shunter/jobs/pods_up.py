@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from shunter.api.meta import Json
-from shunter.operator.overview import is_pod_of, is_v2, job_ranks, leaves_nodes_to_runtime, member
+from shunter.operator.overview import is_pod_of, is_v1, is_v2, job_ranks, leaves_nodes_to_runtime, manager_of_others, member
 
 INITIALIZER = "initializer"
 """Ends the names of replicated jobs whose pods do not train."""
@@ -25,9 +25,17 @@ def wanted(job: Json, jobset: Json | None = None) -> int | None:
     return sum(_pods(group) for group in groups if not str(group.get("name", "")).endswith(INITIALIZER))
 
 
-def up(job: Json, pods: Sequence[Json]) -> int:
-    """The ranks whose pod runs, with all its containers."""
+def up(job: Json, pods: Sequence[Json]) -> int | None:
+    """The ranks whose pod runs, with all its containers. The pods of a job that another controller manages may be in another
+    cluster: its status tells, which counts pods for v1 only; else None is returned."""
+    if manager_of_others(job) and not pods:
+        return _active(job) if is_v1(job) else None
     return len({label for pod in pods if is_pod_of(job, pod) and _is_up(pod) and (label := _rank_label(job, pod))})
+
+
+def _active(job: Json) -> int:
+    groups = ((job.get("status") or {}).get("replicaStatuses") or {}).values()
+    return sum(group.get("active") or 0 for group in groups)
 
 
 def _pods(group: Json) -> int:

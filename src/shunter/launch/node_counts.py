@@ -20,7 +20,7 @@ from shunter.api.training.pytorch import MASTER, PYTORCH_JOBS, WORKER, PyTorchJo
 from shunter.errors import InputError
 from shunter.operator.causes.queue import queue_name
 from shunter.operator.interrupted_scaling import RESUMES, is_to_be_resumed
-from shunter.operator.overview import OWN_MANAGERS, is_suspended, overview
+from shunter.operator.overview import is_suspended, manager_of_others, overview
 from shunter.operator.trainer.render import jobset_for
 
 _NNODES = re.compile(r"--nnodes[= ](\d+)(?::(\d+))?(?!\S)")
@@ -45,9 +45,7 @@ def require_scalable(job: Json, nodes: int) -> None:
         raise InputError(f"{title} has ended ({row.state}).", "Run it again with that many nodes.")
     if job["metadata"].get("deletionTimestamp"):
         raise InputError(f"{title} is being deleted.")
-    spec = job.get("spec") or {}
-    manager = (spec if job["kind"] == TRAIN_JOBS.kind else spec.get("runPolicy") or {}).get("managedBy") or ""
-    if manager not in OWN_MANAGERS:
+    if manager := manager_of_others(job):
         raise InputError(f"{title} is managed by {manager} (managedBy).", "Change it at its source.")
     if (queue := queue_name(job)) and not is_suspended(job):
         raise InputError(

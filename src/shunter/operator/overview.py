@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from datetime import datetime, timedelta
 
-from shunter.api.batch import COMPLETION_INDEX
+from shunter.api.batch import COMPLETION_INDEX, JOB_CONTROLLER
 from shunter.api.meta import Json, Struct
 from shunter.api.resources import JOBS, TRAIN_JOBS, Resource
 from shunter.api.trainer import trainjob
@@ -100,6 +100,14 @@ def job_state(job: Json) -> str:
 
 def is_finished(job: Json) -> bool:
     return job_state(job) in FINISHED_STATES
+
+
+def manager_of_others(job: Json) -> str:
+    """The controller that `managedBy` leaves the job to; empty for one that is the operator's, or of Kubernetes, itself."""
+    spec = job.get("spec") or {}
+    policy = spec.get("runPolicy") or {} if is_v1(job) else spec
+    manager = str(policy.get("managedBy") or "")
+    return "" if manager in (("", JOB_CONTROLLER) if is_native(job) else OWN_MANAGERS) else manager
 
 
 def job_ranks(job: Json) -> int:

@@ -323,6 +323,11 @@ STOPPED = {
         "ManagedByOther",
         "left to kueue.x-k8s.io/multikueue",
     ),
+    "runs elsewhere, as its manager says": (
+        v1_job(policy={"managedBy": "kueue.x-k8s.io/multikueue"}, conditions=[{"type": "Running", "status": "True"}]),
+        "",
+        "",
+    ),
     "ours by name": (v1_job(policy={"managedBy": "kubeflow.org/training-operator"}), "", ""),
     "going on": (v2_job(), "", ""),
 }

@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from datetime import datetime
 
-from shunter.api.batch import JOB_CONTROLLER
 from shunter.api.counts import count
 from shunter.api.meta import Json, Struct
 from shunter.api.ownership import controller_uid
@@ -21,7 +20,17 @@ from shunter.operator.causes.queue import Position, queue_cause, queue_name
 from shunter.operator.causes.words import Cause
 from shunter.operator.interrupted_scaling import is_to_be_resumed
 from shunter.operator.native_jobs import is_native
-from shunter.operator.overview import OWN_MANAGERS, is_finished, is_pod_of, is_suspended, is_v1, is_v2, job_ranks, moment
+from shunter.operator.overview import (
+    is_finished,
+    is_pod_of,
+    is_suspended,
+    is_v1,
+    is_v2,
+    job_ranks,
+    job_state,
+    manager_of_others,
+    moment,
+)
 from shunter.operator.suspension import suspend_command
 
 GANG_REASON = "WaitingForPodGroup"
@@ -61,6 +70,8 @@ def cause(job: Json, evidence: Evidence, now: datetime) -> Cause | None:
         return None
     if since := job["metadata"].get("deletionTimestamp"):
         return _deleted(job, evidence, since)
+    if manager_of_others(job) and job_state(job) in ("Running", "Restarting"):
+        return None  # Kueue, for one, keeps the status of a job that runs in another cluster.
     # A TrainJob has its condition only while it holds; that of a v1 job may be left from before it was suspended.
     first, then = (_unmade(job), _stopped(job, evidence, now)) if is_v2(job) else (_stopped(job, evidence, now), _unmade(job))
     return first or then or _held_up(job, evidence, now)
@@ -108,15 +119,12 @@ def _deleted(job: Json, evidence: Evidence, since: str) -> Cause:
 
 def _stopped(job: Json, evidence: Evidence, now: datetime) -> Cause | None:
     """The job is not meant to run: by its queue, another manager, or its user."""
-    spec = job.get("spec", {})
     children = owned_by(evidence, job)
     jobset_suspended = any(child.get("kind") == "JobSet" and (child.get("spec") or {}).get("suspend") for child in children)
     if queue_name(job) and (is_suspended(job) or jobset_suspended):
         uids = {job["metadata"].get("uid", ""), *(child["metadata"].get("uid", "") for child in children)}
         return queue_cause(job, uids, evidence.workloads, evidence.position, now, is_readable="workloads" not in evidence.unread)
-    policy = spec.get("runPolicy") or {} if is_v1(job) else spec
-    manager = policy.get("managedBy") or ""
-    if manager not in (("", JOB_CONTROLLER) if is_native(job) else OWN_MANAGERS):
+    if manager := manager_of_others(job):
         who = "Kubernetes" if is_native(job) else "this operator"
         return Cause("ManagedByOther", f"it is left to {manager} (managedBy): {who} does nothing for it")
     if not is_suspended(job):
