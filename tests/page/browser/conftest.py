@@ -1,5 +1,5 @@
-"""One Chromium, one simulated cluster and one page with given rows a worker. Playwright is imported in functions: unit tests run
-where it is not installed.
+"""One simulated cluster and one page with given rows a worker, and one Chromium a module. Playwright is imported in functions:
+unit tests run where it is not installed.
 """
 
 from __future__ import annotations
@@ -20,8 +20,9 @@ if TYPE_CHECKING:
     from page.browser.chromium import Tab
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")
 def browser() -> Iterator[Browser]:
+    """Ends with its module: until then Playwright's event loop runs in this thread, and tests that run one of their own fail."""
     from playwright.sync_api import sync_playwright
 
     from page.browser import chromium
