@@ -8,8 +8,8 @@ The event stream `GET /api/live?view=VIEW&...` sends these events; data is JSON:
     gone       {"collection": ..., "since": seconds, "why": text}         a watch broke: rows stay, greyed, with their age;
                                                                           before the snapshot: it waits for the cluster
     back       {"collection": ...}                                        it is whole again
-    hidden     [Hidden, ...]                                              what this viewer may not read, all of it each time
-    beat       {}                                                         every 15 seconds
+    hidden     [Hidden, ...]                                              what is missing on the page, all of it each time
+    beat       {}                                                         after 15 seconds without another event
     end        {"why": "expired" | "logged out" | "too many streams"}     no reconnect: log in again
                {"why": "stopped"}                                         the server: reconnect, as after a break
 
@@ -57,18 +57,18 @@ class Session(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     now: float
     """The server's clock, so that ages are right where the browser's is wrong."""
     namespaces: tuple[str, ...] = ()
-    """Those that are shown where the viewer may not list all; empty: all are."""
+    """Those that are shown where the viewer may not list all; empty: all are, or those in the address of the page."""
 
 
 class Hidden(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
-    """What the viewer may not read."""
+    """What is missing on the page: the viewer may not read it or, where `role` is empty, it could not be shown."""
 
     what: str
     """`pods in namespace vision`."""
     consequence: str
     """What is missing on the page for it."""
     role: str
-    """YAML of a Role or ClusterRole that would allow it, with the command that binds it."""
+    """YAML of a Role or ClusterRole that would allow it, with the command that binds it. Empty: no permission is missing."""
 
 
 class Progress(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True):
@@ -240,11 +240,12 @@ class NodeRow(Row, frozen=True, kw_only=True):
     is_ready: bool
     is_schedulable: bool = True
     gpus: int = 0
-    gpus_asked: int = 0
+    gpus_asked: int | None = None
+    """This and what else is asked for: None where pods of all namespaces could not be read."""
     cpu: float = 0
-    cpu_asked: float = 0
+    cpu_asked: float | None = None
     memory: int = 0
-    memory_asked: int = 0
+    memory_asked: int | None = None
     pressure: tuple[str, ...] = ()
     jobs: tuple[str, ...] = ()
     """`bert-large 0-3`."""
@@ -266,10 +267,12 @@ class ClusterSummary(Row, frozen=True, kw_only=True):
     """The head of the Cluster view."""
 
     version: str = ""
-    nodes: int = 0
-    ready: int = 0
-    gpus: int = 0
-    gpus_asked: int = 0
+    nodes: int | None = None
+    """None, as the next three, where nodes could not be read."""
+    ready: int | None = None
+    gpus: int | None = None
+    gpus_asked: int | None = None
+    """None also where pods of all namespaces could not be read."""
     waiting_jobs: int = 0
     waiting_gpus: int = 0
     operator: str = ""
@@ -282,7 +285,7 @@ class MigrationSummary(Row, frozen=True, kw_only=True):
     plan: str = ""
     """Name of the file; empty: there is none, and jobs are shown by class."""
     counts: tuple[tuple[str, int], ...] = ()
-    """State and number: ready, blocked, made, running, finished, compared."""
+    """State and number: not checked, ready, blocked, made, running, finished, compared."""
     v1_left: int = 0
     v1_total: int = 0
     commands: tuple[tuple[str, str], ...] = ()
@@ -306,7 +309,7 @@ class Move(Row, frozen=True, kw_only=True):
     name: str
     kind: str
     state: str
-    """blocked, ready, made, running, finished, compared."""
+    """not checked (yet, or it cannot be), blocked, ready, made, running, finished, compared."""
     findings: int = 0
     blocking: int = 0
     first: str = ""
@@ -362,7 +365,7 @@ class MoveDetail(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     pods: tuple[PodPair, ...] = ()
     proof: tuple[Rung, ...] = ()
     comparison: tuple[tuple[str, str, str, str], ...] = ()
-    """Metric, before, after, verdict."""
+    """Metric, before, after, verdict; one row with the reason where the runs are not known."""
     commands: tuple[tuple[str, str], ...] = ()
 
 

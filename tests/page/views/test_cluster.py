@@ -74,6 +74,32 @@ def test_jobs_that_wait_are_those_of_the_list_with_their_gpus() -> None:
     assert [row.name for row in rows["nodes"] if isinstance(row, NodeRow)] == ["node-a"]
 
 
+def rows_for(*refused: str) -> tuple[ClusterSummary, list[NodeRow]]:
+    """What a viewer sees of a node with a pod who may not list these in all namespaces."""
+    view = open_cluster(Viewer(Client(NoServer()), "ann", "prod"), Parameters())
+    objects: dict[str, dict[str, Any]] = {watch.name: {} for watch in view.watches}
+    if "nodes" not in refused:
+        objects["nodes"] = {"n1": kept_node(NODE)}
+    objects["holders"] = {"p1": holder(train_pod(0))}
+    rows = view.rows(Observed(objects, {}, frozenset(refused)), 0)
+    (summary,) = rows["cluster"]
+    assert isinstance(summary, ClusterSummary)
+    return summary, [row for row in rows["nodes"] if isinstance(row, NodeRow)]
+
+
+def test_what_is_asked_of_nodes_is_unknown_where_pods_may_not_be_read_in_all_namespaces() -> None:
+    summary, (node,) = rows_for("holders")
+    assert (node.gpus_asked, node.cpu_asked, node.memory_asked, node.jobs) == (None, None, None, ())
+    assert (summary.nodes, summary.ready, summary.gpus, summary.gpus_asked) == (1, 1, 8, None)
+    summary, (node,) = rows_for()
+    assert (node.gpus_asked, summary.gpus_asked) == (2, 2)
+
+
+def test_how_many_nodes_there_are_is_unknown_where_they_may_not_be_read() -> None:
+    summary, nodes = rows_for("nodes")
+    assert (summary.nodes, summary.ready, summary.gpus, summary.gpus_asked, nodes) == (None, None, None, None, [])
+
+
 def test_what_a_job_asks_for_is_counted_over_all_its_ranks() -> None:
     template = {"spec": {"containers": [{"resources": {"limits": {"amd.com/gpu": "4"}}}]}}
     v1 = load_yaml(V1_JOB)

@@ -75,10 +75,11 @@ class Cluster:
 
     def rows(self, observed: Observed, now: float) -> Rows:
         nodes = observed.objects["nodes"]
+        may_read_nodes, may_read_pods = "nodes" not in observed.refused, "holders" not in observed.refused
         by_node: dict[str, list[KeptPod]] = {}
         for pod in observed.objects["holders"].values():
             by_node.setdefault(pod.node, []).append(pod)
-        rows = [node_row(node, by_node.get(node.name, ())) for node in nodes.values()]
+        rows = [node_row(node, by_node.get(node.name, ()) if may_read_pods else None) for node in nodes.values()]
         waiting = [
             row
             for row in self._jobs.rows(self._jobs_of(observed), now)["jobs"]
@@ -88,10 +89,10 @@ class Cluster:
         summary = ClusterSummary(
             id="cluster",
             version=observed.readings.get("version", ""),
-            nodes=len(rows),
-            ready=sum(row.is_ready and row.is_schedulable for row in rows),
-            gpus=sum(row.gpus for row in rows),
-            gpus_asked=sum(row.gpus_asked for row in rows),
+            nodes=len(rows) if may_read_nodes else None,
+            ready=sum(row.is_ready and row.is_schedulable for row in rows) if may_read_nodes else None,
+            gpus=sum(row.gpus for row in rows) if may_read_nodes else None,
+            gpus_asked=sum(row.gpus_asked or 0 for row in rows) if may_read_nodes and may_read_pods else None,
             waiting_jobs=len(waiting),
             waiting_gpus=sum(gpus_asked_by(msgspec.json.decode(jobs[row.id].object)) for row in waiting),
             operator=self._operator_text(observed, now),
@@ -158,8 +159,10 @@ def kept_holder(pod: Json) -> KeptPod | None:
     )
 
 
-def node_row(node: NodeRow, pods: Iterable[KeptPod]) -> NodeRow:
-    """The node with what is asked of it, and by which jobs. Pure."""
+def node_row(node: NodeRow, pods: Iterable[KeptPod] | None) -> NodeRow:
+    """The node with what is asked of it, and by which jobs; without them where `pods` is None: not all could be read. Pure."""
+    if pods is None:
+        return node
     held = list(pods)
     return msgspec.structs.replace(
         node,
