@@ -48,10 +48,10 @@ def version_at(declared: str, tagged: str, commits: int) -> str:
 
 
 def _next(tagged: str) -> str:
-    """The release after one: that of a pre-release is its own, else the next patch."""
+    """The release after one: the next pre-release, or the next patch. Its development versions come before it."""
     number = _match(f"^({_NUMBER})", tagged)
     if number != tagged:
-        return number
+        return re.sub(r"\d+$", lambda last: str(int(last[0]) + 1), tagged)
     major, minor, patch = number.split(".")
     return f"{major}.{minor}.{int(patch) + 1}"
 

@@ -15,6 +15,7 @@ import pytest
 import yaml
 
 import source_version
+from deploy_files import chart_version
 
 ROOT = Path(__file__).parents[1]
 VERSION = "0.1.0"
@@ -30,11 +31,19 @@ SOURCES = ("src", "scripts", "deploy", "requirements", "pyproject.toml", "README
         pytest.param("1.2.3", "1.2.3", 7, "1.2.4.dev7", id="after it the next patch is developed"),
         pytest.param("2.0.0", "1.2.3", 7, "2.0.0.dev7", id="or the release that the source names"),
         pytest.param("1.3.0rc1", "1.3.0rc1", 0, "1.3.0rc1", id="at a pre-release"),
-        pytest.param("1.3.0rc1", "1.3.0rc1", 2, "1.3.0.dev2", id="after a pre-release"),
+        pytest.param("1.3.0rc1", "1.3.0rc1", 2, "1.3.0rc2.dev2", id="after a pre-release"),
     ],
 )
 def test_version_is_that_of_the_tag_or_one_on_the_way_to_the_next(declared: str, tagged: str, commits: int, version: str) -> None:
     assert source_version.version_at(declared, tagged, commits) == version
+
+
+@pytest.mark.parametrize(
+    ("version", "chart"),
+    [("1.2.0", "1.2.0"), ("1.2.0rc1", "1.2.0-rc.1"), ("1.2.4.dev7", "1.2.4-dev.7"), ("1.2.0rc2.dev7", "1.2.0-rc.1.dev.7")],
+)
+def test_the_chart_has_the_version_as_helm_wants_it(version: str, chart: str) -> None:
+    assert chart_version(version) == chart
 
 
 def test_tag_that_disagrees_with_the_source_is_refused() -> None:

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from shunter.api.meta import Json
-from shunter.launch.checkpoint_location import CheckpointLocation, checkpoint_location, listing_command
+from shunter.launch.checkpoint_location import CheckpointLocation, checkpoint_location, endpoint_of, listing_command
 from shunter.launch.code.delivery import ImageCode
 from shunter.launch.objects import launch
 from shunter.launch.options import Checkpoints, LaunchOptions, Program
@@ -94,3 +94,8 @@ def test_the_command_that_lists_a_place_names_the_job_that_it_is_called_after(
     place = checkpoint_location(made)
     assert place is not None
     assert listing_command(made, place) == command
+
+
+def test_a_job_without_variables_names_no_server() -> None:
+    """One that was written by hand, or converted."""
+    assert endpoint_of({"spec": {}}) == endpoint_of({"spec": {"trainer": {"numNodes": 2}}}) == ""

@@ -21,6 +21,7 @@ from shunter.cli.output.live import is_screen, refuse_without_braille, screen_si
 from shunter.cli.output.saved import saved_by
 from shunter.cli.target import ContextOption, KubeconfigOption, NamespaceOption, connect
 from shunter.cluster.target import Target
+from shunter.errors import InputError
 from shunter.jobs.finding import find
 from shunter.jobs.job_view import JobView, JobViewReader
 from shunter.jobs.listing import Row, listed
@@ -78,19 +79,23 @@ class TopReader:
 
     async def read(self) -> TopView:
         """InputError while there is no job of the name."""
-        client, rows = self._target.client, list[Row]()
-        named = self._wanted
-        if not named:
-            found = await listed(client, self._namespace, with_saved=saved_by(self._target))
-            rows = JobChoice(sort=Order.state).chosen(found.rows, of=lambda row: row.job)
-            if not rows:
-                return TopView(rows, None)
-            first = next((row.job for row in rows if not row.job.is_finished), rows[0].job)
-            namespace, named = first.namespace, f"{first.kind}/{first.name}"
-        _, job = await find(client, named, self._namespace if self._wanted else namespace)
+        if self._wanted:
+            return await self._view_of(self._wanted, self._namespace, [])
+        found = await listed(self._target.client, self._namespace, with_saved=saved_by(self._target))
+        rows = JobChoice(sort=Order.state).chosen(found.rows, of=lambda row: row.job)
+        if not rows:
+            return TopView(rows, None)
+        first = next((row.job for row in rows if not row.job.is_finished), rows[0].job)
+        try:
+            return await self._view_of(f"{first.kind}/{first.name}", first.namespace, rows)
+        except InputError:  # It was deleted after the list.
+            return TopView([row for row in rows if row.job is not first], None)
+
+    async def _view_of(self, named: str, namespace: str, rows: Sequence[Row]) -> TopView:
+        _, job = await find(self._target.client, named, namespace)
         uid = job["metadata"]["uid"]
         if uid not in self._readers:
-            self._readers = {uid: JobViewReader(client, most_lines=LOG_LINES)}
+            self._readers = {uid: JobViewReader(self._target.client, most_lines=LOG_LINES)}
         return TopView(rows, await self._readers[uid].read(job))
 
     async def read_once(self) -> TopView:
@@ -101,6 +106,8 @@ class TopReader:
 def drawn(seen: TopView, metric: str, width: int, height: int) -> list[RenderableType]:
     """At most `height` lines of `width` characters."""
     if seen.view is None:
+        if seen.rows:
+            return [screen_table(seen.rows[:height], width)]
         return ["no jobs; run one with: shunter run FILE"]
     lines: list[RenderableType] = []
     if seen.rows:

@@ -35,7 +35,12 @@ def ui() -> list[When]:
     policy = {
         "podSelector": {"matchLabels": UI_SELECTOR},
         "policyTypes": ["Ingress"],
-        "ingress": [{"ports": [{"port": "page", "protocol": "TCP"}]}],
+        "ingress": [
+            {
+                "ports": [{"port": "page", "protocol": "TCP"}],
+                "from": When(On("ui.ingressFrom"), Value("ui.ingressFrom")),
+            }
+        ],
     }
     return [
         When(ENABLED, obj(SERVICE_ACCOUNTS, UI, automountServiceAccountToken=False)),

@@ -106,6 +106,13 @@ class Ui(Section, frozen=True):
         str, _text("Origin that may show the page in a frame, e.g. `https://kubeflow.example.com`.", pattern=_ORIGIN)
     ] = ""
     proxy: UiProxy = UiProxy()
+    ingress_from: Annotated[
+        tuple[Object, ...],
+        _text(
+            "Peers of a NetworkPolicy that may reach the page: the pods of the ingress, or of the proxy; empty: every pod of the "
+            "cluster."
+        ),
+    ] = ()
 
 
 class Dashboard(Section, frozen=True):

@@ -64,7 +64,7 @@ def checkpoint_location(job: Json) -> CheckpointLocation | None:
 
 def endpoint_of(job: Json) -> str:
     """The server of one's own that a job's variables name for S3; empty for Amazon's, or where a Secret says it."""
-    environment = {one["name"]: one.get("value", "") for one in job["spec"]["trainer"]["env"]}
+    environment = {one["name"]: one.get("value", "") for one in (job["spec"].get("trainer") or {}).get("env") or ()}
     return str(next((environment[name] for name in ENDPOINT_VARIABLES if environment.get(name)), ""))
 
 

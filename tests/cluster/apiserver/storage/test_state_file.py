@@ -125,6 +125,23 @@ def test_what_is_not_whole_is_refused_and_left_as_it_is(file: Path, damage: Call
     assert file.read_bytes() == before
 
 
+def test_the_log_of_a_damaged_file_is_not_moved_into_it(file: Path) -> None:
+    """A connection that may write would do so when it ends."""
+    writer = sqlite3.connect(file, isolation_level=None)
+    writer.execute("pragma wal_autocheckpoint = 0")
+    writer.execute("delete from objects where name = 'm1'")
+    damaged = file.with_name("damaged.sqlite3")
+    damaged.write_bytes(file.read_bytes())
+    tear_pages(damaged)
+    log = damaged.with_name("damaged.sqlite3-wal")
+    log.write_bytes(file.with_name(f"{file.name}-wal").read_bytes())
+    before = damaged.read_bytes(), log.read_bytes()
+    with pytest.raises(EnvironmentProblem):
+        Store(damaged)
+    assert (damaged.read_bytes(), log.read_bytes()) == before
+    writer.close()
+
+
 def _set_format(path: Path, number: int) -> None:
     db = sqlite3.connect(path)
     db.execute(f"pragma user_version = {number}")
@@ -155,5 +172,6 @@ def test_the_server_says_so_in_one_line(file: Path) -> None:
     assert done.returncode == 1
     path = f"{state}/store/cluster.sqlite3"
     what = f"{path} is damaged (configmaps default/m150 is not what was written) and was left as it is."
-    remedy = f"Restore a copy of it, or start without its objects: mv {path} {path}.damaged"
+    files = f"{path}, cluster.sqlite3-wal and cluster.sqlite3-shm"
+    remedy = f"Move {files} away together; then restore a copy, or start without objects."
     assert done.stderr.splitlines() == [f"{what} {remedy}"]

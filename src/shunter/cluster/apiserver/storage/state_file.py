@@ -36,16 +36,9 @@ commit;
 def opened(path: Path) -> sqlite3.Connection:
     """The file, made where there is none, brought to this format where it has an earlier one. Raises EnvironmentProblem for one
     that is damaged or of a later format, sqlite3.OperationalError where the disk is full or cannot be written."""
+    found = _checked(path) if path.exists() else 0
     db = sqlite3.connect(path, isolation_level=None, check_same_thread=False)
     try:
-        found = db.execute("pragma user_version").fetchone()[0]
-        if found > FORMAT:
-            raise EnvironmentProblem(
-                f"{path} has format {found}, of a later version of Shunter; this one reads formats up to {FORMAT}.",
-                "Run that version, or choose another directory with --state-dir.",
-            )
-        if (problem := db.execute("pragma quick_check(1)").fetchone()[0]) != "ok":
-            raise damaged(path, problem)
         db.execute("pragma journal_mode = wal")
         db.execute("pragma synchronous = full")
         # What a statement sets aside on the way must not need a disk.
@@ -60,10 +53,29 @@ def opened(path: Path) -> sqlite3.Connection:
     except sqlite3.DatabaseError as error:
         db.close()
         raise damaged(path, str(error)) from error
-    except EnvironmentProblem:
-        db.close()
-        raise
     return db
+
+
+def _checked(path: Path) -> int:
+    """The format of a file that is whole. It is only read: a connection that may write moves the log into the file when it ends,
+    which is not wanted of a file that is damaged. Raises as `opened` does."""
+    db = sqlite3.connect(f"{path.absolute().as_uri()}?mode=ro", uri=True)
+    try:
+        found: int = db.execute("pragma user_version").fetchone()[0]
+        if found > FORMAT:
+            raise EnvironmentProblem(
+                f"{path} has format {found}, of a later version of Shunter; this one reads formats up to {FORMAT}.",
+                "Run that version, or choose another directory with --state-dir.",
+            )
+        if (problem := db.execute("pragma quick_check(1)").fetchone()[0]) != "ok":
+            raise damaged(path, problem)
+    except sqlite3.OperationalError:
+        raise
+    except sqlite3.DatabaseError as error:
+        raise damaged(path, str(error)) from error
+    finally:
+        db.close()
+    return found
 
 
 def checksum(group: str, plural: str, namespace: str, name: str, revision: int, value: bytes) -> int:
@@ -75,7 +87,7 @@ def damaged(path: Path, what: str) -> EnvironmentProblem:
     """The refusal of a file in which `what` is wrong."""
     return EnvironmentProblem(
         f"{path} is damaged ({what}) and was left as it is.",
-        f"Restore a copy of it, or start without its objects: mv {path} {path}.damaged",
+        f"Move {path}, {path.name}-wal and {path.name}-shm away together; then restore a copy, or start without objects.",
     )
 
 
@@ -93,6 +105,11 @@ def _upgrade(db: sqlite3.Connection, path: Path) -> None:
     with unfinished.open("rb+") as file:
         os.fsync(file.fileno())
     unfinished.replace(backup)
+    directory = os.open(path.parent, os.O_RDONLY)
+    try:
+        os.fsync(directory)
+    finally:
+        os.close(directory)
     db.create_function("checksum_of", 6, checksum, deterministic=True)
     db.execute("begin immediate")
     try:

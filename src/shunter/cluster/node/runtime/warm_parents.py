@@ -9,6 +9,7 @@ from __future__ import annotations
 import asyncio
 import json
 import socket
+import time
 from collections.abc import Iterable
 from contextlib import suppress
 from logging import getLogger
@@ -24,6 +25,8 @@ log = getLogger(__name__)
 
 KEPT = 3
 """Parents at a time: each holds what it has imported, hundreds of MB with torch, most of which its containers share."""
+RETRY_SECONDS = 60.0
+"""After a parent failed, until containers that ask for one have another started."""
 _HELLO_BYTES = 1 << 20
 
 
@@ -36,7 +39,7 @@ class _Environment(NamedTuple):
 
 
 class WarmParent:
-    """One parent. `imported` is there once it can fork; `problem` says why it never will."""
+    """One parent. `imported` is there once it can fork; `problem` says why it will not."""
 
     def __init__(self) -> None:
         self.connection: socket.socket | None = None
@@ -44,6 +47,7 @@ class WarmParent:
         self.problem = ""
         self.starting: asyncio.Task[None] | None = None
         self._changed: dict[str, int] = {}
+        self._failed = 0.0
         self._process: asyncio.subprocess.Process | None = None
 
     async def start(self, environment: _Environment, log_path: Path, holder_file: Path | None) -> None:
@@ -68,6 +72,7 @@ class WarmParent:
         elif not self.problem:
             self.problem = f"it ended while it imported; see {log_path}"
         if self.problem:
+            self._failed = time.monotonic()
             log.warning("No warm start of %s with %s: %s", environment.modules, environment.interpreter, self.problem)
             self._close()
 
@@ -95,9 +100,18 @@ class WarmParent:
         return True
 
     @property
+    def is_starting(self) -> bool:
+        return self.imported is None and not self.problem
+
+    @property
+    def rests(self) -> bool:
+        """Whether it failed, and not long enough ago that another try is due: what was missing may be installed by then."""
+        return bool(self.problem) and time.monotonic() - self._failed < RETRY_SECONDS
+
+    @property
     def is_usable(self) -> bool:
-        """Whether its process is there, and no package was installed, upgraded or removed where it imported from."""
-        is_alive = self._process is not None and self._process.returncode is None
+        """Whether it can fork: its process is there, and no package was installed, upgraded or removed where it imported from."""
+        is_alive = self._process is not None and self._process.returncode is None and not self.problem
         return is_alive and self._changed == _change_times(self._changed)
 
     def end(self) -> None:
@@ -154,7 +168,7 @@ class WarmParents:
     def _parent(self, asked: WarmStart, modules: tuple[str, ...]) -> WarmParent | None:
         environment = _Environment(asked.interpreter, asked.environment, modules)
         found = self._parents.pop(environment, None)
-        if found is not None and (found.problem or found.imported is None or found.is_usable):
+        if found is not None and (found.is_starting or found.is_usable or found.rests):
             self._parents[environment] = found  # the last to be given up
             return found
         if found is not None:
