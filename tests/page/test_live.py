@@ -100,18 +100,35 @@ def test_a_break_is_told_once_with_its_age_and_that_it_has_passed() -> None:
     listener = table.listen(lambda: FACTS)
     table.replace({"nodes": []})
     listener.take(100.0)
-    table.broken(["nodes"], 88.0, "no answer")
-    table.broken(["nodes"], 95.0, "still none")
+    table.broken("watch", ["nodes"], 88.0, "no answer")
+    table.broken("watch", ["nodes"], 95.0, "still none")
     assert listener.take(100.0) == [("gone", {"collection": "nodes", "since": 12.0, "why": "no answer"})]
     assert listener.take(101.0) == []
-    table.whole(["nodes"])
+    table.whole("watch")
     assert listener.take(102.0) == [("back", {"collection": "nodes"})]
+
+
+def test_a_collection_is_up_to_date_again_when_the_last_of_its_breaks_has_passed() -> None:
+    table = Table()
+    listener = table.listen(lambda: FACTS)
+    table.replace({"nodes": [], "waiting": []})
+    listener.take(100.0)
+    table.broken("trainjobs", ["waiting"], 88.0, "no answer")
+    table.broken("a bug", ["nodes", "waiting"], 90.0, "internal error")
+    told = {data["collection"]: (data["since"], data["why"]) for _, data in listener.take(100.0)}
+    assert told == {"waiting": (12.0, "no answer"), "nodes": (10.0, "internal error")}
+    table.whole("pytorchjobs")
+    assert listener.take(100.0) == []
+    table.whole("trainjobs")
+    assert listener.take(100.0) == [("gone", {"collection": "waiting", "since": 10.0, "why": "internal error"})]
+    table.whole("a bug")
+    assert listener.take(100.0) == [("back", {"collection": "nodes"}), ("back", {"collection": "waiting"})]
 
 
 def test_a_snapshot_is_followed_by_what_is_broken_and_hidden() -> None:
     table = Table()
     table.replace({"nodes": []})
-    table.broken(["nodes"], 88.0, "no answer")
+    table.broken("watch", ["nodes"], 88.0, "no answer")
     table.hide((Hidden(what="pods", consequence="none are shown", role=""),))
     assert [name for name, _ in table.listen(lambda: FACTS).take(100.0)] == ["snapshot", "gone", "hidden"]
 
@@ -130,6 +147,10 @@ async def test_waiting_ends_with_news_or_with_the_time() -> None:
     table.replace({"nodes": []})
     listener.take(0.0)
     assert not await listener.wait(0.01)
+    table.replace({"nodes": []})
+    table.whole("nothing")
+    table.hide(())
+    assert not await listener.wait(0.01), "nothing has changed"
     waiting = asyncio.ensure_future(listener.wait(30))
     await asyncio.sleep(0)
     table.replace({"nodes": [row(1, 0)]})

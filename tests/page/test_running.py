@@ -120,7 +120,7 @@ def lost_rows(event: tuple[str, Any]) -> bool:
 class Namespaces:
     """A view that fails at one object."""
 
-    watches = (Watch("namespaces", NAMESPACES, lambda found: name_row(found), ("names",), "None are shown."),)
+    watches: tuple[Watch, ...] = (Watch("namespaces", NAMESPACES, lambda found: name_row(found), ("names",), "None are shown."),)
     readings: tuple[Reading, ...] = ()
 
     def rows(self, observed: Observed, now: float) -> Rows:
@@ -156,6 +156,85 @@ def test_an_object_that_a_view_fails_at_is_named_and_takes_no_others_with_it(
             elif name == "delta":
                 shown = next((row["step"] for row in data["names"]["set"] if row["id"] == page_namespace), shown)
         assert shown == 7
+
+
+class Failing(Namespaces):
+    """A view whose reading fails at first, and whose rows fail as long as it says so."""
+
+    def __init__(self) -> None:
+        self.reads, self.has_good_rows = 0, True
+        self.readings = (Reading("count", self.read, 0.5),)
+
+    async def read(self, client: Client, observed: Observed) -> int:
+        self.reads += 1
+        return 1 // (self.reads - 1)
+
+    def rows(self, observed: Observed, now: float) -> Rows:
+        if not self.has_good_rows:
+            raise KeyError("rows")
+        return super().rows(observed, now)
+
+
+def test_a_bug_in_a_reading_or_in_rows_is_shown_until_it_has_passed(
+    page_cluster: EmbeddedCluster, page_namespace: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    view = Failing()
+    login = LocalLogin(kubeconfig.load(page_cluster.kubeconfig))
+    with (
+        running(page_of(page_cluster, login, view_named=lambda _: lambda viewer, parameters: view)) as page,
+        page.stream("/api/live?view=names", page.cookie()) as stream,
+    ):
+        why = next(data["why"] for name, data in stream if name == "gone")
+        assert why.startswith("internal error: ZeroDivisionError")
+        assert next(event for event in stream if event[0] == "back") == ("back", {"collection": "names"})
+        assert view.reads > 1, "the reading is made again"
+        view.has_good_rows = False
+        page_cluster.kubectl("label", "namespace", page_namespace, "step=8")
+        assert next(data["why"] for name, data in stream if name == "gone").startswith("internal error: KeyError")
+        view.has_good_rows = True
+        page_cluster.kubectl("label", "namespace", page_namespace, "step=9", "--overwrite")
+        assert any(event[0] == "back" for event in stream)
+    assert caplog.text.count("the page's view fails") == 2
+
+
+def unlisted(name: str) -> Watch:
+    """One of several watches, whose list the API server answers with an error that is no refusal."""
+    return Watch(
+        name,
+        NAMESPACES,
+        lambda found: name_row(found),
+        ("names",),
+        "None are shown.",
+        label_selector="!!",
+        is_one_of_several=True,
+    )
+
+
+def test_one_kind_that_cannot_be_listed_does_not_hide_the_others(page_cluster: EmbeddedCluster) -> None:
+    view = Namespaces()
+    view.watches = (*Namespaces.watches, unlisted("others"))
+    login = LocalLogin(kubeconfig.load(page_cluster.kubeconfig))
+    with (
+        running(page_of(page_cluster, login, view_named=lambda _: lambda viewer, parameters: view)) as page,
+        page.stream("/api/live?view=names", page.cookie()) as stream,
+    ):
+        told = dict(itertools.islice((event for event in stream if event[0] in ("snapshot", "gone")), 2))
+        assert "default" in {row["id"] for row in told["snapshot"]["rows"]["names"]}
+        assert "unable to parse" in told["gone"]["why"]
+
+
+def test_rows_are_not_shown_as_none_while_nothing_can_be_listed(page_cluster: EmbeddedCluster) -> None:
+    view = Namespaces()
+    view.watches = (unlisted("namespaces"),)
+    login = LocalLogin(kubeconfig.load(page_cluster.kubeconfig))
+    with (
+        running(page_of(page_cluster, login, view_named=lambda _: lambda viewer, parameters: view)) as page,
+        page.stream("/api/live?view=names", cookie := page.cookie()) as stream,
+    ):
+        assert next(stream)[0] == "gone"
+        (shown,) = page.session(cookie)._views.values()
+        page.run(lambda: asyncio.sleep(0.3))
+        assert not shown.table.is_complete
 
 
 class Counted(Namespaces):

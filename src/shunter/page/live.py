@@ -7,8 +7,8 @@ told is always the present.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Iterable, Mapping
-from typing import Any
+from collections.abc import Callable, Hashable, Iterable, Mapping
+from typing import Any, NamedTuple
 
 import msgspec
 
@@ -25,12 +25,21 @@ def encoded(event: Event) -> bytes:
     return b"event: %b\ndata: %b\n\n" % (name.encode(), msgspec.json.encode(data))
 
 
+class Break(NamedTuple):
+    """Something that keeps collections from being up to date."""
+
+    collections: frozenset[str]
+    since: float
+    """Seconds since 1970."""
+    why: str
+
+
 class Table:
     """Rows by collection and id; what changes is noted for every listener."""
 
     def __init__(self) -> None:
         self._rows: dict[str, dict[str, Row]] = {}
-        self._gone: dict[str, tuple[float, str]] = {}
+        self._breaks: dict[Hashable, Break] = {}
         self._hidden: tuple[Hidden, ...] = ()
         self._listeners: set[Listener] = set()
         self.is_complete = False
@@ -48,34 +57,38 @@ class Table:
 
     def replace(self, rows: Rows) -> None:
         """These are all rows now."""
-        self.is_complete = True
+        is_news, self.is_complete = not self.is_complete, True
         for collection in {*self._rows, *rows}:
             before = self._rows.get(collection, {})
             after = {row.id: row for row in rows.get(collection, ())}
             changed = [id for id, row in after.items() if (old := before.get(id)) is not row and old != row]
             changed += [id for id in before if id not in after]
             self._rows[collection] = after
-            for listener in self._listeners:
-                listener.note(collection, changed)
-        self._wake()
+            if changed:
+                is_news = True
+                for listener in self._listeners:
+                    listener.note(collection, changed)
+        if is_news:
+            self._wake()
 
-    def broken(self, collections: Iterable[str], since: float, why: str) -> None:
-        """The rows of these are as they were at that time (seconds since 1970)."""
-        for collection in collections:
-            if collection not in self._gone:
-                self._gone[collection] = since, why
+    def broken(self, cause: Hashable, collections: Iterable[str], since: float, why: str) -> bool:
+        """For this cause the rows of these are as they were at that time (seconds since 1970). False if that was known."""
+        if cause in self._breaks:
+            return False
+        self._breaks[cause] = Break(frozenset(collections), since, why)
         self._wake()
+        return True
 
-    def whole(self, collections: Iterable[str]) -> None:
-        """They are up to date again."""
-        for collection in collections:
-            self._gone.pop(collection, None)
-        self._wake()
+    def whole(self, cause: Hashable) -> None:
+        """This cause has passed; what others have broken is still out of date."""
+        if self._breaks.pop(cause, None) is not None:
+            self._wake()
 
     def hide(self, hidden: tuple[Hidden, ...]) -> None:
-        """All that the viewer may not read."""
-        self._hidden = hidden
-        self._wake()
+        """All that is missing on the page."""
+        if hidden != self._hidden:
+            self._hidden = hidden
+            self._wake()
 
     def restart(self) -> None:
         """What is shown has changed as a whole: each listener gets a snapshot."""
@@ -96,8 +109,9 @@ class Table:
 
     @property
     def gone(self) -> Mapping[str, tuple[float, str]]:
-        """Collections that are out of date: since when, and why."""
-        return self._gone
+        """Collections that are out of date: since when, and why, of the break that has lasted for longest."""
+        breaks = sorted(self._breaks.values(), key=lambda one: one.since, reverse=True)
+        return {collection: (one.since, one.why) for one in breaks for collection in sorted(one.collections)}
 
     @property
     def hidden(self) -> tuple[Hidden, ...]:
@@ -186,11 +200,10 @@ class Listener:
         return delta
 
     def _breaks(self, now: float) -> list[Event]:
-        table = self._table
-        events: list[Event] = []
-        for collection, (since, why) in table.gone.items():
+        gone, events = self._table.gone, list[Event]()
+        for collection, (since, why) in gone.items():
             if self._gone.get(collection) != (since, why):
                 events.append(("gone", {"collection": collection, "since": round(now - since, 1), "why": why}))
-        events += [("back", {"collection": collection}) for collection in self._gone if collection not in table.gone]
-        self._gone = dict(table.gone)
+        events += [("back", {"collection": collection}) for collection in self._gone if collection not in gone]
+        self._gone = dict(gone)
         return events

@@ -33,6 +33,7 @@ MISSING_KIND_SECONDS = 10.0
 """How often a kind that the cluster does not serve is looked for."""
 RETRY_SECONDS = 5.0
 SILENCE_SECONDS = 75.0
+PROJECTION = "projection"
 
 Scope = tuple[str, str]
 """The name of a watch, and the namespace that it is asked for; empty: all of them."""
@@ -58,6 +59,9 @@ class RunningView:
         self._readings: dict[str, Any] = {}
         self._tasks: dict[Scope | str, asyncio.Task[None]] = {}
         self._unlisted: set[Scope] = set()
+        """What is waited for before rows are shown."""
+        self._is_answered = False
+        """The API server has answered a watch."""
         self._refused: dict[Scope, Refused] = {}
         self._refused_readings: list[Refused] = []
         self._malformed: dict[str, Hidden] = {}
@@ -72,8 +76,8 @@ class RunningView:
             for namespace in self._first_scopes(watch):
                 self._begin(watch, namespace)
         for reading in self._view.readings:
-            self._run(f"reading {reading.name}", self._read(reading))
-        self._run("projection", self._project())
+            self._run(_reading_key(reading), self._read(reading))
+        self._run(PROJECTION, self._project())
         self._run("review", self._review())
 
     def stop(self) -> None:
@@ -112,6 +116,7 @@ class RunningView:
         if (task := self._tasks.pop(scope, None)) is not None and task is not asyncio.current_task():
             task.cancel()
         self._unlisted.discard(scope)
+        self.table.whole(scope)
         found = self._scope_of[name]
         for uid in [uid for uid, of in found.items() if of == namespace]:
             del found[uid]
@@ -130,7 +135,7 @@ class RunningView:
                     field_selector=watch.field_selector,
                     remember=_identity,
                     on_listed=lambda: self._listed(watch, scope),
-                    on_silence=lambda problem: self._broken(watch, problem),
+                    on_silence=lambda problem: self._broken(watch, scope, problem),
                     silence=SILENCE_SECONDS,
                 )
                 async for seen in changes:
@@ -145,7 +150,7 @@ class RunningView:
                 self._listed(watch, scope)
                 await asyncio.sleep(MISSING_KIND_SECONDS)
             except ApiError as problem:
-                self._broken(watch, problem)
+                self._broken(watch, scope, problem)
                 if not isinstance(problem, ConnectionProblem | ServerProblem):
                     await asyncio.sleep(RETRY_SECONDS)
 
@@ -182,14 +187,20 @@ class RunningView:
         return kept
 
     def _listed(self, watch: Watch, scope: Scope) -> None:
+        self._is_answered = True
         self._unlisted.discard(scope)
-        self.table.whole(watch.collections)
+        self.table.whole(scope)
         self._changed.set()
 
-    def _broken(self, watch: Watch, problem: ApiError) -> None:
-        self.table.broken(watch.collections, time.time(), problem.message)
+    def _broken(self, watch: Watch, scope: Scope, problem: ApiError) -> None:
+        """Where others like it are shown, they do not wait for it any longer."""
+        self.table.broken(scope, watch.collections, time.time(), problem.message)
+        if watch.is_one_of_several:
+            self._unlisted.discard(scope)
+            self._changed.set()
 
     def _refuse(self, watch: Watch, namespace: str) -> None:
+        self._is_answered = True
         self._refused[watch.name, namespace] = Refused(watch.resource, namespace, watch.consequence)
         if not namespace and self._is_free(watch):
             for each in self._own:
@@ -252,18 +263,22 @@ class RunningView:
 
     async def _read(self, reading: Reading) -> None:
         async with self._moved:
-            await self._moved.wait_for(lambda: not self._unlisted)
+            await self._moved.wait_for(lambda: self._may_show)
+        key = _reading_key(reading)
         while True:
             at = self._changes
             try:
                 result = await reading.read(self._viewer.client, self._observed())
                 self._readings[reading.name] = result
+                self.table.whole(key)
                 self._changed.set()
             except Unauthorized:
                 self._on_expired()
                 return
             except ApiError as problem:
                 log.debug("reading %s: %s", reading.name, problem)
+            except Exception as error:
+                self._fails(key, error)
             if reading.settle is None:
                 await asyncio.sleep(reading.seconds)
             else:
@@ -289,31 +304,48 @@ class RunningView:
         while True:
             await self._changed.wait()
             self._changed.clear()
-            if not self._unlisted:
-                self.table.replace(self._view.rows(self._observed(), time.time()))
+            if self._may_show:
+                self._show()
             async with self._moved:
                 self._moved.notify_all()
             await asyncio.sleep(PACE_SECONDS)
 
+    @property
+    def _may_show(self) -> bool:
+        return self._is_answered and not self._unlisted
+
+    def _show(self) -> None:
+        try:
+            rows = self._view.rows(self._observed(), time.time())
+        except Exception as error:
+            self._fails(PROJECTION, error)
+        else:
+            self.table.replace(rows)
+            self.table.whole(PROJECTION)
+
     def _run(self, key: Scope | str, work: Coroutine[Any, Any, None]) -> None:
+        def report(task: asyncio.Task[None]) -> None:
+            if not task.cancelled() and (error := task.exception()) is not None:
+                self._fails(key, error)
+
         task = asyncio.get_running_loop().create_task(work)
         self._tasks[key] = task
-        task.add_done_callback(self._report)
+        task.add_done_callback(report)
 
-    def _report(self, task: asyncio.Task[None]) -> None:
-        """A bug of ours ends what it is in, and is said in the log and on the page."""
-        if not task.cancelled() and (error := task.exception()) is not None:
-            log.error("the page's view fails", exc_info=error)
-            self.table.broken(
-                {name for watch in self._watches.values() for name in watch.collections},
-                time.time(),
-                f"internal error: {error!r}",
-            )
+    def _fails(self, key: Scope | str, error: BaseException) -> None:
+        """A bug of ours is said in the log, once, and on the page for as long as it lasts."""
+        collections = {name for watch in self._watches.values() for name in watch.collections}
+        if self.table.broken(key, collections, time.time(), f"internal error: {error!r}"):
+            log.error("the page's view fails: %s", key, exc_info=error)
 
 
 def _identity(found: Json) -> Json:
     """What is remembered of an object: nothing but which it was."""
     return {"metadata": {"uid": found["metadata"]["uid"]}}
+
+
+def _reading_key(reading: Reading) -> str:
+    return f"reading {reading.name}"
 
 
 def _reading_verb(resource: Resource) -> str:

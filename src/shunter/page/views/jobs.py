@@ -105,6 +105,7 @@ class Jobs:
                 collections=("jobs",),
                 consequence=_CONSEQUENCE,
                 label_selector=NOT_OF_JOBSETS if resource == JOBS else "",
+                is_one_of_several=True,
             )
             for resource in SHOWN_RESOURCES
         )

@@ -69,7 +69,14 @@ class Migration:
         consequence = "v1 jobs of this kind are not counted."
         self.watches = (
             *(
-                Watch(kind.resource.plural, kind.resource, kept_v1, ("migration", "waves", "moves"), consequence)
+                Watch(
+                    kind.resource.plural,
+                    kind.resource,
+                    kept_v1,
+                    ("migration", "waves", "moves"),
+                    consequence,
+                    is_one_of_several=True,
+                )
                 for kind in JOB_KINDS
             ),
             Watch("twins", TRAIN_JOBS, kept_twin, ("moves",), "Which TrainJobs were made of v1 jobs is not known."),

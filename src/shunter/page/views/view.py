@@ -100,6 +100,8 @@ class Watch(NamedTuple):
     """Empty: those that the page shows, all of them where the viewer may list all."""
     label_selector: str = ""
     field_selector: str = ""
+    is_one_of_several: bool = False
+    """Rows are shown without its objects while it cannot be listed, as out of date: it is one of several kinds of jobs."""
 
 
 class Reading(NamedTuple):
@@ -107,7 +109,7 @@ class Reading(NamedTuple):
 
     name: str
     read: Callable[[Client, Observed], Awaitable[Any]]
-    """May raise ApiError: the last result stays then."""
+    """May raise ApiError: the last result stays then, as after any other error, which the page shows as one of its own."""
     seconds: float
     """Between the end of one and the next."""
     resources: tuple[Resource, ...] = ()
