@@ -146,7 +146,9 @@ def test_an_object_that_a_view_fails_at_is_named_and_takes_no_others_with_it(
         assert "default" in {row["id"] for row in data["rows"]["names"]}
         assert page_namespace not in {row["id"] for row in data["rows"]["names"]}
         told = next(data for name, data in stream if name == "hidden")
-        assert [one["what"] for one in told] == [f"Namespace {page_namespace}"]
+        ((what, consequence, role),) = [(one["what"], one["consequence"], one["role"]) for one in told]
+        assert (what, role) == (f"Namespace {page_namespace}", "")
+        assert consequence.startswith("It could not be shown: ")
         page_cluster.kubectl("label", "namespace", page_namespace, "step=7", "--overwrite")
         told, shown = [{}], None
         while told or shown is None:

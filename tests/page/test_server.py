@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import asyncio
+
 import pytest
 
 from page.jobs import pytorch_job
@@ -38,7 +40,7 @@ def test_a_job_comes_runs_and_goes_in_one_stream(page: RunningPage, page_namespa
         name, first = next(stream)
         assert name == "snapshot"
         assert first["rows"] == {"jobs": []}
-        assert first["session"]["namespaces"] == [page_namespace]
+        assert first["session"]["namespaces"] == [], "no others are hidden, the address names one"
         page.cluster.apply(pytorch_job("bert", page_namespace))
         rows = rows_of(stream, lambda rows: any(row["state"] == "Running" for row in rows.get("jobs", {}).values()))
         (row,) = rows["jobs"].values()
@@ -48,6 +50,31 @@ def test_a_job_comes_runs_and_goes_in_one_stream(page: RunningPage, page_namespa
             if name == "delta" and row["id"] in data.get("jobs", {}).get("del", ()):
                 return
     raise AssertionError("the row never went")
+
+
+def test_a_stream_without_news_has_a_beat_whatever_wakes_it(page: RunningPage, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("shunter.page.server.BEAT_SECONDS", 0.5)
+    with page.stream("/api/live?view=cluster", cookie := page.cookie()) as stream:
+        assert next(stream)[0] == "snapshot"
+        (shown,) = page.session(cookie)._views.values()
+
+        async def wake() -> None:
+            while True:
+                for listener in shown.table._listeners:
+                    listener.wake()
+                await asyncio.sleep(0.1)
+
+        async def begin() -> asyncio.Task[None]:
+            return asyncio.create_task(wake())
+
+        async def end() -> None:
+            waking.cancel()
+
+        waking = page.run(begin)
+        try:
+            assert any(name == "beat" for name, _ in stream)
+        finally:
+            page.run(end)
 
 
 def test_modules_are_sent_without_their_comments_and_with_their_lines(page: RunningPage) -> None:

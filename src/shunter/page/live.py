@@ -156,7 +156,7 @@ class Listener:
         self._table.forget(self)
 
     async def wait(self, seconds: float) -> bool:
-        """Whether there may be something to tell; False after so many seconds."""
+        """Whether there may be something to tell, which `take` knows; False after so many seconds."""
         try:
             async with asyncio.timeout(seconds):
                 await self._news.wait()

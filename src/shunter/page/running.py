@@ -87,9 +87,9 @@ class RunningView:
 
     @property
     def namespaces(self) -> tuple[str, ...]:
-        """Those that are shown; empty: all are."""
+        """Those that are shown as the viewer may not list all; empty: all are, or those that the parameters name."""
         if self._asked:
-            return self._asked
+            return ()
         free = [name for name, watch in self._watches.items() if self._is_free(watch)]
         return self._own if free and all((name, "") in self._refused for name in free) else ()
 
@@ -178,7 +178,9 @@ class RunningView:
             if metadata["uid"] not in self._malformed:
                 log.exception("%s %s is left out of the page", watch.resource.kind, name)
                 self._malformed[metadata["uid"]] = Hidden(
-                    what=f"{watch.resource.kind} {name}", consequence="It is not as this version of shunter expects it.", role=""
+                    what=f"{watch.resource.kind} {name}",
+                    consequence="It could not be shown: this version of shunter expects another form.",
+                    role="",
                 )
                 self._tell_hidden()
             return None
@@ -240,7 +242,7 @@ class RunningView:
             Request(_reading_verb(resource), resource, namespace): Refused(resource, namespace, reading.consequence)
             for reading in self._view.readings
             for resource in reading.resources
-            for namespace in (self.namespaces or ("",) if resource.namespaced else ("",))
+            for namespace in (self._asked or self.namespaces or ("",) if resource.namespaced else ("",))
         }
         try:
             answers = await allowed(self._viewer.client, {*(one for each in watched.values() for one in each), *read})

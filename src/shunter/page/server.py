@@ -276,13 +276,19 @@ class PageServer:
         return None
 
     async def _tell(self, listener: Listener, stream: EventStream) -> None:
-        """Until the session ends."""
+        """Until the session ends; with a beat where nothing was sent for long."""
         with stream.cut_on_error():
+            sent = time.monotonic()
             while True:
-                is_news = await listener.wait(BEAT_SECONDS)
-                events = listener.take(time.time()) if is_news else [("beat", {})]
+                await listener.wait(max(sent + BEAT_SECONDS - time.monotonic(), 0))
+                events = listener.take(time.time())
+                if not events:
+                    if time.monotonic() - sent < BEAT_SECONDS:
+                        continue
+                    events = [("beat", {})]
                 await stream.write(b"".join(map(encoded, events)))
-                if events and events[-1][0] == "end":
+                sent = time.monotonic()
+                if events[-1][0] == "end":
                     await stream.end()
                     return
 
