@@ -13,6 +13,8 @@ from shunter.page.views.view import Parameters
 
 QUERY_LIMIT = 16_000
 """Characters."""
+MOST_NAMESPACES = 50
+"""Of one stream: each is watched for each kind of jobs."""
 ACTIONS = ("suspend", "resume", "rerun", "delete")
 
 _JOB = r"/(?P<namespace>[^/]+)/(?P<kind>[^/]+)/(?P<name>[^/]+)"
@@ -42,6 +44,9 @@ def view_parameters(query: str) -> Parameters:
     """Those of a stream's address. Raises RefusedError for what is no name."""
     pairs = _pairs(query)
     namespaces = tuple(dict.fromkeys(value for name, value in pairs if name == "namespace" and value))
+    if len(namespaces) > MOST_NAMESPACES:
+        message = f"the address names {len(namespaces)} namespaces; at most {MOST_NAMESPACES} are shown at once."
+        raise RefusedError(Refusal(400, message, "Name fewer, or none: then all are shown that you may list."))
     values = dict(reversed(pairs))
     return _checked(Parameters(namespaces, values.get("kind", ""), values.get("name", "")))
 
