@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -59,14 +60,23 @@ def twin(name: str, of: str, state: str = "", **annotations: str) -> Json:
     }
 
 
-async def shown(jobs: list[Json], twins: list[Json] = [], plan: Plan | None = None, problem: str = "") -> Rows:  # noqa: B006
+async def shown(
+    jobs: list[Json],
+    twins: list[Json] = [],  # noqa: B006
+    plan: Plan | None = None,
+    problem: str = "",
+    unchecked: Sequence[str] = (),
+) -> Rows:
+    """The rows, once all conversions but those of the names in `unchecked` were looked at."""
     has_plan = plan is not None or bool(problem)
     viewer = Viewer(Client(NoServer()), "ann", "prod", plan=Path("moves/plan.yaml") if has_plan else None)
     view = open_migration(viewer, Parameters())
     objects: dict[str, dict[str, Any]] = {kind.resource.plural: {} for kind in JOB_KINDS}
     objects["pytorchjobs"] = {job["metadata"]["uid"]: kept_v1(job) for job in jobs}
     objects["twins"] = {job["metadata"]["name"]: kept for job in twins if (kept := kept_twin(job)) is not None}
-    conversions = await Conversions().of([candidate(job, Options(suspend=True)) for job in jobs])
+    conversions = await Conversions().of(
+        [candidate(job, Options(suspend=True)) for job in jobs if job["metadata"]["name"] not in unchecked]
+    )
     readings: dict[str, Any] = {"conversions": conversions}
     if has_plan:
         readings["plan"] = ReadPlan(plan, problem=problem)
@@ -119,6 +129,13 @@ async def test_without_a_plan_train_jobs_tell_by_their_marks_what_was_made() -> 
         "finished": ("finished", "c Succeeded"),
         "compared": ("compared", "d Succeeded"),
     }
+
+
+async def test_a_job_whose_conversion_was_not_looked_at_is_not_said_to_be_ready() -> None:
+    for plan in (None, plan_of(("first", ["bert", "new"]))):
+        rows = await shown([v1_job("bert"), v1_job("new")], plan=plan, unchecked=("new",))
+        assert {name: move.state for name, move in moves(rows).items()} == {"bert": "ready", "new": "not checked"}
+        assert summary(rows).counts == (("not checked", 1), ("ready", 1))
 
 
 def plan_of(*waves: tuple[str, list[str]]) -> Plan:

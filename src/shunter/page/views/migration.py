@@ -33,7 +33,9 @@ from shunter.page.texts import visible
 from shunter.page.views.view import Observed, Parameters, Reading, Rows, View, Viewer, Watch
 from shunter.page.wire import MigrationSummary, Move, Wave
 
-STATES = ("ready", "blocked", "half done", "made", "running", "finished", "compared", "not moved", "gone")
+NOT_CHECKED = "not checked"
+"""The state of a job whose conversion has not been looked at yet, or could not be."""
+STATES = (NOT_CHECKED, "ready", "blocked", "half done", "made", "running", "finished", "compared", "not moved", "gone")
 NOTHING_LEFT = ("nothing", "cleanup", "shunter migrate backup")
 """How the next step begins of a job that needs no further one to be done."""
 OF_INVENTORY = Options(suspend=True)
@@ -128,8 +130,7 @@ class Migration:
         kind, _, place = row.job.partition(" ")
         namespace, _, name = place.partition("/")
         numbers = {wave.name: number for number, wave in enumerate(plan.waves, start=1)}
-        is_blocked = conversion is not None and bool(conversion.blocking)
-        state = ("blocked" if is_blocked else "ready") if row.stage == "to do" else row.stage
+        state = _before(conversion) if row.stage == "to do" else row.stage
         return _move(numbers[row.wave], kind, namespace, name, state, conversion, row.twin, row.next)
 
     def _found(self, job: Json, twin: Json | None, conversion: Conversion | None) -> Move:
@@ -140,11 +141,11 @@ class Migration:
             state: str = twin_stage(twin)
             shown, following = f"{twin['metadata']['name']} {job_state(twin)}", f"shunter migrate compare {place[10:]}"
         elif conversion is None:
-            state, shown, following = "ready", "", ""
+            state, shown, following = _before(conversion), "", ""
         elif conversion.job_class == "finished":
             state, shown, following = "not moved", "", f"shunter migrate backup -n {metadata['namespace']}{self._viewer.options}"
         else:
-            state, shown = ("blocked" if conversion.blocking else "ready"), ""
+            state, shown = _before(conversion), ""
             following = (
                 f"shunter migrate explain {conversion.topics[0]}" if conversion.topics else f"shunter migrate validate {place}"
             )
@@ -220,6 +221,13 @@ def kept_twin(job: Json) -> Json | None:
         "spec": {},
         "status": job.get("status") or {},
     }
+
+
+def _before(conversion: Conversion | None) -> str:
+    """The state of a job of which nothing was made."""
+    if conversion is None:
+        return NOT_CHECKED
+    return "blocked" if conversion.blocking else "ready"
 
 
 def _move(
