@@ -12,7 +12,8 @@ from page.jobs import pytorch_job
 from shunter.jobs.evidence import JobCause
 from shunter.operator.causes import Cause
 from shunter.operator.overview import V1_STATES, V2_STATES
-from shunter.page.views.jobs import STATES, JobReading, Jobs, job_row, kept_job, kept_native
+from shunter.operator.training_progress import Progress
+from shunter.page.views.jobs import LOG_SECONDS, STATES, JobReading, Jobs, LogTime, job_row, kept_job, kept_native
 from shunter.page.views.view import Observed
 
 TIME = "2026-11-26T06:00:00Z"
@@ -35,7 +36,7 @@ def test_a_job_by_itself(state: str) -> None:
     row = job_row(kept_job(job(state=state)), None, None)
     assert (row.id, row.namespace, row.name, row.kind, row.wanted) == ("u", "team-a", "job-u", "PyTorchJob", 3)
     assert row.state == STATES[state]
-    assert row.up == (0 if state in ("Succeeded", "Failed") else 3 if state == "Running" else 0)
+    assert row.up == (0 if state in ("Succeeded", "Failed") else 3 if state == "Running" else None), "unknown until it is read"
     assert row.why == ""
 
 
@@ -54,6 +55,19 @@ def test_a_job_that_has_succeeded_has_no_cause() -> None:
 def test_pods_that_could_not_be_read_are_not_none_that_run() -> None:
     read = JobReading("1", JobCause(None, ("pods",), up=None), 3)
     assert job_row(kept_job(job(active=2)), read, None).up is None
+
+
+def test_logs_of_more_jobs_than_are_read_at_once_are_read_in_turn() -> None:
+    view, jobs = Jobs(""), {str(number): kept_job(job(str(number))) for number in range(100)}
+    view._told = {uid: Progress(step=1, source="log") for uid in jobs}
+    view._log_times = {uid: LogTime() for uid in jobs}
+    read = set[str]()
+    for now in range(5):
+        due = view._due(jobs, 5.0 * now)
+        assert len(due) == 20
+        view._log_times |= {uid: LogTime(5.0 * now + LOG_SECONDS) for uid in due}
+        read |= {*due}
+    assert read == {*jobs}
 
 
 def test_a_loss_that_is_no_number_stands_in_no_row() -> None:

@@ -178,16 +178,16 @@ class Jobs:
         return self._told
 
     def _due(self, silent: Mapping[str, KeptJob], now: float) -> list[str]:
-        """Of which jobs logs are read now: those that told something when it is time again, and a few of the others, the newest
-        first; the first time as many as `shunter jobs` reads."""
+        """Of which jobs logs are read now: those that told something when it is time again, those that are due for longest
+        first, and a few of the others, the newest first; the first time as many as `shunter jobs` reads."""
         due = [uid for uid in silent if now >= self._log_times.get(uid, LogTime()).due]
-        told = [uid for uid in due if uid in self._told]
+        told = heapq.nsmallest(MOST_JOBS, (uid for uid in due if uid in self._told), key=lambda uid: self._log_times[uid].due)
         others = heapq.nsmallest(
             LOGS_AT_ONCE if self._log_times else MOST_JOBS,
             (uid for uid in due if uid not in self._told),
             key=lambda uid: (self._log_times.get(uid, LogTime()).due, -_created(silent[uid])),
         )
-        return [*told[:MOST_JOBS], *others]
+        return [*told, *others]
 
 
 def open_jobs(viewer: Viewer, parameters: Parameters) -> View:
@@ -238,11 +238,12 @@ def job_row(kept: KeptJob, read: JobReading | None, logged: Progress | None) -> 
 
 
 def _up(kept: KeptJob, read: JobReading | None, wanted_ranks: int) -> int | None:
+    """None where it is not known: pods could not be read, or not yet."""
     if kept.job.state in FINISHED_STATES:
         return 0
     if kept.is_well or (read is not None and read.why.is_all_up):
         return wanted_ranks
-    return read.why.up if read is not None else 0
+    return read.why.up if read is not None else None
 
 
 def progress_of(found: Progress | None) -> wire.Progress | None:
