@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import html
 import http.client
 import json
+import re
 import signal
 import socket
 import ssl
@@ -29,9 +31,9 @@ pytestmark = pytest.mark.integration
 
 
 @contextmanager
-def started(cluster: EmbeddedCluster, *arguments: str) -> Iterator[subprocess.Popen[str]]:
+def started(cluster: EmbeddedCluster, *arguments: str, browser: str = "") -> Iterator[subprocess.Popen[str]]:
     command = [*SHUNTER, "ui", *arguments]
-    environment = {**cluster.environment, "DISPLAY": ""}
+    environment = {**cluster.environment, "DISPLAY": "", "BROWSER": browser}
     process = subprocess.Popen(command, env=environment, text=True, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
     try:
         yield process
@@ -68,6 +70,23 @@ def opened(url: str) -> int:
     connection = http.client.HTTPConnection(parts.netloc, timeout=30)
     connection.request("GET", f"{parts.path}?{parts.query}")
     return connection.getresponse().status
+
+
+def test_the_login_code_is_not_in_the_command_line_of_the_browser(page_cluster: EmbeddedCluster, tmp_path: Path) -> None:
+    browser, told = tmp_path / "browser", tmp_path / "told"
+    browser.write_text(f'#!/bin/sh\necho "$@" > {told}.new\nmv {told}.new {told}\n')
+    browser.chmod(0o700)
+    with started(page_cluster, "--port", "0", "--open", browser=f"{browser} %s") as process:
+        link = line(process.stdout)
+        eventually(told.exists)
+        address = urlsplit(told.read_text().strip())
+        file = Path(address.path)
+        assert (address.scheme, address.query, stat.S_IMODE(file.stat().st_mode)) == ("file", "", 0o600)
+        found = re.search(r'content="0; url=([^"]+)"', file.read_text())
+        assert found is not None
+        assert html.unescape(found[1]) == link
+        assert opened(link) == 303
+    assert not file.exists()
 
 
 def test_a_page_that_was_killed_is_not_named(page_cluster: EmbeddedCluster) -> None:

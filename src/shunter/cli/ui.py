@@ -68,9 +68,11 @@ def ui(
     from shunter.api.collector import collect_seldom
     from shunter.cli.output.console import output, say
     from shunter.cli.run import connect_or_start
+    from shunter.cluster.state_dir import write_private
     from shunter.errors import InputError
     from shunter.page.assets import require_vendor
     from shunter.page.guard import is_namespace
+    from shunter.page.record import opener
 
     if namespace and not is_namespace(namespace):
         raise InputError(
@@ -80,14 +82,15 @@ def ui(
     target = connect_or_start(kubeconfig, context)
     collect_seldom()
 
-    def show(record: PageRecord) -> None:
+    def show(record: PageRecord, file: Path) -> None:
         say(f"Web page for {record.cluster}; Ctrl-C stops it. The link logs in one browser, once, within a minute:")
         url = record.login_url()
         output().print(url, soft_wrap=True, markup=False)
         if may_open() if open_browser is None else open_browser:
             import webbrowser
 
-            webbrowser.open(url)
+            write_private(file, opener(url).encode())
+            webbrowser.open(file.absolute().as_uri())
 
     options = _options_text(kubeconfig, context)
     try:
@@ -111,7 +114,7 @@ async def _served(
     namespace: str,
     port: int,
     plan: Path | None,
-    show: Callable[[PageRecord], None],
+    show: Callable[[PageRecord, Path], None],
     *,
     read_only: bool,
 ) -> None:
@@ -152,8 +155,11 @@ async def _served(
     record = PageRecord(url=f"http://127.0.0.1:{bound}", cluster=name, key=key)
     state = target.embedded or StateDir(default_state_dir())
     with recorded(state.page, record):
-        show(record)
-        await until_stopped(server)
+        try:
+            show(record, state.page_opener)
+            await until_stopped(server)
+        finally:
+            state.page_opener.unlink(missing_ok=True)
 
 
 def _options_text(kubeconfig: Path | None, context: str) -> str:

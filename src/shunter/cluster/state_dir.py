@@ -110,6 +110,11 @@ class StateDir(NamedTuple):
         return self.root / "page.json"
 
     @property
+    def page_opener(self) -> Path:
+        """A file that leads the browser of `shunter ui` to the page, with a login code; nothing else may read it."""
+        return self.root / "page.html"
+
+    @property
     def launch(self) -> Path:
         return self.root / "launch.json"
 

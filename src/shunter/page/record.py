@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import fcntl
+import html
 import os
 import time
 from collections.abc import Iterator
@@ -25,6 +26,16 @@ class PageRecord(msgspec.Struct, frozen=True, kw_only=True):
     def login_url(self) -> str:
         """Logs one browser in, within a minute."""
         return f"{self.url}/open?code={new_code(self.key, time.time())}"
+
+
+def opener(url: str) -> str:
+    """HTML that leads a browser to the address. In a file that only the user can read: what stands in the command line of a
+    browser can be read by every user of the machine."""
+    found = html.escape(url)
+    return (
+        f'<!doctype html><meta charset="utf-8"><title>Shunter</title><meta http-equiv="refresh" content="0; url={found}">'
+        f'<p><a href="{found}">Open the web page of Shunter</a></p>\n'
+    )
 
 
 @contextlib.contextmanager

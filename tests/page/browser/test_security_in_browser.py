@@ -17,6 +17,7 @@ from page.browser.chromium import FOREIGN_HOST, Tab
 from page.browser.given import Given
 from page.server import RunningPage
 from shunter.page import wire
+from shunter.page.record import opener
 from shunter.page.wire import LogLines
 
 pytestmark = [pytest.mark.integration, pytest.mark.browser]
@@ -63,6 +64,18 @@ def foreign() -> Iterator[ForeignSite]:
     yield site
     site.shutdown()
     site.server_close()
+
+
+def test_a_file_that_leads_to_the_page_logs_in(browser: Browser, given_page: RunningPage, tmp_path: Path) -> None:
+    """Its command line holds no code (tests/page/test_command.py)."""
+    file = tmp_path / "page.html"
+    file.write_text(opener(given_page.login_url()))
+    page = browser.new_page()
+    page.goto(file.as_uri())
+    page.wait_for_url(f"{given_page.url}/**")
+    expect(page.get_by_role("heading", name="Jobs")).to_be_attached()
+    assert "code" not in page.url
+    page.close()
 
 
 def test_dns_rebinding_in_chromium(browser: Browser, given_page: RunningPage) -> None:
