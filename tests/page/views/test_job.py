@@ -341,6 +341,58 @@ def test_curves_say_where_they_are_from_and_ranks_that_are_slow_are_named() -> N
     assert cells == [(19, ""), (19, ""), (19, "slow (steps take 50 % longer)")]
 
 
+class Logs(NoServer):
+    """A transport that knows the lines of each pod so far."""
+
+    def __init__(self) -> None:
+        self.lines: dict[str, list[str]] = {}
+
+    def write(self, pod: str, steps: int) -> None:
+        """So many steps more."""
+        lines = self.lines.setdefault(pod, [])
+        for step in range(len(lines) + 1, len(lines) + steps + 1):
+            lines.append(f"2026-01-01T00:00:{step:02}Z Train Epoch: 1 [{step}/60]\tloss=0.{step:02}\n")
+
+    async def stream(
+        self, method: str, path: str, *, params: Mapping[str, str] = {}, headers: Mapping[str, str] = {}
+    ) -> AsyncGenerator[bytes]:
+        yield "".join(self.lines[path.split("/")[-2]]).encode()
+
+
+def steps_read(logged: Logged) -> dict[int, int]:
+    return {rank: len(series[0].points) for rank, series in logged.by_rank.items()}
+
+
+async def test_a_rank_that_was_the_lowest_for_a_while_is_read_on() -> None:
+    server, job = Logs(), load_yaml(TRAIN_JOB)
+    view = open_job(Viewer(Client(server), "ann", "prod"), Parameters(("vision",), "TrainJob", "bert"))
+    assert isinstance(view, JobView)
+    pods = [train_pod(index) for index in range(3)]
+    for pod in pods:
+        server.write(pod["metadata"]["name"], 2)
+    without_first = await view._logged(Client(server), observed(job, pods[1:]))
+    assert steps_read(without_first) == {1: 2, 2: 2}
+    for pod in pods:
+        server.write(pod["metadata"]["name"], 2)
+    assert steps_read(await view._logged(Client(server), observed(job, pods))) == {0: 4, 1: 4, 2: 4}
+    server.write("bert-node-0-1", 3)
+    assert steps_read(await view._logged(Client(server), observed(job, pods[1:]))) == {0: 4, 1: 7, 2: 4}
+
+
+async def test_a_job_that_was_made_again_has_curves_of_its_own() -> None:
+    server, job = Logs(), load_yaml(TRAIN_JOB)
+    view = open_job(Viewer(Client(server), "ann", "prod"), Parameters(("vision",), "TrainJob", "bert"))
+    assert isinstance(view, JobView)
+    server.write("bert-node-0-0", 2)
+    server.write("bert-node-0-1", 2)
+    assert steps_read(await view._logged(Client(server), observed(job, [train_pod(0), train_pod(1)]))) == {0: 2, 1: 2}
+    job["metadata"]["uid"] = "job-2"
+    server.lines = {}
+    assert steps_read(await view._logged(Client(server), observed(job, []))) == {}
+    server.write("bert-node-0-0", 1)
+    assert steps_read(await view._logged(Client(server), observed(job, [train_pod(0)]))) == {0: 1}
+
+
 @pytest.mark.parametrize(
     "parameters",
     [

@@ -94,9 +94,8 @@ class JobView:
         )
         self._ranks = RankRows()
         self._diagnosing = Diagnosing()
-        self._first_log = RankLogs(viewer.client, most_lines=FIRST_LINES)
-        self._other_logs = RankLogs(viewer.client, most_lines=OTHER_LINES)
         self._reported: Sequence[Series] = ()
+        self._begin_logs("")
         self._shown: dict[str, tuple[Any, Any]] = {}
 
     def rows(self, observed: Observed, now: float) -> Rows:
@@ -188,6 +187,8 @@ class JobView:
         job = _newest(observed.objects["job"])
         if job is None:
             return Logged()
+        if job["metadata"]["uid"] != self._logs_of:
+            self._begin_logs(job["metadata"]["uid"])
         self._reported = with_report(self._reported, job)
         pods = pods_by_rank(job, own_pods(job, pods_of_rows(observed.objects["pods"])))
         first, *others = [*pods][:MOST_RANKS] or [0]
@@ -196,9 +197,18 @@ class JobView:
             told = await progress_in_log(client, pods[first]) if progress(job) is None and first in pods else None
         except Forbidden:
             return Logged(reported=self._reported, is_refused=True)
-        reports = {**self._other_logs.reports(), **self._first_log.reports()}
-        by_rank = {rank: report.series for rank, report in reports.items()}
+        # While the pod of a lower rank was missing, `_first_log` read another one, and what it knows of that has grown old.
+        lowest, reports = self._first_log.reports(), self._other_logs.reports()
+        reports = {**lowest, **reports, **{rank: lowest[rank] for rank in [first] if rank in lowest}}
+        by_rank = {rank: report.series for rank, report in sorted(reports.items())}
         return Logged(by_rank, self._reported, told)
+
+    def _begin_logs(self, uid: str) -> None:
+        """For the job of this uid: one that was made again under its name has logs of its own."""
+        self._logs_of = uid
+        self._first_log = RankLogs(self._viewer.client, most_lines=FIRST_LINES)
+        self._other_logs = RankLogs(self._viewer.client, most_lines=OTHER_LINES)
+        self._reported = ()
 
     async def _saved(self, client: Client, observed: Observed) -> Sequence[SavedStep]:
         """Only what is on this machine, of a job of its embedded cluster: nothing else is asked for checkpoints."""
