@@ -18,6 +18,7 @@ from contextlib import ExitStack
 import pytest
 
 from e2e.embedded_cluster import EmbeddedCluster
+from e2e.running_cluster import eventually
 from page.jobs import pytorch_job
 from page.server import OWN, RunningPage, allow, new_user, page_of, revoke, rows_of, running
 from shunter.kube import kubeconfig
@@ -427,6 +428,16 @@ def test_many_sessions(page_cluster: EmbeddedCluster) -> None:
                 page.cookie()
             assert len(page.server.sessions) == MOST_SESSIONS
             assert page.ask("GET", "/api/session", headers=first).status == 200, "who looks is not pushed out by who does not"
+
+
+def test_token_leak_a_session_that_is_not_used_is_forgotten_without_another_request(
+    page_cluster: EmbeddedCluster, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("shunter.page.server.PURGE_SECONDS", 0.1)
+    with running(page_of(page_cluster, idle_seconds=1.0)) as page:
+        page.cookie()
+        assert len(page.server.sessions) == 1
+        eventually(lambda: not len(page.server.sessions))
 
 
 def test_many_streams_slow_readers(page_cluster: EmbeddedCluster, page_namespace: str) -> None:

@@ -61,6 +61,8 @@ log = logging.getLogger(__name__)
 
 BODY_LIMIT = 64 * 1024
 BEAT_SECONDS = 15.0
+PURGE_SECONDS = 60.0
+"""How often sessions are looked for that were not used for long."""
 NAME_SECONDS = 5.0
 """How long the viewer's name is waited for."""
 
@@ -118,12 +120,19 @@ class PageServer:
         bound = await self._server.start(host, port, tls)
         self._settings = self._settings_of(bound)
         self._headers = security_headers(self._settings, self._assets.script_hash)
+        self._purging = asyncio.get_running_loop().create_task(self._purge())
         return bound
 
     async def stop(self) -> None:
         """Ends all streams and sessions."""
+        self._purging.cancel()
         self.sessions.close()
         await self._server.stop(1.0)
+
+    async def _purge(self) -> None:
+        while True:
+            await asyncio.sleep(PURGE_SECONDS)
+            self.sessions.purge()
 
     def new_code(self) -> str:
         """A login code, good once and for a minute."""

@@ -199,14 +199,18 @@ class Sessions:
 
     def add(self, key: str, session: Session) -> None:
         """When there are too many, who has been away for longest goes."""
-        for other, found in [*self._sessions.items()]:
-            if found.is_over or self._is_idle(found):
-                self.remove(other, "expired")
+        self.purge()
         while len(self._sessions) >= MOST_SESSIONS:
             self.remove(
                 min(self._sessions, key=lambda one: (self._sessions[one].streams > 0, self._sessions[one].used)), "expired"
             )
         self._sessions[key] = session
+
+    def purge(self) -> None:
+        """Forgets those that have ended or were not used for long, and the credentials that they hold."""
+        for key, found in [*self._sessions.items()]:
+            if found.is_over or self._is_idle(found):
+                self.remove(key, "expired")
 
     def remove(self, key: str, why: str) -> None:
         if (session := self._sessions.pop(key, None)) is not None:
