@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import tracemalloc
 from collections.abc import AsyncGenerator, Mapping
+from contextlib import aclosing
 
 import msgspec
 import pytest
@@ -144,6 +145,23 @@ async def test_a_log_in_which_nothing_is_written_sends_an_empty_frame_now_and_th
     assert (await anext(found)).lines == ()
     silent.set()
     assert [line[3] async for frame in found for line in frame.lines] == ["at last"]
+
+
+async def test_a_search_in_a_busy_log_sends_an_empty_frame_now_and_then(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(logs, "BEAT_SECONDS", 0.2)
+
+    class BusyServer(LogServer):
+        async def stream(
+            self, method: str, path: str, *, params: Mapping[str, str] = {}, headers: Mapping[str, str] = {}
+        ) -> AsyncGenerator[bytes]:
+            while True:
+                yield b"step 1\n"
+                await asyncio.sleep(0.001)
+
+    async with aclosing(frames(Client(BusyServer([pod(0)], {})), TRAIN_JOBS, JOB, LogQuery(find="error"))) as found:
+        async with asyncio.timeout(5):
+            assert (await anext(found)).lines == ()
+            assert (await anext(found)).lines == ()
 
 
 async def test_a_line_of_100_mb_is_cut_and_never_held() -> None:

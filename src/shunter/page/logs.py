@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import time
 from collections.abc import AsyncGenerator, Coroutine, Iterator, Sequence
 from contextlib import aclosing
 from typing import NamedTuple
@@ -38,7 +39,7 @@ LEAST_LINES = 100
 MOST_CONTAINERS = 32
 """Whose logs are read at the same time."""
 BEAT_SECONDS = 15.0
-"""After so long without a line an empty frame is sent."""
+"""After so long without a frame an empty one is sent."""
 _PAUSE_LINES = 200
 """After so many lines of one container the others have their turn."""
 
@@ -148,6 +149,7 @@ class _Reading:
     async def frames(self) -> AsyncGenerator[LogLines]:
         reading = asyncio.create_task(self._read_all())
         reading.add_done_callback(lambda _: self._changed.set())
+        beat = time.monotonic() + BEAT_SECONDS
         try:
             while True:
                 self._room.set()
@@ -157,19 +159,22 @@ class _Reading:
                     self._notes.clear()
                     shown = frame or LogLines(lines=())
                     yield LogLines(lines=shown.lines, skipped=shown.skipped, notes=notes)
+                    beat = time.monotonic() + BEAT_SECONDS
                     await asyncio.sleep(1 / FRAMES_A_SECOND)
                     continue
                 if is_over:
                     reading.result()
                     return
+                if time.monotonic() >= beat:
+                    # Writing it is how a reader that has gone is noticed; a reader that hears nothing asks again. Lines that come
+                    # may all lack what is searched for, so that this does not depend on them.
+                    yield LogLines(lines=())
+                    beat = time.monotonic() + BEAT_SECONDS
                 self._changed.clear()
-                try:
-                    async with asyncio.timeout(BEAT_SECONDS):
+                with contextlib.suppress(TimeoutError):
+                    async with asyncio.timeout(beat - time.monotonic()):
                         await self._changed.wait()
-                except TimeoutError:
-                    yield LogLines(lines=())  # Writing it is how a reader that has gone is noticed.
-                    continue
-                await asyncio.sleep(1 / FRAMES_A_SECOND)
+                    await asyncio.sleep(1 / FRAMES_A_SECOND)
         finally:
             tasks = [reading, *self._tasks]
             for task in tasks:
