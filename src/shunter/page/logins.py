@@ -93,6 +93,7 @@ class TokenLogin:
 
     async def with_token(self, token: str, sessions: Sessions) -> str:
         session = self._session(bearer_token(f"Bearer {token.strip()}"), sessions)
+        session.can_log_out = True  # The cookie that is made of it goes; a token that a proxy sends comes again.
         await _identify(session)
         return _added(sessions, session)
 

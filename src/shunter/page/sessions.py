@@ -62,6 +62,7 @@ class Session:
 
     def __init__(self, connection: Connection, options: PageOptions, user: str = "") -> None:
         self.user = user
+        self.can_log_out = False
         self.used = time.monotonic()
         self.streams = 0
         self.is_over = False
@@ -115,6 +116,7 @@ class Session:
             cluster=options.cluster,
             is_embedded=options.is_embedded,
             is_read_only=options.is_read_only,
+            can_log_out=self.can_log_out,
             version=shunter.__version__,
             now=time.time(),
             namespaces=namespaces,

@@ -58,6 +58,8 @@ class Session(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     """The server's clock, so that ages are right where the browser's is wrong."""
     namespaces: tuple[str, ...] = ()
     """Those that are shown where the viewer may not list all; empty: all are, or those in the address of the page."""
+    can_log_out: bool = False
+    """The viewer logged in with a token, and can log in with another."""
 
 
 class Hidden(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):

@@ -35,6 +35,8 @@ class Given:
         self.refusal: ApiError | None = None
         self.pause = 0.0
         """Seconds between two events of a log."""
+        self.cuts = 0
+        """So many streams of a log break off at their end."""
         self.reset()
 
     def reset(self) -> None:
@@ -48,6 +50,7 @@ class Given:
         self.requests.clear()
         self.queries.clear()
         self.refusal = None
+        self.cuts = 0
 
     def view_named(self, name: str) -> OpenView | None:
         if name not in self.rows:
@@ -65,8 +68,11 @@ class Given:
         self.queries.append(query)
         for event in self.lines:
             lines = [line for line in event.lines if query.find in line[3] and (not query.ranks or line[0] in query.ranks)]
-            yield LogLines(lines=tuple(lines), skipped=event.skipped)
+            yield LogLines(lines=tuple(lines), skipped=event.skipped, notes=event.notes)
             await asyncio.sleep(self.pause)
+        if self.cuts:
+            self.cuts -= 1
+            raise ConnectionResetError
 
     async def _file(self, viewer: Viewer, job: Parameters, query: LogQuery) -> AsyncGenerator[bytes]:
         for event in self.lines:

@@ -9,6 +9,7 @@ import msgspec
 import pytest
 from playwright.sync_api import Browser, expect
 
+from e2e.running_cluster import eventually
 from page.browser import samples
 from page.browser.chromium import Tab, logged_in
 from page.browser.given import FAULT, Given
@@ -80,6 +81,75 @@ def test_a_log_of_more_than_is_kept_says_so(look: Look, given: Given) -> None:
     said = page.get_by_role("status").filter(has_text="9,000 lines; 90 not sent")
     expect(said).to_contain_text(" are kept here")
     assert page.locator(".log .line").count() < 100
+
+
+def test_a_log_that_begins_again_has_its_lines_once(look: Look, given: Given) -> None:
+    given.cuts = 1
+    tab = look(BERT)
+    expect(tab.page.get_by_role("status").filter(has_text="601 lines; this is its end")).to_be_visible()
+    assert len(given.queries) == 2
+    tab.expect_errors("ERR_INCOMPLETE")
+
+
+def test_what_is_missing_from_a_log_is_said_under_it(look: Look, given: Given) -> None:
+    note = "968 containers of 1000 not followed: choose at most 32 ranks."
+    given.lines = (LogLines(lines=(FAULT,), notes=(note,)), LogLines(lines=(), notes=(note, "pods/log is forbidden")))
+    page = look(BERT).page
+    missing = page.get_by_label("What is missing from this log").get_by_role("listitem")
+    expect(missing).to_have_text([note, "pods/log is forbidden"])
+
+
+def test_the_log_of_a_failed_job_of_many_ranks_begins_with_the_rank_that_failed(look: Look, given: Given) -> None:
+    given.rows["job"] = samples.job(1000)
+    page = look(BERT).page
+    page.wait_for_url("**/bert-large?ranks=3")
+    expect(page.locator(".log .line").last).to_have_text(f"3{FAULT[3]}")
+    assert given.queries[-1].ranks == {3}
+    page.get_by_role("button", name="Show all ranks").click()
+    expect(page.get_by_role("region", name="Log of all ranks").locator(".line").first).to_be_visible()
+    change(given, restarts=2)
+    expect(page.get_by_text("2 of 3")).to_be_visible()
+    assert "ranks=" not in page.url
+
+
+def test_the_log_since_a_time_is_asked_of_the_server_and_stands_in_the_address(look: Look, given: Given) -> None:
+    page = look(BERT).page
+    page.get_by_label("Since when lines are shown").select_option("last hour")
+    page.wait_for_url("**/bert-large?since=3600")
+    eventually(lambda: given.queries[-1].since == 3600)
+    page.reload()
+    expect(page.get_by_label("Since when lines are shown")).to_have_value("3600")
+
+
+def test_keys_of_a_job(look: Look, given: Given) -> None:
+    page = look("/jobs?state=Failed").page
+    page.get_by_role("link", name="bert-large").click()
+    expect(page.locator(".log .line").first).to_be_visible()
+    page.keyboard.press("y")
+    expect(page.get_by_label("YAML", exact=True)).to_contain_text("kind: PyTorchJob")
+    page.keyboard.press("Escape")
+    expect(page.get_by_role("dialog")).to_have_count(0)
+    page.keyboard.press("l")
+    expect(page.locator(".log")).to_be_focused()
+    page.keyboard.press("c")
+    expect(page.locator("#toast")).to_contain_text(str(detail(given).kubectl))
+    page.keyboard.press("Escape")
+    page.wait_for_url("**/jobs?state=Failed")
+
+
+def test_the_heading_keeps_the_focus_while_its_job_loads(look: Look) -> None:
+    page = look().page
+    page.get_by_role("link", name="bert-large").click()
+    expect(page.locator(".log .line").first).to_be_visible()
+    expect(page.get_by_role("heading", level=1)).to_be_focused()
+
+
+def test_values_stand_beside_a_curve_only_while_one_points_at_it(look: Look) -> None:
+    page = look(BERT).page
+    expect(page.locator(".u-legend")).to_have_text("loss", use_inner_text=True)
+    page.locator(".u-over").hover()
+    expect(page.locator(".u-legend")).to_contain_text("step", use_inner_text=True)
+    expect(page.locator(".u-legend")).not_to_contain_text("--", use_inner_text=True)
 
 
 def test_the_strip_has_one_tab_stop_and_arrows_move_in_it(look: Look) -> None:

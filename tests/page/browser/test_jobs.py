@@ -31,7 +31,7 @@ def test_failing_first_with_the_cause_without_a_click(look: Look) -> None:
     expect(rows.nth(0)).to_contain_text("rank 3: out of memory (15.9 of 16 GiB), exit code 137")
     assert [*dict.fromkeys(page.locator("td.c-state").all_inner_texts()[:5])] == ["Failed", "Restarting", "Waiting", "Running"]
     expect(page.get_by_role("button", name="Failed 1")).to_be_visible()
-    expect(rows.filter(has_text="giant").locator(".c-ranks")).to_have_text("999/1000")
+    expect(rows.filter(has_text="giant").locator(".c-ranks")).to_have_text("999/1,000")
 
 
 def test_a_counter_filters_and_the_address_says_so(look: Look) -> None:

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import dataclasses
+import json
 import shutil
 import subprocess
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
+from typing import Any
 
 import pytest
 from playwright.sync_api import Browser, Page, expect
@@ -18,7 +20,8 @@ from page.browser.given import Given, page_with
 from page.server import RunningPage, allow, new_user, page_of, running
 from shunter.kube import kubeconfig
 from shunter.kube.credentials import StaticCredentials, bearer
-from shunter.page.logins import LocalLogin
+from shunter.page import sessions
+from shunter.page.logins import LocalLogin, TokenLogin
 
 pytestmark = [pytest.mark.integration, pytest.mark.browser]
 
@@ -29,6 +32,21 @@ BROKEN = ("ERR_CONNECTION", "ERR_INCOMPLETE", "ERR_EMPTY", "401", "503")
 def cookie_of(page: Page) -> dict[str, str]:
     (cookie,) = page.context.cookies()
     return {"Cookie": f"{cookie.get('name')}={cookie.get('value')}"}
+
+
+def reload_with(tab: Tab, *events: tuple[str, Any]) -> None:
+    """The server's event stream is one of these events, which does not end."""
+    body = "".join(f"event: {name}\ndata: {json.dumps(data)}\n\n" for name, data in events)
+    tab.page.add_init_script(
+        f"""
+        const real = fetch;
+        const body = new TextEncoder().encode({json.dumps(body)});
+        window.fetch = (url, options) => String(url).startsWith("/api/live")
+          ? Promise.resolve(new Response(new ReadableStream({{ start: (stream) => stream.enqueue(body) }})))
+          : real(url, options);
+        """
+    )
+    tab.page.reload()
 
 
 @pytest.fixture
@@ -84,6 +102,94 @@ def test_a_cluster_that_goes_away_leaves_rows_and_returns(browser: Browser, tmp_
         cluster.down()
         expect(tab.page.get_by_text("The cluster does not answer.")).to_be_visible(timeout=30_000)
         tab.expect_errors()
+
+
+def test_rows_are_as_old_as_the_last_event_until_a_snapshot_comes(look: Look) -> None:
+    """A tab was hidden for two hours; the server that it comes back to says that the cluster went away 3 seconds ago."""
+    ages = look().page.evaluate(
+        """async () => {
+          const { Live } = await import("/assets/js/live.js");
+          const snapshot = { session: { now: 0 }, rows: { jobs: [{ id: "1" }] } };
+          const begin = Date.now();
+          let hours = 0;
+          Date.now = () => begin + hours * 3_600_000;
+          const live = new Live();
+          const ages = [];
+          const note = () => ages.push(Math.round(live.staleFor("jobs") / 3600));
+          live.change("connecting"), live.change("open"), note();
+          live.take("snapshot", snapshot), note();
+          hours = 2;
+          live.change("connecting"), note();
+          live.change("open"), note();
+          live.take("gone", { collection: "jobs", since: 3, why: "away" }), note();
+          live.take("snapshot", snapshot), note();
+          live.take("gone", { collection: "jobs", since: 3600, why: "away" });
+          live.take("gone", { collection: "jobs", since: 0, why: "still away" }), note();
+          return ages;
+        }"""
+    )
+    assert ages == [0, 0, 2, 2, 2, 0, 1]
+
+
+def test_a_view_that_never_had_rows_says_that_the_cluster_is_away(look: Look) -> None:
+    tab = look()
+    reload_with(tab, ("gone", {"collection": "jobs", "since": 3, "why": "no route to host"}))
+    expect(tab.page.get_by_text("The cluster does not answer.")).to_be_visible()
+    expect(tab.page.get_by_text("no route to host")).to_be_visible()
+    expect(tab.page.locator(".skeleton")).to_have_count(0)
+
+
+def test_what_could_not_be_shown_is_told_from_what_may_not_be_read(look: Look) -> None:
+    session = {"user": "ann", "cluster": "prod", "now": 0, "namespaces": [], "isReadOnly": False}
+    malformed = {"what": "PyTorchJob vision/odd", "consequence": "It is not as this version expects it.", "role": ""}
+    forbidden = {"what": "nodes", "consequence": "No nodes are shown.", "role": "kind: ClusterRole"}
+    tab = look()
+    reload_with(tab, ("snapshot", {"session": session, "rows": {}}), ("hidden", [malformed]))
+    expect(tab.page.get_by_text("Could not be shown: PyTorchJob vision/odd.")).to_be_visible()
+    expect(tab.page.get_by_text("You may not read")).to_have_count(0)
+    expect(tab.page.locator(".notice pre")).to_have_count(0)
+    reload_with(tab, ("snapshot", {"session": session, "rows": {}}), ("hidden", [malformed, forbidden]))
+    expect(tab.page.get_by_text("You may not read nodes.")).to_be_visible()
+    expect(tab.page.locator(".notice pre")).to_have_count(1)
+
+
+def test_a_window_too_many_says_so(look: Look, monkeypatch: pytest.MonkeyPatch) -> None:
+    page = look().page
+    monkeypatch.setattr(sessions, "MOST_STREAMS", 0)
+    page.reload()
+    expect(page.get_by_text("Too many windows of yours are open: close one and reload.")).to_be_visible()
+    expect(page.locator(".live")).to_have_text("ended")
+
+
+def test_the_view_of_one_move_says_nothing_of_being_live(look: Look) -> None:
+    page = look("/migration").page
+    expect(page.locator(".live")).to_have_text("live")
+    page.locator("td.c-name a").first.click()
+    expect(page.locator(".sides")).to_be_visible()
+    expect(page.locator(".live")).to_have_count(0)
+    expect(page.locator(".where")).to_contain_text("embedded cluster")
+
+
+def test_who_logged_in_with_a_token_can_log_out(browser: Browser, page_cluster: EmbeddedCluster) -> None:
+    login = TokenLogin(kubeconfig.load(page_cluster.kubeconfig))
+    token = new_user(page_cluster, "visitor")
+    with running(page_of(page_cluster, login, is_embedded=False)) as served:
+        context = browser.new_context()
+        try:
+            page = context.new_page()
+            page.goto(f"{served.url}/login")
+            page.get_by_role("textbox", name="Token").fill(token)
+            page.get_by_role("button", name="Log in").click()
+            page.get_by_role("button", name="Log out").click()
+            page.wait_for_url("**/login")
+            expect(page.get_by_role("textbox", name="Token")).to_be_visible()
+            expect(page.get_by_role("button", name="Log out")).to_have_count(0)
+            assert context.cookies() == []
+            # The proxy in front would send it again.
+            sent = served.ask("GET", "/api/session", headers={"Authorization": f"Bearer {token}"}).json
+            assert sent["canLogOut"] is False
+        finally:
+            context.close()
 
 
 def test_a_session_that_ends_leads_to_the_login(browser: Browser, other_page: tuple[RunningPage, Given]) -> None:

@@ -8,7 +8,9 @@ import { useChanges } from "./live.js";
 import { Login } from "./login.js";
 import { Migration } from "./migration.js";
 import { MoveView } from "./move.js";
+import { Heading, TOO_MANY, toast } from "./parts.js";
 import { navigate, parse } from "./route.js";
+import { refusal } from "./streams.js";
 
 /**
  * @typedef {import("./live.js").Live} Live
@@ -40,6 +42,10 @@ function App() {
   }, []);
   useKeys(() => setHelpOpen(true));
   useEffect(() => {
+    // These have no stream, so that nothing of them is live.
+    if (["move", "login", "unknown"].includes(route.view)) setLive(null);
+  }, [route.view]);
+  useEffect(() => {
     document.title = titleOf(route);
     if (keyOf(seen.current) !== keyOf(route)) {
       scrollTo(0, 0);
@@ -61,7 +67,7 @@ function useLoginTrouble(live) {
   useEffect(() => {
     const look = () => {
       if (live?.refusal?.status === 401) setTrouble(live.refusal);
-      else if (live?.state === "ended" && live.ended !== "too many streams") setTrouble({ message: live.ended === "expired" ? "Your login has expired." : "You are logged out.", remedy: "", url: "" });
+      else if (live?.state === "ended" && live.ended !== TOO_MANY) setTrouble({ message: live.ended === "expired" ? "Your login has expired." : "You are logged out.", remedy: "", url: "" });
     };
     look();
     return live?.subscribe(look);
@@ -77,20 +83,30 @@ function View({ route, onLive }) {
   if (route.view === "move") return html`<${MoveView} route=${route} />`;
   if (route.view === "login") return html`<${Login} message="" remedy="" url="" />`;
   if (route.view === "cluster") return html`<${Cluster} onLive=${onLive} />`;
-  return html`<div class="empty"><h1 tabindex="-1">There is no such page</h1><p><a href="/jobs">All jobs</a></p></div>`;
+  return html`<div class="empty"><${Heading}>There is no such page<//><p><a href="/jobs">All jobs</a></p></div>`;
 }
 
 /** @param {{route: Route, live: Live | null, onHelp: () => void}} props */
 function Top({ route, live, onHelp }) {
   useChanges(live);
-  const session = live?.session;
-  const state = live?.state === "open" && !live.broken.size ? "open" : "retrying";
+  const last = useRef(live?.session);
+  const session = (last.current = live?.session ?? last.current);
+  const state = live?.state === "open" && !live.broken.size && !live.lost ? "open" : "retrying";
   const words = state === "open" ? "live" : live?.state === "queued" ? "not live" : live?.state === "ended" ? "ended" : live?.session ? "reconnecting" : "connecting";
   return html`<header class="top"><a class="brand" href="/jobs"><img src="/assets/icon.svg" alt="" width="20" height="20" />Shunter</a>
     <nav aria-label="Views">${PLACES.map(([url, title, views]) => html`<a key=${url} href=${url} aria-current=${views.includes(route.view) ? "page" : undefined}>${title}</a>`)}</nav>
     <div class="where">${session ? html`<span title=${session.cluster}>${session.cluster}</span>${session.user ? html`<span title=${session.user}>${session.user}</span>` : null}` : null}
       ${session?.isReadOnly ? html`<span>read only</span>` : null}${live ? html`<span class=${`live ${state}`}>${words}</span>` : null}
+      ${session?.canLogOut ? html`<button onClick=${logOut}>Log out</button>` : null}
       <button class="plain" onClick=${onHelp} aria-label="Keys and help">?</button></div></header>`;
+}
+
+/** Forgets the viewer, in the server and in this browser. */
+async function logOut() {
+  const answer = await fetch("/api/logout", { method: "POST", headers: { "content-type": "application/json", "x-shunter": "page" }, body: "{}" }).catch(() => null);
+  // 401: the server has forgotten them already.
+  if (answer?.ok || answer?.status === 401) location.assign("/login");
+  else toast(answer ? (await refusal(answer)).message : "No answer from the server of this page: you are still logged in.");
 }
 
 /** Links within the page need no new page. @param {MouseEvent} event */
@@ -113,7 +129,10 @@ function useKeys(onHelp) {
       if (target.matches("input, select, textarea, dialog *")) return;
       const place = isAfterG ? PLACES.find(([, , , key]) => key === event.key) : undefined;
       isAfterG = event.key === "g";
-      if (place) event.preventDefault();
+      if (place) {
+        event.preventDefault();
+        event.stopPropagation();
+      }
       if (place) navigate(place[0]);
       else if (event.key === "?") onHelp();
       else if (event.key === "/") {

@@ -2,7 +2,7 @@
 import { html, useEffect } from "./html.js";
 import { bytes, count, plural } from "./format.js";
 import { useLive, useTick } from "./live.js";
-import { Meter, Notices, Pending } from "./parts.js";
+import { Heading, Meter, Notices, Pending } from "./parts.js";
 import { apiUrl, jobUrl } from "./route.js";
 
 /** @typedef {import("./wire.js").NodeRow} NodeRow */
@@ -12,13 +12,13 @@ export function Cluster({ onLive }) {
   const live = useLive(apiUrl("live", { view: "cluster" }));
   useTick(5);
   useEffect(() => onLive(live), [live]);
-  if (!live.session) return html`<h1 class="sr" tabindex="-1">Cluster</h1><${Pending} live=${live} what="cluster" />`;
+  if (!live.session) return html`<${Heading} isHidden=${true}>Cluster<//><${Pending} live=${live} what="cluster" />`;
   const summary = /** @type {import("./wire.js").ClusterSummary | undefined} */ (live.list("cluster")[0]);
   const nodes = /** @type {NodeRow[]} */ ([...live.list("nodes")]).sort((a, b) => a.name.localeCompare(b.name, "en", { numeric: true }));
   const waiting = /** @type {import("./wire.js").JobRow[]} */ (live.list("waiting"));
   const queues = /** @type {import("./wire.js").QueueRow[]} */ (live.list("queues"));
   const hasGpus = nodes.some((node) => node.gpus);
-  return html`<${Notices} live=${live} /><h1 tabindex="-1">Cluster</h1>
+  return html`<${Notices} live=${live} /><${Heading}>Cluster<//>
     ${summary ? html`<${Summary} summary=${summary} />` : null}
     <section class="panel" aria-labelledby="nodes"><header><h2 id="nodes">Nodes</h2></header>
       ${nodes.length
@@ -27,7 +27,7 @@ export function Cluster({ onLive }) {
         : html`<p class="faint">No nodes are shown.</p>`}</section>
     ${waiting.length
       ? html`<section class="panel" aria-labelledby="waiting"><header><h2 id="waiting">Waiting</h2></header><table><thead><tr><th>Job</th><th>Namespace</th><th class="n">Ranks</th><th>Why</th></tr></thead><tbody>
-          ${waiting.map((job) => html`<tr key=${job.id}><td><a href=${jobUrl(job)}>${job.name}</a></td><td>${job.namespace}</td><td class="n">${job.up ?? 0}/${job.wanted ?? 0}</td><td>${job.why}</td></tr>`)}</tbody></table></section>`
+          ${waiting.map((job) => html`<tr key=${job.id}><td><a href=${jobUrl(job)}>${job.name}</a></td><td>${job.namespace}</td><td class="n">${job.up ?? "?"}/${job.wanted ?? "?"}</td><td>${job.why}</td></tr>`)}</tbody></table></section>`
       : null}
     ${queues.length
       ? html`<section class="panel" aria-labelledby="queues"><header><h2 id="queues">Queues</h2></header><table><thead><tr><th>Queue</th><th>Namespace</th><th class="n">Pending</th><th class="n">Admitted</th><th>Usage</th></tr></thead><tbody>

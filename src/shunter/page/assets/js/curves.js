@@ -52,6 +52,8 @@ function Plot({ series }) {
         scales: { x: { time: false } },
         axes: [{ ...axis, size: 30 }, { ...axis, size: 56, values: (/** @type {any} */ _, /** @type {number[]} */ ticks) => ticks.map(figure) }],
         cursor: { drag: { x: true, y: false } },
+        // Values stand in the legend only while there is a place on the curve that they belong to.
+        hooks: { setCursor: [(/** @type {any} */ drawn) => drawn.root.classList.toggle("is-pointed", typeof drawn.cursor.idx === "number")] },
         series: [
           { label: series[0]?.isCounted ? "report" : "step" },
           ...series.map((one, index) => ({ label: title(one), stroke: colour(COLOURS[index % COLOURS.length] ?? "--run"), width: 1.75, spanGaps: true, points: { show: (one.points?.length ?? 0) < 3 }, value: (/** @type {any} */ _, /** @type {number | null} */ value) => (value === null ? "-" : figure(value)) })),

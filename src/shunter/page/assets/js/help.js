@@ -7,10 +7,13 @@ const KEYS = [
   [["/"], "Search, in jobs or in the log"],
   [["j", "k"], "Next and previous job; the arrows too, once one has the focus"],
   [["Enter"], "Open the job; in the ranks, choose the log of one"],
+  [["l"], "Of a job: its log"],
+  [["y"], "Of a job: its YAML"],
+  [["c"], "Of a job: copy the kubectl command that shows it"],
   [["g", "j"], "Jobs"],
   [["g", "m"], "Migration"],
   [["g", "c"], "Cluster"],
-  [["Esc"], "Leave the search, close this"],
+  [["Esc"], "Leave the search, close this, or go back from a job"],
   [["?"], "These keys"],
 ];
 

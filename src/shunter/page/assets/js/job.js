@@ -1,14 +1,14 @@
 /** The view of one job: head, diagnosis, ranks, curves, timeline, log. Its parts are modules of their own. */
-import { html, useEffect, useState } from "./html.js";
+import { html, useEffect, useRef, useState } from "./html.js";
 import { Actions } from "./actions.js";
 import { Curves } from "./curves.js";
 import { age, bytes, count, dateTime, figure, percent, plural } from "./format.js";
 import { ageOf } from "./job_list.js";
 import { useLive, useTick } from "./live.js";
 import { Log } from "./log.js";
-import { Notices, Pending, Refused, copy } from "./parts.js";
+import { Heading, Notices, Pending, Refused, copy } from "./parts.js";
 import { Ranks } from "./ranks.js";
-import { apiUrl, jobUrl, navigate } from "./route.js";
+import { apiUrl, goBack, jobUrl, navigate } from "./route.js";
 import { Timeline } from "./timeline.js";
 import { Verdicts } from "./verdicts.js";
 import { Yaml } from "./yaml.js";
@@ -20,7 +20,7 @@ import { Yaml } from "./yaml.js";
 
 /** @param {{route: JobRoute, onLive: (live: import("./live.js").Live) => void}} props */
 export function Job({ route, onLive }) {
-  const { namespace, kind, name, ranks, find } = route;
+  const { namespace, kind, name, ranks, find, since } = route;
   const live = useLive(apiUrl("live", { view: "job", namespace, kind, name }));
   const [isYamlOpen, setYamlOpen] = useState(false);
   const [last, setLast] = useState(/** @type {JobDetail | null} */ (null));
@@ -30,27 +30,68 @@ export function Job({ route, onLive }) {
   useEffect(() => {
     if (job) setLast(job);
   }, [job]);
-  if (!live.session) return html`<h1 class="sr" tabindex="-1">${name}</h1><${Pending} live=${live} what="job" />`;
+  const verdicts = /** @type {import("./wire.js").VerdictRow[]} */ (live.list("verdicts"));
+  const setLog = (/** @type {import("./route.js").LogChoice} */ part) => navigate(jobUrl(route, { ranks, find, since, ...part }), { replace: true });
+  useFailedRank(job, verdicts, ranks, (rank) => setLog({ ranks: String(rank) }));
+  useJobKeys({ y: () => setYamlOpen(true), c: () => job?.kubectl && copy(job.kubectl), l: showLog, Escape: () => goBack("/jobs") });
+  if (!live.session) return html`<${Heading} isHidden=${true}>${name}<//><${Pending} live=${live} what="job" />`;
   const shown = job ?? last;
-  if (!shown) return html`<h1 class="sr" tabindex="-1">${name}</h1><${Refused} what="job" refusal=${{ status: 404, message: `${kind} ${name} is not in namespace ${namespace}.`, remedy: "", url: "" }} />`;
-  const setLog = (/** @type {{ranks?: string, find?: string}} */ part) => navigate(jobUrl(route, { ranks, find, ...part }), { replace: true });
+  if (!shown) return html`<${Heading} isHidden=${true}>${name}<//><${Refused} what="job" refusal=${{ status: 404, message: `${kind} ${name} is not in namespace ${namespace}.`, remedy: "", url: "" }} />`;
   const rows = /** @type {import("./wire.js").Rank[]} */ (live.list("ranks"));
   return html`<${Notices} live=${live} />
     ${job ? null : html`<div class="notice bad" role="status"><b>This job is gone.</b><span>Shown is what was last known of it.</span></div>`}
     <div class=${live.staleFor("job") > 2 ? "stale" : ""}>
       <header class="head"><div><div class="crumb"><a href="/jobs">Jobs</a> / <a href=${`/jobs?namespace=${encodeURIComponent(namespace)}`}>${namespace}</a></div>
-        <h1 tabindex="-1">${name}<small>${kind}</small></h1></div>
+        <${Heading}>${name}<small>${kind}</small><//></div>
         <div class="bar">${job ? html`<${Actions} job=${job} isReadOnly=${live.session.isReadOnly} />` : null}
           ${shown.kubectl ? html`<button onClick=${() => copy(shown.kubectl ?? "")}>Copy as kubectl</button>` : null}
           <button onClick=${() => setYamlOpen(true)}>YAML</button></div></header>
       <${Head} job=${shown} now=${live.now()} />
-      <${Verdicts} verdicts=${live.list("verdicts")} job=${shown} onRank=${(/** @type {number} */ rank) => setLog({ ranks: String(rank) })} />
+      <${Verdicts} verdicts=${verdicts} job=${shown} onRank=${(/** @type {number} */ rank) => setLog({ ranks: String(rank) })} />
       <${Ranks} rows=${rows} job=${shown} chosen=${ranks} onChoose=${(/** @type {string} */ next) => setLog({ ranks: next })} now=${live.now()} />
       <div class="columns"><${Curves} series=${live.list("series")} /><${Timeline} rows=${live.list("timeline")} now=${live.now()} /></div>
-      <${Log} job=${route} rows=${rows} ranks=${ranks} find=${find} onChange=${setLog} />
+      <${Log} job=${route} rows=${rows} ranks=${ranks} find=${find} since=${since} onChange=${setLog} />
       <${Details} job=${shown} checkpoints=${live.list("checkpoints")} />
     </div>
     ${isYamlOpen ? html`<${Yaml} job=${shown} onClose=${() => setYamlOpen(false)} />` : null}`;
+}
+
+const FOLLOWED = 32;
+
+/** Chooses, once, the first rank that failed where a job has more ranks than the server follows. @param {JobDetail | undefined} job @param {import("./wire.js").VerdictRow[]} verdicts @param {string} ranks @param {(rank: number) => void} choose */
+function useFailedRank(job, verdicts, ranks, choose) {
+  const isChosen = useRef(false);
+  useEffect(() => {
+    isChosen.current ||= ranks !== "";
+    const rank = verdicts[0]?.ranks?.[0];
+    if (isChosen.current || rank === undefined || job?.state !== "Failed" || (job.wanted ?? 0) <= FOLLOWED) return;
+    isChosen.current = true;
+    choose(rank);
+  }, [job, verdicts, ranks]);
+}
+
+/** @param {Record<string, () => void>} keys what each does */
+function useJobKeys(keys) {
+  const current = useRef(keys);
+  current.current = keys;
+  useEffect(() => {
+    const onKey = (/** @type {KeyboardEvent} */ event) => {
+      const target = /** @type {HTMLElement} */ (event.target);
+      if (event.ctrlKey || event.metaKey || event.altKey || target.matches("input, select, textarea") || document.querySelector("dialog[open]")) return;
+      const act = current.current[event.key];
+      if (!act) return;
+      event.preventDefault();
+      act();
+    };
+    addEventListener("keydown", onKey);
+    return () => removeEventListener("keydown", onKey);
+  }, []);
+}
+
+function showLog() {
+  const log = /** @type {HTMLElement | null} */ (document.querySelector(".log"));
+  log?.closest("section")?.scrollIntoView();
+  log?.focus({ preventScroll: true });
 }
 
 /** The figures under the title. @param {{job: JobDetail, now: number}} props */

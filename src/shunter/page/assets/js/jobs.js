@@ -3,7 +3,7 @@ import { Component, html, useEffect, useLayoutEffect, useMemo, useRef, useState 
 import { age, count, plural } from "./format.js";
 import { COLUMNS, ageOf, countsByState, ordered, searched } from "./job_list.js";
 import { useLive, useTick } from "./live.js";
-import { Command, Notices, Pending, Progress, STATES, State } from "./parts.js";
+import { Command, Heading, Notices, Pending, Progress, STATES, State } from "./parts.js";
 import { apiUrl, jobUrl, jobsUrl, navigate } from "./route.js";
 
 const AROUND = 12;
@@ -13,13 +13,13 @@ export function Jobs({ filter, onLive }) {
   const live = useLive(apiUrl("live", { view: "jobs", namespace: filter.namespaces }));
   useTick(5);
   useEffect(() => onLive(live), [live]);
-  if (!live.session) return html`<h1 class="sr" tabindex="-1">Jobs</h1><${Pending} live=${live} what="jobs" />`;
+  if (!live.session) return html`<${Heading} isHidden=${true}>Jobs<//><${Pending} live=${live} what="jobs" />`;
   const all = /** @type {import("./wire.js").JobRow[]} */ (live.list("jobs"));
   const now = Math.floor(live.now());
   const found = searched(all, filter);
   const change = (/** @type {Partial<import("./route.js").JobFilter>} */ part, replace = false) => navigate(jobsUrl({ ...filter, ...part }), { replace });
   return html`<${Notices} live=${live} />
-    <div class="bar"><h1 tabindex="-1">Jobs <span class="faint">${count(all.length)}</span></h1>
+    <div class="bar"><${Heading}>Jobs <span class="faint">${count(all.length)}</span><//>
       <${Counters} counts=${countsByState(found)} filter=${filter} change=${change} />
       ${filter.namespaces.map((one) => html`<button key=${one} onClick=${() => change({ namespaces: filter.namespaces.filter((other) => other !== one) })} aria-label=${`Stop showing only namespace ${one}`}>namespace ${one} ${"\u2715"}</button>`)}
       <input id="search" class="search push" type="search" aria-label="Search jobs by name, namespace, kind or cause" placeholder="Search   /" value=${filter.find}
@@ -73,7 +73,7 @@ class Row extends Component {
   /** @param {any} props */
   render({ row, now, index }) {
     const /** @type {import("./wire.js").JobRow} */ job = row;
-    const ranks = !job.wanted ? "-" : job.finished ? String(job.wanted) : `${job.up ?? "?"}/${job.wanted}`;
+    const ranks = !job.wanted ? "-" : job.finished ? count(job.wanted) : `${job.up === undefined ? "?" : count(job.up)}/${count(job.wanted)}`;
     return html`<tr class=${`row ${job.state}`} aria-rowindex=${index + 2} data-index=${index}>
       <td class="c-state"><${State} state=${job.state} /></td>
       <td class="c-name"><a href=${jobUrl(job)} title=${job.name}>${job.name}</a></td>

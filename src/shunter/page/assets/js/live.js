@@ -30,8 +30,10 @@ export class Live {
   refusal = null;
   /** Why the server ended the stream. */
   ended = "";
-  /** When the connection was lost; 0 while there is one. */
+  /** Since when nothing of what is shown is known to be current; 0 while the stream keeps it so. */
   lost = 0;
+  /** When the last event came. */
+  #heard = 0;
   /** The server's clock less the browser's, in seconds. */
   #ahead = 0;
 
@@ -65,9 +67,10 @@ export class Live {
 
   /** Takes one event of the stream. @param {string} name @param {any} data */
   take(name, data) {
+    this.#heard = Date.now() / 1000;
     if (name === "snapshot") this.#replace(data);
     else if (name === "delta") this.#change(data);
-    else if (name === "gone") this.broken.set(data.collection, { why: data.why, since: Date.now() / 1000 - data.since });
+    else if (name === "gone") this.broken.set(data.collection, { why: data.why, since: Math.min(this.broken.get(data.collection)?.since ?? Infinity, this.#heard - data.since) });
     else if (name === "back") this.broken.delete(data.collection);
     else if (name === "hidden") this.hidden = data;
     else if (name === "end") this.ended = data.why;
@@ -78,14 +81,15 @@ export class Live {
   change(state, refusal) {
     this.state = state;
     this.refusal = refusal ?? null;
-    if (state === "open") this.lost = 0;
-    else if (state === "retrying" && !this.lost) this.lost = Date.now() / 1000;
+    // Only a snapshot makes rows current again: a stream that is open may have to wait for one.
+    if (state !== "open" && (this.session || state === "retrying")) this.lost ||= this.#heard || Date.now() / 1000;
     this.#tell();
   }
 
   /** @param {{session: Session, rows: Record<string, any[]>}} snapshot */
   #replace({ session, rows }) {
     this.session = session;
+    this.lost = 0;
     this.#ahead = session.now - Date.now() / 1000;
     this.broken.clear();
     this.hidden = [];

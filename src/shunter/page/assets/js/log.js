@@ -11,18 +11,20 @@ import { openStream } from "./streams.js";
 
 const LINE = 18;
 const WRAPPED = 400;
+/** Seconds back, as they stand in the address. @type {[string, string][]} */
+const SINCE = [["", "all times"], ["600", "last 10 minutes"], ["3600", "last hour"]];
 
 /**
- * @typedef {{job: {namespace: string, kind: string, name: string}, rows: import("./wire.js").Rank[], ranks: string, find: string, onChange: (part: {ranks?: string, find?: string}) => void}} Props
+ * @typedef {{job: {namespace: string, kind: string, name: string}, rows: import("./wire.js").Rank[], ranks: string, find: string, since: string, onChange: (part: import("./route.js").LogChoice) => void}} Props
  * @typedef {{times: boolean, wrap: boolean, find: string, isMany: boolean}} Look
  */
 
 /** @param {Props} props */
-export function Log({ job, rows, ranks, find, onChange }) {
+export function Log({ job, rows, ranks, find, since, onChange }) {
   const [follow, setFollow] = useState(true);
   const [wrap, setWrap] = useState(false);
   const [times, setTimes] = useState(false);
-  const [status, setStatus] = useState({ total: 0, skipped: 0, dropped: 0, state: "connecting", message: "" });
+  const [status, setStatus] = useState({ total: 0, skipped: 0, dropped: 0, notes: /** @type {string[]} */ ([]), state: "connecting", message: "" });
   const place = useRef(/** @type {HTMLDivElement | null} */ (null));
   const box = useRef(/** @type {LogBox | null} */ (null));
   const query = useSettled(find, 300);
@@ -47,11 +49,11 @@ export function Log({ job, rows, ranks, find, onChange }) {
       due = true;
       setTimeout(() => {
         due = false;
-        setStatus({ total: lines.total, skipped: lines.skipped, dropped: lines.dropped, state, message });
+        setStatus({ total: lines.total, skipped: lines.skipped, dropped: lines.dropped, notes: lines.notes, state, message });
       }, 200);
     };
     shown.show(lines);
-    const close = openStream(apiUrl(path, { ranks: asked, find: query, follow: "true" }), {
+    const close = openStream(apiUrl(path, { ranks: asked, find: query, since, follow: "true" }), {
       onEvent: (name, data) => {
         if (name === "lines") lines.add(data);
         if (name === "end" && data.why) message = data.why;
@@ -59,8 +61,8 @@ export function Log({ job, rows, ranks, find, onChange }) {
         tell();
       },
       onState: (next, refusal) => {
-        // A stream that begins again sends what it sent before.
-        if (next === "open" && state !== "open") shown.show((lines = new LogLines()));
+        // A stream that begins again sends what it sent before. It may not have said that it was lost: the first try is quiet.
+        if (next === "open") shown.show((lines = new LogLines()));
         state = next;
         message = refusal?.message ?? "";
         tell();
@@ -68,7 +70,7 @@ export function Log({ job, rows, ranks, find, onChange }) {
     });
     tell();
     return close;
-  }, [path, asked, query]);
+  }, [path, asked, query, since]);
   useEffect(() => box.current?.look({ times, wrap, find: query, isMany: rows.length > 1 }), [times, wrap, query, rows.length > 1]);
   useEffect(() => box.current?.follow(follow), [follow]);
 
@@ -76,13 +78,15 @@ export function Log({ job, rows, ranks, find, onChange }) {
   return html`<section class="panel" aria-labelledby="log"><header><h2 id="log">Log</h2>
       <label class="faint">ranks <input size="9" value=${ranks} placeholder="all" aria-label="Ranks whose log is shown, such as 0,3-5" onChange=${(/** @type {any} */ event) => onChange({ ranks: event.target.value.replace(/[^\d,-]/g, "") })} /></label>
       <input class="search" type="search" value=${find} placeholder="Find in the log" aria-label="Show only lines that contain this" onInput=${(/** @type {any} */ event) => onChange({ find: event.target.value })} />
+      <select value=${since} aria-label="Since when lines are shown" onChange=${(/** @type {any} */ event) => onChange({ since: event.target.value })}>${SINCE.map(([seconds, title]) => html`<option key=${seconds} value=${seconds}>${title}</option>`)}</select>
       <span class="push"></span>
       <button aria-pressed=${follow} onClick=${() => setFollow(!follow)}>Follow</button>
       <button aria-pressed=${wrap} onClick=${() => setWrap(!wrap)}>Wrap</button>
       <button aria-pressed=${times} onClick=${() => setTimes(!times)}>Times</button>
       <a class="button" href=${file} download=${`${job.name}.log`}>Download</a></header>
     <div class=${`log ${wrap ? "wrap" : ""}`} ref=${place} tabindex="0" role="region" aria-label=${`Log of ${ranks ? `ranks ${ranks}` : "all ranks"}`}></div>
-    <p class="faint" role="status">${said(status, query)}</p></section>`;
+    <p class="faint" role="status">${said(status, query)}</p>
+    ${status.notes.length ? html`<ul class="notes" role="status" aria-label="What is missing from this log">${status.notes.map((note) => html`<li key=${note}>${note}</li>`)}</ul>` : null}</section>`;
 }
 
 /** @param {{total: number, skipped: number, dropped: number, state: string, message: string}} status @param {string} find */

@@ -1,6 +1,7 @@
 /** The last lines of a log, bounded, and how they are cut and marked. Pure. */
 
 export const KEPT = 5000;
+const KEPT_NOTES = 20;
 
 /** @typedef {{rank: number | null, label: string, time: number, text: string, number: number}} Line */
 
@@ -11,10 +12,13 @@ export class LogLines {
   total = 0;
   /** Those that the server left out. */
   skipped = 0;
+  /** What the server says of the log: whose lines are missing, and why. @type {string[]} */
+  notes = [];
 
   /** @param {import("./wire.js").LogLines} event */
-  add({ lines, skipped }) {
+  add({ lines, skipped, notes }) {
     this.skipped += skipped;
+    this.notes = [...new Set([...this.notes, ...notes])].slice(-KEPT_NOTES);
     // Of more than are kept, only the last are made into objects.
     for (const [rank, label, time, text] of lines.slice(-KEPT)) {
       this.lines.push({ rank, label, time, text, number: this.total++ });

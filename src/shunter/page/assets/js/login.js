@@ -1,6 +1,6 @@
 /** For a viewer whom the server does not know: a form for a token, or how to open the page. */
 import { html, useEffect, useState } from "./html.js";
-import { Command } from "./parts.js";
+import { Command, Heading } from "./parts.js";
 import { get, refusal } from "./streams.js";
 
 /** `url` of the refusal is `/login` where a token logs in. @param {{message: string, remedy: string, url: string}} props */
@@ -23,7 +23,7 @@ export function Login({ message, remedy, url }) {
     setTrouble(answer ? (await refusal(answer)).message : "No answer from the server of this page.");
     return undefined;
   };
-  return html`<div class="empty"><h1 tabindex="-1">Log in</h1><p role="alert">${message}</p>
+  return html`<div class="empty"><${Heading}>Log in<//><p role="alert">${message}</p>
     ${takesToken
       ? html`<form class="login" onSubmit=${log_in}><label>Token<input type="password" autocomplete="off" required value=${token} onInput=${(/** @type {any} */ event) => setToken(event.target.value)} /></label>
           <button class="primary" disabled=${isBusy || !token}>Log in</button>${trouble ? html`<p class="state Failed" role="alert">${trouble}</p>` : null}</form>

@@ -2,7 +2,7 @@
 import { html, useEffect } from "./html.js";
 import { count, percent } from "./format.js";
 import { useLive } from "./live.js";
-import { Command, Meter, Notices, Pending, State, copy } from "./parts.js";
+import { Command, Heading, Meter, Notices, Pending, State, copy } from "./parts.js";
 import { apiUrl, moveUrl, navigate } from "./route.js";
 
 /**
@@ -14,7 +14,7 @@ import { apiUrl, moveUrl, navigate } from "./route.js";
 export function Migration({ route, onLive }) {
   const live = useLive(apiUrl("live", { view: "migration", namespace: route.namespaces }));
   useEffect(() => onLive(live), [live]);
-  if (!live.session) return html`<h1 class="sr" tabindex="-1">Migration</h1><${Pending} live=${live} what="migration" />`;
+  if (!live.session) return html`<${Heading} isHidden=${true}>Migration<//><${Pending} live=${live} what="migration" />`;
   const summary = /** @type {import("./wire.js").MigrationSummary | undefined} */ (live.list("migration")[0]);
   const waves = /** @type {import("./wire.js").Wave[]} */ ([...live.list("waves")]).sort((a, b) => a.number - b.number);
   const moves = /** @type {Move[]} */ (live.list("moves"));
@@ -27,7 +27,7 @@ export function Migration({ route, onLive }) {
     navigate(`/migration${query.size ? `?${query}` : ""}`);
   };
   return html`<${Notices} live=${live} />
-    <div class="bar"><h1 tabindex="-1">Migration <span class="faint">${summary?.plan || "no plan yet"}</span></h1>
+    <div class="bar"><${Heading}>Migration <span class="faint">${summary?.plan || "no plan yet"}</span><//>
       <div class="chips" role="group" aria-label="Show only">${(summary?.counts ?? []).map(
         ([state, number]) => html`<button key=${state} class=${number ? "" : "none"} aria-pressed=${route.state === state} onClick=${() => choose(state)}><${State} state=${state} /> <b>${count(number)}</b></button>`,
       )}</div></div>
@@ -41,7 +41,7 @@ export function Migration({ route, onLive }) {
 /** @param {{wave: import("./wire.js").Wave, moves: Move[]}} props */
 function WaveSection({ wave, moves }) {
   if (!moves.length) return null;
-  return html`<section class="wave" aria-label=${wave.title}><header><h2>${wave.title}</h2><span class="faint">${wave.done} of ${wave.total} compared</span></header>
+  return html`<section class="wave" aria-label=${wave.title}><header><h2>${wave.title}</h2><span class="faint">${wave.done} of ${wave.total} done</span></header>
     <table class="list"><thead><tr><th class="m-state">State</th><th class="m-name">Job</th><th class="m-kind fold">Kind</th><th>What is left</th><th class="m-proof fold">Proof</th><th class="m-next fold"><span class="sr">Next step</span></th></tr></thead><tbody>
       ${moves.map((move) => html`<tr class="row" key=${move.id}><td class="c-state m-state"><${State} state=${move.state} /></td>
           <td class="c-name m-name"><a href=${moveUrl(move)} title=${`${move.namespace}/${move.name}`}>${move.name}</a> <span class="faint">${move.namespace}</span></td>

@@ -1,7 +1,7 @@
 /** One job on its way: findings with their remedies, both YAMLs side by side, pods rank by rank, how far it is proved. */
 import { Fragment, html, useEffect, useMemo, useState } from "./html.js";
 import { changedLines } from "./changed_lines.js";
-import { Command, Refused } from "./parts.js";
+import { Command, Heading, Refused } from "./parts.js";
 import { apiUrl } from "./route.js";
 import { get, refusal } from "./streams.js";
 
@@ -27,7 +27,7 @@ export function MoveView({ route }) {
       isCurrent = false;
     };
   }, [namespace, kind, name]);
-  const crumb = html`<div class="crumb"><a href="/migration">Migration</a> / ${namespace}</div><h1 tabindex="-1">${name}<small>${kind}${detail?.move.twin ? ` \u2192 TrainJob ${detail.move.twin}` : ""}</small></h1>`;
+  const crumb = html`<div class="crumb"><a href="/migration">Migration</a> / ${namespace}</div><${Heading}>${name}<small>${kind}${detail?.move.twin ? ` \u2192 TrainJob ${detail.move.twin}` : ""}</small><//>`;
   if (refused) return html`<header class="head"><div>${crumb}</div></header><${Refused} refusal=${refused} what="move" />`;
   if (!detail) return html`<header class="head"><div>${crumb}</div></header>`;
   return html`<header class="head"><div>${crumb}</div></header>

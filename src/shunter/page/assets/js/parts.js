@@ -1,5 +1,5 @@
 /** Small pieces that several views show: a state, a progress, a command to copy, notices of what is stale, hidden or refused. */
-import { html, useEffect, useRef, useState } from "./html.js";
+import { Component, html, useEffect, useRef, useState } from "./html.js";
 import { age, progressText } from "./format.js";
 import { useTick } from "./live.js";
 
@@ -27,6 +27,24 @@ export function Progress({ progress, state }) {
     <span class="text">${text}</span></span>`;
 }
 
+/** The heading of a view, which has the focus after a navigation; it takes over the focus of one that it replaces. */
+export class Heading extends Component {
+  /** @type {HTMLElement | null} */
+  #element = null;
+  componentDidMount() {
+    if (isFocusLeft) this.#element?.focus({ preventScroll: true });
+    isFocusLeft = false;
+  }
+  componentWillUnmount() {
+    isFocusLeft = document.activeElement === this.#element;
+  }
+  /** @param {any} props */
+  render({ children, isHidden }) {
+    return html`<h1 ref=${(/** @type {HTMLElement | null} */ node) => (this.#element = node ?? this.#element)} class=${isHidden ? "sr" : ""} tabindex="-1">${children}</h1>`;
+  }
+}
+let isFocusLeft = false;
+
 /** @param {string} text */
 export async function copy(text) {
   try {
@@ -53,6 +71,12 @@ export function Command({ text, title }) {
     <div class="command"><pre tabindex="0" aria-label=${title ?? "Command"}>${text}</pre><button onClick=${() => copy(text)}>Copy</button></div>`;
 }
 
+/** What to do; a remedy that is a command line can be copied. @param {{text: string}} props */
+export function Remedy({ text }) {
+  if (/^(shunter|kubectl) /.test(text)) return html`<${Command} text=${text} title="What to do" />`;
+  return html`<p class="remedy"><b>What to do</b><span>${text}</span></p>`;
+}
+
 /** Opens as a modal dialog and calls `onClose` when it is closed in any way. @param {{title: string, onClose: () => void, children: any, isWide?: boolean}} props */
 export function Dialog({ title, onClose, children, isWide = false }) {
   const place = useRef(/** @type {HTMLDialogElement | null} */ (null));
@@ -70,7 +94,15 @@ export function Notices({ live }) {
       ? html`<div class="notice warn" role="status"><b>Not live in this window.</b><span>A browser opens at most six connections to a
           server, and other windows of this page use them. This one goes on when another is closed or hidden.</span></div>`
       : null}
+    ${live.ended === TOO_MANY ? html`<${TooMany} />` : null}
     ${live.hidden.length ? html`<${HiddenNotice} hidden=${live.hidden} namespaces=${live.session?.namespaces ?? []} />` : null}`;
+}
+
+/** Why the server ends a stream that is one too many of this viewer. */
+export const TOO_MANY = "too many streams";
+
+function TooMany() {
+  return html`<div class="notice warn" role="status"><b>Too many windows of yours are open: close one and reload.</b></div>`;
 }
 
 /** @param {{live: import("./live.js").Live}} props */
@@ -78,16 +110,33 @@ function Stale({ live }) {
   useTick(1);
   const seconds = live.staleFor();
   if (seconds < 2 || !live.session) return null;
+  const isOver = live.state === "refused" || live.state === "ended";
   const why = [...live.broken.values()][0]?.why ?? live.refusal?.message ?? "";
-  return html`<div class="notice warn"><b role="status">${live.lost ? "No connection to the server of this page." : "The cluster does not answer."}</b>
-    <span>Shown as of ${age(seconds)} ago, retrying.</span>${why ? html`<span class="faint">${why}</span>` : null}</div>`;
+  return html`<div class="notice warn"><b role="status">${staleTitle(live)}</b>
+    <span>Shown as of ${age(seconds)} ago${isOver ? "" : ", retrying"}.</span>${why ? html`<span class="faint">${why}</span>` : null}</div>`;
 }
 
-/** @param {{hidden: import("./wire.js").Hidden[], namespaces: string[]}} props */
+/** @param {import("./live.js").Live} live */
+function staleTitle(live) {
+  if (live.state === "refused") return "The server refused this.";
+  if (live.state === "ended" || live.state === "queued") return "This is not current.";
+  if (live.broken.size && (live.state === "open" || !live.lost)) return "The cluster does not answer.";
+  return live.state === "open" ? "Waiting for the server of this page." : "No connection to the server of this page.";
+}
+
+/** What the viewer may not read, with the roles that would allow it, and what could not be shown (it has no role). @param {{hidden: import("./wire.js").Hidden[], namespaces: string[]}} props */
 function HiddenNotice({ hidden, namespaces }) {
+  const refused = hidden.filter((one) => one.role);
+  const unshown = hidden.filter((one) => !one.role);
+  return html`${unshown.map((one) => html`<div class="notice warn" key=${one.what}><b>Could not be shown: ${one.what}.</b><span class="faint">${one.consequence}</span></div>`)}
+    ${refused.length ? html`<${Forbidden} refused=${refused} namespaces=${namespaces} />` : null}`;
+}
+
+/** @param {{refused: import("./wire.js").Hidden[], namespaces: string[]}} props */
+function Forbidden({ refused, namespaces }) {
   return html`<div class="notice"><b>${namespaces.length ? `${namespaces.length} ${namespaces.length === 1 ? "namespace" : "namespaces"} shown; others are hidden from you.` : "Some of it is hidden from you."}</b>
-    <span class="faint">You may not read ${hidden.map((one) => one.what).join("; ")}.</span>
-    ${hidden.map(
+    <span class="faint">You may not read ${refused.map((one) => one.what).join("; ")}.</span>
+    ${refused.map(
       (one) => html`<details key=${one.what}><summary>${one.consequence || one.what}: what would allow it</summary><${Command} text=${one.role} title="A role to give to an administrator" /></details>`,
     )}</div>`;
 }
@@ -102,7 +151,9 @@ export function Pending({ live, what }) {
   useTick(1);
   if (live.refusal) return html`<${Refused} refusal=${live.refusal} what=${what} />`;
   if (live.state === "queued") return html`<${Notices} live=${live} />`;
-  if (live.lost) return html`<div class="notice warn" role="status"><b>No connection to the server of this page.</b><span>Retrying. Does <code>shunter ui</code> still run?</span></div>`;
+  if (live.ended === TOO_MANY) return html`<${TooMany} />`;
+  if (live.broken.size && live.state === "open") return html`<div class="notice warn" role="status"><b>The cluster does not answer.</b><span>Retrying.</span><span class="faint">${[...live.broken.values()][0]?.why}</span></div>`;
+  if (live.lost && live.state !== "open") return html`<div class="notice warn" role="status"><b>No connection to the server of this page.</b><span>Retrying. Does <code>shunter ui</code> still run?</span></div>`;
   return isSlow ? html`<div class="skeleton" role="status" aria-label=${`Loading ${what}`}>${[1, 2, 3, 4, 5, 6].map((n) => html`<i key=${n}></i>`)}</div>` : null;
 }
 
@@ -110,5 +161,5 @@ export function Pending({ live, what }) {
 export function Refused({ refusal, what }) {
   const titles = /** @type {Record<number, string>} */ ({ 403: `You may not read ${what}`, 404: `There is no such ${what}` });
   return html`<div class="empty" role="alert"><h2>${titles[refusal.status] ?? "The server refused this"}</h2><p>${refusal.message}</p>
-    ${refusal.remedy ? html`<${Command} text=${refusal.remedy} />` : null}<p><a href="/jobs">All jobs</a></p></div>`;
+    ${refusal.remedy ? html`<${Remedy} text=${refusal.remedy} />` : null}<p><a href="/jobs">All jobs</a></p></div>`;
 }

@@ -2,12 +2,13 @@
 
 /**
  * @typedef {{view: "jobs", filter: JobFilter}
- *   | {view: "job", namespace: string, kind: string, name: string, ranks: string, find: string}
+ *   | {view: "job", namespace: string, kind: string, name: string, ranks: string, find: string, since: string}
  *   | {view: "migration", namespaces: string[], state: string}
  *   | {view: "move", namespace: string, kind: string, name: string}
  *   | {view: "cluster"}
  *   | {view: "login"}
  *   | {view: "unknown"}} Route
+ * @typedef {{ranks?: string, find?: string, since?: string}} LogChoice `since`: seconds back.
  * @typedef {{states: string[], namespaces: string[], find: string, sort: string}} JobFilter
  *   `sort`: a column, with `-` before it for descending; empty: failing first.
  */
@@ -30,7 +31,7 @@ export function parse(path, search) {
     };
   }
   if (view === "jobs" && isJob) {
-    return { view: "job", namespace, kind, name, ranks: query.get("ranks") ?? "", find: query.get("find") ?? "" };
+    return { view: "job", namespace, kind, name, ranks: query.get("ranks") ?? "", find: query.get("find") ?? "", since: /^\d{1,7}$/.exec(query.get("since") ?? "")?.[0] ?? "" };
   }
   if (view === "migration" && !rest.length) return { view: "migration", namespaces: query.getAll("namespace"), state: query.get("state") ?? "" };
   if (view === "migration" && isJob) return { view: "move", namespace, kind, name };
@@ -49,11 +50,12 @@ export function jobsUrl(filter) {
   return withQuery("/jobs", query);
 }
 
-/** @param {{namespace: string, kind: string, name: string}} job @param {{ranks?: string, find?: string}} [log] */
+/** @param {{namespace: string, kind: string, name: string}} job @param {LogChoice} [log] */
 export function jobUrl({ namespace, kind, name }, log = {}) {
   const query = new URLSearchParams();
   if (log.ranks) query.set("ranks", log.ranks);
   if (log.find) query.set("find", log.find);
+  if (log.since) query.set("since", log.since);
   return withQuery(`/jobs/${[namespace, kind, name].map(encodeURIComponent).join("/")}`, query);
 }
 
@@ -72,8 +74,15 @@ export function apiUrl(path, parameters = {}) {
 /** Shows another URL; `replace` for what needs no step back, such as a letter typed. @param {string} url @param {{replace?: boolean}} [how] */
 export function navigate(url, { replace = false } = {}) {
   if (url === location.pathname + location.search) return;
-  history[replace ? "replaceState" : "pushState"](null, "", url);
+  if (replace) history.replaceState(history.state, "", url);
+  else history.pushState({ isFollowed: true }, "", url);
   dispatchEvent(new Event("shunter:navigate"));
+}
+
+/** Shows the view before this one, or `url` where this window began with this one. @param {string} url */
+export function goBack(url) {
+  if (history.state?.isFollowed) history.back();
+  else navigate(url);
 }
 
 /** @param {string} path @param {URLSearchParams} query */

@@ -6,6 +6,8 @@
 export const SLOTS = 5;
 const SILENCE = 40_000;
 const LONGEST_PAUSE = 8_000;
+/** A stream that lived so long had no failure before it: one that breaks at once, again and again, is not asked for at once. */
+const LASTING = 5_000;
 
 /**
  * @typedef {{message: string, remedy: string, status: number, url: string}} Refusal
@@ -52,7 +54,9 @@ async function keepOpen(url, listener, control) {
   let failures = 0;
   listener.onState("connecting");
   while (!control.signal.aborted) {
-    const outcome = await once(url, listener, control, () => (failures = 0));
+    const began = performance.now();
+    const outcome = await once(url, listener, control);
+    if (performance.now() - began > LASTING) failures = 0;
     if (control.signal.aborted) return;
     if (outcome === "ended") return listener.onState("ended");
     if (outcome !== "broken" && outcome.status >= 400 && outcome.status < 500 && outcome.status !== 429) {
@@ -65,8 +69,8 @@ async function keepOpen(url, listener, control) {
   }
 }
 
-/** @param {string} url @param {Listener} listener @param {AbortController} control @param {() => void} onOpen @returns {Promise<"broken" | "ended" | Refusal>} */
-async function once(url, listener, control, onOpen) {
+/** @param {string} url @param {Listener} listener @param {AbortController} control @returns {Promise<"broken" | "ended" | Refusal>} */
+async function once(url, listener, control) {
   const request = new AbortController();
   const stop = () => request.abort();
   control.signal.addEventListener("abort", stop);
@@ -74,7 +78,6 @@ async function once(url, listener, control, onOpen) {
   try {
     const answer = await fetch(url, { headers: { accept: "text/event-stream" }, signal: request.signal, cache: "no-store" });
     if (!answer.ok || !answer.body) return await refusal(answer);
-    onOpen();
     listener.onState("open");
     let ended = false;
     const parser = eventParser((name, data) => {

@@ -1,6 +1,6 @@
 /** Why the job does not train: the doctor's verdicts with their evidence, or the one line that the list shows. */
 import { html } from "./html.js";
-import { Command } from "./parts.js";
+import { Remedy } from "./parts.js";
 
 /** @param {{verdicts: import("./wire.js").VerdictRow[], job: import("./wire.js").JobDetail, onRank: (rank: number) => void}} props */
 export function Verdicts({ verdicts, job, onRank }) {
@@ -23,12 +23,6 @@ function Verdict({ verdict, job, onRank }) {
         )}</ul>`
       : null}
     ${verdict.remedy ? html`<${Remedy} text=${verdict.remedy} />` : null}</article>`;
-}
-
-/** What to do; a remedy that is a command line can be copied. @param {{text: string}} props */
-function Remedy({ text }) {
-  if (/^(shunter|kubectl) /.test(text)) return html`<${Command} text=${text} title="What to do" />`;
-  return html`<p class="remedy"><b>What to do</b><span>${text}</span></p>`;
 }
 
 /** `rank 3`, `ranks 3, 4 and 12 others`. @param {number[]} ranks */

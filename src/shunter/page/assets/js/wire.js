@@ -12,6 +12,7 @@
  * @property {string} version
  * @property {number} now
  * @property {Array<string>} namespaces
+ * @property {boolean} canLogOut
  */
 
 /**
