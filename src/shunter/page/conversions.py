@@ -24,6 +24,8 @@ from shunter.page.texts import visible
 
 AT_ONCE = 20
 """Jobs of one look; more are looked at next time."""
+NOT_CHECKED = "not checked"
+"""The state of a job that has not been looked at yet, or could not be."""
 
 
 class Candidate(NamedTuple):

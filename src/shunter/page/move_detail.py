@@ -8,7 +8,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Iterator
 from datetime import UTC, datetime
-from typing import Any
+from typing import Any, NamedTuple
 
 from shunter.api.meta import Json, annotations_of
 from shunter.api.resources import TRAIN_JOBS
@@ -38,7 +38,7 @@ from shunter.migrate.proof.ladder import RUNGS, Ladder
 from shunter.migrate.survey.briefing.facts import Job, gathered
 from shunter.migrate.survey.briefing.job_page import commands
 from shunter.operator.overview import is_finished, job_state
-from shunter.page.conversions import proof_text
+from shunter.page.conversions import NOT_CHECKED, proof_text
 from shunter.page.texts import shortened, visible
 from shunter.page.views.view import Parameters, Viewer
 from shunter.page.wire import FindingText, Move, MoveDetail, PodPair, Rung
@@ -48,6 +48,9 @@ COMPARE_SECONDS = 20.0
 MOST_PODS = 200
 MOST_DIFFERENCES = 50
 LONGEST = 500
+
+_Aspect = tuple[str, str, str, str]
+"""What was compared of both runs, before, after, and the verdict with its reason."""
 
 
 async def move(viewer: Viewer, job: Parameters) -> MoveDetail:
@@ -59,25 +62,46 @@ async def move(viewer: Viewer, job: Parameters) -> MoveDetail:
     found = await client.get(resource, job.name, job.namespace)
     v1_job = {"apiVersion": resource.api_version, "kind": resource.kind, **found}
     title = f"{resource.kind} {job.namespace}/{job.name}"
-    options = await asyncio.to_thread(_options, viewer, title)
+    planned = await asyncio.to_thread(_planned, viewer, title)
     source = live.source(v1_job, resource)
     others, _ = await gathering.named_config_maps(client, [source])
-    shown, pods = await asyncio.to_thread(_worked_out, converted([source], options, others))
+    shown, pods = await asyncio.to_thread(_worked_out, converted([source], planned.options, others))
     twin = await _twin(client, job.namespace, title)
-    rows = await _comparison(client, v1_job, twin) if twin is not None else ()
-    return _detail(shown, pods, twin, rows, viewer.options)
+    rows = await _comparison(client, v1_job, twin.job) if twin.job is not None else ()
+    unknown = [("plan", planned.problem), ("TrainJob", twin.problem)]
+    rows = (*(_unknown(what, why) for what, why in unknown if why), *rows)
+    return _detail(shown, pods, planned.wave, twin, rows, viewer.options)
 
 
-def _options(viewer: Viewer, title: str) -> Options:
-    """Those of the plan for this job; the inventory's where there is no plan, or the job is not in it."""
+class _Planned(NamedTuple):
+    """What the plan has for a job: the inventory's options where there is no plan, or the job is not in it."""
+
+    options: Options = Options(suspend=True)
+    wave: int = 0
+    """Counted from 1; 0: none."""
+    problem: str = ""
+    """Why the plan is not known."""
+
+
+class _Twin(NamedTuple):
+    """The TrainJob that was made of a job; None where there is none, or where it is not known, and why."""
+
+    job: Json | None
+    problem: str = ""
+
+
+def _planned(viewer: Viewer, title: str) -> _Planned:
     if viewer.plan is None:
-        return Options(suspend=True)
+        return _Planned()
     try:
         plan = read(viewer.plan)
-    except ShunterError:
-        return Options(suspend=True)
-    item = next((item for item in plan.items if item.title == title), None)
-    return plan.options_of(item) if item is not None else Options(suspend=True)
+    except ShunterError as error:
+        return _Planned(problem=error.message)
+    for number, wave in enumerate(plan.waves, start=1):
+        for item in wave.jobs:
+            if item.title == title:
+                return _Planned(plan.options_of(item), number)
+    return _Planned()
 
 
 def _worked_out(batch: Batch) -> tuple[Job, Comparison | None]:
@@ -86,42 +110,48 @@ def _worked_out(batch: Batch) -> tuple[Job, Comparison | None]:
     return facts.jobs[0], pods_compared(conversion, batch.options) if conversion is not None else None
 
 
-async def _twin(client: Client, namespace: str, title: str) -> Json | None:
-    """The TrainJob that was made of the job; None where there is none, or where it may not be looked for."""
+async def _twin(client: Client, namespace: str, title: str) -> _Twin:
     try:
         found = [job for job in await jobs_of(client, TRAIN_JOBS, namespace) if annotations_of(job).get(SOURCE) == title]
-    except ApiError:
-        return None
-    return max(found, key=lambda job: str(job["metadata"].get("creationTimestamp", "")), default=None)
+    except ApiError as error:
+        return _Twin(None, error.message)
+    return _Twin(max(found, key=lambda job: str(job["metadata"].get("creationTimestamp", "")), default=None))
 
 
-async def _comparison(client: Client, job: Json, twin: Json) -> tuple[tuple[str, str, str, str], ...]:
-    """Of both runs, once both have ended: what was compared, before, after, and the verdict with its reason."""
+def _unknown(what: str, why: str) -> _Aspect:
+    return what, "", "", f"not known: {_short(why)}"
+
+
+async def _comparison(client: Client, job: Json, twin: Json) -> tuple[_Aspect, ...]:
+    """Of both runs, once both have ended."""
     if not (is_finished(job) and is_finished(twin)):
         return ()
     try:
         async with asyncio.timeout(COMPARE_SECONDS):
             before, after = await asyncio.gather(run_of(client, job), run_of(client, twin))
-    except (ApiError, TimeoutError):
-        return ()
+    except ApiError as error:
+        return (_unknown("runs", error.message),)
+    except TimeoutError:
+        return (_unknown("runs", f"reading the logs of both runs takes longer than {COMPARE_SECONDS:.0f} seconds."),)
     return tuple(
         (one.name, _short(one.original), _short(one.successor), f"{one.verdict}: {one.why}" if one.why else one.verdict)
         for one in runs_compared(before, after, Tolerance()).aspects
     )
 
 
-def _detail(
-    shown: Job, pods: Comparison | None, twin: Json | None, rows: tuple[tuple[str, str, str, str], ...], options: str
-) -> MoveDetail:
+def _detail(shown: Job, pods: Comparison | None, wave: int, twin: _Twin, rows: tuple[_Aspect, ...], options: str) -> MoveDetail:
     row, known = shown.entry, credentials(shown.outcome.source.value)
     findings = [*shown.outcome.findings, *(shown.ladder.findings if shown.ladder is not None else ())]
     standing = [finding for finding in findings if not finding.suppressed]
     blocking = [finding for finding in standing if finding.is_blocking]
-    state = twin_stage(twin) if twin is not None else "blocked" if blocking else "ready"
+    if twin.job is not None:
+        state: str = twin_stage(twin.job)
+    else:
+        state = "blocked" if blocking else NOT_CHECKED if twin.problem else "ready"
     named = [(_what_for(line), f"{line}{options}") for line in commands(shown, is_live=True)]
     head = Move(
         id=row.title,
-        wave=0,
+        wave=wave,
         namespace=row.namespace,
         name=row.name,
         kind=row.kind,
@@ -130,7 +160,7 @@ def _detail(
         blocking=len(blocking),
         first=visible(blocking[0].message) if blocking else "",
         proof=proof_text(shown.ladder),
-        twin=f"{twin['metadata']['name']} {job_state(twin)}" if twin is not None else "",
+        twin=f"{twin.job['metadata']['name']} {job_state(twin.job)}" if twin.job is not None else "",
         next=named[0][1] if named else "",
     )
     return MoveDetail(

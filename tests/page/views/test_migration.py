@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -13,10 +13,12 @@ from shunter.api.meta import Json
 from shunter.api.training.kinds import JOB_KINDS
 from shunter.api.yaml import load_yaml
 from shunter.kube.client import Client
+from shunter.kube.transport import Response
 from shunter.migrate.moving.plan import Item, Plan
 from shunter.migrate.moving.plan import Wave as PlanWave
 from shunter.migrate.options import Options
 from shunter.page.conversions import Conversions, candidate
+from shunter.page.move_detail import move
 from shunter.page.views.migration import ReadPlan, kept_twin, kept_v1, open_migration
 from shunter.page.views.view import Observed, Parameters, Rows, Viewer
 from shunter.page.wire import MigrationSummary, Move, Wave
@@ -193,3 +195,47 @@ async def test_a_job_is_converted_again_only_when_its_user_changed_it() -> None:
     job["spec"]["pytorchReplicaSpecs"]["Master"]["replicas"] = "two"
     assert (await conversions.of([candidate(job, Options())]))["PyTorchJob vision/bert"].blocking
     assert not await conversions.of([])
+
+
+class Refusing(NoServer):
+    """A transport that knows a v1 job that has ended and, unless it refuses them, its TrainJob; it refuses pods."""
+
+    def __init__(self, *, refuses_twins: bool) -> None:
+        self._refuses_twins = refuses_twins
+
+    async def request(
+        self, method: str, path: str, *, params: Mapping[str, str] = {}, headers: Mapping[str, str] = {}, body: bytes = b""
+    ) -> Response:
+        if path.endswith("/pytorchjobs/bert"):
+            return Response(200, {}, msgspec.json.encode(v1_job("bert", status=ENDED)))
+        if path.endswith("/trainjobs") and not self._refuses_twins:
+            items = [twin("bert", "bert", "Complete")]
+            return Response(200, {}, msgspec.json.encode({"metadata": {"resourceVersion": "1"}, "items": items}))
+        status = {"kind": "Status", "message": f"you may not list {path.rpartition('/')[2]}", "reason": "Forbidden", "code": 403}
+        return Response(403, {}, msgspec.json.encode(status))
+
+
+ENDED = {"conditions": [{"type": "Succeeded", "status": "True"}]}
+
+
+async def test_the_page_of_a_move_says_why_its_train_job_is_not_known() -> None:
+    viewer = Viewer(Client(Refusing(refuses_twins=True)), "ann", "prod")
+    detail = await move(viewer, Parameters(("vision",), "PyTorchJob", "bert"))
+    assert (detail.move.state, detail.move.twin) == ("not checked", "")
+    assert detail.comparison == (("TrainJob", "", "", "not known: you may not list trainjobs"),)
+
+
+async def test_the_page_of_a_move_says_why_its_runs_are_not_compared() -> None:
+    viewer = Viewer(Client(Refusing(refuses_twins=False)), "ann", "prod")
+    detail = await move(viewer, Parameters(("vision",), "PyTorchJob", "bert"))
+    assert (detail.move.state, detail.move.twin) == ("finished", "bert Succeeded")
+    assert detail.comparison == (("runs", "", "", "not known: you may not list pods"),)
+
+
+async def test_the_page_of_a_move_says_why_its_plan_is_not_known(tmp_path: Path) -> None:
+    plan = tmp_path / "plan.yaml"
+    plan.write_text("format: 9\n")
+    viewer = Viewer(Client(Refusing(refuses_twins=True)), "ann", "prod", plan=plan)
+    detail = await move(viewer, Parameters(("vision",), "PyTorchJob", "bert"))
+    what, _, _, verdict = detail.comparison[0]
+    assert (what, verdict.startswith("not known: ")) == ("plan", True)

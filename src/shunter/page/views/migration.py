@@ -28,13 +28,11 @@ from shunter.migrate.options import Options
 from shunter.migrate.own_files import beside
 from shunter.migrate.survey.inventory.classes import WAVES
 from shunter.operator.overview import job_state
-from shunter.page.conversions import Candidate, Conversion, Conversions, candidate
+from shunter.page.conversions import NOT_CHECKED, Candidate, Conversion, Conversions, candidate
 from shunter.page.texts import visible
 from shunter.page.views.view import Observed, Parameters, Reading, Rows, View, Viewer, Watch
 from shunter.page.wire import MigrationSummary, Move, Wave
 
-NOT_CHECKED = "not checked"
-"""The state of a job whose conversion has not been looked at yet, or could not be."""
 STATES = (NOT_CHECKED, "ready", "blocked", "half done", "made", "running", "finished", "compared", "not moved", "gone")
 NOTHING_LEFT = ("nothing", "cleanup", "shunter migrate backup")
 """How the next step begins of a job that needs no further one to be done."""
