@@ -57,6 +57,21 @@ def test_who_may_not_list_all_is_shown_the_namespaces_of_the_page(page_cluster: 
         page_cluster.kubectl("apply", "--dry-run=server", "-f", "-", stdin=told["role"])
 
 
+def test_what_is_read_in_all_namespaces_is_missing_for_who_may_read_some(
+    page_cluster: EmbeddedCluster, page_namespace: str
+) -> None:
+    token = {"Authorization": f"Bearer {new_user(page_cluster, 'ida')}"}
+    allow(page_cluster, "ida", page_namespace)
+    with (
+        running(token_page_of(page_cluster, namespaces=(page_namespace,))) as page,
+        page.stream("/api/live?view=cluster", token) as stream,
+    ):
+        lists = (data for name, data in stream if name == "hidden")
+        told = next(one for data in lists for one in data if "deployments.apps" in one["what"])
+        assert told["what"].endswith("in all namespaces")
+        assert told["consequence"] == "Whether the operator is installed, ready and led is not known in full."
+
+
 def test_who_may_list_nothing_is_told_so_and_not_that_there_are_no_jobs(
     page_cluster: EmbeddedCluster, page_namespace: str
 ) -> None:

@@ -15,13 +15,20 @@ from shunter.install.names import OPERATOR
 from shunter.jobs.evidence import KUEUE_VERSIONS
 from shunter.kube.client import Client
 from shunter.kube.discovery import served_versions
-from shunter.kube.errors import ApiError, ConnectionProblem
+from shunter.kube.errors import Forbidden, NotFound
 from shunter.operator.overview import moment
 from shunter.page.texts import visible
 from shunter.page.wire import QueueRow
 
 _WEBHOOKS = ("validator.trainer.kubeflow.org", "validator.training-operator.kubeflow.org")
 """Names of the configurations that the operator registers; upstream's have the same."""
+OPERATOR_KINDS = (DEPLOYMENTS, LEASES, VALIDATING_WEBHOOKS)
+"""What `operator_state` lists."""
+QUEUES = (
+    Resource("kueue.x-k8s.io", KUEUE_VERSIONS[0], "LocalQueue", "localqueues"),
+    Resource("kueue.x-k8s.io", KUEUE_VERSIONS[0], "ClusterQueue", "clusterqueues", namespaced=False),
+)
+"""What `queue_rows` lists, of the version that is served."""
 LEASE_SECONDS = 60.0
 """A lease that was not renewed for so long has no leader any more."""
 
@@ -35,17 +42,15 @@ class OperatorState(NamedTuple):
 
 
 async def server_version(client: Client) -> str:
-    """`v1.36.0`; empty where the server does not say."""
+    """`v1.36.0`; empty where the server does not say. Raises ApiError."""
     try:
         return str(msgspec.json.decode(await client.raw("GET", "/version")).get("gitVersion", ""))
-    except ConnectionProblem:
-        raise
-    except ApiError:
+    except (Forbidden, NotFound):
         return ""
 
 
 async def operator_state(client: Client) -> OperatorState:
-    """Looks in all namespaces: where it was installed is not known."""
+    """Looks in all namespaces: where it was installed is not known. Raises ApiError."""
     named = f"metadata.name={OPERATOR}"
     deployments, leases, webhooks = await asyncio.gather(
         _listed(client, DEPLOYMENTS, field_selector=named),
@@ -80,20 +85,19 @@ def operator_text(state: OperatorState, now: datetime, *, is_embedded: bool = Fa
 
 
 async def queue_rows(client: Client) -> list[QueueRow]:
-    """The LocalQueues of Kueue; none where it is not served."""
+    """The LocalQueues of Kueue; none where it is not served. Raises ApiError."""
     served = await served_versions(client)
     version = next((each for each in KUEUE_VERSIONS if f"kueue.x-k8s.io/{each}" in served), None)
     if version is None:
         return []
-    local = Resource("kueue.x-k8s.io", version, "LocalQueue", "localqueues")
-    whole = Resource("kueue.x-k8s.io", version, "ClusterQueue", "clusterqueues", namespaced=False)
+    local, whole = (one._replace(version=version) for one in QUEUES)
     queues, cluster_queues = await asyncio.gather(_listed(client, local), _listed(client, whole))
     by_name = {one["metadata"]["name"]: one for one in cluster_queues or ()}
     return [queue_row(one, by_name) for one in queues or ()]
 
 
 def queue_row(queue: Json, cluster_queues: Mapping[str, Json]) -> QueueRow:
-    """One LocalQueue with the quota of its ClusterQueue, as far as that may be read. Pure."""
+    """One LocalQueue with the quota of its ClusterQueue, `?` as far as that is not known. Pure."""
     metadata, status = queue["metadata"], queue.get("status") or {}
     name = str((queue.get("spec") or {}).get("clusterQueue") or "")
     nominal = dict(_nominal(cluster_queues.get(name)))
@@ -105,7 +109,7 @@ def queue_row(queue: Json, cluster_queues: Mapping[str, Json]) -> QueueRow:
         cluster_queue=name,
         pending=int(status.get("pendingWorkloads") or 0),
         admitted=int(status.get("admittedWorkloads") or 0),
-        usage=tuple((title, used.get(title, "0"), nominal.get(title, "")) for title in sorted({*used, *nominal})),
+        usage=tuple((title, used.get(title, "0"), nominal.get(title, "?")) for title in sorted({*used, *nominal})),
     )
 
 
@@ -123,12 +127,10 @@ def _nominal(cluster_queue: Json | None) -> Iterable[tuple[str, str]]:
 
 
 async def _listed(client: Client, resource: Resource, *, field_selector: str = "") -> list[Json] | None:
-    """None where it may not be listed, or is not served."""
+    """None where it may not be listed, or is not served. Raises ApiError."""
     try:
         return list((await client.list(resource, "", field_selector=field_selector)).items)
-    except ConnectionProblem:
-        raise
-    except ApiError:
+    except (Forbidden, NotFound):
         return None
 
 

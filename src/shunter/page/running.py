@@ -223,9 +223,9 @@ class RunningView:
         self.table.restart()
 
     def _tell_hidden(self) -> None:
-        shown = self._own if not self._asked else ()
-        refused = [*self._refused.values(), *self._refused_readings]
-        self.table.hide((*hidden(refused, self._viewer.user, shown), *self._malformed.values()))
+        user, shown = self._viewer.user, self._own if not self._asked else ()
+        watched = hidden(self._refused.values(), user, shown)
+        self.table.hide((*watched, *hidden(self._refused_readings, user), *self._malformed.values()))
 
     async def _review(self) -> None:
         while True:
@@ -242,7 +242,7 @@ class RunningView:
             Request(_reading_verb(resource), resource, namespace): Refused(resource, namespace, reading.consequence)
             for reading in self._view.readings
             for resource in reading.resources
-            for namespace in (self._asked or self.namespaces or ("",) if resource.namespaced else ("",))
+            for namespace in self._scopes_of(reading, resource)
         }
         try:
             answers = await allowed(self._viewer.client, {*(one for each in watched.values() for one in each), *read})
@@ -260,6 +260,12 @@ class RunningView:
                 self._refuse(watch, scope[1])
         self._refused_readings = [refused for question, refused in read.items() if not answers[question]]
         self._tell_hidden()
+
+    def _scopes_of(self, reading: Reading, resource: Resource) -> tuple[str, ...]:
+        """Where a reading lists: namespaces; empty: all, or none."""
+        if reading.is_of_all or not resource.namespaced:
+            return ("",)
+        return self._asked or self.namespaces or ("",)
 
     # Readings.
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from datetime import UTC, datetime
 from typing import Any
 
@@ -11,7 +12,9 @@ from page.views.test_job import TRAIN_JOB, V1_JOB, NoServer, train_pod, v1_pod
 from shunter.api.meta import Json
 from shunter.api.yaml import load_yaml
 from shunter.kube.client import Client
-from shunter.page.cluster_readings import OperatorState, operator_text, queue_row
+from shunter.kube.errors import ApiError
+from shunter.kube.transport import Response
+from shunter.page.cluster_readings import OperatorState, operator_state, operator_text, queue_row, server_version
 from shunter.page.views.cluster import gpus_asked_by, kept_holder, kept_node, node_row, open_cluster
 from shunter.page.views.jobs import kept_job
 from shunter.page.views.view import Observed, Parameters, Viewer
@@ -158,4 +161,29 @@ def test_a_queue_has_the_quota_of_its_cluster_queue_as_far_as_it_may_be_read() -
     row = queue_row(queue, {"research": whole})
     assert (row.id, row.pending, row.admitted, row.cluster_queue) == ("q1", 2, 5, "research")
     assert row.usage == (("nvidia.com/gpu (a100)", "40", "48"),)
-    assert queue_row(queue, {}).usage == (("nvidia.com/gpu (a100)", "40", ""),)
+    assert queue_row(queue, {}).usage == (("nvidia.com/gpu (a100)", "40", "?"),)
+
+
+class Answering(NoServer):
+    """A transport whose server answers everything with one status."""
+
+    def __init__(self, status: int) -> None:
+        self._status = status
+
+    async def request(
+        self, method: str, path: str, *, params: Mapping[str, str] = {}, headers: Mapping[str, str] = {}, body: bytes = b""
+    ) -> Response:
+        return Response(self._status, {}, b"")
+
+
+@pytest.mark.parametrize("status", [403, 404])
+async def test_what_may_not_be_read_of_the_operator_is_unknown(status: int) -> None:
+    assert await operator_state(Client(Answering(status))) == OperatorState(None, None, None)
+    assert await server_version(Client(Answering(status))) == ""
+
+
+async def test_a_server_that_fails_leaves_what_was_read_before() -> None:
+    with pytest.raises(ApiError):
+        await operator_state(Client(Answering(422)))
+    with pytest.raises(ApiError):
+        await server_version(Client(Answering(422)))

@@ -12,14 +12,22 @@ from shunter.api.batch import COMPLETION_INDEX
 from shunter.api.meta import Json
 from shunter.api.pod_requests import Amounts, PodRequests, requested
 from shunter.api.quantity import parse
-from shunter.api.resources import LEASES, NODES, PODS
+from shunter.api.resources import NODES, PODS
 from shunter.doctor.places import spans
 from shunter.jobs.pods_up import wanted
 from shunter.kube.client import Client
 from shunter.migrate.survey.inventory.gpu_hours import gpus, is_gpu
 from shunter.operator.native_jobs import JOB_NAME, is_native
 from shunter.operator.overview import is_v1
-from shunter.page.cluster_readings import OperatorState, operator_state, operator_text, queue_rows, server_version
+from shunter.page.cluster_readings import (
+    OPERATOR_KINDS,
+    QUEUES,
+    OperatorState,
+    operator_state,
+    operator_text,
+    queue_rows,
+    server_version,
+)
 from shunter.page.views.jobs import open_jobs
 from shunter.page.views.rank_rows import gpus_of
 from shunter.page.views.view import Observed, Parameters, Reading, Rows, View, Viewer, Watch
@@ -68,8 +76,15 @@ class Cluster:
         )
         self.readings = (
             *(self._of_jobs(reading) for reading in self._jobs.readings if reading.name == "why"),
-            Reading("operator", _operator, OPERATOR_SECONDS, (LEASES,), "Whether the operator has a leader is not known."),
-            Reading("queues", _queues, QUEUE_SECONDS),
+            Reading(
+                "operator",
+                _operator,
+                OPERATOR_SECONDS,
+                OPERATOR_KINDS,
+                "Whether the operator is installed, ready and led is not known in full.",
+                is_of_all=True,
+            ),
+            Reading("queues", _queues, QUEUE_SECONDS, QUEUES, "Queues of Kueue, or their quotas, are not shown.", is_of_all=True),
             Reading("version", _version, VERSION_SECONDS),
         )
 

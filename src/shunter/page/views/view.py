@@ -117,6 +117,8 @@ class Reading(NamedTuple):
     consequence: str = ""
     settle: float | None = None
     """Seconds after a change of a watched object that it is read again; None: changes do not matter."""
+    is_of_all: bool = False
+    """It lists in all namespaces, whichever the page shows."""
 
 
 class View(Protocol):
