@@ -161,7 +161,6 @@ class ControllerMetrics:
     def __init__(self, metrics: Metrics, name: str) -> None:
         self._metrics = metrics
         self._name = name
-        self._depth = metrics.queue_depth.labels(name, name)
         self._adds = metrics.queue_adds.labels(name, name)
         self._retries = metrics.queue_retries.labels(name, name)
         self._queue_seconds = metrics.queue_seconds.labels(name, name)
@@ -175,16 +174,15 @@ class ControllerMetrics:
         """Adds what is read from the controller at each scrape."""
         queue = controller.queue
         self._metrics.workers.labels(self._name).set(controller.workers)
+        self._metrics.queue_depth.labels(self._name, self._name).set_function(queue.waiting)
         self._metrics.unfinished_seconds.labels(self._name, self._name).set_function(lambda: queue.oldest_work()[0])
         self._metrics.longest_seconds.labels(self._name, self._name).set_function(lambda: queue.oldest_work()[1])
         self._metrics.oldest_seconds.labels(self._name, self._name).set_function(queue.oldest_waiting)
 
-    def added(self, depth: int) -> None:
+    def added(self) -> None:
         self._adds.inc()
-        self._depth.set(depth)
 
-    def taken(self, depth: int, waited: float) -> None:
-        self._depth.set(depth)
+    def taken(self, waited: float) -> None:
         self._queue_seconds.observe(waited)
         self._active.inc()
 

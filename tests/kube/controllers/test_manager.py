@@ -240,6 +240,8 @@ async def test_metrics_have_controller_runtimes_names(peer: Peer, client: Client
         ):
             text = await answer.text()
     assert 'controller_runtime_reconcile_total{controller="children",result="success"}' in text
+    assert 'workqueue_adds_total{controller="children",name="children"} 0.0' not in text
+    assert 'workqueue_queue_duration_seconds_count{controller="children",name="children"} 0.0' not in text
     assert 'workqueue_adds_total{controller="children",name="children"}' in text
     assert 'workqueue_depth{controller="children",name="children"} 0.0' in text
     assert 'controller_runtime_max_concurrent_reconciles{controller="children"} 4.0' in text
@@ -312,6 +314,24 @@ async def test_the_second_replica_writes_only_when_the_first_has_stopped(
             await eventually(lambda: are_running(peer))
     assert peer.objects[lease]["spec"]["holderIdentity"] == ""
     assert count(peer, CONFIG_MAPS_AT) == 2
+
+
+async def test_a_replica_that_does_not_lead_reports_no_queue(peer: Peer, client: Client, eventually: Eventually) -> None:
+    await peer.put(PODS_AT, pod("a"))
+    leads = Manager(client, component="test", owns_process=False, leader=options("one"))
+    with_children(leads)
+    follows = Manager(client, component="test", owns_process=False, leader=options("two"), metrics_bind_address="127.0.0.1:0")
+    with_children(follows)
+    queue = follows._controllers[0].controller.queue
+    async with running(leads):
+        await eventually(lambda: are_running(peer))
+        async with running(follows):
+            await eventually(lambda: len(queue) == 1)
+            assert follows.metrics is not None
+            lines = follows.metrics.answer().text.splitlines()
+            labels = '{controller="children",name="children"}'
+            assert f"workqueue_depth{labels} 0.0" in lines
+            assert f"shunter_workqueue_oldest_seconds{labels} 0.0" in lines
 
 
 async def test_who_cannot_renew_stops_writing_before_another_may_lead(

@@ -2,9 +2,11 @@
 
 import asyncio
 from collections.abc import Awaitable, Callable
+from types import SimpleNamespace
 
 import pytest
 
+from shunter.kube.controllers import workqueue
 from shunter.kube.controllers.plan import Key
 from shunter.kube.controllers.workqueue import WorkQueue
 
@@ -73,6 +75,40 @@ async def test_failures_wait_longer_each_time_until_forgotten(monkeypatch: pytes
     queue.forget(A)
     queue.add_rate_limited(A)
     assert waits[-1] == 0.005
+
+
+async def test_no_key_is_late_before_a_worker_serves_the_queue(monkeypatch: pytest.MonkeyPatch) -> None:
+    """In a replica that does not lead, informers fill the queue and nobody takes a key, for days."""
+    seconds, waits = 1000.0, list[float]()
+
+    class Waits:
+        def added(self) -> None: ...
+
+        def taken(self, waited: float) -> None:
+            waits.append(waited)
+
+        def finished(self, worked: float) -> None: ...
+
+        def retried(self) -> None: ...
+
+    monkeypatch.setattr(workqueue, "time", SimpleNamespace(monotonic=lambda: seconds))
+    queue = WorkQueue(metrics=Waits())
+    queue.add(A)
+    queue.add(B)
+    seconds += 3600
+    assert (queue.waiting(), queue.oldest_waiting()) == (0, 0.0)
+    await taken(queue)
+    assert waits == [0.0]
+    seconds += 5
+    assert (queue.waiting(), queue.oldest_waiting()) == (1, 5.0)
+    await taken(queue)
+    assert waits == [0.0, 5.0]
+    queue.done(A)
+    queue.add(A)
+    seconds += 7
+    assert (queue.waiting(), queue.oldest_waiting()) == (1, 7.0)
+    queue.close()
+    assert (queue.waiting(), queue.oldest_waiting()) == (0, 0.0)
 
 
 async def test_closing_wakes_all_workers_and_takes_nothing_more() -> None:

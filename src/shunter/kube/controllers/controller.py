@@ -52,7 +52,7 @@ class Controller(Generic[Observed]):
         now: Callable[[], datetime] = lambda: datetime.now(UTC),
     ) -> None:
         self.name = name
-        self.queue = queue or WorkQueue()
+        self.queue = WorkQueue() if queue is None else queue
         self.workers = workers
         self._reconciler = reconciler
         self._executor = executor

@@ -17,9 +17,9 @@ from shunter.kube.controllers.plan import Key
 class QueueMetrics(Protocol):
     """What is worth counting about a queue; times are seconds."""
 
-    def added(self, depth: int) -> None: ...
+    def added(self) -> None: ...
 
-    def taken(self, depth: int, waited: float) -> None: ...
+    def taken(self, waited: float) -> None: ...
 
     def finished(self, worked: float) -> None: ...
 
@@ -43,6 +43,8 @@ class WorkQueue:
         self._timers: dict[Key, asyncio.TimerHandle] = {}
         self._failures: dict[Key, int] = {}
         self._wakeup = asyncio.Semaphore(0)
+        self._served_since: float | None = None
+        """When the first worker asked for a key. Before, in a replica that does not lead, keys gather but nothing is late."""
         self._closed = False
 
     def __len__(self) -> int:
@@ -56,7 +58,7 @@ class WorkQueue:
         if key not in self._processing:
             self._enqueue(key)
         if self._metrics:
-            self._metrics.added(self._depth)
+            self._metrics.added()
 
     def add_after(self, key: Key, seconds: float) -> None:
         """Has the key reconciled in `seconds` at the latest; a later appointment gives way to an earlier one."""
@@ -91,6 +93,8 @@ class WorkQueue:
 
     async def get(self) -> Key | None:
         """The next key, to be given back by `done`; None once the queue is closed."""
+        if self._served_since is None:
+            self._served_since = time.monotonic()
         await self._wakeup.acquire()
         if self._closed:
             self._wakeup.release()
@@ -104,9 +108,9 @@ class WorkQueue:
         self._depth -= 1
         now = time.monotonic()
         self._processing[key] = now
-        waited = now - self._dirty.pop(key)
+        waited = now - max(self._dirty.pop(key), self._served_since)
         if self._metrics:
-            self._metrics.taken(self._depth, waited)
+            self._metrics.taken(waited)
         return key
 
     def done(self, key: Key) -> None:
@@ -123,10 +127,17 @@ class WorkQueue:
         ages = [now - started for started in self._processing.values()]
         return sum(ages), max(ages, default=0.0)
 
+    def waiting(self) -> int:
+        """How many keys wait for a worker; 0 while no worker serves the queue."""
+        return self._depth if self._is_served else 0
+
     def oldest_waiting(self) -> float:
-        """Seconds that the oldest key that is to be reconciled waits for a worker; 0 where none waits."""
+        """Seconds that the oldest key that is to be reconciled waits for a worker; 0 where none waits, and while no worker serves
+        the queue."""
+        if self._served_since is None or not self._is_served:
+            return 0.0
         since = min((added for key, added in self._dirty.items() if key not in self._processing), default=None)
-        return 0.0 if since is None else time.monotonic() - since
+        return 0.0 if since is None else time.monotonic() - max(since, self._served_since)
 
     def close(self) -> None:
         """Hands out no key any more; workers that wait get None."""
@@ -135,6 +146,10 @@ class WorkQueue:
             timer.cancel()
         self._timers.clear()
         self._wakeup.release()
+
+    @property
+    def _is_served(self) -> bool:
+        return self._served_since is not None and not self._closed
 
     def _enqueue(self, key: Key) -> None:
         self._ready.setdefault(key.namespace, deque()).append(key)
