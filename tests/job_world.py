@@ -20,6 +20,7 @@ from shunter.api.resources import HORIZONTAL_POD_AUTOSCALERS, PODS, SERVICES, Re
 from shunter.kube.cache.store import Store
 from shunter.kube.controllers.plan import Create, Delete, Key, Note, Patch, Plan, Write
 from shunter.kube.merge_patch import merge_patch
+from shunter.operator.deletions import Deletions
 from shunter.operator.training.autoscaler import Autoscaler
 from shunter.operator.training.framework import AnyFramework
 from shunter.operator.training.reconciler import INDEXES, SERVICE_INDEXES, TrainingReconciler
@@ -42,6 +43,7 @@ class World:
         self.name = job["metadata"]["name"]
         self.now = START
         self.objects: dict[tuple[Resource, str], Json] = {}
+        self.deletions = Deletions()
         self._version = 0
         self._keep(framework.info.resource, job)
 
@@ -101,8 +103,10 @@ class World:
         for (resource, _), body in told:
             stores[resource].put(msgspec.convert(body, views[resource]))
         own, pods, services, autoscalers, *_ = stores.values()
+        for pod in pods.list():
+            self.deletions.changed(None, pod)
         kept = {kind.resource: stores[kind.resource] for kind in self.framework.info.extra_kinds}
-        reconciler = TrainingReconciler(self.framework, own, pods, services, autoscalers, kept=kept)
+        reconciler = TrainingReconciler(self.framework, own, pods, services, autoscalers, deletions=self.deletions, kept=kept)
         observed = reconciler.observe(Key("team-a", self.name))
         assert observed is not None
         return reconciler.plan(observed, self.now)

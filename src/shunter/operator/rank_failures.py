@@ -22,6 +22,7 @@ from typing import NamedTuple, TypeVar
 from shunter.api.core import ContainerStatus, Pod, TerminatedState
 from shunter.api.rank_failures import MOST_KEPT, RankFailure, RankFailures
 from shunter.kube.controllers.plan import ContainerLog, Note, Ref, StatusLogLine
+from shunter.operator.deletions import is_removed
 from shunter.operator.diagnosis import KILLED, RANK_FAILED, TOGETHER, Fault, exception_line
 
 MOST_EVENTS = 20
@@ -90,12 +91,6 @@ def has_failure(pod: Pod) -> bool:
         for one in (*pod.status.container_statuses, *pod.status.init_container_statuses)
         for ended in (one.state.terminated, one.last_state.terminated)
     )
-
-
-def is_removed(pod: Pod) -> bool:
-    """Whether the pod is deleted without a grace period, as the kubelet does when the containers have ended. The API server then
-    moves deletionTimestamp, so that nothing tells when the deletion was asked for (BeforeDelete of Kubernetes 1.36)."""
-    return pod.metadata.deletion_timestamp is not None and not pod.metadata.deletion_grace_period_seconds
 
 
 def has_failed_by(pod: Pod, moment: datetime) -> bool:

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from datetime import datetime
 
 import msgspec
+import pytest
 
 from shunter.api.core import PodStatus
 from shunter.api.meta import Json, ObjectMeta
@@ -22,9 +23,16 @@ MakeRuntime = Callable[..., Json]
 
 
 def pod(
-    name: str = "mnist-node-0-1-x", *, exit_code: int | None = 1, created: str = "2026-11-21T11:30:00Z", removed: str = ""
+    name: str = "mnist-node-0-1-x",
+    *,
+    exit_code: int | None = 1,
+    created: str = "2026-11-21T11:30:00Z",
+    finished: str | None = None,
+    deleted: str = "",
+    removed: str = "",
 ) -> RankPod:
-    state: Json = {"running": {}} if exit_code is None else {"terminated": {"exitCode": exit_code}}
+    """`deleted` and `removed` are its deletionTimestamp, with a grace period of 30 seconds and without one."""
+    state: Json = {"running": {}} if exit_code is None else {"terminated": {"exitCode": exit_code, "finishedAt": finished}}
     labels = {
         "jobset.sigs.k8s.io/jobset-name": "mnist",
         "jobset.sigs.k8s.io/replicatedjob-name": "node",
@@ -33,7 +41,8 @@ def pod(
         "team": "vision",
     }
     metadata = {"name": name, "namespace": "team-a", "uid": name, "creationTimestamp": created, "labels": labels}
-    metadata |= {"deletionTimestamp": removed, "deletionGracePeriodSeconds": 0} if removed else {}
+    if deleted or removed:
+        metadata |= {"deletionTimestamp": deleted or removed, "deletionGracePeriodSeconds": 30 if deleted else 0}
     status = {
         "phase": {None: "Running", 0: "Succeeded"}.get(exit_code, "Failed"),
         "podIP": "10.0.0.1",
@@ -147,10 +156,47 @@ def test_a_rank_that_was_killed_is_known_after_its_pod_is_removed(make_trainjob:
     killed, removed = pod("k", exit_code=137), pod("k", exit_code=137, removed="2026-11-21T12:00:09Z")
     for one in (killed, removed):
         pods.changed(*store.put(one))
-    assert pods.of(job) == (removed, killed)
+    assert pods.of(job) == (killed,)
     assert [new.failure.pod for new in recorded(None, pods.of(job), lambda _: 1)[1]] == ["k"]
     pods.changed(*store.remove(Key("team-a", "k")))
     assert [new.failure.pod for new in recorded(None, pods.of(job), lambda _: 1)[1]] == ["k"]
+
+
+def failures(pods: FailedPods, job: TrainJob) -> list[str]:
+    """The pods whose failures would be recorded now."""
+    return [new.failure.pod for new in recorded(job.status.rank_failures, pods.of(job), lambda _: 1)[1]]
+
+
+def test_a_failure_counts_once_while_its_pod_is_removed(make_trainjob: MakeTrainJob) -> None:
+    """Finalizers keep the removed version in the cache, beside the one before it."""
+    store: Store[RankPod] = Store()
+    pods, job = failed_pods(store), make_trainjob()
+    for one in (pod("f"), pod("f", removed="2026-11-21T12:00:09Z")):
+        pods.changed(*store.put(one))
+    assert failures(pods, job) == ["f"]
+    record = recorded(None, pods.of(job), lambda _: 1)[0]
+    job = msgspec.structs.replace(job, status=TrainJobStatus(rank_failures=record))
+    assert failures(pods, job) == []
+    pods.changed(*store.remove(Key("team-a", "f")))
+    assert failures(pods, job) == []
+
+
+@pytest.mark.parametrize("is_end_seen", [True, False], ids=["its end was seen before", "its end was not seen before"])
+@pytest.mark.parametrize(("finished", "counts"), [("2026-11-21T12:00:02Z", False), ("2026-11-21T11:59:58Z", True)])
+def test_a_rank_that_ends_as_asked_has_not_failed_when_its_pod_is_removed(
+    make_trainjob: MakeTrainJob, finished: str, counts: bool, is_end_seen: bool
+) -> None:
+    """Deleted at 12:00:00. The removal moves deletionTimestamp; torchrun ends with 1 when it is told to end."""
+    store: Store[RankPod] = Store()
+    pods, job, deleted = failed_pods(store), make_trainjob(), "2026-11-21T12:00:30Z"
+    pods.changed(*store.put(pod("t", exit_code=None, deleted=deleted)))
+    if is_end_seen:
+        pods.changed(*store.put(pod("t", finished=finished, deleted=deleted)))
+    pods.changed(*store.put(pod("t", finished=finished, removed="2026-11-21T12:00:09Z")))
+    assert failures(pods, job) == ["t"] * counts
+    assert failures(pods, job) == ["t"] * counts, "at the second look"
+    pods.changed(*store.remove(Key("team-a", "t")))
+    assert failures(pods, job) == ["t"] * counts, "when the pod is gone"
 
 
 def test_a_rank_that_its_deletion_killed_has_not_failed(make_trainjob: MakeTrainJob) -> None:

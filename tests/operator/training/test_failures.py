@@ -169,3 +169,19 @@ def test_what_ends_because_its_pod_is_deleted_is_no_failure(
     observed = msgspec.structs.replace(observed, children=children_of(job, pods, observed.children.services))
     late = plan(PYTORCH, observed, now + timedelta(seconds=40))
     assert bool(told([*late.events], "RankFailed")) == is_recorded
+
+
+@pytest.mark.parametrize(("seconds", "counts"), [(2, False), (-2, True)], ids=["after it was asked to end", "before"])
+def test_a_rank_that_ends_as_asked_has_not_failed_when_its_pod_is_removed(seconds: int, counts: bool) -> None:
+    """The removal moves deletionTimestamp; torchrun ends with 1 when it is told to end."""
+    world = RunningJob(PYTORCH, "Never").world
+    body, asked = world.all(PODS)["job-worker-0"], world.now
+    deleted = {"deletionTimestamp": rfc3339(asked + timedelta(seconds=30)), "deletionGracePeriodSeconds": 30}
+    world.objects[PODS, "job-worker-0"] = {**body, "metadata": {**body["metadata"], **deleted}}
+    world.look()
+    removed = {"deletionTimestamp": rfc3339(asked + timedelta(seconds=5)), "deletionGracePeriodSeconds": 0}
+    end = {"exitCode": 1, "reason": "Error", "finishedAt": rfc3339(asked + timedelta(seconds=seconds))}
+    status = {"phase": "Failed", "containerStatuses": [{"name": "pytorch", "state": {"terminated": end}}]}
+    world.objects[PODS, "job-worker-0"] = {**body, "metadata": {**body["metadata"], **removed}, "status": status}
+    world.look()
+    assert bool(told(world.told, "RankFailed")) == counts

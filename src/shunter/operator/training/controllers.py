@@ -11,6 +11,7 @@ from shunter.kube.cache.informer import Handler
 from shunter.kube.cache.mapping import own_key
 from shunter.kube.controllers.manager import Manager
 from shunter.kube.controllers.plan import Key
+from shunter.operator.deletions import Deletions
 from shunter.operator.training.autoscaler import Autoscaler
 from shunter.operator.training.framework import AnyFramework, Settings
 from shunter.operator.training.frameworks import FRAMEWORKS
@@ -41,6 +42,8 @@ def add_controllers(
     `gang_scheduler` places the pods of a job together; empty leaves that to others. `workers` says how many jobs of a kind are
     reconciled at once, if not DEFAULT_WORKERS."""
     pods = manager.informer(PODS, Pod, label_selector=CHILD_SELECTOR, indexes=INDEXES)
+    deletions = Deletions()
+    pods.add_handler(deletions.changed)
     services = manager.informer(SERVICES, Service, label_selector=CHILD_SELECTOR, indexes=SERVICE_INDEXES)
     autoscalers = manager.informer(HORIZONTAL_POD_AUTOSCALERS, Autoscaler)
     groups = [manager.informer(pod_groups(gang_scheduler), PodGroup)] if gang_scheduler else []
@@ -58,6 +61,7 @@ def add_controllers(
             pods.store,
             services.store,
             autoscalers.store,
+            deletions=deletions,
             default_backoff_limit=default_backoff_limit,
             gangs=Gangs(gang_scheduler, groups[0]) if groups else None,
             kept={resource: informer.store for resource, informer in kept.items()},

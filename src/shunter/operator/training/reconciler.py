@@ -16,6 +16,7 @@ from shunter.kube.cache.informer import Informer
 from shunter.kube.cache.mapping import Mapping as KeyMapping
 from shunter.kube.cache.store import Object, Store, by_controller_uid
 from shunter.kube.controllers.plan import Failure, Key, Plan
+from shunter.operator.deletions import Deletions
 from shunter.operator.training.autoscaler import Autoscaler
 from shunter.operator.training.children import children_of
 from shunter.operator.training.framework import AnyFramework
@@ -75,6 +76,7 @@ class TrainingReconciler:
         services: Store[Service],
         autoscalers: Store[Autoscaler],
         *,
+        deletions: Deletions,
         default_backoff_limit: int | None = None,
         gangs: Gangs | None = None,
         kept: Mapping[Resource, Store[Any]] = {},
@@ -83,6 +85,7 @@ class TrainingReconciler:
         self._default_backoff_limit = default_backoff_limit
         self._jobs = jobs
         self._pods = pods
+        self._deletions = deletions
         self._services = services
         self._autoscalers = autoscalers
         self._gangs = gangs
@@ -95,7 +98,7 @@ class TrainingReconciler:
         job = self._with_backoff_limit(self._framework.read(view))
         faults, _ = self._framework.validate(view, None)
         uid = job.metadata.uid
-        pods = self._pods.by_index(CONTROLLER_INDEX, uid)
+        pods = map(self._deletions.restored, self._pods.by_index(CONTROLLER_INDEX, uid))
         services = [
             *self._services.by_index(CONTROLLER_INDEX, uid),
             *self._services.by_index(ORPHANS_INDEX, _own_label(job)),

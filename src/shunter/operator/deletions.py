@@ -1,0 +1,51 @@
+"""When pods that are being deleted were told to end: remembered, as the API server may forget it.
+
+The kubelet's last deletion of a pod, without a grace period, moves deletionTimestamp (BeforeDelete of Kubernetes 1.36). What
+ended in between could then no longer be told from what failed before.
+"""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import NamedTuple
+
+import msgspec
+
+from shunter.api.core import Pod
+
+
+class _Deletion(NamedTuple):
+    timestamp: datetime
+    grace_seconds: int | None
+
+
+class Deletions:
+    """Those of the pods of one informer, whose handler `changed` is."""
+
+    def __init__(self) -> None:
+        self._first: dict[str, _Deletion] = {}
+        """As it was first seen, by the pod's UID."""
+
+    def changed(self, old: Pod | None, new: Pod | None) -> None:
+        """Remembers the deletion of a pod while the pod is there."""
+        if old is not None and (new is None or new.metadata.uid != old.metadata.uid):
+            self._first.pop(old.metadata.uid, None)
+        if new is not None and new.metadata.deletion_timestamp is not None and not is_removed(new):
+            asked = _Deletion(new.metadata.deletion_timestamp, new.metadata.deletion_grace_period_seconds)
+            self._first.setdefault(new.metadata.uid, asked)
+
+    def restored(self, pod: Pod) -> Pod:
+        """The pod with the deletion that was asked for, where that was seen."""
+        first = self._first.get(pod.metadata.uid)
+        if first is None or not is_removed(pod):
+            return pod
+        metadata = msgspec.structs.replace(
+            pod.metadata, deletion_timestamp=first.timestamp, deletion_grace_period_seconds=first.grace_seconds
+        )
+        return Pod(metadata, pod.spec, pod.status)
+
+
+def is_removed(pod: Pod) -> bool:
+    """Whether the pod is deleted without a grace period, as the kubelet does when the containers have ended. Unless the deletion
+    was seen before, nothing tells when it was asked for."""
+    return pod.metadata.deletion_timestamp is not None and not pod.metadata.deletion_grace_period_seconds
