@@ -40,13 +40,27 @@ def test_at_most_eight_curves_by_rank() -> None:
         (["step 1 loss 3.0", "step 2 loss 2.0"], "step", [1.0, 2.0]),
         (["Epoch: [0][0/2] Loss 3.0", "Epoch: [0][1/2] Loss 2.0", "Epoch: [1][0/2] Loss 1.0"], "epoch", [0.0, 0.5, 1.0]),
         (["loss=3.0", "loss=2.0"], "report", [1.0, 2.0]),
-        (["step 5 loss 3.0", "step 6 loss 2.0", "step 5 loss 2.5"], "step", [5.0, 6.0]),
+        (["step 5 loss 3.0", "step 6 loss 2.0", "step 5 loss 2.5"], "step", [5.0]),
     ],
     ids=["steps", "epochs of steps", "no place", "a step done again"],
 )
 def test_the_axis(lines: list[str], axis: str, xs: list[float]) -> None:
     (curve,) = curves(told(lines, pod="p", rank=0).series, "loss")
     assert (curve.axis, [point.x for point in curve.points]) == (axis, xs)
+
+
+def test_after_a_restart_from_a_checkpoint_the_lost_run_is_not_drawn() -> None:
+    """Neither where the new run stands at other steps, nor at its end."""
+    lost = ["step 0 loss 3.0", "step 10 loss 2.0", "step 20 loss 1.0", "step 30 loss 0.5"]
+    (curve,) = curves(told([*lost, "step 10 loss 2.2", "step 15 loss 1.7"], pod="p", rank=0).series, "loss")
+    assert [(point.x, point.value) for point in curve.points] == [(0.0, 3.0), (10.0, 2.2), (15.0, 1.7)]
+    assert curve.last == 1.7
+
+
+def test_after_a_restart_in_an_earlier_epoch_the_lost_run_is_not_drawn() -> None:
+    lost = ["Epoch: [0][0/2] Loss 3.0", "Epoch: [0][1/2] Loss 2.0", "Epoch: [1][1/2] Loss 1.0"]
+    (curve,) = curves(told([*lost, "Epoch: [1][0/2] Loss 1.5"], pod="p", rank=0).series, "loss")
+    assert [(point.x, point.value) for point in curve.points] == [(0.0, 3.0), (0.5, 2.0), (1.0, 1.5)]
 
 
 def test_losses_are_offered_first_and_counts_not_at_all() -> None:
@@ -67,6 +81,21 @@ def test_reports_without_a_step_are_counted() -> None:
     seen = with_report(with_report((), reported(30, loss=3.0)), reported(20, loss="nan"))
     assert seen[0].is_counted
     assert [(point.at, point.value) for point in seen[0].points] == [((1.0,), 3.0), ((2.0,), None)]
+
+
+@pytest.mark.parametrize("more", [{"step": 11, "loss": 3.0}, {"step": 10, "loss": 2.0}], ids=["another step", "another value"])
+def test_two_reports_in_one_second_are_two(more: dict[str, Any]) -> None:
+    first, second = reported(30, step=10, loss=3.0), reported(30, **more)
+    second["status"]["trainerStatus"]["lastUpdatedTime"] = first["status"]["trainerStatus"]["lastUpdatedTime"]
+    (seen,) = with_report(with_report((), first), second)
+    assert (seen.points[-1].at, seen.final) == ((float(more["step"]),), more["loss"])
+
+
+def test_two_counted_reports_in_one_second_are_two() -> None:
+    first, second = reported(30, loss=3.0), reported(30, loss=2.0)
+    second["status"]["trainerStatus"]["lastUpdatedTime"] = first["status"]["trainerStatus"]["lastUpdatedTime"]
+    (seen,) = with_report(with_report(with_report((), first), second), second)
+    assert [point.value for point in seen.points] == [3.0, 2.0]
 
 
 values = st.lists(st.one_of(st.none(), st.floats(-1e9, 1e9)), max_size=400)

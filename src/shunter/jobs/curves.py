@@ -13,7 +13,7 @@ from typing import Literal
 from shunter.api.meta import Json, Struct
 from shunter.jobs.logs.metrics import RATE
 from shunter.jobs.logs.patterns import NOT_METRICS
-from shunter.jobs.metrics import Point, Series, Source, finite, is_loss
+from shunter.jobs.metrics import Point, Series, Source, continued, extremes, finite, is_loss
 from shunter.operator.overview import moment
 from shunter.operator.training_progress import reported_metrics
 
@@ -81,13 +81,18 @@ def with_report(seen: Sequence[Series], job: Json) -> tuple[Series, ...]:
         before = by_name.get(name)
         points = before.points if before is not None and before.is_counted == is_counted else ()
         stamp = time.timestamp() if time else None
-        if points and points[-1].time == stamp:
-            continue
         where = float(len(points) + 1) if at is None or is_counted else at
-        kept = tuple(point for point in points if point.at[0] < where)
         point = Point((where,), finite(value), stamp)
-        by_name[name] = Series(name=name, source="trainerStatus", is_counted=is_counted, points=(*kept, point))
+        if points and _is_same_report(points[-1], point, is_counted=is_counted):
+            continue
+        kept = tuple(continued((*points, point)))
+        by_name[name] = Series(name=name, source="trainerStatus", is_counted=is_counted, points=kept)
     return tuple(by_name.values())
+
+
+def _is_same_report(last: Point, point: Point, *, is_counted: bool) -> bool:
+    """Whether a report was seen before. Times have whole seconds, and several reports fit into one."""
+    return (last.time, last.value) == (point.time, point.value) and (is_counted or last.at == point.at)
 
 
 def reduced(points: Sequence[CurvePoint], most: int) -> list[CurvePoint]:
@@ -100,25 +105,15 @@ def reduced(points: Sequence[CurvePoint], most: int) -> list[CurvePoint]:
     kept = [points[0]]
     for number in range(stretches):
         stretch = inner[number * len(inner) // stretches : (number + 1) * len(inner) // stretches]
-        kept += [stretch[index] for index in sorted(set(_extremes(stretch)))]
+        kept += [stretch[index] for index in sorted(set(extremes([point.value for point in stretch])))]
     return [*kept, points[-1]]
-
-
-def _extremes(stretch: Sequence[CurvePoint]) -> Iterator[int]:
-    """Where the least, the greatest, and the first value that is no finite number stand."""
-    known = [(value, index) for index, point in enumerate(stretch) if (value := point.value) is not None]
-    if known:
-        yield min(known)[1]
-        yield max(known)[1]
-    yield from [index for index, point in enumerate(stretch) if point.value is None][:1]
 
 
 def _curve(series: Series, most: int) -> Curve:
     widest = max(len(point.at) for point in series.points)
     placed = [point for point in series.points if len(point.at) == widest and all(map(math.isfinite, point.at))]
     steps = max((point.at[-1] for point in placed), default=0.0) + 1
-    points = [CurvePoint(_x(point, widest, steps), point.value, point.time) for point in placed]
-    points.sort(key=lambda point: point.x)
+    points = [CurvePoint(_x(point, widest, steps), point.value, point.time) for point in continued(placed)]
     axis: Literal["step", "epoch", "report"] = "report" if series.is_counted else "epoch" if widest > 1 else "step"
     return Curve(series.name, series.rank, series.source, axis, tuple(reduced(points, most)))
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Literal
 
 from shunter.api.meta import Struct
@@ -73,6 +73,26 @@ def seconds_a_step(points: Sequence[Point]) -> float | None:
     if first.time is None or last.time is None or len(first.at) != 1 or last.at[0] <= first.at[0]:
         return None
     return (last.time - first.time) / (last.at[0] - first.at[0])
+
+
+def continued(points: Iterable[Point]) -> list[Point]:
+    """The points, in order, of the training as it went on: one that goes back (after a restart from a checkpoint) takes the place
+    of all from there on. All have places of the same kind."""
+    kept: list[Point] = []
+    for point in points:
+        while kept and kept[-1].at >= point.at:
+            kept.pop()
+        kept.append(point)
+    return kept
+
+
+def extremes(values: Sequence[float | None]) -> Iterator[int]:
+    """Where the least, the greatest, and the first value that is no finite number stand."""
+    known = [(value, index) for index, value in enumerate(values) if value is not None]
+    if known:
+        yield min(known)[1]
+        yield max(known)[1]
+    yield from [index for index, value in enumerate(values) if value is None][:1]
 
 
 def finite(value: float) -> float | None:
