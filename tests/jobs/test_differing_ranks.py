@@ -64,17 +64,23 @@ def told_log(step_seconds: float, steps: int = 40, value: str = "0.5") -> Any:
 
 
 def test_a_rank_whose_steps_take_longer_is_slow() -> None:
-    found = paces({0: told_log(1.0), 1: told_log(1.1), 2: told_log(1.0), 3: told_log(1.3)})
+    found = paces({0: told_log(1.0), 1: told_log(1.1), 2: told_log(1.0), 3: told_log(1.3)}, range(4))
     assert texts(states(4), found) == {3: "slow (steps take 24 % longer)"}
 
 
 def test_a_few_steps_tell_no_pace() -> None:
-    assert texts(states(3), paces({0: told_log(1.0, 9), 1: told_log(1.0, 9), 2: told_log(3.0, 9)})) == {}
+    assert texts(states(3), paces({0: told_log(1.0, 9), 1: told_log(1.0, 9), 2: told_log(3.0, 9)}, range(3))) == {}
 
 
 def test_a_rank_that_stopped_reporting_is_named_by_the_time_of_the_others() -> None:
     found = {0: Pace(last=1000.0, seconds_a_report=1.0), 1: Pace(last=910.0, seconds_a_report=1.0), 2: Pace(last=998.0)}
     assert texts(states(3), found) == {1: "no report for 90s"}
+
+
+def test_a_rank_whose_log_is_read_no_more_is_not_silent() -> None:
+    told = {0: told_log(1.0, 200), 1: told_log(1.0, 200), 2: told_log(1.0, 20)}
+    assert texts(states(3), paces(told, {0, 1, 2})) == {2: "no report for 3m"}
+    assert texts(states(3), paces(told, {0, 1})) == {}
 
 
 def test_a_rank_that_has_ended_reports_nothing_by_right() -> None:
@@ -87,11 +93,11 @@ def test_reports_that_come_seldom_are_waited_for() -> None:
 
 
 def test_a_loss_that_is_no_number_on_one_rank_differs() -> None:
-    found = paces({0: told_log(1.0), 1: told_log(1.0, value="nan"), 2: told_log(1.0)})
+    found = paces({0: told_log(1.0), 1: told_log(1.0, value="nan"), 2: told_log(1.0)}, range(3))
     assert texts(states(3), found) == {1: "loss is not finite"}
-    assert texts(states(1), paces({0: told_log(1.0, value="nan")})) == {}
+    assert texts(states(1), paces({0: told_log(1.0, value="nan")}, {0})) == {}
 
 
 def test_processes_of_one_pod_are_not_taken_for_other_pods() -> None:
     lines = [f"[rank {process}] step {step} loss 0.5" for step in range(20) for process in range(8)]
-    assert sorted(paces({1: told(lines, pod="p", rank=1).series})) == [1]
+    assert sorted(paces({1: told(lines, pod="p", rank=1).series}, {1})) == [1]

@@ -7,7 +7,7 @@ in a metric that is no finite number. What all have in common is the job's state
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from datetime import UTC, datetime
 from statistics import median
 
@@ -49,10 +49,10 @@ class Difference(Struct, frozen=True):
     commas."""
 
 
-def paces(told: Mapping[int, Sequence[Series]]) -> dict[int, Pace]:
-    """The pace of each rank that told something, by its leading metric. `told` is what the log of each rank's pod says: of a pod
-    of several processes the series of all of them."""
-    return {rank: pace for rank, series in told.items() if (pace := _pace(series)) is not None}
+def paces(told: Mapping[int, Sequence[Series]], followed: Collection[int]) -> dict[int, Pace]:
+    """The pace of each rank in `followed` that told something, by its leading metric. `told` is what the log of each rank's pod
+    says: of a pod of several processes the series of all of them. A rank whose log is read no more is not silent."""
+    return {rank: pace for rank, series in told.items() if rank in followed and (pace := _pace(series)) is not None}
 
 
 def differing_ranks(states: Sequence[RankState], paces: Mapping[int, Pace]) -> list[Difference]:

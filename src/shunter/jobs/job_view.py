@@ -73,7 +73,7 @@ class JobViewReader:
             cause=why_failed(job, pods, evidence.events, words) if row.state == "Failed" else cause(job, evidence, now),
             progress=progress(job) or logged.found.get(row.uid),
             states=states,
-            differences=differing_ranks(states, paces({rank: report.series for rank, report in reports.items()})),
+            differences=differing_ranks(states, paces({rank: report.series for rank, report in reports.items()}, chosen)),
             series=[*(series for report in reports.values() for series in report.series), *self._reported],
             last_lines=last_lines,
             unread=evidence.unread,

@@ -332,13 +332,15 @@ def test_curves_say_where_they_are_from_and_ranks_that_are_slow_are_named() -> N
 
     by_rank = {0: told(1.0), 1: told(1.0), 2: told(1.5)}
     by_rank = {rank: (Series("loss", rank=rank, points=series[0].points),) for rank, series in by_rank.items()}
-    rows = view_of(job).rows(observed(job, [train_pod(index) for index in range(3)], logs=Logged(by_rank)), NOW)
+    rows = view_of(job).rows(observed(job, [train_pod(index) for index in range(3)], logs=Logged(by_rank, range(3))), NOW)
     assert [(row.name, row.rank, row.source, len(row.points)) for row in rows["series"]] == [  # type: ignore[attr-defined]
         ("loss", rank, "log", 20) for rank in range(3)
     ]
     assert head(rows).differing == ("2 slow (steps take 50 % longer)",)
     cells = [(row.step, row.differs) for row in rows["ranks"] if isinstance(row, Rank)]
     assert cells == [(19, ""), (19, ""), (19, "slow (steps take 50 % longer)")]
+    rows = view_of(job).rows(observed(job, [train_pod(index) for index in range(3)], logs=Logged(by_rank, range(2))), NOW)
+    assert head(rows).differing == (), "its log is read no more"
 
 
 class Logs(NoServer):

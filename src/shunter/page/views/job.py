@@ -7,7 +7,7 @@ shortly after a change, or every few seconds.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from shunter.api.meta import Json
@@ -59,6 +59,8 @@ class Logged(NamedTuple):
     """What logs and reports told so far."""
 
     by_rank: Mapping[int, Sequence[Series]] = {}
+    followed: Collection[int] = ()
+    """Ranks whose logs are read on."""
     reported: Sequence[Series] = ()
     progress: Progress | None = None
     is_refused: bool = False
@@ -105,7 +107,7 @@ class JobView:
         jobset = self._jobset(observed, job)
         diagnosis = _of(observed.readings.get("diagnosis"), job)
         logged: Logged = observed.readings.get("logs", Logged())
-        pace = self._once("paces", logged, lambda: paces(logged.by_rank))
+        pace = self._once("paces", logged, lambda: paces(logged.by_rank, logged.followed))
         wanted_ranks = wanted(job, jobset)
         may_read = "pods" not in observed.refused
         if not may_read:
@@ -201,7 +203,7 @@ class JobView:
         lowest, reports = self._first_log.reports(), self._other_logs.reports()
         reports = {**lowest, **reports, **{rank: lowest[rank] for rank in [first] if rank in lowest}}
         by_rank = {rank: report.series for rank, report in sorted(reports.items())}
-        return Logged(by_rank, self._reported, told)
+        return Logged(by_rank, (first, *others), self._reported, told)
 
     def _begin_logs(self, uid: str) -> None:
         """For the job of this uid: one that was made again under its name has logs of its own."""
