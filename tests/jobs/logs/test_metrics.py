@@ -7,7 +7,7 @@ from datetime import UTC, datetime
 import pytest
 
 from shunter.errors import InputError
-from shunter.jobs.logs.metrics import metric_pattern, told
+from shunter.jobs.logs.metrics import LogReader, metric_pattern, told
 from shunter.jobs.metrics import Process
 
 LINES = {
@@ -111,6 +111,34 @@ def test_several_processes_of_a_pod_are_told_apart_by_the_rank_in_their_lines() 
 def test_a_step_that_is_told_again_after_a_restart_counts_once() -> None:
     (loss,) = told(["step=1 loss=9", "step=2 loss=8", "step=1 loss=9", "step=2 loss=7"], pod="node-0", rank=0).series
     assert [(point.at, point.value) for point in loss.points] == [((1,), 9.0), ((2,), 7.0)]
+
+
+@pytest.mark.parametrize("place", ["step={} ", ""], ids=["with steps", "counted"])
+def test_a_log_without_end_keeps_what_is_new_and_the_extremes_of_what_is_old(place: str) -> None:
+    reader = LogReader("node-0", 0, (), most_points=400)
+    odd = {300: "99.5", 700: "nan", 5000: "0.125"}
+    for step in range(1, 10_001):
+        reader.read(f"{place.format(step)}loss={odd.get(step, '1.5')}")
+    (loss,) = reader.told().series
+    at, values = [point.at[0] for point in loss.points], [point.value for point in loss.points]
+    assert len(at) <= 400
+    assert at == sorted({*at})
+    assert (at[0], at[-200:]) == (1, [*range(9801, 10_001)])
+    assert {at[values.index(value)] for value in (99.5, None, 0.125)} == {*odd}
+
+
+def test_all_points_are_kept_unless_a_limit_is_set() -> None:
+    (loss,) = told((f"step={step} loss=1.5" for step in range(10_000)), pod="node-0", rank=0).series
+    assert len(loss.points) == 10_000
+
+
+def test_what_a_log_told_is_put_together_once_for_each_line() -> None:
+    reader = LogReader("node-0", 0, ())
+    reader.read("step=1 loss=2.5")
+    first = reader.told()
+    assert reader.told() is first
+    reader.read("step=2 loss=1.5")
+    assert [point.value for point in reader.told().series[0].points] == [2.5, 1.5]
 
 
 def test_values_without_a_step_are_counted() -> None:

@@ -16,7 +16,7 @@ import msgspec
 
 from shunter.errors import InputError
 from shunter.jobs.logs import patterns as patterns
-from shunter.jobs.metrics import Point, Process, Series, finite
+from shunter.jobs.metrics import Point, Process, Series, extremes, finite
 from shunter.kube.pods.log_times import split_time, time_of
 
 _WORDS = re.compile(r"[\s_-]+")
@@ -25,6 +25,10 @@ LONGEST_LINE = 10_000
 """Characters of a line that are looked at; what is longer is no report of progress."""
 RATE = "throughput"
 """The name of the series that holds what a program says of its own speed; compared as a speed, not as a metric."""
+
+
+GROUP = 8
+"""Points of which at most three are kept where older ones are thinned out."""
 
 
 class MetricPattern(NamedTuple):
@@ -75,12 +79,16 @@ def told(lines: Iterable[str], *, pod: str, rank: int | None, extra: Sequence[Me
 
 
 class LogReader:
-    """Reads a log line by line, so that one of any length may come; see `told`."""
+    """Reads a log line by line, so that one of any length may come; see `told`. With `most_points` no series grows longer than
+    that: older points are thinned out, which keeps their extremes."""
 
-    def __init__(self, pod: str, rank: int | None, extra: Sequence[MetricPattern]) -> None:
+    def __init__(self, pod: str, rank: int | None, extra: Sequence[MetricPattern], *, most_points: int | None = None) -> None:
         self._pod = pod
         self._rank = rank
         self._extra = extra
+        self._most_points = most_points
+        self._told: LogReport | None = None
+        """As of the last line."""
         self._epoch: float | None = None
         self._points: dict[tuple[str, int | None, bool], dict[tuple[float, ...], Point]] = {}
         self._claims: dict[int | None, Process] = {}
@@ -90,17 +98,22 @@ class LogReader:
         self._counts_epochs = False
 
     def read(self, line: str) -> None:
+        self._told = None
         time, text = timed(line)
         for part in patterns.ESCAPES.sub("", text).split("\r"):
             if part := part[:LONGEST_LINE].strip():
                 self._read(part, time)
 
     def told(self) -> LogReport:
-        series = (
-            Series(name=name, rank=rank, is_counted=counted, points=tuple(points.values()))
-            for (name, rank, counted), points in self._points.items()
-        )
-        return LogReport(tuple(series), tuple(self._claims.values()), self._seed, self._first, self._steps, self._counts_epochs)
+        if self._told is None:
+            series = (
+                Series(name=name, rank=rank, is_counted=counted, points=tuple(points.values()))
+                for (name, rank, counted), points in self._points.items()
+            )
+            self._told = LogReport(
+                tuple(series), tuple(self._claims.values()), self._seed, self._first, self._steps, self._counts_epochs
+            )
+        return self._told
 
     def _read(self, text: str, time: datetime | None) -> None:
         hints = frozenset(map(str.lower, patterns.HINTS.findall(text)))
@@ -159,10 +172,23 @@ class LogReader:
 
     def _add(self, name: str, rank: int | None, at: tuple[float, ...], value: float, time: datetime | None) -> None:
         """A value that is told again for the same step (after a restart) takes the place of the former."""
-        points = self._points.setdefault((name, rank, not at), {})
-        where = at or (float(len(points) + 1),)
+        key = (name, rank, not at)
+        points = self._points.setdefault(key, {})
+        where = at or (next(reversed(points))[0] + 1 if points else 1.0,)
         points.pop(where, None)
         points[where] = Point(where, finite(value), time.timestamp() if time else None)
+        if self._most_points is not None and len(points) > self._most_points:
+            self._points[key] = {point.at: point for point in _thinned(list(points.values()))}
+
+
+def _thinned(points: Sequence[Point]) -> list[Point]:
+    """The newer half of the points, the first, and of each `GROUP` of the older ones those with the extremes."""
+    half = len(points) // 2
+    kept = [points[0]]
+    for start in range(1, half, GROUP):
+        group = points[start : min(start + GROUP, half)]
+        kept += [group[index] for index in sorted({*extremes([point.value for point in group])})]
+    return [*kept, *points[half:]]
 
 
 def timed(line: str) -> tuple[datetime | None, str]:

@@ -21,6 +21,8 @@ MOST_LINES = 100_000
 """Lines of a log that are read of what it has when it is first looked at."""
 LONGEST_BYTES = 4 * LONGEST_LINE
 """Of a line, so that one without end is not held in memory."""
+MOST_POINTS = 4000
+"""Points of a series that are kept: twice as many as a curve shows."""
 KEPT_LINES = 20
 """Last lines of a rank that are kept as text."""
 
@@ -49,7 +51,10 @@ class RankLogs:
         return list(self._logs[rank].last) if rank in self._logs else []
 
     async def _read(self, rank: int, pod: Json) -> None:
-        log = self._logs.setdefault(rank, _RankLog(LogReader(pod["metadata"]["name"], rank, self._extra)))
+        log = self._logs.get(rank)
+        if log is None:
+            reader = LogReader(pod["metadata"]["name"], rank, self._extra, most_points=MOST_POINTS)
+            log = self._logs[rank] = _RankLog(reader)
         async with self._free:
             position = log.position_in(pod)
             try:
