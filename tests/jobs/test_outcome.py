@@ -60,6 +60,8 @@ class LateState:
         self._change = change
         self._log = log
         self.is_asked = False
+        self.is_left = False
+        """Whether the watch has ended."""
 
     async def request(
         self, method: str, path: str, *, params: Mapping[str, str] = {}, headers: Mapping[str, str] = {}, body: bytes = b""
@@ -74,9 +76,12 @@ class LateState:
             yield self._log if "master" in path else NO_DATA
             return
         self.is_asked = True
-        if self._change:
-            yield msgspec.json.encode({"type": self._change, "object": pod("worker", 3)}) + b"\n"
-        await asyncio.Event().wait()
+        try:
+            if self._change:
+                yield msgspec.json.encode({"type": self._change, "object": pod("worker", 3)}) + b"\n"
+            await asyncio.Event().wait()
+        finally:
+            self.is_left = True
 
     async def close(self) -> None:
         return
@@ -87,7 +92,10 @@ END = JobEnd(JOB, [pod("master", 1), pod("worker", None)])
 
 @pytest.mark.parametrize("change", ["MODIFIED", "DELETED"])
 async def test_the_rank_that_the_others_lost_is_waited_for(change: str) -> None:
-    ended = await asyncio.wait_for(outcome(Client(LateState(change)), END, JOB), timeout=8)
+    server = LateState(change)
+    async with asyncio.timeout(8):
+        ended = await outcome(Client(server), END, JOB)
+    assert server.is_left
     assert ended.reasons[0] == "worker-0: exit code 3: ValueError: no data in shard 7"
     assert ended.faults[-1] == "pod j-master-0, container pytorch: Error, exit code 1"
 

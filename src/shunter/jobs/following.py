@@ -128,18 +128,19 @@ class JobFollower:
             known=[self._job],
             on_silence=lambda error: self._display.trouble(f"{error.message} Trying again."),
         )
-        async for seen in changes:
-            if seen.object["metadata"]["uid"] != uid:
-                continue
-            if seen.gone:
-                self._display.note(f"{self._resource.kind} {name} was deleted")
-                return None
-            self._job = seen.object
-            self._show_conditions()
-            self._obstacle.look_soon()
-            self._show_progress()
-            if is_finished(self._job):
-                return self._job
+        async with contextlib.aclosing(changes):
+            async for seen in changes:
+                if seen.object["metadata"]["uid"] != uid:
+                    continue
+                if seen.gone:
+                    self._display.note(f"{self._resource.kind} {name} was deleted")
+                    return None
+                self._job = seen.object
+                self._show_conditions()
+                self._obstacle.look_soon()
+                self._show_progress()
+                if is_finished(self._job):
+                    return self._job
         raise AssertionError("following never ends by itself")
 
     def _show_conditions(self) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Sequence
-from contextlib import suppress
+from contextlib import aclosing, suppress
 from typing import NamedTuple
 
 from shunter.api.meta import Json
@@ -77,7 +77,7 @@ async def _pods_and_logs(client: Client, job: Json, end: JobEnd) -> tuple[list[J
         return end.pods, logs
     changes = follow(client, PODS, job["metadata"]["namespace"], label_selector=pod_selector(job), known=end.pods)
     with suppress(ApiError, TimeoutError):
-        async with asyncio.timeout(LATE_SECONDS):
+        async with asyncio.timeout(LATE_SECONDS), aclosing(changes):
             async for seen in changes:
                 uid = seen.object["metadata"]["uid"]
                 if uid not in running:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Callable, Sequence
+from collections.abc import AsyncGenerator, Callable, Sequence
 from contextlib import aclosing
 from typing import NamedTuple
 
@@ -37,10 +37,11 @@ async def follow(
     on_listed: Callable[[], None] = lambda: None,
     on_silence: Callable[[ConnectionProblem | ServerProblem], None] = lambda _: None,
     silence: float | None = None,
-) -> AsyncIterator[WatchedObject]:
+) -> AsyncGenerator[WatchedObject]:
     """Every object that matches, then each change of them, for ever. Survives restarts of the server: objects that went
     meanwhile, or since the caller saw them (`known`), are reported gone. `remember` says what is kept of an object to report it
-    gone by, which is all of it unless set; its uid must be there.
+    gone by, which is all of it unless set; its uid must be there. Who leaves off must close the
+    generator (`aclosing`), which ends the watch.
 
     `on_listed` is called after each list, when all that is in it has been reported. `on_silence` is called once when the server
     stops answering; after PATIENCE_SECONDS of it the problem is raised. A watch that says nothing for `silence` seconds is made

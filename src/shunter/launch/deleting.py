@@ -98,12 +98,14 @@ async def _until_gone(client: Client, resource: Resource, job: Json) -> Json:
     """The job as it was last."""
     metadata, last = job["metadata"], job
     named = f"metadata.name={metadata['name']}"
-    async for seen in follow(client, resource, metadata["namespace"], field_selector=named, known=[job]):
-        if seen.object["metadata"]["uid"] != metadata["uid"]:
-            return last
-        last = seen.object
-        if seen.gone:
-            return last
+    changes = follow(client, resource, metadata["namespace"], field_selector=named, known=[job])
+    async with contextlib.aclosing(changes):
+        async for seen in changes:
+            if seen.object["metadata"]["uid"] != metadata["uid"]:
+                return last
+            last = seen.object
+            if seen.gone:
+                return last
     raise AssertionError("following never ends by itself")
 
 

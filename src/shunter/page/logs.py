@@ -277,10 +277,12 @@ class _Reading:
     async def _until_finished(self) -> None:
         metadata = self._job["metadata"]
         named = f"metadata.name={metadata['name']}"
-        async for seen in follow(self._client, self._resource, self._namespace, field_selector=named, known=[self._job]):
-            is_this = seen.object["metadata"]["uid"] == metadata["uid"]
-            if not is_this or seen.gone or is_finished(seen.object):
-                return
+        changes = follow(self._client, self._resource, self._namespace, field_selector=named, known=[self._job])
+        async with aclosing(changes):
+            async for seen in changes:
+                is_this = seen.object["metadata"]["uid"] == metadata["uid"]
+                if not is_this or seen.gone or is_finished(seen.object):
+                    return
 
     @property
     def _namespace(self) -> str:
