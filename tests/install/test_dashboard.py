@@ -263,8 +263,8 @@ CASES: list[tuple[str, str, list[dict[str, str]], str, bool]] = [
     ("ShunterReconcileErrors", "6 of 100 for 10 minutes", reconciles(6), "10m", False),
     ("ShunterQueueStuck", "400 seconds", constant(AGE, 400), "2m", True),
     ("ShunterQueueStuck", "200 seconds", constant(AGE, 200), "2m", False),
-    ("ShunterJobsWaiting", "created 40 minutes ago", constant(OLDEST, 0), "40m", True),
-    ("ShunterJobsWaiting", "created 20 minutes ago", constant(OLDEST, 0), "20m", False),
+    ("ShunterJobsWaiting", "waits for 40 minutes", constant(OLDEST, 0), "40m", True),
+    ("ShunterJobsWaiting", "waits for 20 minutes", constant(OLDEST, 0), "20m", False),
 ]
 """Alert, what is so, series (a value a minute), when it is looked at, whether it fires then."""
 

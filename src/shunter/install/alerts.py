@@ -59,7 +59,7 @@ ALERTS = (
         f"time() - {OLDEST_JOB.replace('{selector}', '')} > 1800",
         "5m",
         "info",
-        "A {{ $labels.kind }} in {{ $labels.namespace }} does not run since {{ $value | humanizeDuration }}.",
+        "A {{ $labels.kind }} in {{ $labels.namespace }} has waited {{ $value | humanizeDuration }} to run.",
         "shunter jobs -n {{ $labels.namespace }} says in WHY what it waits for.",
     ),
 )

@@ -55,7 +55,7 @@ def quantile(share: float, metric: str, *by: str, selector: str = "", legend: st
 
 
 OLDEST_JOB = "min by (kind, namespace) (shunter_oldest_waiting_job_timestamp_seconds{selector})"
-"""When the oldest job was created that waits."""
+"""Since when the job waits that has waited longest."""
 
 ROWS = (
     Row(
@@ -100,7 +100,7 @@ ROWS = (
             ),
             Panel(
                 "Oldest waiting job",
-                "Age of the oldest job that is created and does not run.",
+                "How long the oldest waiting job has waited since it was created, or last resumed.",
                 (Query(f"time() - {OLDEST_JOB.replace('selector', V2)}", "{{kind}} in {{namespace}}"),),
                 "s",
                 12,

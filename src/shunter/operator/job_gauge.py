@@ -6,6 +6,7 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
+from datetime import datetime
 from typing import Any, NamedTuple
 
 from prometheus_client.core import GaugeMetricFamily
@@ -17,6 +18,9 @@ from shunter.operator.overview import V1_STATES, V2_STATES
 from shunter.operator.trainer.status import find
 from shunter.operator.training.job import JobView
 
+OTHER_STATES = {*V1_STATES, *(type for type, _ in V2_STATES)} - {"Created"}
+"""Types of conditions that name a state in which a job does not wait."""
+
 
 class CountedKind(NamedTuple):
     """The jobs of one kind, and what tells the state of each."""
@@ -27,7 +31,8 @@ class CountedKind(NamedTuple):
 
 
 class JobGauge(Collector):
-    """`shunter_jobs`, and `shunter_oldest_waiting_job_timestamp_seconds` where jobs are created and have not run."""
+    """`shunter_jobs`, and `shunter_oldest_waiting_job_timestamp_seconds` where jobs wait: since they were
+    created, or since a condition such as Suspended ended."""
 
     def __init__(self, counted: Iterable[CountedKind]) -> None:
         self._counted = tuple(counted)
@@ -36,22 +41,29 @@ class JobGauge(Collector):
         jobs_by_state = GaugeMetricFamily("shunter_jobs", "Jobs by their state", labels=["kind", "namespace", "phase"])
         oldest = GaugeMetricFamily(
             "shunter_oldest_waiting_job_timestamp_seconds",
-            "When the oldest job was created that does not run",
+            "Since when the job that has waited longest does not run",
             labels=["kind", "namespace"],
         )
         for kind, jobs, state in self._counted:
             counts, waiting = Counter[tuple[str, str]](), dict[str, float]()
             for job in jobs.list():
-                namespace, phase, created = job.metadata.namespace, state(job), job.metadata.creation_timestamp
+                namespace, phase = job.metadata.namespace, state(job)
                 counts[namespace, phase] += 1
-                if phase == "Created" and created is not None:
-                    waiting[namespace] = min(waiting.get(namespace, math.inf), created.timestamp())
+                if phase == "Created" and (begin := waits_since(job)) is not None:
+                    waiting[namespace] = min(waiting.get(namespace, math.inf), begin.timestamp())
             for (namespace, phase), count in counts.items():
                 jobs_by_state.add_metric([kind, namespace, phase], count)
             for namespace, since in waiting.items():
                 oldest.add_metric([kind, namespace], since)
         yield jobs_by_state
         yield oldest
+
+
+def waits_since(job: JobView | TrainJob) -> datetime | None:
+    """Since when a job that is in no other state than Created is so: the time of its creation, or the last at which it left
+    another state."""
+    left = (one.last_transition_time for one in job.status.conditions if one.type in OTHER_STATES and not one.is_true)
+    return max((moment for moment in (job.metadata.creation_timestamp, *left) if moment is not None), default=None)
 
 
 def v1_state(job: JobView) -> str:
