@@ -320,7 +320,7 @@ class RunningView:
 
     @property
     def _may_show(self) -> bool:
-        return self._is_answered and not self._unlisted
+        return (self._is_answered or not self._watches) and not self._unlisted
 
     def _show(self) -> None:
         try:
