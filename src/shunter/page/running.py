@@ -34,6 +34,7 @@ MISSING_KIND_SECONDS = 10.0
 RETRY_SECONDS = 5.0
 SILENCE_SECONDS = 75.0
 PROJECTION = "projection"
+REVIEW = "review"
 
 Scope = tuple[str, str]
 """The name of a watch, and the namespace that it is asked for; empty: all of them."""
@@ -78,7 +79,7 @@ class RunningView:
         for reading in self._view.readings:
             self._run(_reading_key(reading), self._read(reading))
         self._run(PROJECTION, self._project())
-        self._run("review", self._review())
+        self._run(REVIEW, self._review())
 
     def stop(self) -> None:
         for task in self._tasks.values():
@@ -97,7 +98,7 @@ class RunningView:
 
     def _is_free(self, watch: Watch) -> bool:
         """Whether the watch is of whatever namespaces the page shows."""
-        return watch.resource.namespaced and not watch.namespace
+        return watch.resource.namespaced and not watch.namespace and not watch.is_of_all
 
     def _first_scopes(self, watch: Watch) -> tuple[str, ...]:
         if not self._is_free(watch):
@@ -153,6 +154,10 @@ class RunningView:
                 self._broken(watch, scope, problem)
                 if not isinstance(problem, ConnectionProblem | ServerProblem):
                     await asyncio.sleep(RETRY_SECONDS)
+            except Exception as error:
+                self._fails(scope, error)
+                self._miss(watch, scope)
+                await asyncio.sleep(RETRY_SECONDS)
 
     def _take(self, watch: Watch, namespace: str, found: Json, *, gone: bool) -> None:
         uid = found["metadata"]["uid"]
@@ -195,8 +200,11 @@ class RunningView:
         self._changed.set()
 
     def _broken(self, watch: Watch, scope: Scope, problem: ApiError) -> None:
-        """Where others like it are shown, they do not wait for it any longer."""
         self.table.broken(scope, watch.collections, time.time(), problem.message)
+        self._miss(watch, scope)
+
+    def _miss(self, watch: Watch, scope: Scope) -> None:
+        """Where others like it are shown, they do not wait for it any longer."""
         if watch.is_one_of_several:
             self._unlisted.discard(scope)
             self._changed.set()
@@ -224,12 +232,19 @@ class RunningView:
 
     def _tell_hidden(self) -> None:
         user, shown = self._viewer.user, self._own if not self._asked else ()
-        watched = hidden(self._refused.values(), user, shown)
-        self.table.hide((*watched, *hidden(self._refused_readings, user), *self._malformed.values()))
+        free = [one for (name, _), one in self._refused.items() if self._is_free(self._watches[name])]
+        others = [one for (name, _), one in self._refused.items() if not self._is_free(self._watches[name])]
+        refused = (*hidden(free, user, shown), *hidden([*others, *self._refused_readings], user))
+        self.table.hide((*refused, *self._malformed.values()))
 
     async def _review(self) -> None:
         while True:
-            await self.review()
+            try:
+                await self.review()
+            except Exception as error:
+                self._fails(REVIEW, error)
+            else:
+                self.table.whole(REVIEW)
             await asyncio.sleep(REVIEW_SECONDS)
 
     async def review(self) -> None:

@@ -71,6 +71,7 @@ class Cluster:
                 ("cluster", "nodes"),
                 "What is asked of nodes is not shown, as it is by pods of all namespaces.",
                 field_selector=HOLDS_A_NODE,
+                is_of_all=True,
             ),
             *(watch._replace(collections=("waiting",)) for watch in self._jobs.watches),
         )

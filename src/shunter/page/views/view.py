@@ -100,6 +100,8 @@ class Watch(NamedTuple):
     """Empty: those that the page shows, all of them where the viewer may list all."""
     label_selector: str = ""
     field_selector: str = ""
+    is_of_all: bool = False
+    """It is of all namespaces, whichever the page shows: a part of its objects would say something else than all of them."""
     is_one_of_several: bool = False
     """Rows are shown without its objects while it cannot be listed, as out of date: it is one of several kinds of jobs."""
 
