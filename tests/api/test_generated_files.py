@@ -15,6 +15,7 @@ pytestmark = pytest.mark.integration
 
 ROOT = Path(__file__).resolve().parents[2]
 DATA = Path("src/shunter/cluster/apiserver/data")
+SCRIPTS = Path("src/shunter/page/assets/js")
 
 
 def generate(root: Path, *flags: str) -> subprocess.CompletedProcess[str]:
@@ -25,7 +26,7 @@ def generate(root: Path, *flags: str) -> subprocess.CompletedProcess[str]:
 @pytest.fixture
 def copy(tmp_path: Path) -> Path:
     """The generator and what it has written, to be spoilt."""
-    for folder in ("scripts", "deploy", "docs", str(DATA)):
+    for folder in ("scripts", "deploy", "docs", str(DATA), str(SCRIPTS)):
         shutil.copytree(ROOT / folder, tmp_path / folder)
     for folder in ("tests", "examples"):
         (tmp_path / folder).symlink_to(ROOT / folder)
