@@ -116,7 +116,7 @@ def test_the_log_since_a_time_is_asked_of_the_server_and_stands_in_the_address(l
     page = look(BERT).page
     page.get_by_label("Since when lines are shown").select_option("last hour")
     page.wait_for_url("**/bert-large?since=3600")
-    eventually(lambda: given.queries[-1].since == 3600)
+    eventually(lambda: given.queries and given.queries[-1].since == 3600)
     page.reload()
     expect(page.get_by_label("Since when lines are shown")).to_have_value("3600")
 
