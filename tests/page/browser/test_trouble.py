@@ -10,11 +10,13 @@ from collections.abc import Callable, Iterator
 from contextlib import ExitStack
 from typing import Any
 
+import msgspec
 import pytest
 from playwright.sync_api import Browser, Page, expect
 
 from e2e.embedded_cluster import EmbeddedCluster
 from e2e.running_cluster import eventually
+from page.browser import samples
 from page.browser.chromium import Tab, logged_in
 from page.browser.given import Given, page_with
 from page.server import RunningPage, allow, new_user, page_of, running
@@ -151,6 +153,15 @@ def test_what_could_not_be_shown_is_told_from_what_may_not_be_read(look: Look) -
     reload_with(tab, ("snapshot", {"session": session, "rows": {}}), ("hidden", [malformed, forbidden]))
     expect(tab.page.get_by_text("You may not read nodes.")).to_be_visible()
     expect(tab.page.locator(".notice pre")).to_have_count(1)
+
+
+def test_what_pods_ask_for_is_not_nothing_where_it_is_not_known(look: Look, given: Given) -> None:
+    rows = samples.cluster()
+    unknown = {"gpus_asked": None, "cpu_asked": None, "memory_asked": None}
+    nodes = [msgspec.structs.replace(node, **unknown) for node in rows["nodes"][:1]]
+    given.rows["cluster"] = {**rows, "nodes": nodes}
+    page = look("/cluster").page
+    expect(page.locator("tr").filter(has_text="node-0")).to_contain_text("? of 8? of 96? of 256 GiB")
 
 
 def test_a_window_too_many_says_so(look: Look, monkeypatch: pytest.MonkeyPatch) -> None:

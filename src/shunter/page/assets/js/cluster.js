@@ -42,7 +42,7 @@ function Summary({ summary }) {
   const ready = summary.ready ?? 0;
   return html`<div class="facts">
     <div><b>${ready === nodes ? nodes : `${ready} of ${nodes}`}</b>${nodes === 1 ? "node" : "nodes"} ready</div>
-    ${summary.gpus ? html`<div><b>${summary.gpusAsked ?? 0} of ${summary.gpus}</b>GPUs asked for</div>` : null}
+    ${summary.gpus ? html`<div><b>${summary.gpusAsked ?? "?"} of ${summary.gpus}</b>GPUs asked for</div>` : null}
     <div><b>${summary.waitingJobs ?? 0}</b>${summary.waitingJobs === 1 ? "job waits" : "jobs wait"}${summary.waitingGpus ? ` for ${plural(summary.waitingGpus, "GPU")}` : ""}</div>
     ${summary.version ? html`<div><b>${summary.version}</b>Kubernetes</div>` : null}
     ${summary.operator ? html`<div><span>operator</span>${summary.operator}</div>` : null}</div>`;
@@ -53,9 +53,9 @@ function Node({ node, hasGpus }) {
   const state = node.isReady ? (node.isSchedulable === false ? "cordoned" : "ready") : "not ready";
   const tone = !node.isReady ? "blocked" : node.isSchedulable === false ? "Suspended" : "finished";
   return html`<tr><td>${node.name}</td><td><span class=${`state ${tone}`}>${state}</span>${node.pressure?.length ? html` <span class="state blocked">${node.pressure.join(", ")}</span>` : null}</td>
-    ${hasGpus ? html`<td><${Share} used=${node.gpusAsked ?? 0} all=${node.gpus ?? 0} text=${count} what="GPUs" /></td>` : null}
-    <td><${Share} used=${node.cpuAsked ?? 0} all=${node.cpu ?? 0} text=${cores} what="cores" /></td>
-    <td><${Share} used=${node.memoryAsked ?? 0} all=${node.memory ?? 0} text=${bytes} what="memory" /></td>
+    ${hasGpus ? html`<td><${Share} used=${node.gpusAsked} all=${node.gpus ?? 0} text=${count} what="GPUs" /></td>` : null}
+    <td><${Share} used=${node.cpuAsked} all=${node.cpu ?? 0} text=${cores} what="cores" /></td>
+    <td><${Share} used=${node.memoryAsked} all=${node.memory ?? 0} text=${bytes} what="memory" /></td>
     <td>${(node.jobs ?? []).join(", ") || html`<span class="faint">none</span>`}</td></tr>`;
 }
 
@@ -70,9 +70,10 @@ function cores(value) {
   return String(Math.round(value * 10) / 10);
 }
 
-/** @param {{used: number, all: number, text: (n: number) => string, what: string}} props */
+/** `used` is undefined where it is not known. @param {{used: number | undefined, all: number, text: (n: number) => string, what: string}} props */
 function Share({ used, all, text, what }) {
   if (!all) return html`<span class="faint">none</span>`;
+  if (used === undefined) return html`<span>? of ${text(all)}</span>`;
   const said = `${shared(text(used), text(all))} of ${text(all)}`;
   return html`<span class="progress"><${Meter} share=${used / all} tone=${used >= all ? "full" : ""} label=${`${what}: ${said} asked for`} /><span>${said}</span></span>`;
 }
