@@ -34,7 +34,7 @@ def description(
     else is known of it, each with its title, and left out where empty; `named` is the diagnosis of a job that failed."""
     row = overview(job)
     pods = [pod for pod in evidence.pods if is_pod_of(job, pod)]
-    events = [event for event in evidence.events if is_about(job, pods, event, owned_by(evidence, job))]
+    events = events_about(job, pods, evidence)
     yield f"{row.kind} {row.namespace}/{row.name}"
     yield f"  State    {row.state}{f' ({row.reason})' if row.reason else ''}"
     record = failure_record(job)
@@ -120,6 +120,12 @@ def phase(pod: Json) -> str:
         if waiting not in ("", "PodInitializing"):
             return str(waiting)
     return str(status.get("reason") or status.get("phase") or "Pending")
+
+
+def events_about(job: Json, pods: Sequence[Json], evidence: Evidence) -> list[Json]:
+    """Those of the evidence, which may hold all events of the namespace."""
+    children = owned_by(evidence, job)
+    return [event for event in evidence.events if is_about(job, pods, event, children)]
 
 
 def is_about(job: Json, pods: Sequence[Json], event: Json, children: Sequence[Json] = ()) -> bool:

@@ -12,6 +12,7 @@ from typing import NamedTuple
 
 from shunter.api.meta import Json
 from shunter.jobs.curves import with_report
+from shunter.jobs.description import events_about
 from shunter.jobs.differing_ranks import Difference, differing_ranks, paces
 from shunter.jobs.evidence import evidence_of
 from shunter.jobs.failures import why_failed
@@ -68,9 +69,12 @@ class JobViewReader:
         self._reported = with_report(self._reported, job)
         last_lines = {rank: lines for rank in sorted(chosen) if (lines := self._logs.last_lines(rank))}
         words = {one.label: last_lines[one.rank] for one in states if one.label and one.rank in last_lines}
+        why = cause(job, evidence, now)
+        if row.state == "Failed":
+            why = why_failed(job, pods, events_about(job, pods, evidence), words)
         return JobView(
             row=row,
-            cause=why_failed(job, pods, evidence.events, words) if row.state == "Failed" else cause(job, evidence, now),
+            cause=why,
             progress=progress(job) or logged.found.get(row.uid),
             states=states,
             differences=differing_ranks(states, paces({rank: report.series for rank, report in reports.items()}, chosen)),

@@ -15,14 +15,14 @@ from shunter.api.quantity import parse
 from shunter.doctor.collecting import POD_METRICS, api_evidence
 from shunter.doctor.diagnosing import diagnose, diagnose_from_api
 from shunter.doctor.verdicts import Report
-from shunter.jobs.description import is_about
+from shunter.jobs.description import events_about
 from shunter.jobs.evidence import completed
 from shunter.jobs.failures import why_failed
 from shunter.jobs.finding import own_pods
 from shunter.jobs.last_log_lines import last_log_lines
 from shunter.kube.client import Client
 from shunter.kube.errors import ApiError, Forbidden, NotFound
-from shunter.operator.causes import Evidence, cause, owned_by, runs_in_full
+from shunter.operator.causes import Evidence, cause, runs_in_full
 from shunter.operator.overview import is_finished, job_state, pod_selector
 
 MOST_LOGS = 32
@@ -89,8 +89,7 @@ async def _why(client: Client, job: Json, evidence: Evidence) -> tuple[str, str]
     """The headline: what keeps the job from training, or why it failed."""
     if job_state(job) == "Failed":
         pods = list(evidence.pods)
-        events = [event for event in evidence.events if is_about(job, pods, event, owned_by(evidence, job))]
-        ended = why_failed(job, pods, events, await last_log_lines(client, job, pods))
+        ended = why_failed(job, pods, events_about(job, pods, evidence), await last_log_lines(client, job, pods))
         rank = f"rank {ended.rank}, " if ended.rank is not None and not ended.sentence.startswith("rank ") else ""
         return f"{rank}{ended.sentence}", ended.remedy
     found = cause(job, evidence, datetime.now(UTC))
