@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from job_evidence import ago, v2_job
 from shunter.jobs.curves import CurvePoint, curves, metric_names, reduced, with_report
-from shunter.jobs.logs.metrics import told
+from shunter.jobs.logs.metrics import metric_pattern, told
 from shunter.jobs.metrics import Point, Series, Source
 
 
@@ -64,8 +64,19 @@ def test_after_a_restart_in_an_earlier_epoch_the_lost_run_is_not_drawn() -> None
 
 
 def test_losses_are_offered_first_and_counts_not_at_all() -> None:
-    found = [series("accuracy"), series("throughput"), series("val_loss"), series("seed"), series("elapsed_time")]
-    assert metric_names(found) == ["val_loss", "accuracy", "throughput"]
+    line = "step 1 accuracy 0.5 seed=3 elapsed_time=4 val_loss=0.1 9.8it/s"
+    assert metric_names(told([line], pod="p", rank=0).series) == ["val_loss", "accuracy", "throughput"]
+    report = with_report((), reported(30, step=1, accuracy=0.5, seed=3, elapsed_time=4, val_loss=0.1))
+    assert metric_names(report) == ["val_loss", "accuracy"]
+
+
+def test_what_was_found_as_a_metric_is_drawn_whatever_its_name() -> None:
+    """A name looks like no metric, and a pattern of the user finds it, or it is named as an error."""
+    asked = metric_pattern("gpu_util=util ([0-9]+)")
+    found = told(["step 1 util 80 time_error 0.5", "step 2 util 90 time_error 0.4"], pod="p", rank=0, extra=[asked]).series
+    assert metric_names(found) == ["time_error", "gpu_util"]
+    assert [[point.value for point in one.points] for one in curves(found, "gpu_util")] == [[80, 90]]
+    assert len(curves(found, "time_error")) == 1
 
 
 def test_reports_are_kept_as_they_come() -> None:

@@ -50,14 +50,14 @@ class Curve(Struct, frozen=True):
 
 def metric_names(series: Iterable[Series]) -> list[str]:
     """The metrics that a curve may be drawn of, losses first, otherwise as they were found."""
-    found = dict.fromkeys(one.name for one in series if one.points and _is_metric(one))
+    found = dict.fromkeys(one.name for one in series if one.points)
     return sorted(found, key=lambda name: (not is_loss(name), name == RATE))
 
 
 def curves(series: Iterable[Series], name: str, most_points: int = MOST_POINTS) -> list[Curve]:
     """The curves of one metric, by rank, at most `MOST_CURVES` of at most `most_points` points each. All are from one source: the
     one whose longest series has more points, reports where both have as many."""
-    named = [one for one in series if one.name == name and one.points and _is_metric(one)]
+    named = [one for one in series if one.name == name and one.points]
     longest: dict[Source, int] = {}
     for one in named:
         longest[one.source] = max(longest.get(one.source, 0), len(one.points))
@@ -130,7 +130,3 @@ def _one_a_rank(series: Iterable[Series]) -> Iterator[Series]:
         if one.rank not in longest or len(one.points) > len(longest[one.rank].points):
             longest[one.rank] = one
     yield from longest.values()
-
-
-def _is_metric(series: Series) -> bool:
-    return series.name == RATE or not NOT_METRICS.search(series.name)
