@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
-from job_evidence import event, v1_job
-from jobs.test_evidence import Lists
+from collections.abc import AsyncGenerator, Mapping
+
+from job_evidence import event, running, v1_job, v1_pod
+from jobs.test_evidence import Lists, pod
 from shunter.jobs.job_view import JobViewReader
 from shunter.kube.client import Client
+from shunter.kube.errors import from_answer
+
+CONTAINERS = {"containers": [{"name": "pytorch"}]}
 
 
 async def test_a_job_that_failed_does_not_get_the_cause_of_another() -> None:
@@ -16,3 +21,23 @@ async def test_a_job_that_failed_does_not_get_the_cause_of_another() -> None:
         view = await JobViewReader(Client(Lists(events=events))).read(failed)
         assert view.cause is not None
         assert view.cause.sentence.endswith(sentence)
+
+
+class LogsRefused(Lists):
+    """A server that lists everything and gives no log."""
+
+    async def stream(
+        self, method: str, path: str, *, params: Mapping[str, str] = {}, headers: Mapping[str, str] = {}
+    ) -> AsyncGenerator[bytes]:
+        if path:
+            raise from_answer(method, path, 403, {}, b'{"kind": "Status", "code": 403, "message": "pods/log is forbidden"}')
+        yield b""
+
+
+async def test_a_refusal_of_logs_is_said_and_the_rest_is_read() -> None:
+    pods = [pod(v1_pod(role, spec=CONTAINERS, **running())) for role in ("master", "worker")]
+    view = await JobViewReader(Client(LogsRefused(pods=pods))).read(v1_job())
+    assert view.unread_logs == "pods/log is forbidden"
+    assert [one.state for one in view.states] == ["Running", "Running"]
+    hidden = await JobViewReader(Client(LogsRefused(pods=None))).read(v1_job())
+    assert (hidden.unread, hidden.unread_logs) == (("pods",), "pods could not be listed")

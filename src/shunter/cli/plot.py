@@ -46,6 +46,8 @@ def plot(
     """
     view = asyncio.run(_viewed(connect(kubeconfig, context).client, job, namespace, metric, rank))
     found = _chosen(view, metric.partition("=")[0])
+    if view.unread_logs:
+        say(f"logs not read: {view.unread_logs}")
     if form is not Output.table:
         print_as(found, form)
         return
@@ -83,6 +85,8 @@ def _chosen(view: JobView, metric: str) -> list[Curve]:
     names = metric_names(view.series)
     title = f"{view.row.kind} {view.row.namespace}/{view.row.name}"
     pattern = f"Give a pattern: --metric '{metric or 'loss'}=REGEX' with a group for the value."
+    if not names and view.unread_logs:
+        raise InputError(f"{title}: its reports have no metric, and its logs could not be read: {view.unread_logs}")
     if not names:
         raise InputError(f"{title}: neither its logs nor its reports have a metric.", pattern)
     if metric and metric not in names:

@@ -11,6 +11,7 @@ from datetime import UTC, datetime
 from typing import NamedTuple
 
 from shunter.api.meta import Json
+from shunter.api.resources import PODS
 from shunter.jobs.curves import with_report
 from shunter.jobs.description import events_about
 from shunter.jobs.differing_ranks import Difference, differing_ranks, paces
@@ -24,6 +25,7 @@ from shunter.jobs.metrics import Series
 from shunter.jobs.rank_states import RankState, rank_states
 from shunter.jobs.training_pods import pods_by_rank
 from shunter.kube.client import Client
+from shunter.kube.errors import Forbidden
 from shunter.operator.causes import Cause, cause, owned_by
 from shunter.operator.overview import Overview, overview
 from shunter.operator.training_progress import Progress, progress
@@ -47,6 +49,8 @@ class JobView(NamedTuple):
     """What the ranks wrote last whose logs are read."""
     unread: Sequence[str]
     """Kinds that could not be listed."""
+    unread_logs: str = ""
+    """Why logs could not be read; empty where they could."""
 
 
 class JobViewReader:
@@ -64,7 +68,11 @@ class JobViewReader:
         jobset = next((child for child in owned_by(evidence, job) if child.get("kind") == "JobSet"), None)
         states = rank_states(job, pods, jobset)
         chosen = {*only} if only is not None else followed_ranks(states)
-        await self._logs.read(pods_by_rank(job, pods), chosen)
+        unread_logs = "pods could not be listed" if PODS.plural in evidence.unread else ""
+        try:
+            await self._logs.read(pods_by_rank(job, pods), chosen)
+        except Forbidden as error:
+            unread_logs = error.message
         reports = self._logs.reports()
         self._reported = with_report(self._reported, job)
         last_lines = {rank: lines for rank in sorted(chosen) if (lines := self._logs.last_lines(rank))}
@@ -81,6 +89,7 @@ class JobViewReader:
             series=[*(series for report in reports.values() for series in report.series), *self._reported],
             last_lines=last_lines,
             unread=evidence.unread,
+            unread_logs=unread_logs,
         )
 
 

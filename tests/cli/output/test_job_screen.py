@@ -75,3 +75,4 @@ def test_without_a_metric_it_says_so() -> None:
 
 def test_what_could_not_be_read_is_said() -> None:
     assert "not read: pods could not be listed" in texts(view(unread=("pods",)))
+    assert "logs not read: pods/log is forbidden" in texts(view(unread_logs="pods/log is forbidden"))

@@ -65,6 +65,8 @@ def _heading(view: JobView, now: datetime) -> Iterator[Text]:
             yield Text(view.cause.remedy, style="dim")
     if view.unread:
         yield Text(f"not read: {', '.join(view.unread)} could not be listed", style="dim")
+    if view.unread_logs:
+        yield Text(f"logs not read: {view.unread_logs}", style="dim")
 
 
 def _ranks(states: Sequence[RankState], width: int) -> Iterator[Text]:
