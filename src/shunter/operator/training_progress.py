@@ -58,16 +58,26 @@ class Progress(Struct, frozen=True):
     source: Literal["report", "log"] = "report"
     """Whether the program reported it to the status server, or it was read in its log, which may say it in words of its own."""
 
+    @property
+    def ends(self) -> datetime | None:
+        """When it will be done, by the last report; None where that did not tell, or its own time is not known."""
+        if self.reported is None or self.left_seconds is None:
+            return None
+        return self.reported + timedelta(seconds=self.left_seconds)
+
+    @property
+    def stale_after(self) -> datetime | None:
+        """When the program will have been silent for so long that these values may say nothing of the present, unless it reports
+        before; None where the time of its last report is not known."""
+        return self.reported + STALE if self.reported is not None else None
+
     def left(self, now: datetime) -> timedelta | None:
         """How long it will still take, by the last report."""
-        if self.left_seconds is None:
-            return None
-        passed = now - self.reported if self.reported else timedelta()
-        return max(timedelta(), timedelta(seconds=self.left_seconds) - passed)
+        return max(timedelta(), self.ends - now) if self.ends is not None else None
 
     def is_stale(self, now: datetime) -> bool:
-        """Whether the program has been silent for so long that these values may say nothing of the present."""
-        return self.reported is None or now - self.reported > STALE
+        """Whether the last report is so old that it is shown with its age."""
+        return self.stale_after is None or now > self.stale_after
 
 
 def progress(job: Json) -> Progress | None:

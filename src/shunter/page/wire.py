@@ -74,16 +74,18 @@ class Hidden(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
 
 
 class Progress(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True):
-    """How far a training is, only as far as it was reported or logged."""
+    """How far a training is, only as far as it was reported or logged. The browser counts the time left down to `ends`, and shows
+    the age of the report from `stale_after` on."""
 
     step: int | None = None
     steps: int | None = None
     share: float | None = None
-    seconds_left: int | None = None
+    ends: float = 0
     loss: float | None = None
     checkpoint_step: int | None = None
     checkpoint_saved: float = 0
     reported: float = 0
+    stale_after: float = 0
     source: Literal["report", "log"] = "report"
 
 

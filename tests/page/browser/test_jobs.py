@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import time
 from collections.abc import Callable
 
 import msgspec
@@ -14,7 +15,7 @@ from page.browser.chromium import Tab, logged_in
 from page.browser.given import Given
 from page.jobs import pytorch_job
 from page.server import RunningPage
-from shunter.page.wire import JobRow
+from shunter.page.wire import JobRow, Progress
 
 pytestmark = [pytest.mark.integration, pytest.mark.browser]
 
@@ -32,6 +33,17 @@ def test_failing_first_with_the_cause_without_a_click(look: Look) -> None:
     assert [*dict.fromkeys(page.locator("td.c-state").all_inner_texts()[:5])] == ["Failed", "Restarting", "Waiting", "Running"]
     expect(page.get_by_role("button", name="Failed 1")).to_be_visible()
     expect(rows.filter(has_text="giant").locator(".c-ranks")).to_have_text("999/1,000")
+
+
+def test_time_left_counts_from_the_report_and_an_old_report_has_its_age(look: Look, given: Given) -> None:
+    now = time.time()
+    old = Progress(step=41, steps=100, share=0.41, ends=now - 240, reported=now - 540, stale_after=now - 420)
+    fresh = Progress(step=52, steps=100, share=0.52, ends=now + 7300, reported=now - 60, stale_after=now + 60)
+    row = msgspec.structs.replace(samples.jobs(1)[0], state="Running", finished=0)
+    given.rows["jobs"] = {"jobs": [msgspec.structs.replace(row, id=str(one.step), progress=one) for one in (old, fresh)]}
+    shown = look().page.locator("tr.row .progress .text")
+    expect(shown.filter(has_text="41 %")).to_have_text("41 %  0s left  9m ago")
+    expect(shown.filter(has_text="52 %")).to_have_text("52 %  2h left")
 
 
 def test_a_counter_filters_and_the_address_says_so(look: Look) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from datetime import datetime, timedelta
 from typing import Any
 
 import pytest
@@ -12,7 +13,7 @@ from page.jobs import pytorch_job
 from shunter.jobs.evidence import JobCause
 from shunter.operator.causes import Cause
 from shunter.operator.overview import V1_STATES, V2_STATES
-from shunter.operator.training_progress import Progress
+from shunter.operator.training_progress import Progress, progress
 from shunter.page.views.jobs import LOG_SECONDS, STATES, JobReading, Jobs, LogTime, job_row, kept_job, kept_native
 from shunter.page.views.view import Observed
 
@@ -76,9 +77,24 @@ def test_a_loss_that_is_no_number_stands_in_no_row() -> None:
         "progressPercentage": 41,
         "metrics": [{"name": "loss", "value": "NaN"}, {"name": "step", "value": "10"}, {"name": "steps", "value": "20"}],
     }
-    progress = job_row(kept_job(found), None, None).progress
-    assert progress is not None
-    assert (progress.share, progress.loss, progress.step, progress.steps) == (0.41, None, 10, 20)
+    shown = job_row(kept_job(found), None, None).progress
+    assert shown is not None
+    assert (shown.share, shown.loss, shown.step, shown.steps) == (0.41, None, 10, 20)
+
+
+def test_the_time_left_counts_from_when_it_was_reported() -> None:
+    found = job()
+    found["status"]["trainerStatus"] = {"estimatedRemainingSeconds": 300, "lastUpdatedTime": TIME}
+    reported = datetime.fromisoformat(TIME)
+    shown = job_row(kept_job(found), None, None).progress
+    assert shown is not None
+    assert (shown.reported, shown.ends) == (reported.timestamp(), reported.timestamp() + 300)
+    told = progress(found)
+    assert told is not None
+    for passed in (60, 119, 121, 299, 400):
+        now = reported + timedelta(seconds=passed)
+        assert told.left(now) == timedelta(seconds=max(0, shown.ends - now.timestamp()))
+        assert told.is_stale(now) == (now.timestamp() > shown.stale_after)
 
 
 def test_jobs_of_kubernetes_that_number_no_pods_are_not_shown() -> None:

@@ -255,11 +255,12 @@ def progress_of(found: Progress | None) -> wire.Progress | None:
         step=found.step,
         steps=found.steps,
         share=found.percentage / 100 if found.percentage is not None else _share(found),
-        seconds_left=found.left_seconds,
+        ends=found.ends.timestamp() if found.ends else 0,
         loss=found.loss if found.loss is not None and abs(found.loss) < float("inf") else None,
         checkpoint_step=checkpoint.step if checkpoint is not None else None,
         checkpoint_saved=checkpoint.saved.timestamp() if checkpoint is not None and checkpoint.saved else 0,
         reported=found.reported.timestamp() if found.reported else 0,
+        stale_after=found.stale_after.timestamp() if found.stale_after else 0,
         source="log" if found.source == "log" else "report",
     )
 

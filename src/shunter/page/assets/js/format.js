@@ -52,12 +52,20 @@ export function figure(value) {
   return String(Number(value.toPrecision(4)));
 }
 
-/** `41 %`, `step 1,220`, with `15m left` where known; empty where nothing was reported. @param {import("./wire.js").Progress | undefined} progress @param {boolean} isFinished */
-export function progressText(progress, isFinished = false) {
+/** `15m left`, `9m ago` for a stale report: each only where it is so; neither of a job that has ended. @param {import("./wire.js").Progress} progress @param {number} now @param {boolean} isFinished */
+export function timesOf(progress, now, isFinished) {
+  if (isFinished) return [];
+  const parts = [];
+  if (progress.ends) parts.push(`${age(progress.ends - now)} left`);
+  if (progress.reported && progress.staleAfter && now > progress.staleAfter) parts.push(`${age(now - progress.reported)} ago`);
+  return parts;
+}
+
+/** `41 %`, `step 1,220`, with its times; empty where nothing was reported. @param {import("./wire.js").Progress | undefined} progress @param {number} now @param {boolean} isFinished */
+export function progressText(progress, now, isFinished) {
   if (!progress) return "";
   const parts = [];
   if (progress.share !== undefined) parts.push(percent(progress.share));
   else if (progress.step !== undefined) parts.push(`step ${count(progress.step)}`);
-  if (progress.secondsLeft && !isFinished) parts.push(`${age(progress.secondsLeft)} left`);
-  return parts.join("  ");
+  return [...parts, ...timesOf(progress, now, isFinished)].join("  ");
 }

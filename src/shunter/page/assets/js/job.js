@@ -2,7 +2,7 @@
 import { html, useEffect, useRef, useState } from "./html.js";
 import { Actions } from "./actions.js";
 import { Curves } from "./curves.js";
-import { age, bytes, count, dateTime, figure, percent, plural } from "./format.js";
+import { age, bytes, count, dateTime, figure, percent, plural, timesOf } from "./format.js";
 import { ageOf } from "./job_list.js";
 import { useLive, useTick } from "./live.js";
 import { Log } from "./log.js";
@@ -99,12 +99,12 @@ function Head({ job, now }) {
   const progress = job.progress;
   const steps = progress?.steps ? `step ${count(progress.step ?? 0)} of ${count(progress.steps)}` : progress?.step !== undefined ? `step ${count(progress.step)}` : "";
   const source = progress?.source === "log" ? "as its log says" : "";
-  const left = progress?.secondsLeft && !job.finished ? `${age(progress.secondsLeft)} left` : "";
+  const times = progress ? timesOf(progress, now, Boolean(job.finished)) : [];
   const fact = (/** @type {any} */ value, /** @type {string} */ text, tone = "") => html`<div><b class=${tone}>${value}</b>${text}</div>`;
   return html`<div class="facts">
     ${fact(job.state, [job.reason !== job.state && job.reason, job.created && `${age(ageOf(job, now))} ${job.finished ? "in all" : "old"}`].filter(Boolean).join(", "), `state ${job.state}`)}
     ${job.wanted && job.finished ? fact(count(job.wanted), job.wanted === 1 ? "rank" : "ranks") : job.wanted ? fact(`${job.up === undefined ? "?" : count(job.up)} / ${count(job.wanted)}`, job.up === undefined ? "ranks, pods hidden from you" : "ranks up") : null}
-    ${progress?.share !== undefined ? fact(percent(progress.share), [steps, left, source].filter(Boolean).join(", ")) : steps ? fact(count(progress?.step ?? 0), ["step", left, source].filter(Boolean).join(", ")) : null}
+    ${progress?.share !== undefined ? fact(percent(progress.share), [steps, ...times, source].filter(Boolean).join(", ")) : steps ? fact(count(progress?.step ?? 0), ["step", ...times, source].filter(Boolean).join(", ")) : null}
     ${progress?.loss !== undefined ? fact(figure(progress.loss), "loss") : null}
     ${job.restarts || job.restartLimit !== undefined ? fact(job.restartLimit === undefined ? job.restarts : `${job.restarts ?? 0} of ${job.restartLimit}`, job.restartLimit === undefined && job.restarts === 1 ? "restart" : "restarts") : null}
     ${progress?.checkpointStep !== undefined ? fact(`step ${count(progress.checkpointStep)}`, progress.checkpointSaved ? `checkpoint, ${age(now - progress.checkpointSaved)} ago` : "last checkpoint") : null}

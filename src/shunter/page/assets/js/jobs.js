@@ -1,6 +1,6 @@
 /** The list of jobs. Rows in view only: at 1,000 jobs all of them cost a second of layout. */
 import { Component, html, useEffect, useLayoutEffect, useMemo, useRef, useState } from "./html.js";
-import { age, count, plural } from "./format.js";
+import { age, count, plural, progressText } from "./format.js";
 import { COLUMNS, ageOf, countsByState, ordered, searched } from "./job_list.js";
 import { useLive, useTick } from "./live.js";
 import { Command, Heading, Notices, Pending, Progress, STATES, State } from "./parts.js";
@@ -68,7 +68,8 @@ class Row extends Component {
   /** @param {any} next */
   shouldComponentUpdate(next) {
     const { row, now, index } = /** @type {any} */ (this.props);
-    return next.row !== row || next.index !== index || (next.now !== now && age(ageOf(next.row, next.now)) !== age(ageOf(row, now)));
+    const times = (/** @type {number} */ at) => [age(ageOf(row, at)), progressText(row.progress, at, Boolean(row.finished))].join();
+    return next.row !== row || next.index !== index || (next.now !== now && times(next.now) !== times(now));
   }
   /** @param {any} props */
   render({ row, now, index }) {
@@ -79,7 +80,7 @@ class Row extends Component {
       <td class="c-name"><a href=${jobUrl(job)} title=${job.name}>${job.name}</a></td>
       <td class="c-namespace">${job.namespace}</td><td class="c-kind">${job.kind}</td>
       <td class="c-ranks n">${ranks}</td>
-      <td class="c-progress"><${Progress} progress=${job.progress} state=${job.state} /></td>
+      <td class="c-progress"><${Progress} progress=${job.progress} state=${job.state} now=${now} /></td>
       <td class="c-age n">${job.created ? age(ageOf(job, now)) : ""}</td>
       <td class="c-why" title=${job.why}>${job.why}</td>
       <td class="under" aria-hidden="true">${job.namespace} ${"\u00b7"} ${job.kind} ${"\u00b7"} ${ranks}</td></tr>`;

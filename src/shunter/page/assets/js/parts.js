@@ -17,9 +17,9 @@ export function Meter({ share, tone = "", label, isLong = false }) {
   return html`<span class=${`meter ${tone} ${isLong ? "long" : ""}`} role="img" aria-label=${label}><i style=${{ width }}></i></span>`;
 }
 
-/** @param {{progress: import("./wire.js").Progress | undefined, state: string}} props */
-export function Progress({ progress, state }) {
-  const text = progressText(progress, state === "Failed" || state === "Succeeded");
+/** @param {{progress: import("./wire.js").Progress | undefined, state: string, now: number}} props */
+export function Progress({ progress, state, now }) {
+  const text = progressText(progress, now, state === "Failed" || state === "Succeeded");
   if (!text) return html`<span class="faint">-</span>`;
   const share = progress?.share;
   const tone = state === "Succeeded" ? "done" : state === "Failed" ? "bad" : "";

@@ -27,11 +27,12 @@
  * @property {number} [step]
  * @property {number} [steps]
  * @property {number} [share]
- * @property {number} [secondsLeft]
+ * @property {number} [ends]
  * @property {number} [loss]
  * @property {number} [checkpointStep]
  * @property {number} [checkpointSaved]
  * @property {number} [reported]
+ * @property {number} [staleAfter]
  * @property {"report" | "log"} [source]
  */
 
