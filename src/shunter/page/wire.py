@@ -145,7 +145,9 @@ class JobDetail(JobRow, frozen=True, kw_only=True):
     generation: int = 0
     """Changes with the spec, not with the status."""
     restarts: int = 0
+    """Of a JobSet those that count towards `restart_limit`; of other jobs those of all ranks together."""
     restart_limit: int | None = None
+    """None where a limit counts otherwise: it stands among the facts."""
     message: str = ""
     facts: tuple[tuple[str, str], ...] = ()
     """Title and text: limits, queue, runtime, training run."""

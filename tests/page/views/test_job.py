@@ -157,7 +157,16 @@ def test_a_train_job_that_leaves_its_nodes_to_the_runtime_wants_what_its_jobset_
     status: {restarts: 2, restartsCountTowardsMax: 1}
     """)
     found = head(view_of(job).rows(observed(job, [], jobset=jobset), NOW))
-    assert (found.wanted, found.restarts, found.restart_limit) == (4, 2, 3)
+    assert (found.wanted, found.restarts, found.restart_limit) == (4, 1, 3)
+    assert ("Restarts", "1 of 3 used, and 1 that does not count") in found.facts
+
+
+def test_restarts_of_ranks_are_not_counted_against_a_limit_that_counts_otherwise() -> None:
+    job = load_yaml(V1_JOB)
+    job["status"]["rankFailures"] = RECORD
+    found = head(view_of(job).rows(observed(job, []), NOW))
+    assert (found.restarts, found.restart_limit) == (2, None)
+    assert ("Limits", "backoffLimit 4") in found.facts
 
 
 V1_KINDS = {

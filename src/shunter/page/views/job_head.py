@@ -14,8 +14,9 @@ from shunter.launch.checkpoint_location import checkpoint_location
 from shunter.launch.marks import COMMIT, DIRTY, FABRIC, PROGRAM, RESUMED
 from shunter.launch.tracking import tracked_run
 from shunter.operator.causes.queue import queue_name
-from shunter.operator.overview import is_v1, is_v2, limits, moment, overview
-from shunter.operator.restarts import restarts
+from shunter.operator.native_jobs import is_native
+from shunter.operator.overview import is_v2, limits, moment, overview
+from shunter.operator.restarts import Restarts, restarts
 from shunter.page.links import links
 from shunter.page.texts import visible
 from shunter.page.wire import Action, Condition, JobDetail, JobRow
@@ -47,10 +48,10 @@ def job_detail(row: JobRow, job: Json, around: Around) -> JobDetail:
         uid=job["metadata"]["uid"],
         resource_version=job["metadata"]["resourceVersion"],
         generation=job["metadata"].get("generation", 0),
-        restarts=counts.made if counts is not None else around.rank_restarts,
+        restarts=counts.used if counts is not None else around.rank_restarts,
         restart_limit=counts.most if counts is not None else _limit(job),
         message=visible(overview(job).message),
-        facts=tuple((title, visible(text)) for title, text in (*_facts(job), *around.notes) if text),
+        facts=tuple((title, visible(text)) for title, text in (*_facts(job, counts), *around.notes) if text),
         conditions=tuple(_conditions(job)),
         links=links(job),
         actions=around.actions,
@@ -60,9 +61,8 @@ def job_detail(row: JobRow, job: Json, around: Around) -> JobDetail:
 
 
 def _limit(job: Json) -> int | None:
-    spec = job.get("spec") or {}
-    found = (spec.get("runPolicy") or {} if is_v1(job) else spec).get("backoffLimit")
-    return found if isinstance(found, int) else None
+    """Of Kubernetes' own Jobs. That of v1 counts restarts in the pods that run now, and not pods that were replaced."""
+    return job["spec"].get("backoffLimit") if is_native(job) else None
 
 
 def _conditions(job: Json) -> Iterable[Condition]:
@@ -77,9 +77,10 @@ def _conditions(job: Json) -> Iterable[Condition]:
         )
 
 
-def _facts(job: Json) -> Iterator[tuple[str, str]]:
+def _facts(job: Json, counts: Restarts | None) -> Iterator[tuple[str, str]]:
     annotations = annotations_of(job)
     yield "Limits", limits(job)
+    yield "Restarts", str(counts or "")
     yield "Queue", queue_name(job)
     yield "Managed by", owner_of(job)
     if is_v2(job):
