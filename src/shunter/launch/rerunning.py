@@ -19,7 +19,7 @@ from shunter.launch.marks import PROGRAM
 from shunter.launch.names import earlier_names, free_name, unnumbered
 from shunter.launch.submitting import job_names, resubmit, silent, write
 from shunter.operator.native_jobs import is_native
-from shunter.operator.overview import is_v1, is_v2
+from shunter.operator.overview import is_v2, run_policy
 
 _TOOL_MARKS = (
     ownership.ARGO_TRACKING,
@@ -79,8 +79,7 @@ def copied_job(job: Json, name: str) -> Json:
         if kept := {key: value for key, value in (metadata.get(field) or {}).items() if _is_users(key)}:
             fresh[field] = kept
     spec: Json = copy.deepcopy(job["spec"])
-    policy = spec.get("runPolicy") or {} if is_v1(job) else spec
-    policy.pop("suspend", None)
+    run_policy({**job, "spec": spec}).pop("suspend", None)
     if is_v2(job) and spec.get("runtimePatches"):
         spec["runtimePatches"] = [
             {field: value for field, value in patch.items() if field != "time"}

@@ -104,9 +104,7 @@ def is_finished(job: Json) -> bool:
 
 def manager_of_others(job: Json) -> str:
     """The controller that `managedBy` leaves the job to; empty for one that is the operator's, or of Kubernetes, itself."""
-    spec = job.get("spec") or {}
-    policy = spec.get("runPolicy") or {} if is_v1(job) else spec
-    manager = str(policy.get("managedBy") or "")
+    manager = str(run_policy(job).get("managedBy") or "")
     return "" if manager in (("", JOB_CONTROLLER) if is_native(job) else OWN_MANAGERS) else manager
 
 
@@ -146,8 +144,7 @@ def was_pod_of(job: Json, name: str, created: datetime | None) -> bool:
 
 def limits(job: Json) -> str:
     """The limits that may end the job, as its fields say them; empty when it has none."""
-    spec = job.get("spec", {})
-    policy = spec if not is_v1(job) else spec.get("runPolicy") or {}
+    policy = run_policy(job)
     return ", ".join(f"{field} {policy[field]}" for field in ("backoffLimit", "activeDeadlineSeconds") if field in policy)
 
 
@@ -208,9 +205,14 @@ def _place(job: Json, role: str) -> tuple[int, str]:
 
 def is_suspended(job: Json) -> bool:
     """Whether the job's own field says that it is not to run."""
-    spec = job.get("spec", {})
-    policy = spec.get("runPolicy") or {} if is_v1(job) else spec
-    return bool(policy.get("suspend"))
+    return bool(run_policy(job).get("suspend"))
+
+
+def run_policy(job: Json) -> Json:
+    """The object of a job's own that has suspend, managedBy, backoffLimit and activeDeadlineSeconds: `spec.runPolicy` in
+    kubeflow.org/v1, `spec` in all others."""
+    spec: Json = job.get("spec") or {}
+    return spec.get("runPolicy") or {} if is_v1(job) else spec
 
 
 def _state_and_condition(job: Json) -> tuple[str, Json]:

@@ -7,7 +7,8 @@ from typing import Any
 import pytest
 
 from migrate.moving.moves import pytorch_job
-from shunter.migrate.conversion.cleaning import clean, digest, is_suspended, suspended
+from shunter.migrate.conversion.cleaning import clean, digest, suspended
+from shunter.operator.overview import is_suspended
 
 LIVE: dict[str, Any] = {
     "uid": "1",

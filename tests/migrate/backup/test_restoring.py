@@ -6,9 +6,9 @@ import pytest
 
 from migrate.moving.moves import pytorch_job
 from shunter.api.meta import Json
-from shunter.migrate.conversion.cleaning import is_suspended
 from shunter.migrate.moving.backup.index import Entry
 from shunter.migrate.moving.backup.restoring import Choice, decided
+from shunter.operator.overview import is_suspended
 
 RUNTIME: Json = {
     "apiVersion": "trainer.kubeflow.org/v1alpha1",

@@ -23,12 +23,13 @@ from migrate.moving.test_deciding import (
 from shunter.api.meta import Json
 from shunter.api.resources import CUSTOM_RESOURCE_DEFINITIONS
 from shunter.kube.merge_patch import merge_patch
-from shunter.migrate.conversion.cleaning import digest, is_suspended
+from shunter.migrate.conversion.cleaning import digest
 from shunter.migrate.moving import freeze
 from shunter.migrate.moving.deciding import intended
 from shunter.migrate.moving.journal import Phase, Record
 from shunter.migrate.moving.steps import Step
 from shunter.migrate.moving.undo_steps import RolledBackTrainJob, Undo, UndoContext, held_back, to_undo, undo_steps, was_started
+from shunter.operator.overview import is_suspended
 
 
 def record(step: Step, present: Json | None, after: Json | None, phase: Phase = "done", **changes: Any) -> Record:

@@ -14,12 +14,11 @@ from shunter.errors import ShunterError
 from shunter.kube.client import Client
 from shunter.kube.errors import NotFound
 from shunter.kube.transports.faults import Killed
-from shunter.migrate.conversion.cleaning import is_suspended
 from shunter.migrate.moving.marks import SOURCE, mark
 from shunter.migrate.moving.plan import Plan
 from shunter.migrate.moving.planning import PlanOptions
 from shunter.migrate.moving.undo_steps import Undo
-from shunter.operator.overview import overview
+from shunter.operator.overview import is_suspended, overview
 
 Disturbance = Literal["killed", "refused"]
 DISTURBANCES: tuple[Disturbance, ...] = ("killed", "refused")

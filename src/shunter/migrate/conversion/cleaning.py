@@ -41,13 +41,6 @@ def _with_suspend(job: Json, suspend: bool) -> Json:
     return {**job, "spec": {**spec, "runPolicy": {**(spec.get("runPolicy") or {}), "suspend": suspend}}}
 
 
-def is_suspended(job: Json) -> bool:
-    """Whether the job's user wants it to run nothing."""
-    spec = job["spec"]
-    policy = spec if is_v2(job) else spec.get("runPolicy") or {}
-    return policy.get("suspend") is True
-
-
 def digest(obj: Json) -> str:
     """SHA-256 (hex) of what the user wrote: equal for two readings of an object that nobody changed in between."""
     return digest_of(msgspec.json.encode(clean(obj), order="deterministic"))

@@ -13,14 +13,14 @@ from shunter.api.meta import Json
 from shunter.api.ownership import owner_of
 from shunter.api.resources import TRAIN_JOBS
 from shunter.migrate.conversion.batch import Batch, Outcome
-from shunter.migrate.conversion.cleaning import digest, is_suspended
+from shunter.migrate.conversion.cleaning import digest
 from shunter.migrate.conversion.one_job import Conversion
 from shunter.migrate.findings import Finding
 from shunter.migrate.moving.marks import ACTION, PLAN, SOURCE, mark, queue_of
 from shunter.migrate.moving.plan import FORMAT, Action, Freeze, Item, Plan, Strategy, Wave
 from shunter.migrate.options import Options
 from shunter.migrate.survey.inventory.classes import WAVES, JobClass, Subject, judged
-from shunter.operator.overview import FINISHED_STATES, overview
+from shunter.operator.overview import FINISHED_STATES, is_suspended, overview
 
 IN_THE_WAY = ("TrainJob", "Service", "PodGroup")
 """Kinds of objects that a TrainJob is, or makes under its own name."""

@@ -13,7 +13,7 @@ from shunter.api.meta import Json
 from shunter.api.resources import CUSTOM_RESOURCE_DEFINITIONS, TRAIN_JOBS, TRAINING_RUNTIMES, Resource
 from shunter.kube.client import Client
 from shunter.kube.errors import AlreadyExists, ApiError, Conflict, Forbidden, NotFound
-from shunter.migrate.conversion.cleaning import digest, is_suspended
+from shunter.migrate.conversion.cleaning import digest
 from shunter.migrate.moving import closing
 from shunter.migrate.moving.applying import ASK_SECONDS, ATTEMPTS, FIRST_WAIT, PASSING
 from shunter.migrate.moving.journal import Journal, Record
@@ -23,7 +23,7 @@ from shunter.migrate.moving.plan import Plan
 from shunter.migrate.moving.present import ClusterView, LiveCluster, SimulatedCluster, Spot
 from shunter.migrate.moving.steps import v1_job_of
 from shunter.migrate.moving.undo_steps import RolledBackTrainJob, Undo, UndoContext, held_back, to_undo, undo_steps, was_started
-from shunter.operator.overview import overview
+from shunter.operator.overview import is_suspended, overview
 
 GONE_SECONDS = 60.0
 """How long the pods of a TrainJob that was suspended are waited for, before its v1 job runs again; and an object that is being

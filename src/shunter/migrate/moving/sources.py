@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from shunter.migrate.conversion.cleaning import is_suspended
 from shunter.migrate.conversion.emit.job import SEPARATOR, plain_text
 from shunter.migrate.conversion.one_job import Conversion
 from shunter.migrate.conversion.rules.owners import LOOKED_AFTER, MADE_BY_ANOTHER
 from shunter.migrate.moving.plan import Item
+from shunter.operator.overview import is_suspended
 
 
 class SourcePatch(NamedTuple):

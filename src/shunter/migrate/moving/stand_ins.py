@@ -9,7 +9,6 @@ import msgspec
 from shunter.api.meta import Json
 from shunter.api.resources import TRAINING_RUNTIMES
 from shunter.api.trainer.trainjob import TrainJob
-from shunter.migrate.conversion.cleaning import is_suspended
 from shunter.migrate.conversion.one_job import Conversion
 from shunter.migrate.conversion.sharing.jobset_equality import same_jobset
 from shunter.migrate.conversion.source import live
@@ -22,7 +21,7 @@ from shunter.migrate.moving.plan import Item, Plan
 from shunter.migrate.moving.runs.observation import has_run
 from shunter.migrate.options import Options
 from shunter.migrate.proof.ladder import climbed
-from shunter.operator.overview import overview
+from shunter.operator.overview import is_suspended, overview
 
 _OF_JOBSET = ("runtimeRef", "runtimePatches", "trainer")
 """Fields of a TrainJob of which, and of the runtime, its JobSet is made."""

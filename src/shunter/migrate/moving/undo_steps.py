@@ -13,14 +13,14 @@ from typing import Literal, NamedTuple
 from shunter.api.meta import Json
 from shunter.api.resources import CUSTOM_RESOURCE_DEFINITIONS, TRAIN_JOBS, TRAINING_RUNTIMES
 from shunter.kube.merge_patch import merge_patch
-from shunter.migrate.conversion.cleaning import digest, is_suspended, suspended
+from shunter.migrate.conversion.cleaning import digest, suspended
 from shunter.migrate.moving import freeze
 from shunter.migrate.moving.backup.index import is_job
 from shunter.migrate.moving.deciding import holds
 from shunter.migrate.moving.journal import Record
 from shunter.migrate.moving.marks import PLAN, mark, parked, queue_of
 from shunter.migrate.moving.origins import Origin
-from shunter.operator.overview import FINISHED_STATES, is_v2, overview
+from shunter.operator.overview import FINISHED_STATES, is_suspended, is_v2, overview
 
 FREEZE = (freeze.POLICIES.kind, freeze.BINDINGS.kind)
 

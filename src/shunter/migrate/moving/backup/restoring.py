@@ -14,13 +14,13 @@ from shunter.api.resources import TRAIN_JOBS, Resource
 from shunter.errors import InputError
 from shunter.kube.client import Client
 from shunter.kube.errors import AlreadyExists, ApiError, NotFound
-from shunter.migrate.conversion.cleaning import digest, is_suspended
+from shunter.migrate.conversion.cleaning import digest
 from shunter.migrate.moving.backup.index import Entry, Index, is_job, read_entry
 from shunter.migrate.moving.backup.taking import BY_KIND, listed
 from shunter.migrate.moving.marks import SOURCE, mark, parked, queue_of
 from shunter.migrate.moving.runs.marks import is_trial
 from shunter.migrate.moving.undo_steps import RolledBackTrainJob
-from shunter.operator.overview import overview
+from shunter.operator.overview import is_suspended, overview
 
 Verdict = Literal["create", "create suspended", "unchanged", "leave", "refuse"]
 
