@@ -73,6 +73,19 @@ async def find(
     raise InputError(f"there are {len(matches)} jobs {name!r}: {titles}.", "Name one of them like this.")
 
 
+def resource_of(kind: str, among: Sequence[Resource] = SHOWN_RESOURCES) -> Resource:
+    """The resource of a kind of jobs, of those in `among`. InputError for another kind."""
+    found = next((resource for resource in among if resource.kind == kind), None)
+    if found is None:
+        raise InputError(f"{kind[:80]!r} is not one of {', '.join(resource.kind for resource in among)}.")
+    return found
+
+
+async def get_job(client: Client, resource: Resource, namespace: str, name: str) -> Json:
+    """The job, with its kind and apiVersion. NotFound when it is gone."""
+    return {"apiVersion": resource.api_version, "kind": resource.kind, **(await client.get(resource, name, namespace))}
+
+
 async def pods_of(client: Client, job: Json) -> list[Json]:
     page = await client.list(PODS, job["metadata"]["namespace"], label_selector=pod_selector(job))
     return own_pods(job, page.items)

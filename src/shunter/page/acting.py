@@ -13,12 +13,13 @@ from shunter.api.meta import Json
 from shunter.api.resources import Resource
 from shunter.errors import InputError
 from shunter.jobs.deletion import request_deletion
+from shunter.jobs.finding import get_job, resource_of
 from shunter.kube.client import Client
 from shunter.kube.errors import Conflict, Status
 from shunter.launch.checkpoints import names_with_checkpoints
 from shunter.launch.objects import checkpoint_directory
 from shunter.launch.rerunning import rerun
-from shunter.operator.overview import SHOWN_RESOURCES, job_state
+from shunter.operator.overview import job_state
 from shunter.operator.suspension import suspend_patch
 from shunter.page.actions import VERBS, Commands, offered
 from shunter.page.views.jobs import STATES
@@ -26,19 +27,17 @@ from shunter.page.views.view import Viewer
 from shunter.page.wire import ActionRequest, Answer
 
 _TRIES = 3
-_RESOURCES = {resource.kind: resource for resource in SHOWN_RESOURCES}
 
 
 async def act(viewer: Viewer, action: str, request: ActionRequest) -> Answer:
     """Does it. Conflict when the job is not the one, or not as, the viewer saw; InputError for an action that makes no sense for
     the job; NotFound when it is gone."""
-    resource = _RESOURCES.get(request.kind)
+    resource = resource_of(request.kind)
     perform = _ACTIONS.get(action)
-    if resource is None or perform is None:
-        raise InputError(f"{action[:80]!r} of {request.kind[:80]!r} is not an action.")
+    if perform is None:
+        raise InputError(f"{action[:80]!r} is not an action.")
     for is_last in (*[False] * (_TRIES - 1), True):
-        found = await viewer.client.get(resource, request.name, request.namespace)
-        job = {"apiVersion": resource.api_version, "kind": resource.kind, **found}
+        job = await get_job(viewer.client, resource, request.namespace, request.name)
         _require_seen(job, request)
         if action not in {one.name for one in offered(job, VERBS.values(), Commands())}:
             raise InputError(f"{action}: {_title(job)} is not in a state for it.", "Look at the job again.")

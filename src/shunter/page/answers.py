@@ -8,7 +8,8 @@ from contextlib import aclosing
 from shunter.api.meta import Json
 from shunter.api.resources import PODS, Resource
 from shunter.errors import InputError
-from shunter.operator.overview import SHOWN_RESOURCES, is_pod_of
+from shunter.jobs.finding import get_job, resource_of
+from shunter.operator.overview import is_pod_of
 from shunter.page.acting import act
 from shunter.page.calls import Calls, LogQuery
 from shunter.page.logs import frames, whole_log
@@ -17,16 +18,11 @@ from shunter.page.object_text import object_text
 from shunter.page.views.view import Parameters, Viewer
 from shunter.page.wire import LogLines
 
-_RESOURCES = {resource.kind: resource for resource in SHOWN_RESOURCES}
-
 
 async def found_job(viewer: Viewer, parameters: Parameters) -> tuple[Resource, Json]:
     """NotFound when it is gone; InputError for a kind that is not shown."""
-    resource = _RESOURCES.get(parameters.kind)
-    if resource is None:
-        raise InputError(f"{parameters.kind[:80]!r} is not a kind of job.")
-    job = await viewer.client.get(resource, parameters.name, parameters.namespace)
-    return resource, {"apiVersion": resource.api_version, "kind": resource.kind, **job}
+    resource = resource_of(parameters.kind)
+    return resource, await get_job(viewer.client, resource, parameters.namespace, parameters.name)
 
 
 async def follow_logs(viewer: Viewer, job: Parameters, query: LogQuery) -> AsyncGenerator[LogLines]:

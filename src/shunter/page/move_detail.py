@@ -12,8 +12,8 @@ from typing import Any, NamedTuple
 
 from shunter.api.meta import Json, annotations_of
 from shunter.api.resources import TRAIN_JOBS
-from shunter.errors import InputError, ShunterError
-from shunter.jobs.finding import jobs_of
+from shunter.errors import ShunterError
+from shunter.jobs.finding import get_job, jobs_of, resource_of
 from shunter.jobs.masking import credentials, masked
 from shunter.kube.client import Client
 from shunter.kube.errors import ApiError
@@ -28,7 +28,6 @@ from shunter.migrate.moving.plan import read
 from shunter.migrate.moving.runs.comparison import Tolerance
 from shunter.migrate.moving.runs.comparison import compared as runs_compared
 from shunter.migrate.moving.runs.reading import run_of
-from shunter.migrate.moving.steps import V1_JOBS
 from shunter.migrate.options import Options
 from shunter.migrate.pods.differences import Difference
 from shunter.migrate.pods.showing import shown_place, shown_value
@@ -55,12 +54,8 @@ _Aspect = tuple[str, str, str, str]
 
 async def move(viewer: Viewer, job: Parameters) -> MoveDetail:
     """Of one v1 job that is in the cluster. NotFound when it is gone; InputError for a job of another kind."""
-    resource = V1_JOBS.get(job.kind)
-    if resource is None:
-        raise InputError(f"{job.kind[:80]!r} is no kind of kubeflow.org/v1.")
-    client = viewer.client
-    found = await client.get(resource, job.name, job.namespace)
-    v1_job = {"apiVersion": resource.api_version, "kind": resource.kind, **found}
+    client, resource = viewer.client, resource_of(job.kind, live.KINDS)
+    v1_job = await get_job(client, resource, job.namespace, job.name)
     title = f"{resource.kind} {job.namespace}/{job.name}"
     planned = await asyncio.to_thread(_planned, viewer, title)
     source = live.source(v1_job, resource)

@@ -18,7 +18,7 @@ from shunter.jobs.curves import with_report
 from shunter.jobs.description import is_about
 from shunter.jobs.differing_ranks import Difference, differing_ranks, paces
 from shunter.jobs.evidence import JobCause
-from shunter.jobs.finding import own_pods
+from shunter.jobs.finding import own_pods, resource_of
 from shunter.jobs.logs.progress import progress_in_log
 from shunter.jobs.logs.reading import RankLogs
 from shunter.jobs.metrics import Series
@@ -28,7 +28,7 @@ from shunter.kube.client import Client
 from shunter.kube.errors import Forbidden
 from shunter.launch.checkpoint_location import checkpoint_location
 from shunter.launch.checkpoints import SavedStep, saved_steps
-from shunter.operator.overview import SHOWN_RESOURCES, is_finished, is_v2, pod_selector
+from shunter.operator.overview import is_finished, is_v2, pod_selector
 from shunter.operator.restarts import is_jobset_of
 from shunter.operator.training_progress import Progress, progress
 from shunter.page.actions import Commands, allowed_verbs, get_command, offered
@@ -40,7 +40,6 @@ from shunter.page.views.rank_rows import RankRows, kept_pod, pods_of_rows, with_
 from shunter.page.views.view import Observed, Parameters, Reading, Rows, View, Viewer, Watch
 from shunter.page.wire import CheckpointRow, TimelineRow
 
-_RESOURCES = {resource.kind: resource for resource in SHOWN_RESOURCES}
 SETTLE_SECONDS = 0.5
 DIAGNOSIS_SECONDS = 15.0
 USAGE_SECONDS = 15.0
@@ -226,10 +225,9 @@ class JobView:
 
 def open_job(viewer: Viewer, parameters: Parameters) -> View:
     """The view for `VIEWS`."""
-    resource = _RESOURCES.get(parameters.kind)
-    if resource is None or not parameters.name or len(parameters.namespaces) != 1:
+    if not parameters.kind or not parameters.name or len(parameters.namespaces) != 1:
         raise InputError("the view of a job needs its namespace, kind and name.")
-    return JobView(viewer, resource, parameters.namespace, parameters.name)
+    return JobView(viewer, resource_of(parameters.kind), parameters.namespace, parameters.name)
 
 
 def _kept(obj: Json) -> Json:
