@@ -190,7 +190,11 @@ def test_v1_jobs_stand_in_the_inventory_with_the_page_of_their_move(
     assert "kind: TrainJob" in page["after"]
     assert {rung["name"]: rung["status"] for rung in page["proof"]}["pods"] == "holds"
     assert [pair["rank"] for pair in page["pods"]] == ["Master 0", "Worker 0"]
-    assert all(finding["message"] for finding in page["findings"])
+    assert {finding["id"]: finding["message"] for finding in page["findings"]} == {
+        "TORCH003": "The runtime tells `python train.py` MASTER_ADDR, MASTER_PORT, RANK and WORLD_SIZE, as v1 did.",
+        "SUSPEND002": f"PyTorchJob {page_namespace}/bert was read from a cluster: the TrainJob is suspended.",
+        "TORCH017": "The job is done when its Master is, by the Job's successPolicy.",
+    }
     assert tab.get(f"/api/migration/{page_namespace}/TrainJob/bert").status == 400
     assert tab.get(f"/api/migration/{page_namespace}/PyTorchJob/none").status == 404
 
