@@ -33,6 +33,25 @@ def test_creation_conditions_failures_and_warnings_in_order() -> None:
     ]
 
 
+def test_an_entry_is_good_or_bad_by_what_happened_and_not_by_its_words() -> None:
+    conditions = [
+        {**RUNNING, "type": type, "status": status, "message": message}
+        for type, status, message in (
+            ("Complete", "True", "all ranks ended"),
+            ("FailedOver", "True", "the pods moved to another node"),
+            ("Failed", "True", "rank 1 failed"),
+            ("Failed", "Unknown", ""),
+        )
+    ]
+    events = [
+        event("u-pod", "BackOff", "waiting to restart", at=200),
+        event("u-j", "Resized", "2 to 3", at=100, type="Normal"),
+        event("u-j", "RankFailed", "rank 1: it failed", at=50),
+    ]
+    found = timeline(v1_job(1, conditions=conditions), events)
+    assert [one.tone for one in found] == ["plain", "good", "plain", "bad", "plain", "bad", "plain", "bad"]
+
+
 def test_a_failure_without_a_record_is_told_by_its_event() -> None:
     events = [event("u-j", "RankFailed", "rank 1: it failed. Last log lines:\nboom", at=299)]
     assert shown(v1_job(1), events)[1:] == [("failure", "rank 1: it failed")]

@@ -19,6 +19,9 @@ MOST = 100
 
 
 Kind = Literal["created", "condition", "failure", "warning", "event"]
+Tone = Literal["good", "bad", "plain"]
+_TONES: Mapping[str, Tone] = {"Complete": "good", "Succeeded": "good", "Failed": "bad"}
+"""Of conditions that have become true, by their type."""
 
 
 class TimelineEntry(Struct, frozen=True):
@@ -27,6 +30,7 @@ class TimelineEntry(Struct, frozen=True):
     time: datetime
     kind: Kind
     text: str
+    tone: Tone = "plain"
     rank: int | None = None
     """Of a failure: the rank, where it is known."""
     lines: tuple[str, ...] = ()
@@ -48,7 +52,8 @@ def _conditions(job: Json) -> Iterator[TimelineEntry]:
     for condition in job.get("status", {}).get("conditions") or ():
         time = moment(condition.get("lastTransitionTime"))
         if time is not None and condition["type"] != "Created" and (text := sentence(job, condition)):
-            yield TimelineEntry(time, "condition", text)
+            tone = _TONES.get(condition["type"], "plain") if condition.get("status") == "True" else "plain"
+            yield TimelineEntry(time, "condition", text, tone)
 
 
 def _failures(job: Json, words: Mapping[str, Sequence[str]]) -> Iterator[TimelineEntry]:
@@ -56,7 +61,7 @@ def _failures(job: Json, words: Mapping[str, Sequence[str]]) -> Iterator[Timelin
     for failure in record.last if record is not None else ():
         if failure.time is not None:
             kept = tuple(kept_words(failure, words))
-            yield TimelineEntry(failure.time, "failure", summary(failure), failure.rank, kept)
+            yield TimelineEntry(failure.time, "failure", summary(failure), "bad", failure.rank, kept)
 
 
 def _events(job: Json, events: Iterable[Json]) -> Iterator[TimelineEntry]:
@@ -73,4 +78,5 @@ def _events(job: Json, events: Iterable[Json]) -> Iterator[TimelineEntry]:
         times = f" (x{event['count']})" if event.get("count", 1) > 1 else ""
         text = f"{message}{times}" if is_failure else f"{event.get('reason', '')}: {message}{times}"
         kind: Kind = "failure" if is_failure else "warning" if is_warning else "event"
-        yield TimelineEntry(time, kind, text, lines=tuple(kept) if is_failure else ())
+        tone: Tone = "plain" if kind == "event" else "bad"
+        yield TimelineEntry(time, kind, text, tone, lines=tuple(kept) if is_failure else ())

@@ -20,7 +20,6 @@ LONGEST_EVIDENCE = 1_000
 MOST_METRICS = 4
 """Different metrics that are drawn at most; further curves are other ranks of the first."""
 MOST_CHECKPOINTS = 50
-_BAD = ("failure", "warning")
 
 
 def verdict_rows(report: Report | None) -> list[VerdictRow]:
@@ -77,12 +76,10 @@ def timeline_rows(job: Json, events: Iterable[Json]) -> list[TimelineRow]:
 
 
 def _timeline_row(entry: TimelineEntry) -> TimelineRow:
-    is_good = entry.kind == "condition" and entry.text.startswith(("Complete", "Succeeded"))
-    is_bad = entry.kind in _BAD or (entry.kind == "condition" and entry.text.startswith("Failed"))
     return TimelineRow(
         id=_id(entry.kind, entry.time.isoformat(), entry.text, str(entry.rank)),
         time=entry.time.timestamp(),
-        tone="good" if is_good else "bad" if is_bad else "plain",
+        tone=entry.tone,
         text=visible(entry.text),
         rank=entry.rank,
         lines=tuple(map(visible, entry.lines)),
