@@ -5,7 +5,7 @@ from __future__ import annotations
 from shunter.api.counts import count
 from shunter.api.meta import Json
 from shunter.api.yaml import readable_yaml
-from shunter.jobs.masking import HIDDEN, credentials, masked
+from shunter.jobs.masking import HIDDEN, credentials
 from shunter.migrate.conversion.rules.metadata import LAST_APPLIED
 from shunter.migrate.survey.briefing.masking import masked_manifest
 from shunter.page.texts import visible
@@ -26,8 +26,7 @@ def object_text(obj: Json, *, shows_credentials: bool = False) -> str:
         comments.append(f"# The annotation {LAST_APPLIED} is left out.")
     ordered = {field: obj[field] for field in FIRST if field in obj} | obj | {"metadata": metadata}
     whole = readable_yaml(ordered)
-    known = credentials(ordered)
-    text = whole if shows_credentials else masked(masked_manifest(whole, known), known)
+    text = whole if shows_credentials else masked_manifest(whole, credentials(ordered))
     if text != whole:
         comments.append(f"# Values that look like credentials are shown as {HIDDEN}.")
     return visible("".join(f"{line}\n" for line in comments) + text)

@@ -115,6 +115,13 @@ def test_short_values_are_hidden_where_they_stand_alone() -> None:
     assert masked_manifest(text, credentials(yaml.safe_load(text))) == text.replace("'false'", "***").replace("'3'", "***")
 
 
+def test_a_credential_that_only_its_shape_tells_is_hidden() -> None:
+    text = job("[hf_s3cr3tabcdefgh, --epochs=3]", "[]")
+    assert masked_manifest(text, set()) == text.replace("hf_s3cr3tabcdefgh", "***")
+    for path, page in dict(files(facts([source(text)]))).items():
+        assert "s3cr" not in page, path
+
+
 def test_figures_are_those_of_what_was_written() -> None:
     texts = [
         job("[]", f"\n            - name: HF_TOKEN\n              value: {value}") for value in ("first-token", "other-token")

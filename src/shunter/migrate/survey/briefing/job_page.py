@@ -16,8 +16,8 @@ from shunter.migrate.survey.report.html import finding
 from shunter.migrate.survey.report.page import Html, badge, code, element, page, table
 
 MASKED = (
-    f"Hidden as {HIDDEN}: what variables and arguments hold whose names say TOKEN, SECRET, PASSWORD, CREDENTIAL or the like, and"
-    " passwords in addresses."
+    f"Hidden as {HIDDEN}: what variables and arguments hold whose names say TOKEN, SECRET, PASSWORD, CREDENTIAL or the like,"
+    " passwords in addresses, and tokens that are known by how they begin."
     " It stands in the manifest, and in what convert writes; a Secret is a better place for it."
 )
 

@@ -13,10 +13,9 @@ from shunter.migrate.conversion.source.yaml_nodes import nodes
 
 
 def masked_manifest(text: str, known: Collection[str]) -> str:
-    """A manifest without credentials, else as it stands. yaml.YAMLError when it is not YAML by itself."""
-    if not known and not names_credential(text):
-        return text
-    node = yaml.compose(text, Loader)
+    """A manifest without credentials, by name, address and shape, else as it stands. yaml.YAMLError when it names credentials and
+    is not YAML by itself."""
+    node = yaml.compose(text, Loader) if known or names_credential(text) else None
     for start, end in sorted(_spans(node), reverse=True) if node is not None else ():
         text = text[:start] + HIDDEN + text[start + len(text[start:end].rstrip()) :]
     return masked(text, known)
