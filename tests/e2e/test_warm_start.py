@@ -55,9 +55,12 @@ def test_ranks_that_start_warm_train_as_cold_ones(cluster: Cluster, namespace: s
     second = trained(cluster, "second", namespace, "torch")
     assert [rank["had"] for rank in first] == [False, False]
     assert "ColdStart" in described
+    assert "Container started warm" not in described
     assert "was started cold: no process had imported torch with its environment" in described
     assert [rank["had"] for rank in second] == [True, True], cluster.shunter("describe", "second", "-n", namespace).stdout
-    assert "ColdStart" not in cluster.shunter("describe", "second", "-n", namespace).stdout
+    described = cluster.shunter("describe", "second", "-n", namespace).stdout
+    assert "Container started warm" in described
+    assert "ColdStart" not in described
     for rank in (*first, *second):
         assert rank["total"] == 3.0
         assert (rank["product"], rank["blas"]) == (True, 200.0**3)

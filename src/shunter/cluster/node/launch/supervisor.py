@@ -151,7 +151,8 @@ class _Supervisor:
             self.record_end(error=error.decode(errors="replace"), exit_code=_START_ERROR, finished_at=time.time())
             return
         streams.keep()
-        self.record(pid=child, supervisor=os.getpid(), started_at=time.time(), **({"cold": cold} if cold else {}))
+        start = {"cold": cold} if cold else {"warm": True} if "warm" in self._spec else {}
+        self.record(pid=child, supervisor=os.getpid(), started_at=time.time(), **start)
         status = self._wait(child, streams, attachments)
         self.record_end(finished_at=time.time(), oom_killed=_was_oom_killed(self._spec["oom_files"]), **_ending(status))
         attachments.flush()

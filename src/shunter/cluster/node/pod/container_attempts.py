@@ -82,14 +82,13 @@ def observed(directory: Path, number: int, container: Json, *, alive: bool, told
     if state is None:
         return Attempt(number, identifier) if alive else None
     started, finished = state.get("started_at", 0.0), state.get("finished_at", 0.0)
+    cold, warm = state.get("cold", ""), state.get("warm", False)
     if "exit_code" in state:
         reason = _reason(state)
         message = state["error"] if "error" in state else _termination_message(directory, container, state["exit_code"])
-        return Attempt(
-            number, identifier, started, finished or started, state["exit_code"], reason, message, state.get("cold", "")
-        )
+        return Attempt(number, identifier, started, finished or started, state["exit_code"], reason, message, cold, warm)
     if alive:
-        return Attempt(number, identifier, started, cold=state.get("cold", ""))
+        return Attempt(number, identifier, started, cold=cold, warm=warm)
     # The supervisor was killed; the kernel took its container along.
     return Attempt(
         number,

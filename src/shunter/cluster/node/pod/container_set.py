@@ -102,9 +102,9 @@ class ContainerSet:
             elif found != state.attempt:
                 self._states[name] = state._replace(attempt=found)
                 if found.started_at and not state.attempt.started_at:
-                    self._callbacks.note("Normal", "Started", "Container started")
                     if found.cold:
                         self._callbacks.note("Normal", "ColdStart", f"Container {name} was started cold: {found.cold}")
+                    self._callbacks.note("Normal", "Started", f"Container started{' warm' * found.warm}")
                     if found.is_running:
                         self._watch_health(name, number)
                 if found.is_over:

@@ -33,6 +33,8 @@ class Attempt(NamedTuple):
     message: str = ""
     cold: str = ""
     """Why it was started cold, where it was to start warm."""
+    warm: bool = False
+    """Whether it is a fork of a warm parent."""
 
     @property
     def is_running(self) -> bool:
