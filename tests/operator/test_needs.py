@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from shunter.api.meta import Json
-from shunter.cluster.node.launch.supervisor import execute
+from shunter.cluster.node.launch.executable import execute
 from shunter.operator import needs
 from shunter.operator.trainer.runtimes import shipped
 

@@ -9,11 +9,12 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import NamedTuple
 
 from shunter.api.meta import Json
 from shunter.cluster.node.content import images
+from shunter.cluster.node.launch.executable import candidates
 
 ANNOTATION = "shunter.dev/warm"
 """Of a pod: the modules, with commas between them, that its containers need not import again; empty for none."""
@@ -61,7 +62,7 @@ def warm_start(spec: Json) -> WarmStart | str:
         return "it runs as another user than the warm parent"
     if spec.get("terminal"):
         return "it has a terminal"
-    interpreter = _interpreter(spec["argv"][0], spec["env"].get("PATH", ""))
+    interpreter = _interpreter(spec["argv"][0], spec["env"])
     if not interpreter:
         return f"its program {spec['argv'][0]} is not Python"
     program = _program(spec["argv"][1:])
@@ -96,10 +97,9 @@ def _lies_in(path: str, directory: str) -> bool:
     return path == directory or path.startswith(directory.rstrip("/") + "/")
 
 
-def _interpreter(name: str, search: str) -> str:
+def _interpreter(name: str, env: Mapping[str, str]) -> str:
     """The file that would be executed, if it is an interpreter of Python; else empty."""
-    candidates = [name] if "/" in name else [f"{place}/{name}" for place in search.split(":") if place]
-    found = next((path for path in candidates if os.path.isfile(path) and os.access(path, os.X_OK)), "")
+    found = next((path for path in candidates(name, env) if os.path.isfile(path) and os.access(path, os.X_OK)), "")
     is_python = os.path.isabs(found) and _INTERPRETER.fullmatch(os.path.basename(os.path.realpath(found)))
     return found if is_python else ""
 

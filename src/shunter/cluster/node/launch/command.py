@@ -10,7 +10,8 @@ from collections.abc import Callable
 from typing import Any, NoReturn
 
 from shunter.cluster.node.launch.entering import RunningContainer
-from shunter.cluster.node.launch.supervisor import execute, exit_code, process_defaults, read_all
+from shunter.cluster.node.launch.executable import execute
+from shunter.cluster.node.launch.supervisor import exit_code, process_defaults, read_all
 
 HandOver = Callable[[list[int]], None]
 """Sends descriptors to the agent."""

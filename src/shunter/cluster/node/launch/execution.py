@@ -10,7 +10,8 @@ import time
 from typing import Any, NoReturn
 
 from shunter.cluster.node.launch.entering import RunningContainer
-from shunter.cluster.node.launch.supervisor import execute, exit_code, process_defaults
+from shunter.cluster.node.launch.executable import execute
+from shunter.cluster.node.launch.supervisor import exit_code, process_defaults
 
 _MAX_OUTPUT = 10 * 1024
 

@@ -20,6 +20,7 @@ from typing import Any, NoReturn
 
 from shunter.cluster.node.launch import attempt, linux, sandbox
 from shunter.cluster.node.launch.attachments import Attachments
+from shunter.cluster.node.launch.executable import execute
 from shunter.cluster.node.launch.log_writer import LogWriter
 from shunter.cluster.node.launch.standard_streams import StandardStreams, read_output
 
@@ -275,27 +276,6 @@ def process_defaults() -> None:
     for number in signal.valid_signals() - {signal.SIGKILL, signal.SIGSTOP}:
         with suppress(OSError):  # two are the C library's own
             signal.signal(number, signal.SIG_DFL)
-
-
-def execute(argv: list[str], env: dict[str, str]) -> str:
-    """Replaces this process by the program; returns only on failure, with the reason in runc's words."""
-    name = argv[0]
-    candidates = [name] if "/" in name else [f"{entry}/{name}" for entry in env.get("PATH", "").split(":") if entry]
-    denied = False
-    for path in candidates:
-        try:
-            os.execve(path, argv, env)
-        except PermissionError:
-            denied = True
-        except (FileNotFoundError, NotADirectoryError):
-            continue
-        except OSError as error:
-            return f"exec {path}: {(error.strerror or str(error)).lower()}"
-    if denied:
-        return f'exec: "{name}": permission denied'
-    if "/" in name:
-        return f'exec: "{name}": stat {name}: no such file or directory'
-    return f'exec: "{name}": executable file not found in $PATH'
 
 
 def _reap(child: int) -> int | None:

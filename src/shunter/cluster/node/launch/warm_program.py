@@ -19,7 +19,7 @@ from importlib.machinery import BuiltinImporter
 from typing import Any
 
 from shunter.cluster.node.launch import linux
-from shunter.cluster.node.launch.supervisor import execute
+from shunter.cluster.node.launch.executable import execute
 
 _DESCRIPTORS = 65536
 _SUFFIXES = ("py", "pyc", "so")
@@ -55,15 +55,10 @@ def obstacle(program: dict[str, Any], imported: Collection[str]) -> str:
     """Why a program must start cold that looked right from outside of its container; empty when nothing does."""
     if program["kind"] == "code" and sys.version_info >= (3, 13):
         return "Python 3.13 and later show lines of code that is given by -c, and those of the warm parent would be shown"
-    if program["kind"] == "file":
-        if not os.path.isfile(program["what"]) or not os.access(program["what"], os.R_OK):
-            return f"{program['what']} is no file that can be read"
-        directory = os.path.dirname(os.path.realpath(program["what"]))
-    else:
-        directory = os.getcwd()
-    if getattr(sys.flags, "safe_path", False):  # since Python 3.11
-        return ""
-    for entry in sorted(os.listdir(directory)):
+    if program["kind"] == "file" and not (os.path.isfile(program["what"]) and os.access(program["what"], os.R_OK)):
+        return f"{program['what']} is no file that can be read"
+    directory = _search_directory(program)
+    for entry in sorted(os.listdir(directory)) if directory else ():
         name, _, rest = entry.partition(".")
         if name not in imported or name in sys.builtin_module_names:
             continue
@@ -90,8 +85,9 @@ def run(program: Program, own: dict[str, str]) -> None:
     sys.orig_argv[:] = spec["argv"]
     first = {"code": "-c", "module": "-m", "file": words["what"]}[words["kind"]]
     sys.argv[:] = [first, *words["arguments"]]
-    if not getattr(sys.flags, "safe_path", False):
-        sys.path.insert(0, _first_path(words))
+    if directory := _search_directory(words):
+        # What `-c` runs finds modules where the working directory is at that time.
+        sys.path.insert(0, "" if words["kind"] == "code" else directory)
     main = vars(sys.modules["__main__"])
     main.clear()
     main |= {
@@ -106,10 +102,11 @@ def run(program: Program, own: dict[str, str]) -> None:
     _RUN[words["kind"]](words["what"])
 
 
-def _first_path(words: dict[str, Any]) -> str:
-    if words["kind"] == "file":
-        return str(os.path.dirname(os.path.realpath(words["what"])))
-    return "" if words["kind"] == "code" else os.getcwd()
+def _search_directory(program: dict[str, Any]) -> str:
+    """Where the interpreter looks for modules before all other places; empty when it is told not to."""
+    if getattr(sys.flags, "safe_path", False):  # since Python 3.11
+        return ""
+    return os.path.dirname(os.path.realpath(program["what"])) if program["kind"] == "file" else os.getcwd()
 
 
 def _run_code(code: str) -> None:
