@@ -276,6 +276,9 @@ def _parent(node: NodeUnderTest) -> int:
     ("text", "reason"),
     [
         pytest.param("raise ImportError('no such library')", "no such library", id="it fails"),
+        pytest.param(
+            "import ctypes; ctypes.CDLL('libgone.so')", "libgone.so: cannot open shared object file", id="a library is missing"
+        ),
         pytest.param("print('hello')", "importing it writes: hello", id="it writes"),
         pytest.param("opened = open('/dev/null')", "leaves files open", id="it opens files"),
         pytest.param(

@@ -16,8 +16,16 @@ from shunter.cluster.node.launch.netlink import RouteSocket
 _KINDS = ("user", "mnt", "net")
 
 
-def enter(holder_file: str) -> None:
-    """Joins the node's user namespace, or makes it. Raises OSError where the machine does not allow that."""
+def enter(holder_file: str) -> str:
+    """Joins the node's user namespace, or makes it. Returns why the machine does not allow that; empty when it does."""
+    try:
+        _enter(holder_file)
+    except OSError as error:
+        return f"{error.strerror}: {error.filename or 'user namespace'}"
+    return ""
+
+
+def _enter(holder_file: str) -> None:
     pid = holder(holder_file)
     if pid:
         for kind in _KINDS:

@@ -4,7 +4,7 @@
 
 PYTHON is the interpreter of the containers, started with their environment, as far as anything reads it on import. Once it has
 imported MODULES (commas between them) it says so on the socket by one line of JSON, see `Imported`. Then it forks for each
-request, as ..zygote does; the fork is the supervisor of a container, and its fork runs the program.
+request (see forking); the fork is the supervisor of a container, and its fork runs the program.
 """
 
 from __future__ import annotations
@@ -13,17 +13,14 @@ import gc
 import importlib
 import json
 import os
-import signal
 import socket
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any, TypedDict
 
-from shunter.cluster.node.launch import linux, supervisor, user_namespace, warm_program
-from shunter.cluster.node.launch.requests import requests
+from shunter.cluster.node.launch import forking, linux, supervisor, user_namespace, warm_program
 
-_DESCRIPTORS = 65536
 _SHOWN = 200
 
 
@@ -42,10 +39,7 @@ def main(descriptor: int, modules: str, holder_file: str = "") -> None:
     """Serves requests until the agent is gone; in a process that was forked for one, runs its program."""
     own = {name: value for name, value in os.environ.items() if name == "LC_CTYPE"}  # the interpreter may have set it
     given = dict(os.environ)
-    os.setsid()
-    os.closerange(3, descriptor)
-    os.closerange(descriptor + 1, _DESCRIPTORS)
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    forking.detach(descriptor)
     # The first is the working directory, into which a program by `-c` looks, the last is where this module comes from.
     sys.path[:] = [place for place in sys.path[:-1] if place]
     # What a container writes beside modules stays in the container: nothing is written here.
@@ -54,8 +48,6 @@ def main(descriptor: int, modules: str, holder_file: str = "") -> None:
     sys.dont_write_bytecode = compiles
     own |= {name: value for name, value in os.environ.items() if given.get(name) != value}
     linux.set_process_name("shunter-warm")
-    # Children are reaped by the kernel: nobody needs to know how supervisors ended.
-    signal.signal(signal.SIGCHLD, signal.SIG_IGN)
     gc.collect()
     gc.freeze()
     linux.collapse_memory()
@@ -74,37 +66,37 @@ def _serve(connection: socket.socket, imported: Imported) -> None:
     def start(spec: dict[str, Any], environment: dict[str, str], say_cold: Any) -> str:
         return warm_program.begin(spec, environment, say_cold, names)
 
+    def begin(request: dict[str, Any], descriptor: int) -> None:
+        supervisor.supervise(request["directory"], descriptor, start)
+
     with connection:
         connection.sendall(json.dumps(imported).encode() + b"\n")
-        for request, descriptor in requests(connection):
-            if os.fork() == 0:
-                signal.signal(signal.SIGCHLD, signal.SIG_DFL)
-                connection.close()
-                os.set_inheritable(descriptor, False)
-                supervisor.supervise(request["directory"], descriptor, start)
-            os.close(descriptor)
+        forking.serve(connection, begin)
 
 
 def _imported(modules: list[str], holder_file: str) -> Imported:
-    problem, names = "", set[str]()
+    names = set[str]()
+    problem = (user_namespace.enter(holder_file) if holder_file else "") or _import(modules, names)
+    return Imported(problem=problem, names=sorted(names), directories=[place for place in sys.path if os.path.isabs(place)])
+
+
+def _import(modules: list[str], names: set[str]) -> str:
+    """Imports the modules; returns why this process cannot stand for one that has just started, or nothing. `names` gets the
+    variables that were looked up."""
     open_before = _open_files()
     try:
-        if holder_file:
-            user_namespace.enter(holder_file)
         with _output() as output, _recorded(names):
             for module in modules:
                 importlib.import_module(module)
-        if output:
-            problem = f"importing it writes: {output[0]}"
-    except OSError as error:
-        problem = f"{error.strerror}: {error.filename or 'user namespace'}"
-    except ImportError as error:
-        problem = str(error)
-    if not problem and (left := _open_files() - open_before):
-        problem = f"importing it leaves files open: {', '.join(sorted(left))}"
-    if not problem and (threads := _threads_after_fork()) > 1:
-        problem = f"importing it starts {threads - 1} thread(s) that a fork would not have"
-    return Imported(problem=problem, names=sorted(names), directories=[place for place in sys.path if os.path.isabs(place)])
+    except (ImportError, OSError) as error:  # OSError: a library that is not there
+        return str(error)
+    if output:
+        return f"importing it writes: {output[0]}"
+    if left := _open_files() - open_before:
+        return f"importing it leaves files open: {', '.join(sorted(left))}"
+    if (threads := _threads_after_fork()) > 1:
+        return f"importing it starts {threads - 1} thread(s) that a fork would not have"
+    return ""
 
 
 def _open_files() -> set[str]:

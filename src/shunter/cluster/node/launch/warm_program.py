@@ -20,8 +20,8 @@ from typing import Any
 
 from shunter.cluster.node.launch import linux
 from shunter.cluster.node.launch.executable import execute
+from shunter.cluster.node.launch.forking import close_descriptors
 
-_DESCRIPTORS = 65536
 _SUFFIXES = ("py", "pyc", "so")
 
 
@@ -72,7 +72,7 @@ def run(program: Program, own: dict[str, str]) -> None:
     """Runs the program in this interpreter and returns when it has ended well; what ends an interpreter otherwise is raised.
     `own` are variables that the interpreter and its imports set themselves."""
     spec, words = program.spec, program.spec["warm"]
-    os.closerange(3, _DESCRIPTORS)
+    close_descriptors()
     linux.set_process_name(os.path.basename(spec["warm"]["interpreter"]))
     signal.signal(signal.SIGINT, signal.default_int_handler)
     for number in (signal.SIGPIPE, signal.SIGXFSZ):

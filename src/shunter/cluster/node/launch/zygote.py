@@ -1,4 +1,4 @@
-"""The launcher's loop: requests in, one forked child for each. The loop itself never blocks on a child and holds no state.
+"""The launcher: requests in, one forked child for each (see forking).
 
     python -I -S -c "..." SOCKET_FD [HOLDER_FILE]     started by ..launcher, ends when the agent's end of the socket closes
 
@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import json
 import os
-import signal
 import socket
 import sys
 import traceback
@@ -23,6 +22,7 @@ from shunter.cluster.node.launch import (
     attachments,
     command,
     execution,
+    forking,
     linux,
     removal,
     sandbox,
@@ -30,42 +30,22 @@ from shunter.cluster.node.launch import (
     supervisor,
     user_namespace,
 )
-from shunter.cluster.node.launch.requests import requests
-
-_DESCRIPTORS = 65536
 
 
 def main(descriptor: int, holder_file: str = "") -> None:
     """Serves requests until the agent is gone."""
-    # Children are reaped by the kernel: the launcher has no use for how they ended.
-    signal.signal(signal.SIGCHLD, signal.SIG_IGN)
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
-    os.setsid()
-    # uvloop leaves more open than it was told to; a container shall have none of it.
-    os.closerange(3, descriptor)
-    os.closerange(descriptor + 1, _DESCRIPTORS)
+    forking.detach(descriptor)
     if sys.platform == "linux":
         linux.set_process_name("shunter-launch")
-    problem = ""
-    if holder_file:
-        try:
-            user_namespace.enter(holder_file)
-        except OSError as error:
-            problem = f"{error.strerror}: {error.filename or 'user namespace'}"
-    with socket.socket(fileno=descriptor) as connection:
-        for request, sent in requests(connection):
-            _fork(connection, request, sent, problem)
-            os.close(sent)
+    problem = user_namespace.enter(holder_file) if holder_file else ""
 
-
-def _fork(connection: socket.socket, request: dict[str, Any], descriptor: int, problem: str) -> None:
-    if os.fork() == 0:
-        signal.signal(signal.SIGCHLD, signal.SIG_DFL)
-        os.close(connection.detach())
-        os.set_inheritable(descriptor, False)
+    def begin(request: dict[str, Any], sent: int) -> None:
         if request["do"] == "run":
-            supervisor.supervise(request["directory"], descriptor)
-        _answer(request, descriptor, problem)
+            supervisor.supervise(request["directory"], sent)
+        _answer(request, sent, problem)
+
+    with socket.socket(fileno=descriptor) as connection:
+        forking.serve(connection, begin)
 
 
 def _answer(request: dict[str, Any], descriptor: int, problem: str) -> NoReturn:
@@ -120,11 +100,3 @@ _HANDING_OVER: dict[str, Callable[[dict[str, Any], command.HandOver], Any]] = {
     "command": command.run_command,
     "attach": _attach,
 }
-
-
-def entry_point(module: str = "zygote") -> str:
-    """The `-c` program that starts the launcher, or another module beside it, with nothing but the standard library and this
-    package on its path."""
-    source = os.path.abspath(os.path.join(os.path.dirname(__file__), *[os.pardir] * 4))
-    start = f"from shunter.cluster.node.launch import {module}; {module}.main(int(sys.argv[1]), *sys.argv[2:])"
-    return f"import sys; sys.path.append({source!r}); {start}"

@@ -13,8 +13,9 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from shunter.cluster.node.launch import sockets, user_namespace, zygote
+from shunter.cluster.node.launch import sockets, user_namespace
 from shunter.cluster.node.launch.requests import packed
+from shunter.cluster.node.runtime.forking_process import start_forking
 from shunter.cluster.node.runtime.launcher_call import LauncherCall, LauncherError
 from shunter.cluster.node.runtime.warm_parents import WarmParent
 
@@ -54,14 +55,9 @@ class Launcher:
 
     async def start(self) -> None:
         """Starts the process; returns before it is ready, as requests wait in its socket."""
-        ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_STREAM)
-        arguments = [str(theirs.fileno())] + ([str(self._holder_file)] if self._holder_file else [])
-        with theirs, self._log_path.open("ab") as log:
-            self._process = await asyncio.create_subprocess_exec(
-                sys.executable, "-I", "-S", "-c", zygote.entry_point(), *arguments,
-                pass_fds=(theirs.fileno(),), stdin=asyncio.subprocess.DEVNULL, stdout=log, stderr=log,
-            )  # fmt: skip
-        self._socket = ours
+        self._process, self._socket = await start_forking(
+            [sys.executable, "-I", "-S"], "zygote", log_path=self._log_path, holder_file=self._holder_file
+        )
 
     async def stop(self) -> None:
         """Ends the launcher. Containers go on."""

@@ -18,8 +18,9 @@ from typing import NamedTuple
 
 from shunter.api.meta import Json
 from shunter.cluster.node.content.warm_start import WarmStart, difference, warm_start
-from shunter.cluster.node.launch import warm_parent, zygote
+from shunter.cluster.node.launch import warm_parent
 from shunter.cluster.node.launch.requests import packed
+from shunter.cluster.node.runtime.forking_process import start_forking
 
 log = getLogger(__name__)
 
@@ -52,16 +53,11 @@ class WarmParent:
 
     async def start(self, environment: _Environment, log_path: Path, holder_file: Path | None) -> None:
         """Returns when it can fork, or has a problem."""
-        ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_STREAM)
-        arguments = [str(theirs.fileno()), ",".join(environment.modules)] + ([str(holder_file)] if holder_file else [])
-        self.connection = ours
         try:
-            with theirs, log_path.open("ab") as file:
-                self._process = await asyncio.create_subprocess_exec(
-                    environment.interpreter, "-c", zygote.entry_point("warm_parent"), *arguments,
-                    env=dict(environment.variables), cwd="/", pass_fds=(theirs.fileno(),),
-                    stdin=asyncio.subprocess.DEVNULL, stdout=file, stderr=file,
-                )  # fmt: skip
+            self._process, self.connection = await start_forking(
+                [environment.interpreter], "warm_parent", ",".join(environment.modules),
+                log_path=log_path, holder_file=holder_file, environment=dict(environment.variables), cwd="/",
+            )  # fmt: skip
             hello = await self._line()
         except OSError as error:
             hello, self.problem = b"", str(error)
