@@ -24,7 +24,8 @@ from job_evidence import (
     waiting,
     workload,
 )
-from shunter.jobs.evidence import NOT_UP, JobCause, completed, evidence_of, is_well, why_of_all
+from shunter.jobs.evidence import NOT_UP, JobCause, completed, evidence_of, why_of_all
+from shunter.jobs.pods_up import is_well
 from shunter.kube.client import Client
 from shunter.kube.retry import RetryPolicy
 from shunter.kube.transport import Response

@@ -62,4 +62,5 @@ def test_the_ranks_of_a_job_in_another_cluster_are_counted_by_its_status() -> No
     counted = v1_job(3, policy=elsewhere, replicaStatuses={"Master": {"active": 1}, "Worker": {"active": 2, "failed": 1}})
     assert up(counted, []) == 3
     assert up(v2_job(2, spec=elsewhere, jobsStatus=[{"name": "node", "active": 1}]), []) is None, "it counts Jobs, not pods"
+    assert up(v2_job(2, spec=elsewhere, jobsStatus=[{"name": "node", "active": 1, "ready": 1}]), []) == 2
     assert up(v1_job(3), []) == 0

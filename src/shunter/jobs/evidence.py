@@ -18,7 +18,7 @@ from shunter.api.meta import Json
 from shunter.api.resources import CORE_EVENTS, JOBS, JOBSETS, PODS, Resource
 from shunter.jobs.failure_record import failure_record
 from shunter.jobs.failures import missed_deadline, why_failed
-from shunter.jobs.pods_up import up
+from shunter.jobs.pods_up import is_well, up
 from shunter.kube.client import Client
 from shunter.kube.discovery import served_versions
 from shunter.kube.errors import ApiError, ConnectionProblem, NotFound
@@ -31,7 +31,6 @@ from shunter.operator.overview import (
     is_pod_of,
     is_suspended,
     is_v2,
-    job_ranks,
     job_state,
     overview,
     pod_selector,
@@ -93,9 +92,13 @@ class JobCause(NamedTuple):
     cause: Cause | None
     unread: tuple[str, ...] = ()
     up: int | None = 0
-    """Ranks whose pod runs; None where pods could not be read."""
+    """Ranks whose pod runs, unless all of them do: see `up_of`. None where pods could not be read."""
     is_all_up: bool = False
     """Whether all ranks run by the job's own status, and no pod of it is in another phase: then no more was read."""
+
+    def up_of(self, wanted: int | None) -> int | None:
+        """Ranks whose pod runs, of those wanted; None where it is not known."""
+        return wanted if self.is_all_up else self.up
 
 
 async def why_of_all(client: Client, jobs: Sequence[Json], namespace: str, now: datetime) -> dict[str, JobCause]:
@@ -139,20 +142,6 @@ async def _why_failed(reader: _Reader, failed: Mapping[str, Json], namespace: st
             pods.setdefault(_job_key(pod), []).append(pod)
     own = {uid: [pod for pod in pods.get(_key(job), ()) if is_pod_of(job, pod)] for uid, job in failed.items()}
     return {uid: JobCause(why_failed(job, own[uid], [], {})) for uid, job in failed.items()}
-
-
-def is_well(job: Json) -> bool:
-    """Whether the status of a job says that all its ranks run, none has ended, and none has ever failed: its pods have nothing to
-    add then, unless one has changed since."""
-    status = job.get("status") or {}
-    if is_native(job) or status.get("rankFailures") or "deletionTimestamp" in job["metadata"]:
-        return False
-    groups = status.get("jobsStatus") or [] if is_v2(job) else [*(status.get("replicaStatuses") or {}).values()]
-    if not groups or any(group.get("succeeded") or group.get("failed") for group in groups):
-        return False
-    if is_v2(job):
-        return all(group.get("active") and group["active"] == group.get("ready") for group in groups)
-    return job_state(job) == "Running" and sum(group.get("active", 0) for group in groups) == job_ranks(job)
 
 
 async def _all_up(reader: _Reader, well: Sequence[Json], namespace: str) -> set[str]:

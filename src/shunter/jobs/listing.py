@@ -39,7 +39,7 @@ class Row(NamedTuple):
     @property
     def up(self) -> int | None:
         """Ranks whose pod runs; None where pods could not be read."""
-        return self.wanted if self.why.is_all_up else self.why.up
+        return self.why.up_of(self.wanted)
 
     def as_json(self) -> Json:
         """The job's overview. `why`, `cause` and `remedy` say what keeps it from training or why it failed, and are empty

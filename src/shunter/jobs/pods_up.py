@@ -8,7 +8,17 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from shunter.api.meta import Json
-from shunter.operator.overview import is_pod_of, is_v1, is_v2, job_ranks, leaves_nodes_to_runtime, manager_of_others, member
+from shunter.operator.native_jobs import is_native
+from shunter.operator.overview import (
+    is_pod_of,
+    is_v1,
+    is_v2,
+    job_ranks,
+    job_state,
+    leaves_nodes_to_runtime,
+    manager_of_others,
+    member,
+)
 
 INITIALIZER = "initializer"
 """Ends the names of replicated jobs whose pods do not train."""
@@ -27,10 +37,24 @@ def wanted(job: Json, jobset: Json | None = None) -> int | None:
 
 def up(job: Json, pods: Sequence[Json]) -> int | None:
     """The ranks whose pod runs, with all its containers. The pods of a job that another controller manages may be in another
-    cluster: its status tells, which counts pods for v1 only; else None is returned."""
+    cluster: its status tells, which counts pods for v1, and for others only whether all are there; else None is returned."""
     if manager_of_others(job) and not pods:
-        return _active(job) if is_v1(job) else None
+        return _active(job) if is_v1(job) else wanted(job) if is_well(job) else None
     return len({label for pod in pods if is_pod_of(job, pod) and _is_up(pod) and (label := _rank_label(job, pod))})
+
+
+def is_well(job: Json) -> bool:
+    """Whether the status of a job says that all its ranks run, none has ended, and none has ever failed: its pods have nothing to
+    add then, unless one has changed since."""
+    status = job.get("status") or {}
+    if is_native(job) or status.get("rankFailures") or "deletionTimestamp" in job["metadata"]:
+        return False
+    groups = status.get("jobsStatus") or [] if is_v2(job) else [*(status.get("replicaStatuses") or {}).values()]
+    if not groups or any(group.get("succeeded") or group.get("failed") for group in groups):
+        return False
+    if is_v2(job):
+        return all(group.get("active") and group["active"] == group.get("ready") for group in groups)
+    return job_state(job) == "Running" and sum(group.get("active", 0) for group in groups) == job_ranks(job)
 
 
 def _active(job: Json) -> int:

@@ -98,7 +98,7 @@ class JobRow(Row, frozen=True, kw_only=True):
     state: State
     reason: str = ""
     up: int | None = None
-    """None where pods could not be read, or not yet; 0 of a job that has ended."""
+    """None where pods could not be read, or not yet, and the job itself does not tell; 0 of a job that has ended."""
     wanted: int = 0
     created: float = 0
     finished: float = 0

@@ -13,6 +13,7 @@ from shunter.api.yaml import load_yaml
 from shunter.doctor.verdicts import Excerpt, Report, Verdict
 from shunter.errors import InputError
 from shunter.jobs.metrics import Point, Series
+from shunter.jobs.pods_up import up
 from shunter.kube.client import Client
 from shunter.kube.transport import Response
 from shunter.page.job_readings import Diagnosis, Usage
@@ -140,6 +141,20 @@ def test_ranks_are_wanted_by_the_job_and_not_by_the_pods_that_are_there() -> Non
     assert (head(rows).up, head(rows).wanted) == (2, 3)
     assert ranks(rows) == [(0, "Running", ""), (1, "Waiting", "no pod"), (2, "Running", "")]
     assert [row.id for row in rows["ranks"]] == ["uid-bert-node-0-0", "rank-1", "uid-bert-node-0-2"]
+
+
+def test_a_rank_with_a_container_that_has_ended_is_not_up() -> None:
+    job = load_yaml(TRAIN_JOB)
+    containers = [{"name": "node", "state": {"running": {}}}, {"name": "logs", "state": {"terminated": {"exitCode": 0}}}]
+    pods = [train_pod(0), train_pod(1, phase="Running", containerStatuses=containers)]
+    assert head(view_of(job).rows(observed(job, pods), NOW)).up == up(job, pods) == 1
+
+
+def test_the_ranks_of_a_job_in_another_cluster_are_counted_by_its_status() -> None:
+    job = load_yaml(V1_JOB)
+    job["spec"]["runPolicy"] = {"managedBy": "kueue.x-k8s.io/multikueue"}
+    job["status"]["replicaStatuses"] = {"Master": {"active": 1}, "Worker": {"active": 1}}
+    assert head(view_of(job).rows(observed(job, []), NOW)).up == 2
 
 
 def test_a_train_job_that_leaves_its_nodes_to_the_runtime_wants_what_its_jobset_says() -> None:

@@ -11,8 +11,9 @@ from hypothesis import strategies as st
 
 from page.jobs import pytorch_job
 from shunter.jobs.evidence import JobCause
+from shunter.jobs.listing import Row
 from shunter.operator.causes import Cause
-from shunter.operator.overview import V1_STATES, V2_STATES
+from shunter.operator.overview import V1_STATES, V2_STATES, overview
 from shunter.operator.training_progress import Progress, progress
 from shunter.page.views.jobs import LOG_SECONDS, STATES, JobReading, Jobs, LogTime, job_row, kept_job, kept_native
 from shunter.page.views.view import Observed
@@ -56,6 +57,13 @@ def test_a_job_that_has_succeeded_has_no_cause() -> None:
 def test_pods_that_could_not_be_read_are_not_none_that_run() -> None:
     read = JobReading("1", JobCause(None, ("pods",), up=None), 3)
     assert job_row(kept_job(job(active=2)), read, None).up is None
+
+
+def test_pods_that_were_read_say_more_than_the_status_of_the_job() -> None:
+    read = JobReading("1", JobCause(None, up=2), 3)
+    assert job_row(kept_job(job(active=3)), read, None).up == Row(overview(job()), read.why, None, wanted=3).up == 2
+    read = JobReading("1", JobCause(None, is_all_up=True), 3)
+    assert job_row(kept_job(job(active=3)), read, None).up == Row(overview(job()), read.why, None, wanted=3).up == 3
 
 
 def test_logs_of_more_jobs_than_are_read_at_once_are_read_in_turn() -> None:

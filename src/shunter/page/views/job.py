@@ -22,7 +22,7 @@ from shunter.jobs.finding import own_pods, resource_of
 from shunter.jobs.logs.progress import progress_in_log
 from shunter.jobs.logs.reading import RankLogs
 from shunter.jobs.metrics import Series
-from shunter.jobs.pods_up import wanted
+from shunter.jobs.pods_up import up, wanted
 from shunter.jobs.training_pods import pods_by_rank
 from shunter.kube.client import Client
 from shunter.kube.errors import Forbidden
@@ -114,10 +114,8 @@ class JobView:
         ranks = self._ranks.project(job, observed.objects["pods"], wanted_ranks or 1) if may_read else []
         differing: list[Difference] = differing_ranks(self._ranks.states, pace)
         used: Mapping[str, Usage] = observed.readings.get("usage") or {}
-        up = sum(state.state == "Running" for state in self._ranks.states)
-        row = job_row(
-            kept_job(job), JobReading("", JobCause(None, up=up if may_read else None), wanted_ranks or 0), logged.progress
-        )
+        running = up(job, [one.place for one in observed.objects["pods"].values()]) if may_read else None
+        row = job_row(kept_job(job), JobReading("", JobCause(None, up=running), wanted_ranks or 0), logged.progress)
         commands = Commands(self._viewer.options, self._viewer.kubectl)
         around = Around(
             jobset=jobset,

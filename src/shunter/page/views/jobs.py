@@ -17,11 +17,11 @@ import msgspec
 
 from shunter.api.meta import Json
 from shunter.api.resources import CORE_EVENTS, JOBS, JOBSETS, PODS
-from shunter.jobs.evidence import JobCause, is_well, why_of_all
+from shunter.jobs.evidence import JobCause, why_of_all
 from shunter.jobs.failure_record import failure_record
 from shunter.jobs.jobsets import jobsets_of_all
 from shunter.jobs.logs.progress import MOST_JOBS, progress_in_logs
-from shunter.jobs.pods_up import wanted
+from shunter.jobs.pods_up import is_well, wanted
 from shunter.kube.client import Client
 from shunter.operator.native_jobs import NOT_OF_JOBSETS, has_ranks, stands_alone
 from shunter.operator.overview import FINISHED_STATES, SHOWN_RESOURCES, Overview, is_v2, overview
@@ -238,12 +238,12 @@ def job_row(kept: KeptJob, read: JobReading | None, logged: Progress | None) -> 
 
 
 def _up(kept: KeptJob, read: JobReading | None, wanted_ranks: int) -> int | None:
-    """None where it is not known: pods could not be read, or not yet."""
+    """By the job's own status until its pods have been read; None where neither tells."""
     if kept.job.state in FINISHED_STATES:
         return 0
-    if kept.is_well or (read is not None and read.why.is_all_up):
-        return wanted_ranks
-    return read.why.up if read is not None else None
+    if read is None:
+        return wanted_ranks if kept.is_well else None
+    return read.why.up_of(wanted_ranks)
 
 
 def progress_of(found: Progress | None) -> wire.Progress | None:

@@ -31,7 +31,7 @@ class KeptPod(NamedTuple):
     """What stays of a pod."""
 
     place: Json
-    """Of its metadata and spec what says whose and which it is."""
+    """What says whose and which it is, and whether it is up."""
     object: bytes
     """What its state and its cause are read from, as JSON."""
     memory_limit: int | None
@@ -43,7 +43,12 @@ def kept_pod(pod: Json) -> KeptPod:
     container = next(one for one in pod["spec"]["containers"] if one["name"] == training_container(pod))
     limit = ((container.get("resources") or {}).get("limits") or {}).get("memory")
     slim = _slim(pod)
-    place = {"metadata": slim["metadata"], "spec": {"containers": [{"name": pod["spec"]["containers"][0]["name"]}]}}
+    containers = [{"state": dict.fromkeys(one.get("state") or ())} for one in slim["status"].get("containerStatuses") or ()]
+    place = {
+        "metadata": slim["metadata"],
+        "spec": {"containers": [{"name": pod["spec"]["containers"][0]["name"]}]},
+        "status": {"phase": slim["status"].get("phase"), "containerStatuses": containers},
+    }
     return KeptPod(place, msgspec.json.encode(slim), int(parse(limit)) if limit is not None else None, gpus_of(pod))
 
 

@@ -103,7 +103,7 @@ function Head({ job, now }) {
   const fact = (/** @type {any} */ value, /** @type {string} */ text, tone = "") => html`<div><b class=${tone}>${value}</b>${text}</div>`;
   return html`<div class="facts">
     ${fact(job.state, [job.reason !== job.state && job.reason, job.created && `${age(ageOf(job, now))} ${job.finished ? "in all" : "old"}`].filter(Boolean).join(", "), `state ${job.state}`)}
-    ${job.wanted && job.finished ? fact(count(job.wanted), job.wanted === 1 ? "rank" : "ranks") : job.wanted ? fact(`${job.up === undefined ? "?" : count(job.up)} / ${count(job.wanted)}`, job.up === undefined ? "ranks, pods hidden from you" : "ranks up") : null}
+    ${job.wanted && job.finished ? fact(count(job.wanted), job.wanted === 1 ? "rank" : "ranks") : job.wanted ? fact(`${job.up === undefined ? "?" : count(job.up)} / ${count(job.wanted)}`, job.up === undefined ? "ranks, how many are up is not known" : "ranks up") : null}
     ${progress?.share !== undefined ? fact(percent(progress.share), [steps, ...times, source].filter(Boolean).join(", ")) : steps ? fact(count(progress?.step ?? 0), ["step", ...times, source].filter(Boolean).join(", ")) : null}
     ${progress?.loss !== undefined ? fact(figure(progress.loss), "loss") : null}
     ${job.restarts || job.restartLimit !== undefined ? fact(job.restartLimit === undefined ? job.restarts : `${job.restarts ?? 0} of ${job.restartLimit}`, job.restartLimit === undefined && job.restarts === 1 ? "restart" : "restarts") : null}
