@@ -1,4 +1,4 @@
-"""What a pod asks of a node, and what a group of pods asks for together.
+"""What a pod asks of a node, and what a group of pods asks for together. What counts as a GPU.
 
 Source: Kubernetes 1.36 `component-helpers/resource.PodRequests`. Amounts are exact, in each resource's own unit (cores, bytes,
 devices).
@@ -6,18 +6,29 @@ devices).
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator, Mapping
 from fractions import Fraction
 from typing import Any
 
-from shunter.api.meta import Struct
+from shunter.api.meta import Json, Struct
 from shunter.api.quantity import format_milli, is_binary, parse
 
 Amounts = dict[str, Fraction]
 GPU = "nvidia.com/gpu"
+ACCELERATORS = (
+    "habana.ai/gaudi",
+    "google.com/tpu",
+    "aws.amazon.com/neuron",
+    "aws.amazon.com/neurondevice",
+    "huawei.com/Ascend910",
+)
+"""Resources without `gpu` in their names that count as one."""
 
 _POD_LEVEL = ("cpu", "memory")
 _HUGE_PAGES = "hugepages-"
+_OF_A_DEVICE = re.compile(r"mem|core|tiles|monitoring")
+"""What names of resources hold that are no devices but what one has: `nvidia.com/gpumem`, `gpu.intel.com/millicores`."""
 
 
 def may_overcommit(resource: str) -> bool:
@@ -85,6 +96,37 @@ def total(pods: Iterable[tuple[PodRequests, int]]) -> dict[str, str]:
             if parse(quantity):
                 in_binary.setdefault(name, is_binary(quantity))
     return {name: format_milli(amounts[name], binary=in_binary.get(name, False)) for name in sorted(amounts)}
+
+
+def is_gpu(resource: str) -> bool:
+    """`nvidia.com/gpu`, `amd.com/gpu`, `gpu.intel.com/i915`, `nvidia.com/mig-1g.5gb` (a slice counts as one device)."""
+    name = resource.lower()
+    return resource in ACCELERATORS or "/mig-" in name or ("gpu" in name and not _OF_A_DEVICE.search(name.rpartition("/")[2]))
+
+
+def gpus_of(spec: Json) -> int:
+    """Devices that a pod of this spec needs at one time; limits stand for requests that are not given, as for pods. What is no
+    quantity counts as nothing: the API server refuses such pods."""
+    containers, init_containers = (_gpu_containers(spec.get(field)) for field in ("containers", "initContainers"))
+    try:
+        return int(sum(requested_by_containers(PodRequests(containers, init_containers)).values()))
+    except ValueError:
+        return 0
+
+
+def _gpu_containers(listed: Any) -> tuple[Container, ...]:
+    return tuple(
+        Container(resources=ResourceRequirements(_gpu_requests(one)), restart_policy=one.get("restartPolicy"))
+        for one in (listed if isinstance(listed, list) else ())
+        if isinstance(one, dict)
+    )
+
+
+def _gpu_requests(container: Json) -> dict[str, str | int | float]:
+    resources = container.get("resources")
+    given = [resources.get(field) for field in ("limits", "requests")] if isinstance(resources, dict) else []
+    asked = {name: amount for one in given if isinstance(one, dict) for name, amount in one.items()}
+    return {name: amount for name, amount in asked.items() if is_gpu(name) and isinstance(amount, str | int | float)}
 
 
 def _quantities(pod: PodRequests) -> Iterator[tuple[str, Any]]:

@@ -17,6 +17,7 @@ from shunter.kube.transport import Response
 from shunter.page.cluster_readings import OperatorState, operator_state, operator_text, queue_row, server_version
 from shunter.page.views.cluster import gpus_asked_by, kept_holder, kept_node, node_row, open_cluster
 from shunter.page.views.jobs import kept_job
+from shunter.page.views.rank_rows import kept_pod
 from shunter.page.views.view import Observed, Parameters, Viewer
 from shunter.page.wire import ClusterSummary, JobRow, NodeRow
 
@@ -41,6 +42,15 @@ def test_a_node_says_what_is_asked_of_it_and_by_which_ranks() -> None:
     assert (row.memory, row.memory_asked) == (256 * 2**30, 80 * 2**30)
     assert row.jobs == ("bert 0-2, 5", "bert worker 3")
     assert (row.is_ready, row.is_schedulable, row.pressure) == (True, True, ("DiskPressure",))
+
+
+def test_a_pod_asks_for_the_same_gpus_of_its_node_as_its_rank_shows() -> None:
+    pod = train_pod(0)
+    pod["spec"]["containers"][0]["resources"] = {"requests": {"nvidia.com/gpu": "2"}, "limits": {"nvidia.com/gpu": "2"}}
+    pod["spec"]["initContainers"] = [{"name": "check", "resources": {"limits": {"nvidia.com/gpu": "4"}}}]
+    held = kept_holder(pod)
+    assert held is not None
+    assert held.gpus == kept_pod(pod).gpus == 4
 
 
 def test_a_node_that_is_cordoned_or_not_ready_says_so() -> None:

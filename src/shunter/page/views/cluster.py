@@ -10,13 +10,13 @@ import msgspec
 
 from shunter.api.batch import COMPLETION_INDEX
 from shunter.api.meta import Json
-from shunter.api.pod_requests import Amounts, PodRequests, requested
+from shunter.api.pod_requests import PodRequests, gpus_of, is_gpu, requested
 from shunter.api.quantity import parse
 from shunter.api.resources import NODES, PODS
 from shunter.doctor.places import spans
 from shunter.jobs.pods_up import wanted
 from shunter.kube.client import Client
-from shunter.migrate.survey.inventory.gpu_hours import gpus, is_gpu
+from shunter.migrate.survey.inventory.gpu_hours import gpus
 from shunter.operator.native_jobs import JOB_NAME, is_native
 from shunter.operator.overview import is_v1
 from shunter.page.cluster_readings import (
@@ -29,7 +29,6 @@ from shunter.page.cluster_readings import (
     server_version,
 )
 from shunter.page.views.jobs import open_jobs
-from shunter.page.views.rank_rows import gpus_of
 from shunter.page.views.view import Observed, Parameters, Reading, Rows, View, Viewer, Watch
 from shunter.page.wire import ClusterSummary, JobRow, NodeRow
 
@@ -152,7 +151,7 @@ def kept_node(node: Json) -> NodeRow:
         name=node["metadata"]["name"],
         is_ready=conditions.get("Ready") == "True",
         is_schedulable=not spec.get("unschedulable", False),
-        gpus=_gpus({name: parse(amount) for name, amount in offered.items()}),
+        gpus=sum(int(parse(amount)) for name, amount in offered.items() if is_gpu(name)),
         cpu=float(parse(offered.get("cpu", 0))),
         memory=int(parse(offered.get("memory", 0))),
         pressure=tuple(name for name in _PRESSURES if conditions.get(name) == "True"),
@@ -169,7 +168,7 @@ def kept_holder(pod: Json) -> KeptPod | None:
         pod["spec"]["nodeName"],
         float(amounts.get("cpu", 0)),
         int(amounts.get("memory", 0)),
-        _gpus(amounts),
+        gpus_of(pod["spec"]),
         job,
         index,
     )
@@ -216,18 +215,14 @@ def _number(text: str) -> int:
     return int(text) if text.isdecimal() else 0
 
 
-def _gpus(amounts: Amounts) -> int:
-    return sum(int(amount) for name, amount in amounts.items() if is_gpu(name))
-
-
 def gpus_asked_by(job: Json) -> int:
     """What all pods of a job ask for together, as far as the job itself says: not where its runtime does. Pure."""
     if is_v1(job):
-        return int(gpus(job))
+        return gpus(job)
     if is_native(job):
-        return (wanted(job) or 0) * gpus_of({"spec": job["spec"]["template"].get("spec") or {}})
+        return (wanted(job) or 0) * gpus_of(job["spec"]["template"].get("spec") or {})
     resources = (job["spec"].get("trainer") or {}).get("resourcesPerNode") or {}
-    return (wanted(job) or 0) * gpus_of({"spec": {"containers": [{"resources": resources}]}})
+    return (wanted(job) or 0) * gpus_of({"containers": [{"resources": resources}]})
 
 
 async def _operator(client: Client, _: Observed) -> OperatorState:

@@ -12,11 +12,11 @@ from typing import Any, NamedTuple
 import msgspec
 
 from shunter.api.meta import Json
+from shunter.api.pod_requests import gpus_of
 from shunter.api.quantity import parse
 from shunter.jobs.differing_ranks import Difference, Pace
 from shunter.jobs.rank_states import RankState, RankStates, state_of_pod
 from shunter.jobs.training_pods import ranks, training_container, training_pods
-from shunter.migrate.survey.inventory.gpu_hours import is_gpu
 from shunter.operator.overview import is_pod_of, is_suspended, job_state, member, replica_specs
 from shunter.page.job_readings import Usage
 from shunter.page.texts import visible
@@ -49,17 +49,7 @@ def kept_pod(pod: Json) -> KeptPod:
         "spec": {"containers": [{"name": pod["spec"]["containers"][0]["name"]}]},
         "status": {"phase": slim["status"].get("phase"), "containerStatuses": containers},
     }
-    return KeptPod(place, msgspec.json.encode(slim), int(parse(limit)) if limit is not None else None, gpus_of(pod))
-
-
-def gpus_of(pod: Json) -> int:
-    """Devices that its containers ask for."""
-    found = 0
-    for container in pod["spec"].get("containers") or ():
-        resources = container.get("resources") or {}
-        asked = {**(resources.get("limits") or {}), **(resources.get("requests") or {})}
-        found += sum(int(parse(amount)) for name, amount in asked.items() if is_gpu(name))
-    return found
+    return KeptPod(place, msgspec.json.encode(slim), int(parse(limit)) if limit is not None else None, gpus_of(pod["spec"]))
 
 
 def pods_of_rows(kept: Mapping[str, KeptPod]) -> list[Json]:

@@ -2,47 +2,26 @@
 
 from __future__ import annotations
 
-import re
-from collections.abc import Iterable, Mapping
 from datetime import datetime
-from fractions import Fraction
-from typing import Any
 
 from shunter.api.meta import Json
-from shunter.api.pod_requests import Container, PodRequests, ResourceRequirements, requested
+from shunter.api.pod_requests import gpus_of
 from shunter.operator.overview import FINISHED_STATES, default_replicas, moment, replica_specs, v1_state
 
-ACCELERATORS = (
-    "habana.ai/gaudi",
-    "google.com/tpu",
-    "aws.amazon.com/neuron",
-    "aws.amazon.com/neurondevice",
-    "huawei.com/Ascend910",
-)
-"""Resources without `gpu` in their names that count as one."""
-_OF_A_DEVICE = re.compile(r"mem|core|tiles|monitoring")
-"""What names of resources hold that are no devices but what one has: `nvidia.com/gpumem`, `gpu.intel.com/millicores`."""
 _SECONDS = 3600
 _RUNNING_STATES = ("Running", "Restarting")
 
 
-def is_gpu(resource: str) -> bool:
-    """`nvidia.com/gpu`, `amd.com/gpu`, `gpu.intel.com/i915`, `nvidia.com/mig-1g.5gb` (a slice counts as one device)."""
-    name = resource.lower()
-    return resource in ACCELERATORS or "/mig-" in name or ("gpu" in name and not _OF_A_DEVICE.search(name.rpartition("/")[2]))
-
-
-def gpus(job: Json) -> Fraction:
-    """Devices that all pods of the job ask for together; limits stand for requests that are not given, as for pods. What is no
-    quantity counts as nothing: the API server refuses such pods."""
-    total = Fraction(0)
+def gpus(job: Json) -> int:
+    """Devices that all pods of the job ask for together."""
+    total = 0
     if not isinstance(job.get("spec"), dict):
         return total
     for role, spec in replica_specs(job).items():
         template = spec.get("template")
         replicas = default_replicas(job.get("kind", ""), role) if spec.get("replicas") is None else spec["replicas"]
         if isinstance(template, dict) and isinstance(template.get("spec"), dict) and isinstance(replicas, int):
-            total += replicas * _of_pod(template["spec"])
+            total += replicas * gpus_of(template["spec"])
     return total
 
 
@@ -64,37 +43,4 @@ def run_seconds(job: Json, now: datetime) -> float:
 def gpu_hours(job: Json, now: datetime) -> float:
     """Devices asked for, times hours run."""
     devices = gpus(job)
-    return float(devices) * run_seconds(job, now) / _SECONDS if devices else 0.0
-
-
-def _of_pod(spec: Json) -> Fraction:
-    pod = PodRequests(containers=_containers(spec.get("containers")), init_containers=_containers(spec.get("initContainers")))
-    try:
-        return sum(requested(pod).values(), Fraction(0))
-    except ValueError:
-        return Fraction(0)
-
-
-def _containers(listed: Any) -> tuple[Container, ...]:
-    given: Iterable[Any] = listed if isinstance(listed, list) else ()
-    return tuple(
-        Container(
-            resources=ResourceRequirements(requests=_gpu_requests(container)), restart_policy=container.get("restartPolicy")
-        )
-        for container in given
-        if isinstance(container, dict)
-    )
-
-
-def _gpu_requests(container: Json) -> dict[str, str | int | float]:
-    resources = container.get("resources")
-    if not isinstance(resources, dict):
-        return {}
-    limits, requests = (_mapping(resources.get(field)) for field in ("limits", "requests"))
-    return {
-        name: amount for name, amount in {**limits, **requests}.items() if is_gpu(name) and isinstance(amount, str | int | float)
-    }
-
-
-def _mapping(value: Any) -> Mapping[str, Any]:
-    return value if isinstance(value, dict) else {}
+    return devices * run_seconds(job, now) / _SECONDS if devices else 0.0
