@@ -25,8 +25,8 @@ from shunter.jobs.evidence import evidence_of
 from shunter.jobs.finding import OnRefusal, find, ignore, own_pods
 from shunter.jobs.last_log_lines import last_log_lines
 from shunter.jobs.logs.network import networks_in_log
-from shunter.jobs.logs.plain_text import plain_text
 from shunter.jobs.logs.progress import progress_in_logs
+from shunter.jobs.logs.visible_text import visible_line
 from shunter.launch.marks import FABRIC
 from shunter.launch.tracking import tracked_run
 from shunter.operator.training_progress import progress
@@ -58,7 +58,7 @@ def marked(line: str) -> str:
 def screen(lines: Sequence[str], height: int) -> list[Text]:
     """The first lines, and how many are left out."""
     most = height if len(lines) <= height else height - 1
-    shown = [Text.from_markup(marked(plain_text(line)), overflow="ellipsis") for line in lines[:most]]
+    shown = [Text.from_markup(marked(visible_line(line)), overflow="ellipsis") for line in lines[:most]]
     for line in shown:
         line.no_wrap = True
     return [*shown, *([Text(f"and {len(lines) - most} more lines", style="dim")] if len(lines) > most else [])]

@@ -13,11 +13,11 @@ from shunter.api.meta import Json
 from shunter.api.resources import DEPLOYMENTS, LEASES, VALIDATING_WEBHOOKS, Resource
 from shunter.install.names import OPERATOR
 from shunter.jobs.evidence import KUEUE_VERSIONS
+from shunter.jobs.logs.visible_text import visible
 from shunter.kube.client import Client
 from shunter.kube.discovery import served_versions
 from shunter.kube.errors import Forbidden, NotFound
 from shunter.operator.overview import moment
-from shunter.page.texts import visible
 from shunter.page.wire import QueueRow
 
 _WEBHOOKS = ("validator.trainer.kubeflow.org", "validator.training-operator.kubeflow.org")

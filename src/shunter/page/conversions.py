@@ -11,6 +11,7 @@ from typing import NamedTuple
 import msgspec
 
 from shunter.api.meta import Json
+from shunter.jobs.logs.visible_text import visible
 from shunter.migrate.conversion.batch import Outcome, converted
 from shunter.migrate.conversion.cleaning import digest
 from shunter.migrate.conversion.source import live
@@ -20,7 +21,6 @@ from shunter.migrate.options import Options
 from shunter.migrate.proof.ladder import RUNGS, UNPROVED, Ladder, climbed
 from shunter.migrate.survey.inventory.classes import JobClass
 from shunter.migrate.survey.inventory.entry import entry
-from shunter.page.texts import visible
 
 AT_ONCE = 20
 """Jobs of one look; more are looked at next time."""

@@ -11,9 +11,9 @@ from collections.abc import Iterator, Mapping
 from urllib.parse import quote, urlsplit
 
 from shunter.api.meta import Json, annotations_of
+from shunter.jobs.logs.visible_text import visible
 from shunter.launch.tracking import URI, tracked_run
 from shunter.operator.overview import is_v2, replica_specs
-from shunter.page.texts import visible
 from shunter.page.wire import Link
 
 ANNOTATIONS: Mapping[str, str] = {

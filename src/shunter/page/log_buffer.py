@@ -7,8 +7,8 @@ from typing import NamedTuple
 
 import msgspec
 
+from shunter.jobs.logs.visible_text import visible_line
 from shunter.kube.pods.log_times import split_time, time_of
-from shunter.page.texts import visible_line
 from shunter.page.wire import LogLines
 
 FRAME_BYTES = 64 * 1024

@@ -19,6 +19,7 @@ from shunter.api.resources import PODS, Resource
 from shunter.jobs.display import prefix
 from shunter.jobs.finding import own_pods, pods_of
 from shunter.jobs.following import OPERATOR_CONTAINERS
+from shunter.jobs.logs.visible_text import LONGEST, visible
 from shunter.jobs.training_pods import ranks, training_pods
 from shunter.kube.client import Client
 from shunter.kube.errors import ApiError, BadRequest, NotFound
@@ -27,7 +28,6 @@ from shunter.kube.watching import follow
 from shunter.operator.overview import is_finished, member, pod_selector
 from shunter.page.calls import LogQuery
 from shunter.page.log_buffer import FRAMES_A_SECOND, LogBuffer, Source
-from shunter.page.texts import LONGEST, visible
 from shunter.page.wire import LogLines
 
 LONGEST_BYTES = 4 * LONGEST + 64

@@ -14,6 +14,7 @@ from shunter.api.meta import Json, annotations_of
 from shunter.api.resources import TRAIN_JOBS
 from shunter.errors import ShunterError
 from shunter.jobs.finding import get_job, jobs_of, resource_of
+from shunter.jobs.logs.visible_text import shortened, visible
 from shunter.jobs.masking import credentials, masked
 from shunter.kube.client import Client
 from shunter.kube.errors import ApiError
@@ -38,7 +39,6 @@ from shunter.migrate.survey.briefing.facts import Job, gathered
 from shunter.migrate.survey.briefing.job_page import commands
 from shunter.operator.overview import is_finished, job_state
 from shunter.page.conversions import NOT_CHECKED, proof_text
-from shunter.page.texts import shortened, visible
 from shunter.page.views.view import Parameters, Viewer
 from shunter.page.wire import FindingText, Move, MoveDetail, PodPair, Rung
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 from shunter.api.counts import count
 from shunter.api.meta import Json
 from shunter.api.yaml import readable_yaml
+from shunter.jobs.logs.visible_text import visible
 from shunter.jobs.masking import HIDDEN, credentials
 from shunter.migrate.conversion.rules.metadata import LAST_APPLIED
 from shunter.migrate.survey.briefing.masking import masked_manifest
-from shunter.page.texts import visible
 
 FIRST = ("apiVersion", "kind", "metadata", "spec", "status")
 

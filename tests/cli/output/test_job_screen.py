@@ -54,6 +54,11 @@ def test_the_first_rank_is_shown_where_none_differs() -> None:
     assert texts(view(differences=()))[-2:] == ["rank 0", "  of rank 0"]
 
 
+def test_a_log_line_with_tabs_is_as_wide_as_it_is_drawn() -> None:
+    """A tab counts as no column until it is written as spaces."""
+    assert texts(view(differences=(), last_lines={0: ["\t".join("abcdef")]}), width=30)[-1] == "  a     b       c       d    …"
+
+
 def test_a_thousand_ranks_take_four_lines_and_no_failure_is_lost() -> None:
     lines = texts(view(1000))
     strip = lines[1 : 1 + 4]

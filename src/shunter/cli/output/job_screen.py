@@ -116,5 +116,6 @@ def _tails(view: JobView, room: int) -> Iterator[Text]:
 
 def _cut(line: Text, width: int) -> Text:
     line.no_wrap = True
+    line.expand_tabs(8)
     line.truncate(width, overflow="ellipsis")
     return line

@@ -92,8 +92,13 @@ CLAIMS = (
 RANK = re.compile(rf"{_RANK}[ _=:]*(?P<rank>\d+)\b", re.I)
 """The rank that a line is of, when it says one."""
 SEED = re.compile(r"(?<!\w)(?:random[_ ])?seed *[=: ] *(?P<seed>\d+)\b", re.I)
-ESCAPES = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]|\x08+")
-"""Colours and cursor movements of terminals."""
+ESCAPES = re.compile(
+    r"\x1b\][^\x07\x1b]*(?:\x07|\x1b\\)?"  # titles and links (OSC)
+    r"|\x1b[PX^_][^\x1b]*(?:\x1b\\)?"  # strings for terminals (DCS, SOS, PM, APC)
+    r"|\x1b\[[0-?]*[ -/]*[@-~]|\x9b[0-?]*[ -/]*[@-~]"  # colours, cursor movements: all other control sequences (CSI)
+    r"|\x1b[ -/]*[0-~]?|\x08"
+)
+"""What a program writes for the terminal, and not for its reader."""
 
 HINTS_OF_PLACES = frozenset({"rank", "world", "process"})
 HINTS_OF_POSITIONS = frozenset({"epoch", "step", "iter", "batch", "round", "it=", "it:", "it ", "train", "%|"})

@@ -8,7 +8,7 @@ from collections.abc import Collection, Mapping, Sequence
 
 from shunter.api.meta import Json
 from shunter.jobs.logs.metrics import LONGEST_LINE, LogReader, LogReport, MetricPattern
-from shunter.jobs.logs.plain_text import plain_text
+from shunter.jobs.logs.visible_text import visible_line
 from shunter.jobs.training_pods import training_container
 from shunter.kube.client import Client
 from shunter.kube.errors import BadRequest, NotFound
@@ -47,7 +47,7 @@ class RankLogs:
         return {rank: log.reader.told() for rank, log in sorted(self._logs.items())}
 
     def last_lines(self, rank: int) -> list[str]:
-        """The newest lines of a rank that were read, the oldest first, as `plain_text`."""
+        """The newest lines of a rank that were read, the oldest first, as `visible_line`."""
         return list(self._logs[rank].last) if rank in self._logs else []
 
     async def _read(self, rank: int, pod: Json) -> None:
@@ -60,7 +60,7 @@ class RankLogs:
             try:
                 async for line in new_lines(self._client, pod, training_container(pod), self._part, position, LONGEST_BYTES):
                     log.reader.read(line)
-                    log.last.append(plain_text(split_time(line)[1]))
+                    log.last.append(visible_line(split_time(line)[1]))
             except (NotFound, BadRequest):
                 return
 

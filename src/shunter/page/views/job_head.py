@@ -10,6 +10,7 @@ import msgspec
 from shunter.api.meta import Json, annotations_of
 from shunter.api.ownership import owner_of
 from shunter.jobs.differing_ranks import Difference
+from shunter.jobs.logs.visible_text import visible
 from shunter.launch.checkpoint_location import checkpoint_location
 from shunter.launch.marks import COMMIT, DIRTY, FABRIC, PROGRAM, RESUMED
 from shunter.launch.tracking import tracked_run
@@ -18,7 +19,6 @@ from shunter.operator.native_jobs import is_native
 from shunter.operator.overview import is_v2, limits, moment, overview
 from shunter.operator.restarts import Restarts, restarts
 from shunter.page.links import links
-from shunter.page.texts import visible
 from shunter.page.wire import Action, Condition, JobDetail, JobRow
 
 MOST_DIFFERING = 50

@@ -8,11 +8,11 @@ from collections.abc import Iterable, Mapping, Sequence
 from shunter.api.meta import Json
 from shunter.doctor.verdicts import Excerpt, Report
 from shunter.jobs.curves import MOST_CURVES, Curve, curves, metric_names
+from shunter.jobs.logs.visible_text import shortened, visible
 from shunter.jobs.metrics import Series
 from shunter.jobs.timeline import TimelineEntry, timeline
 from shunter.launch.checkpoints import SavedStep
 from shunter.operator.training_progress import Checkpoint
-from shunter.page.texts import shortened, visible
 from shunter.page.wire import CheckpointRow, EvidenceLine, SeriesRow, TimelineRow, VerdictRow
 
 MOST_EVIDENCE = 40

@@ -18,6 +18,7 @@ from shunter.api.meta import Json, annotations_of
 from shunter.api.resources import CONFIG_MAPS, TRAIN_JOBS
 from shunter.api.training.kinds import JOB_KINDS
 from shunter.errors import ShunterError
+from shunter.jobs.logs.visible_text import visible
 from shunter.kube.client import Client
 from shunter.migrate.conversion.provenance import SOURCE
 from shunter.migrate.moving import gathering
@@ -29,7 +30,6 @@ from shunter.migrate.own_files import beside
 from shunter.migrate.survey.inventory.classes import WAVES
 from shunter.operator.overview import job_state
 from shunter.page.conversions import NOT_CHECKED, Candidate, Conversion, Conversions, candidate
-from shunter.page.texts import visible
 from shunter.page.views.view import Observed, Parameters, Reading, Rows, View, Viewer, Watch
 from shunter.page.wire import MigrationSummary, Move, Wave
 

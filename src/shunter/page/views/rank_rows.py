@@ -15,11 +15,11 @@ from shunter.api.meta import Json
 from shunter.api.pod_requests import gpus_of
 from shunter.api.quantity import parse
 from shunter.jobs.differing_ranks import Difference, Pace
+from shunter.jobs.logs.visible_text import visible
 from shunter.jobs.rank_states import RankState, RankStates, state_of_pod
 from shunter.jobs.training_pods import ranks, training_container, training_pods
 from shunter.operator.overview import is_pod_of, is_suspended, job_state, member, replica_specs
 from shunter.page.job_readings import Usage
-from shunter.page.texts import visible
 from shunter.page.wire import Rank
 
 _CONTAINER_FIELDS = ("name", "command", "args", "resources")

@@ -1,5 +1,5 @@
-"""Texts of programs and clusters as the page shows them: no colours, no control characters, nothing that changes the order of
-letters. Pure."""
+"""Texts of programs and clusters as they are shown on the page and in terminals: no colours, no control characters, nothing that
+changes the order of letters. Pure."""
 
 from __future__ import annotations
 
@@ -10,12 +10,6 @@ from shunter.jobs.logs.patterns import ESCAPES
 LONGEST = 10_000
 """Characters of a line that are shown."""
 CUT = "\u2026"
-_SEQUENCES = re.compile(
-    r"\x1b\][^\x07\x1b]*(?:\x07|\x1b\\)?"  # titles and links (OSC)
-    r"|\x1b[PX^_][^\x1b]*(?:\x1b\\)?"  # strings for terminals (DCS, SOS, PM, APC)
-    r"|\x1b\[[0-?]*[ -/]*[@-~]|\x9b[0-?]*[ -/]*[@-~]"  # all other control sequences (CSI)
-    r"|\x1b[ -/]*[0-~]?"
-)
 _ODD = re.compile(
     "[\x00-\x08\x0b-\x1f\x7f-\x9f\u00ad\u061c\u180e\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb\ud800-\udfff"
     "\U000e0000-\U000e007f]"
@@ -29,14 +23,14 @@ def visible(text: str) -> str:
     reorder what is: `U+2400 + code` for controls, `<U+202E>` for the others. Newlines and tabs stay."""
     if _ODD.search(text) is None:
         return text
-    return _ODD.sub(_picture, _SEQUENCES.sub("", ESCAPES.sub("", text)))
+    return _ODD.sub(_picture, ESCAPES.sub("", text))
 
 
 def visible_line(text: str) -> str:
     """One line of a log, at most `LONGEST` characters of it: of a line that was written over again and again (progress bars) what
     was written last."""
     if "\r" in text:
-        text = next((part for part in reversed(text.split("\r")) if part), "")
+        text = next((part for part in reversed(ESCAPES.sub("", text).split("\r")) if part), "")
     return shortened(visible(text), LONGEST)
 
 

@@ -1,4 +1,4 @@
-"""Texts as the page shows them."""
+"""Texts as they are shown, on the page and in terminals."""
 
 from __future__ import annotations
 
@@ -6,7 +6,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from shunter.page.texts import LONGEST, visible, visible_line
+from shunter.doctor.lines import parsed
+from shunter.jobs.logs.checkpoints import saved_step
+from shunter.jobs.logs.metrics import told
+from shunter.jobs.logs.visible_text import LONGEST, visible, visible_line
 
 TEXTS = {
     "plain text stays, with tabs and newlines": ("loss 0.5\tstep 3\nok", "loss 0.5\tstep 3\nok"),
@@ -15,6 +18,8 @@ TEXTS = {
     "a cursor that goes up goes": ("a\x1b[2K\x1b[1Ab", "ab"),
     "a link of a terminal leaves its text": ("\x1b]8;;javascript:alert(1)\x07click\x1b]8;;\x07", "click"),
     "a title of a terminal goes": ("\x1b]0;owned\x1b\\x", "x"),
+    "a title that a bell ends goes": ("\x1b]0;title\x07bell\x07", "bell\u2407"),
+    "a link that ST ends leaves its text": ("\x1b]8;;http://x\x1b\\click\x1b]8;;\x1b\\", "click"),
     "a device string goes": ("\x1bPq#0\x1b\\x", "x"),
     "a sequence that is cut off goes": ("end\x1b[3", "end3"),
     "a NUL is seen": ("a\x00b", "a\u2400b"),
@@ -47,8 +52,20 @@ def test_nothing_that_is_shown_is_a_control_or_changes_directions(text: str) -> 
 def test_of_a_progress_bar_the_last_state_is_shown() -> None:
     assert visible_line("10%|#\r50%|#####\r100%|##########") == "100%|##########"
     assert visible_line("done\r") == "done"
+    assert visible_line(" 10%|#   |\r 20%|##  |\r\x1b[K") == " 20%|##  |", "the line is emptied for the next state"
 
 
 def test_a_line_is_cut_at_ten_thousand_characters_and_says_so() -> None:
     assert visible_line("x" * LONGEST) == "x" * LONGEST
     assert visible_line("x" * (LONGEST + 1)) == "x" * (LONGEST - 1) + "\u2026"
+
+
+@pytest.mark.parametrize("title", ["\x1b]0;train\x07", "\x1b]0;train\x1b\\"], ids=["ended by BEL", "ended by ST"])
+def test_a_title_of_the_terminal_is_neither_shown_nor_read(title: str) -> None:
+    """Wherever lines of logs are taken: for a person, for metrics, for the doctor, for checkpoints."""
+    line = f"{title}step 3 loss 0.5"
+    assert visible_line(line) == "step 3 loss 0.5"
+    (series,) = told([line], pod="p", rank=0).series
+    assert (series.name, series.points[0].at) == ("loss", (3.0,))
+    assert [one.text for one in parsed(line)] == ["step 3 loss 0.5"]
+    assert saved_step(f"{title}saved checkpoint at step 3") == 3
