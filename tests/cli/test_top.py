@@ -1,9 +1,12 @@
-"""What `top` draws where there is no job to show in detail."""
+"""What `top` draws fits the screen, also where there is no job to show in detail."""
 
 from __future__ import annotations
 
+import pytest
+from rich.console import Console
 from rich.table import Table
 
+from cli.output.test_job_screen import view
 from job_evidence import v1_job
 from shunter.cli.top import TopView, drawn
 from shunter.jobs.evidence import JobCause
@@ -17,3 +20,23 @@ def test_without_a_job_in_detail_the_list_is_shown() -> None:
     assert isinstance(table, Table)
     assert table.row_count == 1
     assert drawn(TopView([], None), "", 100, 10) == ["no jobs; run one with: shunter run FILE"]
+
+
+@pytest.mark.parametrize("has_job", [True, False], ids=["with a job", "the list alone"])
+@pytest.mark.parametrize("jobs", [1, 5, 100])
+def test_no_screen_is_scrolled(jobs: int, has_job: bool) -> None:
+    rows = [Row(overview(v1_job()), JobCause(None), None)] * jobs
+    for width, height in ((20, 3), (80, 4), (100, 6), (100, 7), (100, 24), (30, 40)):
+        console = Console(width=width, height=height)
+        with console.capture() as capture:
+            for line in drawn(TopView(rows, view() if has_job else None), "", width, height):
+                console.print(line)
+        shown = capture.get().splitlines()
+        assert 0 < len(shown) <= height, (width, height)
+
+
+def test_jobs_that_do_not_fit_are_counted() -> None:
+    rows = [Row(overview(v1_job()), JobCause(None), None)] * 10
+    table, more = drawn(TopView(rows, None), "", 100, 10)
+    assert isinstance(table, Table)
+    assert (table.row_count, str(more)) == (8, "and 2 more; list them with: shunter jobs")

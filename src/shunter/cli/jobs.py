@@ -19,7 +19,7 @@ from shunter.cli.options.option_groups import grouped
 from shunter.cli.options.watch import WatchOption
 from shunter.cli.output.console import Output, print_as, print_table, say
 from shunter.cli.output.display import STATE_COLOURS
-from shunter.cli.output.live import refuse_without_screen, show_live
+from shunter.cli.output.live import cut, refuse_without_screen, show_live
 from shunter.cli.output.saved import saved_by
 from shunter.cli.target import ContextOption, KubeconfigOption, NamespaceOption, connect
 from shunter.cluster.target import Target
@@ -119,10 +119,17 @@ def screen(choice: JobChoice, found: Listing, width: int, height: int) -> list[R
     rows = choice.chosen(found.rows, of=lambda row: row.job)
     if not rows:
         return [choice.nothing(len(found.rows))]
-    missing = [Text(note, style="dim", no_wrap=True, overflow="ellipsis") for note in notes(found)]
-    most = max(height - len(missing) - 2, 1)
-    more = f"and {len(rows) - most} more; narrow the list with --state, --kind or -n"
-    return [screen_table(rows[:most], width), *([Text(more, style="dim")] if len(rows) > most else []), *missing]
+    missing = [cut(Text(note, style="dim"), width) for note in notes(found)]
+    return [*screen_list(rows, width, height - len(missing), "narrow the list with --state, --kind or -n"), *missing]
+
+
+def screen_list(rows: Sequence[Row], width: int, height: int, remedy: str) -> list[RenderableType]:
+    """The list in at most `height` lines (3 at least): its heading, a line for each job, how many are left out and `remedy`."""
+    if len(rows) < height:
+        return [screen_table(rows, width)]
+    most = max(height - 2, 1)
+    more = f"and {len(rows) - most} more; {remedy}"
+    return [screen_table(rows[:most], width), cut(Text(more, style="dim"), width)]
 
 
 def screen_table(rows: Sequence[Row], width: int) -> Table:

@@ -54,7 +54,7 @@ def plot(
     refuse_without_braille(sys.stdout, "-o json prints the values")
     output().print(f"[bold]{title(view.row, found)}[/]", soft_wrap=True)
     width, height = screen_size()
-    for line in plotted(found, width=width, height=min(HEIGHT, height)) or ["no value is a finite number"]:
+    for line in plotted(found, width=width, height=min(HEIGHT, height - 2)) or ["no value is a finite number"]:
         output().print(line, markup=False, soft_wrap=True)
     if all(len(curve.points) == 1 for curve in found):
         say("there is only one value so far")

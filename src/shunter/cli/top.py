@@ -10,14 +10,15 @@ from typing import Annotated, NamedTuple
 
 import typer
 from rich.console import RenderableType
+from rich.text import Text
 
 from shunter.api.collector import collect_seldom
-from shunter.cli.jobs import screen_table
+from shunter.cli.jobs import screen_list, screen_table
 from shunter.cli.options.completion import job_names
 from shunter.cli.options.job_list import JobChoice, Order
 from shunter.cli.output.console import output
 from shunter.cli.output.job_screen import job_lines
-from shunter.cli.output.live import is_screen, refuse_without_braille, screen_size, show_live
+from shunter.cli.output.live import cut, is_screen, refuse_without_braille, screen_size, show_live
 from shunter.cli.output.saved import saved_by
 from shunter.cli.target import ContextOption, KubeconfigOption, NamespaceOption, connect
 from shunter.cluster.target import Target
@@ -28,6 +29,8 @@ from shunter.jobs.listing import Row, listed
 
 LIST_SHARE = 3
 """The list takes at most this part of the screen."""
+LEAST_WITH_LIST = 6
+"""Lines of a screen that has room for a list beside the job."""
 LOG_LINES = 20_000
 """Lines read of a log when it is first looked at."""
 
@@ -63,7 +66,7 @@ def top(
         show_live(target.client, reader.read, lambda seen, width, height: drawn(seen, metric, width, height))
         return
     width, height = screen_size()
-    for line in drawn(asyncio.run(reader.read_once()), metric, width, height):
+    for line in drawn(asyncio.run(reader.read_once()), metric, width, height - 1):  # The prompt takes one.
         output().print(line, width=width)
 
 
@@ -107,13 +110,13 @@ def drawn(seen: TopView, metric: str, width: int, height: int) -> list[Renderabl
     """At most `height` lines of `width` characters."""
     if seen.view is None:
         if seen.rows:
-            return [screen_table(seen.rows[:height], width)]
+            return screen_list(seen.rows, width, height, "list them with: shunter jobs")
         return ["no jobs; run one with: shunter run FILE"]
     lines: list[RenderableType] = []
-    if seen.rows:
+    if seen.rows and height >= LEAST_WITH_LIST:
         most = max(height // LIST_SHARE - 2, 1)
         left = len(seen.rows) - most
         note = f"{left} more jobs; below: {seen.view.row.name}" if left > 0 else f"below: {seen.view.row.name}"
-        lines = [screen_table(seen.rows[:most], width), f"[dim]{note}[/]"]
+        lines = [screen_table(seen.rows[:most], width), cut(Text(note, style="dim"), width)]
         height -= min(most, len(seen.rows)) + 2
     return [*lines, *job_lines(seen.view, metric, width, height, datetime.now(UTC))]

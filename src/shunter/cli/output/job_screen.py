@@ -10,6 +10,7 @@ from rich.text import Text
 
 from shunter.api.counts import count
 from shunter.cli.output.display import STATE_COLOURS
+from shunter.cli.output.live import cut
 from shunter.jobs.ages import age
 from shunter.jobs.curves import curves, metric_names
 from shunter.jobs.differing_ranks import Difference
@@ -44,7 +45,7 @@ def job_lines(view: JobView, metric: str, width: int, height: int, now: datetime
     curve = _curve(view, metric, width, max(room // CURVE_SHARE, LEAST_CURVE)) if room > LEAST_CURVE else []
     lines += curve
     lines += _tails(view, height - len(lines))
-    return [_cut(line, width) for line in lines[:height]]
+    return [cut(line, width) for line in lines[: max(height, 0)]]
 
 
 def _heading(view: JobView, now: datetime) -> Iterator[Text]:
@@ -112,10 +113,3 @@ def _tails(view: JobView, room: int) -> Iterator[Text]:
     for rank in chosen:
         yield Text(f"rank {rank}", style="bold")
         yield from (Text(f"  {line}") for line in view.last_lines[rank][-each:])
-
-
-def _cut(line: Text, width: int) -> Text:
-    line.no_wrap = True
-    line.expand_tabs(8)
-    line.truncate(width, overflow="ellipsis")
-    return line

@@ -49,6 +49,14 @@ def screen_size() -> tuple[int, int]:
     return size.columns, size.lines
 
 
+def cut(line: Text, width: int) -> Text:
+    """The text in one line of at most `width` columns."""
+    line.no_wrap = True
+    line.expand_tabs(8)
+    line.truncate(width, overflow="ellipsis")
+    return line
+
+
 def refuse_without_braille(stream: TextIO, instead: str) -> None:
     """EnvironmentProblem where the output cannot show what curves are drawn with."""
     try:
