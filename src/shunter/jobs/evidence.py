@@ -14,6 +14,7 @@ from typing import Any, NamedTuple, TypedDict
 
 import msgspec
 
+from shunter.api import kueue
 from shunter.api.meta import Json
 from shunter.api.resources import CORE_EVENTS, JOBS, JOBSETS, PODS, Resource
 from shunter.jobs.failure_record import failure_record
@@ -44,7 +45,6 @@ NOT_UP = "status.phase!=Running,status.phase!=Succeeded"
 HAVE_FAILED = "status.phase=Failed"
 FEW = 8
 """Up to so many namespaces, or pending workloads' queues, are read one by one; more by one list of all."""
-KUEUE_VERSIONS = ("v1beta2", "v1beta1")
 VISIBILITY_VERSIONS = ("v1beta2", "v1beta1", "v1alpha1")
 VISIBILITY_SECONDS = 5.0
 """How long Kueue's own API server, which may be down, is waited for."""
@@ -282,11 +282,10 @@ class _Reader:
 
     async def workloads(self, scopes: Sequence[str]) -> list[Json] | None:
         """Kueue's Workloads by the newest version that we know; None where it is not installed."""
-        for version in KUEUE_VERSIONS:
-            if f"kueue.x-k8s.io/{version}" in await self.versions():
-                resource = Resource("kueue.x-k8s.io", version, "Workload", "workloads")
-                return await self.listed_all(resource, scopes, ("",))
-        return None
+        version = kueue.newest_version(await self.versions())
+        if version is None:
+            return None
+        return await self.listed_all(Resource(kueue.GROUP, version, "Workload", "workloads"), scopes, ("",))
 
 
 async def _position(client: Client, served: Collection[str], workload: Json, queue: str) -> Position | None:

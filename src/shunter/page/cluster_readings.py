@@ -4,33 +4,30 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Iterable, Mapping
-from datetime import datetime, timedelta
+from datetime import datetime
 from typing import NamedTuple
 
 import msgspec
 
+from shunter.api import kueue
 from shunter.api.meta import Json
 from shunter.api.resources import DEPLOYMENTS, LEASES, VALIDATING_WEBHOOKS, Resource
 from shunter.install.names import OPERATOR
-from shunter.jobs.evidence import KUEUE_VERSIONS
 from shunter.jobs.logs.visible_text import visible
 from shunter.kube.client import Client
+from shunter.kube.controllers.leader import LeaseSpec, holder
 from shunter.kube.discovery import served_versions
 from shunter.kube.errors import Forbidden, NotFound
-from shunter.operator.overview import moment
+from shunter.operator.webhook_names import VALIDATORS
 from shunter.page.wire import QueueRow
 
-_WEBHOOKS = ("validator.trainer.kubeflow.org", "validator.training-operator.kubeflow.org")
-"""Names of the configurations that the operator registers; upstream's have the same."""
 OPERATOR_KINDS = (DEPLOYMENTS, LEASES, VALIDATING_WEBHOOKS)
 """What `operator_state` lists."""
 QUEUES = (
-    Resource("kueue.x-k8s.io", KUEUE_VERSIONS[0], "LocalQueue", "localqueues"),
-    Resource("kueue.x-k8s.io", KUEUE_VERSIONS[0], "ClusterQueue", "clusterqueues", namespaced=False),
+    Resource(kueue.GROUP, kueue.VERSIONS[0], "LocalQueue", "localqueues"),
+    Resource(kueue.GROUP, kueue.VERSIONS[0], "ClusterQueue", "clusterqueues", namespaced=False),
 )
 """What `queue_rows` lists, of the version that is served."""
-LEASE_SECONDS = 60.0
-"""A lease that was not renewed for so long has no leader any more."""
 
 
 class OperatorState(NamedTuple):
@@ -58,23 +55,22 @@ async def operator_state(client: Client) -> OperatorState:
         _listed(client, VALIDATING_WEBHOOKS),
     )
     if webhooks is not None:
-        webhooks = [one for one in webhooks if _is_ours(one)]
+        webhooks = [one for one in webhooks if one["metadata"]["name"] in VALIDATORS]
     return OperatorState(deployments, leases, webhooks)
 
 
-def operator_text(state: OperatorState, now: datetime, *, is_embedded: bool = False) -> str:
-    """`2 of 2 replicas ready, leader shunter-operator-a, v0.3; webhooks registered`. Pure. What could not be read is left out.
-    The operator of an embedded cluster is a process beside its API server: it has neither a Deployment nor a lease."""
+def operator_text(state: OperatorState, read: datetime, *, is_embedded: bool = False) -> str:
+    """`2 of 2 replicas ready, leader shunter-operator-a, v0.3; webhooks registered`, as it was when it was read. Pure. What could
+    not be read is left out. The operator of an embedded cluster is a process beside its API server: it has neither a Deployment
+    nor a lease."""
     parts = ["a process of the embedded cluster"] if is_embedded else []
     if state.deployments:
         ready = sum(int((one.get("status") or {}).get("readyReplicas") or 0) for one in state.deployments)
         wanted = sum(int(one["spec"].get("replicas", 1)) for one in state.deployments)
         parts.append(f"{ready} of {wanted} replicas ready")
     for lease in state.leases or ():
-        spec = lease.get("spec") or {}
-        renewed = moment(spec.get("renewTime"))
-        is_held = renewed is not None and now - renewed <= timedelta(seconds=LEASE_SECONDS)
-        parts.append(f"leader {spec['holderIdentity']}" if is_held and spec.get("holderIdentity") else "no leader")
+        leader = holder(msgspec.convert(lease.get("spec") or {}, LeaseSpec), read)
+        parts.append(f"leader {leader}" if leader else "no leader")
     parts += sorted({f"v{version}" for one in state.deployments or () if (version := _version(one))})
     if not parts and state.deployments is not None and state.leases is not None:
         return "no operator of Shunter is installed in this cluster"
@@ -86,8 +82,7 @@ def operator_text(state: OperatorState, now: datetime, *, is_embedded: bool = Fa
 
 async def queue_rows(client: Client) -> list[QueueRow]:
     """The LocalQueues of Kueue; none where it is not served. Raises ApiError."""
-    served = await served_versions(client)
-    version = next((each for each in KUEUE_VERSIONS if f"kueue.x-k8s.io/{each}" in served), None)
+    version = kueue.newest_version(await served_versions(client))
     if version is None:
         return []
     local, whole = (one._replace(version=version) for one in QUEUES)
@@ -132,10 +127,6 @@ async def _listed(client: Client, resource: Resource, *, field_selector: str = "
         return list((await client.list(resource, "", field_selector=field_selector)).items)
     except (Forbidden, NotFound):
         return None
-
-
-def _is_ours(webhooks: Json) -> bool:
-    return webhooks["metadata"]["name"] in _WEBHOOKS
 
 
 def _version(deployment: Json) -> str:

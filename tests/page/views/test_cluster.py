@@ -128,19 +128,21 @@ DEPLOYMENT: Json = {
     "spec": {"replicas": 2},
     "status": {"readyReplicas": 2},
 }
+LEASE = {"holderIdentity": "op-a", "renewTime": "2026-01-01T00:00:55Z", "leaseDurationSeconds": 15}
 OPERATORS: dict[str, tuple[OperatorState, str]] = {
     "all is well": (
-        OperatorState([DEPLOYMENT], [{"spec": {"holderIdentity": "op-a", "renewTime": "2026-01-01T00:00:55Z"}}], [{}]),
+        OperatorState([DEPLOYMENT], [{"spec": LEASE}], [{}]),
         "2 of 2 replicas ready, leader op-a, v0.3; webhooks registered",
     ),
-    "a lease that was renewed a minute ago": (
-        OperatorState([], [{"spec": {"holderIdentity": "op-a", "renewTime": "2026-01-01T00:00:00.5Z"}}], []),
+    "a lease of a minute that was renewed a minute ago": (
+        OperatorState([], [{"spec": {**LEASE, "renewTime": "2026-01-01T00:00:00.5Z", "leaseDurationSeconds": 60}}], []),
         "leader op-a; no webhooks registered",
     ),
     "a lease that has run out": (
-        OperatorState([], [{"spec": {"holderIdentity": "op-a", "renewTime": "2025-12-31T00:00:00Z"}}], None),
+        OperatorState([], [{"spec": {**LEASE, "renewTime": "2026-01-01T00:00:44Z"}}], None),
         "no leader",
     ),
+    "a lease that was released": (OperatorState([], [{"spec": {**LEASE, "holderIdentity": ""}}], None), "no leader"),
     "none": (OperatorState([], [], []), "no operator of Shunter is installed in this cluster"),
     "nothing may be read": (OperatorState(None, None, None), ""),
 }

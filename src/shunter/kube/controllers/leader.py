@@ -14,7 +14,7 @@ import socket
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from logging import getLogger
 
 from shunter.api.meta import Json, ObjectMeta, Struct, rfc3339_micro
@@ -58,6 +58,13 @@ class LeaseSpec(Struct, frozen=True):
     acquire_time: datetime | None = None
     renew_time: datetime | None = None
     lease_transitions: int | None = None
+
+
+def holder(lease: LeaseSpec, now: datetime) -> str:
+    """Who holds a lease by the clock of whoever renewed it; empty for one that was released, or has run out."""
+    if lease.renew_time is None or now > lease.renew_time + timedelta(seconds=lease.lease_duration_seconds or 0):
+        return ""
+    return lease.holder_identity or ""
 
 
 class Lease(Struct, frozen=True):

@@ -40,6 +40,7 @@ from shunter.operator.trainer.render import Facts, foreign_fields, priority_clas
 from shunter.operator.trainer.runtime_spec import runtime_spec
 from shunter.operator.trainer.snapshot import KINDS, runtime_in, snapshot_name
 from shunter.operator.trainer.views import ConfigMap, LiveJobSet, Runtime
+from shunter.operator.webhook_names import TRAINER_DEFAULTER, TRAINER_VALIDATOR
 
 DEFAULTER_PATH = "/mutate-trainer-kubeflow-org-v1alpha1-trainjob"
 VALIDATED = (CLUSTER_TRAINING_RUNTIMES, TRAINING_RUNTIMES, TRAIN_JOBS)
@@ -66,8 +67,8 @@ def configurations() -> list[Configuration]:
     ]
     defaulter = Webhook(name="defaulter.trainjob.trainer.kubeflow.org", path=DEFAULTER_PATH, resource=TRAIN_JOBS)
     return [
-        Configuration("mutating", "defaulter.trainer.kubeflow.org", [defaulter]),
-        Configuration("validating", "validator.trainer.kubeflow.org", validators),
+        Configuration("mutating", TRAINER_DEFAULTER, [defaulter]),
+        Configuration("validating", TRAINER_VALIDATOR, validators),
     ]
 
 

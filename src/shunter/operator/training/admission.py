@@ -20,6 +20,7 @@ from shunter.kube.webhooks.server import AdmissionRequest, AdmissionResponse, Ha
 from shunter.operator.training.framework import AnyFramework
 from shunter.operator.training.frameworks import FRAMEWORKS
 from shunter.operator.training.gang import pod_groups
+from shunter.operator.webhook_names import V1_VALIDATOR
 
 WARNING_SECONDS = 3
 """For a webhook that only warns: nobody should wait long for that."""
@@ -46,7 +47,7 @@ def routes(frameworks: Iterable[AnyFramework] = FRAMEWORKS, gangs: GangSchedulin
 def configurations(frameworks: Iterable[AnyFramework] = FRAMEWORKS) -> list[Configuration]:
     """What is to be registered with the API server."""
     webhooks = [_webhook(framework) for framework in frameworks]
-    return [Configuration("validating", "validator.training-operator.kubeflow.org", webhooks)] if webhooks else []
+    return [Configuration("validating", V1_VALIDATOR, webhooks)] if webhooks else []
 
 
 def gang_warnings(policy: RunPolicy, gangs: GangScheduling) -> list[str]:

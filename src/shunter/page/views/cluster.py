@@ -22,7 +22,6 @@ from shunter.operator.overview import is_v1
 from shunter.page.cluster_readings import (
     OPERATOR_KINDS,
     QUEUES,
-    OperatorState,
     operator_state,
     operator_text,
     queue_rows,
@@ -78,7 +77,7 @@ class Cluster:
             *(self._of_jobs(reading) for reading in self._jobs.readings if reading.name == "why"),
             Reading(
                 "operator",
-                _operator,
+                self._operator,
                 OPERATOR_SECONDS,
                 OPERATOR_KINDS,
                 "Whether the operator is installed, ready and led is not known in full.",
@@ -110,7 +109,7 @@ class Cluster:
             gpus_asked=sum(row.gpus_asked or 0 for row in rows) if may_read_nodes and may_read_pods else None,
             waiting_jobs=len(waiting),
             waiting_gpus=sum(gpus_asked_by(msgspec.json.decode(jobs[row.id].object)) for row in waiting),
-            operator=self._operator_text(observed, now),
+            operator=observed.readings.get("operator", ""),
         )
         return {
             "cluster": (summary,),
@@ -119,11 +118,8 @@ class Cluster:
             "queues": observed.readings.get("queues", ()),
         }
 
-    def _operator_text(self, observed: Observed, now: float) -> str:
-        state: OperatorState | None = observed.readings.get("operator")
-        if state is None:
-            return ""
-        return operator_text(state, datetime.fromtimestamp(now, UTC), is_embedded=self._is_embedded)
+    async def _operator(self, client: Client, _: Observed) -> str:
+        return operator_text(await operator_state(client), datetime.now(UTC), is_embedded=self._is_embedded)
 
     def _jobs_of(self, observed: Observed) -> Observed:
         """What the list of jobs looks at."""
@@ -223,10 +219,6 @@ def gpus_asked_by(job: Json) -> int:
         return (wanted(job) or 0) * gpus_of(job["spec"]["template"].get("spec") or {})
     resources = (job["spec"].get("trainer") or {}).get("resourcesPerNode") or {}
     return (wanted(job) or 0) * gpus_of({"containers": [{"resources": resources}]})
-
-
-async def _operator(client: Client, _: Observed) -> OperatorState:
-    return await operator_state(client)
 
 
 async def _queues(client: Client, _: Observed) -> Any:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
+from shunter.api.kueue import GROUP, VERSIONS
 from shunter.api.meta import Json
 from shunter.api.pod_requests import GPU
 from shunter.fabrics import INSTANCE_LABEL
@@ -12,7 +13,7 @@ from shunter.sizing.manifests.requests import efa_count, memory_mib, pod_resourc
 from shunter.sizing.nodes import EFA
 from shunter.sizing.options import ManifestOptions
 
-API_VERSION: Final = "kueue.x-k8s.io/v1beta2"
+API_VERSION: Final = f"{GROUP}/{VERSIONS[0]}"
 
 
 def queues(choice: MachineChoice, options: ManifestOptions) -> list[Json]:
