@@ -28,6 +28,8 @@ from shunter.operator.causes.queue import own_workload, queue_name
 from shunter.operator.native_jobs import JOB_NAME, NOT_OF_JOBSETS, is_native
 from shunter.operator.overview import (
     FINISHED_STATES,
+    V1_JOB,
+    V2_JOB,
     is_finished,
     is_pod_of,
     is_suspended,
@@ -37,9 +39,8 @@ from shunter.operator.overview import (
     pod_selector,
 )
 
-V1_PODS, V2_PODS = "training.kubeflow.org/job-name", "jobset.sigs.k8s.io/jobset-name"
 NATIVE_PODS = f"{JOB_NAME},{NOT_OF_JOBSETS}"
-"""Selectors of the pods of all v1 jobs, TrainJobs, and Jobs of Kubernetes."""
+"""Selects the pods of all Jobs of Kubernetes; `V1_JOB` and `V2_JOB` select those of all v1 jobs, and of all TrainJobs."""
 NOT_UP = "status.phase!=Running,status.phase!=Succeeded"
 """Selects pods that do not run, and have not succeeded."""
 HAVE_FAILED = "status.phase=Failed"
@@ -313,7 +314,7 @@ async def _position(client: Client, served: Collection[str], workload: Json, que
         return None
 
 
-_CHILD_LABELS: dict[Resource, tuple[str, ...]] = {JOBS: (V2_PODS,)}
+_CHILD_LABELS: dict[Resource, tuple[str, ...]] = {JOBS: (V2_JOB,)}
 
 
 def _scopes(jobs: Sequence[Json], namespace: str) -> list[str]:
@@ -328,7 +329,7 @@ def _all_pods(job: Json) -> str:
     """The selector of the pods of all jobs of the generation of this one."""
     if is_native(job):
         return NATIVE_PODS
-    return V2_PODS if is_v2(job) else V1_PODS
+    return V2_JOB if is_v2(job) else V1_JOB
 
 
 def _key(job: Json) -> str:
@@ -338,13 +339,13 @@ def _key(job: Json) -> str:
 def _jobset_key(child: Json) -> str:
     """The key of the TrainJob that a JobSet, or a Job of one, is named after."""
     metadata = child["metadata"]
-    name = metadata["name"] if child["kind"] == JOBSETS.kind else (metadata.get("labels") or {}).get(V2_PODS, "")
-    return f"{metadata['namespace']}/{V2_PODS}/{name}"
+    name = metadata["name"] if child["kind"] == JOBSETS.kind else (metadata.get("labels") or {}).get(V2_JOB, "")
+    return f"{metadata['namespace']}/{V2_JOB}/{name}"
 
 
 def _job_key(pod: Json) -> str:
     labels = pod["metadata"].get("labels") or {}
-    for label, selector in ((V2_PODS, V2_PODS), (V1_PODS, V1_PODS), (JOB_NAME, NATIVE_PODS)):
+    for label, selector in ((V2_JOB, V2_JOB), (V1_JOB, V1_JOB), (JOB_NAME, NATIVE_PODS)):
         if label in labels:
             return f"{pod['metadata']['namespace']}/{selector}/{labels[label]}"
     return ""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from datetime import datetime, timedelta
 
 from shunter.api.batch import COMPLETION_INDEX, JOB_CONTROLLER
@@ -28,6 +29,10 @@ V1_ROLES = {kind.resource.kind: [role.lower() for role in kind.roles] for kind i
 """The replica types of each kind of kubeflow.org/v1 in the order in which ranks are counted."""
 V1_IDLE_ROLES = {kind.resource.kind: kind.idle_roles for kind in JOB_KINDS}
 
+V1_JOB, V2_JOB = "training.kubeflow.org/job-name", "jobset.sigs.k8s.io/jobset-name"
+"""Labels of pods that name their job of kubeflow.org/v1, or their TrainJob."""
+NATIVE_ROLE, V2_ROLE = "rank", "node"
+"""The role of all pods of a Job, and that of most pods of TrainJobs."""
 CLOCK_SKEW = timedelta(seconds=1)
 """By how much the clocks of several API servers, which stamp objects in whole seconds, are allowed to differ."""
 OWN_MANAGERS = ("", trainjob.MANAGED_BY_US, training_job.MANAGED_BY_US)
@@ -120,7 +125,7 @@ def pod_selector(job: Json) -> str:
     name = job["metadata"]["name"]
     if is_native(job):
         return f"{native_jobs.JOB_NAME}={name}"
-    return f"jobset.sigs.k8s.io/jobset-name={name}" if is_v2(job) else f"training.kubeflow.org/job-name={name}"
+    return f"{V2_JOB}={name}" if is_v2(job) else f"{V1_JOB}={name}"
 
 
 def is_pod_of(job: Json, pod: Json) -> bool:
@@ -152,18 +157,41 @@ def member(job: Json, pod: Json) -> Member:
     """The role, index and rank of a pod of this job."""
     labels = pod["metadata"].get("labels", {})
     if is_native(job):
-        index = _number(labels.get(COMPLETION_INDEX, ""))
-        return Member(role="rank", index=index, rank=index, container=pod["spec"]["containers"][0]["name"])
+        role, index = _native_place(labels)
+        return Member(role=role, index=index, rank=index, container=pod["spec"]["containers"][0]["name"])
     if is_v2(job):
-        role = labels.get("jobset.sigs.k8s.io/replicatedjob-name", "node")
-        # Of a group of several Jobs each has one pod, of one Job with several pods that Job is the first.
-        index = sum(_number(labels.get(label, "")) for label in ("jobset.sigs.k8s.io/job-index", COMPLETION_INDEX))
+        role, index = _v2_place(labels)
         return Member(role=role, index=index, rank=None if role.endswith("initializer") else index)
-    role = labels.get("training.kubeflow.org/replica-type", "worker")
-    index = _number(labels.get("training.kubeflow.org/replica-index", ""))
+    role, index = _v1_place(labels)
     place = _place(job, role)
     before = sum(_replicas(job, name, spec) for name, spec in replica_specs(job).items() if _place(job, name.lower()) < place)
     return Member(role=role, index=index, rank=before + index)
+
+
+def place_by_labels(labels: Mapping[str, str]) -> tuple[str, str, int]:
+    """The name of the job that labels of a pod tell, and the role and index of `member` in it; no name for a pod of no job."""
+    if name := labels.get(V2_JOB):
+        return name, *_v2_place(labels)
+    if name := labels.get(V1_JOB):
+        return name, *_v1_place(labels)
+    if (name := labels.get(native_jobs.JOB_NAME)) and COMPLETION_INDEX in labels:
+        return name, *_native_place(labels)
+    return "", "", 0
+
+
+def _native_place(labels: Mapping[str, str]) -> tuple[str, int]:
+    return NATIVE_ROLE, _number(labels.get(COMPLETION_INDEX, ""))
+
+
+def _v2_place(labels: Mapping[str, str]) -> tuple[str, int]:
+    # Of a group of several Jobs each has one pod, of one Job with several pods that Job is the first.
+    index = sum(_number(labels.get(label, "")) for label in ("jobset.sigs.k8s.io/job-index", COMPLETION_INDEX))
+    return labels.get("jobset.sigs.k8s.io/replicatedjob-name", V2_ROLE), index
+
+
+def _v1_place(labels: Mapping[str, str]) -> tuple[str, int]:
+    index = _number(labels.get("training.kubeflow.org/replica-index", ""))
+    return labels.get("training.kubeflow.org/replica-type", "worker"), index
 
 
 def _number(label: str) -> int:

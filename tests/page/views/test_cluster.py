@@ -14,6 +14,7 @@ from shunter.api.yaml import load_yaml
 from shunter.kube.client import Client
 from shunter.kube.errors import ApiError
 from shunter.kube.transport import Response
+from shunter.operator.overview import member
 from shunter.page.cluster_readings import OperatorState, operator_state, operator_text, queue_row, server_version
 from shunter.page.views.cluster import gpus_asked_by, kept_holder, kept_node, node_row, open_cluster
 from shunter.page.views.jobs import kept_job
@@ -42,6 +43,23 @@ def test_a_node_says_what_is_asked_of_it_and_by_which_ranks() -> None:
     assert (row.memory, row.memory_asked) == (256 * 2**30, 80 * 2**30)
     assert row.jobs == ("bert 0-2, 5", "bert worker 3")
     assert (row.is_ready, row.is_schedulable, row.pressure) == (True, True, ("DiskPressure",))
+
+
+@pytest.mark.parametrize(
+    ("job", "pod", "text"),
+    [
+        (TRAIN_JOB, train_pod(2), "bert 2"),
+        (V1_JOB, v1_pod("master", 0), "bert master 0"),
+        (V1_JOB, v1_pod("", 3), "bert worker 3"),
+    ],
+    ids=["v2", "v1", "v1 without its role"],
+)
+def test_a_node_names_a_pod_by_the_place_that_it_has_in_its_job(job: str, pod: Json, text: str) -> None:
+    labels = pod["metadata"]["labels"]
+    pod["metadata"]["labels"] = {label: value for label, value in labels.items() if value}
+    place = member(load_yaml(job), pod)
+    assert node_row(kept_node(NODE), [holder(pod)]).jobs == (text,)
+    assert text in (f"bert {place.role} {place.index}", f"bert {place.index}")
 
 
 def test_a_pod_asks_for_the_same_gpus_of_its_node_as_its_rank_shows() -> None:

@@ -8,7 +8,6 @@ from typing import Any, NamedTuple
 
 import msgspec
 
-from shunter.api.batch import COMPLETION_INDEX
 from shunter.api.meta import Json
 from shunter.api.pod_requests import PodRequests, gpus_of, is_gpu, requested
 from shunter.api.quantity import parse
@@ -17,8 +16,8 @@ from shunter.doctor.places import spans
 from shunter.jobs.pods_up import wanted
 from shunter.kube.client import Client
 from shunter.migrate.survey.inventory.gpu_hours import gpus
-from shunter.operator.native_jobs import JOB_NAME, is_native
-from shunter.operator.overview import is_v1
+from shunter.operator.native_jobs import is_native
+from shunter.operator.overview import NATIVE_ROLE, V2_ROLE, is_v1, place_by_labels
 from shunter.page.cluster_readings import (
     OPERATOR_KINDS,
     QUEUES,
@@ -195,20 +194,8 @@ def _job_texts(pods: Sequence[KeptPod]) -> list[str]:
 
 def _job_of(labels: Mapping[str, str]) -> tuple[str, int]:
     """The job of a pod by its labels, and its place in it."""
-    if name := labels.get("jobset.sigs.k8s.io/jobset-name"):
-        role = labels.get("jobset.sigs.k8s.io/replicatedjob-name", "node")
-        index = sum(_number(labels.get(label, "")) for label in ("jobset.sigs.k8s.io/job-index", COMPLETION_INDEX))
-        return (name if role == "node" else f"{name} {role}"), index
-    if name := labels.get("training.kubeflow.org/job-name"):
-        role = labels.get("training.kubeflow.org/replica-type", "")
-        return f"{name} {role}".strip(), _number(labels.get("training.kubeflow.org/replica-index", ""))
-    if (name := labels.get(JOB_NAME)) and COMPLETION_INDEX in labels:
-        return name, _number(labels[COMPLETION_INDEX])
-    return "", 0
-
-
-def _number(text: str) -> int:
-    return int(text) if text.isdecimal() else 0
+    name, role, index = place_by_labels(labels)
+    return (f"{name} {role}" if name and role not in (NATIVE_ROLE, V2_ROLE) else name), index
 
 
 def gpus_asked_by(job: Json) -> int:
