@@ -1,9 +1,10 @@
 """Who looks after an object beside its users: by its owner references, and the marks that tools leave on it. Pure; input is plain
-JSON."""
+JSON, but for what controllers decide on, which is views."""
 
 from __future__ import annotations
 
-from shunter.api.meta import Json
+from shunter.api.meta import Json, ObjectMeta
+from shunter.api.resources import Resource
 
 ARGO_TRACKING = "argocd.argoproj.io/tracking-id"
 ARGO_INSTANCE = "argocd.argoproj.io/instance"
@@ -48,6 +49,12 @@ def controller_of(obj: Json) -> str:
         place = f"{metadata['namespace']}/" if metadata.get("namespace") else ""
         return f"{owner.get('kind')} {place}{owner.get('name')}"
     return ""
+
+
+def is_of_former(metadata: ObjectMeta, resource: Resource, owner: ObjectMeta) -> bool:
+    """Whether an earlier owner of the same name owns the object: it is garbage, and has its name until it is collected."""
+    identity = (resource.api_version, resource.kind, owner.name)
+    return any((one.api_version, one.kind, one.name) == identity and one.uid != owner.uid for one in metadata.owner_references)
 
 
 def owner_of(obj: Json) -> str:

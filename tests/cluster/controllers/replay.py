@@ -283,6 +283,7 @@ class Replay:
         observed = jobset.Observed(
             jobset=view,
             jobs=tuple(j for j in jobs if j.metadata.controller and j.metadata.controller.uid == view.metadata.uid),
+            named={j.metadata.name: j for j in jobs},
             services=frozenset(obj["metadata"]["name"] for obj in self.cluster.of_kind("Service")),
             claims=frozenset(obj["metadata"]["name"] for obj in self.cluster.of_kind("PersistentVolumeClaim")),
         )

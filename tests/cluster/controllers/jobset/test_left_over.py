@@ -31,6 +31,8 @@ def job(owner: Json | None) -> Job:
     [
         pytest.param(None, ["x-node-0", "x-node-1"], id="nothing"),
         pytest.param({"name": "x", "uid": "old"}, ["x-node-1"], id="of the JobSet before"),
+        pytest.param({"name": "x", "uid": "old", "controller": False}, ["x-node-1"], id="with the JobSet before, not by it"),
+        pytest.param({"kind": "Run", "name": "x", "uid": "r"}, ["x-node-0", "x-node-1"], id="of another kind of that name"),
         pytest.param({"name": "x", "uid": "new"}, ["x-node-1"], id="its own"),
         pytest.param({"name": "y", "uid": "other"}, ["x-node-0", "x-node-1"], id="of another JobSet, which the server refuses"),
         pytest.param({}, ["x-node-0", "x-node-1"], id="of nothing, which the server refuses"),

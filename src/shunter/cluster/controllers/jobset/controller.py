@@ -58,18 +58,9 @@ class JobSetReconciler:
         return Observed(
             jobset=jobset,
             jobs=self._jobs.by_index(CONTROLLER_UID, jobset.metadata.uid),
-            left_over=frozenset(name for name in job_names(jobset) if self._is_left_over(key.namespace, name, jobset)),
+            named={name: job for name in job_names(jobset) if (job := self._jobs.get(Key(key.namespace, name)))},
             services=frozenset(service.metadata.name for service in self._services.list(key.namespace)),
             claims=frozenset(claim.metadata.name for claim in self._claims.list(key.namespace)),
-        )
-
-    def _is_left_over(self, namespace: str, name: str, jobset: JobSet) -> bool:
-        job = self._jobs.get(Key(namespace, name))
-        owner = job.metadata.controller if job is not None else None
-        return (
-            owner is not None
-            and (owner.kind, owner.name) == ("JobSet", jobset.metadata.name)
-            and owner.uid != jobset.metadata.uid
         )
 
     def plan(self, observed: Observed, now: datetime) -> Plan:

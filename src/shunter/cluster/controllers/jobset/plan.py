@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from datetime import datetime
 
 import msgspec
 
 from shunter.api.batch import Job
 from shunter.api.jobset import CONTROLLER, JobSet, ReplicatedJob, ReplicatedJobStatus
-from shunter.api.resources import JOBS, PERSISTENT_VOLUME_CLAIMS, SERVICES
+from shunter.api.ownership import is_of_former
+from shunter.api.resources import JOBS, JOBSETS, PERSISTENT_VOLUME_CLAIMS, SERVICES
 from shunter.cluster.controllers.jobset import depends_on, failure_policy, startup_policy, success_policy, suspension, ttl
 from shunter.cluster.controllers.jobset.children import Children, replicated_job_of
 from shunter.cluster.controllers.jobset.jobs import job_of
@@ -26,9 +27,8 @@ class Observed(msgspec.Struct, frozen=True, kw_only=True):
 
     jobset: JobSet
     jobs: tuple[Job, ...] = ()
-    left_over: frozenset[str] = frozenset()
-    """Names of its Jobs that those of an earlier JobSet of the same name still have. They are collected as garbage, and wake
-    this one when they go; until then a creation would be refused."""
+    named: Mapping[str, Job] = {}
+    """The Jobs that have the names of its Jobs, whatever controls them."""
     services: frozenset[str] = frozenset()
     claims: frozenset[str] = frozenset()
 
@@ -139,7 +139,9 @@ def _creations(
 
 
 def _missing(observed: Observed, job: ReplicatedJob, children: Children, ref: Ref) -> Iterable[Write]:
-    taken = children.names | observed.left_over
+    """Not those whose names Jobs of an earlier JobSet have, which would be refused: the end of those wakes the JobSet."""
+    owner = observed.jobset.metadata
+    taken = children.names | {name for name, one in observed.named.items() if is_of_former(one.metadata, JOBSETS, owner)}
     for index in range(job.replicas):
         name = job_name(observed.jobset, job.name, index)
         if name not in taken:

@@ -15,6 +15,7 @@ import msgspec
 from shunter.api.apps import ControllerRevision, StatefulSet, StatefulSetStatus, status_json
 from shunter.api.core import Pod
 from shunter.api.meta import MetadataOnly
+from shunter.api.ownership import is_of_former
 from shunter.api.resources import CONTROLLER_REVISIONS, PERSISTENT_VOLUME_CLAIMS, PODS, STATEFUL_SETS
 from shunter.cluster.controllers.statefulset import retention
 from shunter.cluster.controllers.statefulset.history import Revisions, revision_of, revisions, superfluous
@@ -146,12 +147,12 @@ def _identity(observed: Observed, pod: Pod, number: int) -> Iterable[Write]:
 
 def _creation(observed: Observed, found: Revisions, number: int) -> _Step:
     stateful_set, owner = observed.stateful_set, observed.owner
-    former = Pod(metadata=msgspec.structs.replace(stateful_set.metadata, name=f"{stateful_set.metadata.name}-{number}", uid=""))
+    name = f"{stateful_set.metadata.name}-{number}"
+    new = msgspec.structs.replace(stateful_set.metadata, name=name, uid="")
     present = [one for template in stateful_set.spec.volume_claim_templates if (one := _claim(observed, template, number))]
-    if any(retention.is_of_former_pod(claim, former) or claim.metadata.deletion_timestamp for claim in present):
+    if any(is_of_former(claim.metadata, PODS, new) or claim.metadata.deletion_timestamp for claim in present):
         return _Step(waits=True)
     revision = found.current if _keeps_current(stateful_set, number) else found.update
-    name = f"{stateful_set.metadata.name}-{number}"
     pod = pod_with_identity(stateful_set, owner, template_of(revision), revision.metadata.name, number)
     creation = Create(
         resource=PODS,

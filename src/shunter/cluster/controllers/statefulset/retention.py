@@ -10,6 +10,7 @@ import msgspec
 from shunter.api.apps import StatefulSet
 from shunter.api.core import Pod
 from shunter.api.meta import Json, MetadataOnly, OwnerReference, controller_reference
+from shunter.api.ownership import is_of_former
 from shunter.api.resources import PERSISTENT_VOLUME_CLAIMS, PODS, STATEFUL_SETS
 from shunter.cluster.controllers.workloads.claiming import Owner
 from shunter.kube.controllers.plan import Note, Patch, Ref
@@ -19,7 +20,7 @@ def correction(stateful_set: StatefulSet, claim: MetadataOnly, pod: Pod, *, cond
     """The write that makes the claim whose the policy says; None where it is already, or another controller's."""
     owner = Owner(STATEFUL_SETS, stateful_set.metadata)
     references = claim.metadata.owner_references
-    if _is_stale(references, owner) or is_of_former_pod(claim, pod):
+    if is_of_former(claim.metadata, *owner) or is_of_former(claim.metadata, PODS, pod.metadata):
         return None
     foreign = _foreign_controller(references, owner, pod)
     wanted = [] if foreign else _wanted(owner, stateful_set, pod, condemned=condemned)
@@ -33,11 +34,6 @@ def correction(stateful_set: StatefulSet, claim: MetadataOnly, pod: Pod, *, cond
     return Patch(ref=ref, patch={"metadata": body}, succeeded=_conflict(owner, claim) if foreign else None)
 
 
-def is_of_former_pod(claim: MetadataOnly, pod: Pod) -> bool:
-    """Whether the claim goes with an earlier pod of this name."""
-    return _is_stale(claim.metadata.owner_references, Owner(PODS, pod.metadata))
-
-
 def _wanted(owner: Owner, stateful_set: StatefulSet, pod: Pod, *, condemned: bool) -> list[Json]:
     policy = stateful_set.spec.persistent_volume_claim_retention_policy
     if policy.when_scaled == "Delete" and condemned:
@@ -47,12 +43,6 @@ def _wanted(owner: Owner, stateful_set: StatefulSet, pod: Pod, *, condemned: boo
 
 def _foreign_controller(references: tuple[OwnerReference, ...], owner: Owner, pod: Pod) -> bool:
     return any(one.controller and one.uid not in (owner.metadata.uid, pod.metadata.uid) for one in references)
-
-
-def _is_stale(references: tuple[OwnerReference, ...], owner: Owner) -> bool:
-    resource, metadata = owner
-    identity = (resource.api_version, resource.kind, metadata.name)
-    return any((one.api_version, one.kind, one.name) == identity and one.uid != metadata.uid for one in references)
 
 
 def _conflict(owner: Owner, claim: MetadataOnly) -> Note:
