@@ -5,7 +5,7 @@ JSON (`Json`), built by the pure functions of operator/ and cluster/controllers/
 """
 
 from collections.abc import Iterable
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from typing import Any, TypeAlias
 
 import msgspec
@@ -55,6 +55,13 @@ class ObjectMeta(Struct, frozen=True):
     def controller(self) -> OwnerReference | None:
         """The one owner that manages this object, if any."""
         return next((owner for owner in self.owner_references if owner.controller), None)
+
+    @property
+    def deletion_requested(self) -> datetime | None:
+        """When the deletion was asked for: the deletionTimestamp is when the grace period is over."""
+        if self.deletion_timestamp is None:
+            return None
+        return self.deletion_timestamp - timedelta(seconds=self.deletion_grace_period_seconds or 0)
 
     def is_controlled_by(self, uid: str) -> bool:
         """Whether the object with this uid manages this one."""

@@ -16,7 +16,7 @@ lines.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from datetime import datetime, timedelta
+from datetime import datetime
 from typing import NamedTuple, TypeVar
 
 from shunter.api.core import ContainerStatus, Pod, TerminatedState
@@ -256,12 +256,11 @@ def _changed(pod: Pod) -> datetime | None:
 def _is_deleted_before(pod: Pod, ended: TerminatedState) -> bool:
     """Whether a container ended because its pod had been deleted. Times have whole seconds: in the second of the deletion a
     container that was killed is taken for its victim. So it is where nothing tells that second."""
-    deleted = pod.metadata.deletion_timestamp
-    if deleted is None:
+    asked = pod.metadata.deletion_requested
+    if asked is None:
         return False
     if is_removed(pod):
         return ended.exit_code in KILLED and ended.reason != "OOMKilled"
-    asked = deleted - timedelta(seconds=pod.metadata.deletion_grace_period_seconds or 0)
     if ended.finished_at is None or ended.finished_at == asked:
         return ended.exit_code in KILLED
     return ended.finished_at > asked

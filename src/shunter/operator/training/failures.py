@@ -56,10 +56,8 @@ def recorded_late(job: AnyJob, children: Children, progress: Progress) -> Progre
 
 def _left_alone_until(pod: Pod) -> datetime:
     """The last second before its deletion was asked for."""
-    metadata = pod.metadata
-    if metadata.deletion_timestamp is None:
-        return datetime.max.replace(tzinfo=UTC)
-    return metadata.deletion_timestamp - timedelta(seconds=(metadata.deletion_grace_period_seconds or 0) + 1)
+    asked = pod.metadata.deletion_requested
+    return datetime.max.replace(tzinfo=UTC) if asked is None else asked - timedelta(seconds=1)
 
 
 def _with_new(job: AnyJob, pods: Sequence[Pod], progress: Progress) -> Progress:

@@ -38,9 +38,7 @@ def finished_at(pod: Pod, now: datetime) -> datetime:
     for condition in pod.status.conditions:
         if condition.type == "Ready" and condition.status == "False" and condition.last_transition_time is not None:
             return condition.last_transition_time
-    if pod.metadata.deletion_timestamp is not None:
-        return pod.metadata.deletion_timestamp - timedelta(seconds=pod.metadata.deletion_grace_period_seconds or 0)
-    return pod.metadata.creation_timestamp or now
+    return pod.metadata.deletion_requested or pod.metadata.creation_timestamp or now
 
 
 def delay(finishes: Iterable[Finish], now: datetime) -> timedelta:
