@@ -13,13 +13,13 @@ from logging import getLogger
 from pathlib import Path
 
 from shunter.api.core import Service
-from shunter.api.meta import Json
 from shunter.api.pod_requests import GPU
 from shunter.api.resources import PODS, SERVICES
 from shunter.cluster.disk_space import disk_space, shortage
 from shunter.cluster.node.content.images import ImageError, Images
 from shunter.cluster.node.content.service_links import has_variables
 from shunter.cluster.node.content.user_identity import ignored
+from shunter.cluster.node.content.warm_start import Interpreter, interpreter
 from shunter.cluster.node.gpus import Gpus, shared_gpu
 from shunter.cluster.node.layout import NodeDirectory
 from shunter.cluster.node.net.external_services import ExternalService
@@ -288,8 +288,8 @@ class Node:
         self._runtime = runtime
         warm_parents = WarmParents(self._directory.launcher_log, launcher.holder_file)
         stack.callback(warm_parents.stop)
-        if self._warm_modules:
-            await warm_parents.prepare(_usual_container(self._images, level), self._warm_modules)
+        if self._warm_modules and (usual := _usual_interpreter(self._images, level)):
+            await warm_parents.prepare(usual, self._warm_modules)
         dependencies = StartDependencies(
             client=self._client,
             runtime=runtime,
@@ -345,14 +345,15 @@ class Node:
         await self._recorder.flush()
 
 
-def _usual_container(images: Images, level: Level) -> Json:
-    """What a warm parent is told of a container whose pod adds nothing to its environment; empty where images stand for nothing
-    unless they are named."""
+def _usual_interpreter(images: Images, level: Level) -> Interpreter | None:
+    """That of pods which name no image and add nothing to its environment; None where these cannot start warm, or images stand
+    for nothing unless they are named."""
     try:
         image = images.find("")
     except ImageError:
-        return {"level": level.value, "argv": [""], "env": {}}
-    return {"level": level.value, "argv": ["python", "-c", "pass"], "env": image.environment, "image_root": image.root}
+        return None
+    found = interpreter("python", image.environment, level=level.value, root=image.root)
+    return None if isinstance(found, str) else found
 
 
 def _linked_namespace(service: Service) -> Iterable[str]:

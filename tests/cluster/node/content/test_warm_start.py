@@ -33,7 +33,7 @@ def spec(*argv: str, **changes: Any) -> dict[str, Any]:
 def test_a_program_of_python_starts_warm(words: list[str], program: tuple[str, str, list[str], bool]) -> None:
     found = warm_start(spec(*words))
     assert isinstance(found, WarmStart)
-    assert found.interpreter == PYTHON
+    assert found.interpreter.path == PYTHON
     assert tuple(found.program[key] for key in ("kind", "what", "arguments", "unbuffered")) == program
 
 
@@ -78,7 +78,7 @@ def test_only_variables_that_are_read_on_import_need_a_parent_of_their_own(varia
     first, second = warm_start(plain), warm_start(changed)
     assert isinstance(first, WarmStart)
     assert isinstance(second, WarmStart)
-    assert (first.environment != second.environment) is is_another
+    assert (first.interpreter != second.interpreter) is is_another
 
 
 def test_a_variable_that_python_code_read_on_import_makes_a_difference() -> None:

@@ -30,13 +30,19 @@ Those of the group (RANK, WORLD_SIZE, MASTER_ADDR, PET_*) are none of them, nor 
 _OWN_MOUNTS = (images.SHIMS,)
 
 
+class Interpreter(NamedTuple):
+    """What a warm parent is started as."""
+
+    path: str
+    """Of this machine."""
+    environment: tuple[tuple[str, str], ...]
+    """The variables that something may read on import."""
+
+
 class WarmStart(NamedTuple):
     """What a container asks of its parent, and its program."""
 
-    interpreter: str
-    """Path of this machine."""
-    environment: tuple[tuple[str, str], ...]
-    """The variables that something may read on import."""
+    interpreter: Interpreter
     program: Json
     """`kind` (file, code or module), `what` it is, its `arguments`, and whether it is `unbuffered`."""
 
@@ -52,27 +58,32 @@ def module_names(text: str) -> tuple[str, ...]:
 
 def warm_start(spec: Json) -> WarmStart | str:
     """How the container of an attempt's spec can start warm, or why it cannot."""
-    if spec["level"] != "namespaces":
-        return f"pods run at level {spec['level']} on this machine"
-    if spec.get("image_root", "/") != "/":
-        return "its image is a root directory of its own"
+    found = interpreter(spec["argv"][0], spec["env"], level=spec["level"], root=spec.get("image_root", "/"))
+    if isinstance(found, str):
+        return found
     if spec.get("shares_processes_of"):
         return "it looks into another container"
     if (spec.get("user") or {}).get("uid"):
         return "it runs as another user than the warm parent"
     if spec.get("terminal"):
         return "it has a terminal"
-    interpreter = _interpreter(spec["argv"][0], spec["env"])
-    if not interpreter:
-        return f"its program {spec['argv'][0]} is not Python"
     program = _program(spec["argv"][1:])
-    if isinstance(program, str):
-        return program
-    places = spec["env"].get("PYTHONPATH", "")
+    return program if isinstance(program, str) else WarmStart(found, {**program, "interpreter": found.path})
+
+
+def interpreter(name: str, env: Mapping[str, str], *, level: str, root: str) -> Interpreter | str:
+    """The parent of containers that run the program `name` in an image's root directory at a level, or why they have none."""
+    if level != "namespaces":
+        return f"pods run at level {level} on this machine"
+    if root != "/":
+        return "its image is a root directory of its own"
+    path = next((path for path in candidates(name, env) if os.path.isfile(path) and os.access(path, os.X_OK)), "")
+    if not (os.path.isabs(path) and _INTERPRETER.fullmatch(os.path.basename(os.path.realpath(path)))):
+        return f"its program {name} is not Python"
+    places = env.get("PYTHONPATH", "")
     if any(not os.path.isabs(place) for place in places.split(":") if places):
         return "PYTHONPATH has a relative path"
-    environment = tuple(sorted((name, value) for name, value in spec["env"].items() if _READ_ON_IMPORT.match(name)))
-    return WarmStart(interpreter, environment, {**program, "interpreter": interpreter})
+    return Interpreter(path, tuple(sorted((name, value) for name, value in env.items() if _READ_ON_IMPORT.match(name))))
 
 
 def difference(spec: Json, *, names: Iterable[str], directories: Iterable[str]) -> str:
@@ -95,13 +106,6 @@ def _mounted(spec: Json) -> list[str]:
 
 def _lies_in(path: str, directory: str) -> bool:
     return path == directory or path.startswith(directory.rstrip("/") + "/")
-
-
-def _interpreter(name: str, env: Mapping[str, str]) -> str:
-    """The file that would be executed, if it is an interpreter of Python; else empty."""
-    found = next((path for path in candidates(name, env) if os.path.isfile(path) and os.access(path, os.X_OK)), "")
-    is_python = os.path.isabs(found) and _INTERPRETER.fullmatch(os.path.basename(os.path.realpath(found)))
-    return found if is_python else ""
 
 
 def _program(words: list[str]) -> Json | str:

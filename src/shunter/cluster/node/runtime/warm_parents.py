@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from shunter.api.meta import Json
-from shunter.cluster.node.content.warm_start import WarmStart, difference, warm_start
+from shunter.cluster.node.content.warm_start import Interpreter, difference, warm_start
 from shunter.cluster.node.launch import warm_parent
 from shunter.cluster.node.launch.requests import packed
 from shunter.cluster.node.runtime.forking_process import start_forking
@@ -31,11 +31,10 @@ RETRY_SECONDS = 60.0
 _HELLO_BYTES = 1 << 20
 
 
-class _Environment(NamedTuple):
+class _Kind(NamedTuple):
     """What makes one parent another."""
 
-    interpreter: str
-    variables: tuple[tuple[str, str], ...]
+    interpreter: Interpreter
     modules: tuple[str, ...]
 
 
@@ -51,12 +50,12 @@ class WarmParent:
         self._failed = 0.0
         self._process: asyncio.subprocess.Process | None = None
 
-    async def start(self, environment: _Environment, log_path: Path, holder_file: Path | None) -> None:
+    async def start(self, kind: _Kind, log_path: Path, holder_file: Path | None) -> None:
         """Returns when it can fork, or has a problem."""
         try:
             self._process, self.connection = await start_forking(
-                [environment.interpreter], "warm_parent", ",".join(environment.modules),
-                log_path=log_path, holder_file=holder_file, environment=dict(environment.variables), cwd="/",
+                [kind.interpreter.path], "warm_parent", ",".join(kind.modules),
+                log_path=log_path, holder_file=holder_file, environment=dict(kind.interpreter.environment), cwd="/",
             )  # fmt: skip
             hello = await self._line()
         except OSError as error:
@@ -69,7 +68,7 @@ class WarmParent:
             self.problem = f"it ended while it imported; see {log_path}"
         if self.problem:
             self._failed = time.monotonic()
-            log.warning("No warm start of %s with %s: %s", environment.modules, environment.interpreter, self.problem)
+            log.warning("No warm start of %s with %s: %s", kind.modules, kind.interpreter.path, self.problem)
             self._close()
 
     async def _line(self) -> bytes:
@@ -128,7 +127,7 @@ class WarmParents:
     def __init__(self, log_path: Path, holder_file: Path | None) -> None:
         self._log_path = log_path
         self._holder_file = holder_file
-        self._parents: dict[_Environment, WarmParent] = {}
+        self._parents: dict[_Kind, WarmParent] = {}
 
     def find(self, spec: Json, modules: tuple[str, ...]) -> tuple[WarmParent | None, Json]:
         """The parent for a container, or None; and what its spec says of that: `warm`, its program, or `cold`, why it starts
@@ -136,7 +135,7 @@ class WarmParents:
         asked = warm_start(spec)
         if isinstance(asked, str):
             return None, {"cold": asked}
-        parent = self._parent(asked, modules)
+        parent = self._parent(_Kind(asked.interpreter, modules))
         names = ", ".join(modules)
         if parent is None:
             return None, {"cold": f"no process had imported {names} with its environment; later ones start warm"}
@@ -148,11 +147,9 @@ class WarmParents:
             return None, {"cold": different}
         return parent, {"warm": asked.program}
 
-    async def prepare(self, spec: Json, modules: tuple[str, ...]) -> None:
-        """Has a parent for containers like this one; returns when it can fork, or has a problem."""
-        asked = warm_start(spec)
-        if isinstance(asked, WarmStart):
-            self._parent(asked, modules)
+    async def prepare(self, interpreter: Interpreter, modules: tuple[str, ...]) -> None:
+        """Has a parent for containers of this interpreter; returns when it can fork, or has a problem."""
+        self._parent(_Kind(interpreter, modules))
         await asyncio.gather(*(parent.starting for parent in self._parents.values() if parent.starting))
 
     def stop(self) -> None:
@@ -161,18 +158,17 @@ class WarmParents:
             parent.end()
         self._parents.clear()
 
-    def _parent(self, asked: WarmStart, modules: tuple[str, ...]) -> WarmParent | None:
-        environment = _Environment(asked.interpreter, asked.environment, modules)
-        found = self._parents.pop(environment, None)
+    def _parent(self, kind: _Kind) -> WarmParent | None:
+        found = self._parents.pop(kind, None)
         if found is not None and (found.is_starting or found.is_usable or found.rests):
-            self._parents[environment] = found  # the last to be given up
+            self._parents[kind] = found  # the last to be given up
             return found
         if found is not None:
             found.end()
         while len(self._parents) >= KEPT:
             self._parents.pop(next(iter(self._parents))).end()
-        parent = self._parents[environment] = WarmParent()
-        parent.starting = asyncio.ensure_future(parent.start(environment, self._log_path, self._holder_file))
+        parent = self._parents[kind] = WarmParent()
+        parent.starting = asyncio.ensure_future(parent.start(kind, self._log_path, self._holder_file))
         return None
 
 
