@@ -13,6 +13,7 @@ import sqlite3
 import zlib
 from pathlib import Path
 
+from shunter.disk import sync_directory
 from shunter.errors import EnvironmentProblem
 
 log = logging.getLogger(__name__)
@@ -105,11 +106,7 @@ def _upgrade(db: sqlite3.Connection, path: Path) -> None:
     with unfinished.open("rb+") as file:
         os.fsync(file.fileno())
     unfinished.replace(backup)
-    directory = os.open(path.parent, os.O_RDONLY)
-    try:
-        os.fsync(directory)
-    finally:
-        os.close(directory)
+    sync_directory(path.parent)
     db.create_function("checksum_of", 6, checksum, deterministic=True)
     db.execute("begin immediate")
     try:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import shutil
 import tempfile
 from collections.abc import Callable, Collection, Iterable, Sequence
@@ -16,6 +15,7 @@ from shunter.api.meta import Json, rfc3339
 from shunter.api.ownership import owner_of
 from shunter.api.resources import TRAIN_JOBS, TRAINING_RUNTIMES, Resource
 from shunter.api.training.kinds import JOB_KINDS
+from shunter.disk import sync_directory
 from shunter.errors import EnvironmentProblem, InputError
 from shunter.kube.client import Client
 from shunter.kube.errors import AlreadyExists, ApiError, ConnectionProblem, NotFound, Unauthorized
@@ -82,7 +82,7 @@ async def take(
         write_whole(partial / BACKUP_INDEX, msgspec.yaml.encode(msgspec.to_builtins(index)).decode())
         try:
             partial.replace(directory)
-            _sync(directory.parent)
+            sync_directory(directory.parent)
         except OSError as error:
             raise _not_writable(directory, error) from error
     except BaseException:
@@ -169,14 +169,6 @@ def _write(directory: Path, obj: Json, refused: str) -> Entry:
 
 def _content(obj: Json) -> bytes:
     return plain_text(clean(obj)).encode()
-
-
-def _sync(directory: Path) -> None:
-    descriptor = os.open(directory, os.O_RDONLY)
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)
 
 
 def _place(obj: Json) -> tuple[int, str, str]:
