@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator
+from collections.abc import AsyncGenerator, AsyncIterator
 from contextlib import aclosing
 from typing import Any, NamedTuple
 
@@ -81,24 +81,12 @@ async def followed_lines(
 ) -> AsyncIterator[str]:
     """Lines until the container has ended, at most `longest` bytes of each; none when it is gone. After a lost connection it
     goes on with the line after the last one."""
-    metadata = pod["metadata"]
     position = LogPosition()
     while True:
-        begin = {"since_time": position.time} if position.time else part.begin()
-        position.read_again()
         try:
-            chunks = client.logs(
-                metadata["name"],
-                metadata["namespace"],
-                container=container,
-                follow=True,
-                timestamps=True,
-                **begin,
-            )
-            async with aclosing(chunks):
-                async for line in text_lines(chunks, longest):
-                    if position.is_new(line):
-                        yield line if part.timestamps else split_time(line)[1]
+            async with aclosing(_read_on(client, pod, container, part, position, longest, follow=True)) as lines:
+                async for line in lines:
+                    yield line if part.timestamps else split_time(line)[1]
             return
         except (NotFound, BadRequest):
             return
@@ -106,15 +94,22 @@ async def followed_lines(
             await asyncio.sleep(RETRY_SECONDS)
 
 
-async def new_lines(
+def new_lines(
     client: Client, pod: Json, container: str, part: LogPart, position: LogPosition, longest: int | None = None
-) -> AsyncIterator[str]:
+) -> AsyncGenerator[str]:
     """The lines that are there now and were not at the last call with this position, with their times, at most `longest` bytes of
     each; those of `part` at the first."""
+    return _read_on(client, pod, container, part, position, longest, follow=False)
+
+
+async def _read_on(
+    client: Client, pod: Json, container: str, part: LogPart, position: LogPosition, longest: int | None, *, follow: bool
+) -> AsyncGenerator[str]:
+    """The lines after the position, which moves on with them, with their times."""
     metadata = pod["metadata"]
     begin = {"since_time": position.time} if position.time else part.begin()
     position.read_again()
-    chunks = client.logs(metadata["name"], metadata["namespace"], container=container, timestamps=True, **begin)
+    chunks = client.logs(metadata["name"], metadata["namespace"], container=container, follow=follow, timestamps=True, **begin)
     async with aclosing(chunks):
         async for line in text_lines(chunks, longest):
             if position.is_new(line):
