@@ -6,8 +6,9 @@ import re
 from collections.abc import Mapping
 from urllib.parse import parse_qsl
 
+from shunter.api.names import label_faults, subdomain_faults
 from shunter.page.calls import LogQuery
-from shunter.page.guard import Refusal, RefusedError, Route, is_name, is_namespace
+from shunter.page.guard import Refusal, RefusedError, Route
 from shunter.page.tables import shown_kinds
 from shunter.page.views.view import Parameters
 
@@ -77,10 +78,10 @@ def _pairs(query: str) -> list[tuple[str, str]]:
 
 def _checked(found: Parameters) -> Parameters:
     for namespace in found.namespaces:
-        if not is_namespace(namespace):
+        if label_faults(namespace):
             raise RefusedError(Refusal(400, f"{namespace[:80]!r} is not the name of a namespace."))
     if found.kind and found.kind not in (kinds := shown_kinds()):
         raise RefusedError(Refusal(400, f"{found.kind[:80]!r} is not a kind of job.", f"It is one of {', '.join(kinds)}."))
-    if found.name and not is_name(found.name):
+    if found.name and subdomain_faults(found.name):
         raise RefusedError(Refusal(400, f"{found.name[:80]!r} is not the name of a job."))
     return found

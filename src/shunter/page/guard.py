@@ -25,9 +25,6 @@ ACTING = frozenset(("POST",))
 READING = frozenset(("GET", "HEAD"))
 OWN_HEADER = ("x-shunter", "page")
 JSON_TYPE = "application/json"
-_LABEL = r"[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?"
-_NAME = re.compile(rf"{_LABEL}(\.{_LABEL})*")
-_NAMESPACE = re.compile(_LABEL)
 
 
 class Settings(NamedTuple):
@@ -154,13 +151,3 @@ def is_good_code(code: str, key: bytes, now: float) -> bool:
 
 def _signature(key: bytes, text: str) -> str:
     return hmac.new(key, text.encode(), hashlib.sha256).hexdigest()
-
-
-def is_name(text: str) -> bool:
-    """Whether it may be the name of an object (RFC 1123 subdomain)."""
-    return len(text) <= 253 and _NAME.fullmatch(text) is not None
-
-
-def is_namespace(text: str) -> bool:
-    """Whether it may be the name of a namespace (RFC 1123 label)."""
-    return _NAMESPACE.fullmatch(text) is not None

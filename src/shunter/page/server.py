@@ -28,6 +28,7 @@ from urllib.parse import quote
 
 import msgspec
 
+from shunter.api.names import subdomain_faults
 from shunter.errors import InputError, ShunterError
 from shunter.kube.errors import ApiError, ConnectionProblem, Unauthorized
 from shunter.kube.http.limits import Limits
@@ -43,7 +44,6 @@ from shunter.page.guard import (
     RefusedError,
     Settings,
     is_good_code,
-    is_name,
     new_code,
     refusal,
     refused_host,
@@ -355,7 +355,7 @@ class PageServer:
         if self._calls.yaml is None:
             raise RefusedError(Refusal(404, "there is no such page."))
         pod = match["pod"]
-        if pod and not is_name(pod):
+        if pod and subdomain_faults(pod):
             raise RefusedError(Refusal(400, f"{pod[:80]!r} is not the name of a pod."))
         reveal = request.query.get("reveal") == "true"
         text = await self._calls.yaml(session.viewer, job_parameters(match), pod, reveal=reveal)
