@@ -470,7 +470,7 @@ def test_a_stuck_reader_is_cut(monkeypatch: pytest.MonkeyPatch, page_cluster: Em
             await asyncio.sleep(0)
             yield b"x" * 65536
 
-    with running(page_of(page_cluster, calls=Calls(log_file=endless))) as page:
+    with running(page_of(page_cluster, calls=Recorded().calls._replace(log_file=endless))) as page:
         cookie = page.cookie()
         with socket.create_connection(("127.0.0.1", page.port), timeout=30) as stuck:
             request = f"GET {PATHS['log_file']} HTTP/1.1\r\nHost: {page.host}\r\nCookie: {cookie['Cookie']}\r\n\r\n"
@@ -510,7 +510,10 @@ def test_an_answer_that_cannot_be_completed_is_cut_and_not_taken_for_whole(page_
         yield b"first line\n"
         raise ServerProblem(Status(code=500, message="the node does not answer"))
 
-    with running(page_of(page_cluster, calls=Calls(log_file=broken))) as page, pytest.raises(http.client.IncompleteRead):
+    with (
+        running(page_of(page_cluster, calls=Recorded().calls._replace(log_file=broken))) as page,
+        pytest.raises(http.client.IncompleteRead),
+    ):
         page.ask("GET", PATHS["log_file"], headers=page.cookie())
 
 
@@ -520,6 +523,6 @@ def test_what_is_refused_before_the_first_piece_is_an_answer(page_cluster: Embed
             raise Forbidden(Status(code=status, message="pods/log is forbidden"))
         yield b""
 
-    with running(page_of(page_cluster, calls=Calls(log_file=refused))) as page:
+    with running(page_of(page_cluster, calls=Recorded().calls._replace(log_file=refused))) as page:
         answer = page.ask("GET", PATHS["log_file"], headers=page.cookie())
         assert (answer.status, answer.json["message"]) == (403, "pods/log is forbidden")

@@ -24,25 +24,22 @@ from shunter.operator.suspension import suspend_patch
 from shunter.page.actions import VERBS, Commands, offered
 from shunter.page.views.jobs import STATES
 from shunter.page.views.view import Viewer
-from shunter.page.wire import ActionRequest, Answer
+from shunter.page.wire import ActionName, ActionRequest, Answer
 
 _TRIES = 3
 
 
-async def act(viewer: Viewer, action: str, request: ActionRequest) -> Answer:
+async def act(viewer: Viewer, action: ActionName, request: ActionRequest) -> Answer:
     """Does it. Conflict when the job is not the one, or not as, the viewer saw; InputError for an action that makes no sense for
     the job; NotFound when it is gone."""
     resource = resource_of(request.kind)
-    perform = _ACTIONS.get(action)
-    if perform is None:
-        raise InputError(f"{action[:80]!r} is not an action.")
     for is_last in (*[False] * (_TRIES - 1), True):
         job = await get_job(viewer.client, resource, request.namespace, request.name)
         _require_seen(job, request)
         if action not in {one.name for one in offered(job, VERBS.values(), Commands())}:
             raise InputError(f"{action}: {_title(job)} is not in a state for it.", "Look at the job again.")
         try:
-            return await perform(viewer, resource, job)
+            return await _ACTIONS[action](viewer, resource, job)
         except Conflict:
             if is_last:
                 raise
@@ -97,4 +94,4 @@ def _title(job: Json) -> str:
 
 
 _Perform = Callable[[Viewer, Resource, Json], Awaitable[Answer]]
-_ACTIONS: Mapping[str, _Perform] = {"suspend": _suspend, "resume": _resume, "delete": _delete, "rerun": _rerun}
+_ACTIONS: Mapping[ActionName, _Perform] = {"suspend": _suspend, "resume": _resume, "delete": _delete, "rerun": _rerun}

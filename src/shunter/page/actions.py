@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import shlex
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 from typing import NamedTuple
 
 from shunter.api.meta import Json
@@ -13,9 +13,9 @@ from shunter.kube.client import Client
 from shunter.operator.causes.queue import queue_name
 from shunter.operator.overview import is_finished, is_suspended
 from shunter.operator.suspension import suspend_command
-from shunter.page.wire import Action
+from shunter.page.wire import Action, ActionName
 
-VERBS = {"suspend": "patch", "resume": "patch", "delete": "delete", "rerun": "create"}
+VERBS: Mapping[ActionName, str] = {"suspend": "patch", "resume": "patch", "delete": "delete", "rerun": "create"}
 """What an action needs to be allowed."""
 
 

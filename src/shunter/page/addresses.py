@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
+from typing import get_args
 from urllib.parse import parse_qsl
 
 from shunter.api.names import label_faults, subdomain_faults
@@ -11,12 +12,12 @@ from shunter.page.calls import LogQuery
 from shunter.page.guard import Refusal, RefusedError, Route
 from shunter.page.tables import shown_kinds
 from shunter.page.views.view import Parameters
+from shunter.page.wire import ActionName
 
 QUERY_LIMIT = 16_000
 """Characters."""
 MOST_NAMESPACES = 50
 """Of one stream: each is watched for each kind of jobs."""
-ACTIONS = ("suspend", "resume", "rerun", "delete")
 
 _JOB = r"/(?P<namespace>[^/]+)/(?P<kind>[^/]+)/(?P<name>[^/]+)"
 
@@ -37,7 +38,7 @@ ROUTES = (
     _route("GET", rf"/api/logs{_JOB}", "logs"),
     _route("GET", rf"/api/yaml{_JOB}(/pods/(?P<pod>[^/]+))?", "yaml"),
     _route("GET", rf"/api/migration{_JOB}", "move"),
-    _route("POST", rf"/api/actions/(?P<action>{'|'.join(ACTIONS)})", "act"),
+    _route("POST", rf"/api/actions/(?P<action>{'|'.join(get_args(ActionName))})", "act"),
 )
 
 

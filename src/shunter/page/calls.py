@@ -1,5 +1,5 @@
 """What the page can be asked beside its event streams: logs, YAML, actions, the page of one move. Each is a function of this
-signature, and a field of `Calls` (answers.py has them); a route whose function is None answers 404.
+signature, and a field of `Calls` (answers.py has them).
 
 They get the viewer, whose client is the only way to the cluster, and parameters that were checked to be names. They may raise
 ShunterError: an ApiError is answered with its own code (403, 404, 409), InputError with 400; message and remedy reach the viewer.
@@ -11,7 +11,7 @@ from collections.abc import AsyncGenerator
 from typing import NamedTuple, Protocol
 
 from shunter.page.views.view import Parameters, Viewer
-from shunter.page.wire import ActionRequest, Answer, LogLines, MoveDetail
+from shunter.page.wire import ActionName, ActionRequest, Answer, LogLines, MoveDetail
 
 
 class LogQuery(NamedTuple):
@@ -47,7 +47,7 @@ class Act(Protocol):
     """`POST /api/actions/ACTION`: makes the request, with uid and resourceVersion as its preconditions. Is not called where the
     page is read-only."""
 
-    async def __call__(self, viewer: Viewer, action: str, request: ActionRequest) -> Answer: ...
+    async def __call__(self, viewer: Viewer, action: ActionName, request: ActionRequest) -> Answer: ...
 
 
 class Move(Protocol):
@@ -57,10 +57,10 @@ class Move(Protocol):
 
 
 class Calls(NamedTuple):
-    """The functions that are there."""
+    """The functions of all routes."""
 
-    follow_logs: FollowLogs | None = None
-    log_file: LogFile | None = None
-    yaml: Yaml | None = None
-    act: Act | None = None
-    move: Move | None = None
+    follow_logs: FollowLogs
+    log_file: LogFile
+    yaml: Yaml
+    act: Act
+    move: Move

@@ -109,10 +109,13 @@ class JobRow(Row, frozen=True, kw_only=True):
     progress: Progress | None = None
 
 
+ActionName = Literal["suspend", "resume", "rerun", "delete"]
+
+
 class Action(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     """What this viewer may do with the job; others are not sent."""
 
-    name: Literal["suspend", "resume", "rerun", "delete"]
+    name: ActionName
     command: str
     """The command line that does the same."""
     asks_name: bool = False
