@@ -105,12 +105,22 @@ def test_options_that_the_running_cluster_lacks_are_refused_and_none_asked_for_a
     with pytest.raises(EnvironmentProblem, match="already up, without --level namespaces"):
         lifecycle.refuse_other_options(state, lifecycle.Options(state.root, level="namespaces"))
     with pytest.raises(EnvironmentProblem, match="without --warm torch"):
-        lifecycle.refuse_other_options(state, lifecycle.Options(state.root, level="plain", warm="torch"))
+        lifecycle.refuse_other_options(state, lifecycle.Options(state.root, level="plain", warm=("torch",)))
     with pytest.raises(EnvironmentProblem, match="without --strict-resources"):
         lifecycle.refuse_other_options(state, lifecycle.Options(state.root, level="plain", strict_resources=True))
     lifecycle.refuse_other_options(state, lifecycle.Options(state.root, feature_gates="TrainJobStatus=true"))
     with pytest.raises(EnvironmentProblem, match="without --feature-gates TrainJobStatus=false"):
         lifecycle.refuse_other_options(state, lifecycle.Options(state.root, feature_gates="TrainJobStatus=false"))
+
+
+def test_a_cluster_that_imports_more_modules_than_are_asked_for_is_as_good(tmp_path: Path) -> None:
+    state = prepared(tmp_path)
+    agent = {"name": "agent", "argv": ["python", "--warm", "torch,numpy"]}
+    state.launch.write_text(json.dumps({"children": [{"name": "operator", "argv": ["{}"]}, agent]}))
+    for modules in (("torch",), ("numpy", "torch")):
+        lifecycle.refuse_other_options(state, lifecycle.Options(state.root, warm=modules))
+    with pytest.raises(EnvironmentProblem, match="already up, without --warm torch,jax"):
+        lifecycle.refuse_other_options(state, lifecycle.Options(state.root, warm=("torch", "jax")))
 
 
 def test_stopping_where_nothing_was_ever_started_makes_nothing(tmp_path: Path) -> None:

@@ -3,8 +3,13 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
+import pytest
+
+from e2e.embedded_cluster import EmbeddedCluster
 from e2e.running_cluster import Cluster
 
 RANK = """
@@ -32,12 +37,24 @@ def job(name: str, namespace: str, modules: str) -> dict[str, Any]:
         "spec": {"containers": [{"name": "pytorch", "image": "any", "command": ["python", "-c", RANK]}]},
     }
     replica = {"replicas": 1, "restartPolicy": "Never", "template": template}
+    return pytorch_job(name, namespace, {"Master": replica, "Worker": replica})
+
+
+def pytorch_job(name: str, namespace: str, replicas: dict[str, Any]) -> dict[str, Any]:
     return {
         "apiVersion": "kubeflow.org/v1",
         "kind": "PyTorchJob",
         "metadata": {"name": name, "namespace": namespace},
-        "spec": {"pytorchReplicaSpecs": {"Master": replica, "Worker": replica}},
+        "spec": {"pytorchReplicaSpecs": replicas},
     }
+
+
+def manifest(place: Path, name: str, command: list[str]) -> str:
+    """The file of a job of one rank that says nothing of warm starts."""
+    template = {"spec": {"containers": [{"name": "pytorch", "image": "any", "command": command}]}}
+    one = pytorch_job(name, "default", {"Master": {"replicas": 1, "restartPolicy": "Never", "template": template}})
+    (place / f"{name}.json").write_text(json.dumps(one))
+    return str(place / f"{name}.json")
 
 
 def trained(cluster: Cluster, name: str, namespace: str, modules: str) -> list[dict[str, Any]]:
@@ -69,3 +86,36 @@ def test_ranks_that_start_warm_train_as_cold_ones(cluster: Cluster, namespace: s
         assert len({rank[drawn] for rank in (*first, *second)}) == 4
     assert len({rank["threads"] for rank in (*first, *second)}) == 1
     assert max(rank["seconds"] for rank in second) < min(rank["seconds"] for rank in first)
+
+
+@pytest.fixture
+def stopped(tmp_path: Path) -> Iterator[EmbeddedCluster]:
+    """A cluster that a command may start."""
+    cluster = EmbeddedCluster(tmp_path / "state")
+    yield cluster
+    cluster.down()
+
+
+@pytest.mark.embedded(why="is about the cluster that `shunter run` starts")
+def test_run_starts_a_cluster_whose_ranks_start_warm(stopped: EmbeddedCluster, tmp_path: Path) -> None:
+    """And says of those that could not that they started cold."""
+    program = "import sys; print('imported' if 'decimal' in sys.modules else 'to be imported')"
+    done = stopped.shunter("run", "--warm", "decimal", manifest(tmp_path, "warm", ["python", "-c", program]))
+    assert done.returncode == 0, done.stderr
+    assert "started an embedded cluster" in done.stderr
+    assert "[master-0] imported" in done.stdout + done.stderr
+    assert "ColdStart" not in done.stderr
+    done = stopped.shunter("run", "--warm", "decimal", manifest(tmp_path, "cold", ["sh", "-c", "echo ran"]))
+    assert done.returncode == 0, done.stderr
+    assert "ColdStart: Container pytorch was started cold: its program sh is not Python" in done.stderr
+    done = stopped.shunter("run", "--warm", "decimal,uuid", manifest(tmp_path, "other", ["python", "-c", program]))
+    assert done.returncode == 3
+    assert "is already up, without --warm decimal,uuid.\n       Run `shunter down` first" in done.stderr
+    assert "other" not in stopped.kubectl("get", "pytorchjobs", "-o", "name")
+
+
+def test_run_does_not_start_cold_what_was_to_start_warm(cluster: Cluster, tmp_path: Path) -> None:
+    done = cluster.shunter("run", "--warm", "torch", manifest(tmp_path, "warm", ["python", "-c", "pass"]))
+    assert done.returncode == 3
+    assert ("without --warm torch" if cluster.kind == "embedded" else "is not an embedded cluster") in done.stderr
+    assert "pytorchjob.kubeflow.org/warm" not in cluster.kubectl("get", "pytorchjobs", "-n", "default", "-o", "name")

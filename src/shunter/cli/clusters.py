@@ -90,8 +90,8 @@ def up(
         check_images(images)
     if feature_gates:
         check_feature_gates(feature_gates)
-    if warm:
-        check_modules(warm, simulate=simulate)
+    if warm and simulate:
+        raise InputError("--warm and --simulate exclude each other: simulated pods are not run.", "Choose one.")
     signal.signal(signal.SIGTERM, signal.default_int_handler)
     options = lifecycle.Options(
         state_dir=chosen(state_dir),
@@ -101,7 +101,7 @@ def up(
         level=level or "",
         images=images,
         strict_images=strict_images,
-        warm=warm,
+        warm=warm_modules(warm),
         max_container_restart_period=max_container_restart_period,
         feature_gates=feature_gates,
         autoscaler_sync_period=autoscaler_sync_period,
@@ -155,14 +155,16 @@ def check_feature_gates(text: str) -> None:
     feature_gates(text)
 
 
-def check_modules(text: str, *, simulate: bool) -> None:
-    """Raises InputError for what is not the name of a module, before anything is started."""
-    if simulate:
-        raise InputError("--warm and --simulate exclude each other: simulated pods are not run.", "Choose one.")
+def warm_modules(text: str) -> tuple[str, ...]:
+    """The modules that --warm names. Raises InputError for what is not the name of one, before anything is started."""
+    remedy = "Name modules, with commas between them: --warm torch"
     try:
-        module_names(text)
+        names = module_names(text)
     except ValueError as error:
-        raise InputError(f"--warm {text}: {error}.", "Name modules, with commas between them: --warm torch") from error
+        raise InputError(f"--warm {text}: {error}.", remedy) from error
+    if text and not names:
+        raise InputError(f"--warm {text}: no module is named.", remedy)
+    return names
 
 
 def run_in_foreground(started: StartedCluster) -> None:

@@ -9,7 +9,7 @@ import typer
 from shunter.cli.options.option_groups import grouped
 from shunter.cli.options.program_options import ProgramOptions, RunCommand, own_words, programs_among
 from shunter.cli.target import ContextOption, KubeconfigOption, connect
-from shunter.errors import InputError
+from shunter.errors import EnvironmentProblem, InputError
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -44,6 +44,14 @@ def run(
     timeout: Annotated[
         str, typer.Option("--timeout", help="Maximum time to follow the jobs, as in 90s or 10m [default: until they end].")
     ] = "",
+    warm: Annotated[
+        str,
+        typer.Option(
+            "--warm",
+            metavar="MODULES",
+            help="With manifests: use an embedded cluster that was started with --warm MODULES, or start it so (see up).",
+        ),
+    ] = "",
 ) -> None:
     """Apply manifests or start a program as a job, follow the logs of all ranks, and exit with the outcome.
 
@@ -65,6 +73,11 @@ def run(
     if program.module or program.rerun or programs_among(files):
         from shunter.cli.program import requested, run_program
 
+        if warm:
+            raise InputError(
+                f"--warm {warm} applies to manifests: a program is started by a shell, and a shell starts cold.",
+                "Leave --warm out, or run a manifest whose command is python.",
+            )
         path = only_program(files, program, words, replace=replace)
         asked = None if program.rerun else requested(path, program, words or [])
         target = connect(kubeconfig, context) if program.dry_run or program.rerun else connect_or_start(kubeconfig, context)
@@ -75,11 +88,13 @@ def run(
                 f"{given[0]} applies to programs, and {(files or ['a manifest'])[0]} is not a program.",
                 "In manifests, set the corresponding fields.",
             )
+        from shunter.cli.clusters import warm_modules
         from shunter.kube.manifests import load
 
         require_manifests(files)
+        modules = warm_modules(warm)
         manifests = [manifest for file in (*files, *(words or ())) for manifest in load(file)]
-        target = connect_or_start(kubeconfig, context)
+        target = connect_or_start(kubeconfig, context, warm=modules)
         succeeded = asyncio.run(run_manifests(target, manifests, replace=replace, timeout=limit))
     if not succeeded:
         raise typer.Exit(1)
@@ -123,8 +138,9 @@ def only_program(files: list[str], program: ProgramOptions, words: list[str] | N
     return files[0] if files else ""
 
 
-def connect_or_start(kubeconfig: Path | None, context: str) -> Target:
-    """The named cluster, else the embedded one, started (and said so) when it is down."""
+def connect_or_start(kubeconfig: Path | None, context: str, *, warm: tuple[str, ...] = ()) -> Target:
+    """The named cluster, else the embedded one, started (and said so) when it is down. EnvironmentProblem for one that does not
+    start containers with the modules `warm`."""
     from shunter.cli.clusters import page_link, warn_of_disk
     from shunter.cli.output.console import errors, say
     from shunter.cluster.target import is_down
@@ -133,14 +149,28 @@ def connect_or_start(kubeconfig: Path | None, context: str) -> Target:
         from shunter.cluster.lifecycle import start_default
 
         with errors().status("no cluster was named: starting an embedded one"):
-            started = start_default()
+            started = start_default(warm=warm)
         errors().print(started)
     target = connect(kubeconfig, context)
+    if warm:
+        require_warm(target, warm)
     if target.embedded is not None:
         warn_of_disk(target.embedded)
         if page := page_link(target.embedded):
             say(f"web page: {page}")
     return target
+
+
+def require_warm(target: Target, modules: tuple[str, ...]) -> None:
+    """EnvironmentProblem for a cluster that was not started with --warm and these modules."""
+    from shunter.cluster.lifecycle import Options, refuse_other_options
+
+    if target.embedded is None:
+        raise EnvironmentProblem(
+            f"--warm {','.join(modules)}: {target.server} is not an embedded cluster.",
+            "Leave --warm out, or name no cluster.",
+        )
+    refuse_other_options(target.embedded, Options(target.embedded.root, warm=modules))
 
 
 async def run_manifests(target: Target, manifests: list[Manifest], *, replace: bool, timeout: float | None = None) -> bool:

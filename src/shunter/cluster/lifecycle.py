@@ -35,6 +35,7 @@ STATUS_SERVER_NAME = "shunter-webhook.shunter-system.svc"
 DEFAULT_FEATURE_GATES = "TrainJobStatus=true"
 """Off in the operator, as upstream's. Here only the user's own jobs are changed by it, and their programs can report progress."""
 READY_SECONDS = 60.0
+WARM = "--warm"
 DEFAULT_BACKOFF_LIMIT = 3
 """Restarts that a v1 job without a backoffLimit gets. Upstream's default is unlimited; on one machine a script that cannot work
 should fail its job while somebody is looking."""
@@ -53,8 +54,8 @@ class Options(NamedTuple):
     images: Path | None = None
     strict_images: bool = False
     """Images that nothing stands for are not found, instead of being the environment that runs us."""
-    warm: str = ""
-    """Modules that containers need not import again, with commas between them."""
+    warm: tuple[str, ...] = ()
+    """Modules that containers need not import again."""
     max_container_restart_period: float = 0.0
     """The longest restart back-off of containers, in seconds; 0 is Kubernetes' default."""
     controllers: bool = True
@@ -92,9 +93,9 @@ def start(options: Options, *, foreground: bool = False) -> StartedCluster:
         return start_alone(state, options, begun, foreground)
 
 
-def start_default() -> str:
+def start_default(*, warm: tuple[str, ...] = ()) -> str:
     """Starts the cluster that is used where none is named, and returns what to say of it. Raises as `start`."""
-    started = start(Options(state_dir=default_state_dir()))
+    started = start(Options(state_dir=default_state_dir(), warm=warm))
     return f"started an embedded cluster in {started.seconds:.1f} s (stop it with: shunter down)"
 
 
@@ -255,7 +256,7 @@ def node_options(options: Options) -> Iterator[list[str]]:
     if options.strict_images:
         yield ["--strict-images"]
     if options.warm:
-        yield ["--warm", options.warm]
+        yield [WARM, ",".join(options.warm)]
 
 
 def refuse_other_options(state: StateDir, options: Options) -> None:
@@ -272,6 +273,8 @@ def refuse_other_options(state: StateDir, options: Options) -> None:
 
 
 def _contains(arguments: list[str], wanted: list[str]) -> bool:
+    if wanted[0] == WARM and WARM in arguments:
+        return {*wanted[1].split(",")} <= {*arguments[arguments.index(WARM) + 1].split(",")}
     return any(arguments[at : at + len(wanted)] == wanted for at in range(len(arguments)))
 
 

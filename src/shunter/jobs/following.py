@@ -29,6 +29,8 @@ from shunter.operator.restarts import is_jobset_of, restarts
 
 DRAIN_SECONDS = 5.0
 """How long to wait, once the job is finished, for the last lines of containers that have ended."""
+COLD_START = "ColdStart"
+"""The reason of a normal event of an embedded cluster's node: a container that was asked to start warm did not."""
 OPERATOR_CONTAINERS = frozenset(name for kind in JOB_KINDS for name in kind.added_containers)
 
 
@@ -223,11 +225,12 @@ class JobFollower:
         self._show_warning(event)
 
     def _show_warning(self, event: Json) -> None:
-        """A warning about the job or its pods, once for all pods that have it in common; what a cause may say better waits for
-        that."""
+        """A warning about the job or its pods, or that one started cold, once for all pods that have it in common; what a cause
+        may say better waits for that."""
         about = event.get("involvedObject", {})
         uid = about.get("uid", "")
-        if event.get("type") != "Warning" or (uid != self._job["metadata"]["uid"] and uid not in self._pods):
+        is_told = event.get("type") == "Warning" or event.get("reason") == COLD_START
+        if not is_told or (uid != self._job["metadata"]["uid"] and uid not in self._pods):
             return
         # The last words that it may keep were shown as logs.
         message, _ = recorded_failure(event)
