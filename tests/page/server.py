@@ -111,6 +111,15 @@ class RunningPage:
         assert found is not None
         return found
 
+    def review(self, session: Session) -> None:
+        """Asks at once what the viewer may see, instead of in a minute."""
+
+        async def reviewed() -> None:
+            for view in [*session._views.values()]:
+                await view.review()
+
+        self.run(reviewed)
+
     @contextmanager
     def stream(self, path: str, headers: Mapping[str, str]) -> Iterator[Iterator[tuple[str, Any]]]:
         """The events of a stream: name and data."""

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from shunter.page.live import Listener, Table, encoded
 from shunter.page.wire import Hidden, NodeRow, Row, Session
 
-FACTS = Session(user="ann", cluster="prod", is_embedded=False, is_read_only=False, version="1", now=0.0)
+FACTS = Session(user="ann", cluster="prod", is_read_only=False, version="1", now=0.0)
 COLLECTIONS = ("nodes", "waiting")
 
 

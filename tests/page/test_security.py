@@ -303,7 +303,7 @@ def test_rights_taken_away_while_open(token_page: RunningPage, page_cluster: Emb
     with token_page.stream(f"/api/live?view=jobs&namespace={page_namespace}", cookie) as stream:
         rows_of(stream, lambda rows: rows.get("jobs"))
         page_cluster.kubectl("delete", "rolebinding", "read-ann", "-n", page_namespace)
-        token_page.run(token_page.session(cookie).review)
+        token_page.review(token_page.session(cookie))
         is_empty, is_told = False, False
         for name, data in stream:
             if name == "snapshot":
@@ -315,7 +315,7 @@ def test_rights_taken_away_while_open(token_page: RunningPage, page_cluster: Emb
             if is_empty and is_told:
                 break
         allow(page_cluster, "ann", page_namespace)
-        token_page.run(token_page.session(cookie).review)
+        token_page.review(token_page.session(cookie))
         for name, data in stream:
             if name in ("snapshot", "delta") and "bert" in repr(data["rows" if name == "snapshot" else "jobs"]):
                 break
@@ -331,7 +331,7 @@ def test_a_token_that_expires_ends_the_streams(
         assert next(stream)[0] == "snapshot"
         session = token_page.session(cookie)
         revoke(page_cluster, token)
-        token_page.run(session.review)
+        token_page.review(session)
         assert [event for event in stream if event[0] != "hidden"][-1] == ("end", {"why": "expired"})
     assert token_page.ask("GET", "/api/session", headers=cookie).status == 401
 

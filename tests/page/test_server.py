@@ -32,7 +32,6 @@ def test_who_is_logged_in(page: RunningPage) -> None:
     assert page.ask("GET", "/api/session").status == 401
     answer = page.ask("GET", "/api/session", headers=page.cookie())
     assert answer.json["user"] == "admin"
-    assert answer.json["isEmbedded"] is True
 
 
 def test_a_job_comes_runs_and_goes_in_one_stream(page: RunningPage, page_namespace: str) -> None:

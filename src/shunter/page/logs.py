@@ -44,12 +44,9 @@ _PAUSE_LINES = 200
 """After so many lines of one container the others have their turn."""
 
 
-async def frames(client: Client, resource: Resource, job: Json, request: LogQuery) -> AsyncGenerator[LogLines]:
+def frames(client: Client, resource: Resource, job: Json, request: LogQuery) -> AsyncGenerator[LogLines]:
     """The lines, as far as the budget goes; ends when all was read, or, of a job that is followed, when it has ended."""
-    reading = _Reading(client, resource, job, request)
-    async with aclosing(reading.frames()) as found:
-        async for frame in found:
-            yield frame
+    return _Reading(client, resource, job, request).frames()
 
 
 async def whole_log(client: Client, job: Json, chosen: frozenset[int]) -> AsyncGenerator[bytes]:

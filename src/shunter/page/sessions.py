@@ -89,11 +89,6 @@ class Session:
             options.plan,
         )
 
-    @property
-    def is_busy(self) -> bool:
-        """Whether anything is watched for it."""
-        return bool(self._views)
-
     async def identify(self) -> str:
         """Asks the API server who this is. Raises Unauthorized when it does not know, and ConnectionProblem."""
         body: Json = {"apiVersion": SELF_REVIEWS.api_version, "kind": SELF_REVIEWS.kind}
@@ -114,7 +109,6 @@ class Session:
         return SessionFacts(
             user=self.user,
             cluster=options.cluster,
-            is_embedded=options.is_embedded,
             is_read_only=options.is_read_only,
             can_log_out=self.can_log_out,
             version=shunter.__version__,
@@ -163,11 +157,6 @@ class Session:
         for end in [*self._ends.values()]:
             end()
         self._rest()
-
-    async def review(self) -> None:
-        """Asks at once what the viewer may see, instead of in a minute."""
-        for running in [*self._views.values()]:
-            await running.review()
 
     def _close_unseen(self, besides: tuple[str, Parameters]) -> None:
         """Views that nobody looks at any more, so that who walks through a thousand jobs does not watch all of them."""

@@ -50,7 +50,6 @@ class Session(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     """As the API server knows the viewer; empty where it does not say."""
     cluster: str
     """Name of the context, or `embedded cluster`."""
-    is_embedded: bool
     is_read_only: bool
     """No actions are offered: --read-only."""
     version: str
@@ -192,8 +191,6 @@ class EvidenceLine(msgspec.Struct, frozen=True, kw_only=True, rename="camel", om
     source: str
     text: str
     rank: int | None = None
-    pod: str = ""
-    at: str = ""
 
 
 class VerdictRow(Row, frozen=True, kw_only=True):

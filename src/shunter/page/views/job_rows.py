@@ -31,8 +31,6 @@ def verdict_rows(report: Report | None) -> list[VerdictRow]:
                 source=one.source,
                 text=shortened(visible(one.text), LONGEST_EVIDENCE),
                 rank=one.rank,
-                pod=one.pod,
-                at=one.at,
             )
             for one in _distinct(verdict.evidence)[:MOST_EVIDENCE]
         ]

@@ -7,7 +7,6 @@
  * @typedef {object} Session
  * @property {string} user
  * @property {string} cluster
- * @property {boolean} isEmbedded
  * @property {boolean} isReadOnly
  * @property {string} version
  * @property {number} now
@@ -132,8 +131,6 @@
  * @property {string} source
  * @property {string} text
  * @property {number} [rank]
- * @property {string} [pod]
- * @property {string} [at]
  */
 
 /**
