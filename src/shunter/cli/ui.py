@@ -66,15 +66,15 @@ def ui(
     import uvloop  # of which a connection of TLS takes less memory than of asyncio
 
     from shunter.api.collector import collect_seldom
+    from shunter.api.names import label_faults
     from shunter.cli.output.console import output, say
     from shunter.cli.run import connect_or_start
     from shunter.cluster.state_dir import write_private
     from shunter.errors import InputError
     from shunter.page.assets import require_vendor
-    from shunter.page.guard import is_namespace
     from shunter.page.record import opener
 
-    if namespace and not is_namespace(namespace):
+    if namespace and label_faults(namespace):
         raise InputError(
             f"--namespace {namespace}: this is not the name of a namespace.", "Use lower case letters, digits and -."
         )
