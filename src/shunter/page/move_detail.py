@@ -143,7 +143,7 @@ def _detail(shown: Job, pods: Comparison | None, wave: int, twin: _Twin, rows: t
         state: str = twin_stage(twin.job)
     else:
         state = "blocked" if blocking else NOT_CHECKED if twin.problem else "ready"
-    named = [(_what_for(line), f"{line}{options}") for line in commands(shown, is_live=True)]
+    named = [(_what_for(line), line) for line in commands(shown, is_live=True, options=options)]
     head = Move(
         id=row.title,
         wave=wave,

@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 import msgspec
+import pytest
+import typer
 
 from page.views.test_job import NoServer
 from shunter.api.meta import Json
 from shunter.api.training.kinds import JOB_KINDS
 from shunter.api.yaml import load_yaml
+from shunter.cli.main import application
 from shunter.kube.client import Client
 from shunter.kube.transport import Response
 from shunter.migrate.moving.plan import Item, Plan
@@ -198,16 +202,17 @@ async def test_a_job_is_converted_again_only_when_its_user_changed_it() -> None:
 
 
 class Refusing(NoServer):
-    """A transport that knows a v1 job that has ended and, unless it refuses them, its TrainJob; it refuses pods."""
+    """A transport that knows a v1 job (one that has ended) and, unless it refuses them, its TrainJob; it refuses pods."""
 
-    def __init__(self, *, refuses_twins: bool) -> None:
+    def __init__(self, *, refuses_twins: bool, job: Json | None = None) -> None:
         self._refuses_twins = refuses_twins
+        self._job = job or v1_job("bert", status=ENDED)
 
     async def request(
         self, method: str, path: str, *, params: Mapping[str, str] = {}, headers: Mapping[str, str] = {}, body: bytes = b""
     ) -> Response:
         if path.endswith("/pytorchjobs/bert"):
-            return Response(200, {}, msgspec.json.encode(v1_job("bert", status=ENDED)))
+            return Response(200, {}, msgspec.json.encode(self._job))
         if path.endswith("/trainjobs") and not self._refuses_twins:
             items = [twin("bert", "bert", "Complete")]
             return Response(200, {}, msgspec.json.encode({"metadata": {"resourceVersion": "1"}, "items": items}))
@@ -216,6 +221,32 @@ class Refusing(NoServer):
 
 
 ENDED = {"conditions": [{"type": "Succeeded", "status": "True"}]}
+
+
+def understood(line: str) -> dict[str, Any]:
+    """What the command of a line takes from it, by the names of its parameters; it is not carried out."""
+    command: Any = typer.main.get_command(application())
+    context, words = None, shlex.split(line, comments=True)
+    while words:
+        context = command.make_context(words[0], words[1:], parent=context)
+        if not hasattr(command, "resolve_command"):
+            return dict(context.params)
+        words = [*context._protected_args, *context.args]
+        command = command.resolve_command(context, words)[1]
+    raise AssertionError(line)
+
+
+@pytest.mark.parametrize("state", ["Running", "Succeeded"])
+async def test_commands_are_whole_and_reach_the_cluster_of_the_page(state: str) -> None:
+    job = v1_job("bert", status={"conditions": [{"type": state, "status": "True"}]})
+    job["spec"]["pytorchReplicaSpecs"]["Master"]["restartPolicy"] = "Always"
+    viewer = Viewer(Client(Refusing(refuses_twins=True, job=job)), "ann", "prod", options=" --context 'the other'")
+    lines = [line for _, line in (await move(viewer, Parameters(("vision",), "PyTorchJob", "bert"))).commands]
+    others = ["backup"] if state == "Succeeded" else ["convert", "validate", "diff", "test", "compare"]
+    found = [(line.split()[2], understood(line)) for line in lines]
+    assert [(verb, given["context"]) for verb, given in found[: len(others)]] == [(verb, "the other") for verb in others]
+    assert {verb for verb, _ in found[len(others) :]} == {"explain"}
+    assert ("RESTART001",) in [given["asked"] for _, given in found[len(others) :]]
 
 
 async def test_the_page_of_a_move_says_why_its_train_job_is_not_known() -> None:

@@ -141,7 +141,11 @@ class Migration:
         elif conversion is None:
             state, shown, following = _before(conversion), "", ""
         elif conversion.job_class == "finished":
-            state, shown, following = "not moved", "", f"shunter migrate backup -n {metadata['namespace']}{self._viewer.options}"
+            state, shown, following = (
+                "not moved",
+                "",
+                f"shunter migrate backup backup/ -n {metadata['namespace']}{self._viewer.options}",
+            )
         else:
             state, shown = _before(conversion), ""
             following = (

@@ -46,17 +46,18 @@ def html(job: Job, facts: Facts) -> str:
     )
 
 
-def commands(job: Job, *, is_live: bool) -> list[str]:
-    """What to type next about this job."""
+def commands(job: Job, *, is_live: bool, options: str = "") -> list[str]:
+    """What to type next about this job. `options` are those by which a command reaches the cluster, such as ` --context prod`;
+    they begin with a blank. `explain`, which asks no cluster, gets none."""
     row = job.entry
     name = f"{row.kind.lower()}/{row.name}"
     space = f" -n {row.namespace}" if row.namespace else ""
-    given = f"--cluster{space}" if is_live else _named(job.outcome.source.source, space)
+    given = f"--cluster{space}{options}" if is_live else _named(job.outcome.source.source, space)
     listed = [f"shunter migrate convert {given}", f"shunter migrate validate {given}", f"shunter migrate diff {given}"]
     if row.job_class == "finished":
-        listed = [f"shunter migrate backup{space}   # it has ended: keep it, do not run it again"]
+        listed = [f"shunter migrate backup backup/{space}{options}   # it has ended: keep it, do not run it again"]
     elif is_live:
-        listed += [f"shunter migrate test {name}{space}", f"shunter migrate compare {name}{space}"]
+        listed += [f"shunter migrate {verb} {name}{space}{options}" for verb in ("test", "compare")]
     return [*listed, *(f"shunter migrate explain {id}" for id in row.topics)]
 
 
