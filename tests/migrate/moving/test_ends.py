@@ -207,6 +207,7 @@ def test_the_stage_of_a_job_and_what_comes_next(case: tuple[list[Json], list[Jso
     [row] = progress(FOUND, [], jobs, twins).rows
     assert isinstance(row, Row)
     assert (row.stage, row.next) == (stage, following)
+    assert row.is_done == (case in (STAGES["compared"], STAGES["cleaned up"], STAGES["gone"]))
 
 
 def test_jobs_that_were_made_since_the_plan_are_named() -> None:
@@ -221,6 +222,25 @@ def test_a_twin_that_somebody_deleted_is_gone_and_not_to_do() -> None:
     made = Record(number=1, step="create", phase="done", verb="create", kind="TrainJob", **about)
     [row] = progress(FOUND, [made], [v1()], []).rows
     assert (row.stage, row.next) == ("gone", "its TrainJob was deleted since; to make it again, roll back and apply")
+    assert not row.is_done
+
+
+NOT_MOVED: dict[str, tuple[Action, str, bool]] = {
+    "left on v1": ("leave", "Running", True),
+    "archived": ("archive", "Succeeded", True),
+    "waited for": ("wait", "Running", False),
+    "has finished": ("wait", "Failed", True),
+    "made by another": ("source", "Running", False),
+}
+
+
+@pytest.mark.parametrize("case", NOT_MOVED.values(), ids=list(NOT_MOVED))
+def test_a_job_that_stays_on_v1_is_done_when_nothing_is_left_to_do_for_it(case: tuple[Action, str, bool]) -> None:
+    action, state, is_done = case
+    item = msgspec.structs.replace(FOUND.items[0], action=action)
+    plan = msgspec.structs.replace(FOUND, waves=(msgspec.structs.replace(FOUND.waves[0], jobs=(item,)),))
+    [row] = progress(plan, [], [v1(state)], []).rows
+    assert (row.stage, row.is_done) == ("not moved", is_done)
 
 
 def test_of_a_twin_that_was_started_and_deleted_nobody_is_told_to_make_it_again() -> None:

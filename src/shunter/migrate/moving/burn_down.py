@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Collection, Iterable, Sequence
-from typing import Literal
+from typing import Literal, NamedTuple
 
 from shunter.api.meta import Json, Struct
 from shunter.api.resources import TRAIN_JOBS
@@ -32,6 +32,8 @@ class Row(Struct, frozen=True):
     """The TrainJob's name and state; empty while there is none."""
     stage: Stage
     next: str
+    is_done: bool
+    """Whether nothing is left to do but to clean up."""
 
 
 class Progress(Struct, frozen=True):
@@ -47,7 +49,7 @@ class Progress(Struct, frozen=True):
 
 def progress(plan: Plan, records: Sequence[Record], v1_jobs: Iterable[Json], train_jobs: Iterable[Json]) -> Progress:
     """v1 jobs and TrainJobs as they are now."""
-    jobs = {_title(job): job for job in v1_jobs}
+    jobs = {title_of(job): job for job in v1_jobs}
     twins = twins_of(plan.id, train_jobs)
     last = {record.step: record for record in records}
     begun = {record.job for record in last.values() if record.phase in ("intended", "undoing")}
@@ -82,47 +84,56 @@ def _past(item: Item, begun: Collection[str], made: Collection[str], started: Co
 
 def _row(item: Item, wave: str, job: Json | None, twin: Json | None, past: Past) -> Row:
     state = overview(job).state if job is not None else "gone"
-    stage, following = _stage(item, state, twin, past, queue_of(job) if job is not None else "")
+    place = _place(item, state, twin, past, queue_of(job) if job is not None else "")
     name = f"{twin['metadata']['name']} {overview(twin).state}" if twin is not None else ""
-    return Row(job=item.title, wave=wave, action=item.action, v1=state, twin=name, stage=stage, next=following)
+    return Row(job=item.title, wave=wave, action=item.action, v1=state, twin=name, **place._asdict())
 
 
-def _stage(item: Item, v1: str, twin: Json | None, past: Past, queue: str) -> tuple[Stage, str]:
+class _Place(NamedTuple):
+    """How far a job is. The fields are those of `Row`."""
+
+    stage: Stage
+    next: str
+    is_done: bool = False
+
+
+def _place(item: Item, v1: str, twin: Json | None, past: Past, queue: str) -> _Place:
     if past == "begun":
-        return "half done", "apply again"
+        return _Place("half done", "apply again")
     if twin is None and past == "started":
         if queue:
             why = f"if it had finished, take the v1 job out of queue {queue} (label {KUEUE_QUEUE}), or Kueue starts it again"
         else:
             why = "if it had not finished, resume the v1 job by hand"
-        return "gone", f"its TrainJob was deleted since it was started: {why}"
+        return _Place("gone", f"its TrainJob was deleted since it was started: {why}")
     if twin is None and past == "made":
-        return "gone", "its TrainJob was deleted since; to make it again, roll back and apply"
+        return _Place("gone", "its TrainJob was deleted since; to make it again, roll back and apply")
     if twin is None:
         if v1 == "gone":
-            return "gone", "nothing"
+            return _Place("gone", "nothing", is_done=True)
         match item.action:
             case "create" | "move":
-                return "to do", "apply"
+                return _Place("to do", "apply")
             case "wait" | "archive" if v1 in FINISHED_STATES:
-                return "not moved", "cleanup: it has finished on v1, and is archived"
+                return _Place("not moved", "cleanup: it has finished on v1, and is archived", is_done=True)
             case "wait":
-                return "not moved", "wait until it has finished"
+                return _Place("not moved", "wait until it has finished")
             case "source":
-                return "not moved", f"merge the patch for {item.owner}"
+                return _Place("not moved", f"merge the patch for {item.owner}")
             case _:
-                return "not moved", "nothing"
+                return _Place("not moved", "nothing", is_done=True)
     match stage := twin_stage(twin):
         case "compared":
-            return stage, "cleanup" if v1 != "gone" else "nothing"
+            return _Place(stage, "cleanup" if v1 != "gone" else "nothing", is_done=True)
         case "made":
             if queue := mark(twin, QUEUE):
-                return stage, f"give it its queue when it is to train: label {KUEUE_QUEUE}={queue}"
-            return stage, "resume it when it is to train: spec.suspend; or cleanup, where the v1 job never ran or has finished"
+                return _Place(stage, f"give it its queue when it is to train: label {KUEUE_QUEUE}={queue}")
+            why = "or cleanup, where the v1 job never ran or has finished"
+            return _Place(stage, f"resume it when it is to train: spec.suspend; {why}")
         case "finished":
-            return stage, f"compare it with {item.title}: migrate compare --plan"
+            return _Place(stage, f"compare it with {item.title}: migrate compare --plan")
         case _:
-            return stage, "wait until it has finished"
+            return _Place(stage, "wait until it has finished")
 
 
 def twin_stage(twin: Json) -> Stage:
@@ -138,9 +149,10 @@ def twin_stage(twin: Json) -> Stage:
             return "running"
 
 
+def title_of(job: Json) -> str:
+    """`PyTorchJob vision/bert`, as plans and marks name a v1 job."""
+    return f"{job['kind']} {job['metadata']['namespace']}/{job['metadata']['name']}"
+
+
 def _counted(values: Iterable[str]) -> dict[str, int]:
     return dict(sorted(Counter(values).items()))
-
-
-def _title(job: Json) -> str:
-    return f"{job['kind']} {job['metadata']['namespace']}/{job['metadata']['name']}"
