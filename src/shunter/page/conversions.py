@@ -1,10 +1,11 @@
 """What v1 jobs would become, for the Migration view: converted and proved in another thread, once for each version of what their
-users wrote. Decides nothing that `shunter migrate` does not."""
+users wrote and of the ConfigMaps that it names. Decides nothing that `shunter migrate` does not."""
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Mapping, Sequence
+import time
+from collections.abc import Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 from typing import NamedTuple
 
@@ -12,20 +13,24 @@ import msgspec
 
 from shunter.api.meta import Json
 from shunter.jobs.logs.visible_text import visible
-from shunter.migrate.conversion.batch import Outcome, converted
-from shunter.migrate.conversion.cleaning import digest
-from shunter.migrate.conversion.source import live
+from shunter.kube.client import Client
+from shunter.migrate.conversion.batch import converted
+from shunter.migrate.conversion.cleaning import digest, digest_of
+from shunter.migrate.conversion.source.live import CLUSTER
+from shunter.migrate.conversion.source.objects import SourceObject
 from shunter.migrate.findings import Finding
-from shunter.migrate.moving.steps import V1_JOBS
+from shunter.migrate.moving.burn_down import title_of
+from shunter.migrate.moving.gathering import config_maps_of, named_config_maps
 from shunter.migrate.options import Options
-from shunter.migrate.proof.ladder import RUNGS, UNPROVED, Ladder, climbed
+from shunter.migrate.proof.ladder import RUNGS, UNPROVED, Ladder
+from shunter.migrate.survey.briefing.facts import Job, gathered
 from shunter.migrate.survey.inventory.classes import JobClass
-from shunter.migrate.survey.inventory.entry import entry
+from shunter.operator.overview import is_finished
 
 AT_ONCE = 20
 """Jobs of one look; more are looked at next time."""
-NOT_CHECKED = "not checked"
-"""The state of a job that has not been looked at yet, or could not be."""
+CONFIG_MAP_SECONDS = 60.0
+"""How often the ConfigMaps of a job are read again."""
 
 
 class Candidate(NamedTuple):
@@ -33,16 +38,16 @@ class Candidate(NamedTuple):
 
     title: str
     object: bytes
-    digest: str
+    key: tuple[str, bool, bytes]
+    """What its conversion depends on beside ConfigMaps: what its user wrote, whether it has finished, and the options."""
     options: Options
+    names_config_maps: bool
 
 
 class Conversion(NamedTuple):
-    """What is shown of the conversion of one job."""
+    """What is shown of the conversion of one job; credentials are hidden."""
 
     job_class: JobClass
-    why: str
-    """Why it is of this class."""
     findings: int
     """That stand."""
     blocking: tuple[str, ...]
@@ -52,35 +57,84 @@ class Conversion(NamedTuple):
     proof: str
 
 
+class _Known(NamedTuple):
+    key: tuple[str, bool, bytes]
+    config_maps: str
+    """The digest of what was read of them."""
+    read: float
+    """When they were read, by the monotonic clock."""
+    conversion: Conversion
+
+
 class Conversions:
     """By the title of the job."""
 
     def __init__(self) -> None:
-        self._known: dict[str, tuple[tuple[str, bytes], Conversion]] = {}
+        self._known: dict[str, _Known] = {}
 
-    async def of(self, candidates: Sequence[Candidate]) -> Mapping[str, Conversion]:
-        """Those that are known by now; looks at some of the others."""
-        keys = {one.title: (one.digest, msgspec.json.encode(one.options)) for one in candidates}
-        self._known = {title: found for title, found in self._known.items() if keys.get(title) == found[0]}
-        missing = [one for one in candidates if one.title not in self._known][:AT_ONCE]
-        for one in missing:
-            self._known[one.title] = keys[one.title], await asyncio.to_thread(_converted, one)
-        return {title: found for title, (_, found) in self._known.items()}
+    async def of(self, client: Client, candidates: Sequence[Candidate]) -> Mapping[str, Conversion]:
+        """Those that are known by now; looks at some of the others, and at those whose ConfigMaps may have changed. May raise
+        ApiError."""
+        keys = {one.title: one.key for one in candidates}
+        self._known = {title: found for title, found in self._known.items() if keys.get(title) == found.key}
+        now = time.monotonic()
+        missing = [one for one in candidates if one.title not in self._known]
+        again = [one for one in candidates if one.title in self._known and self._is_due(one, now)]
+        for one in [*missing, *again][:AT_ONCE]:
+            await self._look(client, one, now)
+        return {title: found.conversion for title, found in self._known.items()}
+
+    def _is_due(self, one: Candidate, now: float) -> bool:
+        return one.names_config_maps and now - self._known[one.title].read >= CONFIG_MAP_SECONDS
+
+    async def _look(self, client: Client, one: Candidate, now: float) -> None:
+        source = SourceObject(msgspec.json.decode(one.object), CLUSTER)
+        others, unread = await named_config_maps(client, [source])
+        mark, before = digest_of(msgspec.json.encode([others, unread])), self._known.get(one.title)
+        if before is not None and before.config_maps == mark:
+            self._known[one.title] = before._replace(read=now)
+            return
+        job = await asyncio.to_thread(looked_at, source, one.options, others)
+        self._known[one.title] = _Known(one.key, mark, now, conversion_of(job, unread))
 
 
 def candidate(job: Json, options: Options) -> Candidate:
     """`job` has its kind and apiVersion."""
-    metadata = job["metadata"]
-    title = f"{job['kind']} {metadata['namespace']}/{metadata['name']}"
-    return Candidate(title, msgspec.json.encode(job), digest(job), options)
+    return Candidate(
+        title_of(job),
+        msgspec.json.encode(job),
+        (digest(job), is_finished(job), msgspec.json.encode(options)),
+        options,
+        any(config_maps_of(job)),
+    )
 
 
-def outcome_of(job: Json, options: Options) -> Outcome:
-    """The conversion of one job that stands alone. Pure."""
-    return converted([live.source(job, V1_JOBS[job["kind"]])], options).outcomes[0]
+def looked_at(source: SourceObject, options: Options, others: Sequence[Json]) -> Job:
+    """A job that stands alone, with its findings, proof and manifests; credentials are hidden. Pure. `others` are the ConfigMaps
+    that it names."""
+    return gathered(converted([source], options, others), {}, datetime.now(UTC), is_live=True).jobs[0]
 
 
-def proof_text(ladder: Ladder | None) -> str:
+def conversion_of(job: Job, unread: Sequence[str]) -> Conversion:
+    """What is shown of it. Pure. `unread` is what of its ConfigMaps may not be read."""
+    standing = [finding for finding in findings_of(job) if not finding.suppressed]
+    blocking = [finding for finding in standing if finding.is_blocking]
+    return Conversion(
+        job.entry.job_class,
+        len(standing),
+        tuple(visible(finding.message or finding.topic.title) for finding in blocking),
+        tuple(dict.fromkeys(finding.topic.id for finding in blocking)),
+        "; ".join(part for part in (_proof_text(job.ladder), *(f"you may not read {one}" for one in unread)) if part),
+    )
+
+
+def findings_of(job: Job) -> Iterator[Finding]:
+    """Those of its conversion, and of the proof."""
+    yield from job.outcome.findings
+    yield from job.ladder.findings if job.ladder is not None else ()
+
+
+def _proof_text(ladder: Ladder | None) -> str:
     """How far the proof reaches, in half a sentence."""
     if ladder is None:
         return ""
@@ -90,24 +144,3 @@ def proof_text(ladder: Ladder | None) -> str:
     if ladder.is_refuted:
         return f"{text}; what is above does not hold"
     return f"{text}, {UNPROVED}" if ladder.unproved else text
-
-
-def _converted(one: Candidate) -> Conversion:
-    outcome = outcome_of(msgspec.json.decode(one.object), one.options)
-    row = entry(outcome, datetime.now(UTC))
-    standing = [finding for finding in outcome.findings if not finding.suppressed]
-    blocking = [finding for finding in standing if finding.is_blocking]
-    ladder = climbed(outcome.conversion, one.options) if outcome.conversion is not None else None
-    refuting = [finding for finding in (ladder.findings if ladder is not None else ()) if finding.is_blocking]
-    return Conversion(
-        row.job_class,
-        visible(row.reasons[0].why) if row.reasons else "",
-        len(standing),
-        tuple(_prose(finding) for finding in (*blocking, *refuting)),
-        tuple(dict.fromkeys(finding.topic.id for finding in (*blocking, *refuting))),
-        proof_text(ladder),
-    )
-
-
-def _prose(finding: Finding) -> str:
-    return visible(finding.message or finding.topic.title)

@@ -7,25 +7,20 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Iterator
-from datetime import UTC, datetime
-from typing import Any, NamedTuple
+from typing import Any
 
-from shunter.api.meta import Json, annotations_of
+from shunter.api.meta import Json
 from shunter.api.resources import TRAIN_JOBS
-from shunter.errors import ShunterError
 from shunter.jobs.finding import get_job, jobs_of, resource_of
 from shunter.jobs.logs.visible_text import shortened, visible
 from shunter.jobs.masking import credentials, masked
 from shunter.kube.client import Client
 from shunter.kube.errors import ApiError
-from shunter.migrate.conversion.batch import Batch, converted
 from shunter.migrate.conversion.emit.job import SEPARATOR
-from shunter.migrate.conversion.provenance import SOURCE
 from shunter.migrate.conversion.source import live
 from shunter.migrate.findings import Finding
 from shunter.migrate.moving import gathering
-from shunter.migrate.moving.burn_down import twin_stage
-from shunter.migrate.moving.plan import read
+from shunter.migrate.moving.burn_down import title_of
 from shunter.migrate.moving.runs.comparison import Tolerance
 from shunter.migrate.moving.runs.comparison import compared as runs_compared
 from shunter.migrate.moving.runs.reading import run_of
@@ -35,10 +30,11 @@ from shunter.migrate.pods.showing import shown_place, shown_value
 from shunter.migrate.proof.comparison import Comparison
 from shunter.migrate.proof.comparison import compared as pods_compared
 from shunter.migrate.proof.ladder import RUNGS, Ladder
-from shunter.migrate.survey.briefing.facts import Job, gathered
+from shunter.migrate.survey.briefing.facts import Job
 from shunter.migrate.survey.briefing.job_page import commands
-from shunter.operator.overview import is_finished, job_state
-from shunter.page.conversions import NOT_CHECKED, proof_text
+from shunter.operator.overview import is_finished
+from shunter.page.conversions import conversion_of, findings_of, looked_at
+from shunter.page.moves import ReadPlan, move_row, options_of, read_plan, rows_of, twins_by_title, waves
 from shunter.page.views.view import Parameters, Viewer
 from shunter.page.wire import FindingText, Move, MoveDetail, PodPair, Rung
 
@@ -56,61 +52,42 @@ async def move(viewer: Viewer, job: Parameters) -> MoveDetail:
     """Of one v1 job that is in the cluster. NotFound when it is gone; InputError for a job of another kind."""
     client, resource = viewer.client, resource_of(job.kind, live.KINDS)
     v1_job = await get_job(client, resource, job.namespace, job.name)
-    title = f"{resource.kind} {job.namespace}/{job.name}"
-    planned = await asyncio.to_thread(_planned, viewer, title)
-    source = live.source(v1_job, resource)
-    others, _ = await gathering.named_config_maps(client, [source])
-    shown, pods = await asyncio.to_thread(_worked_out, converted([source], planned.options, others))
-    twin = await _twin(client, job.namespace, title)
-    rows = await _comparison(client, v1_job, twin.job) if twin.job is not None else ()
-    unknown = [("plan", planned.problem), ("TrainJob", twin.problem)]
-    rows = (*(_unknown(what, why) for what, why in unknown if why), *rows)
-    return _detail(shown, pods, planned.wave, twin, rows, viewer.options)
+    title = title_of(v1_job)
+    found = await read_plan(client, viewer.plan)
+    source, options = live.source(v1_job, resource), options_of(found.plan, [title])[title]
+    others, unread = await gathering.named_config_maps(client, [source])
+    shown = await asyncio.to_thread(looked_at, source, options, others)
+    pods = await asyncio.to_thread(_pods, shown, options)
+    train_jobs, refusal = await _train_jobs(client, job.namespace)
+    listed = {TRAIN_JOBS.kind: () if refusal else ("",)}
+    unknown = {
+        "plan": found.problem,
+        "ConfigMaps": ", ".join(f"you may not read {one}" for one in unread),
+        "TrainJob": refusal,
+    }
+    if found.plan is not None and all(item.title != title for item in found.plan.items):
+        found = ReadPlan()
+    conversion = conversion_of(shown, unread)
+    rows = rows_of(found, [v1_job], train_jobs, {title: conversion}, viewer.options, listed)
+    (row,) = [row for row in rows if row.job == title]
+    wave = [*waves(found.plan)].index(row.wave) + 1 if found.plan is not None else 0
+    twin = twins_by_title(found.plan, train_jobs).get(title)
+    compared = await _comparison(client, v1_job, twin) if twin is not None else ()
+    aspects = (*(_unknown(what, why) for what, why in unknown.items() if why), *compared)
+    return _detail(shown, pods, move_row(row, wave, conversion, listed), aspects, viewer.options)
 
 
-class _Planned(NamedTuple):
-    """What the plan has for a job: the inventory's options where there is no plan, or the job is not in it."""
-
-    options: Options = Options(suspend=True)
-    wave: int = 0
-    """Counted from 1; 0: none."""
-    problem: str = ""
-    """Why the plan is not known."""
-
-
-class _Twin(NamedTuple):
-    """The TrainJob that was made of a job; None where there is none, or where it is not known, and why."""
-
-    job: Json | None
-    problem: str = ""
-
-
-def _planned(viewer: Viewer, title: str) -> _Planned:
-    if viewer.plan is None:
-        return _Planned()
+async def _train_jobs(client: Client, namespace: str) -> tuple[list[Json], str]:
+    """Those of the namespace; none, and why, where they are not known."""
     try:
-        plan = read(viewer.plan)
-    except ShunterError as error:
-        return _Planned(problem=error.message)
-    for number, wave in enumerate(plan.waves, start=1):
-        for item in wave.jobs:
-            if item.title == title:
-                return _Planned(plan.options_of(item), number)
-    return _Planned()
-
-
-def _worked_out(batch: Batch) -> tuple[Job, Comparison | None]:
-    facts = gathered(batch, {}, datetime.now(UTC), is_live=True)
-    conversion = batch.outcomes[0].conversion
-    return facts.jobs[0], pods_compared(conversion, batch.options) if conversion is not None else None
-
-
-async def _twin(client: Client, namespace: str, title: str) -> _Twin:
-    try:
-        found = [job for job in await jobs_of(client, TRAIN_JOBS, namespace) if annotations_of(job).get(SOURCE) == title]
+        return await jobs_of(client, TRAIN_JOBS, namespace), ""
     except ApiError as error:
-        return _Twin(None, error.message)
-    return _Twin(max(found, key=lambda job: str(job["metadata"].get("creationTimestamp", "")), default=None))
+        return [], error.message
+
+
+def _pods(shown: Job, options: Options) -> Comparison | None:
+    conversion = shown.outcome.conversion
+    return pods_compared(conversion, options) if conversion is not None else None
 
 
 def _unknown(what: str, why: str) -> _Aspect:
@@ -134,39 +111,19 @@ async def _comparison(client: Client, job: Json, twin: Json) -> tuple[_Aspect, .
     )
 
 
-def _detail(shown: Job, pods: Comparison | None, wave: int, twin: _Twin, rows: tuple[_Aspect, ...], options: str) -> MoveDetail:
-    row, known = shown.entry, credentials(shown.outcome.source.value)
-    findings = [*shown.outcome.findings, *(shown.ladder.findings if shown.ladder is not None else ())]
-    standing = [finding for finding in findings if not finding.suppressed]
-    blocking = [finding for finding in standing if finding.is_blocking]
-    if twin.job is not None:
-        state: str = twin_stage(twin.job)
-    else:
-        state = "blocked" if blocking else NOT_CHECKED if twin.problem else "ready"
-    named = [(_what_for(line), line) for line in commands(shown, is_live=True, options=options)]
-    head = Move(
-        id=row.title,
-        wave=wave,
-        namespace=row.namespace,
-        name=row.name,
-        kind=row.kind,
-        state=state,
-        findings=len(standing),
-        blocking=len(blocking),
-        first=visible(blocking[0].message) if blocking else "",
-        proof=proof_text(shown.ladder),
-        twin=f"{twin.job['metadata']['name']} {job_state(twin.job)}" if twin.job is not None else "",
-        next=named[0][1] if named else "",
-    )
+def _detail(shown: Job, pods: Comparison | None, head: Move, rows: tuple[_Aspect, ...], options: str) -> MoveDetail:
+    known = credentials(shown.outcome.source.value)
     return MoveDetail(
         move=head,
-        findings=tuple(_finding(one) for one in sorted(findings, key=lambda one: (not one.is_blocking, bool(one.suppressed)))),
+        findings=tuple(
+            _finding(one) for one in sorted(findings_of(shown), key=lambda one: (not one.is_blocking, bool(one.suppressed)))
+        ),
         before=visible(shown.before),
         after=visible(SEPARATOR.join(part for part in (shown.runtime, shown.train_job) if part)),
         pods=tuple(_pairs(pods, known)),
         proof=tuple(_rungs(shown.ladder)),
         comparison=rows,
-        commands=tuple(named),
+        commands=tuple((_what_for(line), line) for line in commands(shown, is_live=True, options=options)),
     )
 
 

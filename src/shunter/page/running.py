@@ -321,7 +321,8 @@ class RunningView:
         self._changed.set()
 
     def _observed(self) -> Observed:
-        return Observed(self._objects, self._readings, frozenset(name for name, _ in self._refused))
+        listed = {name: {key[1] for key in self._tasks if isinstance(key, tuple) and key[0] == name} for name in self._watches}
+        return Observed(self._objects, self._readings, frozenset(name for name, _ in self._refused), listed)
 
     async def _project(self) -> None:
         while True:

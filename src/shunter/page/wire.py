@@ -291,7 +291,7 @@ class MigrationSummary(Row, frozen=True, kw_only=True):
     plan: str = ""
     """Name of the file; empty: there is none, and jobs are shown by class."""
     counts: tuple[tuple[str, int], ...] = ()
-    """State and number: not checked, ready, blocked, made, running, finished, compared."""
+    """State and number, in the order of `moves.STATES`."""
     v1_left: int = 0
     v1_total: int = 0
     commands: tuple[tuple[str, str], ...] = ()
@@ -308,14 +308,15 @@ class Wave(Row, frozen=True, kw_only=True):
 
 
 class Move(Row, frozen=True, kw_only=True):
-    """A v1 job on its way. Its page is `GET /api/migration/NS/KIND/NAME` -> MoveDetail."""
+    """A v1 job on its way. Its page is `GET /api/migration/NS/KIND/NAME` -> MoveDetail, which begins with the same row."""
 
     wave: int
+    """Number of a `Wave`; on the page of the job 0, where no plan has it."""
     namespace: str
     name: str
     kind: str
     state: str
-    """not checked (yet, or it cannot be), blocked, ready, made, running, finished, compared."""
+    """Of `moves.STATES`; not checked: yet, or it cannot be."""
     findings: int = 0
     blocking: int = 0
     first: str = ""
@@ -325,7 +326,7 @@ class Move(Row, frozen=True, kw_only=True):
     twin: str = ""
     """The TrainJob in its place."""
     next: str = ""
-    """The command line to go on."""
+    """What to do next: of a plan in words, else the command line."""
 
 
 class FindingText(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):

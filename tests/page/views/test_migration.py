@@ -18,12 +18,14 @@ from shunter.api.yaml import load_yaml
 from shunter.cli.main import application
 from shunter.kube.client import Client
 from shunter.kube.transport import Response
-from shunter.migrate.moving.plan import Item, Plan
+from shunter.migrate.moving.journal import Record
+from shunter.migrate.moving.plan import Item, Plan, text
 from shunter.migrate.moving.plan import Wave as PlanWave
 from shunter.migrate.options import Options
 from shunter.page.conversions import Conversions, candidate
 from shunter.page.move_detail import move
-from shunter.page.views.migration import ReadPlan, kept_twin, kept_v1, open_migration
+from shunter.page.moves import ReadPlan
+from shunter.page.views.migration import kept_twin, kept_v1, open_migration
 from shunter.page.views.view import Observed, Parameters, Rows, Viewer
 from shunter.page.wire import MigrationSummary, Move, Wave
 
@@ -81,7 +83,7 @@ async def shown(
     objects["pytorchjobs"] = {job["metadata"]["uid"]: kept_v1(job) for job in jobs}
     objects["twins"] = {job["metadata"]["name"]: kept for job in twins if (kept := kept_twin(job)) is not None}
     conversions = await Conversions().of(
-        [candidate(job, Options(suspend=True)) for job in jobs if job["metadata"]["name"] not in unchecked]
+        Client(NoServer()), [candidate(job, Options(suspend=True)) for job in jobs if job["metadata"]["name"] not in unchecked]
     )
     readings: dict[str, Any] = {"conversions": conversions}
     if has_plan:
@@ -190,15 +192,18 @@ async def test_a_plan_that_cannot_be_read_is_said_and_the_inventory_shown() -> N
     assert list(moves(rows)) == ["bert"]
 
 
-async def test_a_job_is_converted_again_only_when_its_user_changed_it() -> None:
-    conversions, job = Conversions(), v1_job("bert")
-    first = await conversions.of([candidate(job, Options())])
-    job["status"] = {"conditions": [{"type": "Succeeded", "status": "True"}]}
-    again = await conversions.of([candidate(job, Options())])
+async def test_a_job_is_converted_again_only_when_its_user_changed_it_or_it_has_ended() -> None:
+    conversions, job, client = Conversions(), v1_job("bert"), Client(NoServer())
+    first = await conversions.of(client, [candidate(job, Options())])
+    job["status"] = {"conditions": [{"type": "Restarting", "status": "True"}]}
+    again = await conversions.of(client, [candidate(job, Options())])
     assert again["PyTorchJob vision/bert"] is first["PyTorchJob vision/bert"]
+    job["status"] = ENDED
+    ended = await conversions.of(client, [candidate(job, Options())])
+    assert ended["PyTorchJob vision/bert"].job_class == "finished"
     job["spec"]["pytorchReplicaSpecs"]["Master"]["replicas"] = "two"
-    assert (await conversions.of([candidate(job, Options())]))["PyTorchJob vision/bert"].blocking
-    assert not await conversions.of([])
+    assert (await conversions.of(client, [candidate(job, Options())]))["PyTorchJob vision/bert"].blocking
+    assert not await conversions.of(client, [])
 
 
 class Refusing(NoServer):
@@ -270,3 +275,186 @@ async def test_the_page_of_a_move_says_why_its_plan_is_not_known(tmp_path: Path)
     detail = await move(viewer, Parameters(("vision",), "PyTorchJob", "bert"))
     what, _, _, verdict = detail.comparison[0]
     assert (what, verdict.startswith("not known: ")) == ("plan", True)
+
+
+class Cluster(NoServer):
+    """A transport that serves these objects, the TrainJobs also as a list. Kinds whose plural is in `refused` may not be read."""
+
+    def __init__(self, jobs: Sequence[Json], twins: Sequence[Json] = (), *others: Json, refused: Sequence[str] = ()) -> None:
+        self.objects = {f"{obj['kind'].lower()}s/{obj['metadata']['name']}": obj for obj in (*jobs, *twins, *others)}
+        self.twins = twins
+        self.refused = refused
+
+    async def request(
+        self, method: str, path: str, *, params: Mapping[str, str] = {}, headers: Mapping[str, str] = {}, body: bytes = b""
+    ) -> Response:
+        kind, plural = path.split("/")[-2:]
+        if plural in self.refused or kind in self.refused:
+            answer = 403, {"kind": "Status", "message": f"you may not read {kind}", "reason": "Forbidden", "code": 403}
+        elif plural in ("trainjobs", "configmaps"):
+            answer = 200, {"metadata": {"resourceVersion": "1"}, "items": self.twins if plural == "trainjobs" else []}
+        elif found := self.objects.get(f"{kind}/{plural}"):
+            answer = 200, found
+        else:
+            answer = 404, {"kind": "Status", "message": f"{path} not found", "reason": "NotFound", "code": 404}
+        return Response(answer[0], {}, msgspec.json.encode(answer[1]))
+
+
+async def listed_and_on_its_page(cluster: Cluster, plan: Path | None = None) -> tuple[Move, Move]:
+    """Of the job `bert`: its row in the list, and at the head of its page."""
+    viewer = Viewer(Client(cluster), "ann", "prod", plan=plan)
+    view = open_migration(viewer, Parameters())
+    objects: dict[str, dict[str, Any]] = {kind.resource.plural: {} for kind in JOB_KINDS}
+    objects["pytorchjobs"] = {"1": kept_v1(cluster.objects["pytorchjobs/bert"])}
+    is_refused = "trainjobs" in cluster.refused
+    objects["twins"] = {} if is_refused else {job["metadata"]["name"]: kept_twin(job) for job in cluster.twins}
+    observed = Observed(objects, {}, listed={"twins": () if is_refused else ("",)})
+    for reading in view.readings:
+        observed = observed._replace(
+            readings={**observed.readings, reading.name: await reading.read(viewer.client, observed)},
+        )
+    page = await move(viewer, Parameters(("vision",), "PyTorchJob", "bert"))
+    return moves(view.rows(observed, 0))["bert"], page.move
+
+
+def mounting(name: str) -> Json:
+    """A job with this ConfigMap."""
+    job = v1_job("bert")
+    pod = job["spec"]["pytorchReplicaSpecs"]["Master"]["template"]["spec"]
+    pod["volumes"] = [{"name": "scripts", "configMap": {"name": name}}]
+    pod["containers"][0]["volumeMounts"] = [{"name": "scripts", "mountPath": "/scripts"}]
+    return job
+
+
+def labelled(value: str) -> Json:
+    job = v1_job("bert")
+    job["metadata"]["labels"] = {"team": value}
+    return job
+
+
+def created(at: str, job: Json) -> Json:
+    return {**job, "metadata": {**job["metadata"], "creationTimestamp": at}}
+
+
+NAMING_V1 = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "scripts"}, "data": {"run.sh": "ping bert-master-0"}}
+TOKEN = "hf_s3cr3tabcdefgh"
+TWINS = [
+    created("2026-01-03T00:00:00Z", twin("newest", "bert")),
+    created("2026-01-02T00:00:00Z", twin("older", "bert", "Complete")),
+]
+TRIAL = created("2026-01-04T00:00:00Z", twin("trial", "bert"))
+TRIAL["metadata"]["labels"] = {"migrate.shunter.dev/trial": "true"}
+ALIKE: dict[str, tuple[Cluster, dict[str, Any]]] = {
+    "ready": (Cluster([v1_job("bert")]), {"state": "ready"}),
+    "with a finding of the proof": (Cluster([labelled("no label!")]), {"state": "blocked", "findings": 4, "blocking": 1}),
+    "with a finding about its ConfigMap": (Cluster([mounting("scripts")], [], NAMING_V1), {"state": "ready", "findings": 4}),
+    "naming a ConfigMap that is missing": (Cluster([mounting("scripts")]), {"state": "ready"}),
+    "naming a ConfigMap that may not be read": (Cluster([mounting("scripts")], refused=["configmaps"]), {"state": "ready"}),
+    "ended": (Cluster([v1_job("bert", status=ENDED)]), {"state": "not moved"}),
+    "made twice": (Cluster([v1_job("bert")], TWINS), {"state": "running", "twin": "newest Running"}),
+    "tried": (Cluster([v1_job("bert")], [*TWINS, TRIAL]), {"state": "running", "twin": "newest Running"}),
+    "only tried": (Cluster([v1_job("bert")], [TRIAL]), {"state": "ready", "twin": ""}),
+    "with TrainJobs that are not known": (Cluster([v1_job("bert")], refused=["trainjobs"]), {"state": "not checked"}),
+    "ended, with TrainJobs that are not known": (
+        Cluster([v1_job("bert", status=ENDED)], refused=["trainjobs"]),
+        {"state": "not checked"},
+    ),
+}
+
+
+@pytest.mark.parametrize("case", ALIKE.values(), ids=list(ALIKE))
+async def test_the_list_and_the_page_of_a_move_say_the_same(case: tuple[Cluster, dict[str, Any]]) -> None:
+    cluster, expected = case
+    row, head = await listed_and_on_its_page(cluster)
+    assert {field: getattr(row, field) for field in expected} == expected
+    assert msgspec.structs.replace(head, wave=row.wave) == row
+
+
+async def test_the_list_hides_credentials_as_the_page_does() -> None:
+    job = v1_job("bert")
+    job["spec"]["runPolicy"] = {"managedBy": TOKEN}
+    row, head = await listed_and_on_its_page(Cluster([job]))
+    assert row.first == "managedBy is '***'."
+    assert head.first == row.first
+
+
+async def test_with_a_plan_the_list_and_the_page_say_the_same(tmp_path: Path) -> None:
+    """What its options suppress blocks in neither, also the plan's own where the job is not in it."""
+    job = v1_job("bert")
+    job["spec"]["pytorchReplicaSpecs"]["Master"]["restartPolicy"] = "Always"
+    plan = plan_of(("first", ["other"]), ("second", ["bert"]))
+    item = msgspec.structs.replace(plan.items[1], options={"accepted": ["RESTART001", "PROOF005"]})
+    file = tmp_path / "plan.yaml"
+    for jobs, state in (((plan.items[1],), "blocked"), ((item,), "ready")):
+        waves = (plan.waves[0], msgspec.structs.replace(plan.waves[1], jobs=jobs))
+        file.write_text(text(msgspec.structs.replace(plan, waves=waves)))
+        row, head = await listed_and_on_its_page(Cluster([job]), file)
+        assert (row.state, row.wave, row.next) == (state, 2, "apply")
+        assert head == row
+    # Of the twins that of the plan counts, and what the journal knows of it.
+    made = twin("bert-v2", "bert", "Complete", **{"migrate.shunter.dev/plan": "p1"})
+    row, head = await listed_and_on_its_page(Cluster([job], [*TWINS, made]), file)
+    assert (row.state, row.twin) == ("finished", "bert-v2 Succeeded")
+    assert head == row
+    journal = tmp_path / "plan.yaml.journal"
+    journal.mkdir()
+    record = Record(
+        number=1, at="", step="create", phase="done", verb="create", api_version="", kind="TrainJob", plural="", name="",
+        job="PyTorchJob vision/bert",
+    )  # fmt: skip
+    (journal / "p1.jsonl").write_bytes(msgspec.json.encode(record) + b"\n")
+    row, head = await listed_and_on_its_page(Cluster([job]), file)
+    assert row.state == "gone"
+    assert row.next.startswith("its TrainJob was deleted since")
+    assert head == row
+
+
+async def test_a_job_that_the_plan_lacks_has_the_options_of_the_plan(tmp_path: Path) -> None:
+    job = v1_job("bert")
+    job["spec"]["pytorchReplicaSpecs"]["Master"]["restartPolicy"] = "Always"
+    file = tmp_path / "plan.yaml"
+    plan = plan_of(("first", ["other"]))
+    file.write_text(text(msgspec.structs.replace(plan, options=Options(accepted=("RESTART001", "PROOF005")))))
+    viewer = Viewer(Client(Cluster([job])), "ann", "prod", plan=file)
+    head = (await move(viewer, Parameters(("vision",), "PyTorchJob", "bert"))).move
+    assert (head.state, head.wave, head.blocking) == ("ready", 0, 0)
+
+
+async def test_a_job_that_was_not_looked_for_is_not_said_to_be_gone() -> None:
+    plan = plan_of(("first", ["bert"]))
+    viewer = Viewer(Client(NoServer()), "ann", "prod", plan=Path("plan.yaml"))
+    objects: dict[str, dict[str, Any]] = {name: {} for name in ("twins", *(kind.resource.plural for kind in JOB_KINDS))}
+    observed = Observed(objects, {"plan": ReadPlan(plan)}, listed={"pytorchjobs": {"nlp"}})
+    rows = open_migration(viewer, Parameters()).rows(observed, 0)
+    assert (moves(rows)["bert"].state, waves(rows)) == ("not checked", [("first", 0, 1)])
+    rows = open_migration(viewer, Parameters()).rows(observed._replace(listed={"pytorchjobs": {"nlp", "vision"}}), 0)
+    assert (moves(rows)["bert"].state, waves(rows)) == ("gone", [("first", 1, 1)])
+    rows = open_migration(viewer, Parameters(("nlp",))).rows(observed, 0)
+    assert (rows["moves"], rows["waves"]) == ([], [])
+
+
+async def test_the_command_that_comes_next_is_whole() -> None:
+    ended, compared = v1_job("bert", status=ENDED), {"migrate.shunter.dev/compared": "equal"}
+    managed = v1_job("bert")
+    managed["spec"]["runPolicy"] = {"managedBy": "others.example.org/x"}
+    clusters = [
+        Cluster([v1_job("bert")]),
+        Cluster([managed]),
+        Cluster([ended]),
+        Cluster([ended], [twin("bert", "bert", "Complete", **compared)]),
+    ]
+    lines = [(await listed_and_on_its_page(cluster))[0].next for cluster in clusters]
+    assert [line.split()[2] for line in lines] == ["validate", "explain", "backup", "compare"]
+    assert all(understood(line) for line in lines)
+
+
+async def test_a_config_map_that_changed_is_read_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    cluster, conversions = Cluster([mounting("scripts")]), Conversions()
+    one, client = candidate(mounting("scripts"), Options(suspend=True)), Client(cluster)
+    first = (await conversions.of(client, [one]))[one.title]
+    cluster.objects["configmaps/scripts"] = NAMING_V1
+    assert (await conversions.of(client, [one]))[one.title] is first
+    monkeypatch.setattr("shunter.page.conversions.CONFIG_MAP_SECONDS", 0.0)
+    second = (await conversions.of(client, [one]))[one.title]
+    assert second.findings == first.findings + 1
+    assert (await conversions.of(client, [one]))[one.title] is second

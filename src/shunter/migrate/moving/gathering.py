@@ -72,7 +72,7 @@ async def read(client: Client, namespaces: Collection[str]) -> Input:
 
 async def named_config_maps(client: Client, jobs: Iterable[SourceObject]) -> tuple[tuple[Json, ...], tuple[str, ...]]:
     """The ConfigMaps that jobs name, in which rules look things up, and what of them may not be read."""
-    wanted = {(job.namespace, name) for job in jobs for name in _config_maps(job.value)}
+    wanted = {(job.namespace, name) for job in jobs for name in config_maps_of(job.value)}
     others: list[Json] = []
     unread: set[str] = set()
     for namespace, name in sorted(wanted):
@@ -83,6 +83,11 @@ async def named_config_maps(client: Client, jobs: Iterable[SourceObject]) -> tup
         except Forbidden:
             unread.add(f"configmaps in namespace {namespace}")
     return tuple(others), tuple(sorted(unread))
+
+
+def config_maps_of(job: Json) -> Iterable[str]:
+    """The names of the ConfigMaps that a job names."""
+    return (need.partition(" ")[2] for need in needs_of(job) if need.startswith("ConfigMap "))
 
 
 async def cluster(client: Client, server: str, namespaces: Collection[str]) -> tuple[Cluster, tuple[str, ...]]:
@@ -158,7 +163,3 @@ def sharing(plan: Plan, ready: Ready, found: Input) -> Ready:
     known = [runtime.value for runtime in found.runtimes]
     conversions = shared_by([*ready.conversions.values()], plan.options, known)
     return ready._replace(conversions=dict(zip(ready.conversions, conversions, strict=True)))
-
-
-def _config_maps(job: Json) -> Iterable[str]:
-    return (need.partition(" ")[2] for need in needs_of(job) if need.startswith("ConfigMap "))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any, Literal
 
@@ -96,6 +97,12 @@ class Plan(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
             return msgspec.convert(given, Options)
         except msgspec.ValidationError as error:
             raise InputError(f"plan: {item.title}: options: {error}.") from error
+
+    def options_of_titles(self, titles: Iterable[str]) -> dict[str, Options]:
+        """The same by the titles of jobs; a job that is not in the plan has the plan's own."""
+        items = {item.title: item for item in self.items}
+        own = msgspec.structs.replace(self.options, suspend=True)
+        return {title: self.options_of(items[title]) if title in items else own for title in titles}
 
 
 def text(plan: Plan) -> str:

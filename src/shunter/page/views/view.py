@@ -31,8 +31,9 @@ before they come here.
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any, NamedTuple, Protocol
 
 from shunter.api.meta import Json
@@ -83,6 +84,8 @@ class Observed(NamedTuple):
     """By the name of the reading: its last result; absent until there is one."""
     refused: frozenset[str] = frozenset()
     """Names of the watches that the viewer may not list, somewhere or at all: what they would show is unknown, not absent."""
+    listed: Mapping[str, Collection[str]] = MappingProxyType({})
+    """By the name of the watch: the namespaces of which it has objects; an empty name is all of them."""
 
 
 class Watch(NamedTuple):

@@ -1,0 +1,169 @@
+"""How far each v1 job is on its way: the rows of the Migration view and of the page of one move, made by the same functions.
+
+All but `read_plan` is pure.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import NamedTuple
+
+import msgspec
+
+from shunter.api.meta import Json
+from shunter.api.resources import TRAIN_JOBS
+from shunter.errors import ShunterError
+from shunter.kube.client import Client
+from shunter.migrate.moving import gathering
+from shunter.migrate.moving.burn_down import Row, progress, title_of, twin_stage
+from shunter.migrate.moving.journal import Journal, Record
+from shunter.migrate.moving.marks import SOURCE, mark, twins_of
+from shunter.migrate.moving.plan import Plan, read
+from shunter.migrate.moving.runs.marks import is_trial
+from shunter.migrate.options import Options
+from shunter.migrate.own_files import beside
+from shunter.migrate.survey.inventory.classes import WAVES
+from shunter.operator.overview import job_state
+from shunter.page.conversions import Conversion
+from shunter.page.wire import Move
+
+NOT_CHECKED = "not checked"
+"""The state of a job that has not been looked at yet, or could not be."""
+STATES = (NOT_CHECKED, "ready", "blocked", "half done", "made", "running", "finished", "compared", "not moved", "gone")
+
+Listed = Mapping[str, Collection[str]]
+"""By kind: the namespaces of which objects were listed; an empty name is all of them, as is a kind that is not there."""
+
+
+class ReadPlan(NamedTuple):
+    """A plan as its file is now, with what its journal knows."""
+
+    plan: Plan | None = None
+    records: Sequence[Record] = ()
+    problem: str = ""
+    """Why the plan, or a part of its journal, is not known."""
+
+
+async def read_plan(client: Client, file: Path | None) -> ReadPlan:
+    """The plan in a file, where there is one. It has to be of this cluster."""
+    if file is None:
+        return ReadPlan()
+    try:
+        plan = await asyncio.to_thread(read, file)
+        await gathering.require_cluster_of(client, plan)
+        journal = Journal(beside(file, "journal"), plan.id, client, plan.journal_namespace)
+        await journal.load()
+    except ShunterError as error:
+        return ReadPlan(problem=error.message)
+    return ReadPlan(plan, tuple(journal.records), journal.unread)
+
+
+def options_of(plan: Plan | None, titles: Iterable[str]) -> dict[str, Options]:
+    """The options by which jobs are converted, by the titles of the jobs. Those of the inventory where there is no plan."""
+    return plan.options_of_titles(titles) if plan is not None else dict.fromkeys(titles, Options(suspend=True))
+
+
+def waves(plan: Plan | None) -> Mapping[str, str]:
+    """Names of the waves in their order, with the reason for each; without a plan they are the classes of the inventory."""
+    return dict[str, str](WAVES.items()) if plan is None else {wave.name: wave.why for wave in plan.waves}
+
+
+def twins_by_title(plan: Plan | None, train_jobs: Iterable[Json]) -> dict[str, Json]:
+    """The TrainJobs that the plan made, by the titles of their v1 jobs; without a plan the newest that was made of each, but for
+    trial runs."""
+    ordered = sorted(train_jobs, key=lambda job: str(job["metadata"].get("creationTimestamp", "")))
+    if plan is not None:
+        return twins_of(plan.id, ordered)
+    return {source: job for job in ordered if (source := mark(job, SOURCE)) and not is_trial(job)}
+
+
+def rows_of(
+    found: ReadPlan,
+    jobs: Sequence[Json],
+    train_jobs: Iterable[Json],
+    known: Mapping[str, Conversion],
+    options: str,
+    listed: Listed,
+) -> list[Row]:
+    """How far the jobs of the plan are; without one, the v1 jobs that are there. `options` are those of the page's commands. What
+    is missing where it was not listed is not said to be gone."""
+    twins = twins_by_title(found.plan, train_jobs)
+    if found.plan is not None:
+        rows = progress(found.plan, found.records, jobs, twins.values()).rows
+    else:
+        rows = tuple(_row(job, twins.get(title_of(job)), known.get(title_of(job)), options) for job in jobs)
+    return [
+        row if _is_certain(row, listed) else msgspec.structs.replace(row, stage="to do", next="", is_done=False) for row in rows
+    ]
+
+
+def place_of(row: Row) -> tuple[str, str, str]:
+    """Kind, namespace and name of the v1 job."""
+    kind, _, place = row.job.partition(" ")
+    namespace, _, name = place.partition("/")
+    return kind, namespace, name
+
+
+def move_row(row: Row, wave: int, conversion: Conversion | None, listed: Listed) -> Move:
+    """A row for the browser. A job of which nothing was made is ready, unless something blocks it, or it is not known whether
+    something was made of it."""
+    kind, namespace, name = place_of(row)
+    blocking = conversion.blocking if conversion is not None else ()
+    state: str = row.stage
+    if row.stage == "to do":
+        is_known = conversion is not None and _is_listed(TRAIN_JOBS.kind, namespace, listed)
+        state = "blocked" if blocking else "ready" if is_known else NOT_CHECKED
+    return Move(
+        id=row.job,
+        wave=wave,
+        namespace=namespace,
+        name=name,
+        kind=kind,
+        state=state,
+        findings=conversion.findings if conversion is not None else 0,
+        blocking=len(blocking),
+        first=blocking[0] if blocking else "",
+        proof=conversion.proof if conversion is not None else "",
+        twin=row.twin,
+        next=row.next,
+    )
+
+
+def _is_certain(row: Row, listed: Listed) -> bool:
+    """Whether objects that the row says are missing were looked for."""
+    kind, namespace, _ = place_of(row)
+    if row.twin:
+        return True
+    is_v1_known = row.v1 != "gone" or _is_listed(kind, namespace, listed)
+    return is_v1_known and (row.stage not in ("gone", "not moved") or _is_listed(TRAIN_JOBS.kind, namespace, listed))
+
+
+def _is_listed(kind: str, namespace: str, listed: Listed) -> bool:
+    return bool({"", namespace} & {*listed.get(kind, ("",))})
+
+
+def _row(job: Json, twin: Json | None, conversion: Conversion | None, options: str) -> Row:
+    """Of a job that no plan has: its TrainJob tells how far it is."""
+    space = f"-n {job['metadata']['namespace']}{options}"
+    name = f"{job['kind'].lower()}/{job['metadata']['name']} {space}"
+    row = Row(
+        job=title_of(job),
+        wave=conversion.job_class if conversion is not None else "",
+        action="",
+        v1=job_state(job),
+        twin=f"{twin['metadata']['name']} {job_state(twin)}" if twin is not None else "",
+        stage="to do",
+        next="",
+        is_done=False,
+    )
+    if twin is not None:
+        stage = twin_stage(twin)
+        return msgspec.structs.replace(row, stage=stage, next=f"shunter migrate compare {name}", is_done=stage == "compared")
+    if conversion is None:
+        return row
+    if conversion.job_class == "finished":
+        return msgspec.structs.replace(row, stage="not moved", next=f"shunter migrate backup backup/ {space}", is_done=True)
+    explained = f"shunter migrate explain {conversion.topics[0]}" if conversion.topics else ""
+    return msgspec.structs.replace(row, next=explained or f"shunter migrate validate --cluster {name}")
