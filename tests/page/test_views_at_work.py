@@ -247,6 +247,7 @@ def test_a_plan_is_followed_from_ready_to_compared(page_cluster: EmbeddedCluster
         assert move("compared")["twin"].startswith(twin)
         detail = tab.get(f"/api/migration/{page_namespace}/PyTorchJob/bert").json
         assert (detail["move"]["state"], detail["move"]["wave"]) == ("compared", 1)
+        assert detail["move"] == move("compared")
         plan.write_text("format: 9\n")
         rows = tab.rows(
             lambda rows: [one for one in rows.get("migration", {}).values() if one.get("plan", "").startswith("plan.yaml: ")],
