@@ -2,13 +2,20 @@
 
 from __future__ import annotations
 
+import copy
+
 import pytest
 
 from shunter.api.meta import Json
 from shunter.api.yaml import load_yaml
+from shunter.launch.code.delivery import MountedCode
+from shunter.launch.copied_job import copied_job
 from shunter.launch.names import earlier_names, free_name, unnumbered
-from shunter.launch.rerunning import copied_job
+from shunter.launch.objects import launch, rerun_job
+from shunter.launch.options import LaunchOptions, Program
+from shunter.launch.runtimes.choice import Runtime
 
+TORCH = Runtime("torch-distributed", "torch")
 COPIES: dict[str, tuple[str, str]] = {
     "a v1 job that was suspended, with the marks of tools": (
         """
@@ -98,6 +105,32 @@ def test_a_copy_has_the_spec_and_what_its_users_wrote(job: str, copied: str) -> 
     original: Json = load_yaml(job)
     assert copied_job(original, "bert-2") == load_yaml(copied)
     assert original == load_yaml(job)
+
+
+def test_what_runs_a_program_again_is_copied_by_the_same_rule() -> None:
+    """A label of Argo CD would make it prune the new job; what a user added belongs to the training."""
+    options = LaunchOptions(program=Program(path="train.py"), labels={"team": "a"})
+    first = launch(options, MountedCode("/src"), TORCH, name="train", namespace="n")[-1]
+    stored: Json = copy.deepcopy(first)
+    own = {"shunter.dev/resumed-job": "lm", "kubectl.kubernetes.io/last-applied-configuration": "{}", "note": "mine"}
+    stored["metadata"]["annotations"] |= own
+    stored["metadata"]["labels"] |= {"argocd.argoproj.io/instance": "app"}
+    stored["spec"] |= {"suspend": True, "managedBy": "trainer.kubeflow.org/trainjob-controller"}
+    stored["spec"]["runtimePatches"] += [
+        {"manager": "kueue.x-k8s.io/manager", "trainingRuntimeSpec": {"a": 1}},
+        {"manager": "mine.example.com", "time": "2026-01-01T00:00:00Z", "trainingRuntimeSpec": {"b": 2}},
+    ]
+    again = rerun_job(stored, "train-2", job_id="2")
+    assert again["metadata"]["labels"] == {"team": "a"}
+    assert again["metadata"]["annotations"] == {**first["metadata"]["annotations"], "note": "mine"}
+    assert again["spec"]["runtimePatches"][1:] == [{"manager": "mine.example.com", "trainingRuntimeSpec": {"b": 2}}]
+    assert not {"suspend", "managedBy"} & set(again["spec"])
+
+
+def test_a_job_that_another_controller_manages_stays_with_it() -> None:
+    job: Json = load_yaml(COPIES["a TrainJob without what Kueue had patched"][0])
+    job["spec"]["managedBy"] = "kueue.x-k8s.io/multikueue"
+    assert copied_job(job, "bert-2")["spec"]["managedBy"] == "kueue.x-k8s.io/multikueue"
 
 
 @pytest.mark.parametrize(

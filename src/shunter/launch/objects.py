@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import base64
-import copy
 import shlex
 
 from shunter.api.kueue import QUEUE_LABEL
@@ -12,7 +11,8 @@ from shunter.api.pod_requests import GPU
 from shunter.api.resources import CONFIG_MAPS, TRAIN_JOBS, TRAINING_RUNTIMES
 from shunter.api.trainer.runtime import HOST_FILE, HOST_FILE_DIRECTORY, LAUNCHER, NODE
 from shunter.launch.code.delivery import Code, ImageCode, MountedCode, PackedCode, StoredCode
-from shunter.launch.fabric_objects import FABRIC_MANAGER, with_fabric, with_sidecars
+from shunter.launch.copied_job import copied_job
+from shunter.launch.fabric_objects import with_fabric, with_sidecars
 from shunter.launch.marks import CODE_LABEL, COMMIT, DIGEST, DIRECTORY, DIRTY, FABRIC, JOB_LABEL, PROGRAM, RESUMED, SHORT
 from shunter.launch.mounts import (
     CHECKPOINTS_PATH,
@@ -40,7 +40,8 @@ from shunter.launch.tracking import renamed, variables
 
 MANAGER = "shunter.dev/run"
 """Whose patch of the runtime it is."""
-_MANAGERS = (MANAGER, FABRIC_MANAGER)
+_MARKS = (PROGRAM, CODE_LABEL, DIGEST, DIRECTORY, COMMIT, DIRTY, FABRIC)
+"""Of a job: those that are true of a rerun as well."""
 CHECKPOINT_VARIABLE = "SHUNTER_CHECKPOINT_DIR"
 MUST_RESUME_VARIABLE = "SHUNTER_MUST_RESUME"
 """`true` tells a program that there is a checkpoint: one that finds none must fail, and not train from the beginning."""
@@ -141,25 +142,12 @@ def train_job(options: LaunchOptions, code: Code, runtime: Runtime, *, name: str
 
 def rerun_job(job: Json, name: str, *, job_id: str, has_own_runtime: bool = False) -> Json:
     """A job of another name that does what this one, made by `launch`, does: same program, options and code. Its checkpoints are
-    its own, so is its run of MLflow, by this id, and its runtime if this one's is."""
-    metadata = job["metadata"]
-    annotations = annotations_of(job)
-    kept = (PROGRAM, DIGEST, DIRECTORY, COMMIT, DIRTY, FABRIC)
-    fresh: Json = {
-        "name": name,
-        "namespace": metadata["namespace"],
-        "annotations": {key: annotations[key] for key in kept if key in annotations},
-    }
-    if labels := metadata.get("labels"):
-        fresh["labels"] = dict(labels)
-    spec = copy.deepcopy(job["spec"])
-    for field in ("suspend", "managedBy"):
-        spec.pop(field, None)
+    its own, so is its run of MLflow, by this id, and its runtime if this one's is. All else is as `copied_job` has it."""
+    metadata, annotations = job["metadata"], annotations_of(job)
+    again = copied_job(job, name, marks=_MARKS)
+    spec = again["spec"]
     if has_own_runtime:
         spec["runtimeRef"]["name"] = name
-    spec["runtimePatches"] = [patch for patch in spec.get("runtimePatches") or () if patch["manager"] in _MANAGERS]
-    for patch in spec["runtimePatches"]:
-        patch.pop("time", None)
     if "env" in spec["trainer"]:
         spec["trainer"]["env"] = [one for one in spec["trainer"]["env"] if one["name"] != MUST_RESUME_VARIABLE]
     for variable in spec["trainer"].get("env") or ():
@@ -170,7 +158,7 @@ def rerun_job(job: Json, name: str, *, job_id: str, has_own_runtime: bool = Fals
         namespace = metadata["namespace"]
         earlier, later = f"{namespace}/{metadata['name']}", f"{namespace}/{name}"
         spec["trainer"]["env"] = renamed(environment, earlier, later, job_id=job_id)
-    return {"apiVersion": TRAIN_JOBS.api_version, "kind": TRAIN_JOBS.kind, "metadata": fresh, "spec": spec}
+    return again
 
 
 def stored_code(job: Json) -> StoredCode | None:
