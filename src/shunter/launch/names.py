@@ -9,6 +9,7 @@ from itertools import count
 from shunter.launch.options import LONGEST_NAME, Program
 
 _NUMBER_CHARACTERS = 5
+_LARGEST = 99
 
 
 def base_name(program: Program) -> str:
@@ -20,27 +21,23 @@ def base_name(program: Program) -> str:
     return name[: LONGEST_NAME - _NUMBER_CHARACTERS].rstrip("-")
 
 
-def unnumbered_name(name: str, title: str) -> str:
-    """The name that a job's number was added to, if it was: `train` of `train-2`, by the title of its program."""
-    module = title.removeprefix("-m ")
-    base = base_name(Program(module=module) if module != title else Program(path=title))
-    return base if re.fullmatch(rf"{re.escape(base)}(-[0-9]+)?", name) else name
-
-
 def free_name(base: str, taken: Container[str]) -> str:
     """The name, or the first of NAME-2, NAME-3, ... that is not taken."""
     return next(name for number in count(1) if (name := base if number == 1 else f"{base}-{number}") not in taken)
 
 
-def earlier_names(name: str) -> set[str]:
-    """The name, and those that come before it when jobs are numbered: `train` and `train-2` of `train-2`. A larger number is
-    taken for a part of the name, such as a year."""
-    numbered = re.fullmatch(r"(.+)-([2-9]|[1-9][0-9])", name)
-    if numbered is None:
+def earlier_names(name: str, program: str = "") -> set[str]:
+    """The name, and those that come before it when jobs are numbered: `train` and `train-2` of `train-3`. A number above 99 is
+    taken for a part of the name, such as a year; above 999 where the rest is the name that `program`, a title, gives."""
+    own = base_name(Program(module=program.removeprefix("-m ")) if program.startswith("-m ") else Program(path=program))
+    if program and name == own:
+        return {name}
+    numbered = re.fullmatch(r"(.+)-([2-9]|[1-9][0-9]{1,2})", name)
+    if numbered is None or (int(numbered[2]) > _LARGEST and not (program and numbered[1] == own)):
         return {name}
     return {numbered[1], *(f"{numbered[1]}-{number}" for number in range(2, int(numbered[2]) + 1))}
 
 
-def unnumbered(name: str) -> str:
+def unnumbered(name: str, program: str = "") -> str:
     """The first of `earlier_names`: that to which numbers are added."""
-    return min(earlier_names(name), key=len)
+    return min(earlier_names(name, program), key=len)

@@ -31,8 +31,9 @@ async def rerun(
     """The job that was made, under `name` or else a free one: NAME-2, NAME-3, ... Raises InputError for a given name that is
     taken, when the code of a program is no longer in the cluster, and for whatever the server refuses."""
     metadata = job["metadata"]
-    namespace, used = metadata["namespace"], {*taken, *earlier_names(metadata["name"])}
-    if resource == TRAIN_JOBS and PROGRAM in annotations_of(job):
+    namespace, program = metadata["namespace"], annotations_of(job).get(PROGRAM, "")
+    used = {*taken, *earlier_names(metadata["name"], program)}
+    if resource == TRAIN_JOBS and program:
         return (await resubmit(client, job, name=name, taken=used, tell=tell)).job
     used |= await job_names(client, namespace)
     while True:

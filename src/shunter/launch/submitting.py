@@ -17,7 +17,7 @@ from shunter.launch.code.stored import own, send, tidy
 from shunter.launch.marks import DIGEST, PROGRAM
 from shunter.launch.mounts import map_name
 from shunter.launch.named_objects import named_object, require_claims
-from shunter.launch.names import base_name, free_name, unnumbered_name
+from shunter.launch.names import base_name, free_name, unnumbered
 from shunter.launch.objects import launch, rerun_job, stored_code
 from shunter.launch.option_texts import secret_variable
 from shunter.launch.options import LaunchOptions
@@ -102,7 +102,7 @@ async def resubmit(
         own = [rerun_runtime(runtime, name)] if runtime is not None else []
         return [*maps, *own, rerun_job(job, name, job_id=job_id, has_own_runtime=runtime is not None)]
 
-    base = name or unnumbered_name(metadata["name"], metadata["annotations"][PROGRAM])
+    base = name or unnumbered(metadata["name"], annotations_of(job)[PROGRAM])
     reference = job["spec"]["runtimeRef"]
     return await create(client, namespace, objects, reference, base=base, is_given=bool(name), taken=taken, tell=tell)
 
