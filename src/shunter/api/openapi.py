@@ -9,7 +9,7 @@ lenient: what may be malformed there is kept as plain JSON, and a field that the
 
 from typing import Annotated, Any, TypeAlias
 
-from msgspec import Meta
+from msgspec import Meta, inspect
 
 from shunter.api.meta import Condition, Json, Struct
 
@@ -21,6 +21,14 @@ IS_REQUIRED = "x-shunter-required"
 def schema(**keywords: Any) -> Meta:
     """OpenAPI v3 keywords as they stand in the CRD: `minimum`, `maxLength`, `enum`, `default`, `pattern`, `format`, ..."""
     return Meta(extra_json_schema=keywords)
+
+
+def defaults(struct: type[Struct]) -> Json:
+    """What the API server puts into fields of the struct that are left out."""
+    info = inspect.type_info(struct)
+    assert isinstance(info, inspect.StructType)
+    keywords = {field.encode_name: getattr(field.type, "extra_json_schema", None) or {} for field in info.fields}
+    return {name: found["default"] for name, found in keywords.items() if "default" in found}
 
 
 def doc(text: str) -> Meta:

@@ -12,6 +12,11 @@ FLUX_KUSTOMIZATION = "kustomize.toolkit.fluxcd.io/name"
 FLUX_HELM_RELEASE = "helm.toolkit.fluxcd.io/name"
 HELM_RELEASE = "meta.helm.sh/release-name"
 HELM_NAMESPACE = "meta.helm.sh/release-namespace"
+MARKS = {
+    "labels": (FLUX_HELM_RELEASE, FLUX_KUSTOMIZATION, ARGO_INSTANCE),
+    "annotations": (HELM_RELEASE, HELM_NAMESPACE, ARGO_TRACKING, ARGO_INSTANCE),
+}
+"""By what tools know the objects that they look after."""
 
 
 def other_manager(obj: Json) -> str:

@@ -118,26 +118,24 @@ def _of_pod(job: Json, pods: Sequence[Json], fault: Fault, logs: dict[str, list[
     if stop := stop_text(job, pods, fault, logs):
         return Cause("Stopped", stop, who=who.label, rank=who.rank)
     said = exception_line([line for line in logs.get(who.label, []) if not line.startswith(NO_LOG)])
-    words = said or fault.message.strip()
-    text = f"{fault.short}{f': {words}' if words else ''}"
-    return Cause(_word(fault, words), text, needs.for_missing(words), who.label, rank=who.rank)
+    return _of_fault(fault, said or fault.message.strip(), who.label, who.rank)
 
 
 def _of_record(failure: RankFailure, said: str) -> Cause:
     """By what the operator kept of a pod before it went: in the record, else in the event about it (`said`), which fewer read."""
     told = msgspec.structs.replace(failure, message=failure.message or said)
     who = f"pod {failure.pod}" if failure.rank is None else f"rank {failure.rank}"
-    ended = fault_of(told)
-    words = told.message.strip()
+    return _of_fault(fault_of(told), told.message.strip(), who, failure.rank)
+
+
+def _of_fault(ended: Fault, words: str, who: str, rank: int | None) -> Cause:
+    """How a container ended and what it said; in a word the reason that Kubernetes gives, else the exception, else the exit
+    code."""
+    word = ended.reason
+    if ended.exit_code is not None and ended.reason == "Error":
+        word = exception_name(words) or ended.short
     text = f"{ended.short}{f': {words}' if words else ''}"
-    return Cause(_word(ended, words), text, needs.for_missing(words), who, rank=failure.rank)
-
-
-def _word(ended: Fault, said: str) -> str:
-    """How a container ended, in a word: the reason that Kubernetes gives, else the exception, else the exit code."""
-    if ended.exit_code is None or ended.reason != "Error":
-        return ended.reason
-    return exception_name(said) or ended.short
+    return Cause(word, text, needs.for_missing(words), who, rank=rank)
 
 
 def _ordered(job: Json, pods: Sequence[Json], logs: dict[str, list[str]]) -> list[Fault]:

@@ -11,8 +11,9 @@ from datetime import UTC, datetime
 from importlib import import_module
 from typing import Any
 
+from shunter.api.meta import Json
 from shunter.errors import InputError
-from shunter.launch.checkpoint_location import ENDPOINT_VARIABLES
+from shunter.launch.checkpoint_location import ENDPOINT_VARIABLES, endpoint_of
 from shunter.launch.checkpoints import COMPLETE, SavedStep, StoredFile, steps_of
 
 CONNECT_SECONDS, READ_SECONDS = 5, 15
@@ -30,6 +31,15 @@ def steps_in_bucket(url: str, endpoint: str = "") -> list[SavedStep]:
         raise InputError(f"{_sentence(error)}; it is listed where {packages} installed") from error
     except Exception as error:  # of a library that may be any: no credentials, no right, no bucket, no server
         raise InputError(_sentence(error)) from error
+
+
+def saved_in_bucket(job: Json, url: str) -> tuple[list[SavedStep], str]:
+    """What a bucket holds below a URL, on the server that a job's variables name, and why it cannot be listed from here; empty if
+    it can."""
+    try:
+        return steps_in_bucket(url, endpoint_of(job)), ""
+    except InputError as error:
+        return [], error.message
 
 
 def _sentence(error: Exception) -> str:

@@ -10,9 +10,9 @@ from shunter.cluster.target import Target
 from shunter.errors import InputError
 from shunter.kube.client import Client
 from shunter.kube.errors import NotFound
-from shunter.launch.bucket_checkpoints import steps_in_bucket
-from shunter.launch.checkpoint_location import CheckpointLocation, checkpoint_location, endpoint_of, listing_command
-from shunter.launch.checkpoints import SavedCheckpoints, SavedStep, saved_checkpoints
+from shunter.launch.bucket_checkpoints import saved_in_bucket
+from shunter.launch.checkpoint_location import CheckpointLocation, checkpoint_location, listing_command
+from shunter.launch.checkpoints import SavedCheckpoints, saved_checkpoints
 
 
 async def listed_checkpoints(target: Target, job: str = "", namespace: str = "") -> list[SavedCheckpoints]:
@@ -39,18 +39,10 @@ async def listed_checkpoints(target: Target, job: str = "", namespace: str = "")
         raise InputError(f"jobs {job!r} of several namespaces save in buckets: {', '.join(buckets)}.", "Name one with -n.")
     reason = ""
     for space, place in buckets.items():
-        steps, reason = await asyncio.to_thread(_in_bucket, meant[space], place)
+        steps, reason = await asyncio.to_thread(saved_in_bucket, meant[space], place.path)
         if steps:
             return [SavedCheckpoints(space, place.name, place.path, steps)]
     raise InputError(*nothing_saved(job, meant, places, reason))
-
-
-def _in_bucket(job: Json, place: CheckpointLocation) -> tuple[list[SavedStep], str]:
-    """What a bucket holds, and why it cannot be listed from here; empty if it can."""
-    try:
-        return steps_in_bucket(place.path, endpoint_of(job)), ""
-    except InputError as error:
-        return [], error.message
 
 
 def nothing_saved(job: str, meant: dict[str, Json], places: dict[str, CheckpointLocation], reason: str = "") -> tuple[str, str]:

@@ -5,21 +5,13 @@ from __future__ import annotations
 import copy
 from collections.abc import Collection
 
-from shunter.api import ownership
 from shunter.api.meta import Json
+from shunter.api.ownership import MARKS
 from shunter.api.trainer.trainjob import MANAGED_BY_US
 from shunter.operator.native_jobs import is_native
 from shunter.operator.overview import is_v2, run_policy
 
-_TOOL_MARKS = (
-    ownership.ARGO_TRACKING,
-    ownership.ARGO_INSTANCE,
-    ownership.FLUX_KUSTOMIZATION,
-    ownership.FLUX_HELM_RELEASE,
-    ownership.HELM_RELEASE,
-    ownership.HELM_NAMESPACE,
-    "app.kubernetes.io/managed-by",
-)
+_TOOL_MARKS = (*MARKS["labels"], *MARKS["annotations"], "app.kubernetes.io/managed-by")
 """A tool takes an object with its marks for its own, and would remove a copy."""
 _OF_THE_OBJECT = (
     "kubectl.kubernetes.io/last-applied-configuration",

@@ -7,17 +7,17 @@ import dataclasses
 from collections.abc import Callable
 from pathlib import Path
 
-from shunter.api.meta import Json, annotations_of
+from shunter.api.meta import annotations_of
 from shunter.api.resources import TRAIN_JOBS
 from shunter.errors import InputError
 from shunter.kube.client import Client
 from shunter.kube.errors import NotFound
-from shunter.launch.bucket_checkpoints import steps_in_bucket
-from shunter.launch.checkpoint_location import CheckpointLocation, endpoint_of, listing_command
+from shunter.launch.bucket_checkpoints import saved_in_bucket
+from shunter.launch.checkpoint_location import CheckpointLocation, listing_command
 from shunter.launch.checkpoints import saved_steps
 from shunter.launch.marks import RESUMED
 from shunter.launch.objects import CHECKPOINT_VARIABLE, MUST_RESUME_VARIABLE, checkpoints_of
-from shunter.launch.options import Checkpoints, LaunchOptions
+from shunter.launch.options import LaunchOptions
 from shunter.operator.overview import overview
 
 
@@ -57,28 +57,20 @@ async def with_resumed_place(
         )
     # A job that went on from another's checkpoints has added to those.
     name = annotations_of(job).get(RESUMED, options.resume)
-    if not chosen.directory:
-        reason = await asyncio.to_thread(_require_saved, option, job, chosen, name) if chosen.url else ""
-        if reason is not None:
-            why = f" ({reason})" if reason else ""
-            tell(f"whether {chosen.title} holds checkpoints of {name} was not checked{why}; the program must find one")
+    unchecked = f"whether {chosen.title} holds checkpoints of {name} was not checked"
+    if chosen.claim:
+        tell(f"{unchecked}; the program must find one")
+    if chosen.url:
+        url = f"{chosen.url}/{name}"
+        steps, reason = await asyncio.to_thread(saved_in_bucket, job, url)
+        if reason:
+            tell(f"{unchecked} ({reason}); the program must find one")
+        elif not any(step.is_complete for step in steps):
+            raise InputError(
+                f"{option}: with the credentials of this shell there is no complete checkpoint in {url}.",
+                f"See what is there: {listing_command(job, CheckpointLocation(url))}",
+            )
     return dataclasses.replace(options, checkpoints=chosen, resume=name)
-
-
-def _require_saved(option: str, job: Json, bucket: Checkpoints, name: str) -> str | None:
-    """InputError where the bucket holds no complete checkpoint of the job of this name; why it cannot be listed from here, None
-    if it can."""
-    url = f"{bucket.url}/{name}"
-    try:
-        steps = steps_in_bucket(url, endpoint_of(job))
-    except InputError as error:
-        return error.message
-    if not any(step.is_complete for step in steps):
-        raise InputError(
-            f"{option}: with the credentials of this shell there is no complete checkpoint in {url}.",
-            f"See what is there: {listing_command(job, CheckpointLocation(url))}",
-        )
-    return None
 
 
 async def require_resumable(client: Client, namespace: str, options: LaunchOptions) -> None:

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+from shunter.api.ownership import MARKS
 from shunter.api.podgroups import VOLCANO_QUEUE
 from shunter.migrate.conversion.draft import Draft
-from shunter.migrate.conversion.rules.owners import MARKS
 from shunter.migrate.findings import Topic
 
 LAST_APPLIED = "kubectl.kubernetes.io/last-applied-configuration"

@@ -2,24 +2,10 @@
 
 from __future__ import annotations
 
-from shunter.api.ownership import (
-    ARGO_INSTANCE,
-    ARGO_TRACKING,
-    FLUX_HELM_RELEASE,
-    FLUX_KUSTOMIZATION,
-    HELM_NAMESPACE,
-    HELM_RELEASE,
-    controller_of,
-    other_manager,
-)
+from shunter.api.ownership import MARKS, controller_of, other_manager
 from shunter.migrate.conversion.draft import Draft
 from shunter.migrate.findings import Topic
 
-MARKS = {
-    "labels": (FLUX_HELM_RELEASE, FLUX_KUSTOMIZATION, ARGO_INSTANCE),
-    "annotations": (HELM_RELEASE, HELM_NAMESPACE, ARGO_TRACKING, ARGO_INSTANCE),
-}
-"""By what tools know the objects that they look after."""
 _SOURCES = {
     "Trial": "Convert trialTemplate.trialSpec of the Katib Experiment; its primaryPodLabels and successCondition change as well.",
     "Experiment": "Convert trialTemplate.trialSpec of the Katib Experiment.",

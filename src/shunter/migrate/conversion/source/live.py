@@ -8,12 +8,13 @@ from typing import NamedTuple
 import msgspec
 
 from shunter.api.meta import Json
+from shunter.api.openapi import defaults
 from shunter.api.resources import NAMESPACES, TRAINING_RUNTIMES, Resource
+from shunter.api.trainer.runtime import MPIPolicy
 from shunter.api.training.kinds import JOB_KINDS
 from shunter.errors import InputError
 from shunter.kube.client import Client
 from shunter.kube.errors import Forbidden, NotFound
-from shunter.migrate.conversion.rules.ssh import ROOT_PATH
 from shunter.migrate.conversion.source.objects import SourceObject
 from shunter.migrate.findings import Finding, Place, Topic
 
@@ -23,8 +24,6 @@ KINDS: tuple[Resource, ...] = tuple(kind.resource for kind in JOB_KINDS)
 _WRITTEN_METADATA = ("name", "namespace", "labels", "annotations")
 _DEFAULTS = {"replicas": 1, "groupName": "default"}
 """What Trainer's definitions put into each replicated job of a runtime."""
-_MPI_DEFAULTS = {"numProcPerNode": 1, "mpiImplementation": "OpenMPI", "sshAuthMountPath": ROOT_PATH, "runLauncherAsNode": False}
-"""And into mlPolicy.mpi."""
 
 UNREADABLE_KIND = Topic(
     id="INPUT008",
@@ -117,7 +116,7 @@ def as_written(runtime: Json) -> Json:
     written: Json = msgspec.json.decode(msgspec.json.encode({**runtime, "metadata": metadata}))
     for job in written["spec"]["template"]["spec"].get("replicatedJobs") or ():
         _leave_out(job, _DEFAULTS)
-    _leave_out((written["spec"].get("mlPolicy") or {}).get("mpi") or {}, _MPI_DEFAULTS)
+    _leave_out((written["spec"].get("mlPolicy") or {}).get("mpi") or {}, defaults(MPIPolicy))
     return written
 
 
