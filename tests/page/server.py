@@ -25,9 +25,9 @@ from shunter.page.calls import Calls
 from shunter.page.guard import Settings, cookie_name, local_hosts
 from shunter.page.logins import LocalLogin, Login
 from shunter.page.server import PageServer
-from shunter.page.sessions import PageOptions, Session
+from shunter.page.sessions import Session
 from shunter.page.tables import view_named
-from shunter.page.views.view import OpenView
+from shunter.page.views.view import OpenView, PageOptions
 
 T = TypeVar("T")
 KEY = b"k" * 32

@@ -127,7 +127,7 @@ async def _served(
     from shunter.page.record import PageRecord, recorded
     from shunter.page.server import PageServer
     from shunter.page.serving import listening, until_stopped
-    from shunter.page.sessions import PageOptions
+    from shunter.page.views.view import PageOptions
 
     await target.client.close()
     connection = target.connection

@@ -76,7 +76,7 @@ async def _delete(viewer: Viewer, resource: Resource, job: Json) -> Answer:
 
 
 async def _rerun(viewer: Viewer, resource: Resource, job: Json) -> Answer:
-    taken = names_with_checkpoints(checkpoint_directory(job)) if viewer.is_embedded else set[str]()
+    taken = names_with_checkpoints(checkpoint_directory(job)) if viewer.page.is_embedded else set[str]()
     made = (await rerun(viewer.client, resource, job, taken=taken))["metadata"]
     title = f"{resource.kind} {made['namespace']}/{made['name']}"
     return Answer(message=f"{title} was created.", url=f"/jobs/{made['namespace']}/{resource.kind}/{made['name']}")

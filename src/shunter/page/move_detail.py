@@ -53,7 +53,7 @@ async def move(viewer: Viewer, job: Parameters) -> MoveDetail:
     client, resource = viewer.client, resource_of(job.kind, live.KINDS)
     v1_job = await get_job(client, resource, job.namespace, job.name)
     title = title_of(v1_job)
-    found = await read_plan(client, viewer.plan)
+    found = await read_plan(client, viewer.page.plan)
     source, options = live.source(v1_job, resource), options_of(found.plan, [title])[title]
     others, unread = await gathering.named_config_maps(client, [source])
     shown = await asyncio.to_thread(looked_at, source, options, others)
@@ -68,13 +68,13 @@ async def move(viewer: Viewer, job: Parameters) -> MoveDetail:
     if found.plan is not None and all(item.title != title for item in found.plan.items):
         found = ReadPlan()
     conversion = conversion_of(shown, unread)
-    rows = rows_of(found, [v1_job], train_jobs, {title: conversion}, viewer.options, listed)
+    rows = rows_of(found, [v1_job], train_jobs, {title: conversion}, viewer.page.options, listed)
     (row,) = [row for row in rows if row.job == title]
     wave = [*waves(found.plan)].index(row.wave) + 1 if found.plan is not None else 0
     twin = twins_by_title(found.plan, train_jobs).get(title)
     compared = await _comparison(client, v1_job, twin) if twin is not None else ()
     aspects = (*(_unknown(what, why) for what, why in unknown.items() if why), *compared)
-    return _detail(shown, pods, move_row(row, wave, conversion, listed), aspects, viewer.options)
+    return _detail(shown, pods, move_row(row, wave, conversion, listed), aspects, viewer.page.options)
 
 
 async def _train_jobs(client: Client, namespace: str) -> tuple[list[Json], str]:

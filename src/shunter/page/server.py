@@ -52,10 +52,10 @@ from shunter.page.guard import (
 )
 from shunter.page.live import Listener, encoded
 from shunter.page.logins import Login
-from shunter.page.sessions import PageOptions, Session, Sessions, TooManyStreams
+from shunter.page.sessions import Session, Sessions, TooManyStreams
 from shunter.page.streams import EVENT_STREAM, EventStream
 from shunter.page.tables import all_calls, view_named
-from shunter.page.views.view import OpenView
+from shunter.page.views.view import OpenView, PageOptions
 from shunter.page.wire import ActionName, ActionRequest, Answer, TokenRequest
 
 log = logging.getLogger(__name__)

@@ -18,7 +18,7 @@ from shunter.kube.tls.serving_tls import ServingTls
 from shunter.page.guard import Settings, cookie_name, local_hosts
 from shunter.page.logins import Login, ProxyLogin, ProxyRules, TokenLogin
 from shunter.page.server import PageServer
-from shunter.page.sessions import PageOptions
+from shunter.page.views.view import PageOptions
 
 SECRET_BYTES = 16
 """A proxy's secret has at least so many."""

@@ -11,8 +11,6 @@ import logging
 import time
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
-from pathlib import Path
-from typing import NamedTuple
 
 import shunter
 from shunter.api.meta import Json
@@ -22,7 +20,7 @@ from shunter.kube.errors import ApiError, ConnectionProblem, Unauthorized
 from shunter.kube.kubeconfig import Connection
 from shunter.page.live import Listener
 from shunter.page.running import RunningView
-from shunter.page.views.view import OpenView, Parameters, Viewer
+from shunter.page.views.view import OpenView, PageOptions, Parameters, Viewer
 from shunter.page.wire import Session as SessionFacts
 
 log = logging.getLogger(__name__)
@@ -34,23 +32,6 @@ MOST_SESSIONS = 200
 MOST_REQUESTS = 4
 """Of one session at once, beside its watches."""
 SELF_REVIEWS = Resource("authentication.k8s.io", "v1", "SelfSubjectReview", "selfsubjectreviews", namespaced=False)
-
-
-class PageOptions(NamedTuple):
-    """What is the same for all viewers of a page."""
-
-    cluster: str
-    is_embedded: bool = False
-    is_read_only: bool = False
-    namespaces: tuple[str, ...] = ()
-    """To ask for where a viewer may not list all."""
-    options: str = ""
-    kubectl: str = "kubectl"
-    home: str = "/"
-    """Where a login leads."""
-    plan: Path | None = None
-    idle_seconds: float = 12 * 3600.0
-    """After so long without a request a session is forgotten: who it was logs in again."""
 
 
 class TooManyStreams(Exception):
@@ -77,17 +58,7 @@ class Session:
     def viewer(self) -> Viewer:
         if self._client is None:
             self._client = connect(self._connection, component="shunter-page", max_requests=MOST_REQUESTS)
-        options = self._options
-        return Viewer(
-            self._client,
-            self.user,
-            options.cluster,
-            options.is_embedded,
-            options.is_read_only,
-            options.options,
-            options.kubectl,
-            options.plan,
-        )
+        return Viewer(self._client, self.user, self._options)
 
     async def identify(self) -> str:
         """Asks the API server who this is. Raises Unauthorized when it does not know, and ConnectionProblem."""

@@ -16,8 +16,7 @@ from shunter.page.calls import Calls, LogQuery
 from shunter.page.guard import Settings, cookie_name, local_hosts
 from shunter.page.logins import LocalLogin
 from shunter.page.server import PageServer
-from shunter.page.sessions import PageOptions
-from shunter.page.views.view import Observed, OpenView, Parameters, Reading, Rows, View, Viewer, Watch
+from shunter.page.views.view import Observed, OpenView, PageOptions, Parameters, Reading, Rows, View, Viewer, Watch
 from shunter.page.wire import ActionRequest, Answer, LogLines, MoveDetail, Row
 
 LOG = tuple((rank, f"worker-{rank}", 1.7e9, f"step {step} loss 0.4{rank}") for step in range(300) for rank in (0, 3))

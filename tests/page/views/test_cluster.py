@@ -19,7 +19,7 @@ from shunter.page.cluster_readings import OperatorState, operator_state, operato
 from shunter.page.views.cluster import gpus_asked_by, kept_holder, kept_node, node_row, open_cluster
 from shunter.page.views.jobs import kept_job
 from shunter.page.views.rank_rows import kept_pod
-from shunter.page.views.view import Observed, Parameters, Viewer
+from shunter.page.views.view import Observed, PageOptions, Parameters, Viewer
 from shunter.page.wire import ClusterSummary, JobRow, NodeRow
 
 NODE = load_yaml("""
@@ -87,7 +87,7 @@ def test_a_pod_of_no_training_job_asks_too_and_one_without_a_node_does_not() -> 
 
 
 def test_jobs_that_wait_are_those_of_the_list_with_their_gpus() -> None:
-    view = open_cluster(Viewer(Client(NoServer()), "ann", "prod"), Parameters())
+    view = open_cluster(Viewer(Client(NoServer()), "ann", PageOptions("prod")), Parameters())
     waiting = load_yaml(TRAIN_JOB)
     waiting["spec"]["trainer"]["resourcesPerNode"] = {"limits": {"nvidia.com/gpu": 8}}
     running = load_yaml(V1_JOB)
@@ -107,7 +107,7 @@ def test_jobs_that_wait_are_those_of_the_list_with_their_gpus() -> None:
 
 def rows_for(*refused: str) -> tuple[ClusterSummary, list[NodeRow]]:
     """What a viewer sees of a node with a pod who may not list these in all namespaces."""
-    view = open_cluster(Viewer(Client(NoServer()), "ann", "prod"), Parameters())
+    view = open_cluster(Viewer(Client(NoServer()), "ann", PageOptions("prod")), Parameters())
     objects: dict[str, dict[str, Any]] = {watch.name: {} for watch in view.watches}
     if "nodes" not in refused:
         objects["nodes"] = {"n1": kept_node(NODE)}

@@ -19,7 +19,7 @@ from shunter.kube.transport import Response
 from shunter.page.job_readings import Diagnosis, Usage
 from shunter.page.views.job import JobView, Logged, open_job
 from shunter.page.views.rank_rows import kept_pod
-from shunter.page.views.view import Observed, Parameters, Rows, Viewer
+from shunter.page.views.view import Observed, PageOptions, Parameters, Rows, Viewer
 from shunter.page.wire import JobDetail, Rank
 
 NOW = datetime(2026, 1, 1, 1, tzinfo=UTC).timestamp()
@@ -107,7 +107,7 @@ def _pod(name: str, labels: Json, container: str, status: Json) -> Json:
 
 
 def view_of(job: Json, *, is_read_only: bool = False) -> JobView:
-    viewer = Viewer(Client(NoServer()), "ann", "prod", is_read_only=is_read_only, kubectl="kubectl --context prod")
+    viewer = Viewer(Client(NoServer()), "ann", PageOptions("prod", is_read_only=is_read_only, kubectl="kubectl --context prod"))
     found = open_job(viewer, Parameters((job["metadata"]["namespace"],), job["kind"], job["metadata"]["name"]))
     assert isinstance(found, JobView)
     return found
@@ -391,7 +391,7 @@ def steps_read(logged: Logged) -> dict[int, int]:
 
 async def test_a_rank_that_was_the_lowest_for_a_while_is_read_on() -> None:
     server, job = Logs(), load_yaml(TRAIN_JOB)
-    view = open_job(Viewer(Client(server), "ann", "prod"), Parameters(("vision",), "TrainJob", "bert"))
+    view = open_job(Viewer(Client(server), "ann", PageOptions("prod")), Parameters(("vision",), "TrainJob", "bert"))
     assert isinstance(view, JobView)
     pods = [train_pod(index) for index in range(3)]
     for pod in pods:
@@ -407,7 +407,7 @@ async def test_a_rank_that_was_the_lowest_for_a_while_is_read_on() -> None:
 
 async def test_a_job_that_was_made_again_has_curves_of_its_own() -> None:
     server, job = Logs(), load_yaml(TRAIN_JOB)
-    view = open_job(Viewer(Client(server), "ann", "prod"), Parameters(("vision",), "TrainJob", "bert"))
+    view = open_job(Viewer(Client(server), "ann", PageOptions("prod")), Parameters(("vision",), "TrainJob", "bert"))
     assert isinstance(view, JobView)
     server.write("bert-node-0-0", 2)
     server.write("bert-node-0-1", 2)
@@ -430,4 +430,4 @@ async def test_a_job_that_was_made_again_has_curves_of_its_own() -> None:
 )
 def test_a_view_without_its_job_is_refused(parameters: Parameters) -> None:
     with pytest.raises(InputError):
-        open_job(Viewer(Client(NoServer()), "", ""), parameters)
+        open_job(Viewer(Client(NoServer()), "", PageOptions("")), parameters)

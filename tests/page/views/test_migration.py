@@ -26,7 +26,7 @@ from shunter.page.conversions import Conversions, candidate
 from shunter.page.move_detail import move
 from shunter.page.moves import ReadPlan
 from shunter.page.views.migration import kept_twin, kept_v1, open_migration
-from shunter.page.views.view import Observed, Parameters, Rows, Viewer
+from shunter.page.views.view import Observed, PageOptions, Parameters, Rows, Viewer
 from shunter.page.wire import MigrationSummary, Move, Wave
 
 READY = """
@@ -77,7 +77,7 @@ async def shown(
 ) -> Rows:
     """The rows, once all conversions but those of the names in `unchecked` were looked at."""
     has_plan = plan is not None or bool(problem)
-    viewer = Viewer(Client(NoServer()), "ann", "prod", plan=Path("moves/plan.yaml") if has_plan else None)
+    viewer = Viewer(Client(NoServer()), "ann", PageOptions("prod", plan=Path("moves/plan.yaml") if has_plan else None))
     view = open_migration(viewer, Parameters())
     objects: dict[str, dict[str, Any]] = {kind.resource.plural: {} for kind in JOB_KINDS}
     objects["pytorchjobs"] = {job["metadata"]["uid"]: kept_v1(job) for job in jobs}
@@ -245,7 +245,7 @@ def understood(line: str) -> dict[str, Any]:
 async def test_commands_are_whole_and_reach_the_cluster_of_the_page(state: str) -> None:
     job = v1_job("bert", status={"conditions": [{"type": state, "status": "True"}]})
     job["spec"]["pytorchReplicaSpecs"]["Master"]["restartPolicy"] = "Always"
-    viewer = Viewer(Client(Refusing(refuses_twins=True, job=job)), "ann", "prod", options=" --context 'the other'")
+    viewer = Viewer(Client(Refusing(refuses_twins=True, job=job)), "ann", PageOptions("prod", options=" --context 'the other'"))
     lines = [line for _, line in (await move(viewer, Parameters(("vision",), "PyTorchJob", "bert"))).commands]
     others = ["backup"] if state == "Succeeded" else ["convert", "validate", "diff", "test", "compare"]
     found = [(line.split()[2], understood(line)) for line in lines]
@@ -255,14 +255,14 @@ async def test_commands_are_whole_and_reach_the_cluster_of_the_page(state: str) 
 
 
 async def test_the_page_of_a_move_says_why_its_train_job_is_not_known() -> None:
-    viewer = Viewer(Client(Refusing(refuses_twins=True)), "ann", "prod")
+    viewer = Viewer(Client(Refusing(refuses_twins=True)), "ann", PageOptions("prod"))
     detail = await move(viewer, Parameters(("vision",), "PyTorchJob", "bert"))
     assert (detail.move.state, detail.move.twin) == ("not checked", "")
     assert detail.comparison == (("TrainJob", "", "", "not known: you may not list trainjobs"),)
 
 
 async def test_the_page_of_a_move_says_why_its_runs_are_not_compared() -> None:
-    viewer = Viewer(Client(Refusing(refuses_twins=False)), "ann", "prod")
+    viewer = Viewer(Client(Refusing(refuses_twins=False)), "ann", PageOptions("prod"))
     detail = await move(viewer, Parameters(("vision",), "PyTorchJob", "bert"))
     assert (detail.move.state, detail.move.twin) == ("finished", "bert Succeeded")
     assert detail.comparison == (("runs", "", "", "not known: you may not list pods"),)
@@ -271,7 +271,7 @@ async def test_the_page_of_a_move_says_why_its_runs_are_not_compared() -> None:
 async def test_the_page_of_a_move_says_why_its_plan_is_not_known(tmp_path: Path) -> None:
     plan = tmp_path / "plan.yaml"
     plan.write_text("format: 9\n")
-    viewer = Viewer(Client(Refusing(refuses_twins=True)), "ann", "prod", plan=plan)
+    viewer = Viewer(Client(Refusing(refuses_twins=True)), "ann", PageOptions("prod", plan=plan))
     detail = await move(viewer, Parameters(("vision",), "PyTorchJob", "bert"))
     what, _, _, verdict = detail.comparison[0]
     assert (what, verdict.startswith("not known: ")) == ("plan", True)
@@ -302,7 +302,7 @@ class Cluster(NoServer):
 
 async def listed_and_on_its_page(cluster: Cluster, plan: Path | None = None) -> tuple[Move, Move]:
     """Of the job `bert`: its row in the list, and at the head of its page."""
-    viewer = Viewer(Client(cluster), "ann", "prod", plan=plan)
+    viewer = Viewer(Client(cluster), "ann", PageOptions("prod", plan=plan))
     view = open_migration(viewer, Parameters())
     objects: dict[str, dict[str, Any]] = {kind.resource.plural: {} for kind in JOB_KINDS}
     objects["pytorchjobs"] = {"1": kept_v1(cluster.objects["pytorchjobs/bert"])}
@@ -415,14 +415,14 @@ async def test_a_job_that_the_plan_lacks_has_the_options_of_the_plan(tmp_path: P
     file = tmp_path / "plan.yaml"
     plan = plan_of(("first", ["other"]))
     file.write_text(text(msgspec.structs.replace(plan, options=Options(accepted=("RESTART001", "PROOF005")))))
-    viewer = Viewer(Client(Cluster([job])), "ann", "prod", plan=file)
+    viewer = Viewer(Client(Cluster([job])), "ann", PageOptions("prod", plan=file))
     head = (await move(viewer, Parameters(("vision",), "PyTorchJob", "bert"))).move
     assert (head.state, head.wave, head.blocking) == ("ready", 0, 0)
 
 
 async def test_a_job_that_was_not_looked_for_is_not_said_to_be_gone() -> None:
     plan = plan_of(("first", ["bert"]))
-    viewer = Viewer(Client(NoServer()), "ann", "prod", plan=Path("plan.yaml"))
+    viewer = Viewer(Client(NoServer()), "ann", PageOptions("prod", plan=Path("plan.yaml")))
     objects: dict[str, dict[str, Any]] = {name: {} for name in ("twins", *(kind.resource.plural for kind in JOB_KINDS))}
     observed = Observed(objects, {"plan": ReadPlan(plan)}, listed={"pytorchjobs": {"nlp"}})
     rows = open_migration(viewer, Parameters()).rows(observed, 0)

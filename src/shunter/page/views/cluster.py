@@ -56,7 +56,7 @@ class Cluster:
     """The view. Jobs that wait are those of the list of jobs."""
 
     def __init__(self, viewer: Viewer) -> None:
-        self._is_embedded = viewer.is_embedded
+        self._is_embedded = viewer.page.is_embedded
         self._jobs = open_jobs(viewer, Parameters())
         self._job_watches = {watch.name for watch in self._jobs.watches}
         self.watches = (

@@ -116,12 +116,12 @@ class JobView:
         used: Mapping[str, Usage] = observed.readings.get("usage") or {}
         running = up(job, [one.place for one in observed.objects["pods"].values()]) if may_read else None
         row = job_row(kept_job(job), JobReading("", JobCause(None, up=running), wanted_ranks or 0), logged.progress)
-        commands = Commands(self._viewer.options, self._viewer.kubectl)
+        commands = Commands(self._viewer.page.options, self._viewer.page.kubectl)
         around = Around(
             jobset=jobset,
             rank_restarts=sum(state.restarts for state in self._ranks.states),
             differing=differing,
-            actions=() if self._viewer.is_read_only else offered(job, observed.readings.get("verbs", ()), commands),
+            actions=() if self._viewer.page.is_read_only else offered(job, observed.readings.get("verbs", ()), commands),
             kubectl=get_command(job, commands),
             notes=(("Logs", "you may not read the logs of these pods" if logged.is_refused else ""),),
         )
@@ -212,7 +212,7 @@ class JobView:
     async def _saved(self, client: Client, observed: Observed) -> Sequence[SavedStep]:
         """Only what is on this machine, of a job of its embedded cluster: nothing else is asked for checkpoints."""
         job = _newest(observed.objects["job"])
-        if job is None or not self._viewer.is_embedded or not is_v2(job):
+        if job is None or not self._viewer.page.is_embedded or not is_v2(job):
             return ()
         place = checkpoint_location(job)
         return saved_steps(place.directory) if place is not None and place.directory is not None else ()

@@ -64,21 +64,21 @@ class Migration:
             Watch("twins", TRAIN_JOBS, kept_twin, ("moves",), "Which TrainJobs were made of v1 jobs is not known."),
         )
         self.readings = (
-            Reading("plan", self._plan, PLAN_SECONDS, (CONFIG_MAPS,) if viewer.plan is not None else (), _JOURNAL),
+            Reading("plan", self._plan, PLAN_SECONDS, (CONFIG_MAPS,) if viewer.page.plan is not None else (), _JOURNAL),
             Reading("conversions", self._converted, CONVERSION_SECONDS, settle=SETTLE_SECONDS),
         )
 
     def rows(self, observed: Observed, now: float) -> Rows:
         """Of the plan, or without one of all v1 jobs, by class."""
         found: ReadPlan | None = observed.readings.get("plan")
-        if self._viewer.plan is not None and found is None:
+        if self._viewer.page.plan is not None and found is None:
             return {"migration": (), "waves": (), "moves": ()}
         found = found or ReadPlan()
         jobs = [job.place for job in self._v1(observed).values()]
         twins = list(observed.objects["twins"].values())
         known: Mapping[str, Conversion] = observed.readings.get("conversions", {})
         listed = {watch.resource.kind: observed.listed.get(watch.name, ("",)) for watch in self.watches}
-        rows = rows_of(found, jobs, twins, known, self._viewer.options, listed)
+        rows = rows_of(found, jobs, twins, known, self._viewer.page.options, listed)
         rows = [row for row in rows if not self._namespaces or place_of(row)[1] in self._namespaces]
         numbers = {name: number for number, name in enumerate(waves(found.plan), start=1)}
         moves = [move_row(row, numbers.get(row.wave, len(numbers) + 1), known.get(row.job), listed) for row in rows]
@@ -90,7 +90,7 @@ class Migration:
 
     def _summary(self, moves: Sequence[Move], left: int, found: ReadPlan) -> MigrationSummary:
         counts = Counter(move.state for move in moves)
-        plan, file = "", self._viewer.plan
+        plan, file = "", self._viewer.page.plan
         if file is not None:
             plan = f"{file.name}: {found.problem}" if found.problem else file.name
         return MigrationSummary(
@@ -99,7 +99,7 @@ class Migration:
             counts=tuple((state, counts[state]) for state in STATES if counts[state]),
             v1_left=left,
             v1_total=max(left, len(moves)),
-            commands=tuple(_commands(file, self._viewer.options)),
+            commands=tuple(_commands(file, self._viewer.page.options)),
         )
 
     def _v1(self, observed: Observed) -> dict[str, KeptV1]:
@@ -109,7 +109,7 @@ class Migration:
 
     async def _plan(self, client: Client, observed: Observed) -> ReadPlan:
         """What is wrong with its file is shown, and the inventory beside it."""
-        return await read_plan(client, self._viewer.plan)
+        return await read_plan(client, self._viewer.page.plan)
 
     async def _converted(self, client: Client, observed: Observed) -> Mapping[str, Conversion]:
         found: ReadPlan = observed.readings.get("plan") or ReadPlan()

@@ -59,20 +59,33 @@ class Parameters(NamedTuple):
         return self.namespaces[0] if self.namespaces else ""
 
 
-class Viewer(NamedTuple):
-    """Who looks at which cluster. `client` asks with the viewer's credentials; there is no other one."""
+class PageOptions(NamedTuple):
+    """What is the same for all viewers of a page."""
 
-    client: Client
-    user: str
     cluster: str
+    """Name of the context, or `embedded cluster`."""
     is_embedded: bool = False
     is_read_only: bool = False
+    namespaces: tuple[str, ...] = ()
+    """To ask for where a viewer may not list all."""
     options: str = ""
     """What the page's commands of shunter need to reach the cluster, such as ` --context prod`; begins with a blank."""
     kubectl: str = "kubectl"
     """How its commands of kubectl begin: `kubectl --context prod`, or `shunter kubectl`."""
+    home: str = "/"
+    """Where a login leads."""
     plan: Path | None = None
     """A migration plan."""
+    idle_seconds: float = 12 * 3600.0
+    """After so long without a request a session is forgotten: who it was logs in again."""
+
+
+class Viewer(NamedTuple):
+    """Who looks at which page. `client` asks with the viewer's credentials; there is no other one."""
+
+    client: Client
+    user: str
+    page: PageOptions
 
 
 class Observed(NamedTuple):
