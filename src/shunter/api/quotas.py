@@ -76,7 +76,7 @@ def resource_of(name: str) -> Resource | None:
 
 def count_name(resource: Resource) -> str:
     """`count/jobs.batch`, `count/pods`."""
-    return f"count/{resource.plural}.{resource.group}" if resource.group else f"count/{resource.plural}"
+    return f"count/{resource.full_name}"
 
 
 def selects(quota: Json, resource: Resource, obj: Json) -> bool:

@@ -21,6 +21,11 @@ class Resource(NamedTuple):
         return f"{self.group}/{self.version}" if self.group else self.version
 
     @property
+    def full_name(self) -> str:
+        """`jobs.batch`, and `pods` of the core group: as kubectl takes it, and as its CustomResourceDefinition is named."""
+        return f"{self.plural}.{self.group}" if self.group else self.plural
+
+    @property
     def root(self) -> str:
         """`/api/v1` or `/apis/group/version`."""
         return f"/apis/{self.group}/{self.version}" if self.group else f"/api/{self.version}"

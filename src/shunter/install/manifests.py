@@ -9,7 +9,7 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Any
 
 from shunter.api.meta import Json
-from shunter.api.resources import CLUSTER_TRAINING_RUNTIMES, CONFIG_MAPS, ROLE_BINDINGS, ROLES, TRAIN_JOBS, Resource
+from shunter.api.resources import CLUSTER_TRAINING_RUNTIMES, CONFIG_MAPS, ROLE_BINDINGS, ROLES, TRAIN_JOBS
 from shunter.api.trainer import public_version
 from shunter.install import monitoring, rbac, webhooks, workload
 from shunter.install import ui as page
@@ -55,12 +55,8 @@ def files(values: Json, *, namespace: str, served: Collection[str] = ()) -> dict
 def definitions(crds: Iterable[Json], values: Json) -> list[Json]:
     """Of the CustomResourceDefinitions those of kinds that are on; JobSet's is JobSet's to install."""
     kinds = [kind for kind, is_wanted in values["kinds"].items() if is_wanted]
-    wanted = {_definition_name(resource) for kind in kinds for resource in RESOURCES[kind]}
+    wanted = {resource.full_name for kind in kinds for resource in RESOURCES[kind]}
     return [crd for crd in crds if crd["metadata"]["name"] in wanted]
-
-
-def _definition_name(resource: Resource) -> str:
-    return f"{resource.plural}.{resource.group}"
 
 
 def _public_version() -> list[Json]:

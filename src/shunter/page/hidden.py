@@ -34,7 +34,7 @@ def hidden(refused: Iterable[Refused], user: str, shown: Sequence[str] = ()) -> 
 
 
 def _what(resources: Iterable[Resource], namespace: str) -> str:
-    names = sorted({_full_name(resource) for resource in resources})
+    names = sorted({resource.full_name for resource in resources})
     if namespace:
         return f"{', '.join(names)} in namespace {namespace}"
     return f"{', '.join(names)} in all namespaces" if any(resource.namespaced for resource in resources) else ", ".join(names)
@@ -67,7 +67,3 @@ def _role(resources: Iterable[Resource], namespace: str, user: str) -> str:
 
 def _listed(values: Sequence[str]) -> str:
     return "[" + ", ".join(f'"{value}"' for value in values) + "]"
-
-
-def _full_name(resource: Resource) -> str:
-    return f"{resource.plural}.{resource.group}" if resource.group else resource.plural

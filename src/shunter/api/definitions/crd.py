@@ -103,7 +103,7 @@ def custom_resource_definition(kind: CustomKind, definitions: Mapping[str, Json]
     return {
         "apiVersion": "apiextensions.k8s.io/v1",
         "kind": "CustomResourceDefinition",
-        "metadata": {"name": f"{resource.plural}.{resource.group}"},
+        "metadata": {"name": resource.full_name},
         "spec": {
             "group": resource.group,
             "names": {

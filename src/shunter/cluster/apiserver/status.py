@@ -44,11 +44,6 @@ def quoted(texts: Iterable[str]) -> str:
     return f"[{' '.join(json.dumps(text, ensure_ascii=False) for text in texts)}]"
 
 
-def qualified(resource: Resource) -> str:
-    """`pods`, `jobs.batch`: how messages name a resource."""
-    return f"{resource.plural}.{resource.group}" if resource.group else resource.plural
-
-
 def qualified_kind(resource: Resource) -> str:
     """`Pod`, `Job.batch`: how messages name a kind."""
     return f"{resource.kind}.{resource.group}" if resource.group else resource.kind
@@ -73,18 +68,18 @@ def unauthorized() -> StatusError:
 
 
 def not_found(resource: Resource, name: str) -> StatusError:
-    return StatusError(404, "NotFound", f'{qualified(resource)} "{name}" not found', _details(resource, name))
+    return StatusError(404, "NotFound", f'{resource.full_name} "{name}" not found', _details(resource, name))
 
 
 def already_exists(resource: Resource, name: str) -> StatusError:
-    return StatusError(409, "AlreadyExists", f'{qualified(resource)} "{name}" already exists', _details(resource, name))
+    return StatusError(409, "AlreadyExists", f'{resource.full_name} "{name}" already exists', _details(resource, name))
 
 
 MODIFIED = "the object has been modified; please apply your changes to the latest version and try again"
 
 
 def conflict(resource: Resource, name: str, why: str = MODIFIED) -> StatusError:
-    message = f'Operation cannot be fulfilled on {qualified(resource)} "{name}": {why}'
+    message = f'Operation cannot be fulfilled on {resource.full_name} "{name}": {why}'
     return StatusError(409, "Conflict", message, _details(resource, name))
 
 
@@ -95,7 +90,7 @@ def precondition_failed(resource: Resource, name: str, why: str) -> StatusError:
 
 
 def forbidden(resource: Resource, name: str, why: str, causes: Sequence[Json] = ()) -> StatusError:
-    what = f'{qualified(resource)} "{name}"' if name else qualified(resource)
+    what = f'{resource.full_name} "{name}"' if name else resource.full_name
     details = _details(resource, name)
     if causes:
         details["causes"] = list(causes)

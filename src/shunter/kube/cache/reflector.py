@@ -300,7 +300,7 @@ def _reason(problem: ApiError | None) -> str:
 
 
 def _explanation(problem: ApiError, resource: Resource, namespace: str) -> str:
-    name = f"{resource.plural}.{resource.group}" if resource.group else resource.plural
+    name = resource.full_name
     match problem:
         case NotFound():
             return (

@@ -16,7 +16,7 @@ from shunter.api.training.kinds import JOB_KINDS
 from shunter.migrate.conversion.cleaning import digest
 from shunter.migrate.moving.steps import Step
 
-V1_DEFINITIONS: Mapping[str, str] = {f"{kind.resource.plural}.{kind.resource.group}": kind.resource.kind for kind in JOB_KINDS}
+V1_DEFINITIONS: Mapping[str, str] = {kind.resource.full_name: kind.resource.kind for kind in JOB_KINDS}
 """Kinds by the names of their definitions."""
 V1 = JOB_KINDS[0].resource.version
 

@@ -98,7 +98,7 @@ async def cluster(client: Client, server: str, namespaces: Collection[str]) -> t
         try:
             found = await listed(client, resource, namespaces)
         except Forbidden:
-            unread.append(f"{resource.plural}.{resource.group}".rstrip("."))
+            unread.append(resource.full_name)
             continue
         for obj in found:
             taken[resource.kind, obj["metadata"]["namespace"], obj["metadata"]["name"]] = made_of(obj)

@@ -245,7 +245,7 @@ async def _until_served(client: Client, resource: Resource) -> None:
             await client.list(resource, "default")
             return
         try:
-            await client.get(CUSTOM_RESOURCE_DEFINITIONS, f"{resource.plural}.{resource.group}")
+            await client.get(CUSTOM_RESOURCE_DEFINITIONS, resource.full_name)
         except NotFound:
             return
         await asyncio.sleep(ASK_SECONDS)

@@ -27,7 +27,7 @@ RANDOM_SUFFIX = 6
 
 def not_installed(resource: Resource) -> Condition:
     """The cluster does not serve a kind that the job needs."""
-    served = f"The cluster does not serve {resource.plural}.{resource.group} ({resource.api_version})"
+    served = f"The cluster does not serve {resource.full_name} ({resource.api_version})"
     if resource == JOBSETS:
         return not_created("JobSetNotInstalled", f"{served}. Install JobSet; {GOES_ON}")
     scheduler = "Volcano" if resource == VOLCANO_POD_GROUPS else "the coscheduling plugin of scheduler-plugins"

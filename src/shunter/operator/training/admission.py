@@ -64,7 +64,7 @@ def gang_warnings(policy: RunPolicy, gangs: GangScheduling) -> list[str]:
         resource = pod_groups(gangs.scheduler)
         found.append(
             f"the job will wait: its pods are to be placed together by {gangs.scheduler}, and the cluster does not serve "
-            f"{resource.plural}.{resource.group} ({resource.version}); install {gangs.scheduler}"
+            f"{resource.full_name} ({resource.version}); install {gangs.scheduler}"
         )
     return found
 

@@ -64,7 +64,7 @@ def pod_groups(scheduler: str) -> Resource:
 def obstacle(job: AnyJob, gang: Gang) -> str:
     """Why the job can have no PodGroup, and what to do about it; empty when nothing stands in the way."""
     resource = gang.resource
-    kind = f"{resource.plural}.{resource.group}"
+    kind = resource.full_name
     if not gang.is_served:
         return (
             f"the cluster does not serve {kind} ({resource.version}), which gang scheduling by {gang.scheduler} needs. "

@@ -58,5 +58,4 @@ def _shown(amount: Fraction, like: str) -> str:
 
 def _forbidden(resource: Resource, obj: Json, message: str) -> RejectedError:
     metadata = obj["metadata"]
-    group = f"{resource.plural}.{resource.group}" if resource.group else resource.plural
-    return RejectedError(f'{group} "{metadata.get("name", "")}" is forbidden: {message}')
+    return RejectedError(f'{resource.full_name} "{metadata.get("name", "")}" is forbidden: {message}')

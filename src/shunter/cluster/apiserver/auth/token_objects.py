@@ -10,7 +10,6 @@ from datetime import datetime, timedelta
 
 from shunter.api.meta import Json
 from shunter.api.resources import NODES, PODS, SECRETS, SERVICE_ACCOUNTS, Resource
-from shunter.cluster.apiserver.status import qualified
 from shunter.cluster.apiserver.storage.store import Entry, Store
 
 _LEEWAY = timedelta(seconds=60)
@@ -24,7 +23,7 @@ def fault(claims: Json, store: Store, now: datetime) -> str:
     namespace, account = claims["namespace"], claims["serviceaccount"]
     entry = _find(store, SERVICE_ACCOUNTS, namespace, account["name"])
     if entry is None:
-        return f'{qualified(SERVICE_ACCOUNTS)} "{account["name"]}" not found'
+        return f'{SERVICE_ACCOUNTS.full_name} "{account["name"]}" not found'
     if entry.uid != account["uid"]:
         return f"service account UID ({entry.uid}) does not match claim ({account['uid']})"
     if _is_gone(entry, now):

@@ -92,7 +92,7 @@ async def pages(
                 continue
             except Forbidden as error:
                 where = f"namespace {namespace}" if namespace else "all namespaces"
-                place = Place(f"{CLUSTER}:{resource.plural}.{resource.group}")
+                place = Place(f"{CLUSTER}:{resource.full_name}")
                 message = f"{resource.kind}s of {where}: {error.message}"
                 findings.append(Finding(UNREADABLE_KIND, resource.kind, place, (), message))
 

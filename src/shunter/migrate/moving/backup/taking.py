@@ -150,7 +150,7 @@ def _write(directory: Path, obj: Json, refused: str) -> Entry:
     body = clean(obj)
     metadata = body["metadata"]
     resource = BY_KIND[body["apiVersion"], body["kind"]]
-    file = Path(metadata["namespace"]) / f"{resource.plural}.{resource.group}" / f"{metadata['name']}.yaml"
+    file = Path(metadata["namespace"]) / resource.full_name / f"{metadata['name']}.yaml"
     content = _content(obj)
     write_whole(directory / file, content.decode())
     return Entry(

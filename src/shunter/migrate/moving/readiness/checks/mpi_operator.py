@@ -23,7 +23,7 @@ TOPIC = Topic(
     effort=1,
     upstream="kubeflow/training-operator#1930",
 )
-DEFINITION = f"{MPI_JOBS_V2BETA1.plural}.{MPI_JOBS_V2BETA1.group}"
+DEFINITION = MPI_JOBS_V2BETA1.full_name
 
 
 def applies(facts: Facts) -> bool:

@@ -26,7 +26,7 @@ TOPIC = Topic(
     remedy="Raise the quota while both are there, or let each v1 job end before its twin starts.",
     effort=1,
 )
-_OBJECTS = f"count/{TRAIN_JOBS.plural}.{TRAIN_JOBS.group}"
+_OBJECTS = f"count/{TRAIN_JOBS.full_name}"
 
 
 def applies(facts: Facts) -> bool:

@@ -38,7 +38,7 @@ def faults(facts: Facts) -> Iterator[Fault]:
         return
     definitions = {crd["metadata"]["name"]: crd for crd in facts.all(CUSTOM_RESOURCE_DEFINITIONS)}
     for resource in WANTED:
-        name = f"{resource.plural}.{resource.group}"
+        name = resource.full_name
         crd = definitions.get(name)
         if crd is None:
             yield Fault(f"{name} is not there.")

@@ -51,7 +51,7 @@ def faults(facts: Facts) -> Iterator[Fault]:
 
 def _has(definitions: dict[str, Json], resource: Resource, field: tuple[str, ...]) -> bool:
     """Whether the served version of the kind has the field in its spec."""
-    crd = definitions.get(f"{resource.plural}.{resource.group}")
+    crd = definitions.get(resource.full_name)
     versions = crd["spec"]["versions"] if crd else ()
     schema: Json = next((version["schema"]["openAPIV3Schema"] for version in versions if version["name"] == resource.version), {})
     for name in ("spec", *field):
