@@ -54,7 +54,7 @@ def test_after_a_restart_from_a_checkpoint_the_lost_run_is_not_drawn() -> None:
     lost = ["step 0 loss 3.0", "step 10 loss 2.0", "step 20 loss 1.0", "step 30 loss 0.5"]
     (curve,) = curves(told([*lost, "step 10 loss 2.2", "step 15 loss 1.7"], pod="p", rank=0).series, "loss")
     assert [(point.x, point.value) for point in curve.points] == [(0.0, 3.0), (10.0, 2.2), (15.0, 1.7)]
-    assert curve.last == 1.7
+    assert curve.points[-1].value == 1.7
 
 
 def test_after_a_restart_in_an_earlier_epoch_the_lost_run_is_not_drawn() -> None:

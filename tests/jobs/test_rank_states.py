@@ -89,7 +89,7 @@ def test_ranks_of_a_trainjob_whose_runtime_says_how_many() -> None:
     job = v2_job(1)
     states = rank_states(job, [v2_pod(2, **running())], jobset)
     assert [one.state for one in states] == ["Waiting", "Waiting", "Running"]
-    assert states[2] == RankState(rank=2, state="Running", label="node-2", pod="j-node-0-2-abcde", node="node-1")
+    assert states[2] == RankState(rank=2, state="Running", label="node-2", pod="j-node-0-2-abcde")
 
 
 def test_a_job_without_ranks_has_no_rows() -> None:

@@ -43,10 +43,6 @@ class Curve(Struct, frozen=True):
     """What `x` counts; reports where the program names no step."""
     points: tuple[CurvePoint, ...]
 
-    @property
-    def last(self) -> float | None:
-        return self.points[-1].value
-
 
 def metric_names(series: Iterable[Series]) -> list[str]:
     """The metrics that a curve may be drawn of, losses first, otherwise as they were found."""
@@ -54,8 +50,8 @@ def metric_names(series: Iterable[Series]) -> list[str]:
     return sorted(found, key=lambda name: (not is_loss(name), name == RATE))
 
 
-def curves(series: Iterable[Series], name: str, most_points: int = MOST_POINTS) -> list[Curve]:
-    """The curves of one metric, by rank, at most `MOST_CURVES` of at most `most_points` points each. All are from one source: the
+def curves(series: Iterable[Series], name: str) -> list[Curve]:
+    """The curves of one metric, by rank, at most `MOST_CURVES` of at most `MOST_POINTS` points each. All are from one source: the
     one whose longest series has more points, reports where both have as many."""
     named = [one for one in series if one.name == name and one.points]
     longest: dict[Source, int] = {}
@@ -63,7 +59,7 @@ def curves(series: Iterable[Series], name: str, most_points: int = MOST_POINTS) 
         longest[one.source] = max(longest.get(one.source, 0), len(one.points))
     source = max(longest, key=lambda each: (longest[each], each != "log"), default=None)
     chosen = sorted((one for one in named if one.source == source), key=lambda one: (one.rank is not None, one.rank or 0))
-    found = (_curve(one, most_points) for one in _one_a_rank(chosen))
+    found = (_curve(one) for one in _one_a_rank(chosen))
     return [curve for curve in found if curve.points][:MOST_CURVES]
 
 
@@ -109,13 +105,13 @@ def reduced(points: Sequence[CurvePoint], most: int) -> list[CurvePoint]:
     return [*kept, points[-1]]
 
 
-def _curve(series: Series, most: int) -> Curve:
+def _curve(series: Series) -> Curve:
     widest = max(len(point.at) for point in series.points)
     placed = [point for point in series.points if len(point.at) == widest and all(map(math.isfinite, point.at))]
     steps = max((point.at[-1] for point in placed), default=0.0) + 1
     points = [CurvePoint(_x(point, widest, steps), point.value, point.time) for point in continued(placed)]
     axis: Literal["step", "epoch", "report"] = "report" if series.is_counted else "epoch" if widest > 1 else "step"
-    return Curve(series.name, series.rank, series.source, axis, tuple(reduced(points, most)))
+    return Curve(series.name, series.rank, series.source, axis, tuple(reduced(points, MOST_POINTS)))
 
 
 def _x(point: Point, widest: int, steps: float) -> float:

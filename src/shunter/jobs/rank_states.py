@@ -35,7 +35,6 @@ class RankState(Struct, frozen=True):
     label: str = ""
     """`master-0`; empty without a pod."""
     pod: str = ""
-    node: str = ""
 
 
 def rank_states(job: Json, pods: Sequence[Json], jobset: Json | None = None) -> list[RankState]:
@@ -79,7 +78,6 @@ class RankStates:
             last_failure=found or last,
             label=member(self._job, pod).label,
             pod=name,
-            node=pod["spec"].get("nodeName", ""),
         )
 
 

@@ -144,6 +144,9 @@ class ConnectionProblem(ApiError):
         super().__init__(Status(reason="ConnectionProblem", message=message), remedy=remedy)
 
 
+PASSING = (ConnectionProblem, ServerProblem, TooManyRequests)
+"""No answer, or none that says anything of the object: the next one may."""
+
 _BY_CODE: dict[int, type[ApiError]] = {
     400: BadRequest,
     401: Unauthorized,

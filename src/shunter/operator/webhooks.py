@@ -22,7 +22,7 @@ from shunter.api.meta import Json
 from shunter.api.resources import TRAIN_JOBS, Resource
 from shunter.errors import InputError
 from shunter.kube.client import Client
-from shunter.kube.errors import ApiError, Conflict, ConnectionProblem, ServerProblem, TooManyRequests
+from shunter.kube.errors import PASSING, ApiError, Conflict
 from shunter.kube.tls.certificate_secret import CertificateSecret, SecretProblem
 from shunter.kube.tls.certificate_sources import CertificateFiles, ObservedSource, OwnCertificate, SharedCertificate, Source
 from shunter.kube.tls.certificates import KeyPair
@@ -163,7 +163,7 @@ class Webhooks:
         """One look; what is in the way, or nothing."""
         try:
             return await self._synchronised()
-        except (ConnectionProblem, ServerProblem, TooManyRequests) as error:
+        except PASSING as error:
             # The server's trouble says nothing about us: who was ready stays so.
             return self._trouble and str(error)
         except Conflict:

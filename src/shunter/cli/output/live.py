@@ -17,7 +17,7 @@ from shunter.cli.output.console import output
 from shunter.errors import EnvironmentProblem, InputError
 from shunter.jobs.ages import age
 from shunter.kube.client import Client
-from shunter.kube.errors import ConnectionProblem, ServerProblem, TooManyRequests
+from shunter.kube.errors import PASSING
 
 T = TypeVar("T")
 Draw = Callable[[T, int, int], Sequence[RenderableType]]
@@ -98,7 +98,7 @@ async def _shown(client: Client, read: Callable[[], Awaitable[T]], draw: Draw[T]
                     redraw("the cluster has not answered yet")
                 try:
                     seen, seen_at = looking.result(), datetime.now(UTC)
-                except (ConnectionProblem, ServerProblem, TooManyRequests) as problem:
+                except PASSING as problem:
                     redraw(f"{problem.message} Trying again.")
                 else:
                     redraw()

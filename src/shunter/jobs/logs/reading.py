@@ -12,7 +12,6 @@ from shunter.jobs.logs.visible_text import visible_line
 from shunter.jobs.training_pods import training_container
 from shunter.kube.client import Client
 from shunter.kube.errors import BadRequest, NotFound
-from shunter.kube.pods.log_lines import text_lines
 from shunter.kube.pods.log_reading import LogPart, LogPosition, new_lines
 from shunter.kube.pods.log_times import split_time
 
@@ -82,14 +81,3 @@ class _RankLog:
         if run != self._run:
             self._run, self._position = run, LogPosition()
         return self._position
-
-
-async def log_report(client: Client, pod: Json, reader: LogReader) -> LogReport | None:
-    """What the container that trains says, from the beginning of its log; None where there is no log (yet, or any more)."""
-    where = pod["metadata"]["name"], pod["metadata"]["namespace"]
-    try:
-        async for line in text_lines(client.logs(*where, container=training_container(pod), timestamps=True)):
-            reader.read(line)
-    except (NotFound, BadRequest):
-        return None
-    return reader.told()

@@ -18,7 +18,13 @@ from shunter.api.meta import Json
 from shunter.api.resources import CONFIG_MAPS, JOBSETS, POD_LOGS, PODS, TRAIN_JOBS
 from shunter.kube.access import Request
 from shunter.kube.client import Client
-from shunter.kube.errors import AlreadyExists, ApiError, Conflict, ConnectionProblem, NotFound, ServerProblem, TooManyRequests
+from shunter.kube.errors import (
+    PASSING,
+    AlreadyExists,
+    ApiError,
+    Conflict,
+    NotFound,
+)
 from shunter.migrate.conversion.cleaning import digest
 from shunter.migrate.moving import deciding, past_runs
 from shunter.migrate.moving.journal import Journal, Record
@@ -33,8 +39,6 @@ JOBS_AT_ONCE = 8
 """Jobs that are worked on at the same time: most of a job's time is waiting, for answers and for pods that stop."""
 LOOKS_AT_ONCE = 50
 """Objects that a preview reads at the same time."""
-PASSING = (ConnectionProblem, ServerProblem, TooManyRequests)
-"""No answer, or none that says anything of the object: the next one may."""
 POD_IS_OVER = ("Succeeded", "Failed")
 
 Verdict = Literal["done", "before", "there", "refused", "waiting", "left"]

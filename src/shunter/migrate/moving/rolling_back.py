@@ -12,10 +12,10 @@ import msgspec
 from shunter.api.meta import Json
 from shunter.api.resources import CUSTOM_RESOURCE_DEFINITIONS, TRAIN_JOBS, TRAINING_RUNTIMES, Resource
 from shunter.kube.client import Client
-from shunter.kube.errors import AlreadyExists, ApiError, Conflict, Forbidden, NotFound
+from shunter.kube.errors import PASSING, AlreadyExists, ApiError, Conflict, Forbidden, NotFound
 from shunter.migrate.conversion.cleaning import digest
 from shunter.migrate.moving import closing
-from shunter.migrate.moving.applying import ASK_SECONDS, ATTEMPTS, FIRST_WAIT, PASSING
+from shunter.migrate.moving.applying import ASK_SECONDS, ATTEMPTS, FIRST_WAIT
 from shunter.migrate.moving.journal import Journal, Record
 from shunter.migrate.moving.marks import queue_of
 from shunter.migrate.moving.origins import Origin, brought_back, origin_of

@@ -9,10 +9,11 @@ from types import MappingProxyType
 from shunter.api.meta import Json
 from shunter.api.resources import JOBSETS, PODS
 from shunter.jobs.logs.metrics import LogReader, LogReport, MetricPattern, told
-from shunter.jobs.logs.reading import CONCURRENT_LOGS, log_report
-from shunter.jobs.training_pods import ranks, training_pods
+from shunter.jobs.logs.reading import CONCURRENT_LOGS
+from shunter.jobs.training_pods import ranks, training_container, training_pods
 from shunter.kube.client import Client
-from shunter.kube.errors import Forbidden, NotFound
+from shunter.kube.errors import BadRequest, Forbidden, NotFound
+from shunter.kube.pods.log_lines import text_lines
 from shunter.migrate.moving.runs.observation import observed
 from shunter.migrate.moving.runs.record import Run
 from shunter.operator.overview import is_pod_of, is_v2, member, pod_selector
@@ -37,12 +38,23 @@ async def run_of(
     async def read(rank: int, pod: Json) -> tuple[str, LogReport]:
         label = member(job, pod).label
         async with free:
-            said = await log_report(client, pod, LogReader(label, rank, extra))
+            said = await _log_report(client, pod, LogReader(label, rank, extra))
         return pod["metadata"]["name"], said or told(heard.get(label, ()), pod=label, rank=rank, extra=extra)
 
     ranked = training_pods(job, pods)
     tellings = await asyncio.gather(*(read(rank, pod) for rank, pod in zip(ranks(job, ranked), ranked, strict=True)))
     return observed(job, pods, dict(tellings), await _jobset(client, job))
+
+
+async def _log_report(client: Client, pod: Json, reader: LogReader) -> LogReport | None:
+    """What the container that trains says, from the beginning of its log; None where there is no log (yet, or any more)."""
+    where = pod["metadata"]["name"], pod["metadata"]["namespace"]
+    try:
+        async for line in text_lines(client.logs(*where, container=training_container(pod), timestamps=True)):
+            reader.read(line)
+    except (NotFound, BadRequest):
+        return None
+    return reader.told()
 
 
 async def _jobset(client: Client, job: Json) -> Json | None:

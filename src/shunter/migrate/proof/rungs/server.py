@@ -15,7 +15,7 @@ from shunter.api.counts import count as counted
 from shunter.api.meta import Json
 from shunter.api.resources import JOBS, JOBSETS, NAMESPACES, TRAIN_JOBS, TRAINING_RUNTIMES, Resource
 from shunter.kube.client import Client
-from shunter.kube.errors import ApiError, ConnectionProblem, Forbidden, NotFound, ServerProblem, TooManyRequests
+from shunter.kube.errors import PASSING, ApiError, Forbidden, NotFound
 from shunter.migrate.conversion.cleaning import clean
 from shunter.migrate.findings import Finding
 from shunter.migrate.pods.admission import title
@@ -25,8 +25,6 @@ from shunter.migrate.proof.topics import REFUSED_BY_SERVER
 
 PREFIX = "shunter-dry-run-"
 """Scratch namespaces are called so; one that is left over may be deleted."""
-_NO_ANSWER = (ConnectionProblem, ServerProblem, TooManyRequests)
-"""What says nothing of the object."""
 _NO_RIGHT = " cannot create resource "
 """Words of Kubernetes' authorizer alone: policies, quotas and webhooks forbid in others."""
 
@@ -62,7 +60,7 @@ async def asked(ladder: Ladder, client: Client, namespace: str) -> Step:
         body = {**cleaned, "metadata": {**cleaned["metadata"], "namespace": namespace}}
         try:
             await client.create(resource, body, dry_run=dry_run, field_validation="Strict")
-        except _NO_ANSWER:
+        except PASSING:
             raise
         except ApiError as error:
             if isinstance(error, Forbidden) and _NO_RIGHT in error.message:
