@@ -159,8 +159,10 @@ def test_what_pods_ask_for_is_not_nothing_where_it_is_not_known(look: Look, give
     rows = samples.cluster()
     unknown = {"gpus_asked": None, "cpu_asked": None, "memory_asked": None}
     nodes = [msgspec.structs.replace(node, **unknown) for node in rows["nodes"][:1]]
-    given.rows["cluster"] = {**rows, "nodes": nodes}
+    summary = [msgspec.structs.replace(rows["cluster"][0], nodes=None, ready=None, gpus=None, gpus_asked=None)]
+    given.rows["cluster"] = {**rows, "nodes": nodes, "cluster": summary}
     page = look("/cluster").page
+    expect(page.locator(".facts")).to_contain_text("?nodes ready")
     expect(page.locator("tr").filter(has_text="node-0")).to_contain_text("? of 8? of 96? of 256 GiB")
 
 

@@ -38,10 +38,9 @@ export function Cluster({ onLive }) {
 
 /** @param {{summary: import("./wire.js").ClusterSummary}} props */
 function Summary({ summary }) {
-  const nodes = summary.nodes ?? 0;
-  const ready = summary.ready ?? 0;
+  const { nodes, ready } = summary;
   return html`<div class="facts">
-    <div><b>${ready === nodes ? nodes : `${ready} of ${nodes}`}</b>${nodes === 1 ? "node" : "nodes"} ready</div>
+    <div><b>${nodes === undefined ? "?" : ready === nodes ? nodes : `${ready} of ${nodes}`}</b>${nodes === 1 ? "node" : "nodes"} ready</div>
     ${summary.gpus ? html`<div><b>${summary.gpusAsked ?? "?"} of ${summary.gpus}</b>GPUs asked for</div>` : null}
     <div><b>${summary.waitingJobs ?? 0}</b>${summary.waitingJobs === 1 ? "job waits" : "jobs wait"}${summary.waitingGpus ? ` for ${plural(summary.waitingGpus, "GPU")}` : ""}</div>
     ${summary.version ? html`<div><b>${summary.version}</b>Kubernetes</div>` : null}
