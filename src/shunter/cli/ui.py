@@ -13,7 +13,6 @@ from shunter.cli.target import ContextOption, KubeconfigOption
 
 if TYPE_CHECKING:
     from shunter.cluster.target import Target
-    from shunter.kube.kubeconfig import Connection
     from shunter.page.record import PageRecord
 
 PORT = 8642
@@ -228,7 +227,7 @@ def serve(
 
     from shunter.cli.output.console import say
     from shunter.page.assets import require_vendor
-    from shunter.page.serving import ServeOptions, served
+    from shunter.page.serving import ServeOptions, connection_of, served
 
     require_vendor()
     options = ServeOptions(
@@ -247,18 +246,3 @@ def serve(
         read_only=read_only,
     )
     uvloop.run(served(options, lambda bound: say(f"the page is served on {bind_address}:{bound}; viewers log in by {auth}")))
-
-
-def connection_of(kubeconfig: Path | None, context: str, server: str, authority: Path | None, *, is_proxied: bool) -> Connection:
-    """The cluster to show. With tokens of viewers no credentials are needed here."""
-    from shunter.errors import InputError
-    from shunter.kube import kubeconfig as kubeconfigs
-    from shunter.kube.kubeconfig import Connection, Tls
-
-    if not server:
-        return kubeconfigs.find(kubeconfig, context=context)
-    if kubeconfig or context or is_proxied:
-        raise InputError("--server goes with --auth token and without --kubeconfig and --context.", "Leave one of them out.")
-    if not server.startswith("https://"):
-        raise InputError(f"--server {server}: tokens are sent by https only.", "Give an https:// URL.")
-    return Connection(server=server, tls=Tls(ca=authority.read_bytes() if authority else b""))

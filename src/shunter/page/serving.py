@@ -13,7 +13,8 @@ from typing import NamedTuple
 from urllib.parse import urlsplit
 
 from shunter.errors import EnvironmentProblem, InputError
-from shunter.kube.kubeconfig import Connection
+from shunter.kube import kubeconfig as kubeconfigs
+from shunter.kube.kubeconfig import Connection, Tls
 from shunter.kube.tls.serving_tls import ServingTls
 from shunter.page.guard import Settings, cookie_name, local_hosts
 from shunter.page.logins import Login, ProxyLogin, ProxyRules, TokenLogin
@@ -42,6 +43,18 @@ class ServeOptions(NamedTuple):
     frame_ancestors: str = ""
     namespaces: tuple[str, ...] = ()
     read_only: bool = False
+
+
+def connection_of(kubeconfig: Path | None, context: str, server: str, authority: Path | None, *, is_proxied: bool) -> Connection:
+    """The cluster to show. With tokens of viewers no credentials are needed here. Raises InputError for flags that do not go
+    together, and where there is no cluster."""
+    if not server:
+        return kubeconfigs.find(kubeconfig, context=context)
+    if kubeconfig or context or is_proxied:
+        raise InputError("--server goes with --auth token and without --kubeconfig and --context.", "Leave one of them out.")
+    if not server.startswith("https://"):
+        raise InputError(f"--server {server}: tokens are sent by https only.", "Give an https:// URL.")
+    return Connection(server=server, tls=Tls(ca=authority.read_bytes() if authority else b""))
 
 
 def addresses(options: ServeOptions) -> tuple[bool, frozenset[str]]:
