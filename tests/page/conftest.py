@@ -8,7 +8,7 @@ from collections.abc import Iterator
 import pytest
 
 from e2e.embedded_cluster import EmbeddedCluster
-from page.server import RunningPage, page_of
+from page.server import RunningPage, page_of, running
 
 
 @pytest.fixture(scope="session")
@@ -22,10 +22,8 @@ def page_cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[EmbeddedC
 
 @pytest.fixture(scope="session")
 def page(page_cluster: EmbeddedCluster) -> Iterator[RunningPage]:
-    running = page_of(page_cluster)
-    running.start()
-    yield running
-    running.stop()
+    with running(page_of(page_cluster)) as found:
+        yield found
 
 
 @pytest.fixture

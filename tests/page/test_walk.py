@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from e2e.embedded_cluster import EmbeddedCluster
-from page.server import RunningPage, page_of
+from page.server import RunningPage, page_of, running
 from page.test_views_at_work import Tab
 
 pytestmark = pytest.mark.integration
@@ -59,10 +59,8 @@ def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[EmbeddedCluste
 
 @pytest.fixture(scope="module")
 def page(cluster: EmbeddedCluster) -> Iterator[RunningPage]:
-    found = page_of(cluster)
-    found.start()
-    yield found
-    found.stop()
+    with running(page_of(cluster)) as found:
+        yield found
 
 
 @pytest.fixture
