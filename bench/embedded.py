@@ -59,12 +59,16 @@ class Cluster:
 
     def changes(self, path: str) -> Iterator[Any]:
         """The objects of a collection, and then each of their changes as it comes: waiting costs the cluster nothing."""
+        return (event["object"] for event in self.events(path))
+
+    def events(self, path: str) -> Iterator[Any]:
+        """The events of a watch, each with its type."""
         connection = http.client.HTTPSConnection(*self.address, context=self.tls, timeout=120)
         separator = "&" if "?" in path else "?"
         connection.request("GET", f"{path}{separator}watch=true", headers={"Authorization": f"Bearer {self.token}"})
         with closing(connection), connection.getresponse() as response:
             while line := response.readline():
-                yield json.loads(line)["object"]
+                yield json.loads(line)
 
     def names(self, path: str) -> set[str]:
         """The names of all objects of a collection, read page by page."""

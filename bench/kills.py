@@ -19,6 +19,7 @@ import tempfile
 import threading
 import time
 from collections import Counter
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -30,6 +31,7 @@ PODS = "/api/v1/namespaces/default/pods"
 VICTIMS = ("apiserver", "operator", "agent", "supervisor")
 WRITERS = 3
 KEYS = 8
+GONE = 410
 AWAY = (OSError, RuntimeError, http.client.HTTPException, ValueError)
 """What a request may end with while the server is away: its outcome is not known then."""
 RANK = """
@@ -58,6 +60,9 @@ class Writer(threading.Thread):
         self._random = random.Random(f"{seed}-{number}")
         self._names = [f"map-{number}-{key}" for key in range(KEYS)]
         self.possible: dict[str, set[str | None]] = {name: {None} for name in self._names}
+        self._revisions: dict[str, int] = {}
+        """Of the state that was acknowledged or looked at last."""
+        self.asked_deletions = Counter[str]()
         self.writes: list[Write] = []
         self.wrong: list[str] = []
 
@@ -78,20 +83,27 @@ class Writer(threading.Thread):
                 time.sleep(0.02)
                 continue
             self.possible[name] = {wanted}
+            self._revisions[name] = revision
             self.writes.append(Write(name, revision, wanted))
 
     def _write(self, name: str, now: str | None, wanted: str | None) -> int:
         if wanted is None:
+            self.asked_deletions[name] += 1
             self._cluster.ask("DELETE", f"{CONFIG_MAPS}/{name}")
             return 0
-        body = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": name}, "data": {"text": wanted}}
+        metadata = {"name": name}
         method, path = ("POST", CONFIG_MAPS) if now is None else ("PUT", f"{CONFIG_MAPS}/{name}")
+        if now is not None:
+            # What was acknowledged last: were it lost, this write would hide that, and so is refused and looked into.
+            metadata["resourceVersion"] = str(self._revisions[name])
+        body = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": metadata, "data": {"text": wanted}}
         return int(self._cluster.ask(method, path, body)["metadata"]["resourceVersion"])
 
     def look(self, name: str) -> bool:
         """Whether the server said what an object is; notes a state that it cannot have."""
         try:
-            found = self._cluster.ask("GET", f"{CONFIG_MAPS}/{name}")["data"]["text"]
+            there = self._cluster.ask("GET", f"{CONFIG_MAPS}/{name}")
+            found, self._revisions[name] = there["data"]["text"], int(there["metadata"]["resourceVersion"])
         except AWAY as error:
             if ": 404 " not in str(error):
                 return False
@@ -110,6 +122,8 @@ class Watcher(threading.Thread):
         self._cluster, self._asked_to_stop = started, stop
         self.spans: list[list[int]] = []
         self.refused = 0
+        self.deletions: list[tuple[str, int]] = []
+        """Name and revision."""
         self.wrong: list[str] = []
 
     def run(self) -> None:
@@ -118,23 +132,31 @@ class Watcher(threading.Thread):
                 if not self.spans or self.spans[-1] == []:
                     revision = int(self._cluster.ask("GET", f"{CONFIG_MAPS}?limit=1")["metadata"]["resourceVersion"])
                     self.spans[len(self.spans) - 1 if self.spans else 0 :] = [[revision]]
-                self._follow(self.spans[-1])
+                span = self.spans[-1]
+                self.take(self._cluster.events(f"{CONFIG_MAPS}?resourceVersion={span[-1]}"), span)
             except AWAY:
                 time.sleep(0.02)
 
-    def _follow(self, span: list[int]) -> None:
-        try:
-            for found in self._cluster.changes(f"{CONFIG_MAPS}?resourceVersion={span[-1]}"):
-                revision = int(found["metadata"]["resourceVersion"])
-                if revision <= span[-1]:
-                    self.wrong.append(f"a watch from {span[-1]} showed {revision}")
-                span.append(revision)
-                if self._asked_to_stop.is_set():
-                    return
-        except KeyError:
-            # A Status: the past that it asks for is gone, 410.
-            self.refused += 1
-            self.spans.append([])
+    def take(self, events: Iterable[Any], span: list[int]) -> None:
+        """Until there are no more, or the server refuses to go on."""
+        for event in events:
+            found = event["object"]
+            if event["type"] == "ERROR":
+                # The past that it asks for is gone; anything else is no answer to a watch.
+                if found["code"] == GONE:
+                    self.refused += 1
+                else:
+                    self.wrong.append(f"a watch from {span[-1]} was refused: {found['code']} {found['message']}")
+                self.spans.append([])
+                return
+            revision = int(found["metadata"]["resourceVersion"])
+            if revision <= span[-1]:
+                self.wrong.append(f"a watch from {span[-1]} showed {revision}")
+            span.append(revision)
+            if event["type"] == "DELETED":
+                self.deletions.append((found["metadata"]["name"], revision))
+            if self._asked_to_stop.is_set():
+                return
 
 
 def main() -> int:
@@ -181,7 +203,7 @@ def run(folder: Path, seed: int, kills: int) -> tuple[list[str], str]:
         at_the_end(writers)
         wrong = [*watcher.wrong, *(line for writer in writers for line in writer.wrong)]
         writes = [write for writer in writers for write in writer.writes]
-        wrong += [*reused(writes), *gaps(writes, watcher.spans), *twice(marks, names)]
+        wrong += [*reused(writes), *gaps(writes, watcher.spans), *unasked(writers, watcher.deletions), *twice(marks, names)]
         victims = ", ".join(f"{name} {count}" for name, count in sorted(killed.items()))
         said = f"seed {seed}: {kills} kills ({victims}); {len(writes)} acknowledged writes, {len(watcher.spans)} watches"
         return wrong, f"{said} of which {watcher.refused} ended in 410, {len(names)} jobs of one rank"
@@ -259,6 +281,17 @@ def gaps(writes: list[Write], spans: list[list[int]]) -> list[str]:
             if span and span[0] < write.revision < span[-1] and write.revision not in seen
         ]
     return missing
+
+
+def unasked(writers: list[Writer], deletions: list[tuple[str, int]]) -> list[str]:
+    """Deletions that a watch showed more often than anybody asked for them."""
+    asked = sum((writer.asked_deletions for writer in writers), Counter[str]())
+    shown = Counter(name for name, _ in deletions)
+    return [
+        f"{name} was shown as deleted {count} times and asked to be {asked[name]} times"
+        for name, count in shown.items()
+        if count > asked[name]
+    ]
 
 
 def twice(marks: Path, names: list[str]) -> list[str]:

@@ -150,12 +150,8 @@ class Deletions:
         until(lambda: bool(self._known), 30)
 
     def _read(self, started: Cluster) -> None:
-        connection = http.client.HTTPSConnection(*started.address, context=started.tls, timeout=120)
-        connection.request("GET", f"{JOBS}?watch=true", headers={"Authorization": f"Bearer {started.token}"})
-        answer = connection.getresponse()
-        while line := answer.readline():
+        for event in started.events(JOBS):
             at = time.perf_counter()
-            event = json.loads(line)
             uid = event["object"]["metadata"]["uid"]
             self._known.add(uid)
             if event["type"] == "DELETED":

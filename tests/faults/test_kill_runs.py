@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import subprocess
 import sys
+import threading
 from pathlib import Path
 from typing import Any
 
@@ -52,9 +53,38 @@ def test_a_rank_that_ran_twice_or_never_is_found(kills: Any, tmp_path: Path) -> 
 def test_a_state_that_was_not_acknowledged_is_found(kills: Any) -> None:
     class Answering:
         def ask(self, method: str, path: str) -> Any:
-            return {"data": {"text": "old"}}
+            return {"metadata": {"resourceVersion": "5"}, "data": {"text": "old"}}
 
     writer = kills.Writer(Answering(), 0, 1, None)
     writer.possible["map-0-0"] = {"new"}
     assert writer.look("map-0-0")
     assert writer.wrong == ["map-0-0 is 'old', and was acknowledged to be one of {'new'}"]
+
+
+def test_an_update_names_the_revision_that_was_acknowledged_last(kills: Any) -> None:
+    """Else a write after a loss would hide it."""
+    sent: list[Any] = []
+
+    class Taking:
+        def ask(self, method: str, path: str, body: Any = None) -> Any:
+            sent.append((method, body and body["metadata"]))
+            return {"metadata": {"resourceVersion": "7"}, "data": {"text": "x"}}
+
+    writer = kills.Writer(Taking(), 0, 1, None)
+    writer.possible["map-0-0"] = {"x"}
+    assert writer.look("map-0-0")
+    writer._write("map-0-0", "x", "y")
+    assert sent[-1] == ("PUT", {"name": "map-0-0", "resourceVersion": "7"})
+
+
+@pytest.mark.parametrize(("code", "wrong"), [(410, []), (500, ["a watch from 4 was refused: 500 no"])])
+def test_only_a_past_that_is_gone_excuses_a_watch(kills: Any, code: int, wrong: list[str]) -> None:
+    watcher = kills.Watcher(None, threading.Event())
+    watcher.take([{"type": "ERROR", "object": {"code": code, "message": "no"}}], [4])
+    assert (watcher.wrong, watcher.refused) == (wrong, 1 - len(wrong))
+
+
+def test_a_deletion_that_nobody_asked_for_is_found(kills: Any) -> None:
+    writer = kills.Writer(None, 0, 1, None)
+    writer.asked_deletions["a"] += 1
+    assert kills.unasked([writer], [("a", 5), ("b", 6)]) == ["b was shown as deleted 1 times and asked to be 0 times"]
