@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import io
 import os
+import uuid
 from pathlib import Path
 
 import pytest
@@ -26,6 +28,63 @@ def test_a_file_system_that_is_there_and_cannot_be_shown_is_an_error(tmp_path: P
     (tmp_path / "root").mkdir()
     with pytest.raises(OSError, match="/no/such/directory"):
         rootfs._add_host_mounts(str(tmp_path), str(tmp_path / "root"), [])
+
+
+def refuse(*_: str) -> None:
+    raise OSError(22, "Invalid argument")
+
+
+@pytest.mark.parametrize("refused", [False, True])
+def test_a_driver_that_is_mounted_as_an_image_is_shown(tmp_path: Path, refused: bool) -> None:
+    """CUDA's driver on a squashfs was missing in pods, and trainings that had been given a GPU ran on the CPU, without a word."""
+    image, driver, root = tmp_path / "image", tmp_path / "driver", tmp_path / "root"
+    for place in (image, driver, root):
+        place.mkdir()
+    (image / "libcuda.so.1").touch()
+    rootfs._overlay(str(image), str(tmp_path / "upper"), str(tmp_path / "work"), str(driver))
+    (root / str(driver)[1:]).mkdir(parents=True)
+    mounted = [(str(driver), "overlay")]
+    assert set(mounted) <= set(rootfs._host_mounts([]))
+    try:
+        with pytest.MonkeyPatch.context() as patched:
+            patched.setattr(rootfs, "_host_mounts", lambda hidden: mounted)
+            if refused:  # as the kernel does, of overlays over overlays
+                patched.setattr(rootfs, "_overlay", refuse)
+            rootfs._add_host_mounts(str(tmp_path), str(root), [])
+        shown = root / str(driver)[1:] / "libcuda.so.1"
+        if refused:
+            with pytest.raises(OSError, match="Read-only"):
+                shown.write_text("other")
+        else:
+            shown.write_text("other")
+        assert not (driver / "libcuda.so.1").read_text()
+        assert shown.exists()
+    finally:
+        for mounted_place in removal.mounts_below(str(tmp_path)):
+            linux.unmount(mounted_place)
+
+
+@pytest.mark.parametrize("place", ["/snap/core/1", "/var/lib/docker/overlay2/a/merged"])
+def test_images_of_other_programs_are_left_out(place: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    table = f"29 27 254:16 / {place} ro,relatime - squashfs /dev/vdb ro\n30 27 254:17 / /opt/driver ro - squashfs /dev/vdc ro\n"
+    monkeypatch.setattr(rootfs, "open", lambda *_, **__: io.StringIO(table), raising=False)
+    assert rootfs._host_mounts([]) == [("/opt/driver", "squashfs")]
+
+
+def test_a_device_of_a_driver_is_the_file_of_the_machine(tmp_path: Path) -> None:
+    device = Path(f"/dev/nvidia-{uuid.uuid4().hex[:8]}")
+    device.touch()
+    root = tmp_path / "root"
+    (root / "dev").mkdir(parents=True)
+    try:
+        rootfs._add_devices(str(tmp_path), str(root))
+        assert os.path.samefile(root / "dev" / device.name, device)
+        (root / "dev" / "own").touch()
+        assert not Path("/dev/own").exists()
+    finally:
+        for mounted_place in removal.mounts_below(str(tmp_path)):
+            linux.unmount(mounted_place)
+        device.unlink()
 
 
 @pytest.mark.parametrize("name", ["plain", "with blanks", "Donn\u00e9es", "back\\slash"])

@@ -17,8 +17,10 @@ OWN_TREES = ("/proc", "/sys", "/dev", "/run")
 """Not the host's: made anew for every container."""
 _VIRTUAL = {
     "autofs", "binfmt_misc", "bpf", "cgroup", "cgroup2", "configfs", "debugfs", "devpts", "devtmpfs", "efivarfs", "fusectl",
-    "hugetlbfs", "mqueue", "nsfs", "overlay", "proc", "pstore", "ramfs", "securityfs", "squashfs", "sysfs", "tracefs",
+    "hugetlbfs", "mqueue", "nsfs", "proc", "pstore", "ramfs", "securityfs", "sysfs", "tracefs",
 }  # fmt: skip
+_IMAGES = ("/snap", "/var/lib/containerd", "/var/lib/containers", "/var/lib/docker", "/var/lib/kubelet", "/var/snap")
+"""Where other programs mount images and volumes: often a hundred, and nothing that a training uses."""
 _DEVICES = ("null", "zero", "full", "random", "urandom", "tty")
 _ACCELERATORS = ("nvidia", "dri", "kfd", "infiniband", "accel")
 _DEVICE_LINKS = {"fd": "/proc/self/fd", "stdin": "/proc/self/fd/0", "stdout": "/proc/self/fd/1", "stderr": "/proc/self/fd/2"}
@@ -67,13 +69,21 @@ def _overlay(lower: str, upper: str, work: str, target: str, options: str = "") 
     linux.mount("overlay", target, "overlay", options=f"lowerdir={lower},upperdir={upper},workdir={work}{options}")
 
 
+def _overlay_or_read_only(lower: str, upper: str, work: str, target: str, options: str = "") -> None:
+    try:
+        _overlay(lower, upper, work, target, options)
+    except OSError:
+        linux.mount(lower, target, flags=linux.MS_BIND | linux.MS_REC)
+        bind_read_only(target)
+
+
 def _add_host_mounts(scratch: str, root: str, hidden: list[str]) -> None:
     """An overlay does not show what is mounted inside its lower directory: each such file system gets its own. What somebody
     unmounts and removes meanwhile is left out, whatever the kernel makes of half a removal."""
     for number, (path, fstype) in enumerate(_host_mounts(hidden)):
         try:
             if os.path.isdir(path) and not fstype.startswith(("nfs", "fuse")):
-                _overlay(path, f"{scratch}/upper{number}", f"{scratch}/work{number}", root + path)
+                _overlay_or_read_only(path, f"{scratch}/upper{number}", f"{scratch}/work{number}", root + path)
             else:
                 linux.mount(path, root + path, flags=linux.MS_BIND | linux.MS_REC)
         except OSError:
@@ -84,7 +94,7 @@ def _add_host_mounts(scratch: str, root: str, hidden: list[str]) -> None:
 def _host_mounts(hidden: list[str]) -> list[tuple[str, str]]:
     """Mounted file systems that hold files of people (not the kernel's), outermost first."""
     found: dict[str, str] = {}
-    skipped = (*OWN_TREES, *hidden)
+    skipped = (*OWN_TREES, *_IMAGES, *hidden)
     with open("/proc/self/mountinfo", errors="surrogateescape") as file:
         for line in file:
             path = linux.mount_point(line)
@@ -103,27 +113,27 @@ def _assemble_by_directories(lower: str, scratch: str, root: str) -> None:
             os.symlink(os.readlink(source), target)
         elif entry.is_dir() and f"/{entry.name}" not in OWN_TREES:
             os.mkdir(target)
-            try:
-                _overlay(source, f"{scratch}/upper/{entry.name}", f"{scratch}/work-{entry.name}", target, ",userxattr")
-            except OSError:
-                linux.mount(source, target, flags=linux.MS_BIND | linux.MS_REC)
-                bind_read_only(target)
+            _overlay_or_read_only(source, f"{scratch}/upper/{entry.name}", f"{scratch}/work-{entry.name}", target, ",userxattr")
 
 
 def _add_devices(scratch: str, root: str) -> None:
-    """All devices of the machine (GPUs are found by their names), but what is created in /dev stays in the container."""
+    """All devices of the machine, but what is created in /dev stays in the container. GPUs and the like, found by name, are
+    the machine's own files, as container engines show them."""
     try:
         _overlay("/dev", f"{scratch}/upper-dev", f"{scratch}/work-dev", f"{root}/dev")
+        shown: tuple[str, ...] = ()
     except OSError:
         linux.mount("tmpfs", f"{root}/dev", "tmpfs", linux.MS_NOSUID, "mode=755")
-        for name in os.listdir("/dev"):
-            if name in _DEVICES or name.startswith(_ACCELERATORS):
-                target = f"{root}/dev/{name}"
-                if os.path.isdir(f"/dev/{name}"):
-                    os.mkdir(target)
-                else:
-                    touch(target)
-                linux.mount(f"/dev/{name}", target, flags=linux.MS_BIND | linux.MS_REC)
+        shown = _DEVICES
+    for name in os.listdir("/dev"):
+        if name in shown or name.startswith(_ACCELERATORS):
+            target = f"{root}/dev/{name}"
+            if os.path.isdir(f"/dev/{name}"):
+                os.makedirs(target, exist_ok=True)
+            else:
+                touch(target)
+            linux.mount(f"/dev/{name}", target, flags=linux.MS_BIND | linux.MS_REC)
+    if shown:
         for name, destination in _DEVICE_LINKS.items():
             os.symlink(destination, f"{root}/dev/{name}")
         os.symlink("pts/ptmx", f"{root}/dev/ptmx")
