@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+import subprocess
 from pathlib import Path
 
 import pytest
@@ -81,6 +83,49 @@ def test_a_model_is_fine_tuned_by_one_command_and_another_goes_on(cluster: Clust
     assert "1 ranks (cpu), from step 2 to 4" in run("--resume", "finetune", steps=4)
     assert complete() == {"checkpoint-2", "checkpoint-4"}
     assert (saved / "adapter/adapter_model.safetensors").read_bytes() != first
+
+
+@pytest.mark.embedded(why="keeps checkpoints in a directory of this machine")
+def test_what_only_the_program_can_refuse_is_its_sentence_and_one_command_clears_the_job(
+    cluster: Cluster, namespace: str, tmp_path: Path
+) -> None:
+    """The program alone knows its model, its batch and what stands in a checkpoint: the job is there when it says so."""
+    (project := tmp_path / "project").mkdir()
+    (project / "lm.py").write_bytes((RECIPES / "lm.py").read_bytes())
+    saved = tmp_path / "saved/lm"
+
+    def run(options: str, words: str) -> subprocess.CompletedProcess[str]:
+        started = ["run", str(project / "lm.py"), "-n", namespace, "--checkpoints", str(saved.parent), *options.split()]
+        # With ConfigMaps and a runtime of its own, which must go with the job.
+        whole = ["--snapshot", "--restarts", "1", "-e", "OMP_NUM_THREADS=1"]
+        tiny = ["--layers", "1", "--sequence", "16", "--save-every", "2"]
+        return cluster.shunter(*started, *whole, "--", *tiny, *words.split(), timeout=110)
+
+    def left() -> list[str]:
+        kinds = ("trainjobs", "trainingruntimes", "configmaps", "pods")
+        objects = [one for kind in kinds for one in cluster.get(kind, "-n", namespace)["items"]]
+        return [one["metadata"]["name"] for one in objects if one["metadata"]["name"] != "kube-root-ca.crt"]
+
+    def refused(options: str, words: str, sentence: str) -> None:
+        done = run(options, words)
+        assert (done.returncode, sentence in done.stderr) == (1, True), done.stderr
+        assert "Traceback" not in done.stderr + done.stdout
+        (command,) = re.findall(r"remove it: shunter (.+)", done.stderr)
+        assert left()
+        assert cluster.shunter(*command.split()).returncode == 0
+        assert left() == []
+
+    made = run("", "--dim 16 --steps 2")
+    assert made.returncode == 0, made.stderr
+    assert cluster.shunter("delete", "lm", "-n", namespace).returncode == 0
+    refused("--nodes 2 --name odd", "--global-batch 3", "--global-batch 3 must be a multiple of 2 ranks x --accumulate 1.")
+    goes_on = "--name lm -e SHUNTER_MUST_RESUME=true"
+    refused(goes_on, "--dim 32 --steps 4", "was made with dim 16, this run has 32. Use 16, or another --checkpoint-dir.")
+    next(saved.glob("step-2/*.distcp")).unlink()
+    refused(goes_on, "--dim 16 --steps 4", "step-2 is damaged: remove it, and training goes on from the one before.")
+    (saved / "step-2/.metadata").unlink()
+    known = run("--resume lm", "--dim 16 --steps 4")
+    assert (known.returncode, f"--resume lm: no complete checkpoint in {saved}" in known.stderr, left()) == (2, True, [])
 
 
 def test_variables_and_words_reach_all_ranks_of_mpi(cluster: Cluster, namespace: str, tmp_path: Path) -> None:

@@ -265,4 +265,5 @@ def report(ended: Outcome) -> None:
     errors().print(f"[bold red]{title} failed[/]: {escape(first)}", soft_wrap=True)
     for line in (*then, *ended.faults):
         errors().print(f"  {escape(line)}", soft_wrap=True)
-    errors().print(f"  More: shunter describe {ended.job.name} -n {ended.job.namespace}", soft_wrap=True)
+    name = f"{ended.job.name} -n {ended.job.namespace}"
+    errors().print(f"  The job remains. More: shunter describe {name}; remove it: shunter delete {name}", soft_wrap=True)
