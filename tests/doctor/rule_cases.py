@@ -97,6 +97,11 @@ def versions(*ids: str) -> list[Json]:
     return [pod(rank, **runs(imageID=f"docker.io/team/train@sha256:{id}")) for rank, id in enumerate(ids)]
 
 
+def says_of_nccl(*versions: str) -> Evidence:
+    """Each rank writes the version of its NCCL."""
+    return seen(*ALL_RUN, logs=tuple(log(rank, f"NCCL version {version}") for rank, version in enumerate(versions)))
+
+
 ALL_RUN = [pod(rank, **runs()) for rank in range(3)]
 
 QUIET = (log(0, "step 1 loss 0.5", "step 2 loss 0.4", "step 3 loss 0.3", at=300, every=1.0),)
@@ -304,6 +309,9 @@ CASES: dict[str, tuple[Evidence, list[str]]] = {
     "no line for long, and work": (seen(*ALL_RUN, logs=QUIET, cpu={**IDLE, "j-worker-0": 0.9}), []),
     "images differ": (seen(*versions("a", "b", "b")), ["T11"]),
     "images are the same": (seen(*versions("a", "a", "a")), []),
+    "NCCL says of one rank what it was built for": (says_of_nccl("2.28.9+cuda13.0", "2.28.9", "2.28.9."), []),
+    "NCCL was built for others": (says_of_nccl("2.28.9+cuda13.0", "2.28.9+cuda12.9", "2.28.9"), ["T11"]),
+    "NCCL differs": (says_of_nccl("2.28.9+cuda13.0", "2.27.5"), ["T11"]),
     "a GPU fell off the bus": (seen(*ALL_RUN, events=[xid(79)]), ["T12"]),
     "a program's page fault": (seen(*ALL_RUN, events=[xid(31)]), ["T12"]),
     "a benign XID": (seen(*ALL_RUN, events=[xid(45)]), []),
