@@ -21,7 +21,11 @@ from shunter.doctor.waiting import doing
 
 PY_SPY = Path(sys.executable).parent / "py-spy"
 WORK = textwrap.dedent("""
-    import time
+    import mmap, os, time
+
+    if "DRIVER" in os.environ:
+        driver = mmap.mmap(os.open(os.environ["DRIVER"], os.O_RDWR), 0)
+        open("loaded", "w").close()
 
     def read_forever():
         time.sleep(60)
@@ -30,13 +34,15 @@ WORK = textwrap.dedent("""
 """)
 
 
-def sampled(program: str, environment: dict[str, str], tmp_path: Path) -> stacks.Process:
-    """This machine's process that runs WORK, as the script sees it."""
+def sampled(program: str, environment: dict[str, str], tmp_path: Path) -> Process:
+    """This machine's process that runs WORK, as the script sees it once it has a stack and has loaded DRIVER, if any."""
     path = tmp_path / "work.py"
     path.write_text(WORK)
-    process = subprocess.Popen([sys.executable, str(path)], env=environment)
+    process = subprocess.Popen([sys.executable, str(path)], env=environment, cwd=tmp_path)
     try:
         deadline = time.monotonic() + 30
+        while "DRIVER" in environment and not (tmp_path / "loaded").exists() and time.monotonic() < deadline:
+            time.sleep(0.02)
         while True:
             done = subprocess.run(stacks.command(program), capture_output=True, text=True, timeout=60, check=False)
             found = [one for one in stacks.container_sample("p", "c", done.stdout).processes if one.pid == process.pid]
@@ -62,6 +68,16 @@ def test_the_script_finds_rank_command_and_stack_of_a_process(tmp_path: Path) ->
 def test_without_py_spy_times_and_states_are_there_and_no_stack(tmp_path: Path) -> None:
     found = sampled("", {"RANK": "1", "PATH": "/usr/bin:/bin"}, tmp_path)
     assert (found.rank, found.frames, found.state in "RSD") == (1, (), True)
+
+
+@pytest.mark.integration
+@pytest.mark.parametrize(("library", "uses_cuda"), [("libcuda.so.1", True), ("libcudart.so.13", False), ("", False)])
+def test_a_process_uses_cuda_when_it_has_loaded_the_driver_s_library(library: str, uses_cuda: bool, tmp_path: Path) -> None:
+    path = tmp_path / library
+    if library:
+        path.write_bytes(b"driver")
+    environment = {"RANK": "1", "PATH": "/usr/bin:/bin", **({"DRIVER": str(path)} if library else {})}
+    assert sampled("", environment, tmp_path).uses_cuda is uses_cuda
 
 
 DOING = {

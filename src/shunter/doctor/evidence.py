@@ -45,6 +45,8 @@ class Process(Struct, frozen=True):
     cpu_seconds: float = 0.0
     switches: int = 0
     """Voluntary context switches of the main thread: they stand still while it waits for one thing."""
+    uses_cuda: bool | None = None
+    """Whether it has loaded NVIDIA's driver library; None where that could not be read, as in recordings before 2026-11-26."""
 
 
 class Sample(Struct, frozen=True):

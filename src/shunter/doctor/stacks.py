@@ -69,6 +69,8 @@ def container_sample(pod: str, container: str, output: str) -> ContainerSample:
                 found[-1] = msgspec.structs.replace(found[-1], rank=int(value))
             elif name == "TORCH_WORKER_SERVER_SOCKET" and value:
                 sockets.append(value)
+        elif kind == "G" and found:
+            found[-1] = msgspec.structs.replace(found[-1], uses_cuda=rest == "1")
         elif kind == "C" and found:
             found[-1] = msgspec.structs.replace(found[-1], command=rest.strip())
         elif kind == "S" and found:

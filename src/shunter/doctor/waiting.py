@@ -1,5 +1,8 @@
 """What each rank does, by the stacks of two samples: starting, waiting for others, waiting for data, or its own work. Pure.
 
+A wait for the GPU does not show in a Python stack: CUDA waits in C, and keeps a CPU busy meanwhile. `Rank.spins` says what that
+looks like.
+
 One sample lies: a rank that is still importing looks idle, and so does a straggler. So a rank counts only when it does the same
 in two samples, and the group only when nothing has gone on between them.
 """
@@ -44,6 +47,8 @@ QUIET_GAPS = 3
 """Gaps between log lines, the median, that silence must last before it says anything,"""
 LEAST_SILENCE = 15.0
 """and seconds: one rank may be saving a checkpoint while the others wait."""
+UNBROKEN = 0.9
+"""Share of the time between samples on a CPU from which a process has not rested: CUDA waits for a GPU like that."""
 LEAST_AGE = 90.0
 """Seconds that ranks which have written nothing must have run."""
 
@@ -60,6 +65,9 @@ class Rank(NamedTuple):
     """Processes that it started, in the last sample."""
     is_same: bool
     """Whether it did the same in both."""
+    spins: bool = False
+    """Whether it stood at one line of its own code in both and ran all the time, as one that waits for its GPU. A long
+    computation looks the same. False for a process that has not loaded CUDA."""
 
     @property
     def place(self) -> Frame | None:
@@ -73,7 +81,8 @@ class Rank(NamedTuple):
         return self.first.state == self.last.state == "S" or any(_CUDA_WAIT.search(text) for text in near)
 
     @property
-    def cpu_share(self) -> float:
+    def cpu_seconds(self) -> float:
+        """Between the samples."""
         return self.last.cpu_seconds - self.first.cpu_seconds
 
 
@@ -106,7 +115,8 @@ def group(case: Case) -> Group | None:
             continue
         children = tuple(one for one in last.processes if one.pod == process.pod and one.parent == process.pid)
         same = doing(process.frames) == doing(earlier.frames) and _point(process.frames) == _point(earlier.frames)
-        found.append(Rank(rank, process.pod, doing(process.frames), earlier, process, children, same))
+        spins = same and doing(process.frames) == "own" and _spins(earlier, process, (last.at - first.at).total_seconds())
+        found.append(Rank(rank, process.pod, doing(process.frames), earlier, process, children, same, spins))
     whole = {rank.rank for rank in found} >= set(case.all_ranks) and len(found) == len({rank.rank for rank in found})
     return Group(tuple(sorted(found)), (last.at - first.at).total_seconds(), whole and bool(found))
 
@@ -164,9 +174,30 @@ def _point(frames: Sequence[Frame]) -> object:
     return place(frames), [(frame.file, frame.function) for frame in frames[:INNERMOST]]
 
 
+def _spins(first: Process, last: Process, seconds: float) -> bool:
+    """Whether a process ran from one sample to the other without leaving its innermost line, or giving up its CPU more than
+    the samples themselves make it."""
+    return (
+        last.uses_cuda is not False
+        and first.frames == last.frames
+        and first.state == last.state == "R"
+        and last.cpu_seconds - first.cpu_seconds >= UNBROKEN * seconds
+        and last.switches - first.switches <= seconds
+    )
+
+
+def stands(rank: Rank) -> str:
+    """Where a rank is that others wait for, as `its own code: load (train.py:9)`."""
+    what = "DataLoader" if rank.doing == "data" else "the rendezvous" if rank.doing == "rendezvous" else "its own code"
+    return f"{what}: {where(rank.place)}" if rank.place is not None else what
+
+
 def call(rank: Rank) -> str:
     """What a rank waits in, as `all_reduce, called from main (train.py:55)`."""
     frames = rank.last.frames
+    if rank.spins:
+        at = where(rank.place) if rank.place is not None else frames[0].function
+        return f"{at}, running all the time, as a rank that waits for its GPU"
     name = next(
         (frame.function for frame in frames[:INNERMOST] if "distributed_c10d" in frame.file and frame.function != "wrapper"), ""
     )

@@ -2,6 +2,9 @@
 
 Silent while any rank still imports, and when anything tells of progress. Says `busy or stuck` of a rank that uses its CPU, and
 nothing of what it does inside C code.
+
+Ranks that wait for their GPUs seem to work (`Rank.spins`). They count as waiting only when they are at one line, ranks whose logs
+are silent, and the others rest: whoever computes on a CPU is accused of nothing, and none is the one that others wait for.
 """
 
 from __future__ import annotations
@@ -10,7 +13,7 @@ from shunter.doctor.case import Case
 from shunter.doctor.places import rank_list
 from shunter.doctor.rules.rule import Rule
 from shunter.doctor.verdicts import Confidence, Excerpt, Verdict
-from shunter.doctor.waiting import BUSY, Group, Rank, call, group, progress, where
+from shunter.doctor.waiting import BUSY, Group, Rank, call, group, place, progress, stands, where
 
 
 def judge(case: Case) -> list[Verdict]:
@@ -20,7 +23,7 @@ def judge(case: Case) -> list[Verdict]:
     ranks, odd = found
     if any(rank.doing == "data" for rank in odd):
         return []  # H02 says more.
-    busy = [rank for rank in odd if rank.cpu_share > BUSY * ranks.seconds]
+    busy = [rank for rank in odd if rank.cpu_seconds > BUSY * ranks.seconds]
     return [verdict(case, "H01", ranks, odd, text=_text(ranks, odd, busy=bool(busy)), remedy=_remedy(odd), is_unsure=bool(busy))]
 
 
@@ -34,16 +37,30 @@ def hung(case: Case) -> tuple[Group, list[Rank]] | None:
         # Whoever has left the rendezvous is in a group that the others are not in.
         odd = odd or ranks.doing("rendezvous")
         waiting = ranks.doing("collective")
-    if not waiting or not odd or progress(case, ranks).is_made:
+    made = progress(case, ranks)
+    if for_gpu := _waiting_for_gpu(ranks, odd) if made.is_comparable else []:
+        waiting, odd = [*waiting, *for_gpu], [rank for rank in odd if rank not in for_gpu]
+    if not waiting or not odd or made.is_made:
         return None
     return ranks, odd
+
+
+def _waiting_for_gpu(ranks: Group, odd: list[Rank]) -> list[Rank]:
+    """Those of the ranks in their own code that seem to wait for their GPUs: all that run, at one line, while the others rest."""
+    run = [rank for rank in odd if rank.spins]
+    rest = [rank for rank in odd if not rank.spins]
+    idle = all(rank.first.state == rank.last.state == "S" and rank.cpu_seconds < BUSY * ranks.seconds for rank in rest)
+    return run if idle and len(run) >= len(rest) > 0 and len({(rank.place, rank.last.frames[0]) for rank in run}) == 1 else []
 
 
 def verdict(case: Case, id: str, ranks: Group, odd: list[Rank], *, text: str, remedy: str, is_unsure: bool = False) -> Verdict:
     """The verdict about ranks that others wait for."""
     made = progress(case, ranks)
-    confidence: Confidence = "likely" if made.is_comparable and not is_unsure else "possible"
     waiting = [rank for rank in ranks.ranks if rank not in odd]
+    # One rank that runs while another rests may as well compute what that one waits for.
+    for_gpu = [rank for rank in waiting if rank.spins]
+    is_unsure |= bool(for_gpu) and (len(waiting) <= len(odd) or not all(rank.last.uses_cuda for rank in for_gpu))
+    confidence: Confidence = "likely" if made.is_comparable and not is_unsure else "possible"
     twice = f"same in 2 samples, {ranks.seconds:.0f} s apart"
     evidence = [item for rank in odd for item in _stack(rank, twice)]
     evidence += [Excerpt(source="stack", text=call(rank), pod=rank.pod, rank=rank.rank) for rank in waiting]
@@ -62,11 +79,9 @@ def verdict(case: Case, id: str, ranks: Group, odd: list[Rank], *, text: str, re
 
 
 def _stack(rank: Rank, twice: str) -> list[Excerpt]:
-    what = "DataLoader" if rank.doing == "data" else "the rendezvous" if rank.doing == "rendezvous" else "its own code"
-    at = f": {where(rank.place)}" if rank.place is not None else ""
-    found = [Excerpt(source="stack", text=f"{what}{at}; {twice}", pod=rank.pod, rank=rank.rank)]
+    found = [Excerpt(source="stack", text=f"{stands(rank)}; {twice}", pod=rank.pod, rank=rank.rank)]
     for child in rank.children:
-        frame = next((frame for frame in child.frames if frame.is_own), None)
+        frame = place(child.frames)
         if rank.doing == "data" and frame is not None:
             text = f"its worker process {child.pid}: {where(frame)}"
             found.append(Excerpt(source="stack", text=text, pod=rank.pod, rank=rank.rank))
@@ -81,6 +96,8 @@ def _text(ranks: Group, odd: list[Rank], *, busy: bool) -> str:
     wait = "waits" if len(waiting) == 1 else "wait"
     if any(rank.doing == "rendezvous" for rank in waiting):
         text = f"{rank_list(numbers)} {do} not join the rendezvous in which {others} {wait}"
+    elif all(rank.spins for rank in waiting):
+        text = f"{rank_list(numbers)} {do} not go on while {others} {wait}, as it seems, for their GPUs"
     else:
         text = f"{rank_list(numbers)} {do} not take part in the collective in which {others} {wait}"
     return f"{text}: busy or stuck" if busy else text
