@@ -3,8 +3,8 @@
     .venv/bin/python bench/run.py [--write] [NAME ...]
 
 NAME: help, up, render, cached_pod, creates, jobs, job_list, page, page_browser, admission, operator, status_server,
-inventory, convert, moving, first_all_reduce, warm_start, run_program, recovery, packing, tracking, saves, doctor, sizes; all
-when none is given.
+inventory, convert, moving, first_all_reduce, warm_start, run_program, recovery, packing, tracking, saves, doctor, sizes,
+scale; all when none is given.
 `--write` puts the result into docs/benchmarks.md. Exits 1 when a limit is missed.
 """
 
@@ -40,6 +40,7 @@ from measurements import (
     render,
     run_program,
     saves,
+    scale,
     sizes,
     status_server,
     tracking,
@@ -75,6 +76,7 @@ MEASUREMENTS = {
     "saves": saves.measure,
     "doctor": doctor.measure,
     "sizes": sizes.measure,
+    "scale": scale.measure,
 }
 _RESULT = re.compile(r"(<!-- result: written by bench/run.py -->\n).*(<!-- end of result -->)", re.S)
 

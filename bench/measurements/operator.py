@@ -16,6 +16,7 @@ import sys
 import tempfile
 import time
 import urllib.request
+from collections import Counter
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Sequence
 from contextlib import asynccontextmanager
 from functools import partial
@@ -53,7 +54,7 @@ NAMESPACE = "default"
 PATIENCE_SECONDS = 400.0
 POLL_SECONDS = 0.2
 """Every look is a list that the API server has to count; a tenth of a second more or less is no matter."""
-WRITE_REQUESTS = re.compile(r'^apiserver_request_total\{[^}]*resource="([a-z]+)"[^}]*verb="([A-Z]+)"[^}]*\} (\d+)')
+REQUESTS = re.compile(r'^apiserver_request_total\{[^}]*resource="([a-z]+)"[^}]*verb="([A-Z]+)"[^}]*\} (\d+)')
 WRITES = ("POST", "PUT", "PATCH", "APPLY", "DELETE", "DELETECOLLECTION")
 RECONCILES = re.compile(rb"^controller_runtime_reconcile_total\{[^}]*\} (\d+)", re.M)
 
@@ -174,10 +175,17 @@ class Plane(NamedTuple):
 
     async def writes(self) -> int:
         """Write requests about our kinds and what we make for them that the API server has answered so far."""
+        return sum(count for (_, verb), count in (await self.requests()).items() if verb in WRITES)
+
+    async def requests(self) -> Counter[tuple[str, str]]:
+        """Requests about our kinds and what we make for them that the API server has answered so far, by kind and verb."""
         text = (await self.client.raw("GET", "/metrics", headers={"Accept": "text/plain"})).decode()
         ours = {resource.plural for resource in (PODS, SERVICES, PYTORCH_JOBS, TRAIN_JOBS, JOBSETS)} | {"events"}
-        found = (WRITE_REQUESTS.match(line) for line in text.splitlines())
-        return sum(int(match[3]) for match in found if match and match[1] in ours and match[2] in WRITES)
+        counted = Counter[tuple[str, str]]()
+        for match in map(REQUESTS.match, text.splitlines()):
+            if match and match[1] in ours:
+                counted[match[1], match[2]] += int(match[3])
+        return counted
 
     @asynccontextmanager
     async def operator(self, flags: Sequence[str] = ("--no-webhooks",)) -> AsyncIterator[Operator]:
