@@ -9,7 +9,7 @@ from typing import Any
 
 from doctor.evidences import ended, failed, log, pod, runs, seen, traceback
 from job_evidence import ago, event, unplaced, v1_job, waiting
-from shunter.doctor.evidence import Evidence
+from shunter.doctor.evidence import Evidence, Log
 
 Json = dict[str, Any]
 
@@ -100,6 +100,18 @@ def versions(*ids: str) -> list[Json]:
 def says_of_nccl(*versions: str) -> Evidence:
     """Each rank writes the version of its NCCL."""
     return seen(*ALL_RUN, logs=tuple(log(rank, f"NCCL version {version}") for rank, version in enumerate(versions)))
+
+
+def says_nccl(rank: int, *, made: int = 12, of: str = "0(default_pg)") -> Log:
+    """The log of a rank on which NCCL's watchdog ended call 12, or that only says how many it had made."""
+    prefix = f"[rank{rank}]:[E1126 10:42:35.634818949 ProcessGroupNCCL.cpp:689]"
+    waited = (
+        "Watchdog caught collective operation timeout: WorkNCCL(SeqNum=12, OpType=ALLREDUCE, Timeout(ms)=15000) ran for 15058"
+    )
+    counts = f"[PG ID 0 PG GUID {of} Rank {rank}] Last enqueued NCCL work: {made}, last completed NCCL work: 11."
+    return log(
+        rank, "step 11 loss 0.5", *([f"{prefix} [Rank {rank}] {waited} milliseconds"] if made == 12 else ()), f"{prefix} {counts}"
+    )
 
 
 ALL_RUN = [pod(rank, **runs()) for rank in range(3)]
@@ -317,6 +329,11 @@ CASES: dict[str, tuple[Evidence, list[str]]] = {
     "a benign XID": (seen(*ALL_RUN, events=[xid(45)]), []),
     "a rank did not come to a barrier": (all_end(traceback(BARRIER), RESET, RESET), ["T13"]),
     "a collective timed out": (all_end(*[traceback(GLOO)] * 3), ["T14"]),
+    "a collective timed out, and the ranks go on": (seen(*ALL_RUN, logs=(says_nccl(0), says_nccl(2))), ["T14"]),
+    "a collective timed out, and the job has made steps since": (
+        seen(*ALL_RUN, logs=(log(0, "step 13 loss 0.5", "step 14 loss 0.4", at=5), says_nccl(1), says_nccl(2))),
+        [],
+    ),
     "a rank ended with exit code 0": (
         failed(
             pod(0, **ended(1)),

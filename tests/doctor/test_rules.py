@@ -8,14 +8,14 @@ import msgspec
 import pytest
 
 from doctor.evidences import ended, failed, log, pod, runs, seen, traceback
-from doctor.rule_cases import CASES, DENIED, FULL, MOUNTED, SAVE_DENIED
+from doctor.rule_cases import CASES, DENIED, FULL, MOUNTED, SAVE_DENIED, says_nccl
 from doctor.test_corpus import CORPUS, EXPECTED
 from job_evidence import NOW, ago, event, v1_job, waiting
 from shunter.api.meta import Json
 from shunter.doctor import recording
 from shunter.doctor.case import Case
 from shunter.doctor.diagnosing import diagnose
-from shunter.doctor.evidence import Evidence, Missing
+from shunter.doctor.evidence import Evidence, Log, Missing
 from shunter.doctor.rules import RULES
 from shunter.doctor.rules.rule import Rule
 from shunter.operator.diagnosis import RANK_FAILED
@@ -78,6 +78,34 @@ def test_the_remedy_of_an_exception_is_a_command_for_its_rank() -> None:
 def test_the_rules_say_this_and_nothing_else(case: tuple[Evidence, list[str]]) -> None:
     evidence, expected = case
     assert ids(evidence) == expected
+
+
+@pytest.mark.parametrize(
+    ("late", "cause", "ranks"),
+    [
+        (
+            says_nccl(1, made=11),
+            "rank 1 has not called allreduce (call number 12 of default_pg), in which ranks 0 and 2 timed out",
+            (1,),
+        ),
+        (
+            says_nccl(1, made=11, of="3(mesh_tp)"),
+            "ranks 0 and 2 waited in a collective until it timed out; rank 1 did not report it",
+            (0, 2),
+        ),
+        (says_nccl(1, made=13), "ranks 0 and 2 waited in a collective until it timed out; rank 1 did not report it", (0, 2)),
+    ],
+    ids=["in that group", "in another group", "ahead"],
+)
+@pytest.mark.parametrize("state", ["runs", "failed"])
+def test_a_rank_is_late_by_its_own_count_of_calls_in_the_group_that_timed_out(
+    late: Log, cause: str, ranks: tuple[int, ...], state: str
+) -> None:
+    logs = (says_nccl(0), late, says_nccl(2))
+    pods = [pod(rank, **(runs() if state == "runs" else ended(134 if rank != 1 else 143))) for rank in range(3)]
+    evidence = seen(*pods, logs=logs) if state == "runs" else failed(*pods, logs=logs)
+    (verdict,) = [one for one in diagnose(evidence, NOW).verdicts if one.id == "T14"]
+    assert (verdict.cause, verdict.ranks) == (cause, ranks)
 
 
 CLAIM = {"persistentVolumeClaim": {"claimName": "weights"}}

@@ -40,9 +40,10 @@ def verdict_lines(verdict: Verdict) -> Iterator[str]:
         yield f"  {label:<6} {_who(ones)}{_clipped(text)}"
     if len(groups) > MOST_EVIDENCE:
         yield f"         and {len(groups) - MOST_EVIDENCE} more (-o json has all)"
-    if verdict.victims and verdict.id.startswith("T"):
-        many = len(verdict.victims) > 1
-        yield f"  then   {'ranks' if many else 'rank'} {', '.join(spans(verdict.victims))} lost {'their' if many else 'its'} peer"
+    lost = [rank for rank in verdict.victims if all(one.rank != rank for one in verdict.evidence)]
+    if lost and verdict.id.startswith("T"):
+        many = len(lost) > 1
+        yield f"  then   {'ranks' if many else 'rank'} {', '.join(spans(lost))} lost {'their' if many else 'its'} peer"
     if verdict.remedy:
         first, *rest = textwrap.wrap(f"{verdict.remedy[0].upper()}{verdict.remedy[1:]}", WIDTH)
         yield f"  do     {first}"

@@ -192,6 +192,12 @@ def stands(rank: Rank) -> str:
     return f"{what}: {where(rank.place)}" if rank.place is not None else what
 
 
+def read_at(rank: Rank) -> str:
+    """What to do about a rank that others wait for: its line; empty where no line of the program is known."""
+    frame = rank.place
+    return f"Read {frame.file.rsplit('/', 1)[-1]}:{frame.line} on rank {rank.rank}." if frame is not None else ""
+
+
 def call(rank: Rank) -> str:
     """What a rank waits in, as `all_reduce, called from main (train.py:55)`."""
     frames = rank.last.frames

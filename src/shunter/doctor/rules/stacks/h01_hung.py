@@ -11,9 +11,10 @@ from __future__ import annotations
 
 from shunter.doctor.case import Case
 from shunter.doctor.places import rank_list
+from shunter.doctor.rules.logs import t14_timeout
 from shunter.doctor.rules.rule import Rule
 from shunter.doctor.verdicts import Confidence, Excerpt, Verdict
-from shunter.doctor.waiting import BUSY, Group, Rank, call, group, place, progress, stands, where
+from shunter.doctor.waiting import BUSY, Group, Rank, call, group, place, progress, read_at, stands, where
 
 
 def judge(case: Case) -> list[Verdict]:
@@ -23,8 +24,12 @@ def judge(case: Case) -> list[Verdict]:
     ranks, odd = found
     if any(rank.doing == "data" for rank in odd):
         return []  # H02 says more.
+    if any(set(one.ranks) == {rank.rank for rank in odd} for one in t14_timeout.judge(case)):
+        return []  # So does T14, with this stack.
     busy = [rank for rank in odd if rank.cpu_seconds > BUSY * ranks.seconds]
-    return [verdict(case, "H01", ranks, odd, text=_text(ranks, odd, busy=bool(busy)), remedy=_remedy(odd), is_unsure=bool(busy))]
+    return [
+        verdict(case, "H01", ranks, odd, text=_text(ranks, odd, busy=bool(busy)), remedy=read_at(odd[0]), is_unsure=bool(busy))
+    ]
 
 
 def hung(case: Case) -> tuple[Group, list[Rank]] | None:
@@ -101,11 +106,6 @@ def _text(ranks: Group, odd: list[Rank], *, busy: bool) -> str:
     else:
         text = f"{rank_list(numbers)} {do} not take part in the collective in which {others} {wait}"
     return f"{text}: busy or stuck" if busy else text
-
-
-def _remedy(odd: list[Rank]) -> str:
-    frame = odd[0].place
-    return f"Read {frame.file.rsplit('/', 1)[-1]}:{frame.line} on rank {odd[0].rank}." if frame is not None else ""
 
 
 def needs(case: Case) -> tuple[str, ...]:
