@@ -188,7 +188,7 @@ class Plane(NamedTuple):
         return counted
 
     @asynccontextmanager
-    async def operator(self, flags: Sequence[str] = ("--no-webhooks",)) -> AsyncIterator[Operator]:
+    async def operator(self, flags: Sequence[str] = ("--no-webhooks", "--no-leader-elect")) -> AsyncIterator[Operator]:
         """The operator, started as users start it, until the end of the block."""
         operator = Operator(self, flags)
         try:
@@ -205,7 +205,7 @@ class Operator:
         self._port = free_port()
         self._servers_before = usage.processor_seconds(self._server_pids())
         self._started = time.perf_counter()
-        flags = [*flags, "--no-leader-elect", "--health-probe-bind-address", "0"]
+        flags = [*flags, "--health-probe-bind-address", "0"]
         flags += ["--metrics-bind-address", f"127.0.0.1:{self._port}"]
         self._process = subprocess.Popen(
             [sys.executable, "-m", "shunter.cli.main", "operator", "--kubeconfig", str(plane.operator_kubeconfig), *flags],
@@ -217,8 +217,8 @@ class Operator:
     def pid(self) -> int:
         return self._process.pid
 
-    def stop(self) -> None:
-        self._process.send_signal(signal.SIGTERM)
+    def stop(self, how: signal.Signals = signal.SIGTERM) -> None:
+        self._process.send_signal(how)
         self._process.wait(30)
 
     async def seconds_until(self, wanted: dict[Resource, int]) -> float:

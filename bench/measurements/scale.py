@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import asyncio
+import json
+import signal
+import time
 from collections import Counter
 from typing import Any
 
@@ -13,12 +17,15 @@ from measurements.operator import Plane, named, plane
 from shunter.api.resources import JOBSETS, PODS, SERVICES, TRAIN_JOBS, Resource
 from shunter.api.training.pytorch import PYTORCH_JOBS
 
+UPSTREAM_LEASE = {"leaseDuration": "15s", "renewDeadline": "10s", "retryPeriod": "2s"}
+SHORT_LEASE = {"leaseDuration": "4s", "renewDeadline": "3s", "retryPeriod": "500ms"}
+FOLLOWER_READY_SECONDS = 3
 TEMPLATES = {"TrainJobs": (TRAIN_JOBS, "train_job", {JOBSETS: 1}), "PyTorchJobs": (PYTORCH_JOBS, "job", {PODS: 2, SERVICES: 2})}
 """Of each kind: what is made, of which template, and what the operator makes of one."""
 
 
 def measure(settings: dict[str, Any]) -> list[Figure]:
-    """The figures of each kind at each size, and how far the rate falls from the smallest size to the largest."""
+    """The figures of each kind at each size, how far the rate falls from the best size to the largest, and failovers."""
     figures: list[Figure] = []
     for kind, (resource, template, wanted) in TEMPLATES.items():
         rates = []
@@ -27,7 +34,33 @@ def measure(settings: dict[str, Any]) -> list[Figure]:
             rates.append(found[0].value)
             figures += found
         figures.append(Figure(f"{kind}, rate at most jobs / best rate", rates[-1] / max(rates), "x"))
+    for how, lease in ((signal.SIGTERM, UPSTREAM_LEASE), (signal.SIGKILL, UPSTREAM_LEASE), (signal.SIGKILL, SHORT_LEASE)):
+        figures.append(uvloop.run(failover(how, lease, settings["failover_jobs"])))
     return figures
+
+
+async def failover(how: signal.Signals, lease: dict[str, str], jobs: int) -> Figure:
+    """Seconds from the end of the leader, in the midst of its work, until the other replica makes the next pod."""
+    configuration = {"apiVersion": "config.trainer.kubeflow.org/v1alpha1", "kind": "Configuration", "leaderElection": lease}
+    async with plane() as cluster:
+        await cluster.create(PYTORCH_JOBS, (named(objects()["job"], f"job-{number}") for number in range(jobs)))
+        file = cluster.parts.directory / "operator.yaml"
+        file.write_text(json.dumps(configuration))
+        flags = ("--no-webhooks", "--config", str(file))
+        async with cluster.operator(flags) as leader:
+            await leader.seconds_until({PODS: jobs // 4})
+            async with cluster.operator(flags) as follower:
+                await asyncio.sleep(FOLLOWER_READY_SECONDS)
+                ended = time.perf_counter()
+                leader.stop(how)
+                left = await cluster.counted(PODS)
+                await follower.seconds_until({PODS: left + 1})
+                seconds = time.perf_counter() - ended
+                await follower.seconds_until({PODS: 2 * jobs, SERVICES: 2 * jobs})
+                await follower.idle_share(1)
+                made = (await cluster.requests())["pods", "POST"]
+    note = f"after {left} of {2 * jobs} pods; {made} requests to make pods in all"
+    return Figure(f"failover, {how.name}, lease of {lease['leaseDuration']}", seconds, "s", note)
 
 
 async def grown(kind: str, resource: Resource, template: Any, wanted: dict[Resource, int], jobs: int) -> list[Figure]:

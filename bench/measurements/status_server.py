@@ -61,6 +61,7 @@ async def _measure(settings: dict[str, Any]) -> list[Figure]:
         tokens = await issued(cluster, names)
         port = free_port()
         flags = [
+            "--no-leader-elect",
             "--webhook-host=127.0.0.1",
             "--webhook-port=0",
             "--feature-gates=TrainJobStatus=true",
