@@ -110,6 +110,18 @@ def objects() -> Any:
     return yaml.safe_load(OBJECTS.read_text())
 
 
+def job(name: str = "NAME", program: str = "pass") -> Any:
+    """The PyTorchJob of objects.yaml, whose ranks run this Python program."""
+    text = json.dumps(objects()["job"]).replace('"NAME"', json.dumps(name)).replace('"COMMAND"', json.dumps(program))
+    return json.loads(text)
+
+
+def true_conditions(found: Any) -> set[str]:
+    """The types of an object's conditions that are true."""
+    conditions = found.get("status", {}).get("conditions") or []
+    return {condition["type"] for condition in conditions if condition["status"] == "True"}
+
+
 def until(holds: Callable[[], bool], seconds: float) -> None:
     """Returns when the condition holds. TimeoutError when it does not come true in time; errors of asking count as not yet."""
     deadline = time.monotonic() + seconds

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import math
+from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
 
@@ -59,6 +60,17 @@ def limits(settings: dict[str, object]) -> dict[str, Limit]:
         is_upper = "below" in limit
         found[name] = Limit(float(limit["below" if is_upper else "at_least"]), is_upper, limit["why"])
     return found
+
+
+def percentile(values: Iterable[float], share: float) -> float:
+    """The smallest of the values that at least this share of them does not exceed (nearest rank); `share` in (0, 1]."""
+    ordered = sorted(values)
+    return ordered[math.ceil(len(ordered) * share) - 1]
+
+
+def spread(values: Sequence[float]) -> str:
+    """From the smallest to the largest, for the note of a figure."""
+    return f"{shown(min(values))} to {shown(max(values))}"
 
 
 def text_table(rows: Sequence[Judged]) -> str:

@@ -23,7 +23,7 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from embedded import Cluster, down, until, up
+from embedded import Cluster, down, true_conditions, until, up
 
 CONFIG_MAPS = "/api/v1/namespaces/default/configmaps"
 JOBS = "/apis/kubeflow.org/v1/namespaces/default/pytorchjobs"
@@ -248,13 +248,9 @@ def job(started: Cluster, name: str, marks: Path) -> str:
 
 def unfinished(started: Cluster) -> list[str]:
     """Jobs and pods that have not ended."""
-    jobs = [one for one in started.ask("GET", JOBS)["items"] if not {"Succeeded", "Failed"} & conditions(one)]
+    jobs = [one for one in started.ask("GET", JOBS)["items"] if not {"Succeeded", "Failed"} & true_conditions(one)]
     pods = [one for one in started.ask("GET", PODS)["items"] if one["status"]["phase"] not in ("Succeeded", "Failed")]
     return [one["metadata"]["name"] for one in (*jobs, *pods)]
-
-
-def conditions(job: Any) -> set[str]:
-    return {one["type"] for one in job.get("status", {}).get("conditions", []) if one["status"] == "True"}
 
 
 def at_the_end(writers: list[Writer]) -> None:

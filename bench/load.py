@@ -1,19 +1,21 @@
 """A load of POST requests over many connections, cheap enough that the client is not what is measured.
 
 Each client is one TLS connection that sends its next request when the answer to the last one is complete, as a controller
-would. Requests are bytes prepared beforehand; of an answer only status and length are read.
+would. Of an answer only status and length are read.
 """
 
 from __future__ import annotations
 
 import asyncio
+import json
 import time
-from collections.abc import Callable, Iterator
-from typing import NamedTuple
+from collections.abc import Iterator
+from typing import Any, NamedTuple
 
 import uvloop
 
 from embedded import Cluster
+from figures import percentile
 
 
 class Sent(NamedTuple):
@@ -31,22 +33,29 @@ class Sent(NamedTuple):
 
     def percentile(self, share: float) -> float:
         """Latency in milliseconds that this share of the requests stayed within."""
-        ordered = sorted(self.latencies)
-        return ordered[min(int(len(ordered) * share), len(ordered) - 1)] * 1000
+        return 1000 * percentile(self.latencies, share)
 
 
-def post(cluster: Cluster, path: str, bodies: Callable[[str], bytes], names: Iterator[str], *, clients: int) -> Sent:
-    """Sends the objects of these names until there are no more or the server is gone."""
-    sent: Sent = uvloop.run(_post(cluster, path, bodies, names, clients))
+def create(cluster: Cluster, path: str, template: Any, prefix: str, number: int, *, clients: int) -> Sent:
+    """Creates objects named PREFIX-0, PREFIX-1, ... RuntimeError unless all of them were accepted."""
+    sent = post(cluster, path, template, (f"{prefix}-{one}" for one in range(number)), clients=clients)
+    if len(sent.acknowledged) != number:
+        raise RuntimeError(f"{len(sent.acknowledged)} of {number} created at {path}; refused: {sent.refused[:3]}")
     return sent
 
 
-async def _post(cluster: Cluster, path: str, bodies: Callable[[str], bytes], names: Iterator[str], clients: int) -> Sent:
+def post(cluster: Cluster, path: str, template: Any, names: Iterator[str], *, clients: int) -> Sent:
+    """Sends the template with each name in place of NAME, until there are no more or the server is gone."""
+    sent: Sent = uvloop.run(_post(cluster, path, json.dumps(template).encode(), names, clients))
+    return sent
+
+
+async def _post(cluster: Cluster, path: str, template: bytes, names: Iterator[str], clients: int) -> Sent:
     sent = Sent([], [], 0.0, [])
     connections = [await asyncio.open_connection(*cluster.address, ssl=cluster.tls) for _ in range(clients)]
     head = f"POST {path} HTTP/1.1\r\nHost: bench\r\nAuthorization: Bearer {cluster.token}\r\nContent-Type: application/json\r\n"
     started = time.perf_counter()
-    await asyncio.gather(*(_client(*connection, head.encode(), bodies, names, sent) for connection in connections))
+    await asyncio.gather(*(_client(*connection, head.encode(), template, names, sent) for connection in connections))
     seconds = time.perf_counter() - started
     for _, writer in connections:
         writer.close()
@@ -57,12 +66,12 @@ async def _client(
     reader: asyncio.StreamReader,
     writer: asyncio.StreamWriter,
     head: bytes,
-    bodies: Callable[[str], bytes],
+    template: bytes,
     names: Iterator[str],
     sent: Sent,
 ) -> None:
     for name in names:
-        body = bodies(name)
+        body = template.replace(b"NAME", name.encode())
         started = time.perf_counter()
         try:
             writer.write(b"%bContent-Length: %d\r\n\r\n%b" % (head, len(body), body))

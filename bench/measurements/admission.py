@@ -18,7 +18,7 @@ import uvloop
 
 import usage
 from embedded import Cluster, cluster, objects
-from figures import Figure
+from figures import Figure, percentile
 
 CONFIGURATIONS = "/apis/admissionregistration.k8s.io/v1/{}webhookconfigurations"
 JOBS = {"trainjobs": "train_job", "pytorchjobs": "job"}
@@ -39,12 +39,12 @@ def measure(settings: dict[str, Any]) -> list[Figure]:
         operator = [started.processes()["operator"]]
         uvloop.run(answers(questions, rate, 1))
         before = usage.processor_seconds(operator)
-        latencies = sorted(uvloop.run(answers(questions, rate, seconds)))
+        latencies = uvloop.run(answers(questions, rate, seconds))
         busy = usage.processor_seconds(operator) - before
     note = f"{rate} a second for {seconds} s, {len(questions)} webhooks in turn"
     return [
-        Figure("answer of a webhook, p99", latencies[int(len(latencies) * 0.99)] * 1000, "ms", note),
-        Figure("answer of a webhook, p50", latencies[len(latencies) // 2] * 1000, "ms"),
+        Figure("answer of a webhook, p99", 1000 * percentile(latencies, 0.99), "ms", note),
+        Figure("answer of a webhook, p50", 1000 * percentile(latencies, 0.5), "ms"),
         Figure("processor time of an answer", busy / len(latencies) * 1e6, "us", "of the operator"),
     ]
 

@@ -13,7 +13,7 @@ from typing import Any
 
 import msgspec
 
-from embedded import Cluster, cluster, objects, until
+from embedded import Cluster, cluster, job, until
 from figures import Figure
 from shunter.api.core import Pod
 from shunter.kube.cache.store import Store, by_controller_uid
@@ -43,7 +43,6 @@ def measure(settings: dict[str, Any]) -> list[Figure]:
 
 
 def running_pod(started: Cluster) -> Any:
-    job = json.loads(json.dumps(objects()["job"]).replace("NAME", "model").replace("COMMAND", "pass"))
-    started.ask("POST", JOBS, job)
+    started.ask("POST", JOBS, job("model"))
     until(lambda: started.ask("GET", f"{PODS}/model-worker-0").get("status", {}).get("phase") == "Running", seconds=30)
     return started.ask("GET", f"{PODS}/model-worker-0")

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from embedded import SHUNTER
-from figures import Figure
+from figures import Figure, spread
 from shunter.migrate.conversion import batch
 from shunter.migrate.conversion.emit import files
 from shunter.migrate.conversion.source.provider import read
@@ -41,7 +41,7 @@ def measure(settings: dict[str, Any]) -> list[Figure]:
         Figure("converting and comparing pods", seconds + compared_seconds, "s", f"of which comparing {compared_seconds:.1f} s"),
         Figure("validating one large job", min(large), "s", f"a TFJob of {settings['workers']} Workers, start included"),
         Figure("validating jobs of one file", min(many), "s", f"{settings['jobs']} jobs, start included"),
-        Figure("converting one file", statistics.median(alone), "ms", f"{min(alone):.0f} to {max(alone):.0f}, start included"),
+        Figure("converting one file", statistics.median(alone), "ms", f"{spread(alone)}, start included"),
     ]
 
 

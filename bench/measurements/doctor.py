@@ -11,7 +11,7 @@ from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
-from embedded import SHUNTER, Cluster, cluster, objects
+from embedded import SHUNTER, Cluster, cluster, job
 from figures import Figure
 from shunter.doctor import recording
 from shunter.doctor.diagnosing import diagnose
@@ -53,10 +53,9 @@ def measure(settings: dict[str, Any]) -> list[Figure]:
 
 def _start(started: Cluster, pods: int) -> None:
     """Returns when all pods of the job run."""
-    text = json.dumps(objects()["job"]).replace('"NAME"', '"job"').replace('"COMMAND"', json.dumps(STEPS))
-    job = json.loads(text)
-    job["spec"]["pytorchReplicaSpecs"]["Worker"]["replicas"] = pods - 1
-    started.ask("POST", JOBS, job)
+    stepping = job("job", STEPS)
+    stepping["spec"]["pytorchReplicaSpecs"]["Worker"]["replicas"] = pods - 1
+    started.ask("POST", JOBS, stepping)
     deadline = time.monotonic() + PATIENCE_SECONDS
     while True:
         items = started.ask("GET", "/api/v1/namespaces/default/pods")["items"]

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import os
 import re
-import socket
 import statistics
 import subprocess
 import sys
@@ -17,8 +16,9 @@ import time
 from pathlib import Path
 from typing import Any
 
-from embedded import Cluster, cluster, objects
-from figures import Figure
+from embedded import Cluster, cluster, job, true_conditions
+from figures import Figure, spread
+from shunter.cluster.lifecycle import free_port
 
 RANK = Path(__file__).parent.parent / "rank.py"
 JOBS = "/apis/kubeflow.org/v1/namespaces/default/pytorchjobs"
@@ -42,7 +42,7 @@ def measure(settings: dict[str, Any]) -> list[Figure]:
         Figure("embedded / bare processes", statistics.median(embedded) / base, "x"),
         Figure("torchrun / bare processes", statistics.median(torchrun) / base, "x"),
         *(
-            Figure(name, statistics.median(times), "s", f"{min(times):.2f} to {max(times):.2f}")
+            Figure(name, statistics.median(times), "s", spread(times))
             for name, times in (("bare processes", bare), ("torchrun", torchrun), ("embedded, from submit", embedded))
         ),
     ]
@@ -76,13 +76,10 @@ def by_torchrun(ranks: int) -> float:
 
 
 def by_job(started: Cluster, name: str, ranks: int) -> float:
-    job = objects()["job"]
-    job["metadata"]["name"] = name
-    for replica in job["spec"]["pytorchReplicaSpecs"].values():
-        replica["template"]["spec"]["containers"][0]["command"] = ["python", "-c", RANK.read_text()]
-    job["spec"]["pytorchReplicaSpecs"]["Worker"]["replicas"] = ranks - 1
+    reducing = job(name, RANK.read_text())
+    reducing["spec"]["pytorchReplicaSpecs"]["Worker"]["replicas"] = ranks - 1
     submitted = time.time()
-    started.ask("POST", JOBS, job)
+    started.ask("POST", JOBS, reducing)
     if outcome(started, name) != "Succeeded":
         raise RuntimeError(f"job {name} failed: see `shunter describe {name} --state-dir {started.state_dir}`")
     pods = [f"{name}-master-0", *(f"{name}-worker-{rank}" for rank in range(ranks - 1))]
@@ -91,10 +88,9 @@ def by_job(started: Cluster, name: str, ranks: int) -> float:
 
 def outcome(started: Cluster, name: str) -> str:
     """Waits for the end of the job: `Succeeded` or `Failed`. Asking again and again would take time from the ranks."""
-    for job in started.changes(f"{JOBS}?fieldSelector=metadata.name%3D{name}"):
-        for condition in job.get("status", {}).get("conditions", []):
-            if condition["status"] == "True" and condition["type"] in ("Succeeded", "Failed"):
-                return str(condition["type"])
+    for changed in started.changes(f"{JOBS}?fieldSelector=metadata.name%3D{name}"):
+        if ended := true_conditions(changed) & {"Succeeded", "Failed"}:
+            return ended.pop()
     raise RuntimeError(f"job {name} was watched to no end")
 
 
@@ -104,10 +100,3 @@ def last_mark(output: str, ranks: int) -> float:
     if len(marks) != ranks:
         raise RuntimeError(f"{len(marks)} of {ranks} ranks reported: {output!r}")
     return max(marks)
-
-
-def free_port() -> int:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        port: int = probe.getsockname()[1]
-        return port

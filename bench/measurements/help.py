@@ -8,13 +8,13 @@ import time
 from typing import Any
 
 from embedded import SHUNTER
-from figures import Figure
+from figures import Figure, spread
 
 
 def measure(settings: dict[str, Any]) -> list[Figure]:
     once()
     times = [once() for _ in range(settings["repeats"])]
-    return [Figure("shunter --help", statistics.median(times), "ms", f"{min(times):.0f} to {max(times):.0f}")]
+    return [Figure("shunter --help", statistics.median(times), "ms", spread(times))]
 
 
 def once() -> float:

@@ -13,9 +13,9 @@ from pathlib import Path
 from typing import Any
 
 import usage
-from embedded import SHUNTER, Cluster, cluster, objects
+from embedded import SHUNTER, Cluster, cluster, job
 from figures import Figure
-from load import post
+from load import create
 
 JOBS = "/apis/kubeflow.org/v1/namespaces/default/pytorchjobs"
 
@@ -24,13 +24,9 @@ def measure(settings: dict[str, Any]) -> list[Figure]:
     """Jobs are Kueue's on another cluster (managedBy), so that the operator leaves them alone."""
     jobs = settings["jobs"]
     with cluster("--simulate") as started:
-        job = objects()["job"]
-        job["spec"]["runPolicy"] = {"managedBy": "kueue.x-k8s.io/multikueue", "ttlSecondsAfterFinished": 600}
-        body = json.dumps(job).replace("COMMAND", "pass").encode()
-        names = iter([f"job-{number}" for number in range(jobs)])
-        sent = post(started, JOBS, lambda name: body.replace(b"NAME", name.encode()), names, clients=settings["clients"])
-        if len(sent.acknowledged) != jobs:
-            raise RuntimeError(f"{len(sent.acknowledged)} of {jobs} created; refused: {sent.refused[:3]}")
+        left_alone = job()
+        left_alone["spec"]["runPolicy"] = {"managedBy": "kueue.x-k8s.io/multikueue", "ttlSecondsAfterFinished": 600}
+        create(started, JOBS, left_alone, "job", jobs, clients=settings["clients"])
         before = resource.getrusage(resource.RUSAGE_CHILDREN)
         seconds, memory, counted = taken(started)
         after = resource.getrusage(resource.RUSAGE_CHILDREN)

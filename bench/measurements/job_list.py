@@ -11,9 +11,9 @@ import time
 from pathlib import Path
 from typing import Any
 
-from embedded import SHUNTER, Cluster, cluster, objects
+from embedded import SHUNTER, Cluster, cluster, job
 from figures import Figure
-from load import post
+from load import create
 from measurements.jobs import JOBS, Running
 
 WITHOUT_WHY = """
@@ -41,9 +41,7 @@ def measure(settings: dict[str, Any]) -> list[Figure]:
     jobs = settings["jobs"]
     with cluster("--simulate") as started:
         running = Running(started, jobs)
-        body = json.dumps(objects()["job"]).replace("COMMAND", "pass").encode()
-        names = iter([f"job-{number}" for number in range(jobs)])
-        post(started, JOBS, lambda name: body.replace(b"NAME", name.encode()), names, clients=settings["clients"])
+        create(started, JOBS, job(), "job", jobs, clients=settings["clients"])
         running.wait()
         whole, without = [], []
         for _ in range(settings["rounds"]):

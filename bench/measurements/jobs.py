@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import json
 import threading
 import time
 from typing import Any
@@ -12,9 +11,9 @@ import aiohttp
 import msgspec
 
 import usage
-from embedded import Cluster, cluster, objects
+from embedded import Cluster, cluster, job
 from figures import Figure
-from load import post
+from load import create
 
 JOBS = "/apis/kubeflow.org/v1/namespaces/default/pytorchjobs"
 PATIENCE_SECONDS = 300.0
@@ -52,17 +51,8 @@ def measure(settings: dict[str, Any]) -> list[Figure]:
         pids = {name: pid for name, pid in started.processes().items() if name != "supervisor"}
         before = {name: usage.processor_seconds([pid]) for name, pid in pids.items()}
         running = Running(started, jobs)
-        body = json.dumps(objects()["job"]).replace("COMMAND", "pass").encode()
         begun = time.perf_counter()
-        sent = post(
-            started,
-            JOBS,
-            lambda name: body.replace(b"NAME", name.encode()),
-            iter([f"job-{number}" for number in range(jobs)]),
-            clients=settings["clients"],
-        )
-        if len(sent.acknowledged) != jobs:
-            raise RuntimeError(f"{len(sent.acknowledged)} of {jobs} jobs accepted: {sent.refused[:3]}")
+        sent = create(started, JOBS, job(), "job", jobs, clients=settings["clients"])
         seconds = running.wait() - begun
         busy = ", ".join(f"{name} {usage.processor_seconds([pid]) - before[name]:.1f} s" for name, pid in pids.items())
         operator = usage.resident([pids["operator"]])

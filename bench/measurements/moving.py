@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 import asyncio
-import json
 import tempfile
 import time
 from pathlib import Path
 from typing import Any
 
-from embedded import Cluster, cluster, objects, until
+from embedded import Cluster, cluster, job, true_conditions, until
 from figures import Figure
-from load import post
+from load import create
 from shunter.api.resources import TRAIN_JOBS
 from shunter.kube.client import Client, connect
 from shunter.kube.kubeconfig import load
@@ -54,18 +53,9 @@ def run_jobs(started: Cluster, namespace: str, jobs: int, clients: int) -> None:
     """Returns when all of them run."""
     body = {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": namespace}}
     started.ask("POST", "/api/v1/namespaces", body)
-    job = json.dumps(objects()["job"]).replace("COMMAND", "pass").encode()
-    names = iter([f"job-{number}" for number in range(jobs)])
     path = JOBS.format(namespace)
-    sent = post(started, path, lambda name: job.replace(b"NAME", name.encode()), names, clients=clients)
-    if len(sent.acknowledged) != jobs:
-        raise RuntimeError(f"{len(sent.acknowledged)} of {jobs} created; refused: {sent.refused[:3]}")
-    until(lambda: all(map(runs, started.ask("GET", path)["items"])), seconds=60)
-
-
-def runs(job: Any) -> bool:
-    conditions = job.get("status", {}).get("conditions") or []
-    return any(condition["type"] == "Running" and condition["status"] == "True" for condition in conditions)
+    create(started, path, job(), "job", jobs, clients=clients)
+    until(lambda: all("Running" in true_conditions(one) for one in started.ask("GET", path)["items"]), seconds=60)
 
 
 async def moved(started: Cluster, namespace: str, folder: Path, jobs_at_once: int) -> float:

@@ -10,7 +10,6 @@ import asyncio
 import json
 import re
 import signal
-import socket
 import subprocess
 import sys
 import tempfile
@@ -45,6 +44,7 @@ from shunter.api.resources import (
     Resource,
 )
 from shunter.api.training.pytorch import PYTORCH_JOBS
+from shunter.cluster.lifecycle import free_port
 from shunter.kube import kubeconfig
 from shunter.kube.client import Client, connect
 from shunter.operator.trainer.runtimes import shipped
@@ -342,10 +342,3 @@ async def each(items: Iterable[Any], write: Callable[[Any], Awaitable[object]], 
 
 def named(template: Json, name: str) -> Json:
     return {**template, "metadata": {"name": name, "namespace": NAMESPACE}}
-
-
-def free_port() -> int:
-    with socket.socket() as listener:
-        listener.bind(("127.0.0.1", 0))
-        port: int = listener.getsockname()[1]
-        return port

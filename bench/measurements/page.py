@@ -16,9 +16,9 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from embedded import SHUNTER, Cluster, cluster, objects, until
-from figures import Figure
-from load import post
+from embedded import SHUNTER, Cluster, cluster, job, until
+from figures import Figure, percentile
+from load import create
 from measurements.jobs import JOBS, Running
 from usage import processor_seconds, resident
 
@@ -27,9 +27,7 @@ def measure(settings: dict[str, Any]) -> list[Figure]:
     jobs = settings["jobs"]
     with cluster("--simulate") as started:
         running = Running(started, jobs)
-        body = json.dumps(objects()["job"]).replace("COMMAND", "pass").encode()
-        names = [f"job-{number}" for number in range(jobs)]
-        post(started, JOBS, lambda name: body.replace(b"NAME", name.encode()), iter(names), clients=settings["clients"])
+        names = create(started, JOBS, job(), "job", jobs, clients=settings["clients"]).acknowledged
         running.wait()
         starts = []
         for _ in range(settings["starts"]):
@@ -54,7 +52,7 @@ def measure(settings: dict[str, Any]) -> list[Figure]:
                 time.sleep(settings["pause_seconds"])
             until(lambda: all(len(gone) == len(deleted) for gone in (watch.gone, *(one.gone for one in streams))), 60)
             spent = processor_seconds([served.pid]) - before
-    late = sorted(1000 * (streams[0].gone[uid] - seen) for uid, seen in watch.gone.items())
+    late = [1000 * (streams[0].gone[uid] - seen) for uid, seen in watch.gone.items()]
     further = (memory[-1] - memory[1]) / (settings["sessions"] - 1)
     each = 1000 * spent / len(deleted) / len(streams)
     return [
@@ -62,7 +60,7 @@ def measure(settings: dict[str, Any]) -> list[Figure]:
         Figure(
             "page's share of latency, median", statistics.median(late), "ms", f"{len(deleted)} jobs deleted, beside our own watch"
         ),
-        Figure("page's share of latency, p99", late[int(0.99 * (len(late) - 1))], "ms"),
+        Figure("page's share of latency, p99", percentile(late, 0.99), "ms"),
         Figure("memory of the first session", memory[1] - at_rest, "MiB", f"{jobs} jobs of 2 pods; {at_rest:.0f} MiB at rest"),
         Figure("memory of each further session", further, "MiB", f"of {settings['sessions']}, each with a stream"),
         Figure("processor time a change and session", each, "ms"),

@@ -11,7 +11,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from figures import Figure
+from figures import Figure, spread
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser, Page
@@ -109,7 +109,7 @@ def _opening(browser: Browser, served: RunningPage, given: Given, settings: dict
 
             times.append(tab.thread_ms(opened))
             tab.context.close()
-        figures.append(Figure(f"thread time until {title}", statistics.median(times), "ms", _spread(times)))
+        figures.append(Figure(f"thread time until {title}", statistics.median(times), "ms", spread(times)))
     return figures
 
 
@@ -175,7 +175,3 @@ def _flood(browser: Browser, served: RunningPage, given: Given, settings: dict[s
         Figure("flood of logs: tasks over 100 ms", len(longest), ""),
         Figure("flood of logs: heap", grown, "MiB"),
     ]
-
-
-def _spread(values: list[float]) -> str:
-    return f"{min(values):.0f} to {max(values):.0f}"

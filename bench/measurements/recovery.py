@@ -20,8 +20,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from embedded import Cluster, cluster, until
-from figures import Figure
+from embedded import Cluster, cluster, true_conditions, until
+from figures import Figure, spread
 from shunter.operator.trainer.runtimes import shipped
 
 RANK = Path(__file__).parent.parent / "recovering_rank.py"
@@ -66,7 +66,7 @@ def measure(settings: dict[str, Any]) -> list[Figure]:
         ),
         Figure("by torchrun, beyond two imports", median(one.seconds - 2 * one.imported for one in by_torchrun), "s"),
         *(
-            Figure(name, median(times), "s", f"{min(times):.2f} to {max(times):.2f}, {len(times)} of {len(times)}")
+            Figure(name, median(times), "s", f"{spread(times)}, {len(times)} of {len(times)}")
             for name, times in (
                 ("shunter-torch, ranks by python", [one.seconds for one in by_python]),
                 ("shunter-torch, ranks by torchrun", [one.seconds for one in by_torchrun]),
@@ -104,12 +104,8 @@ def by_jobs(started: Cluster, name: str, command: list[str], ranks: int, kills: 
         times = recoveries(shared, ranks, kills)
         (shared / "end").touch()
         path = f"{JOBS}/{name}"
-        until(lambda: "Complete" in conditions(started.ask("GET", path)), PATIENCE_SECONDS)
+        until(lambda: "Complete" in true_conditions(started.ask("GET", path)), PATIENCE_SECONDS)
         return times
-
-
-def conditions(job: Any) -> set[str]:
-    return {one["type"] for one in job.get("status", {}).get("conditions", []) if one["status"] == "True"}
 
 
 def runtime(name: str, shared: Path, restarts: int) -> Any:

@@ -14,8 +14,9 @@ from collections.abc import Callable
 from typing import Any
 
 from embedded import SHUNTER, Cluster, cluster
-from figures import Figure
-from measurements.first_all_reduce import RANK, by_torchrun, free_port, last_mark
+from figures import Figure, spread
+from measurements.first_all_reduce import RANK, by_torchrun, last_mark
+from shunter.cluster.lifecycle import free_port
 
 
 def measure(settings: dict[str, Any]) -> list[Figure]:
@@ -37,10 +38,7 @@ def measure(settings: dict[str, Any]) -> list[Figure]:
     return [
         Figure("shunter run / torchrun", run / one, "x"),
         Figure("shunter run / torchruns", run_many / many, "x", f"{ranks} nodes"),
-        *(
-            Figure(name, statistics.median(times), "s", f"{min(times):.2f} to {max(times):.2f}")
-            for name, times in seconds.items()
-        ),
+        *(Figure(name, statistics.median(times), "s", spread(times)) for name, times in seconds.items()),
     ]
 
 

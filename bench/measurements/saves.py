@@ -16,7 +16,7 @@ from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
-from figures import Figure
+from figures import Figure, spread
 
 LM = Path(__file__).parents[2] / "examples/recipes/lm.py"
 MINUTE = 60.0
@@ -46,6 +46,6 @@ def measure(settings: dict[str, Any]) -> list[Figure]:
     median = statistics.median(blocked)
     return [
         Figure("blocked by a save a minute", 100 * median / MINUTE, "%", f"{size:.0f} MB on {ranks} ranks"),
-        Figure("blocked by a save", median, "s", f"{min(blocked):.2f} to {max(blocked):.2f}"),
+        Figure("blocked by a save", median, "s", spread(blocked)),
         Figure("a step beside it", usual, "s"),
     ]

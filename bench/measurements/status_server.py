@@ -20,10 +20,11 @@ import uvloop
 
 import usage
 from embedded import objects
-from figures import Figure
-from measurements.operator import NAMESPACE, PATIENCE_SECONDS, Plane, each, free_port, named, plane
+from figures import Figure, percentile
+from measurements.operator import NAMESPACE, PATIENCE_SECONDS, Plane, each, named, plane
 from shunter.api.meta import Json
 from shunter.api.resources import SERVICE_ACCOUNTS, TRAIN_JOBS
+from shunter.cluster.lifecycle import free_port
 from shunter.kube.cache.watch_events import Change
 from shunter.operator.trainer.statusserver.place import audience
 
@@ -40,10 +41,6 @@ class Sent:
     accepted: int = 0
     refused: list[str] = field(default_factory=list)
     latencies: list[float] = field(default_factory=list)
-
-    def percentile(self, share: float) -> float:
-        ordered = sorted(self.latencies)
-        return ordered[min(int(len(ordered) * share), len(ordered) - 1)] * 1000
 
 
 def measure(settings: dict[str, Any]) -> list[Figure]:
@@ -89,7 +86,7 @@ async def _measure(settings: dict[str, Any]) -> list[Figure]:
             most = max(max(writes.values()) - 1, 0) / seconds
             return [
                 Figure("reports accepted", sent.accepted / seconds, "reports/s", note),
-                Figure("report answered, p99", sent.percentile(0.99), "ms"),
+                Figure("report answered, p99", 1000 * percentile(sent.latencies, 0.99), "ms"),
                 Figure("writes of the busiest job", most, "writes/s", f"{writes.total() / seconds:.0f} writes/s of all jobs"),
                 Figure("peak memory, reports", operator.peak_memory(), "MiB"),
             ]

@@ -21,7 +21,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from figures import Figure
+from figures import Figure, spread
 from shunter.kube.tls.certificates import new_authority
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -71,15 +71,11 @@ def steps(settings: dict[str, Any]) -> list[Figure]:
         shares.append(100 * (called / (number * settings["milliseconds"] / 1000) + threads / taken))
     tracking.close()
     progress.close()
-    spread = (
-        f"{min(ratios):.3f} to {max(ratios):.3f} in {len(ratios)} rounds of {number} steps of {before / number * 1000:.0f} ms"
-    )
+    note = f"{min(ratios):.3f} to {max(ratios):.3f} in {len(ratios)} rounds of {number} steps of {before / number * 1000:.0f} ms"
     return [
-        Figure(
-            "of a step, both", statistics.median(shares), "%", f"{min(shares):.2f} to {max(shares):.2f} in {len(ratios)} rounds"
-        ),
+        Figure("of a step, both", statistics.median(shares), "%", f"{spread(shares)} in {len(ratios)} rounds"),
         Figure("both calls", statistics.median(calls) * 1e6, "us", "a step"),
-        Figure("steps with both / without", statistics.median(ratios), "", spread),
+        Figure("steps with both / without", statistics.median(ratios), "", note),
         Figure(
             "steps while mlflow is imported / before",
             starting / settings["steps_at_start"] / (before / number),

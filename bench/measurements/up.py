@@ -10,7 +10,7 @@ from typing import Any
 
 import usage
 from embedded import cluster, down, up
-from figures import Figure
+from figures import Figure, spread
 
 
 def measure(settings: dict[str, Any]) -> list[Figure]:
@@ -20,7 +20,7 @@ def measure(settings: dict[str, Any]) -> list[Figure]:
             seconds.append(up(Path(folder)))
             down(Path(folder))
     return [
-        Figure("seconds to ready", statistics.median(seconds), "s", f"{min(seconds):.2f} to {max(seconds):.2f}"),
+        Figure("seconds to ready", statistics.median(seconds), "s", spread(seconds)),
         *idle(settings["settle_seconds"], settings["idle_seconds"]),
     ]
 

@@ -10,8 +10,8 @@ import time
 from pathlib import Path
 from typing import Any
 
-from embedded import Cluster, cluster, objects
-from figures import Figure
+from embedded import Cluster, cluster, objects, true_conditions
+from figures import Figure, percentile
 from measurements.first_all_reduce import last_mark
 
 RANK = Path(__file__).parent.parent / "warm_rank.py"
@@ -23,16 +23,14 @@ def measure(settings: dict[str, Any]) -> list[Figure]:
     ranks = settings["ranks"]
     with cluster("--warm", "torch") as started:
         by_job(started, "first", ranks)
-        warm = sorted(by_job(started, f"warm-{number}", ranks) for number in range(settings["jobs"]))
+        warm = [by_job(started, f"warm-{number}", ranks) for number in range(settings["jobs"])]
         cold = [by_job(started, f"cold-{number}", ranks, warm="") for number in range(settings["cold_jobs"])]
         events = started.ask("GET", "/api/v1/namespaces/default/events?fieldSelector=reason%3DColdStart")["items"]
     if events:
         raise RuntimeError(f"not all started warm: {events[0]['message']}")
     return [
-        Figure("submit to first all_reduce, p50", 1000 * statistics.median(warm), "ms", f"{len(warm)} jobs of {ranks} ranks"),
-        Figure(
-            "submit to first all_reduce, p99", 1000 * warm[int(0.99 * (len(warm) - 1))], "ms", f"from {1000 * warm[0]:.0f} ms"
-        ),
+        Figure("submit to first all_reduce, p50", 1000 * percentile(warm, 0.5), "ms", f"{len(warm)} jobs of {ranks} ranks"),
+        Figure("submit to first all_reduce, p99", 1000 * percentile(warm, 0.99), "ms", f"from {1000 * min(warm):.0f} ms"),
         Figure("the same, cold", 1000 * statistics.median(cold), "ms"),
     ]
 
@@ -49,7 +47,7 @@ def by_job(started: Cluster, name: str, ranks: int, *, warm: str | None = None) 
     submitted = time.time()
     started.ask("POST", JOBS, job)
     for one in started.changes(f"{JOBS}?fieldSelector=metadata.name%3D{name}"):
-        ended = {found["type"] for found in one.get("status", {}).get("conditions", []) if found["status"] == "True"}
+        ended = true_conditions(one)
         if "Failed" in ended:
             raise RuntimeError(f"job {name} failed: see `shunter describe {name} --state-dir {started.state_dir}`")
         if "Complete" in ended:
