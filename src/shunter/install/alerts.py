@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from shunter.api.meta import Json
-from shunter.install.dashboard import OLDEST_JOB
+from shunter.install.expressions import CERTIFICATE_SECONDS_LEFT, OLDEST_KEY_SECONDS, rate, waiting_job_seconds
 
 
 class Alert(NamedTuple):
@@ -30,7 +30,7 @@ ALERTS = (
     ),
     Alert(
         "ShunterCertificateExpires",
-        "min(shunter_webhook_certificate_expiry_timestamp_seconds > 0) - time() < 7 * 86400",
+        f"{CERTIFICATE_SECONDS_LEFT} < 7 * 86400",
         "15m",
         "warning",
         "The certificate of the webhooks expires in {{ $value | humanizeDuration }}.",
@@ -39,8 +39,8 @@ ALERTS = (
     ),
     Alert(
         "ShunterReconcileErrors",
-        "sum by (controller) (rate(controller_runtime_reconcile_errors_total[5m]))"
-        " / sum by (controller) (rate(controller_runtime_reconcile_total[5m])) > 0.05",
+        f"{rate('controller_runtime_reconcile_errors_total', 'controller', window='5m')}"
+        f" / {rate('controller_runtime_reconcile_total', 'controller', window='5m')} > 0.05",
         "15m",
         "warning",
         "{{ $value | humanizePercentage }} of the reconciles of {{ $labels.controller }} fail.",
@@ -48,7 +48,7 @@ ALERTS = (
     ),
     Alert(
         "ShunterQueueStuck",
-        "max by (name) (shunter_workqueue_oldest_seconds) > 300",
+        f"{OLDEST_KEY_SECONDS} > 300",
         "1m",
         "warning",
         "A job has waited {{ $value | humanizeDuration }} for a worker of {{ $labels.name }}.",
@@ -56,7 +56,7 @@ ALERTS = (
     ),
     Alert(
         "ShunterJobsWaiting",
-        f"time() - {OLDEST_JOB.replace('{selector}', '')} > 1800",
+        f"{waiting_job_seconds()} > 1800",
         "5m",
         "info",
         "A {{ $labels.kind }} in {{ $labels.namespace }} has waited {{ $value | humanizeDuration }} to run.",

@@ -11,11 +11,14 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from shunter.api.meta import Json
+from shunter.install import expressions
 
 NAME = "shunter"
 DATA_SOURCE = {"type": "prometheus", "uid": "${datasource}"}
 COLUMNS, HEIGHT = 24, 8
 """Columns of Grafana's grid, and the rows of it that a panel takes."""
+WINDOW = "$__rate_interval"
+"""As long as Grafana finds right for the resolution."""
 V1, V2 = 'job_namespace=~"$namespace"', 'namespace=~"$namespace"'
 JOBS = f"shunter_jobs{{{V2}}}"
 
@@ -41,21 +44,18 @@ class Row(NamedTuple):
 
 
 def per_minute(metric: str, selector: str, legend: str) -> Query:
-    return Query(f"60 * sum(rate({metric}{{{selector}}}[$__rate_interval]))", legend)
+    return Query(f"60 * sum(rate({metric}{{{selector}}}[{WINDOW}]))", legend)
 
 
 def rate(metric: str, *by: str, legend: str) -> Query:
-    return Query(f"sum by ({', '.join(by)}) (rate({metric}[$__rate_interval]))", legend)
+    return Query(expressions.rate(metric, *by, window=WINDOW), legend)
 
 
 def quantile(share: float, metric: str, *by: str, selector: str = "", legend: str) -> Query:
     """Of a histogram, by its name without `_bucket`."""
     series = f"{metric}_bucket{{{selector}}}" if selector else f"{metric}_bucket"
-    return Query(f"histogram_quantile({share}, sum by ({', '.join(('le', *by))}) (rate({series}[$__rate_interval])))", legend)
+    return Query(f"histogram_quantile({share}, {expressions.rate(series, 'le', *by, window=WINDOW)})", legend)
 
-
-OLDEST_JOB = "min by (kind, namespace) (shunter_oldest_waiting_job_timestamp_seconds{selector})"
-"""Since when the job waits that has waited longest."""
 
 ROWS = (
     Row(
@@ -101,7 +101,7 @@ ROWS = (
             Panel(
                 "Oldest waiting job",
                 "How long the oldest waiting job has waited since it was created, or last resumed.",
-                (Query(f"time() - {OLDEST_JOB.replace('selector', V2)}", "{{kind}} in {{namespace}}"),),
+                (Query(expressions.waiting_job_seconds(f"{{{V2}}}"), "{{kind}} in {{namespace}}"),),
                 "s",
                 12,
             ),
@@ -134,7 +134,7 @@ ROWS = (
                 "Queue age",
                 "Age of the oldest key that waits for a worker, and how long those waited that were taken (p99).",
                 (
-                    Query("max by (name) (shunter_workqueue_oldest_seconds)", "{{name}}, oldest"),
+                    Query(expressions.OLDEST_KEY_SECONDS, "{{name}}, oldest"),
                     quantile(0.99, "workqueue_queue_duration_seconds", "name", legend="{{name}}, p99"),
                 ),
                 "s",
@@ -210,7 +210,7 @@ ROWS = (
             Panel(
                 "Certificate: time left",
                 "Until the certificate of the webhooks expires.",
-                (Query("min(shunter_webhook_certificate_expiry_timestamp_seconds > 0) - time()", "webhooks"),),
+                (Query(expressions.CERTIFICATE_SECONDS_LEFT, "webhooks"),),
                 "s",
             ),
             Panel(
@@ -252,12 +252,6 @@ ROWS = (
         ),
     ),
 )
-
-LEFT_OUT = {
-    "workqueue_unfinished_work_seconds": "the oldest work under way says more than the sum of all",
-    "workqueue_work_duration_seconds": "the duration of reconciles is the same but for the queue's own work",
-}
-"""Metrics that the operator exports and no panel shows, each with the reason."""
 
 
 def dashboard() -> Json:
