@@ -11,8 +11,7 @@ from typing import Any
 from shunter.api.meta import Json
 from shunter.api.resources import CLUSTER_TRAINING_RUNTIMES, CONFIG_MAPS, ROLE_BINDINGS, ROLES, TRAIN_JOBS
 from shunter.api.trainer import public_version
-from shunter.install import monitoring, rbac, webhooks, workload
-from shunter.install import ui as page
+from shunter.install import monitoring, rbac, ui, webhooks, workload
 from shunter.install.kinds import RESOURCES, is_on
 from shunter.install.names import LABELS
 from shunter.install.objects import obj
@@ -31,7 +30,7 @@ def template() -> Mapping[str, Sequence[Any]]:
         "network-policy": [workload.network_policy()],
         "certificate": webhooks.certificate(),
         "deployment": [workload.deployment(), workload.disruption_budget()],
-        "ui": page.ui(),
+        "ui": ui.ui(),
         "monitoring": monitoring.monitors(),
         "dashboard": [monitoring.dashboard_config_map()],
         "alerts": [monitoring.alert_rules()],
