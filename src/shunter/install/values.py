@@ -15,6 +15,7 @@ from shunter import __version__
 from shunter.api.meta import Json
 from shunter.api.resources import TRAIN_JOBS
 from shunter.api.training.kinds import JOB_KINDS
+from shunter.api.viewers import ORIGIN, RESERVED, is_origin, is_reserved
 from shunter.errors import InputError
 from shunter.install.names import CERTIFICATE, HEALTH_PORT, METRICS_PORT, OPERATOR, WEBHOOK_PORT
 from shunter.operator import config as operator_config
@@ -31,7 +32,6 @@ def _text(description: str, **rules: Any) -> Meta:
 
 
 _HOST = r"^([a-z0-9]([-a-z0-9.]*[a-z0-9])?(:[0-9]+)?)?$"
-_ORIGIN = r"^(https?://[A-Za-z0-9.-]+(:[0-9]+)?)?$"
 Name: TypeAlias = Annotated[str, Meta(pattern=r"^[a-z0-9]([-a-z0-9.]*[a-z0-9])?$")]
 Object: TypeAlias = dict[str, Any]
 
@@ -82,7 +82,7 @@ class UiProxy(Section, frozen=True):
     user_header: Annotated[str, _text("Header in which the proxy names the viewer.", min_length=1)] = "kubeflow-userid"
     groups_header: Annotated[str, _text("Header with the viewer's groups, separated by commas; empty: none are taken.")] = ""
     groups: Annotated[
-        tuple[Annotated[str, Meta(min_length=1, extra_json_schema={"not": {"pattern": "^system:"}})], ...],
+        tuple[Annotated[str, Meta(min_length=1, extra_json_schema={"not": {"pattern": RESERVED}})], ...],
         _text("Groups that the page may impersonate."),
     ] = ()
     secret_name: Annotated[
@@ -103,7 +103,7 @@ class Ui(Section, frozen=True):
     replicas: Annotated[int, _text("Pods; a session is kept by one of them.", ge=1)] = 1
     read_only: Annotated[bool, _text("Offer no actions.")] = False
     frame_ancestors: Annotated[
-        str, _text("Origin that may show the page in a frame, e.g. `https://kubeflow.example.com`.", pattern=_ORIGIN)
+        str, _text("Origin that may show the page in a frame, e.g. `https://kubeflow.example.com`.", pattern=f"^({ORIGIN})?$")
     ] = ""
     proxy: UiProxy = UiProxy()
     ingress_from: Annotated[
@@ -279,8 +279,12 @@ def checked(given: Json) -> Json:
 
 def _check_ui(ui: Ui) -> None:
     for group in ui.proxy.groups:
-        if group.startswith("system:"):
+        if is_reserved(group):
             raise InputError(f"values: ui.proxy.groups: {group} is a group of Kubernetes itself.", "Leave it out.")
+    if ui.frame_ancestors and not is_origin(ui.frame_ancestors):
+        raise InputError(
+            f"values: ui.frameAncestors: {ui.frame_ancestors!r} is no origin.", "Give one such as https://kubeflow.example.com."
+        )
     if ui.enabled and not ui.host:
         raise InputError("values: ui.host is empty.", "Name the host under which viewers open the page: --set ui.host=HOST.")
     if ui.enabled and ui.auth == "proxy" and not ui.proxy.secret_name:

@@ -18,6 +18,7 @@ import re
 from collections.abc import Mapping
 from typing import Any, NamedTuple, Protocol
 
+from shunter.api.viewers import is_reserved
 from shunter.kube.credentials import Impersonated, StaticCredentials, bearer
 from shunter.kube.errors import Unauthorized
 from shunter.kube.http.request import Request
@@ -28,8 +29,6 @@ from shunter.page.sessions import Session, Sessions
 SECRET_HEADER = "x-shunter-proxy-secret"
 _TOKEN = re.compile(r"[A-Za-z0-9\-._~+/]+=*")
 _BEARER = re.compile(r"bearer +(.+)", re.IGNORECASE)
-_RESERVED = "system:"
-"""Begins users and groups that clusters give rights of their own."""
 
 
 class Login(Protocol):
@@ -163,8 +162,8 @@ def proxied_user(headers: Mapping[str, str], certificate: Mapping[str, Any] | No
         return Refusal(401, f"the proxy names no user in {rules.user_header}.")
     groups = tuple(dict.fromkeys(group.strip() for group in listed.split(",") if group.strip()))
     for name in (user, *groups):
-        if name.lower().startswith(_RESERVED):
-            return Refusal(403, f"{name!r} is not taken from a proxy: names that begin with {_RESERVED} are the cluster's own.")
+        if is_reserved(name):
+            return Refusal(403, f"{name!r} is not taken from a proxy: names that begin with system: are the cluster's own.")
         if not name.isascii() or not name.isprintable():
             return Refusal(400, "a user or group is not printable ASCII.")
     return ProxiedUser(user, groups)

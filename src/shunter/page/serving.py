@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import errno
-import re
 import signal
 import ssl
 from collections.abc import Callable
@@ -12,6 +11,7 @@ from pathlib import Path
 from typing import NamedTuple
 from urllib.parse import urlsplit
 
+from shunter.api.viewers import is_origin
 from shunter.errors import EnvironmentProblem, InputError
 from shunter.kube import kubeconfig as kubeconfigs
 from shunter.kube.kubeconfig import Connection, Tls
@@ -24,7 +24,6 @@ from shunter.page.views.view import PageOptions
 SECRET_BYTES = 16
 """A proxy's secret has at least so many."""
 IDLE_SECONDS = 3600.0
-_ORIGIN = re.compile(r"https?://[A-Za-z0-9.\-]+(:[0-9]+)?")
 
 
 class ServeOptions(NamedTuple):
@@ -103,7 +102,7 @@ async def served(options: ServeOptions, started: Callable[[int], None]) -> None:
     is_secure, hosts = addresses(options)
     login = login_of(options)
     ancestors = options.frame_ancestors
-    if ancestors and not _ORIGIN.fullmatch(ancestors):
+    if ancestors and not is_origin(ancestors):
         raise InputError(f"--frame-ancestors {ancestors}: this is no origin.", "Give one such as https://kubeflow.example.com.")
 
     def settings(bound: int) -> Settings:
