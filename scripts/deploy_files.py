@@ -50,17 +50,26 @@ def _base(crds: Sequence[Json]) -> dict[Path, str]:
     for name in ("dashboard", "alerts"):
         (found,) = manifests.files(checked({name: {"enabled": True}}), namespace=NAMESPACE)[name]
         files[MONITORING / name / f"{name}.yaml"] = HEADER + yaml_text(found)
-        files[MONITORING / name / KUSTOMIZATION] = kustomization([f"{name}.yaml"], version="v1alpha1", kind="Component")
+        files[MONITORING / name / KUSTOMIZATION] = component(f"{name}.yaml")
     page = manifests.files(checked({"ui": {"enabled": True, "host": "shunter.example.com"}}), namespace=NAMESPACE)["ui"]
     files[UI / "ui.yaml"] = HEADER + yaml_text(*page)
-    files[UI / KUSTOMIZATION] = kustomization(["ui.yaml"], version="v1alpha1", kind="Component")
+    files[UI / KUSTOMIZATION] = component("ui.yaml")
     files[MONITORING / "dashboard.json"] = dashboard_text()
-    files[MONITORING / KUSTOMIZATION] = kustomization(["monitoring.yaml"], version="v1alpha1", kind="Component")
+    files[MONITORING / KUSTOMIZATION] = component("monitoring.yaml")
     return files
 
 
-def kustomization(resources: list[str], *, version: str = "v1beta1", kind: str = "Kustomization", header: str = HEADER) -> str:
-    """The text of a Kustomization, or of a component."""
+def kustomization(resources: list[str]) -> str:
+    """The text of a Kustomization."""
+    return _kustomize("v1beta1", "Kustomization", resources, HEADER)
+
+
+def component(resource: str, *, header: str = HEADER) -> str:
+    """The text of a component that adds one file."""
+    return _kustomize("v1alpha1", "Component", [resource], header)
+
+
+def _kustomize(version: str, kind: str, resources: list[str], header: str) -> str:
     return header + yaml_text({"apiVersion": f"kustomize.config.k8s.io/{version}", "kind": kind, "resources": resources})
 
 

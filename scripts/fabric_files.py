@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from deploy_files import kustomization, yaml_text
+from deploy_files import KUSTOMIZATION, component, yaml_text
 from shunter.api.meta import Json
 from shunter.api.resources import CLUSTER_TRAINING_RUNTIMES
 from shunter.fabrics import Profile, profiles
@@ -24,9 +24,7 @@ def fabric_files() -> dict[Path, bytes]:
     for profile in profiles().values():
         text = yaml_text(*runtimes(profile))
         files[FABRICS / profile.name / "runtimes.yaml"] = f"{HEADER}# {profile.title}: docs/training/fabrics.md\n{text}"
-        files[FABRICS / profile.name / "Kustomization"] = kustomization(
-            ["runtimes.yaml"], version="v1alpha1", kind="Component", header=HEADER
-        )
+        files[FABRICS / profile.name / KUSTOMIZATION] = component("runtimes.yaml", header=HEADER)
     return {path: text.encode() for path, text in files.items()}
 
 

@@ -21,6 +21,8 @@ import zipfile
 from collections.abc import Iterator
 from pathlib import Path
 
+import cyclonedx
+
 PAGE = Path(__file__).resolve().parent.parent / "src/shunter/page"
 VENDOR = PAGE / "assets/vendor"
 COMPONENTS = PAGE / "vendor.cdx.json"
@@ -122,19 +124,14 @@ def _npm_command() -> list[str]:
 def _components() -> dict[str, object]:
     locked = json.loads((PAGE / "package-lock.json").read_text())["packages"]
     return {
-        "bomFormat": "CycloneDX",
-        "specVersion": "1.6",
-        "version": 1,
+        **cyclonedx.HEAD,
         "components": [_component(package, locked[f"node_modules/{package}"]) for package in TAKEN],
     }
 
 
 def _component(package: str, locked: dict[str, str]) -> dict[str, object]:
     return {
-        "type": "library",
-        "name": package,
-        "version": locked["version"],
-        "purl": f"pkg:npm/{package}@{locked['version']}",
+        **cyclonedx.library("npm", package, locked["version"]),
         "licenses": [{"license": {"id": locked["license"]}}],
         "components": [
             {

@@ -16,6 +16,7 @@ from pathlib import Path
 import msgspec
 from packaging.requirements import Requirement
 
+import cyclonedx
 from deploy_files import CHART, chart_files, chart_version, yaml_text
 from shunter import __version__
 from shunter.api.meta import Json
@@ -56,9 +57,7 @@ def sbom(locked: str, vendored: Iterable[Json]) -> Json:
     """A CycloneDX document: Shunter and the packages of its image, with their hashes. `locked` is requirements/runtime.txt,
     `vendored` are the components of the web page."""
     return {
-        "bomFormat": "CycloneDX",
-        "specVersion": "1.6",
-        "version": 1,
+        **cyclonedx.HEAD,
         "metadata": {
             "component": {
                 **_component("shunter", __version__),
@@ -80,8 +79,8 @@ def _components(locked: str) -> Iterator[Json]:
 
 
 def _component(name: str, version: str) -> Json:
-    url = f"pkg:pypi/{name}@{version}"
-    return {"type": "library", "bom-ref": url, "name": name, "version": version, "purl": url}
+    found = cyclonedx.library("pypi", name, version)
+    return {**found, "bom-ref": found["purl"]}
 
 
 def main() -> None:
