@@ -152,8 +152,11 @@ def test_a_dump_s_group_is_known_by_its_entries_and_gloo_s_state_says_nothing() 
         "entries": [{**entry, "profiling_name": "gloo:broadcast", "input_sizes": [[4]], "retired": True}],
         "pg_status": {"0": {"last_enqueued_collective": 4, "last_completed_collective": 3}},
     }
-    text = json.dumps({"rank": 1, "dump": dump}) + "\n" + json.dumps({"rank": 2, "error": "gone"}) + "\nnoise\n"
-    (found,) = recorder.recordings(text)
+    source = {"source": "fr_trace_json"}
+    text = (
+        json.dumps({"rank": 1, **source, "dump": dump}) + "\n" + json.dumps({"rank": 2, **source, "error": "gone"}) + "\nnoise\n"
+    )
+    (found,) = recorder.recordings([text])
     assert (found.rank, found.group, found.last_enqueued, found.last_completed) == (1, "default_pg", 4, 3)
     assert found.entries == (Collective(number=4, name="broadcast", sizes="[[4]]", is_retired=True),)
 

@@ -74,9 +74,12 @@ class Recording(Struct, frozen=True):
 
     rank: int
     group: str
+    """As the program calls it."""
     entries: tuple[Collective, ...]
     last_enqueued: int | None = None
     last_completed: int | None = None
+    id: str = ""
+    """Of the group: the library whose calls these are, which counts them, and torch's unique name."""
 
 
 class Missing(Struct, frozen=True):

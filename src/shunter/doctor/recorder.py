@@ -1,19 +1,22 @@
-"""torch's flight recorder, where it can be had. Each rank keeps its last collectives; one whose environment names a worker server
-(TORCH_WORKER_SERVER_SOCKET) gives them by that, and NCCL's watchdog leaves them in files.
+"""torch's flight recorders, where they can be had. Each rank keeps its last collectives in two: NCCL's, and those of other
+libraries. One whose environment names a worker server (TORCH_WORKER_SERVER_SOCKET) gives both by that; NCCL's watchdog writes its
+own to files.
 
-The program below runs in the container, by its own Python: files are pickled, and nothing of a container is unpickled here.
+The program below runs in the container, by its own Python: files are pickled, and nothing of a container is unpickled here. The
+names of the handlers and files are those of torch 2.11 and 2.15. Of NCCL only the source was read (FlightRecorderDetail.hpp).
 """
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Iterator, Sequence
+from typing import Any, NamedTuple
 
 import msgspec
 
 from shunter.doctor.evidence import Collective, Recording
 
 PROGRAM = r"""
-import glob, http.client, json, os, pickle, socket, sys
+import http.client, json, os, pickle, socket, sys, time
 
 class Unix(http.client.HTTPConnection):
     def connect(self):
@@ -21,60 +24,119 @@ class Unix(http.client.HTTPConnection):
         self.sock.settimeout(5)
         self.sock.connect(self.host)
 
-def say(rank, dump):
-    print(json.dumps({"rank": rank, "dump": dump}, default=str))
+def say(rank, source, **more):
+    print(json.dumps({"rank": rank, "source": source, **more}, default=str))
+
+def answer(address, handler):
+    connection = Unix(address)
+    connection.request("POST", "/handler/" + handler)
+    given = connection.getresponse()
+    text = given.read().decode(errors="replace")
+    if given.status != 200:
+        raise OSError(text[:200])
+    return json.loads(text)
+
+def prefixes(pid):
+    with open("/proc/%d/environ" % pid, "rb") as file:
+        pairs = [one.decode(errors="replace").partition("=") for one in file.read().split(b"\0")]
+    said = {name: value for name, _, value in pairs if value}
+    named = said.get("TORCH_FR_DUMP_TEMP_FILE") or said.get("TORCH_NCCL_DEBUG_INFO_TEMP_FILE")
+    cache = said.get("XDG_CACHE_HOME") or said.get("HOME", "/tmp") + "/.cache"
+    return [named] if named else [cache + "/torch/comm_lib_trace_rank_", "/tmp/nccl_trace_rank_"]
+
+def started(pid):
+    with open("/proc/%d/stat" % pid) as file:
+        ticks = int(file.read().rpartition(")")[2].split()[19])
+    with open("/proc/uptime") as file:
+        return time.time() - float(file.read().split()[0]) + ticks / os.sysconf("SC_CLK_TCK")
 
 for place in json.loads(sys.argv[1]):
+    rank, pid = place["rank"], place["pid"]
+    for handler in ("dump_nccl_trace_json", "fr_trace_json") if place["socket"] else ():
+        try:
+            say(rank, handler, dump=answer(place["socket"], handler))
+        except (OSError, ValueError, http.client.HTTPException) as error:
+            say(rank, handler, error=str(error))
     try:
-        connection = Unix(place["socket"])
-        connection.request("POST", "/handler/fr_trace_json")
-        say(place["rank"], json.loads(connection.getresponse().read()))
-    except (OSError, ValueError, http.client.HTTPException) as error:
-        print(json.dumps({"rank": place["rank"], "error": str(error)}))
-for prefix in json.loads(sys.argv[2]):
-    for path in glob.glob(prefix + "*"):
-        rank = path[len(prefix):]
-        if rank.isdecimal():
-            with open(path, "rb") as file:
-                say(int(rank), pickle.load(file))
+        for path in [prefix + str(rank) for prefix in prefixes(pid)]:
+            if os.path.exists(path) and os.path.getmtime(path) > started(pid) - 1:
+                with open(path, "rb") as file:
+                    say(rank, "file", dump=pickle.load(file))
+    except Exception as error:
+        say(rank, "file", error=str(error))
 """
-DUMPS = ("/tmp/nccl_trace_rank_", "/tmp/.cache/torch/comm_lib_trace_rank_")
-"""Where NCCL's watchdog writes them by default (torch 2.15)."""
+DUMPED = "preparing to dump debug info"
+"""What NCCL's watchdog says before it writes a file."""
+FILE = "file"
 
 
-def command(python: str, sockets: list[dict[str, Any]]) -> list[str]:
+class Place(NamedTuple):
+    """Where a rank's flight recorders may be had."""
+
+    rank: int
+    pid: int
+    socket: str
+    """Of its worker server; empty where it has none."""
+
+
+def command(python: str, places: Sequence[Place]) -> list[str]:
     """What gives the recordings of one container; `python` is its interpreter."""
-    places, prefixes = (msgspec.json.encode(value).decode() for value in (sockets, list(DUMPS)))
-    return [python, "-c", PROGRAM, places, prefixes]
+    return [python, "-c", PROGRAM, msgspec.json.encode([place._asdict() for place in places]).decode()]
 
 
-def recordings(output: str) -> list[Recording]:
-    """What the program wrote: one value for each rank and process group."""
-    found: list[Recording] = []
+def recordings(outputs: Sequence[str]) -> list[Recording]:
+    """What the program wrote in each container: one value for each rank, process group and library. Files about a group of which
+    a worker server told are left out: they are older."""
+    told = [one for output in outputs for one in _told(output) if isinstance(one.get("dump"), dict)]
+    live = [found for one in told if one["source"] != FILE for found in of_dump(int(one["rank"]), one["dump"])]
+    groups = {(one.group, one.id) for one in live}
+    left = [found for one in told if one["source"] == FILE for found in of_dump(int(one["rank"]), one["dump"])]
+    return [*live, *(one for one in left if (one.group, one.id) not in groups)]
+
+
+def silent_ranks(outputs: Sequence[str], places: Sequence[Place]) -> dict[int, str]:
+    """The ranks that have a worker server and gave no call, each with the reason."""
+    given = {one.rank for one in recordings(outputs)}
+    errors: dict[int, str] = {}
+    answered: set[int] = set()
+    for one in (one for output in outputs for one in _told(output)):
+        if "error" in one:
+            errors.setdefault(int(one["rank"]), str(one["error"]))
+        else:
+            answered.add(int(one["rank"]))
+    return {
+        place.rank: "its recorders are empty" if place.rank in answered else errors.get(place.rank, "no answer")
+        for place in places
+        if place.socket and place.rank not in given
+    }
+
+
+def _told(output: str) -> Iterator[dict[str, Any]]:
     for line in output.splitlines():
         try:
             told = msgspec.json.decode(line)
         except msgspec.DecodeError:
             continue
-        if isinstance(told, dict) and isinstance(told.get("dump"), dict):
-            found += of_dump(int(told["rank"]), told["dump"])
-    return found
+        if isinstance(told, dict) and "rank" in told and "source" in told:
+            yield told
 
 
 def of_dump(rank: int, dump: dict[str, Any]) -> list[Recording]:
     """The recordings in one rank's dump. gloo's entries stay `scheduled` for ever: only `retired` says that one is done."""
-    groups: dict[str, list[Collective]] = {}
-    ids: dict[str, str] = {}
+    groups: dict[tuple[str, str], list[Collective]] = {}
+    ids: dict[tuple[str, str], str] = {}
     for entry in dump.get("entries") or ():
         number = entry.get("collective_seq_id")
         if not number or entry.get("is_p2p"):
             continue
-        name = _group(entry)
-        ids[name] = str(entry.get("pg_id", ""))
-        groups.setdefault(name, []).append(
+        library, _, name = str(entry.get("profiling_name", "?")).rpartition(":")
+        unique, shown = _group(entry)
+        key = shown, f"{library} {unique}".strip()
+        ids[key] = str(entry.get("pg_id", ""))
+        groups.setdefault(key, []).append(
             Collective(
                 number=int(number),
-                name=str(entry.get("profiling_name", "?")).rsplit(":", 1)[-1],
+                name=name,
                 sizes=str(entry.get("input_sizes") or ""),
                 is_retired=bool(entry.get("retired")),
             )
@@ -83,19 +145,21 @@ def of_dump(rank: int, dump: dict[str, Any]) -> list[Recording]:
     return [
         Recording(
             rank=rank,
-            group=name,
+            group=key[0],
+            id=key[1],
             entries=tuple(sorted(entries, key=lambda one: one.number)),
-            last_enqueued=_number(status.get(ids[name], {}), "last_enqueued_collective"),
-            last_completed=_number(status.get(ids[name], {}), "last_completed_collective"),
+            last_enqueued=_number(status.get(ids[key], {}), "last_enqueued_collective"),
+            last_completed=_number(status.get(ids[key], {}), "last_completed_collective"),
         )
-        for name, entries in groups.items()
+        for key, entries in groups.items()
     ]
 
 
-def _group(entry: dict[str, Any]) -> str:
+def _group(entry: dict[str, Any]) -> tuple[str, str]:
+    """The group's unique name, and the one to show: its description, where it has one."""
     name = entry.get("process_group")
     parts = [str(part) for part in name] if isinstance(name, list | tuple) else [str(name or "")]
-    return next((part for part in reversed(parts) if part and part != "undefined"), "default_pg")
+    return parts[0], next((part for part in reversed(parts) if part and part != "undefined"), "default_pg")
 
 
 def _number(status: dict[str, Any], key: str) -> int | None:

@@ -8,6 +8,7 @@ from __future__ import annotations
 import asyncio
 import shutil
 import sys
+from collections import Counter
 from collections.abc import Sequence
 from datetime import UTC, datetime
 from pathlib import Path
@@ -21,13 +22,15 @@ from shunter.doctor.case import Case
 from shunter.doctor.debug_containers import NoDebugContainerError, debug_container, is_due
 from shunter.doctor.evidence import Evidence, Missing, Recording, Sample
 from shunter.doctor.lines import is_warning, parsed
+from shunter.doctor.places import rank_list
 from shunter.doctor.rights import rights_in
-from shunter.doctor.waiting import group, progress
+from shunter.doctor.waiting import group, progress, trainers
 from shunter.jobs.training_pods import training_container
 from shunter.kube.client import Client
 from shunter.kube.errors import ApiError
 from shunter.kube.pods.remote_command import Commands
 
+RECORDER = "flight recorder"
 MOST_PODS = 64
 AT_ONCE = 8
 EXEC_SECONDS = 30.0
@@ -73,7 +76,8 @@ class Sampler:
         self._namespace: str = evidence.job["metadata"]["namespace"]
         self._case = Case(evidence, evidence.at)
         self._program = {pod["metadata"]["name"]: PROGRAM for pod in self._pods}
-        self._sockets: dict[str, list[Json]] = {}
+        self._places: dict[str, list[recorder.Place]] = {}
+        """Where the flight recorders of each pod's ranks may be had."""
         self._missing: dict[str, Missing] = {}
         self._slots = asyncio.Semaphore(AT_ONCE)
 
@@ -181,8 +185,13 @@ class Sampler:
         place = self._debug.get(name, container)
         done = await self._commands.run(name, self._namespace, place, words, seconds=EXEC_SECONDS)
         found = stacks.container_sample(name, container, done.output.decode(errors="replace"))
-        ranked = [process.rank for process in found.processes if process.rank is not None]
-        self._sockets[name] = [{"rank": rank, "socket": place} for rank, place in zip(ranked, found.sockets, strict=False)]
+        ranks = trainers(Sample(at=self._evidence.at, processes=found.processes))
+        used = Counter(found.sockets.get(one.pid, "") for one in ranks)
+        # Of ranks that share an address, nobody knows whose server listens there.
+        sockets = {pid: socket for pid, socket in found.sockets.items() if used[socket] == 1}
+        self._places[name] = [
+            recorder.Place(one.rank, one.pid, sockets.get(one.pid, "")) for one in ranks if one.rank is not None
+        ]
         return found
 
     def _copyable(self) -> bytes:
@@ -203,21 +212,29 @@ class Sampler:
         return next((line.at for line in reversed(parsed(text)) if not is_warning(line.text)), "")
 
     async def _recordings(self) -> tuple[Recording, ...]:
-        """The flight recorders of ranks that offer them."""
+        """The flight recorders of ranks that offer them, or whose watchdog has written them. What was offered and is not there is
+        named."""
 
-        async def of(pod: Json) -> list[Recording]:
+        async def of(pod: Json) -> str:
             name = pod["metadata"]["name"]
             async with self._slots:
                 try:
-                    words = recorder.command("python3", self._sockets.get(name, []))
+                    words = recorder.command("python3", self._places.get(name, []))
                     done = await self._commands.run(name, self._namespace, training_container(pod), words, seconds=EXEC_SECONDS)
                 except (ApiError, TimeoutError):
-                    return []
-            return recorder.recordings(done.output.decode(errors="replace"))
+                    return ""
+            return done.output.decode(errors="replace")
 
-        if not any(self._sockets.values()):
+        places = [place for own in self._places.values() for place in own]
+        if not any(place.socket for place in places) and not any(recorder.DUMPED in log.text for log in self._evidence.logs):
             return ()
-        return tuple(one for found in await asyncio.gather(*map(of, self._pods)) for one in found)
+        outputs = await asyncio.gather(*map(of, self._pods))
+        if silent := recorder.silent_ranks(outputs, places):
+            why = "; ".join(
+                f"{rank_list([rank for rank in silent if silent[rank] == text])}: {text}" for text in set(silent.values())
+            )
+            self._missing.setdefault(RECORDER, Missing(what=RECORDER, why=why, is_refused=False))
+        return tuple(recorder.recordings(outputs))
 
 
 def _may_have_straggler(case: Case) -> bool:

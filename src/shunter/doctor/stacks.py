@@ -25,8 +25,8 @@ class ContainerSample(NamedTuple):
     """Whether py-spy was found."""
     trouble: str = ""
     """What py-spy said of the first process whose stack it could not read."""
-    sockets: tuple[str, ...] = ()
-    """Addresses of torch's worker servers, where ranks run one."""
+    sockets: dict[int, str] = {}
+    """Addresses of torch's worker servers, by the process whose environment names one."""
 
 
 def script() -> str:
@@ -44,7 +44,7 @@ def container_sample(pod: str, container: str, output: str) -> ContainerSample:
     """What the script wrote of a container."""
     ticks, has_program, trouble = 100, False, ""
     found: list[Process] = []
-    sockets: list[str] = []
+    sockets: dict[int, str] = {}
     for line in output.splitlines():
         kind, _, rest = line.partition(" ")
         if kind == "H":
@@ -68,7 +68,7 @@ def container_sample(pod: str, container: str, output: str) -> ContainerSample:
             if name in RANKS and value.isdecimal() and found[-1].rank is None:
                 found[-1] = msgspec.structs.replace(found[-1], rank=int(value))
             elif name == "TORCH_WORKER_SERVER_SOCKET" and value:
-                sockets.append(value)
+                sockets[found[-1].pid] = value
         elif kind == "G" and found:
             found[-1] = msgspec.structs.replace(found[-1], uses_cuda=rest == "1")
         elif kind == "C" and found:
@@ -77,7 +77,7 @@ def container_sample(pod: str, container: str, output: str) -> ContainerSample:
             found[-1] = msgspec.structs.replace(found[-1], frames=frames(rest))
         elif kind == "X":
             trouble = trouble or re.sub(r"\s+", " ", rest).strip()
-    return ContainerSample(tuple(found), has_program, trouble, tuple(dict.fromkeys(sockets)))
+    return ContainerSample(tuple(found), has_program, trouble, sockets)
 
 
 def frames(dump: str) -> tuple[Frame, ...]:

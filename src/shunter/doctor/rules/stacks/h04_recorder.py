@@ -1,11 +1,16 @@
-"""H04: the ranks' flight recorders differ: the first call in which they do is what hangs them.
+"""H04: the ranks' flight recorders differ: the first call in which they do is what hangs them, or makes their results wrong.
 
-Compares only what all recorders still hold: older entries are overwritten. gloo's entries stay `scheduled` for ever, so calls are
-compared by number and name, and how far a rank is by what it has enqueued.
+NCCL pairs calls that differ in silence where it can: such a job goes on, with wrong values. That a rank is behind is said only of
+a job that does not go on, as recorders are read one after another.
+
+Compares only groups of all ranks, and only what all recorders still hold: older entries are overwritten. gloo's entries stay
+`scheduled` for ever, so calls are compared by number and name, and how far a rank is by what it has enqueued. Sizes are not
+compared of calls to which ranks may pass tensors of different sizes.
 """
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 
 from shunter.doctor.case import Case
@@ -13,22 +18,26 @@ from shunter.doctor.evidence import Collective, Recording
 from shunter.doctor.places import rank_list
 from shunter.doctor.rules.rule import Rule
 from shunter.doctor.verdicts import Excerpt, Verdict
+from shunter.doctor.waiting import group, progress
 
+_UNEVEN = re.compile(r"all_?to_?all|scatter$|all_?gather$|_v(?:_|$)|coalesced", re.IGNORECASE)
 REMEDY = "Look for a collective under `if rank == ...`. TORCH_DISTRIBUTED_DEBUG=DETAIL prints both call sites."
 
 
 def judge(case: Case) -> list[Verdict]:
-    groups: dict[str, list[Recording]] = {}
+    groups: dict[tuple[str, str], list[Recording]] = {}
     for recording in case.evidence.recordings:
-        groups.setdefault(recording.group, []).append(recording)
+        groups.setdefault((recording.group, recording.id), []).append(recording)
+    ranks = group(case)
+    goes_on = ranks is not None and progress(case, ranks).is_made
     found = []
-    for name, recordings in groups.items():
+    for (name, _), recordings in groups.items():
         if {one.rank for one in recordings} >= set(case.all_ranks) and len(recordings) > 1:
-            found += _of_group(name, sorted(recordings, key=lambda one: one.rank))
+            found += _of_group(name, sorted(recordings, key=lambda one: one.rank), goes_on=goes_on)
     return found
 
 
-def _of_group(group: str, recordings: Sequence[Recording]) -> list[Verdict]:
+def _of_group(group: str, recordings: Sequence[Recording], *, goes_on: bool) -> list[Verdict]:
     calls = [{entry.number: entry for entry in one.entries} for one in recordings]
     oldest = max(min(numbers) for numbers in calls if numbers) if all(calls) else 0
     for number in sorted({number for numbers in calls for number in numbers if number >= oldest}):
@@ -38,7 +47,7 @@ def _of_group(group: str, recordings: Sequence[Recording]) -> list[Verdict]:
             if len({name for name in names if name is not None}) > 1:
                 return [_mismatch(group, number, recordings, names)]
     lasts = [max(numbers, default=0) for numbers in calls]
-    return [_behind(group, recordings, lasts, calls)] if len(set(lasts)) > 1 else []
+    return [_behind(group, recordings, lasts, calls)] if len(set(lasts)) > 1 and not goes_on else []
 
 
 def _name(entry: Collective) -> str:
@@ -46,7 +55,7 @@ def _name(entry: Collective) -> str:
 
 
 def _with_sizes(entry: Collective) -> str:
-    return f"{entry.name} of {entry.sizes}"
+    return entry.name if _UNEVEN.search(entry.name) else f"{entry.name} of {entry.sizes}"
 
 
 def _mismatch(group: str, number: int, recordings: Sequence[Recording], names: Sequence[str | None]) -> Verdict:
@@ -95,4 +104,9 @@ def _verdict(
     )
 
 
-RULE = Rule("H04", judge)
+def needs(case: Case) -> tuple[str, ...]:
+    """The recorders, of a job that runs: nothing of ranks that offer none."""
+    return ("flight recorder",) if case.overview.state == "Running" and case.runs_in_full else ()
+
+
+RULE = Rule("H04", judge, needs)
