@@ -24,7 +24,7 @@ from shunter.doctor.evidence import Evidence, Missing, Recording, Sample
 from shunter.doctor.lines import is_warning, parsed
 from shunter.doctor.places import rank_list
 from shunter.doctor.rights import rights_in
-from shunter.doctor.waiting import group, progress, trainers
+from shunter.doctor.waiting import group, has_gpu_waits, progress, trainers
 from shunter.jobs.training_pods import training_container
 from shunter.kube.client import Client
 from shunter.kube.errors import ApiError
@@ -107,7 +107,7 @@ class Sampler:
         samples = [first, second] if second is not None else [first]
         recordings = await self._recordings() if second is not None else ()
         found = msgspec.structs.replace(self._evidence, samples=tuple(samples), recordings=recordings)
-        if _may_have_straggler(Case(found, found.at)):
+        if may_have_straggler(Case(found, found.at)):
             for _ in range(PACE_SAMPLES):
                 await asyncio.sleep(PACE_SECONDS)
                 if (one := await self._sample(is_blocking=False)) is not None:
@@ -237,12 +237,13 @@ class Sampler:
         return tuple(recorder.recordings(outputs))
 
 
-def _may_have_straggler(case: Case) -> bool:
+def may_have_straggler(case: Case) -> bool:
     """Whether some ranks wait, others do not, and something goes on all the same."""
     ranks = group(case)
     if ranks is None or not ranks.is_whole or ranks.doing("starting", "rendezvous"):
         return False
-    return bool(ranks.doing("collective")) and len(ranks.ranks) > 1 and progress(case, ranks).is_made
+    waits = bool(ranks.doing("collective")) or has_gpu_waits(ranks)
+    return waits and len(ranks.ranks) > 1 and progress(case, ranks).is_made
 
 
 def _local_program() -> Path | None:

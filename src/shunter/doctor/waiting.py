@@ -186,6 +186,13 @@ def _spins(first: Process, last: Process, seconds: float) -> bool:
     )
 
 
+def has_gpu_waits(ranks: Group) -> bool:
+    """Whether ranks that use CUDA have run from one sample to the other while others mostly rested: some may wait for their GPUs,
+    and so for the others. Where they stand does not matter, as they may go on."""
+    runs = any(one.last.uses_cuda and one.cpu_seconds >= UNBROKEN * ranks.seconds for one in ranks.ranks)
+    return runs and any(one.cpu_seconds < BUSY * ranks.seconds for one in ranks.ranks)
+
+
 def stands(rank: Rank) -> str:
     """Where a rank is that others wait for, as `its own code: load (train.py:9)`."""
     what = "DataLoader" if rank.doing == "data" else "the rendezvous" if rank.doing == "rendezvous" else "its own code"

@@ -1,12 +1,18 @@
 """S01: one rank keeps the others waiting at each step: they are in a collective in most samples, it hardly ever.
 
 Does not say that its hardware is at fault. Taking samples slows ranks a little itself.
+
+Ranks that wait for their GPUs run, at one line: where all others run there in most samples, and one hardly ever runs at all, that
+one keeps them waiting. A rank that is busy on its CPU, or whose GPU is slow, runs as well: of it nothing is said. One rank that runs
+while one rests may as well compute what that one waits for.
 """
 
 from __future__ import annotations
 
+from collections import Counter
+
 from shunter.doctor.case import Case
-from shunter.doctor.evidence import Frame
+from shunter.doctor.evidence import Frame, Process
 from shunter.doctor.rules.rule import Rule
 from shunter.doctor.rules.stacks.h01_hung import hung, needs
 from shunter.doctor.verdicts import Excerpt, Verdict
@@ -20,41 +26,52 @@ LOWEST, NEXT = 0.2, 0.5
 def judge(case: Case) -> list[Verdict]:
     if len(case.evidence.samples) < SAMPLES or hung(case) is not None:
         return []
-    seen: dict[int, list[bool]] = {}
-    places: dict[int, list[Frame]] = {}
+    seen: dict[int, list[Process]] = {}
     for sample in case.evidence.samples:
         for process in trainers(sample):
             rank = rank_of(case, process, sample)
-            if rank is None or not process.frames or doing(process.frames) == "starting":
-                continue
-            waits = doing(process.frames) == "collective"
-            seen.setdefault(rank, []).append(waits)
-            if not waits and (frame := place(process.frames)) is not None:
-                places.setdefault(rank, []).append(frame)
-    shares = {rank: sum(waits) / len(waits) for rank, waits in seen.items() if len(waits) >= SAMPLES}
+            if rank is not None and process.frames and doing(process.frames) != "starting":
+                seen.setdefault(rank, []).append(process)
+    run_at = Counter(place(one.frames) for own in seen.values() for one in own if _runs(one))
+    line = run_at.most_common(1)[0][0] if run_at else None
+    waits = {rank: [_waits(one, line) for one in own] for rank, own in seen.items()}
+    shares = {rank: sum(own) / len(own) for rank, own in waits.items() if len(own) >= SAMPLES}
     if set(shares) < set(case.all_ranks) or len(shares) < 2:
         return []
     lowest, following = sorted(shares, key=lambda rank: shares[rank])[:2]
-    if shares[lowest] >= LOWEST or shares[following] <= NEXT:
+    if max(shares[lowest], sum(map(_runs, seen[lowest])) / len(seen[lowest])) >= LOWEST or shares[following] <= NEXT:
         return []
-    frames = places.get(lowest, [])
+    frames = [frame for one in seen[lowest] if not _waits(one, line) and (frame := place(one.frames)) is not None]
     frame = max(frames, key=frames.count) if frames else None
     at = f", mostly in {where(frame)}" if frame is not None else ""
+    what = (
+        f"in a collective, or running at {where(line)} as one that waits for its GPU," if line is not None else "in a collective"
+    )
     return [
         Verdict(
             id="S01",
             title="STRAGGLER",
             cause=f"rank {lowest} keeps the others waiting{at}",
-            confidence="likely",
+            confidence="possible" if line is not None and len(shares) == 2 else "likely",
             ranks=(lowest,),
             evidence=tuple(
-                Excerpt(source="stack", text=f"in a collective in {sum(waits)} of {len(waits)} samples", rank=rank)
-                for rank, waits in sorted(seen.items())
+                Excerpt(source="stack", text=f"{what} in {sum(own)} of {len(own)} samples", rank=rank)
+                for rank, own in sorted(waits.items())
             ),
             remedy=f"Compare what rank {lowest} does, and its node, with the others.",
             victims=tuple(rank for rank in sorted(shares) if rank != lowest),
         )
     ]
+
+
+def _runs(process: Process) -> bool:
+    """Whether it runs its own code and uses CUDA: it may wait for its GPU, or compute."""
+    return bool(process.uses_cuda) and process.state == "R" and doing(process.frames) == "own"
+
+
+def _waits(process: Process, line: Frame | None) -> bool:
+    """Whether it is in a collective, or runs at the line at which ranks wait for their GPUs."""
+    return doing(process.frames) == "collective" or (_runs(process) and line is not None and place(process.frames) == line)
 
 
 RULE = Rule("S01", judge, needs)
