@@ -142,14 +142,16 @@ WAITER = [SPINS] * 9 + [BESIDE, BUSY, BESIDE]
 
 def test_a_rank_that_keeps_others_waiting_for_their_gpus_is_a_straggler() -> None:
     (verdict,) = paced(WAITER, [SLEEPS] * 11 + [SPINS], WAITER)
-    assert (verdict.id, verdict.ranks, verdict.cause) == (
-        "S01",
-        (1,),
-        "rank 1 keeps the others waiting, mostly in train (train.py:63)",
-    )
+    assert (verdict.id, verdict.ranks, verdict.confidence) == ("S01", (1,), "likely")
+    assert verdict.cause == "rank 1 keeps the others waiting, mostly in train (train.py:63)"
     assert verdict.evidence[0].text == (
         "in a collective, or running at train (train.py:66) as one that waits for its GPU, in 9 of 12 samples"
     )
+
+
+def test_of_two_ranks_one_may_compute_what_the_other_waits_for() -> None:
+    (verdict,) = paced(WAITER, [SLEEPS] * 12)
+    assert (verdict.id, verdict.ranks, verdict.confidence) == ("S01", (1,), "possible")
 
 
 HEALTHY: dict[str, tuple[list[tuple[str, int]], ...]] = {

@@ -3,8 +3,8 @@
 Does not say that its hardware is at fault. Taking samples slows ranks a little itself.
 
 Ranks that wait for their GPUs run, at one line: where all others run there in most samples, and one hardly ever runs at all, that
-one keeps them waiting. A rank that is busy on its CPU, or whose GPU is slow, runs as well: of it nothing is said. One rank that runs
-while one rests may as well compute what that one waits for.
+one keeps them waiting. A rank that is busy on its CPU, or whose GPU is slow, runs as well: of it nothing is said. One rank that
+runs while one rests may as well compute what that one waits for.
 """
 
 from __future__ import annotations
