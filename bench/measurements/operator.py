@@ -55,6 +55,7 @@ PATIENCE_SECONDS = 400.0
 POLL_SECONDS = 0.2
 """Every look is a list that the API server has to count; a tenth of a second more or less is no matter."""
 REQUESTS = re.compile(r'^apiserver_request_total\{[^}]*resource="([a-z]+)"[^}]*verb="([A-Z]+)"[^}]*\} (\d+)')
+DATABASE_SIZE = re.compile(r"^apiserver_storage_size_bytes\{[^}]*\} (\S+)", re.M)
 WRITES = ("POST", "PUT", "PATCH", "APPLY", "DELETE", "DELETECOLLECTION")
 RECONCILES = re.compile(rb"^controller_runtime_reconcile_total\{[^}]*\} (\d+)", re.M)
 
@@ -177,12 +178,18 @@ class Plane(NamedTuple):
         """Write requests about our kinds and what we make for them that the API server has answered so far."""
         return sum(count for (_, verb), count in (await self.requests()).items() if verb in WRITES)
 
+    async def metrics(self) -> str:
+        return (await self.client.raw("GET", "/metrics", headers={"Accept": "text/plain"})).decode()
+
+    async def database_size(self) -> int:
+        """Bytes of etcd's file, with what is to be compacted."""
+        return sum(int(float(size)) for size in DATABASE_SIZE.findall(await self.metrics()))
+
     async def requests(self) -> Counter[tuple[str, str]]:
         """Requests about our kinds and what we make for them that the API server has answered so far, by kind and verb."""
-        text = (await self.client.raw("GET", "/metrics", headers={"Accept": "text/plain"})).decode()
         ours = {resource.plural for resource in (PODS, SERVICES, PYTORCH_JOBS, TRAIN_JOBS, JOBSETS)} | {"events"}
         counted = Counter[tuple[str, str]]()
-        for match in map(REQUESTS.match, text.splitlines()):
+        for match in map(REQUESTS.match, (await self.metrics()).splitlines()):
             if match and match[1] in ours:
                 counted[match[1], match[2]] += int(match[3])
         return counted

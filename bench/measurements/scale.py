@@ -74,12 +74,14 @@ async def grown(kind: str, resource: Resource, template: Any, wanted: dict[Resou
             await operator.idle_share(2)
             requests = await cluster.requests() - before
             memory = operator.peak_memory()
+            database = await cluster.database_size() / 2**20
         first, counted = await caught_up(cluster, jobs)
     size = f"{jobs:,} {kind}"
     return [
         Figure(f"{size}: rate", jobs / seconds, "jobs/s", f"{seconds:.1f} s; {busy}"),
         Figure(f"{size}: peak memory", memory, "MiB"),
         Figure(f"{size}: requests a job", sum(requests.values()) / jobs, "requests", by_kind(requests, jobs)),
+        Figure(f"{size}: etcd's database", database, "MiB"),
         Figure(f"{size}: restart until caught up", first, "s", f"{counted} writes"),
     ]
 
