@@ -27,6 +27,9 @@ VIEWS = {
     "/login": ".empty",
 }
 """Address -> what is there once the view is whole."""
+CUT_OFF = """() => [...document.querySelectorAll("main td, main th, main .wide")]
+  .filter((cell) => cell.offsetWidth && (cell.scrollWidth > cell.clientWidth + 1 || cell.getBoundingClientRect().right > innerWidth))
+  .map((cell) => cell.outerHTML.slice(0, 200))"""
 
 
 def faults(page: Page) -> list[str]:
@@ -52,6 +55,29 @@ def test_axe_finds_nothing(look: Look, scheme: Literal["light", "dark"], width: 
         expect(tab.page.locator(whole).first).to_be_visible()
         assert faults(tab.page) == [], path
         assert tab.page.evaluate("() => document.documentElement.scrollWidth - innerWidth") <= 0, f"{path} is too wide"
+
+
+@pytest.mark.parametrize("width", [700, 901, 1000])
+def test_why_a_job_failed_is_shown_in_half_a_window(look: Look, width: int) -> None:
+    """It was cut off between the widths of a telephone and of a desktop."""
+    why = look(viewport={"width": width, "height": 900}).page.locator("tr.row td.c-why").first
+    place = why.bounding_box()
+    assert place is not None
+    assert place["width"] >= 140
+    assert place["x"] + place["width"] <= width
+
+
+def test_a_printed_view_is_dark_on_white_and_nothing_is_cut_off(look: Look) -> None:
+    page = look(color_scheme="dark", viewport={"width": 794, "height": 1123}).page
+    origin = page.evaluate("() => location.origin")
+    for path, whole in VIEWS.items():
+        page.goto(origin + path)
+        expect(page.locator(whole).first).to_be_visible()
+        page.emulate_media(media="print")
+        assert page.evaluate("() => getComputedStyle(document.body).backgroundColor") == "rgb(255, 255, 255)", path
+        assert page.evaluate("() => document.documentElement.scrollWidth - innerWidth") <= 0, f"{path} is too wide"
+        assert page.evaluate(CUT_OFF) == [], path
+        page.emulate_media(media="screen")
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])

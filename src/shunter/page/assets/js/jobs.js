@@ -61,7 +61,7 @@ function Table({ rows, filter, now, change, isStale }) {
 
 /** @param {{rows: number, height: number}} props */
 function Space({ rows, height }) {
-  return html`<tr class="space" aria-hidden="true"><td colspan="8" style=${{ height: `${Math.max(0, rows) * height}px` }}></td></tr>`;
+  return html`<tr class="space" aria-hidden="true"><td style=${{ height: `${Math.max(0, rows) * height}px` }}></td></tr>`;
 }
 
 class Row extends Component {
@@ -89,7 +89,7 @@ class Row extends Component {
 
 /** Index of the first row to render, of the one after the last, and the height of a row in pixels. @param {{current: HTMLElement | null}} body @param {number} total */
 function useRowsInView(body, total) {
-  const narrow = useMemo(() => matchMedia("(max-width: 640px)"), []);
+  const narrow = useMemo(() => matchMedia("(max-width: 900px)"), []);
   const measure = () => {
     const height = narrow.matches ? 64 : 32;
     const above = body.current ? -body.current.getBoundingClientRect().top : 0;
