@@ -164,15 +164,19 @@ def test_files_are_left_out_of_a_group_of_which_a_server_told() -> None:
     assert [(one.rank, one.entries[0].number) for one in recorder.recordings(said)] == [(0, 7)]
 
 
-def causes(dumps: list[Json], *, goes_on: bool) -> list[str]:
-    """What is said of ranks whose recorders hold this: they write a line between the samples, or wait in all_reduce."""
-    frames = (Frame(function="all_reduce", file="torch/distributed/distributed_c10d.py"),)
+def causes(dumps: list[Json], *, goes_on: bool, moves: bool = False) -> list[str]:
+    """What is said of ranks whose recorders hold this: they write a line between the samples, or move from call to call, or wait
+    in all_reduce."""
+    frames = [
+        (Frame(function=name, file="torch/distributed/distributed_c10d.py"),)
+        for name in ("all_reduce", "broadcast" if moves else "all_reduce")
+    ]
     names = [pod(rank)["metadata"]["name"] for rank in range(3)]
     samples = tuple(
         Sample(
             at=NOW - timedelta(seconds=5 - 5 * number),
             processes=tuple(
-                Process(pod=name, container="pytorch", pid=1, rank=rank, frames=frames, state="S")
+                Process(pod=name, container="pytorch", pid=1, rank=rank, frames=frames[number], state="S")
                 for rank, name in enumerate(names)
             ),
             last_lines={name: str(number * goes_on) for name in names},
@@ -212,8 +216,12 @@ def test_calls_that_differ_are_told_whether_or_not_the_job_goes_on(
 
 def test_a_rank_is_behind_only_in_a_job_that_does_not_go_on() -> None:
     """Of a job that trains, recorders are read at different moments."""
-    given = [rows(SAME, SAME), rows(SAME), rows(SAME, SAME)]
+    done = rows(SAME, SAME)
+    waits = dump(entry(1, "nccl:all_reduce", [[8]]), entry(2, "nccl:all_reduce", [[8]], state="started"))
+    given = [waits, rows(SAME), waits]
     assert causes(given, goes_on=True) == []
+    assert causes(given, goes_on=False, moves=True) == []
+    assert causes([done, rows(SAME), waits], goes_on=False) == []
     assert causes(given, goes_on=False) == [
         "rank 1 has not called all_reduce (call number 2 of default_pg), in which ranks 0 and 2 wait"
     ]

@@ -231,7 +231,8 @@ class Sampler:
         outputs = await asyncio.gather(*map(of, self._pods))
         if silent := recorder.silent_ranks(outputs, places):
             why = "; ".join(
-                f"{rank_list([rank for rank in silent if silent[rank] == text])}: {text}" for text in set(silent.values())
+                f"{rank_list([rank for rank in silent if silent[rank] == text])}: {text}"
+                for text in dict.fromkeys(silent.values())
             )
             self._missing.setdefault(RECORDER, Missing(what=RECORDER, why=why, is_refused=False))
         return tuple(recorder.recordings(outputs))

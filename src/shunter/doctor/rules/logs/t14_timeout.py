@@ -20,8 +20,9 @@ from shunter.doctor.verdicts import Confidence, Excerpt, Verdict
 from shunter.doctor.waiting import group, read_at, stands
 from shunter.kube.pods.log_times import time_of
 
+_MARK = "Watchdog caught collective operation timeout"
 _TEXT = re.compile(
-    r"(?:Watchdog caught collective operation timeout: WorkNCCL\((?P<work>[^)]*)\)"
+    rf"(?:{_MARK}: WorkNCCL\((?P<work>[^)]*)\)"
     r"|Timed out waiting (?P<gloo>\d+)ms for (?:recv|send))"
 )
 _CALL = re.compile(r"SeqNum=(\d+), OpType=(\w+)")
@@ -48,8 +49,6 @@ class Made(NamedTuple):
 
 
 def judge(case: Case) -> list[Verdict]:
-    if not any(_TEXT.search(text) for text in (*case.logs.values(), *(one.whole for one in case.failures))):
-        return []
     waits = _waits(case)
     if not waits:
         return []
@@ -102,6 +101,8 @@ def _waits(case: Case) -> list[Wait]:
     found = [
         Wait(ending.failed_ranks, ending.pod, said(ending, line(match)), *_call(match)) for ending, match in matching(case, _TEXT)
     ]
+    if not any(_MARK in text for text in case.logs.values()):
+        return found
     known = {rank for one in found for rank in one.ranks}
     for pod, one in _last_lines(case):
         if (

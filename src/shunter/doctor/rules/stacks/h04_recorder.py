@@ -1,7 +1,7 @@
 """H04: the ranks' flight recorders differ: the first call in which they do is what hangs them, or makes their results wrong.
 
 NCCL pairs calls that differ in silence where it can: such a job goes on, with wrong values. That a rank is behind is said only of
-a job that does not go on, as recorders are read one after another.
+a job that does not go on, and in whose last call ranks still wait: recorders are read one after another.
 
 Compares only groups of all ranks, and only what all recorders still hold: older entries are overwritten. gloo's entries stay
 `scheduled` for ever, so calls are compared by number and name, and how far a rank is by what it has enqueued. Sizes are not
@@ -29,7 +29,7 @@ def judge(case: Case) -> list[Verdict]:
     for recording in case.evidence.recordings:
         groups.setdefault((recording.group, recording.id), []).append(recording)
     ranks = group(case)
-    goes_on = ranks is not None and progress(case, ranks).is_made
+    goes_on = ranks is not None and (progress(case, ranks).is_made or not all(rank.is_same for rank in ranks.ranks))
     found = []
     for (name, _), recordings in groups.items():
         if {one.rank for one in recordings} >= set(case.all_ranks) and len(recordings) > 1:
@@ -47,7 +47,8 @@ def _of_group(group: str, recordings: Sequence[Recording], *, goes_on: bool) -> 
             if len({name for name in names if name is not None}) > 1:
                 return [_mismatch(group, number, recordings, names)]
     lasts = [max(numbers, default=0) for numbers in calls]
-    return [_behind(group, recordings, lasts, calls)] if len(set(lasts)) > 1 and not goes_on else []
+    is_done = any(numbers[max(lasts)].is_retired for numbers in calls if max(lasts) in numbers)
+    return [_behind(group, recordings, lasts, calls)] if len(set(lasts)) > 1 and not (goes_on or is_done) else []
 
 
 def _name(entry: Collective) -> str:
