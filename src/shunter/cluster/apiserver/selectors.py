@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 from shunter.api.names import label_key_faults
-from shunter.cluster.apiserver.status import bad_request
+from shunter.cluster.apiserver.status import StatusError, bad_request
 from shunter.cluster.apiserver.storage.store import Entry
 
 Labels = Mapping[str, str]
@@ -146,18 +146,29 @@ def _values(tokens: _Tokens, key: str) -> list[str]:
     opening = tokens.take()
     if opening != "(":
         raise bad_request(f"unable to parse requirement: found '{opening}' expected: '('")
+    if tokens.next not in (")", ",") and tokens.next in ("", *_OPERATORS):
+        raise _unexpected(tokens.next, "',', ')' or identifier")
     values: list[str] = []
-    while tokens.next not in (")", ""):
+    while tokens.next != ")":
         token = tokens.take()
         if token == ",":
-            values.append("")
+            if not values or tokens.next in (")", ","):
+                values.append("")
+            if tokens.next == ",":
+                tokens.take()
+                values.append("")
             continue
+        if token in ("", *_OPERATORS):
+            raise _unexpected(token, "',', or identifier")
         values.append(_checked(token, f"values[{len(values)}][{key}]"))
-        if tokens.next == ",":
-            tokens.take()
-    if tokens.take() != ")":
-        raise bad_request("unable to parse requirement: found '', expected: ',' or ')'")
+        if tokens.next not in (")", ","):
+            raise _unexpected(tokens.next, "',' or ')'")
+    tokens.take()
     return values or [""]
+
+
+def _unexpected(found: str, expected: str) -> StatusError:
+    return bad_request(f"unable to parse requirement: found '{found}', expected: {expected}")
 
 
 def _checked(value: str, where: str) -> str:
