@@ -90,6 +90,7 @@ generate: setup ## write generated files anew: CRDs, built-in schemas
 
 lock: setup ## lock dependencies anew, with hashes
 	@.venv/bin/uv pip compile -q --universal --python-version 3.11 --generate-hashes --no-emit-index-url --no-header requirements/uv.in -o requirements/uv.txt
+	@.venv/bin/uv pip compile -q --universal --python-version 3.11 --generate-hashes --no-emit-index-url --no-header requirements/kubectl-oldest.in -o requirements/kubectl-oldest.txt
 	@.venv/bin/uv pip compile -q --universal --python-version 3.11 --generate-hashes --no-emit-index-url --no-header --all-extras pyproject.toml -o requirements/lock.txt
 	@.venv/bin/uv pip compile -q --universal --python-version 3.11 --generate-hashes --no-emit-index-url --no-header pyproject.toml -o requirements/runtime.txt
 	@.venv/bin/uv pip compile -q --universal --python-version 3.11 --generate-hashes --no-emit-index-url --no-header --constraint requirements/lock.txt pyproject.toml requirements/unit.in -o requirements/unit.txt
@@ -102,6 +103,9 @@ page-shots: setup ## take the pictures of the web page that README and docs show
 vectors: setup ## ask a real API server again what tests/vectors compares with (needs Go)
 	@PYTHONPATH=tests:conformance $(PY) tests/vectors/record.py $(FILES)
 
+kubectl-answers: setup ## ask a real API server again what tests/e2e/test_kubectl_commands.py compares with (needs Go)
+	@PYTHONPATH=tests:conformance $(PY) tests/kubectl/record.py
+
 format: setup ## format the code
 	@.venv/bin/ruff check --fix .
 	@.venv/bin/ruff format .
@@ -109,4 +113,4 @@ format: setup ## format the code
 clean: ## remove .venv and caches
 	@rm -rf .venv .mypy_cache .ruff_cache .pytest_cache .hypothesis dist build
 
-.PHONY: help setup demo demo-migrate test unit unit-versions release fuzz faults conformance conformance-core again conformance-again conformance-core-again lint site generate lock page-shots vectors format clean
+.PHONY: help setup demo demo-migrate test unit unit-versions release fuzz faults conformance conformance-core again conformance-again conformance-core-again lint site generate lock page-shots vectors kubectl-answers format clean

@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
 from typing import Any
 
 import yaml
+
+sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "tests"))
+
+from kubectl.table import recorded_versions, stories
 
 TABLE = Path(__file__).with_name("embedded.yaml")
 _HEAD = """# What the embedded cluster does
@@ -20,6 +25,18 @@ test compares it with what is served.
 """
 
 
+_KUBECTL = """
+## kubectl
+
+What the oldest and the newest `kubectl` that Kubernetes supports with a 1.36 server, of those on PyPI, show of the embedded
+cluster. Each command was also asked of a real API server with its controllers and a node; a test compares exit code, output and
+errors, without what a server makes up (times, uids, addresses, random names). The list is tests/kubectl/commands.yaml; `-f -`
+reads an object from standard input, `{ns}` is a namespace, `{node}` the node.
+
+"""
+_SAME = "as the real server"
+
+
 def entries() -> list[dict[str, Any]]:
     """The rows, one for each kind that is served."""
     found: list[dict[str, Any]] = yaml.safe_load(TABLE.read_text())
@@ -29,7 +46,16 @@ def entries() -> list[dict[str, Any]]:
 def embedded_page() -> bytes:
     """The page as it should be."""
     rows = [f"| {one['kind']} | {_act(one)} | {one.get('differs', '')} |" for one in sorted(entries(), key=_order)]
-    return f"{_HEAD}{chr(10).join(rows)}\n".encode()
+    return f"{_HEAD}{chr(10).join(rows)}\n{_KUBECTL}{chr(10).join(_kubectl_rows())}\n".encode()
+
+
+def _kubectl_rows() -> list[str]:
+    """The table of commands; one that is typed in several places stands there once."""
+    versions = recorded_versions()
+    shown = {command.run: command.differs or _SAME for told in stories().values() for command in told if not command.prepares}
+    head = ["Command", *(f"kubectl {version}" for version in versions)]
+    rows = [[f"`{run}`", *[differs] * len(versions)] for run, differs in sorted(shown.items())]
+    return [f"| {' | '.join(row)} |" for row in (head, ["---"] * len(head), *rows)]
 
 
 def _act(entry: dict[str, Any]) -> str:

@@ -44,7 +44,15 @@ class ByFixture(LoadScopeScheduling):
 
     def _split_scope(self, nodeid: str) -> str:
         path, _, test = nodeid.partition("::")
-        if path.endswith(("e2e/test_recordings.py", "recipes/test_lm.py", "recipes/test_images.py", "recipes/test_buckets.py")):
+        if path.endswith(
+            (
+                "e2e/test_recordings.py",
+                "e2e/test_kubectl_commands.py",
+                "recipes/test_lm.py",
+                "recipes/test_images.py",
+                "recipes/test_buckets.py",
+            )
+        ):
             return path
         if "page/browser/" in path:
             return "page/browser"

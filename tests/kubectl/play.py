@@ -1,0 +1,115 @@
+"""Plays the stories of commands.yaml with one kubectl on a running cluster."""
+
+from __future__ import annotations
+
+import re
+import shlex
+import shutil
+import subprocess
+import tempfile
+import time
+import uuid
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+from e2e.running_cluster import Cluster
+from kubectl.normal import normal
+from kubectl.table import COMMANDS, Command, Json, stories
+
+DEADLINE = 60.0
+_POLL = 0.2
+_SIDE_BY_SIDE = 4
+
+
+def play(cluster: Cluster, kubectls: dict[str, str]) -> dict[str, dict[str, list[Json]]]:
+    """version -> story -> answers, of programs by their version; stories are played side by side."""
+    (node,) = (item["metadata"]["name"] for item in cluster.get("nodes")["items"])
+    with ThreadPoolExecutor(_SIDE_BY_SIDE) as pool:
+        playing = {
+            version: {name: pool.submit(_story, cluster, program, node, commands) for name, commands in _longest_first()}
+            for version, program in kubectls.items()
+        }
+        return {version: {name: playing[version][name].result() for name in stories()} for version in playing}
+
+
+def _longest_first() -> Iterator[tuple[str, tuple[Command, ...]]]:
+    return iter(sorted(stories().items(), key=lambda story: -len(story[1])))
+
+
+def _story(cluster: Cluster, program: str, node: str, commands: tuple[Command, ...]) -> list[Json]:
+    namespace = f"t-kubectl-{uuid.uuid4().hex[:8]}"
+    cluster.create_namespace(namespace)
+    try:
+        with tempfile.TemporaryDirectory() as directory:
+            shutil.copy(COMMANDS, directory)
+            player = _Player(cluster, program, Path(directory), {"{ns}": namespace, "{node}": node})
+            return [player.answer(command) for command in commands]
+    finally:
+        cluster.kubectl("delete", "namespace", namespace, "--wait=false", "--ignore-not-found")
+
+
+class _Player:
+    def __init__(self, cluster: Cluster, program: str, directory: Path, names: dict[str, str]) -> None:
+        self._program = program
+        self._directory = directory
+        self._names = names
+        self._environment = {**cluster.environment, "KUBECONFIG": str(cluster.kubeconfig)}
+        self._replaced = {value: name for name, value in names.items()}
+
+    def answer(self, command: Command) -> Json:
+        """Exit code and output in normal form; of what only prepares, neither."""
+        deadline = time.monotonic() + DEADLINE
+        while True:
+            code, out, err = self._lines(command) if command.lines else self._run(command)
+            ready = re.search(command.until, out + err) and not (command.prepares and code)
+            if ready or time.monotonic() > deadline:
+                break
+            time.sleep(_POLL)
+        assert not (command.prepares and code), f"kubectl {command.run}: {err}"
+        answer: Json = {"run": command.run}
+        if command.prepares:
+            return answer
+        answer["code"] = code
+        for name, text in (("out", out), ("err", err)):
+            if text:
+                answer[name] = normal(text, self._replaced, sort=command.sorted)
+        return answer
+
+    def _run(self, command: Command) -> tuple[int, str, str]:
+        done = subprocess.run(
+            self._words(command),
+            env=self._surroundings(command),
+            cwd=self._directory,
+            input=command.stdin or "",
+            capture_output=True,
+            text=True,
+            timeout=DEADLINE,
+            check=False,
+        )
+        return done.returncode, done.stdout, done.stderr
+
+    def _lines(self, command: Command) -> tuple[int, str, str]:
+        """The first lines of a command that goes on; its exit code tells nothing."""
+        with subprocess.Popen(
+            ["timeout", str(DEADLINE), *self._words(command)],
+            env=self._surroundings(command),
+            stdout=subprocess.PIPE,
+            text=True,
+        ) as process:
+            assert process.stdout is not None
+            lines = [process.stdout.readline() for _ in range(command.lines)]
+            process.terminate()
+        return 0, "".join(lines), ""
+
+    def _words(self, command: Command) -> list[str]:
+        words = [self._fill(word) for word in shlex.split(command.run)]
+        return [self._program, f"--namespace={self._names['{ns}']}", *words]
+
+    def _surroundings(self, command: Command) -> dict[str, str]:
+        return {**self._environment, **command.env}
+
+    def _fill(self, text: str) -> str:
+        for name, value in self._names.items():
+            text = text.replace(name, value)
+        return text
