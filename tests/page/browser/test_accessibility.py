@@ -28,7 +28,8 @@ VIEWS = {
 }
 """Address -> what is there once the view is whole."""
 CUT_OFF = """() => [...document.querySelectorAll("main td, main th, main .wide")]
-  .filter((cell) => cell.offsetWidth && (cell.scrollWidth > cell.clientWidth + 1 || cell.getBoundingClientRect().right > innerWidth))
+  .filter((cell) => cell.offsetWidth)
+  .filter((cell) => cell.scrollWidth > cell.clientWidth + 1 || cell.getBoundingClientRect().right > innerWidth)
   .map((cell) => cell.outerHTML.slice(0, 200))"""
 
 
