@@ -20,7 +20,7 @@ from shunter.errors import InputError
 from shunter.launch.code.delivery import ImageCode, MountedCode, PackedCode
 from shunter.launch.code.packing import Entry, archive
 from shunter.launch.fabric import Fabric, require_profile
-from shunter.launch.marks import CODE_LABEL, DIGEST
+from shunter.launch.marks import CODE_LABEL, DIGEST, RERUN_OF
 from shunter.launch.named_objects import shared_fault
 from shunter.launch.objects import checkpoints_of, launch, rerun_job, stored_code, train_job
 from shunter.launch.options import Checkpoints, ClaimVolume, LaunchOptions, Program
@@ -234,7 +234,7 @@ def test_a_job_runs_again_as_it_was() -> None:
     stored = {**first, "spec": {**first["spec"], "suspend": False, "managedBy": "trainer.kubeflow.org/trainjob-controller"}}
     again = rerun_job(stored, "train-3", job_id="2")
     assert again["metadata"]["labels"] == first["metadata"]["labels"]
-    assert again["metadata"]["annotations"] == first["metadata"]["annotations"]
+    assert again["metadata"]["annotations"] == first["metadata"]["annotations"] | {RERUN_OF: "train"}
     fresh = {**again["spec"]["trainer"]}
     place = next(variable for variable in fresh["env"] if variable["name"] == "SHUNTER_CHECKPOINT_DIR")
     assert place["value"] == "/workspace/checkpoints/train-3", "another job's checkpoints are not resumed by accident"

@@ -9,7 +9,7 @@ import pytest
 from shunter.errors import InputError
 from shunter.launch import option_texts
 from shunter.launch.checkpoint_places import read_place
-from shunter.launch.names import base_name, earlier_names, free_name, unnumbered
+from shunter.launch.names import base_name, earlier_names, first_name, free_name
 from shunter.launch.options import Checkpoints, ClaimVolume, LaunchOptions, Program, shutdown_seconds
 
 TRAIN = Program(path="train.py")
@@ -118,13 +118,16 @@ def test_a_job_is_called_like_its_program(program: Program, name: str) -> None:
         ("train-150", "train.py", "train-151"),
         ("train-2024", "train.py", "train-2024-2"),
         ("resnet-152", "train.py", "resnet-152-2"),
-        ("run-2", "train.py", "run-3"),
+        ("resnet-50", "train.py", "resnet-50-2"),
+        ("gpt-2", "train.py", "gpt-2-2"),
+        ("run-2", "train.py", "run-2-2"),
         ("lm-2", "lm-2.py", "lm-2-2"),
     ],
 )
 def test_a_job_that_runs_again_gets_the_next_number_of_its_program(name: str, title: str, again: str) -> None:
     """Never a lower one: checkpoints are found by the name."""
-    assert free_name(unnumbered(name, title), earlier_names(name, title)) == again
+    first = first_name(name, program=title)
+    assert free_name(first, earlier_names(name, first)) == again
 
 
 def test_a_name_that_is_taken_gets_the_next_number() -> None:

@@ -10,7 +10,8 @@ from shunter.api.meta import Json
 from shunter.api.yaml import load_yaml
 from shunter.launch.code.delivery import MountedCode
 from shunter.launch.copied_job import copied_job
-from shunter.launch.names import earlier_names, free_name, unnumbered
+from shunter.launch.marks import RERUN_OF
+from shunter.launch.names import earlier_names, first_name, free_name
 from shunter.launch.objects import launch, rerun_job
 from shunter.launch.options import LaunchOptions, Program
 from shunter.launch.runtimes.choice import Runtime
@@ -47,7 +48,7 @@ COPIES: dict[str, tuple[str, str]] = {
           name: bert-2
           namespace: vision
           labels: {team: a, kueue.x-k8s.io/queue-name: gold}
-          annotations: {note: mine}
+          annotations: {note: mine, shunter.dev/rerun-of: bert}
         spec:
           runPolicy: {cleanPodPolicy: None}
           pytorchReplicaSpecs: {Master: {replicas: 1}}
@@ -69,7 +70,7 @@ COPIES: dict[str, tuple[str, str]] = {
         """
         apiVersion: trainer.kubeflow.org/v1alpha1
         kind: TrainJob
-        metadata: {name: bert-2, namespace: vision}
+        metadata: {name: bert-2, namespace: vision, annotations: {shunter.dev/rerun-of: bert}}
         spec:
           runtimeRef: {name: torch-distributed}
           runtimePatches: [{manager: mine.example.com, trainingRuntimeSpec: {b: 2}}]
@@ -91,7 +92,7 @@ COPIES: dict[str, tuple[str, str]] = {
         """
         apiVersion: batch/v1
         kind: Job
-        metadata: {name: bert-2, namespace: vision}
+        metadata: {name: bert-2, namespace: vision, annotations: {shunter.dev/rerun-of: bert}}
         spec:
           completionMode: Indexed
           template: {metadata: {labels: {app: x}}, spec: {containers: []}}
@@ -122,7 +123,7 @@ def test_what_runs_a_program_again_is_copied_by_the_same_rule() -> None:
     ]
     again = rerun_job(stored, "train-2", job_id="2")
     assert again["metadata"]["labels"] == {"team": "a"}
-    assert again["metadata"]["annotations"] == {**first["metadata"]["annotations"], "note": "mine"}
+    assert again["metadata"]["annotations"] == {**first["metadata"]["annotations"], "note": "mine", RERUN_OF: "train"}
     assert again["spec"]["runtimePatches"][1:] == [{"manager": "mine.example.com", "trainingRuntimeSpec": {"b": 2}}]
     assert not {"suspend", "managedBy"} & set(again["spec"])
 
@@ -134,17 +135,21 @@ def test_a_job_that_another_controller_manages_stays_with_it() -> None:
 
 
 @pytest.mark.parametrize(
-    ("name", "there", "made"),
+    ("name", "rerun_of", "there", "made"),
     [
-        ("bert", {"bert"}, "bert-2"),
-        ("bert", set(), "bert-2"),
-        ("bert", {"bert", "bert-2"}, "bert-3"),
-        ("bert-2", {"bert-2"}, "bert-3"),
-        ("bert-9", {"bert-9", "bert-10"}, "bert-11"),
-        ("exp-2024", {"exp-2024"}, "exp-2024-2"),
-        ("bert-1", {"bert-1"}, "bert-1-2"),
-        ("bert-01", {"bert-01"}, "bert-01-2"),
+        ("bert", "", {"bert"}, "bert-2"),
+        ("bert", "", set(), "bert-2"),
+        ("bert", "", {"bert", "bert-2"}, "bert-3"),
+        ("bert-2", "bert", {"bert-2"}, "bert-3"),
+        ("bert-9", "bert", {"bert-9", "bert-10"}, "bert-11"),
+        ("resnet-50", "", {"resnet-50"}, "resnet-50-2"),
+        ("resnet-50-2", "resnet-50", {"resnet-50"}, "resnet-50-3"),
+        ("exp-2024", "", {"exp-2024"}, "exp-2024-2"),
+        ("bert-1", "bert", {"bert-1"}, "bert-1-2"),
+        ("other", "bert", {"other"}, "other-2"),
     ],
 )
-def test_a_job_never_gets_its_own_name_or_an_earlier_one(name: str, there: set[str], made: str) -> None:
-    assert free_name(unnumbered(name), there | earlier_names(name)) == made
+def test_a_job_never_gets_its_own_name_or_an_earlier_one(name: str, rerun_of: str, there: set[str], made: str) -> None:
+    """And a number that its user gave stays: `resnet-51` is another model."""
+    first = first_name(name, rerun_of=rerun_of)
+    assert free_name(first, there | earlier_names(name, first)) == made

@@ -5,9 +5,11 @@ from __future__ import annotations
 import copy
 from collections.abc import Collection
 
-from shunter.api.meta import Json
+from shunter.api.meta import Json, annotations_of
 from shunter.api.ownership import MARKS
 from shunter.api.trainer.trainjob import MANAGED_BY_US
+from shunter.launch.marks import PROGRAM, RERUN_OF
+from shunter.launch.names import first_name
 from shunter.operator.native_jobs import is_native
 from shunter.operator.overview import is_v2, run_policy
 
@@ -28,12 +30,13 @@ _KUEUE_MANAGER = "kueue.x-k8s.io/"
 def copied_job(job: Json, name: str, marks: Collection[str] = ()) -> Json:
     """A job of this name with the spec of another of any kind, without what belongs to that one alone: marks of tools that look
     after it, what controllers have added, suspension. Labels and annotations of its users stay, among them its queue, and of
-    ours those in `marks`."""
+    ours those in `marks`; an annotation names the first of the jobs that were run again."""
     metadata = job["metadata"]
     fresh: Json = {"name": name, "namespace": metadata["namespace"]}
     for field in ("labels", "annotations"):
         if kept := {key: value for key, value in (metadata.get(field) or {}).items() if key in marks or _is_users(key)}:
             fresh[field] = kept
+    fresh["annotations"] = {**fresh.get("annotations", {}), RERUN_OF: name_of_first(job)}
     spec: Json = copy.deepcopy(job["spec"])
     run_policy({**job, "spec": spec}).pop("suspend", None)
     if is_v2(job) and spec.get("managedBy") == MANAGED_BY_US:  # The API server's default.
@@ -50,6 +53,12 @@ def copied_job(job: Json, name: str, marks: Collection[str] = ()) -> Json:
         if labels := template.get("labels"):
             template["labels"] = {key: value for key, value in labels.items() if key not in _OF_THE_JOB_CONTROLLER}
     return {"apiVersion": job["apiVersion"], "kind": job["kind"], "metadata": fresh, "spec": spec}
+
+
+def name_of_first(job: Json) -> str:
+    """The name that reruns of the job number."""
+    annotations = annotations_of(job)
+    return first_name(job["metadata"]["name"], program=annotations.get(PROGRAM, ""), rerun_of=annotations.get(RERUN_OF, ""))
 
 
 def _is_users(key: str) -> bool:

@@ -2,6 +2,8 @@
 
 PROGRAM = "shunter.dev/program"
 """Annotation of a job that was made from a program: what it runs."""
+RERUN_OF = "shunter.dev/rerun-of"
+"""Annotation of a job that was run again: the first of these jobs, to whose name numbers are added."""
 JOB_LABEL = "shunter.dev/job"
 """Of a ConfigMap: the job for which it was made first; of a TrainingRuntime: the job whose own it is."""
 CODE_LABEL = "shunter.dev/code"

@@ -9,7 +9,6 @@ from itertools import count
 from shunter.launch.options import LONGEST_NAME, Program
 
 _NUMBER_CHARACTERS = 5
-_LARGEST = 99
 
 
 def base_name(program: Program) -> str:
@@ -26,18 +25,19 @@ def free_name(base: str, taken: Container[str]) -> str:
     return next(name for number in count(1) if (name := base if number == 1 else f"{base}-{number}") not in taken)
 
 
-def earlier_names(name: str, program: str = "") -> set[str]:
-    """The name, and those that come before it when jobs are numbered: `train` and `train-2` of `train-3`. A number above 99 is
-    taken for a part of the name, such as a year; above 999 where the rest is the name that `program`, a title, gives."""
+def first_name(name: str, *, program: str = "", rerun_of: str = "") -> str:
+    """The name to which numbers are added: of `train-3`, `train`, if that is the job that was run again (`rerun_of`) or the name
+    that `program`, a title, gives. Else the name itself, as the number is its user's: `resnet-50`, `train-2024`."""
     own = base_name(Program(module=program.removeprefix("-m ")) if program.startswith("-m ") else Program(path=program))
-    if program and name == own:
-        return {name}
-    numbered = re.fullmatch(r"(.+)-([2-9]|[1-9][0-9]{1,2})", name)
-    if numbered is None or (int(numbered[2]) > _LARGEST and not (program and numbered[1] == own)):
-        return {name}
-    return {numbered[1], *(f"{numbered[1]}-{number}" for number in range(2, int(numbered[2]) + 1))}
+    return next((first for first in (rerun_of, own if program else "") if first and _number(name, first)), name)
 
 
-def unnumbered(name: str, program: str = "") -> str:
-    """The first of `earlier_names`: that to which numbers are added."""
-    return min(earlier_names(name, program), key=len)
+def earlier_names(name: str, first: str) -> set[str]:
+    """The name, and those that come before it when jobs are numbered: `train` and `train-2` of `train-3`."""
+    return {name, first, *(f"{first}-{number}" for number in range(2, _number(name, first)))}
+
+
+def _number(name: str, first: str) -> int:
+    """That of `train-3` for `train`; 0 if it is none of ours. Above 999 it is taken for a part of the name, such as a year."""
+    numbered = re.fullmatch(rf"{re.escape(first)}-([2-9]|[1-9][0-9]{{1,2}})", name)
+    return int(numbered[1]) if numbered else 0

@@ -13,9 +13,9 @@ from shunter.api.resources import TRAIN_JOBS, Resource
 from shunter.errors import InputError
 from shunter.kube.client import Client
 from shunter.kube.errors import AlreadyExists
-from shunter.launch.copied_job import copied_job
+from shunter.launch.copied_job import copied_job, name_of_first
 from shunter.launch.marks import PROGRAM
-from shunter.launch.names import earlier_names, free_name, unnumbered
+from shunter.launch.names import earlier_names, free_name
 from shunter.launch.submitting import job_names, resubmit, silent, write
 
 
@@ -31,13 +31,13 @@ async def rerun(
     """The job that was made, under `name` or else a free one: NAME-2, NAME-3, ... Raises InputError for a given name that is
     taken, when the code of a program is no longer in the cluster, and for whatever the server refuses."""
     metadata = job["metadata"]
-    namespace, program = metadata["namespace"], annotations_of(job).get(PROGRAM, "")
-    used = {*taken, *earlier_names(metadata["name"], program)}
-    if resource == TRAIN_JOBS and program:
+    namespace, first = metadata["namespace"], name_of_first(job)
+    used = {*taken, *earlier_names(metadata["name"], first)}
+    if resource == TRAIN_JOBS and PROGRAM in annotations_of(job):
         return (await resubmit(client, job, name=name, taken=used, tell=tell)).job
     used |= await job_names(client, namespace)
     while True:
-        chosen = name or free_name(unnumbered(metadata["name"]), used)
+        chosen = name or free_name(first, used)
         try:
             return await write(client, resource, copied_job(job, chosen), tell)
         except AlreadyExists:

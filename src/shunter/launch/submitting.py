@@ -14,10 +14,11 @@ from shunter.kube.errors import AlreadyExists, ApiError, BadRequest, Forbidden, 
 from shunter.kube.webhooks.admission_wait import may_pass, once_admitted
 from shunter.launch.code.delivery import Code
 from shunter.launch.code.stored import own, send, tidy
+from shunter.launch.copied_job import name_of_first
 from shunter.launch.marks import DIGEST, PROGRAM
 from shunter.launch.mounts import map_name
 from shunter.launch.named_objects import named_object, require_claims
-from shunter.launch.names import base_name, free_name, unnumbered
+from shunter.launch.names import base_name, free_name
 from shunter.launch.objects import launch, rerun_job, stored_code
 from shunter.launch.option_texts import secret_variable
 from shunter.launch.options import LaunchOptions
@@ -102,7 +103,7 @@ async def resubmit(
         own = [rerun_runtime(runtime, name)] if runtime is not None else []
         return [*maps, *own, rerun_job(job, name, job_id=job_id, has_own_runtime=runtime is not None)]
 
-    base = name or unnumbered(metadata["name"], annotations_of(job)[PROGRAM])
+    base = name or name_of_first(job)
     reference = job["spec"]["runtimeRef"]
     return await create(client, namespace, objects, reference, base=base, is_given=bool(name), taken=taken, tell=tell)
 
