@@ -9,6 +9,9 @@ import msgspec
 
 from shunter.api.meta import Condition, Json, ObjectMeta, Struct
 
+COLD_START = "ColdStart"
+"""The reason of a normal event of an embedded cluster's node: a container that was asked to start warm did not."""
+
 
 class TerminatedState(Struct, frozen=True):
     exit_code: int = 0

@@ -73,7 +73,7 @@ async def find(
     raise InputError(f"there are {len(matches)} jobs {name!r}: {titles}.", "Name one of them like this.")
 
 
-def resource_of(kind: str, among: Sequence[Resource] = SHOWN_RESOURCES) -> Resource:
+def resource_of_kind(kind: str, among: Sequence[Resource] = SHOWN_RESOURCES) -> Resource:
     """The resource of a kind of jobs, of those in `among`. InputError for another kind."""
     found = next((resource for resource in among if resource.kind == kind), None)
     if found is None:

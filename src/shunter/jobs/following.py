@@ -9,6 +9,7 @@ from collections import deque
 from collections.abc import Coroutine, Mapping, Sequence
 from typing import NamedTuple
 
+from shunter.api.core import COLD_START
 from shunter.api.meta import Json
 from shunter.api.resources import CORE_EVENTS, JOBSETS, PODS, Resource
 from shunter.api.training.kinds import JOB_KINDS
@@ -29,8 +30,6 @@ from shunter.operator.restarts import is_jobset_of, restarts
 
 DRAIN_SECONDS = 5.0
 """How long to wait, once the job is finished, for the last lines of containers that have ended."""
-COLD_START = "ColdStart"
-"""The reason of a normal event of an embedded cluster's node: a container that was asked to start warm did not."""
 OPERATOR_CONTAINERS = frozenset(name for kind in JOB_KINDS for name in kind.added_containers)
 
 

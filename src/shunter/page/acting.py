@@ -13,7 +13,7 @@ from shunter.api.meta import Json
 from shunter.api.resources import Resource
 from shunter.errors import InputError
 from shunter.jobs.deletion import request_deletion
-from shunter.jobs.finding import get_job, resource_of
+from shunter.jobs.finding import get_job, resource_of_kind
 from shunter.kube.client import Client
 from shunter.kube.errors import Conflict, Status
 from shunter.launch.checkpoints import names_with_checkpoints
@@ -32,7 +32,7 @@ _TRIES = 3
 async def act(viewer: Viewer, action: ActionName, request: ActionRequest) -> Answer:
     """Does it. Conflict when the job is not the one, or not as, the viewer saw; InputError for an action that makes no sense for
     the job; NotFound when it is gone."""
-    resource = resource_of(request.kind)
+    resource = resource_of_kind(request.kind)
     for is_last in (*[False] * (_TRIES - 1), True):
         job = await get_job(viewer.client, resource, request.namespace, request.name)
         _require_seen(job, request)

@@ -8,7 +8,7 @@ from contextlib import aclosing
 from shunter.api.meta import Json
 from shunter.api.resources import PODS, Resource
 from shunter.errors import InputError
-from shunter.jobs.finding import get_job, resource_of
+from shunter.jobs.finding import get_job, resource_of_kind
 from shunter.operator.overview import is_pod_of
 from shunter.page.acting import act
 from shunter.page.calls import Calls, LogQuery
@@ -21,7 +21,7 @@ from shunter.page.wire import LogLines
 
 async def found_job(viewer: Viewer, parameters: Parameters) -> tuple[Resource, Json]:
     """NotFound when it is gone; InputError for a kind that is not shown."""
-    resource = resource_of(parameters.kind)
+    resource = resource_of_kind(parameters.kind)
     return resource, await get_job(viewer.client, resource, parameters.namespace, parameters.name)
 
 

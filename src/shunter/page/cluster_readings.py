@@ -15,7 +15,7 @@ from shunter.api.resources import DEPLOYMENTS, LEASES, VALIDATING_WEBHOOKS, Reso
 from shunter.install.names import OPERATOR
 from shunter.jobs.logs.visible_text import visible
 from shunter.kube.client import Client
-from shunter.kube.controllers.leader import LeaseSpec, holder
+from shunter.kube.controllers.leader import LeaseSpec, lease_holder
 from shunter.kube.discovery import served_versions
 from shunter.kube.errors import Forbidden, NotFound
 from shunter.operator.webhook_names import VALIDATORS
@@ -69,7 +69,7 @@ def operator_text(state: OperatorState, read: datetime, *, is_embedded: bool = F
         wanted = sum(int(one["spec"].get("replicas", 1)) for one in state.deployments)
         parts.append(f"{ready} of {wanted} replicas ready")
     for lease in state.leases or ():
-        leader = holder(msgspec.convert(lease.get("spec") or {}, LeaseSpec), read)
+        leader = lease_holder(msgspec.convert(lease.get("spec") or {}, LeaseSpec), read)
         parts.append(f"leader {leader}" if leader else "no leader")
     parts += sorted({f"v{version}" for one in state.deployments or () if (version := _version(one))})
     if not parts and state.deployments is not None and state.leases is not None:

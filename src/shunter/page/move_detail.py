@@ -11,7 +11,7 @@ from typing import Any
 
 from shunter.api.meta import Json
 from shunter.api.resources import TRAIN_JOBS
-from shunter.jobs.finding import get_job, jobs_of, resource_of
+from shunter.jobs.finding import get_job, jobs_of, resource_of_kind
 from shunter.jobs.logs.visible_text import shortened, visible
 from shunter.jobs.masking import credentials, masked
 from shunter.kube.client import Client
@@ -50,7 +50,7 @@ _Aspect = tuple[str, str, str, str]
 
 async def move(viewer: Viewer, job: Parameters) -> MoveDetail:
     """Of one v1 job that is in the cluster. NotFound when it is gone; InputError for a job of another kind."""
-    client, resource = viewer.client, resource_of(job.kind, live.KINDS)
+    client, resource = viewer.client, resource_of_kind(job.kind, live.KINDS)
     v1_job = await get_job(client, resource, job.namespace, job.name)
     title = title_of(v1_job)
     found = await read_plan(client, viewer.page.plan)

@@ -60,7 +60,7 @@ class LeaseSpec(Struct, frozen=True):
     lease_transitions: int | None = None
 
 
-def holder(lease: LeaseSpec, now: datetime) -> str:
+def lease_holder(lease: LeaseSpec, now: datetime) -> str:
     """Who holds a lease by the clock of whoever renewed it; empty for one that was released, or has run out."""
     if lease.renew_time is None or now > lease.renew_time + timedelta(seconds=lease.lease_duration_seconds or 0):
         return ""

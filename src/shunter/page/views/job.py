@@ -18,7 +18,7 @@ from shunter.jobs.curves import with_report
 from shunter.jobs.description import is_about
 from shunter.jobs.differing_ranks import Difference, differing_ranks, paces
 from shunter.jobs.evidence import JobCause
-from shunter.jobs.finding import own_pods, resource_of
+from shunter.jobs.finding import own_pods, resource_of_kind
 from shunter.jobs.logs.progress import progress_in_log
 from shunter.jobs.logs.reading import RankLogs
 from shunter.jobs.metrics import Series
@@ -225,7 +225,7 @@ def open_job(viewer: Viewer, parameters: Parameters) -> View:
     """The view for `VIEWS`."""
     if not parameters.kind or not parameters.name or len(parameters.namespaces) != 1:
         raise InputError("the view of a job needs its namespace, kind and name.")
-    return JobView(viewer, resource_of(parameters.kind), parameters.namespace, parameters.name)
+    return JobView(viewer, resource_of_kind(parameters.kind), parameters.namespace, parameters.name)
 
 
 def _kept(obj: Json) -> Json:

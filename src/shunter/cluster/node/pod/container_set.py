@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Literal, NamedTuple
 
+from shunter.api.core import COLD_START
 from shunter.api.meta import Json
 from shunter.cluster.node.layout import PodDirectory
 from shunter.cluster.node.pod import container_attempts, lifecycle
@@ -103,7 +104,7 @@ class ContainerSet:
                 self._states[name] = state._replace(attempt=found)
                 if found.started_at and not state.attempt.started_at:
                     if found.cold:
-                        self._callbacks.note("Normal", "ColdStart", f"Container {name} was started cold: {found.cold}")
+                        self._callbacks.note("Normal", COLD_START, f"Container {name} was started cold: {found.cold}")
                     self._callbacks.note("Normal", "Started", f"Container started{' warm' * found.warm}")
                     if found.is_running:
                         self._watch_health(name, number)
