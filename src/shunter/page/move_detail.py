@@ -31,7 +31,7 @@ from shunter.migrate.proof.comparison import Comparison
 from shunter.migrate.proof.comparison import compared as pods_compared
 from shunter.migrate.proof.ladder import RUNGS, Ladder
 from shunter.migrate.survey.briefing.facts import Job
-from shunter.migrate.survey.briefing.job_page import commands
+from shunter.migrate.survey.briefing.job_commands import commands
 from shunter.operator.overview import is_finished
 from shunter.page.conversions import conversion_of, findings_of, looked_at
 from shunter.page.moves import ReadPlan, move_row, options_of, read_plan, rows_of, twins_by_title, waves
@@ -68,13 +68,15 @@ async def move(viewer: Viewer, job: Parameters) -> MoveDetail:
     if found.plan is not None and all(item.title != title for item in found.plan.items):
         found = ReadPlan()
     conversion = conversion_of(shown, unread)
-    rows = rows_of(found, [v1_job], train_jobs, {title: conversion}, viewer.page.options, listed)
+    rows = rows_of(found, [v1_job], train_jobs, {title: conversion}, listed)
     (row,) = [row for row in rows if row.job == title]
     wave = [*waves(found.plan)].index(row.wave) + 1 if found.plan is not None else 0
     twin = twins_by_title(found.plan, train_jobs).get(title)
     compared = await _comparison(client, v1_job, twin) if twin is not None else ()
     aspects = (*(_unknown(what, why) for what, why in unknown.items() if why), *compared)
-    return _detail(shown, pods, move_row(row, wave, conversion, listed), aspects, viewer.page.options)
+    plan = viewer.page.plan if found.plan is not None else None
+    head = move_row(row, wave, conversion, listed, plan, viewer.page.options)
+    return _detail(shown, pods, head, aspects, viewer.page.options)
 
 
 async def _train_jobs(client: Client, namespace: str) -> tuple[list[Json], str]:
@@ -200,4 +202,4 @@ _MEANINGS = {
     "backup": "Keep the job",
     "explain": "Explain a finding",
 }
-"""What the commands of `briefing.job_page` are for."""
+"""What the commands of `briefing.job_commands` are for."""

@@ -6,6 +6,7 @@ All but `read_plan` is pure.
 from __future__ import annotations
 
 import asyncio
+import shlex
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple
@@ -17,13 +18,14 @@ from shunter.api.resources import TRAIN_JOBS
 from shunter.errors import ShunterError
 from shunter.kube.client import Client
 from shunter.migrate.moving import gathering
-from shunter.migrate.moving.burn_down import Row, progress, title_of, twin_stage
+from shunter.migrate.moving.burn_down import Row, Stage, progress, title_of, twin_stage
 from shunter.migrate.moving.journal import Journal, Record
 from shunter.migrate.moving.marks import SOURCE, mark, twins_of
 from shunter.migrate.moving.plan import Plan, read
 from shunter.migrate.moving.runs.marks import is_trial
 from shunter.migrate.options import Options
 from shunter.migrate.own_files import beside
+from shunter.migrate.survey.briefing.job_commands import command, explaining
 from shunter.migrate.survey.inventory.classes import WAVES
 from shunter.operator.overview import job_state
 from shunter.page.conversions import Conversion
@@ -84,18 +86,18 @@ def rows_of(
     jobs: Sequence[Json],
     train_jobs: Iterable[Json],
     known: Mapping[str, Conversion],
-    options: str,
     listed: Listed,
 ) -> list[Row]:
-    """How far the jobs of the plan are; without one, the v1 jobs that are there. `options` are those of the page's commands. What
-    is missing where it was not listed is not said to be gone."""
+    """How far the jobs of the plan are; without one, the v1 jobs that are there. What is missing where it was not listed is not
+    said to be gone."""
     twins = twins_by_title(found.plan, train_jobs)
     if found.plan is not None:
         rows = progress(found.plan, found.records, jobs, twins.values()).rows
     else:
-        rows = tuple(_row(job, twins.get(title_of(job)), known.get(title_of(job)), options) for job in jobs)
+        rows = tuple(_row(job, twins.get(title_of(job)), known.get(title_of(job))) for job in jobs)
     return [
-        row if _is_certain(row, listed) else msgspec.structs.replace(row, stage="to do", next="", is_done=False) for row in rows
+        row if _is_certain(row, listed) else msgspec.structs.replace(row, stage="to do", next="", command="", is_done=False)
+        for row in rows
     ]
 
 
@@ -106,9 +108,9 @@ def place_of(row: Row) -> tuple[str, str, str]:
     return kind, namespace, name
 
 
-def move_row(row: Row, wave: int, conversion: Conversion | None, listed: Listed) -> Move:
+def move_row(row: Row, wave: int, conversion: Conversion | None, listed: Listed, plan: Path | None, options: str) -> Move:
     """A row for the browser. A job of which nothing was made is ready, unless something blocks it, or it is not known whether
-    something was made of it."""
+    something was made of it. `plan` is the file of the plan that has the job, `options` are those of the page's commands."""
     kind, namespace, name = place_of(row)
     blocking = conversion.blocking if conversion is not None else ()
     state: str = row.stage
@@ -128,7 +130,25 @@ def move_row(row: Row, wave: int, conversion: Conversion | None, listed: Listed)
         proof=conversion.proof if conversion is not None else "",
         twin=row.twin,
         next=row.next,
+        command=_line(row, conversion, plan, options),
     )
+
+
+def plan_command(verb: str, plan: Path, options: str, *more: str) -> str:
+    """The line of a command of `shunter migrate` that takes a plan."""
+    return f"shunter migrate {' '.join((verb, '--plan', shlex.quote(str(plan)), *more))}{options}"
+
+
+def _line(row: Row, conversion: Conversion | None, plan: Path | None, options: str) -> str:
+    """What to type next, whole; empty where no command helps. Of a job that is blocked, what explains why."""
+    kind, namespace, name = place_of(row)
+    if row.stage == "to do" and conversion is not None and conversion.topics:
+        return explaining(conversion.topics[0])
+    if not row.command:
+        return ""
+    if plan is None:
+        return command(row.command, kind, namespace, name, options)
+    return plan_command(row.command, plan, options, *([f"{kind.lower()}/{name}"] if row.command == "compare" else []))
 
 
 def _is_certain(row: Row, listed: Listed) -> bool:
@@ -144,26 +164,29 @@ def _is_listed(kind: str, namespace: str, listed: Listed) -> bool:
     return bool({"", namespace} & {*listed.get(kind, ("",))})
 
 
-def _row(job: Json, twin: Json | None, conversion: Conversion | None, options: str) -> Row:
+def _row(job: Json, twin: Json | None, conversion: Conversion | None) -> Row:
     """Of a job that no plan has: its TrainJob tells how far it is."""
-    space = f"-n {job['metadata']['namespace']}{options}"
-    name = f"{job['kind'].lower()}/{job['metadata']['name']} {space}"
-    row = Row(
+    stage, command, is_done = _place(twin, conversion)
+    return Row(
         job=title_of(job),
         wave=conversion.job_class if conversion is not None else "",
         action="",
         v1=job_state(job),
         twin=f"{twin['metadata']['name']} {job_state(twin)}" if twin is not None else "",
-        stage="to do",
+        stage=stage,
         next="",
-        is_done=False,
+        command=command,
+        is_done=is_done,
     )
+
+
+def _place(twin: Json | None, conversion: Conversion | None) -> tuple[Stage, str, bool]:
+    """Stage, command, and whether nothing is left to do."""
     if twin is not None:
         stage = twin_stage(twin)
-        return msgspec.structs.replace(row, stage=stage, next=f"shunter migrate compare {name}", is_done=stage == "compared")
+        return stage, "compare", stage == "compared"
     if conversion is None:
-        return row
+        return "to do", "", False
     if conversion.job_class == "finished":
-        return msgspec.structs.replace(row, stage="not moved", next=f"shunter migrate backup backup/ {space}", is_done=True)
-    explained = f"shunter migrate explain {conversion.topics[0]}" if conversion.topics else ""
-    return msgspec.structs.replace(row, next=explained or f"shunter migrate validate --cluster {name}")
+        return "not moved", "backup", True
+    return "to do", "validate", False

@@ -326,7 +326,9 @@ class Move(Row, frozen=True, kw_only=True):
     twin: str = ""
     """The TrainJob in its place."""
     next: str = ""
-    """What to do next: of a plan in words, else the command line."""
+    """What to do next, in words; only a plan says it."""
+    command: str = ""
+    """The command line that does it, or explains why it cannot be done; empty where none does."""
 
 
 class FindingText(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):

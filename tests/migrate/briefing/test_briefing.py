@@ -21,7 +21,7 @@ from shunter.migrate.proof.rungs.runs import RunComparison
 from shunter.migrate.survey.briefing import decision, sdk_page
 from shunter.migrate.survey.briefing.facts import Facts, Readiness, gathered
 from shunter.migrate.survey.briefing.front_page import LISTED_FAULTS
-from shunter.migrate.survey.briefing.job_page import commands
+from shunter.migrate.survey.briefing.job_commands import commands
 from shunter.migrate.survey.briefing.site import files
 from shunter.migrate.survey.scan.references import findings_of
 from shunter.migrate.survey.sdk_moves import MOVES

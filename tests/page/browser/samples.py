@@ -257,6 +257,9 @@ def _move(name: str, wave: int, state: str, **fields: Any) -> wire.Move:
     return wire.Move(id=name, wave=wave, namespace="vision", name=name, kind="PyTorchJob", state=state, **fields)
 
 
+APPLY = "shunter migrate apply --plan plan.yaml"
+
+
 def migration() -> dict[str, list[wire.Row]]:
     """The rows of the view of a plan of two waves."""
     summary = wire.MigrationSummary(
@@ -265,7 +268,7 @@ def migration() -> dict[str, list[wire.Row]]:
         counts=(("ready", 1), ("blocked", 1), ("made", 1), ("running", 1), ("finished", 0), ("compared", 1)),
         v1_left=4,
         v1_total=5,
-        commands=(("Execute the next wave", "shunter migrate apply plan.yaml"),),
+        commands=(("Execute the plan", APPLY),),
     )
     moves = [
         _move("resnet", 1, "compared", proof="runs", twin="resnet"),
@@ -277,11 +280,12 @@ def migration() -> dict[str, list[wire.Row]]:
             blocking=1,
             first="Pods are kept after the end; v2 deletes them with the job.",
             proof="pods",
-            next="shunter migrate plan --accept POD004",
+            next="apply",
+            command="shunter migrate explain POD004",
         ),
-        _move("t5", 2, "running", proof="runs", twin="t5-v2", next="shunter migrate compare t5"),
-        _move("vit", 2, "ready", proof="yaml", next="shunter migrate apply plan.yaml"),
-        _move("dlrm", 2, "made", proof="pods", next="shunter migrate apply plan.yaml"),
+        _move("t5", 2, "running", proof="runs", twin="t5-v2", next="wait until it has finished"),
+        _move("vit", 2, "ready", proof="yaml", next="apply", command=APPLY),
+        _move("dlrm", 2, "made", proof="pods", twin="dlrm Suspended", next="resume it when it is to train: spec.suspend"),
     ]
     waves = [
         wire.Wave(id="w1", number=1, title="Wave 1: one node", total=1, done=1),

@@ -183,6 +183,15 @@ def test_the_view_of_one_move_says_nothing_of_being_live(look: Look) -> None:
     expect(page.locator(".where")).to_contain_text("embedded cluster")
 
 
+def test_the_list_of_moves_copies_whole_commands_and_shows_words_as_words(look: Look) -> None:
+    page = look("/migration").page
+    rows = page.locator(".wave tr.row")
+    ready, made = rows.filter(has_text="vit"), rows.filter(has_text="dlrm")
+    expect(ready.get_by_role("button", name="Copy command")).to_have_attribute("title", samples.APPLY)
+    expect(made.locator(".c-why")).to_have_text("twin dlrm Suspended: resume it when it is to train: spec.suspend")
+    expect(made.get_by_role("button", name="Copy command")).to_have_count(0)
+
+
 def test_who_logged_in_with_a_token_can_log_out(browser: Browser, page_cluster: EmbeddedCluster) -> None:
     login = TokenLogin(kubeconfig.load(page_cluster.kubeconfig))
     token = new_user(page_cluster, "visitor")

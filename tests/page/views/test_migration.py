@@ -111,9 +111,9 @@ async def test_without_a_plan_jobs_stand_by_class_with_their_first_blocking_find
     found = moves(rows)
     assert {name: move.state for name, move in found.items()} == {"bert": "ready", "broken": "blocked", "old": "not moved"}
     assert found["bert"].proof.startswith("pods: ")
-    assert found["bert"].next == "shunter migrate validate --cluster pytorchjob/bert -n vision"
+    assert found["bert"].command == "shunter migrate validate --cluster pytorchjob/bert -n vision"
     assert "replicas" in found["broken"].first
-    assert found["broken"].next.startswith("shunter migrate explain ")
+    assert found["broken"].command.startswith("shunter migrate explain ")
     assert waves(rows) == [("complex", 0, 1), ("finished", 1, 1), ("blocked", 0, 1)]
     head = summary(rows)
     assert (head.plan, head.v1_left, head.v1_total) == ("", 3, 3)
@@ -443,9 +443,36 @@ async def test_the_command_that_comes_next_is_whole() -> None:
         Cluster([ended]),
         Cluster([ended], [twin("bert", "bert", "Complete", **compared)]),
     ]
-    lines = [(await listed_and_on_its_page(cluster))[0].next for cluster in clusters]
+    lines = [(await listed_and_on_its_page(cluster))[0].command for cluster in clusters]
     assert [line.split()[2] for line in lines] == ["validate", "explain", "backup", "compare"]
     assert all(understood(line) for line in lines)
+
+
+async def test_with_a_plan_the_command_of_each_stage_is_whole_and_words_are_no_command(tmp_path: Path) -> None:
+    file = tmp_path / "the plan.yaml"
+    file.write_text(text(plan_of(("first", ["bert"]))))
+    compared = {"migrate.shunter.dev/compared": "equal"}
+
+    def made(state: str, **marks: str) -> list[Json]:
+        return [twin("bert-v2", "bert", state, **{"migrate.shunter.dev/plan": "p1"}, **marks)]
+
+    cases: dict[str, tuple[list[Json], str]] = {
+        "ready": ([], f"apply --plan '{file}'"),
+        "made": (made("Suspended"), ""),
+        "running": (made(""), ""),
+        "finished": (made("Complete"), f"compare --plan '{file}' pytorchjob/bert"),
+        "compared": (made("Complete", **compared), f"cleanup --plan '{file}'"),
+    }
+    for state, (twins, line) in cases.items():
+        row, head = await listed_and_on_its_page(Cluster([v1_job("bert")], twins), file)
+        assert (row.state, row.command) == (state, f"shunter migrate {line}" if line else "")
+        assert row.next, "in words"
+        assert head.command == row.command
+        assert not line or str(file) in map(str, understood(row.command).values())
+    managed = v1_job("bert")
+    managed["spec"]["runPolicy"] = {"managedBy": "others.example.org/x"}
+    row, _ = await listed_and_on_its_page(Cluster([managed]), file)
+    assert (row.state, row.command.split()[:3]) == ("blocked", ["shunter", "migrate", "explain"])
 
 
 async def test_a_config_map_that_changed_is_read_again(monkeypatch: pytest.MonkeyPatch) -> None:

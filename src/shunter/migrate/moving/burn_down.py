@@ -32,6 +32,9 @@ class Row(Struct, frozen=True):
     """The TrainJob's name and state; empty while there is none."""
     stage: Stage
     next: str
+    """In words."""
+    command: str
+    """The command of `shunter migrate` that does it; empty where none does."""
     is_done: bool
     """Whether nothing is left to do but to clean up."""
 
@@ -94,12 +97,13 @@ class _Place(NamedTuple):
 
     stage: Stage
     next: str
+    command: str = ""
     is_done: bool = False
 
 
 def _place(item: Item, v1: str, twin: Json | None, past: Past, queue: str) -> _Place:
     if past == "begun":
-        return _Place("half done", "apply again")
+        return _Place("half done", "apply again", "apply")
     if twin is None and past == "started":
         if queue:
             why = f"if it had finished, take the v1 job out of queue {queue} (label {KUEUE_QUEUE}), or Kueue starts it again"
@@ -113,9 +117,9 @@ def _place(item: Item, v1: str, twin: Json | None, past: Past, queue: str) -> _P
             return _Place("gone", "nothing", is_done=True)
         match item.action:
             case "create" | "move":
-                return _Place("to do", "apply")
+                return _Place("to do", "apply", "apply")
             case "wait" | "archive" if v1 in FINISHED_STATES:
-                return _Place("not moved", "cleanup: it has finished on v1, and is archived", is_done=True)
+                return _Place("not moved", "cleanup: it has finished on v1, and is archived", "cleanup", is_done=True)
             case "wait":
                 return _Place("not moved", "wait until it has finished")
             case "source":
@@ -124,14 +128,14 @@ def _place(item: Item, v1: str, twin: Json | None, past: Past, queue: str) -> _P
                 return _Place("not moved", "nothing", is_done=True)
     match stage := twin_stage(twin):
         case "compared":
-            return _Place(stage, "cleanup" if v1 != "gone" else "nothing", is_done=True)
+            return _Place(stage, "nothing" if v1 == "gone" else "cleanup", "" if v1 == "gone" else "cleanup", is_done=True)
         case "made":
             if queue := mark(twin, QUEUE):
                 return _Place(stage, f"give it its queue when it is to train: label {KUEUE_QUEUE}={queue}")
             why = "or cleanup, where the v1 job never ran or has finished"
             return _Place(stage, f"resume it when it is to train: spec.suspend; {why}")
         case "finished":
-            return _Place(stage, f"compare it with {item.title}: migrate compare --plan")
+            return _Place(stage, f"compare it with {item.title}: migrate compare --plan", "compare")
         case _:
             return _Place(stage, "wait until it has finished")
 

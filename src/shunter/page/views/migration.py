@@ -5,7 +5,6 @@ It reads; what acts are commands, shown to copy.
 
 from __future__ import annotations
 
-import shlex
 from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
@@ -21,7 +20,7 @@ from shunter.kube.client import Client
 from shunter.migrate.conversion.provenance import SOURCE
 from shunter.migrate.moving.burn_down import Row, title_of
 from shunter.page.conversions import Candidate, Conversion, Conversions, candidate
-from shunter.page.moves import STATES, ReadPlan, move_row, options_of, place_of, read_plan, rows_of, waves
+from shunter.page.moves import STATES, ReadPlan, move_row, options_of, place_of, plan_command, read_plan, rows_of, waves
 from shunter.page.views.view import Observed, Parameters, Reading, Rows, View, Viewer, Watch
 from shunter.page.wire import MigrationSummary, Move, Wave
 
@@ -78,10 +77,13 @@ class Migration:
         twins = list(observed.objects["twins"].values())
         known: Mapping[str, Conversion] = observed.readings.get("conversions", {})
         listed = {watch.resource.kind: observed.listed.get(watch.name, ("",)) for watch in self.watches}
-        rows = rows_of(found, jobs, twins, known, self._viewer.page.options, listed)
+        rows = rows_of(found, jobs, twins, known, listed)
         rows = [row for row in rows if not self._namespaces or place_of(row)[1] in self._namespaces]
         numbers = {name: number for number, name in enumerate(waves(found.plan), start=1)}
-        moves = [move_row(row, numbers.get(row.wave, len(numbers) + 1), known.get(row.job), listed) for row in rows]
+        plan, options = self._viewer.page.plan if found.plan is not None else None, self._viewer.page.options
+        moves = [
+            move_row(row, numbers.get(row.wave, len(numbers) + 1), known.get(row.job), listed, plan, options) for row in rows
+        ]
         return {
             "migration": (self._summary(moves, len(jobs), found),),
             "waves": _waves(rows, waves(found.plan)),
@@ -185,13 +187,12 @@ def _commands(plan: Path | None, options: str) -> list[tuple[str, str]]:
             ("Write a plan", f"shunter migrate plan{options} > plan.yaml"),
             ("Show it here", f"shunter ui --plan plan.yaml{options}"),
         ]
-    named = shlex.quote(str(plan))
     return [
-        ("Preview what would be done", f"shunter migrate apply --plan {named} --dry-run{options}"),
-        ("Execute the plan", f"shunter migrate apply --plan {named}{options}"),
-        ("Compare the runs", f"shunter migrate compare --plan {named}{options}"),
-        ("Roll back", f"shunter migrate rollback --plan {named}{options}"),
-        ("Clean up v1", f"shunter migrate cleanup --plan {named}{options}"),
+        ("Preview what would be done", plan_command("apply", plan, options, "--dry-run")),
+        ("Execute the plan", plan_command("apply", plan, options)),
+        ("Compare the runs", plan_command("compare", plan, options)),
+        ("Roll back", plan_command("rollback", plan, options)),
+        ("Clean up v1", plan_command("cleanup", plan, options)),
     ]
 
 

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import shlex
-
 from shunter.jobs.masking import HIDDEN
 from shunter.migrate.conversion.emit.job import SEPARATOR
-from shunter.migrate.conversion.source.provider import STANDARD_INPUT
 from shunter.migrate.proof.ladder import RUNGS
 from shunter.migrate.survey.briefing.facts import Facts, Job
+from shunter.migrate.survey.briefing.job_commands import commands
 from shunter.migrate.survey.inventory.classes import CLASSES
 from shunter.migrate.survey.inventory.forms.html import TONES
 from shunter.migrate.survey.report.contents import told
@@ -44,31 +42,6 @@ def html(job: Job, facts: Facts) -> str:
         element("h2", "Side by side"),
         _sides(job),
     )
-
-
-def commands(job: Job, *, is_live: bool, options: str = "") -> list[str]:
-    """What to type next about this job. `options` are those by which a command reaches the cluster, such as ` --context prod`;
-    they begin with a blank. `explain`, which asks no cluster, gets none."""
-    row = job.entry
-    name = f"{row.kind.lower()}/{row.name}"
-    space = f" -n {row.namespace}" if row.namespace else ""
-    given = f"--cluster{space}{options}" if is_live else _named(job.outcome.source.source, space)
-    listed = [f"shunter migrate convert {given}", f"shunter migrate validate {given}", f"shunter migrate diff {given}"]
-    if row.job_class == "finished":
-        listed = [f"shunter migrate backup backup/{space}{options}   # it has ended: keep it, do not run it again"]
-    elif is_live:
-        listed += [f"shunter migrate {verb} {name}{space}{options}" for verb in ("test", "compare")]
-    return [*listed, *(f"shunter migrate explain {id}" for id in row.topics)]
-
-
-def _named(source: str, space: str) -> str:
-    """The flags that name an input, as `cli.migrate.options.inputs` calls what it reads."""
-    if source == STANDARD_INPUT:
-        return "-f -"
-    for beginning, flag, more in (("kustomize build ", "-k", ""), ("helm release ", "--helm-release", space)):
-        if source.startswith(beginning):
-            return f"{flag} {shlex.quote(source.removeprefix(beginning))}{more}"
-    return f"-f {shlex.quote(source)}"
 
 
 def _decision(job: Job) -> list[tuple[object, object]]:

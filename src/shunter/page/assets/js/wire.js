@@ -248,6 +248,7 @@
  * @property {string} [proof]
  * @property {string} [twin]
  * @property {string} [next]
+ * @property {string} [command]
  */
 
 /**
