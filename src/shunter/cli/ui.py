@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from contextlib import ExitStack
 from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -13,11 +13,11 @@ from shunter.cli.target import ContextOption, KubeconfigOption
 
 if TYPE_CHECKING:
     from shunter.cluster.target import Target
+    from shunter.kube.kubeconfig import Connection
     from shunter.page.record import PageRecord
+    from shunter.page.views.view import PageOptions
 
 PORT = 8642
-NEXT_PORTS = 20
-"""So many are tried after a port that is taken."""
 
 app = typer.Typer(invoke_without_command=True, rich_markup_mode=None)
 
@@ -68,10 +68,11 @@ def ui(
     from shunter.api.names import label_faults
     from shunter.cli.output.console import output, say
     from shunter.cli.run import connect_or_start
-    from shunter.cluster.state_dir import write_private
+    from shunter.cluster.state_dir import StateDir, default_state_dir, write_private
     from shunter.errors import InputError
     from shunter.page.assets import require_vendor
     from shunter.page.record import opener
+    from shunter.page.serving import LocalOptions, served_here
 
     if namespace and label_faults(namespace):
         raise InputError(
@@ -79,23 +80,35 @@ def ui(
         )
     require_vendor()
     target = connect_or_start(kubeconfig, context)
+    connection = target.connection
+    assert connection is not None, "find_target sets it"
+    state = target.embedded or StateDir(default_state_dir())
+    page = _page_options(target, connection, _options_text(kubeconfig, context), namespace, plan, read_only=read_only)
+    options = LocalOptions(connection, page, port, state.page)
     collect_seldom()
 
-    def show(record: PageRecord, file: Path) -> None:
+    def show(record: PageRecord, bound: int) -> None:
+        if port and bound != port:
+            say(f"port {port} is taken: using {bound}")
         say(f"Web page for {record.cluster}; Ctrl-C stops it. The link logs in one browser, once, within a minute:")
         url = record.login_url()
         output().print(url, soft_wrap=True, markup=False)
         if may_open() if open_browser is None else open_browser:
             import webbrowser
 
-            write_private(file, opener(url).encode())
-            webbrowser.open(file.absolute().as_uri())
+            left.callback(state.page_opener.unlink, missing_ok=True)
+            write_private(state.page_opener, opener(url).encode())
+            webbrowser.open(state.page_opener.absolute().as_uri())
 
-    options = _options_text(kubeconfig, context)
-    try:
-        uvloop.run(_served(target, options, namespace, port, plan, show, read_only=read_only))
-    except KeyboardInterrupt:
-        say("the page is stopped")
+    async def serve_here() -> None:
+        await target.client.close()
+        await served_here(options, show)
+
+    with ExitStack() as left:
+        try:
+            uvloop.run(serve_here())
+        except KeyboardInterrupt:
+            say("the page is stopped")
 
 
 def may_open() -> bool:
@@ -107,33 +120,14 @@ def may_open() -> bool:
     return has_display and sys.stdout.isatty()
 
 
-async def _served(
-    target: Target,
-    options: str,
-    namespace: str,
-    port: int,
-    plan: Path | None,
-    show: Callable[[PageRecord, Path], None],
-    *,
-    read_only: bool,
-) -> None:
-    import secrets
-
-    from shunter.cli.output.console import say
-    from shunter.cluster.state_dir import StateDir, default_state_dir
-    from shunter.page.guard import Settings, cookie_name, local_hosts
-    from shunter.page.logins import LocalLogin
-    from shunter.page.record import PageRecord, recorded
-    from shunter.page.server import PageServer
-    from shunter.page.serving import listening, until_stopped
+def _page_options(
+    target: Target, connection: Connection, options: str, namespace: str, plan: Path | None, *, read_only: bool
+) -> PageOptions:
+    """What the page shows of the cluster. `options` are those by which other commands reach it."""
     from shunter.page.views.view import PageOptions
 
-    await target.client.close()
-    connection = target.connection
-    assert connection is not None, "find_target sets it"
-    name = "embedded cluster" if target.is_default else connection.context or connection.server
-    page = PageOptions(
-        cluster=name,
+    return PageOptions(
+        cluster="embedded cluster" if target.is_default else connection.context or connection.server,
         is_embedded=target.embedded is not None,
         is_read_only=read_only,
         namespaces=tuple(dict.fromkeys(each for each in (namespace, connection.namespace) if each)),
@@ -142,23 +136,6 @@ async def _served(
         home=f"/jobs?namespace={namespace}" if namespace else "/",
         plan=plan.absolute() if plan else None,
     )
-    key = secrets.token_bytes(32)
-
-    def settings(bound: int) -> Settings:
-        return Settings(local_hosts(bound), cookie_name(bound, is_secure=False))
-
-    server = PageServer(LocalLogin(connection), page, settings, key=key)
-    bound = await listening(server, "127.0.0.1", port, tries=1 + NEXT_PORTS)
-    if port and bound != port:
-        say(f"port {port} is taken: using {bound}")
-    record = PageRecord(url=f"http://127.0.0.1:{bound}", cluster=name, key=key)
-    state = target.embedded or StateDir(default_state_dir())
-    with recorded(state.page, record):
-        try:
-            show(record, state.page_opener)
-            await until_stopped(server)
-        finally:
-            state.page_opener.unlink(missing_ok=True)
 
 
 def _options_text(kubeconfig: Path | None, context: str) -> str:

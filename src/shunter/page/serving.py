@@ -1,9 +1,10 @@
-"""The page for the users of a cluster (`shunter ui serve`): what its options mean, and the server that runs by them."""
+"""The page, served: to the user of this machine (`shunter ui`), or to the users of a cluster (`shunter ui serve`)."""
 
 from __future__ import annotations
 
 import asyncio
 import errno
+import secrets
 import signal
 import ssl
 from collections.abc import Callable
@@ -17,13 +18,44 @@ from shunter.kube import kubeconfig as kubeconfigs
 from shunter.kube.kubeconfig import Connection, Tls
 from shunter.kube.tls.serving_tls import ServingTls
 from shunter.page.guard import Settings, cookie_name, local_hosts
-from shunter.page.logins import Login, ProxyLogin, ProxyRules, TokenLogin
+from shunter.page.logins import LocalLogin, Login, ProxyLogin, ProxyRules, TokenLogin
+from shunter.page.record import PageRecord, recorded
 from shunter.page.server import PageServer
 from shunter.page.views.view import PageOptions
 
 SECRET_BYTES = 16
 """A proxy's secret has at least so many."""
 IDLE_SECONDS = 3600.0
+
+
+NEXT_PORTS = 20
+"""So many are tried after a port of this machine that is taken."""
+
+
+class LocalOptions(NamedTuple):
+    """The page for the user of this machine."""
+
+    connection: Connection
+    page: PageOptions
+    port: int
+    record: Path
+    """Where other commands find what is served."""
+
+
+async def served_here(options: LocalOptions, started: Callable[[PageRecord, int], None]) -> None:
+    """Serves on 127.0.0.1 until SIGINT or SIGTERM; `started` is called with the record and the port, which is one of the next
+    where that of the options is taken. Raises EnvironmentProblem."""
+    key = secrets.token_bytes(32)
+
+    def settings(bound: int) -> Settings:
+        return Settings(local_hosts(bound), cookie_name(bound, is_secure=False))
+
+    server = PageServer(LocalLogin(options.connection), options.page, settings, key=key)
+    bound = await listening(server, "127.0.0.1", options.port, tries=1 + NEXT_PORTS)
+    record = PageRecord(url=f"http://127.0.0.1:{bound}", cluster=options.page.cluster, key=key)
+    with recorded(options.record, record):
+        started(record, bound)
+        await until_stopped(server)
 
 
 class ServeOptions(NamedTuple):
