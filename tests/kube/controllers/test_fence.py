@@ -21,8 +21,8 @@ class Lead:
         return self.is_held
 
 
-def create(name: str) -> Create:
-    return Create(resource=PODS, body={"metadata": {"name": name, "namespace": "n"}})
+def create(name: str, namespace: str = "n") -> Create:
+    return Create(resource=PODS, body={"metadata": {"name": name, "namespace": namespace}})
 
 
 async def test_who_does_not_lead_writes_nothing(client: Client, recorded: RecordingTransport) -> None:
@@ -67,3 +67,13 @@ async def test_requests_that_wait_for_their_turn_are_not_sent(
     results = await asyncio.gather(*creating, return_exceptions=True)
     assert sum(isinstance(result, Exception) for result in results) == MAX_FENCED
     assert len(recorded.writes) == MAX_FENCED
+
+
+async def test_the_pods_of_a_large_job_do_not_hold_up_another_namespace(client: Client, recorded: RecordingTransport) -> None:
+    fenced = client.through(FencedTransport(recorded, Lead()))
+    large = [asyncio.create_task(fenced.create(PODS, create(f"p{number}", "flood").body)) for number in range(10 * MAX_FENCED)]
+    await asyncio.sleep(0)
+    await fenced.create(PODS, create("p", "other").body)
+    assert sum(task.done() for task in large) < 3 * MAX_FENCED
+    await asyncio.gather(*large)
+    assert len(recorded.writes) == 10 * MAX_FENCED + 1

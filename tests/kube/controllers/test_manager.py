@@ -21,7 +21,7 @@ from shunter.kube.controllers.leader import LeaderOptions
 from shunter.kube.controllers.manager import LeadershipLost, Manager
 from shunter.kube.controllers.plan import Create, Failure, Key, Note, Plan, Ref, StatusWrite
 from shunter.kube.health import parse_address
-from shunter.kube.transports.faults import FaultTransport, LoseAnswer, RecordingTransport, Refuse
+from shunter.kube.transports.faults import Delay, FaultTransport, LoseAnswer, RecordingTransport, Refuse
 
 PODS_AT, CONFIG_MAPS_AT = "/api/v1/pods", "/api/v1/configmaps"
 
@@ -113,6 +113,20 @@ async def test_every_object_gets_what_it_should_have_exactly_once(peer: Peer, cl
     async with running(manager):
         await peer.put(PODS_AT, pod("late"))
         await eventually(lambda: are_running(peer) and count(peer, CONFIG_MAPS_AT) == 31)
+
+
+async def test_a_namespace_whose_requests_take_long_does_not_hold_up_others(
+    peer: Peer, client: Client, faults: FaultTransport, eventually: Eventually
+) -> None:
+    faults.inject(Delay(3600), method="POST", path="/namespaces/slow/", times=1000)
+    for number in range(20):
+        await peer.put(PODS_AT, pod(f"p{number}", "slow"))
+    manager = Manager(client, component="test", owns_process=False, stop_seconds=0.1)
+    with_children(manager)
+    async with running(manager):
+        await eventually(lambda: manager._controllers[0].controller.queue.oldest_work()[0])
+        await peer.put(PODS_AT, pod("a", "n"))
+        await eventually(lambda: count(peer, CONFIG_MAPS_AT) == 1)
 
 
 async def test_a_child_that_somebody_deletes_comes_back(peer: Peer, client: Client, eventually: Eventually) -> None:
@@ -244,7 +258,7 @@ async def test_metrics_have_controller_runtimes_names(peer: Peer, client: Client
     assert 'workqueue_queue_duration_seconds_count{controller="children",name="children"} 0.0' not in text
     assert 'workqueue_adds_total{controller="children",name="children"}' in text
     assert 'workqueue_depth{controller="children",name="children"} 0.0' in text
-    assert 'controller_runtime_max_concurrent_reconciles{controller="children"} 4.0' in text
+    assert 'controller_runtime_max_concurrent_reconciles{controller="children"} 5.0' in text
 
 
 async def test_informers_of_the_same_objects_are_one(client: Client) -> None:

@@ -49,6 +49,42 @@ async def test_namespaces_take_turns() -> None:
     assert [(await taken(queue)).namespace for _ in range(6)] == ["big", "small", "big", "big", "big", "big"]
 
 
+async def test_one_namespace_never_has_all_workers() -> None:
+    queue = WorkQueue(most_of_one=2)
+    for number in range(4):
+        queue.add(Key("big", str(number)))
+    first, second = await taken(queue), await taken(queue)
+    third = asyncio.create_task(queue.get())
+    await asyncio.sleep(0)
+    assert (third.done(), len(queue), queue.waiting()) == (False, 2, 2)
+    queue.add(Key("small", "x"))
+    assert await asyncio.wait_for(third, 2) == Key("small", "x"), "it is another namespace's turn"
+    queue.add(first)
+    queue.done(first)
+    assert await taken(queue) == Key("big", "2"), "a worker that is through makes room"
+    queue.done(second)
+    assert await taken(queue) == Key("big", "3")
+    queue.done(Key("big", "2"))
+    assert await taken(queue) == first, "what was added while it was worked on comes back"
+    assert len(queue) == 0
+
+
+async def test_keys_of_no_namespace_may_have_all_workers() -> None:
+    queue = WorkQueue(most_of_one=1)
+    queue.add(Key("", "a"))
+    queue.add(Key("", "b"))
+    assert [await taken(queue), await taken(queue)] == [Key("", "a"), Key("", "b")]
+
+
+async def test_a_worker_that_is_cancelled_takes_no_key_with_it() -> None:
+    queue = WorkQueue()
+    workers = [asyncio.create_task(queue.get()) for _ in range(2)]
+    await asyncio.sleep(0)
+    queue.add(A)
+    workers[0].cancel()
+    assert await asyncio.wait_for(workers[1], 2) == A
+
+
 async def test_an_earlier_appointment_wins() -> None:
     queue = WorkQueue()
     queue.add_after(A, 60)
@@ -122,15 +158,16 @@ async def test_closing_wakes_all_workers_and_takes_nothing_more() -> None:
 
 
 async def test_no_key_is_lost_or_shared_under_load(eventually: Callable[[Callable[[], object]], Awaitable[object]]) -> None:
-    queue = WorkQueue()
+    queue = WorkQueue(most_of_one=3)
     under_work: set[Key] = set()
-    wanted = {Key("n", str(number)): 0 for number in range(50)}
+    wanted = {Key(str(number % 3), str(number)): 0 for number in range(50)}
     done = dict.fromkeys(wanted, 0)
 
     async def work() -> None:
         while (key := await queue.get()) is not None:
             assert key not in under_work
             under_work.add(key)
+            assert sum(one.namespace == key.namespace for one in under_work) <= 3
             version = wanted[key]
             await asyncio.sleep(0)
             done[key] = version
@@ -139,7 +176,7 @@ async def test_no_key_is_lost_or_shared_under_load(eventually: Callable[[Callabl
 
     workers = [asyncio.create_task(work()) for _ in range(8)]
     for step in range(2000):
-        key = Key("n", str(step % 50))
+        key = Key(str(step % 50 % 3), str(step % 50))
         wanted[key] = step
         queue.add(key)
         if step % 7 == 0:

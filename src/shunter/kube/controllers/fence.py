@@ -6,15 +6,16 @@ time again (429). When they go on, another process may lead.
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import AsyncGenerator, Callable, Mapping
 
+from shunter.kube.controllers.fair_queue import FairSemaphore
 from shunter.kube.errors import ApiError, Status
 from shunter.kube.transport import MAX_REQUESTS, Response, Transport
 
 MAX_FENCED = MAX_REQUESTS - 16
 """Requests in flight: fewer than the transport has places for, so that they wait here and never inside, where nobody asks any
-more, and so that the lease is renewed in time beside a thousand creations."""
+more, and so that the lease is renewed in time beside a thousand creations. Namespaces take
+turns, so that a thousand pods of one job do not hold up those of another."""
 
 NOT_LEADING = "NotLeading"
 """Reason of a request that was not sent because another process leads by now."""
@@ -33,13 +34,13 @@ class FencedTransport:
     def __init__(self, inner: Transport, may_write: Callable[[], bool]) -> None:
         self._inner = inner
         self._may_write = may_write
-        self._turns = asyncio.Semaphore(MAX_FENCED)
+        self._turns = FairSemaphore(MAX_FENCED)
 
     async def request(
         self, method: str, path: str, *, params: Mapping[str, str] = {}, headers: Mapping[str, str] = {}, body: bytes = b""
     ) -> Response:
         """Raises NotLeading."""
-        async with self._turns:
+        async with self._turns.place(_namespace(path)):
             if not self._may_write():
                 raise NotLeading
             return await self._inner.request(method, path, params=params, headers=headers, body=body)
@@ -51,3 +52,8 @@ class FencedTransport:
 
     async def close(self) -> None:
         await self._inner.close()
+
+
+def _namespace(path: str) -> str:
+    """Of a request's object; empty for those of the cluster."""
+    return path.partition("/namespaces/")[2].partition("/")[0]

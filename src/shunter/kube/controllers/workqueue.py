@@ -1,16 +1,18 @@
 """The queue between events and workers, with client-go's guarantees.
 
 A key is in the queue at most once. While one worker has a key no other gets it; what is added meanwhile comes back when the first
-is done. Namespaces take turns, so that ten thousand jobs of one team do not delay the one job of another.
+is done. Namespaces take turns, so that ten thousand jobs of one team do not delay the one job of another; and none has all
+workers, so that another need not wait either until one of its large jobs is through.
 """
 
 from __future__ import annotations
 
 import asyncio
 import time
-from collections import OrderedDict, deque
+from collections import Counter
 from typing import Protocol
 
+from shunter.kube.controllers.fair_queue import FairQueue
 from shunter.kube.controllers.plan import Key
 
 
@@ -27,28 +29,39 @@ class QueueMetrics(Protocol):
 
 
 class WorkQueue:
-    """Keys to reconcile. Failed ones come back after `first_wait` seconds, doubled each time up to `longest_wait`."""
+    """Keys to reconcile. Failed ones come back after `first_wait` seconds, doubled each time up to `longest_wait`. Of one
+    namespace no more than `most_of_one` keys are with workers at once; None: any number."""
 
-    def __init__(self, *, first_wait: float = 0.005, longest_wait: float = 60.0, metrics: QueueMetrics | None = None) -> None:
+    def __init__(
+        self,
+        *,
+        first_wait: float = 0.005,
+        longest_wait: float = 60.0,
+        most_of_one: int | None = None,
+        metrics: QueueMetrics | None = None,
+    ) -> None:
         self._first_wait = first_wait
         self._longest_wait = longest_wait
+        self._most_of_one = most_of_one
         self._metrics = metrics
-        self._ready: OrderedDict[str, deque[Key]] = OrderedDict()
-        """Keys that wait for a worker, by namespace; the first namespace's turn is next."""
-        self._depth = 0
+        self._ready: FairQueue[Key] = FairQueue()
+        """Keys that wait for a worker, by namespace."""
         self._dirty: dict[Key, float] = {}
         """Keys that must be reconciled, and since when."""
         self._processing: dict[Key, float] = {}
         """Keys that a worker has, and since when."""
+        self._worked_on: Counter[str] = Counter()
+        """How many those are, by namespace."""
         self._timers: dict[Key, asyncio.TimerHandle] = {}
         self._failures: dict[Key, int] = {}
-        self._wakeup = asyncio.Semaphore(0)
+        self._wakeup = asyncio.Event()
+        """Set when there may be a key to take, or the queue is closed."""
         self._served_since: float | None = None
         """When the first worker asked for a key. Before, in a replica that does not lead, keys gather but nothing is late."""
         self._closed = False
 
     def __len__(self) -> int:
-        return self._depth
+        return len(self._ready)
 
     def add(self, key: Key) -> None:
         """Has the key reconciled soon."""
@@ -95,17 +108,15 @@ class WorkQueue:
         """The next key, to be given back by `done`; None once the queue is closed."""
         if self._served_since is None:
             self._served_since = time.monotonic()
-        await self._wakeup.acquire()
+        while not self._closed and not self._ready.has_next:
+            self._wakeup.clear()
+            await self._wakeup.wait()
         if self._closed:
-            self._wakeup.release()
             return None
-        namespace, keys = next(iter(self._ready.items()))
-        key = keys.popleft()
-        if keys:
-            self._ready.move_to_end(namespace)
-        else:
-            del self._ready[namespace]
-        self._depth -= 1
+        namespace, key = self._ready.take()
+        self._worked_on[namespace] += 1
+        if namespace and self._worked_on[namespace] == self._most_of_one:
+            self._ready.hold(namespace)
         now = time.monotonic()
         self._processing[key] = now
         waited = now - max(self._dirty.pop(key), self._served_since)
@@ -116,6 +127,11 @@ class WorkQueue:
     def done(self, key: Key) -> None:
         """The worker is through with the key, whatever came of it."""
         started = self._processing.pop(key)
+        self._worked_on[key.namespace] -= 1
+        if not self._worked_on[key.namespace]:
+            del self._worked_on[key.namespace]
+        self._ready.release(key.namespace)
+        self._wakeup.set()
         if self._metrics:
             self._metrics.finished(time.monotonic() - started)
         if key in self._dirty and not self._closed:
@@ -129,7 +145,7 @@ class WorkQueue:
 
     def waiting(self) -> int:
         """How many keys wait for a worker; 0 while no worker serves the queue."""
-        return self._depth if self._is_served else 0
+        return len(self._ready) if self._is_served else 0
 
     def oldest_waiting(self) -> float:
         """Seconds that the oldest key that is to be reconciled waits for a worker; 0 where none waits, and while no worker serves
@@ -145,16 +161,15 @@ class WorkQueue:
         for timer in self._timers.values():
             timer.cancel()
         self._timers.clear()
-        self._wakeup.release()
+        self._wakeup.set()
 
     @property
     def _is_served(self) -> bool:
         return self._served_since is not None and not self._closed
 
     def _enqueue(self, key: Key) -> None:
-        self._ready.setdefault(key.namespace, deque()).append(key)
-        self._depth += 1
-        self._wakeup.release()
+        self._ready.add(key.namespace, key)
+        self._wakeup.set()
 
     def _due(self, key: Key) -> None:
         del self._timers[key]

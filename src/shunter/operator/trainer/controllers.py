@@ -29,7 +29,7 @@ from shunter.operator.trainer.views import JOBSET_NAME, ConfigMap, JobOfSet, Liv
 COMPONENT = "trainer-trainjob-controller"
 """The name under which upstream's controller reports events."""
 
-DEFAULT_WORKERS = 4
+DEFAULT_WORKERS = 5
 
 
 def runtime_informers(manager: Manager) -> Mapping[Resource, Informer[Runtime]]:

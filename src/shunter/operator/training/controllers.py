@@ -26,7 +26,7 @@ from shunter.operator.training.reconciler import (
     stands_in_for,
 )
 
-DEFAULT_WORKERS = 4
+DEFAULT_WORKERS = 5
 
 
 def add_controllers(
