@@ -4,7 +4,7 @@
 
 NAME: help, up, render, cached_pod, creates, jobs, job_list, page, page_browser, admission, operator, status_server,
 inventory, convert, moving, first_all_reduce, warm_start, run_program, recovery, packing, tracking, saves, doctor, sizes,
-scale; all when none is given.
+scale, fairness; all when none is given.
 `--write` puts the result into docs/benchmarks.md. Exits 1 when a limit is missed.
 """
 
@@ -27,6 +27,7 @@ from measurements import (
     convert,
     creates,
     doctor,
+    fairness,
     first_all_reduce,
     inventory,
     job_list,
@@ -77,6 +78,7 @@ MEASUREMENTS = {
     "doctor": doctor.measure,
     "sizes": sizes.measure,
     "scale": scale.measure,
+    "fairness": fairness.measure,
 }
 _RESULT = re.compile(r"(<!-- result: written by bench/run.py -->\n).*(<!-- end of result -->)", re.S)
 

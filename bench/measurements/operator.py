@@ -165,12 +165,12 @@ class Plane(NamedTuple):
     operator_kubeconfig: Path
 
     async def create(self, resource: Resource, bodies: Iterable[Json]) -> None:
-        await each(bodies, lambda body: self.client.create(resource, body, namespace=NAMESPACE))
+        await each(bodies, lambda body: self.client.create(resource, body))
 
-    async def counted(self, resource: Resource) -> int:
+    async def counted(self, resource: Resource, namespace: str = NAMESPACE) -> int:
         """Objects of the kind, without reading them all."""
         group = f"apis/{resource.group}" if resource.group else "api"
-        path = f"/{group}/{resource.version}/namespaces/{NAMESPACE}/{resource.plural}"
+        path = f"/{group}/{resource.version}/namespaces/{namespace}/{resource.plural}"
         page = yaml.CSafeLoader(await self.client.raw("GET", path, params={"limit": "1"})).get_data()
         return len(page["items"]) + int(page["metadata"].get("remainingItemCount", 0))
 
@@ -228,12 +228,12 @@ class Operator:
         self._process.send_signal(how)
         self._process.wait(30)
 
-    async def seconds_until(self, wanted: dict[Resource, int]) -> float:
+    async def seconds_until(self, wanted: dict[Resource, int], namespace: str = NAMESPACE) -> float:
         """From the start of the process until so many objects are there."""
 
         async def are_there() -> bool:
             for resource, number in wanted.items():
-                if await self._plane.counted(resource) < number:
+                if await self._plane.counted(resource, namespace) < number:
                     return False
             return True
 
@@ -347,5 +347,5 @@ async def each(items: Iterable[Any], write: Callable[[Any], Awaitable[object]], 
     await asyncio.gather(*(worker() for _ in range(at_once)))
 
 
-def named(template: Json, name: str) -> Json:
-    return {**template, "metadata": {"name": name, "namespace": NAMESPACE}}
+def named(template: Json, name: str, namespace: str = NAMESPACE) -> Json:
+    return {**template, "metadata": {"name": name, "namespace": namespace}}
