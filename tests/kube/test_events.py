@@ -170,6 +170,29 @@ async def test_a_crowd_of_events_is_sent_slowly_and_none_is_lost(
     assert len(stored(peer)) == 10
 
 
+async def test_the_more_events_wait_the_more_go_at_a_time(
+    peer: Peer, client: Client, eventually, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """So that the last event of 10,000 jobs is no later than that of 1,000. One at a time, there would be three of these ten."""
+    monkeypatch.setattr(events, "RATE", 1e-9)
+    monkeypatch.setattr(events, "AT_ONCE", 2)
+    monkeypatch.setattr(events, "IN_TIME", 2)
+    recorder = new_recorder(client)
+    for number in range(10):
+        recorder.record(note(name=f"job-{number}"))
+    task = asyncio.create_task(recorder.run())
+    await eventually(lambda: len(stored(peer)) >= 10)
+    task.cancel()
+    await asyncio.gather(task, return_exceptions=True)
+
+
+async def test_the_events_of_ten_thousand_jobs_are_not_dropped(peer: Peer, client: Client) -> None:
+    recorder = new_recorder(client)
+    for number in range(5 * 10_000):
+        recorder.record(note(name=f"job-{number}"))
+    assert recorder._dropped == 0
+
+
 async def test_too_many_notes_are_dropped_and_said(
     client: Client, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:

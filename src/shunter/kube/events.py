@@ -1,8 +1,9 @@
 """Events: what happened to an object, for people who ask `kubectl describe`. Nothing depends on them.
 
 Recording never waits and never fails: notes go into a bounded queue and one task sends them, one at a time and not faster than
-`RATE`, so that the events of many jobs do not hold up the jobs. The same note again within minutes counts up the event that is
-there instead of making another; one object can flood neither the server nor its own events.
+`RATE`, so that the events of many jobs do not hold up the jobs. Where more wait than go in two minutes, more go at a time. The
+same note again within minutes counts up the event that is there instead of making another; one object can flood neither the
+server nor its own events.
 """
 
 from __future__ import annotations
@@ -40,10 +41,14 @@ RATE = 50.0
 AT_ONCE = 100
 """New events a second, and how many go at once after a pause. As kubelet's eventRecordQPS and eventBurst."""
 
+IN_TIME = round(120 * RATE)
+"""So many are sent within two minutes, one at a time. For each further so many that wait one more goes at a time."""
+
 LONGEST_MESSAGE = 1024
 """Bytes: the API server refuses longer ones."""
-MAX_WAITING = 16384
-FLUSH_CONCURRENCY = 16
+MOST_AT_A_TIME = 16
+MAX_WAITING = MOST_AT_A_TIME * IN_TIME
+"""What is beyond is dropped. A note takes half a kilobyte of memory."""
 MAX_REMEMBERED = 4096
 
 Form = Literal["events.k8s.io/v1", "v1"]
@@ -127,14 +132,12 @@ class EventRecorder:
 
     async def _send_slowly(self) -> None:
         while self._waiting:
-            series = self._count(*self._waiting.popleft())
-            if series is not None:
-                await self._create(series)
+            if await self._send_next(1 + len(self._waiting) // IN_TIME):
                 await self._pause()
         self._say_dropped()
 
     async def _pause(self) -> None:
-        """Waits until the next event may go."""
+        """Waits until the next may go."""
         now = time.monotonic()
         self._next_at = max(self._next_at, now - AT_ONCE / RATE) + 1 / RATE
         if self._next_at > now:
@@ -142,10 +145,15 @@ class EventRecorder:
 
     async def _send_quickly(self) -> None:
         while self._waiting:
-            batch = [self._waiting.popleft() for _ in range(min(len(self._waiting), FLUSH_CONCURRENCY))]
-            fresh = [series for note, moment in batch if (series := self._count(note, moment))]
-            await asyncio.gather(*(self._create(series) for series in fresh))
+            await self._send_next(MOST_AT_A_TIME)
         self._say_dropped()
+
+    async def _send_next(self, number: int) -> bool:
+        """Takes so many notes, `MOST_AT_A_TIME` at most; whether events had to be created for them."""
+        batch = [self._waiting.popleft() for _ in range(min(len(self._waiting), number, MOST_AT_A_TIME))]
+        fresh = [series for note, moment in batch if (series := self._count(note, moment))]
+        await asyncio.gather(*(self._create(series) for series in fresh))
+        return bool(fresh)
 
     def _say_dropped(self) -> None:
         if self._dropped:
