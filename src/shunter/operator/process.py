@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from logging import getLogger
 from pathlib import Path
@@ -26,7 +26,7 @@ from shunter.kube.logs import set_up
 from shunter.kube.metrics_access import MetricsAccess
 from shunter.kube.tls.serving_tls import ServingTls
 from shunter.kube.transport import Transport
-from shunter.kube.transports.measured import CountingTransport, LimitedTransport
+from shunter.kube.transports.measured import CountingTransport, LimitedTransport, Rate
 from shunter.kube.webhooks.registration import Configuration as WebhookConfiguration
 from shunter.kube.webhooks.server import Handler
 from shunter.operator import config as configuration_file
@@ -149,7 +149,7 @@ async def run(options: OperatorOptions, stop: asyncio.Event | None = None) -> No
             liveness_path=f"/{(health.liveness_endpoint_name or LIVENESS_PATH).lstrip('/')}",
             readiness_path=f"/{(health.readiness_endpoint_name or READINESS_PATH).lstrip('/')}",
         )
-        client.transport = measured(client.transport, manager, connection, options.kube_api_qps, options.kube_api_burst)
+        manager.send_through(measuring(manager, connection, options.kube_api_qps, options.kube_api_burst))
         if options.controllers and kinds.frameworks:
             training.add_controllers(
                 manager,
@@ -193,7 +193,7 @@ async def run(options: OperatorOptions, stop: asyncio.Event | None = None) -> No
         # With connections, and limits, of its own: progress must not wait for reconciles, nor they for progress.
         async with connect(connection, component=COMPONENT) as reporting:
             rate = configuration.status_server
-            reporting.transport = measured(reporting.transport, manager, connection, rate.qps or 0.0, rate.burst or 0)
+            reporting.transport = measuring(manager, connection, rate.qps or 0.0, rate.burst or 0)(reporting.transport)
             add_status_server(manager, reporting, options, tls)
             await manager.run(stop)
 
@@ -239,14 +239,20 @@ def status_server_url(options: OperatorOptions, namespace: str) -> str:
     return f"https://{host}:{options.status_server_port}"
 
 
-def measured(transport: Transport, manager: Manager, connection: Connection, qps: float, burst: int) -> Transport:
-    """The transport, kept to a rate if one is asked for, and with its requests counted if anybody reads that."""
+def measuring(manager: Manager, connection: Connection, qps: float, burst: int) -> Callable[[Transport], Transport]:
+    """Puts around transports what keeps them, all together, to a rate if one is asked for, and counts their requests if anybody
+    reads that."""
     host, port = connection.address
     metrics, server = manager.metrics, f"{host}:{port}"
-    if qps > 0:
-        waited = metrics.rate_limiter(server) if metrics else lambda method, seconds: None
-        transport = LimitedTransport(transport, qps=qps, burst=burst or round(2 * qps), waited=waited)
-    return CountingTransport(transport, metrics.request_counter(server)) if metrics else transport
+    rate = Rate(qps=qps, burst=burst or round(2 * qps)) if qps > 0 else None
+    waited = metrics.rate_limiter(server) if metrics else lambda method, seconds: None
+
+    def measured(transport: Transport) -> Transport:
+        if rate:
+            transport = LimitedTransport(transport, rate, waited=waited)
+        return CountingTransport(transport, metrics.request_counter(server)) if metrics else transport
+
+    return measured
 
 
 def controlled(kinds: ServedKinds) -> list[Resource]:

@@ -2,6 +2,7 @@
 
 import asyncio
 import logging
+from collections import Counter
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from datetime import datetime
@@ -22,6 +23,7 @@ from shunter.kube.controllers.manager import LeadershipLost, Manager
 from shunter.kube.controllers.plan import Create, Failure, Key, Note, Plan, Ref, StatusWrite
 from shunter.kube.health import parse_address
 from shunter.kube.transports.faults import Delay, FaultTransport, LoseAnswer, RecordingTransport, Refuse
+from shunter.kube.transports.measured import CountingTransport
 
 PODS_AT, CONFIG_MAPS_AT = "/api/v1/pods", "/api/v1/configmaps"
 
@@ -259,6 +261,21 @@ async def test_metrics_have_controller_runtimes_names(peer: Peer, client: Client
     assert 'workqueue_adds_total{controller="children",name="children"}' in text
     assert 'workqueue_depth{controller="children",name="children"} 0.0' in text
     assert 'controller_runtime_max_concurrent_reconciles{controller="children"} 5.0' in text
+
+
+async def test_the_requests_of_controllers_are_counted_and_limited_with_all_others(
+    peer: Peer, client: Client, eventually: Eventually
+) -> None:
+    await peer.put(PODS_AT, pod("a"))
+    counted: Counter[tuple[str, str]] = Counter()
+    manager = Manager(client, component="test", owns_process=False)
+    manager.send_through(lambda inner: CountingTransport(inner, lambda method, code: counted.update([(method, code)])))
+    with_children(manager)
+    async with running(manager):
+        await eventually(lambda: are_running(peer))
+    assert counted["POST", "201"] == 1, "its child"
+    assert counted["PATCH", "200"] == 1, "its status"
+    assert counted["GET", "200"], "the watches"
 
 
 async def test_informers_of_the_same_objects_are_one(client: Client) -> None:

@@ -12,7 +12,7 @@ from shunter.kube.errors import ConnectionProblem, NotFound
 from shunter.kube.transport import Response
 from shunter.kube.transports import measured
 from shunter.kube.transports.faults import Disconnect, FaultTransport
-from shunter.kube.transports.measured import CountingTransport, LimitedTransport
+from shunter.kube.transports.measured import CountingTransport, LimitedTransport, Rate
 
 
 class Slept:
@@ -48,7 +48,7 @@ def slept(monkeypatch: pytest.MonkeyPatch) -> Slept:
 
 
 async def test_a_rate_is_kept_to_and_a_pause_saves_up_a_burst(slept: Slept) -> None:
-    limited = LimitedTransport(slept, qps=10, burst=5, clock=lambda: slept.now)
+    limited = LimitedTransport(slept, Rate(qps=10, burst=5, clock=lambda: slept.now))
     slept.now = 100.0
     for _ in range(10):
         await limited.request("GET", "/api/v1/pods")
@@ -59,8 +59,15 @@ async def test_a_rate_is_kept_to_and_a_pause_saves_up_a_burst(slept: Slept) -> N
     assert slept.sent_at[-1] == 200.0
 
 
+async def test_transports_of_one_rate_keep_to_it_together(slept: Slept) -> None:
+    rate = Rate(qps=10, burst=1, clock=lambda: slept.now)
+    for transport in [LimitedTransport(slept, rate), LimitedTransport(slept, rate)] * 2:
+        await transport.request("GET", "/api/v1/pods")
+    assert slept.sent_at == pytest.approx([0.1, 0.2, 0.3, 0.4])
+
+
 async def test_a_lease_is_renewed_at_once(slept: Slept) -> None:
-    limited = LimitedTransport(slept, qps=1, burst=1, clock=lambda: slept.now)
+    limited = LimitedTransport(slept, Rate(qps=1, burst=1, clock=lambda: slept.now))
     await limited.request("GET", "/api/v1/pods")
     before = slept.now
     await limited.request("PUT", "/apis/coordination.k8s.io/v1/namespaces/a/leases/b")

@@ -36,6 +36,7 @@ from shunter.kube.controllers.plan import Reconciler
 from shunter.kube.controllers.workqueue import WorkQueue
 from shunter.kube.events import EventRecorder, Form
 from shunter.kube.health import Answer, Check, Endpoint, EndpointServer, Guard, checked, parse_address
+from shunter.kube.transport import Transport
 from shunter.kube.transports.metadata import MetadataTransport
 
 if TYPE_CHECKING:
@@ -131,6 +132,12 @@ class Manager:
         self._recorders: dict[tuple[str, Form], EventRecorder] = {}
         self._controllers: list[_Registered] = []
         self._background: list[tuple[str, Callable[[], Awaitable[None]]]] = []
+
+    def send_through(self, wrap: Callable[[Transport], Transport]) -> None:
+        """Wraps the transports of all requests, those of controllers included; call it before anything is put together. The
+        fence stays inside: what waits in the wrapper has yet to pass it."""
+        for client in (self.client, self._writer):
+            client.transport = wrap(client.transport)
 
     def informer(
         self,

@@ -19,29 +19,36 @@ Count = Callable[[str, str], None]
 """Counts one request by method and code; the code of one that got no answer is `<error>`, as in client-go."""
 
 
-class LimitedTransport:
-    """Sends `qps` requests a second, after a pause up to `burst` at once; watches count as one. Waits, never refuses.
+class Rate:
+    """`qps` requests a second, after a pause up to `burst` at once."""
 
-    Leases go at once: a leader that had to queue behind its own writes would lose its lease.
-    """
-
-    def __init__(
-        self,
-        inner: Transport,
-        *,
-        qps: float,
-        burst: int,
-        waited: Callable[[str, float], None] = lambda method, seconds: None,
-        clock: Callable[[], float] = time.monotonic,
-    ) -> None:
-        """`waited` hears of every request how long, in seconds, it had to wait."""
-        self._inner = inner
-        self._waited = waited
+    def __init__(self, *, qps: float, burst: int, clock: Callable[[], float] = time.monotonic) -> None:
         self._interval = 1.0 / qps
         self._allowance = max(burst, 1) * self._interval
         self._clock = clock
         self._next_at = clock()
         """When the next request may go if none had been saved up."""
+
+    def reserve(self) -> float:
+        """Seconds until the request may go for which this asks."""
+        now = self._clock()
+        self._next_at = max(self._next_at, now - self._allowance) + self._interval
+        return max(self._next_at - now, 0.0)
+
+
+class LimitedTransport:
+    """Keeps requests to a rate, together with other transports of the same; watches count as one. Waits, never refuses.
+
+    Leases go at once: a leader that had to queue behind its own writes would lose its lease.
+    """
+
+    def __init__(
+        self, inner: Transport, rate: Rate, *, waited: Callable[[str, float], None] = lambda method, seconds: None
+    ) -> None:
+        """`waited` hears of every request how long, in seconds, it had to wait."""
+        self._inner = inner
+        self._rate = rate
+        self._waited = waited
 
     async def request(
         self, method: str, path: str, *, params: Mapping[str, str] = {}, headers: Mapping[str, str] = {}, body: bytes = b""
@@ -62,11 +69,10 @@ class LimitedTransport:
         await self._inner.close()
 
     async def _turn(self, method: str) -> None:
-        now = self._clock()
-        self._next_at = max(self._next_at, now - self._allowance) + self._interval
-        self._waited(method, max(self._next_at - now, 0.0))
-        if self._next_at > now:
-            await asyncio.sleep(self._next_at - now)
+        seconds = self._rate.reserve()
+        self._waited(method, seconds)
+        if seconds:
+            await asyncio.sleep(seconds)
 
 
 class CountingTransport:
