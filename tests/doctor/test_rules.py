@@ -8,7 +8,7 @@ import msgspec
 import pytest
 
 from doctor.evidences import ended, failed, log, pod, runs, seen, traceback
-from doctor.rule_cases import CASES, DENIED, FULL, MOUNTED, SAVE_DENIED, says_nccl
+from doctor.rule_cases import CASES, DENIED, FULL, MOUNTED, SAVE_DENIED, says_nccl, says_of_nccl
 from doctor.test_corpus import CORPUS, EXPECTED
 from job_evidence import NOW, ago, event, v1_job, waiting
 from shunter.api.meta import Json
@@ -106,6 +106,24 @@ def test_a_rank_is_late_by_its_own_count_of_calls_in_the_group_that_timed_out(
     evidence = seen(*pods, logs=logs) if state == "runs" else failed(*pods, logs=logs)
     (verdict,) = [one for one in diagnose(evidence, NOW).verdicts if one.id == "T14"]
     assert (verdict.cause, verdict.ranks) == (cause, ranks)
+
+
+@pytest.mark.parametrize(
+    ("versions", "cause"),
+    [
+        (("2.27.5", "2.28.9+cuda13.0", "2.28.9"), "rank 0: NCCL version 2.27.5; ranks 1 and 2: NCCL version 2.28.9+cuda13.0"),
+        (("2.28.9", "2.28.9+cuda13.0", "2.27.5"), "ranks 0 and 1: NCCL version 2.28.9+cuda13.0; rank 2: NCCL version 2.27.5"),
+        (
+            ("2.28.9+cuda12.9", "2.28.9+cuda13.0", "2.28.9"),
+            "rank 0: NCCL version 2.28.9+cuda12.9; rank 1: NCCL version 2.28.9+cuda13.0",
+        ),
+    ],
+    ids=["the last", "the first", "two fit"],
+)
+def test_a_rank_that_says_less_of_its_nccl_has_the_only_version_that_fits(versions: tuple[str, ...], cause: str) -> None:
+    (verdict,) = diagnose(says_of_nccl(*versions), NOW).verdicts
+    assert (verdict.id, verdict.cause) == ("T11", cause)
+    assert len(verdict.pods) == len(verdict.evidence) == len(verdict.ranks) == (3 if "2.27.5" in versions else 2)
 
 
 CLAIM = {"persistentVolumeClaim": {"claimName": "weights"}}

@@ -28,8 +28,12 @@ def judge(case: Case) -> list[Verdict]:
         for said in {match[1].rstrip(".") for line in lines if (match := _VERSIONS.search(line.text))}:
             told.setdefault(said, []).append(rank_pod)
     # NCCL says its version now with, now without what it was built for (2.28.9+cuda13.0): without says less, not other.
-    for said in [one for one in told if any(other.startswith(f"{one}+") for other in told)]:
-        del told[said]
+    for short in list(told):
+        full = [one for one in told if one.startswith(f"{short}+")]
+        if len(full) == 1:
+            told[full[0]] += [one for one in told[short] if one not in told[full[0]]]
+        if full:
+            del told[short]
     groups = [by_id for by_id in images.values() if len(by_id) > 1]
     kinds = {said.split()[0] for said in told}
     groups += [same for kind in kinds if len(same := {said: pods for said, pods in told.items() if said.startswith(kind)}) > 1]
