@@ -102,16 +102,31 @@ def says_of_nccl(*versions: str) -> Evidence:
     return seen(*ALL_RUN, logs=tuple(log(rank, f"NCCL version {version}") for rank, version in enumerate(versions)))
 
 
-def says_nccl(rank: int, *, made: int = 12, of: str = "0(default_pg)") -> Log:
-    """The log of a rank on which NCCL's watchdog ended call 12, or that only says how many it had made."""
+def says_nccl(
+    rank: int,
+    *,
+    made: int = 12,
+    of: str = "0(default_pg)",
+    op: str = "ALLREDUCE",
+    step: bool = True,
+    at: float = 30,
+    after: tuple[str, ...] = (),
+    every: float = 0.001,
+) -> Log:
+    """The log of a rank on which NCCL's watchdog ended a call, by default call 12, or that only says how many it had made."""
     prefix = f"[rank{rank}]:[E1126 10:42:35.634818949 ProcessGroupNCCL.cpp:689]"
-    waited = (
-        "Watchdog caught collective operation timeout: WorkNCCL(SeqNum=12, OpType=ALLREDUCE, Timeout(ms)=15000) ran for 15058"
+    in_group = f"{prefix} [PG ID 0 PG GUID {of} Rank {rank}]"
+    work = f"WorkNCCL(SeqNum={made}, OpType={op}, Timeout(ms)=15000) ran for 15058 milliseconds before timing out."
+    ended_by_watchdog = (
+        f"{prefix} [Rank {rank}] Watchdog caught collective operation timeout: {work}",
+        (
+            f"{in_group}  failure detected by watchdog at work sequence id: {made} PG status: last enqueued work: {made},"
+            f" last completed work: {made - 1}"
+        ),
     )
-    counts = f"[PG ID 0 PG GUID {of} Rank {rank}] Last enqueued NCCL work: {made}, last completed NCCL work: 11."
-    return log(
-        rank, "step 11 loss 0.5", *([f"{prefix} [Rank {rank}] {waited} milliseconds"] if made == 12 else ()), f"{prefix} {counts}"
-    )
+    counts = f"{in_group} Last enqueued NCCL work: {made}, last completed NCCL work: {min(made, 11)}."
+    first = ("step 11 loss 0.5",) if step else ()
+    return log(rank, *first, *(ended_by_watchdog if made in (12, 40) else ()), counts, *after, at=at, every=every)
 
 
 ALL_RUN = [pod(rank, **runs()) for rank in range(3)]

@@ -27,7 +27,11 @@ _TEXT = re.compile(
 )
 _CALL = re.compile(r"SeqNum=(\d+), OpType=(\w+)")
 _MADE = re.compile(r"[Ll]ast enqueued (?:NCCL )?work: (-?\d+), last completed (?:NCCL )?work: -?\d+")
+_FAILED_AT = re.compile(r"(?:SeqNum=|watchdog at work(?: sequence id)?: )(\d+)")
 _GROUP = re.compile(r"\[PG ID \d+ PG GUID (?P<id>[^\s(]+)(?:\((?P<name>[^)]*)\))? Rank \d+\]")
+
+Lines = Sequence[tuple[str, Line]]
+"""With the pod that wrote each."""
 
 
 class Wait(NamedTuple):
@@ -39,6 +43,8 @@ class Wait(NamedTuple):
     number: int = 0
     """Of the call in its process group; 0 where it is not said."""
     name: str = ""
+    group: tuple[str, str] | None = None
+    """The process group's id, and its name or an empty one; None where it is not said."""
 
 
 class Made(NamedTuple):
@@ -49,22 +55,21 @@ class Made(NamedTuple):
 
 
 def judge(case: Case) -> list[Verdict]:
-    waits = _waits(case)
+    lines = _last_lines(case) if any(_MARK in text for text in case.logs.values()) else []
+    waits = _waits(case, lines)
     if not waits:
         return []
-    by_call: dict[tuple[int, str], list[int]] = {}
+    waited = tuple(sorted({rank for one in waits for rank in one.ranks}))
+    by_group: dict[tuple[str, str] | None, list[Wait]] = {}
     for wait in sorted(waits, key=lambda one: one.ranks):
         if wait.name:
-            by_call.setdefault((wait.number, wait.name), []).extend(wait.ranks)
-    waited = tuple(sorted({rank for one in waits for rank in one.ranks}))
-    if len(by_call) > 1:
-        rarest, *others = sorted(by_call, key=lambda one: len(by_call[one]))
-        parts = [f"{rank_list(by_call[one])} in {one[1]} (call number {one[0]})" for one in (rarest, *others)]
-        ranks = tuple(by_call[rarest]) if len(by_call[rarest]) < len(by_call[others[0]]) else waited
-        text = f"ranks timed out in different collectives: {', '.join(parts)}"
-        return [_verdict(case, text, ranks, waits, confidence="likely")]
-    if behind := _behind(case, waits, waited):
+            by_group.setdefault(wait.group, []).append(wait)
+    groups = sorted(by_group, key=lambda one: -len(by_group[one]))
+    if behind := _behind(case, lines, {one: by_group[one] for one in groups if one is not None}, waits):
         return [behind]
+    for of_group in groups:
+        if differ := _differ(case, by_group[of_group], waits):
+            return [differ]
     absent = tuple(rank for rank in case.all_ranks if rank not in waited)
     text = f"{rank_list(waited)} waited in a collective until it timed out"
     if absent and len(absent) < len(case.all_ranks):
@@ -72,39 +77,67 @@ def judge(case: Case) -> list[Verdict]:
     return [_verdict(case, text, waited, waits, confidence="possible")]
 
 
-def _behind(case: Case, waits: Sequence[Wait], waited: Sequence[int]) -> Verdict | None:
-    """That ranks have not made the call that timed out on others, by their own count; None where none of them says so."""
-    number, name = waits[0].number, waits[0].name
-    made = _made(case)
-    groups = {of_group for rank, of_group in made if rank in waited and made[rank, of_group].number >= number}
-    if not name or len(groups) != 1:
+def _differ(case: Case, together: Sequence[Wait], waits: Sequence[Wait]) -> Verdict | None:
+    """That ranks timed out in different calls of one process group; only possible where no rank says which group it is."""
+    by_call: dict[tuple[int, str], list[int]] = {}
+    for wait in together:
+        by_call.setdefault((wait.number, wait.name), []).extend(wait.ranks)
+    if len(by_call) < 2:
         return None
-    (of_group,) = groups
-    late = {
-        rank: one for (rank, theirs), one in made.items() if theirs == of_group and rank not in waited and one.number < number
-    }
+    rarest, *others = sorted(by_call, key=lambda one: len(by_call[one]))
+    parts = [f"{rank_list(by_call[one])} in {one[1]} (call number {one[0]})" for one in (rarest, *others)]
+    every = tuple(sorted(rank for ranks in by_call.values() for rank in ranks))
+    ranks = tuple(by_call[rarest]) if len(by_call[rarest]) < len(by_call[others[0]]) else every
+    text = f"ranks timed out in different collectives: {', '.join(parts)}"
+    return _verdict(case, text, ranks, waits, confidence="likely" if together[0].group is not None else "possible")
+
+
+def _behind(case: Case, lines: Lines, by_group: dict[tuple[str, str], list[Wait]], waits: Sequence[Wait]) -> Verdict | None:
+    """That ranks have not made the call that timed out on others, by their own count; None where none of them says so. Only
+    possible where those of one process group are late, and others of another."""
+    made = _made(case, lines)
+    waited = {rank for one in waits for rank in one.ranks}
+    late: dict[tuple[int, ...], list[Excerpt]] = {}
+    parts = []
+    for of_group, together in by_group.items():
+        first = min(together, key=lambda one: one.number)
+        behind = {
+            rank: one.excerpt
+            for (rank, theirs), one in sorted(made.items())
+            if theirs == of_group and rank not in waited and one.number < first.number
+        }
+        if behind and tuple(behind) not in late:
+            late[tuple(behind)] = list(behind.values())
+            has, where = "has" if len(behind) == 1 else "have", of_group[1] or of_group[0]
+            peers = rank_list(sorted({rank for one in together if one.number == first.number for rank in one.ranks}))
+            call = f"{first.name} (call number {first.number} of {where})"
+            parts.append(f"{rank_list(tuple(behind))} {has} not called {call}, in which {peers} timed out")
     if not late:
         return None
-    ranks = tuple(sorted(late))
-    has, where = "has" if len(ranks) == 1 else "have", of_group[1] or of_group[0]
-    text = f"{rank_list(ranks)} {has} not called {name} (call number {number} of {where}), in which {rank_list(waited)} timed out"
+    ranks = tuple(sorted({rank for behind in late for rank in behind}))
     found = group(case)
-    here = [one for one in found.ranks if one.rank in late and one.is_same] if found is not None else []
+    here = [one for one in found.ranks if one.rank in ranks and one.is_same] if found is not None else []
     evidence = [Excerpt(source="stack", text=f"{stands(one)}; same in 2 samples", pod=one.pod, rank=one.rank) for one in here]
-    evidence += [one.excerpt for one in late.values()]
-    remedy = read_at(here[0]) if here else REMEDY
-    return _verdict(case, text, ranks, waits, confidence="likely", remedy=remedy, evidence=evidence, victims=waited)
+    evidence += [excerpt for excerpts in late.values() for excerpt in excerpts]
+    return _verdict(
+        case,
+        "; ".join(parts),
+        ranks,
+        waits,
+        confidence="likely" if len(late) == 1 else "possible",
+        remedy=read_at(here[0]) if here else REMEDY,
+        evidence=evidence,
+        victims=sorted(waited),
+    )
 
 
-def _waits(case: Case) -> list[Wait]:
+def _waits(case: Case, lines: Lines) -> list[Wait]:
     """By the errors of ranks that ended, and by the logs of those of which these say nothing."""
     found = [
         Wait(ending.failed_ranks, ending.pod, said(ending, line(match)), *_call(match)) for ending, match in matching(case, _TEXT)
     ]
-    if not any(_MARK in text for text in case.logs.values()):
-        return found
     known = {rank for one in found for rank in one.ranks}
-    for pod, one in _last_lines(case):
+    for pod, one in lines:
         if (
             (match := _TEXT.search(one.text))
             and match["work"]
@@ -114,6 +147,19 @@ def _waits(case: Case) -> list[Wait]:
             known.add(rank)
             excerpt = Excerpt(source="log", text=one.text[match.start() :], pod=pod, at=one.at, rank=rank)
             found.append(Wait((rank,), pod, excerpt, *_call(match)))
+    groups = _groups(case, lines)
+    return [one._replace(group=groups.get((one.ranks[0], one.number))) if one.ranks else one for one in found]
+
+
+def _groups(case: Case, lines: Lines) -> dict[tuple[int, int], tuple[str, str]]:
+    """The process group of each call that timed out, by rank and number: the line that names the call may not name the group."""
+    texts = [(_rank(case, pod, one), one.text) for pod, one in lines]
+    texts += [(one.failed_ranks[0], text) for one in case.failures if one.failed_ranks for text in one.whole.splitlines()]
+    found: dict[tuple[int, int], tuple[str, str]] = {}
+    for rank, text in texts:
+        of_group, number = _GROUP.search(text), _FAILED_AT.search(text)
+        if rank is not None and of_group is not None and number is not None:
+            found.setdefault((rank, int(number[1])), (of_group["id"], of_group["name"] or ""))
     return found
 
 
@@ -122,10 +168,10 @@ def _call(match: re.Match[str]) -> tuple[int, str]:
     return (int(call[1]), call[2].lower()) if call is not None else (0, "")
 
 
-def _made(case: Case) -> dict[tuple[int, tuple[str, str]], Made]:
+def _made(case: Case, lines: Lines) -> dict[tuple[int, tuple[str, str]], Made]:
     """The last that each rank says of its calls, by rank and process group: its id, and its name if it has one."""
     found = {}
-    for pod, one in _last_lines(case):
+    for pod, one in lines:
         rank, of_group, match = _rank(case, pod, one), _GROUP.search(one.text), _MADE.search(one.text)
         if rank is not None and of_group is not None and match is not None:
             excerpt = Excerpt(source="log", text=match[0], pod=pod, at=one.at, rank=rank)
@@ -133,7 +179,7 @@ def _made(case: Case) -> dict[tuple[int, tuple[str, str]], Made]:
     return found
 
 
-def _last_lines(case: Case) -> list[tuple[str, Line]]:
+def _last_lines(case: Case) -> Lines:
     """What ranks have written since the last step but one of any: a job that has made two steps went on. One may be of a rank
     that is late."""
     before = [
