@@ -269,13 +269,18 @@ def test_watch_says_nothing_of_a_healthy_job_and_ends_with_it(cluster: Cluster, 
     assert done.stdout.splitlines() == [f"PyTorchJob {namespace}/short  Succeeded  3 ranks", "nothing wrong seen"]
 
 
-def train(cluster: Cluster, namespace: str, fault: str) -> None:
-    """Starts a job of three ranks on gloo that runs into this fault. One at a time: three ranks of torch take 2 GB."""
+def train(cluster: Cluster, namespace: str, fault: str, *, has_server: bool = False) -> None:
+    """Starts a job of three ranks on gloo that runs into this fault, each with torch's worker server where that is wanted. One at
+    a time: three ranks of torch take 2 GB."""
     data = {"faulty_rank.py": RANK.read_text()}
     cluster.apply({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "code", "namespace": namespace}, "data": data})
     mount = {"volumeMounts": [{"name": "code", "mountPath": "/code"}]}
     volumes = [{"name": "code", "configMap": {"name": "code"}}]
-    cluster.apply(job(namespace, fault, ["python", "/code/faulty_rank.py", fault], container=mount, volumes=volumes))
+    command = ["python", "/code/faulty_rank.py", fault]
+    if has_server:
+        address = f"/tmp/{namespace}-$RANK"
+        command = ["sh", "-c", f'TORCH_WORKER_SERVER_SOCKET={address} exec "$0" "$@"', *command]
+    cluster.apply(job(namespace, fault.replace(" ", "-"), command, container=mount, volumes=volumes))
 
 
 @pytest.mark.parametrize(("fault", "id", "frame"), [("sleep", "H01", "never_returns"), ("loader", "H02", "read_forever")])
@@ -288,9 +293,20 @@ def test_the_rank_that_hangs_is_named_and_where(cluster: Cluster, namespace: str
 
 
 def test_a_straggler_is_not_called_hung(cluster: Cluster, namespace: str) -> None:
-    train(cluster, namespace, "straggler")
+    """Nor do its flight recorders accuse a rank, which are read at different moments."""
+    train(cluster, namespace, "straggler", has_server=True)
     verdict = named(cluster, "straggler", namespace, "S01", seconds=240)
     assert (verdict["ranks"], verdict["victims"]) == ([1], [0, 2])
+    report, _ = seen(cluster, "straggler", namespace)
+    assert "H04" not in [one["id"] for one in report["verdicts"]]
+    assert [one for one in report["notChecked"] if one["what"] == "flight recorder"] == [], "the recorders were read"
+
+
+def test_the_call_that_differs_is_named_by_the_flight_recorders(cluster: Cluster, namespace: str) -> None:
+    train(cluster, namespace, "other call", has_server=True)
+    verdict = named(cluster, "other-call", namespace, "H04", seconds=240)
+    assert verdict["cause"] == "rank 1 calls broadcast where ranks 0 and 2 call all_reduce (call number 4 of default_pg)"
+    assert (verdict["ranks"], verdict["confidence"]) == ([1], "certain")
 
 
 def test_a_rank_that_imports_is_not_accused(cluster: Cluster, namespace: str) -> None:
