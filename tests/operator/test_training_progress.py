@@ -21,7 +21,7 @@ def job(metrics: dict[str, str] | None = None, *, silent: float = 0, **fields: A
     """A TrainJob whose program reported this, so many seconds before noon."""
     told = [{"name": name, "value": value} for name, value in (metrics or {}).items()]
     reported = rfc3339(NOON - timedelta(seconds=silent))
-    return {"kind": "TrainJob", "status": {"trainerStatus": {"metrics": told, "lastUpdatedTime": reported, **fields}}}
+    return {"kind": "TrainJob", "status": {"trainerStatus": {"metrics": told, "lastUpdatedTime": reported} | fields}}
 
 
 def pod(grace: int | None = None) -> Json:
@@ -43,6 +43,12 @@ def test_everything_that_is_understood_is_read() -> None:
     read = progress(job(said, silent=10, progressPercentage=40, estimatedRemainingSeconds=51))
     assert read == Progress(NOON - timedelta(seconds=10), 40, 51, 120, 300, 1.26, checkpoint)
     assert read.left(NOON) == timedelta(seconds=41)
+
+
+def test_a_report_of_the_last_day_of_the_calendar_is_shown() -> None:
+    read = progress(job({"step": "1"}, lastUpdatedTime="9999-12-31T23:59:59Z", estimatedRemainingSeconds=60))
+    assert read is not None
+    assert (read.step, read.ends, read.left(NOON), read.stale_after) == (1, None, None, None)
 
 
 @given(st.dictionaries(st.sampled_from(["step", "steps", "loss", *(f"checkpoint.{name}" for name in ("step", "time", "seconds", "every"))]), st.text(max_size=64)))  # fmt: skip  # noqa: E501

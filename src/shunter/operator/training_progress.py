@@ -60,16 +60,15 @@ class Progress(Struct, frozen=True):
 
     @property
     def ends(self) -> datetime | None:
-        """When it will be done, by the last report; None where that did not tell, or its own time is not known."""
-        if self.reported is None or self.left_seconds is None:
-            return None
-        return self.reported + timedelta(seconds=self.left_seconds)
+        """When it will be done, by the last report; None where that did not tell, its own time is not known, or it would be after
+        the year 9999, as of a program whose number of steps stands for no end."""
+        return None if self.left_seconds is None else _later(self.reported, self.left_seconds)
 
     @property
     def stale_after(self) -> datetime | None:
         """When the program will have been silent for so long that these values may say nothing of the present, unless it reports
         before; None where the time of its last report is not known."""
-        return self.reported + STALE if self.reported is not None else None
+        return _later(self.reported, STALE.total_seconds())
 
     def left(self, now: datetime) -> timedelta | None:
         """How long it will still take, by the last report."""
@@ -130,6 +129,16 @@ def warnings(found: Progress, pods: Sequence[Json], now: datetime) -> list[str]:
             "preemption may kill it before it has saved, so give it a longer terminationGracePeriodSeconds"
         )
     return warned
+
+
+def _later(moment: datetime | None, seconds: float) -> datetime | None:
+    """None where the moment is not known, or no calendar has the sum."""
+    if moment is None:
+        return None
+    try:
+        return moment + timedelta(seconds=seconds)
+    except OverflowError:
+        return None
 
 
 def _checkpoint(metrics: Mapping[str, float]) -> Checkpoint | None:

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import math
+import sys
 from datetime import UTC, datetime
 
 import pytest
 
 from shunter.jobs.logs.progress import logged_progress
+from shunter.jobs.progress_text import cells
 from shunter.operator.training_progress import Progress
+from shunter.page.views.jobs import progress_of
 
 
 def written(*lines: str) -> list[str]:
@@ -54,6 +57,36 @@ def test_a_loss_that_is_no_number_any_more_is_told() -> None:
     assert found is not None
     assert found.loss is not None
     assert math.isnan(found.loss)
+
+
+ENDLESS = {
+    "beyond the calendar": 10**13, "an iterable without an end": sys.maxsize, "no float": 10**400, "no number": "9" * 5000,
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("steps", ENDLESS.values(), ids=ENDLESS)
+def test_a_training_without_an_end_in_sight_has_none(steps: int | str) -> None:
+    found = logged_progress(written(f"step 10/{steps} loss 1.5", f"step 20/{steps} loss 1.26"))
+    assert found is not None
+    assert (found.step, found.loss, found.ends, found.left(at(4))) == (20, 1.26, None, None)
+    assert cells(found, at(4), is_finished=False).left == ""
+    shown = progress_of(found)
+    assert shown is not None
+    assert (shown.step, shown.ends) == (20, 0)
+
+
+HUGE = [
+    "rank {0}: step 20 loss 1.26", "rank 0/{0} step 20 loss 1.26", "world_size={0} step 20 loss 1.26", "saved checkpoint {0}",
+    "checkpoint {0} saved", "{{'step': 20, 'loss': 1.26, 'tokens': {0}}}", '{{"step": 20, "loss": 1.26, "tokens": {0}}}',
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("digits", [20, 400, 5000])
+@pytest.mark.parametrize("line", HUGE)
+def test_no_number_is_too_long_for_the_other_lines(line: str, digits: int) -> None:
+    found = logged_progress(written("step 20 loss 1.26", line.format("9" * digits)))
+    assert found is not None
+    assert found.loss == 1.26
 
 
 @pytest.mark.parametrize("lines", [[], ["hello"], ["listening on port 29500"], ["rank 0 of 2, seed 7"]])

@@ -76,4 +76,4 @@ def _saved_step(text: str) -> int | None:
 
 
 def _step(forms: Iterable[re.Pattern[str]], text: str) -> int | None:
-    return next((int(match["step"]) for form in forms if (match := form.search(text))), None)
+    return next((patterns.whole(match["step"]) for form in forms if (match := form.search(text))), None)

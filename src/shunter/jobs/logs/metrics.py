@@ -145,11 +145,11 @@ class LogReader:
     def _claim(self, text: str) -> int | None:
         """The rank that the line is of."""
         said = patterns.RANK.search(text)
-        rank = int(said["rank"]) if said else self._rank
+        rank = self._rank if said is None or (named := patterns.whole(said["rank"])) is None else named
         for pattern in patterns.CLAIMS:
-            if match := pattern.search(text):
-                claimed = int(match["rank"]) if "rank" in pattern.groupindex else None
-                self._claims[claimed] = Process(pod=self._pod, rank=claimed, world_size=int(match["size"]))
+            if (match := pattern.search(text)) and (size := patterns.whole(match["size"])) is not None:
+                claimed = patterns.whole(match["rank"]) if "rank" in pattern.groupindex else None
+                self._claims[claimed] = Process(pod=self._pod, rank=claimed, world_size=size)
                 return rank if claimed is None else claimed
         return rank
 
@@ -164,7 +164,7 @@ class LogReader:
                     epoch = self._epoch
                 step = float(found["step"]) if found.get("step") else None
                 if epoch is None and found.get("steps"):
-                    self._steps = int(found["steps"])
+                    self._steps = patterns.whole(found["steps"])
                 if epoch is None or step is None:
                     self._counts_epochs = step is None
                 return tuple(part for part in (epoch, step) if part is not None)
@@ -254,5 +254,5 @@ def _number(value: object) -> float | None:
         return None
     try:
         return float(value) if isinstance(value, (int, float, str)) else None
-    except ValueError:
+    except (ValueError, OverflowError):
         return None
