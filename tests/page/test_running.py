@@ -274,6 +274,27 @@ def test_one_kind_that_cannot_be_listed_does_not_hide_the_others(page_cluster: E
         assert "unable to parse" in told["gone"]["why"]
 
 
+class Listed(Namespaces):
+    """A view of two kinds that shows nothing but whether both were listed."""
+
+    watches = (*Namespaces.watches, unlisted("others"))
+
+    def rows(self, observed: Observed, now: float) -> Rows:
+        counts = {name: len(scopes) for name, scopes in observed.listed.items()}
+        return {"names": [CheckpointRow(id=name, step=count) for name, count in counts.items()]}
+
+
+def test_a_kind_of_which_there_was_never_a_list_is_not_said_to_be_listed(page_cluster: EmbeddedCluster) -> None:
+    """Else the migration says of its jobs that they are gone."""
+    login = LocalLogin(kubeconfig.load(page_cluster.kubeconfig))
+    with (
+        running(page_of(page_cluster, login, view_named=lambda _: lambda viewer, parameters: Listed())) as page,
+        page.stream("/api/live?view=names", page.cookie()) as stream,
+    ):
+        rows = rows_of(stream, lambda rows: rows.get("names", {}).get("namespaces", {}).get("step"))
+        assert {name: row["step"] for name, row in rows["names"].items()} == {"namespaces": 1, "others": 0}
+
+
 def test_rows_are_not_shown_as_none_while_nothing_can_be_listed(page_cluster: EmbeddedCluster) -> None:
     view = Namespaces()
     view.watches = (unlisted("namespaces"),)

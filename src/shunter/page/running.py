@@ -61,6 +61,8 @@ class RunningView:
         self._tasks: dict[Scope | str, asyncio.Task[None]] = {}
         self._unlisted: set[Scope] = set()
         """What is waited for before rows are shown."""
+        self._scopes_listed: dict[str, set[str]] = {name: set() for name in self._watches}
+        """By watch: the namespaces of which it has had a list."""
         self._is_answered = False
         """The API server has answered a watch."""
         self._refused: dict[Scope, Refused] = {}
@@ -117,6 +119,7 @@ class RunningView:
         if (task := self._tasks.pop(scope, None)) is not None and task is not asyncio.current_task():
             task.cancel()
         self._unlisted.discard(scope)
+        self._scopes_listed[name].discard(namespace)
         self.table.whole(scope)
         found = self._scope_of[name]
         for uid in [uid for uid, of in found.items() if of == namespace]:
@@ -196,6 +199,7 @@ class RunningView:
     def _listed(self, watch: Watch, scope: Scope) -> None:
         self._is_answered = True
         self._unlisted.discard(scope)
+        self._scopes_listed[watch.name].add(scope[1])
         self.table.whole(scope)
         self._changed.set()
 
@@ -321,8 +325,8 @@ class RunningView:
         self._changed.set()
 
     def _observed(self) -> Observed:
-        listed = {name: {key[1] for key in self._tasks if isinstance(key, tuple) and key[0] == name} for name in self._watches}
-        return Observed(self._objects, self._readings, frozenset(name for name, _ in self._refused), listed)
+        refused = frozenset(name for name, _ in self._refused)
+        return Observed(self._objects, self._readings, refused, self._scopes_listed)
 
     async def _project(self) -> None:
         while True:
