@@ -7,6 +7,8 @@ from __future__ import annotations
 
 from typing import Any
 
+import msgspec
+
 from doctor.evidences import ended, failed, log, pod, runs, seen, traceback
 from job_evidence import ago, event, unplaced, v1_job, waiting
 from shunter.doctor.evidence import Evidence, Log
@@ -110,8 +112,6 @@ def says_nccl(
     op: str = "ALLREDUCE",
     step: bool = True,
     at: float = 30,
-    after: tuple[str, ...] = (),
-    every: float = 0.001,
 ) -> Log:
     """The log of a rank on which NCCL's watchdog ended a call, by default call 12, or that only says how many it had made."""
     prefix = f"[rank{rank}]:[E1126 10:42:35.634818949 ProcessGroupNCCL.cpp:689]"
@@ -126,10 +126,22 @@ def says_nccl(
     )
     counts = f"{in_group} Last enqueued NCCL work: {made}, last completed NCCL work: {min(made, 11)}."
     first = ("step 11 loss 0.5",) if step else ()
-    return log(rank, *first, *(ended_by_watchdog if made in (12, 40) else ()), counts, *after, at=at, every=every)
+    return log(rank, *first, *(ended_by_watchdog if made in (12, 40) else ()), counts, at=at)
+
+
+def joined(*logs: Log) -> Log:
+    """One log of what a rank wrote at several times."""
+    return msgspec.structs.replace(logs[0], text="".join(one.text for one in logs))
 
 
 ALL_RUN = [pod(rank, **runs()) for rank in range(3)]
+
+_API = "torch/distributed/elastic/multiprocessing/api.py:1003"
+RESTARTED = f"E1126 10:42:36.635000 1 {_API}] failed (exitcode: -6) local_rank: 0 (pid: 7) of binary: /usr/bin/python3"
+HEARTBEAT = "[rank0]:[F1126 10:52:35.634818949 ProcessGroupNCCL.cpp:1557] [PG ID 0 PG GUID 0(default_pg) Rank 0] Heartbeat"
+RETRIES = "[rank0]:[W1126 10:52:35.634818949 socket.cpp:767] [c10d] The client socket has failed to connect"
+TIMED_OUT = [says_nccl(rank, at=7200) for rank in range(3)]
+
 
 QUIET = (log(0, "step 1 loss 0.5", "step 2 loss 0.4", "step 3 loss 0.3", at=300, every=1.0),)
 IDLE = {"j-master-0": 0.01, "j-worker-0": 0.01, "j-worker-1": 0.01}
@@ -348,6 +360,28 @@ CASES: dict[str, tuple[Evidence, list[str]]] = {
     "a collective timed out, and the job has made steps since": (
         seen(*ALL_RUN, logs=(log(0, "step 13 loss 0.5", "step 14 loss 0.4", at=5), says_nccl(1), says_nccl(2))),
         [],
+    ),
+    "torchrun has restarted the ranks since a collective timed out": (
+        seen(*ALL_RUN, logs=tuple(joined(says_nccl(rank, at=60), log(rank, RESTARTED, at=55)) for rank in range(3))),
+        [],
+    ),
+    "a collective timed out long ago, and its ranks have written since": (
+        seen(*ALL_RUN, logs=(joined(TIMED_OUT[0], log(0, "wandb: synced", at=5)), *TIMED_OUT[1:])),
+        [],
+    ),
+    "a collective timed out long ago, and torch writes of it again": (
+        seen(
+            *ALL_RUN, logs=(joined(TIMED_OUT[0], log(0, HEARTBEAT, "#0 all_reduce from x.py:1", RETRIES, at=5)), *TIMED_OUT[1:])
+        ),
+        ["T14"],
+    ),
+    "a collective timed out, and the rank that is late goes on": (
+        seen(*ALL_RUN, logs=(TIMED_OUT[0], joined(says_nccl(1, made=11, at=7200), log(1, "evaluating", at=5)), TIMED_OUT[2])),
+        ["T14"],
+    ),
+    "a collective timed out after a restart": (
+        seen(*ALL_RUN, logs=tuple(joined(log(rank, RESTARTED, at=60), says_nccl(rank)) for rank in range(3))),
+        ["T14"],
     ),
     "a rank ended with exit code 0": (
         failed(

@@ -108,6 +108,16 @@ def test_a_rank_is_late_by_its_own_count_of_calls_in_the_group_that_timed_out(
     assert (verdict.cause, verdict.ranks) == (cause, ranks)
 
 
+@pytest.mark.parametrize(("step", "confidence"), [(True, "likely"), (False, "possible")])
+def test_a_timeout_of_a_running_job_without_steps_is_only_possible(step: bool, confidence: str) -> None:
+    """That it has gone on since would not show."""
+    logs = (says_nccl(0, step=step), says_nccl(1, made=11, step=step), says_nccl(2, step=step))
+    (verdict,) = diagnose(seen(*(pod(rank, **runs()) for rank in range(3)), logs=logs), NOW).verdicts
+    assert (verdict.id, verdict.ranks, verdict.confidence) == ("T14", (1,), confidence)
+    over = diagnose(failed(*(pod(rank, **ended(134)) for rank in range(3)), logs=logs), NOW)
+    assert [(one.ranks, one.confidence) for one in over.verdicts if one.id == "T14"] == [((1,), "likely")]
+
+
 IN_MESH = {"made": 40, "of": "3(mesh_tp)", "op": "ALLGATHER"}
 
 

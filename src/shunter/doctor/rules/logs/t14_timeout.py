@@ -7,12 +7,13 @@ process may go on all the same, so logs of running ranks count as those of ranks
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from datetime import datetime, timedelta
 from itertools import islice
 from typing import NamedTuple
 
 from shunter.doctor.case import Case
-from shunter.doctor.lines import Line, is_step
+from shunter.doctor.lines import Line, is_step, is_warning
 from shunter.doctor.places import rank_list
 from shunter.doctor.rules.logs.texts import line, matching, said
 from shunter.doctor.rules.rule import Rule, logs_of_failures
@@ -27,6 +28,11 @@ _TEXT = re.compile(
 )
 _CALL = re.compile(r"SeqNum=(\d+), OpType=(\w+)")
 _MADE = re.compile(r"[Ll]ast enqueued (?:NCCL )?work: (-?\d+), last completed (?:NCCL )?work: -?\d+")
+_LIMIT = re.compile(r"Timeout\(ms\)=(\d+)")
+_RESTARTED = re.compile(r"will restart worker group|failed \(exitcode: -?\d+\) local_rank|Sending process \d+ closing signal")
+"""What torchrun writes when it ends ranks; its pod runs on only if it starts them again."""
+_OF_TORCH = re.compile(r"\[[EFI]\d{4} |#\d+ ")
+"""Errors of torch's C++ code, and the stack of the call."""
 _FAILED_AT = re.compile(r"(?:SeqNum=|watchdog at work(?: sequence id)?: )(\d+)")
 _GROUP = re.compile(r"\[PG ID \d+ PG GUID (?P<id>[^\s(]+)(?:\((?P<name>[^)]*)\))? Rank \d+\]")
 
@@ -180,18 +186,47 @@ def _made(case: Case, lines: Lines) -> dict[tuple[int, tuple[str, str]], Made]:
 
 
 def _last_lines(case: Case) -> Lines:
-    """What ranks have written since the last step but one of any: a job that has made two steps went on. One may be of a rank
-    that is late."""
-    before = [
-        next(islice((one.at for one in reversed(lines) if is_step(one.text)), 1, None), "") for lines in case.rank_lines.values()
+    """What ranks have written since the job was last seen to go on, whichever rank tells: one may be of a rank that is late."""
+    is_running = _is_running(case)
+    moments = [
+        at
+        for pod, lines in case.rank_lines.items()
+        for at in (_second_last_step(lines), *(_went_on(case, pod) if is_running else ()))
     ]
-    since = max((at for text in before if text and (at := time_of(text)) is not None), default=None)
+    since = max((at for at in moments if at is not None), default=None)
     return [
         (pod, one)
         for pod, lines in case.rank_lines.items()
         for one in lines
         if since is None or not one.at or ((at := time_of(one.at)) is not None and at > since)
     ]
+
+
+def _second_last_step(lines: Sequence[Line]) -> datetime | None:
+    """A job that has made two steps since a timeout went on."""
+    at = next(islice((one.at for one in reversed(lines) if is_step(one.text)), 1, None), "")
+    return time_of(at) if at else None
+
+
+def _went_on(case: Case, pod: str) -> Iterator[datetime]:
+    """Until when the timeouts in a log are past: until its launcher restarted the ranks, and, where the rank that timed out wrote
+    other lines than torch's errors later than another such timeout, until that had passed."""
+    timed_out: dict[int | None, datetime] = {}
+    for one in case.rank_lines[pod]:
+        at = time_of(one.at) if one.at else None
+        if at is None:
+            continue
+        rank = _rank(case, pod, one)
+        if _RESTARTED.search(one.text):
+            yield at
+        elif (match := _TEXT.search(one.text)) and match["work"] and (limit := _LIMIT.search(one.text)):
+            timed_out[rank] = at + timedelta(milliseconds=int(limit[1]))
+        elif not is_warning(one.text) and not _OF_TORCH.match(one.text):
+            yield from (end for of_rank, end in timed_out.items() if end < at and (rank is None or rank == of_rank))
+
+
+def _is_running(case: Case) -> bool:
+    return case.runs_in_full and not case.overview.is_finished
 
 
 def _rank(case: Case, pod: str, one: Line) -> int | None:
@@ -217,11 +252,13 @@ def _verdict(
     evidence: Sequence[Excerpt] = (),
     victims: Sequence[int] = (),
 ) -> Verdict:
+    # Without steps a job that has gone on in silence looks the same.
+    has_steps = any(is_step(one.text) for lines in case.rank_lines.values() for one in lines)
     return Verdict(
         id="T14",
         title="COLLECTIVE TIMED OUT",
         cause=text,
-        confidence=confidence,
+        confidence=confidence if not _is_running(case) or has_steps else "possible",
         ranks=ranks,
         pods=tuple(dict.fromkeys(one.pod for one in waits)),
         evidence=(*evidence, *(one.excerpt for one in waits)),

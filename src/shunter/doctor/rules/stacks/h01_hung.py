@@ -24,7 +24,8 @@ def judge(case: Case) -> list[Verdict]:
     ranks, odd = found
     if any(rank.doing == "data" for rank in odd):
         return []  # H02 says more.
-    if any(set(one.ranks) == {rank.rank for rank in odd} for one in t14_timeout.judge(case)):
+    told = [one for one in t14_timeout.judge(case) if one.confidence != "possible"]
+    if any(set(one.ranks) == {rank.rank for rank in odd} for one in told):
         return []  # So does T14, with this stack.
     busy = [rank for rank in odd if rank.cpu_seconds > BUSY * ranks.seconds]
     return [
