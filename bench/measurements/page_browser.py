@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import gzip
 import statistics
 import sys
 import tempfile
@@ -20,7 +19,6 @@ if TYPE_CHECKING:
     from page.server import RunningPage
 
 ROOT = Path(__file__).resolve().parents[2]
-ASSETS = ROOT / "src/shunter/page/assets"
 JOB = "/jobs/vision/PyTorchJob/bert-large"
 CELLS = ".strip [role=option]"
 MIB = 2**20
@@ -29,6 +27,10 @@ _LONG_TASKS = """() => {
   new PerformanceObserver((list) => window.longTasks.push(...list.getEntries().map((task) => task.duration)))
     .observe({ type: "longtask" });
 }"""
+
+_BYTES = """() => performance.getEntries()
+  .filter((one) => one.entryType === "navigation" || one.name.includes("/assets/"))
+  .reduce((sum, one) => sum + one.encodedBodySize, 0)"""
 
 
 def measure(settings: dict[str, Any]) -> list[Figure]:
@@ -51,16 +53,24 @@ def measure(settings: dict[str, Any]) -> list[Figure]:
                     *_opening(browser, served, given, settings),
                     *_changes(browser, served, given, settings),
                     *_flood(browser, served, given, settings),
-                    Figure("assets, gzip", sum(map(_packed, ASSETS.rglob("*"))) / 1000, "KB"),
+                    *_assets(browser, served),
                 ]
         finally:
             browser.close()
             cluster.down()
 
 
-def _packed(path: Path) -> int:
-    """Bytes on the wire of a file that browsers load."""
-    return len(gzip.compress(path.read_bytes(), 9)) if path.suffix in (".js", ".css", ".html", ".svg", ".json") else 0
+def _assets(browser: Browser, served: RunningPage) -> list[Figure]:
+    """What a browser that knows nothing yet asks for, compressed."""
+    figures = []
+    for title, path, whole in (("the list", "/jobs", "tr.row"), ("a job with a curve", JOB, ".curve canvas")):
+        tab = _Tab(browser, served)
+        tab.forget()
+        tab.page.goto(served.url + path)
+        tab.page.wait_for_selector(whole)
+        figures.append(Figure(f"assets of {title}, gzip", tab.page.evaluate(_BYTES) / 1000, "KB"))
+        tab.context.close()
+    return figures
 
 
 class _Tab:
@@ -85,6 +95,11 @@ class _Tab:
         work()
         self.page.wait_for_timeout(300)
         return 1000 * (self.metric("TaskDuration") - before)
+
+    def forget(self) -> None:
+        """Nothing is taken from the browser's cache from now on."""
+        self._devtools.send("Network.enable")
+        self._devtools.send("Network.setCacheDisabled", {"cacheDisabled": True})
 
     def heap(self) -> float:
         """Bytes, after garbage was collected."""

@@ -3,6 +3,7 @@
 `assets/shell.html` is the same for every address. In it `{{importmap}}` becomes the content of `assets/importmap.json`, which
 says where the scripts of others are, `{{boot}}` that of `assets/boot.js`, which starts the page, and `{{preloads}}` a link for
 each of our modules, which are then asked for at once. These are sent without their comments, which are an eighth of the page.
+uPlot, a third of the page, is imported once there is a curve.
 """
 
 from __future__ import annotations
@@ -32,6 +33,8 @@ TYPES = {
 }
 TYPES_ONLY = "js/wire.js"
 """Imported in comments alone."""
+EXPORTS = {"vendor/uplot.js": "uPlot"}
+"""Scripts that define a variable, and it: they are sent as modules whose default export it is."""
 _COMMENT = re.compile(r"/\*\*.*?\*/ ?|^[ \t]*//.*?$", re.DOTALL | re.MULTILINE)
 _PACKED = (".css", ".html", ".js", ".json", ".mjs", ".svg")
 """What is worth compressing."""
@@ -59,11 +62,7 @@ class Assets:
     def __init__(self, root: Path = ASSETS) -> None:
         files = sorted(path for path in root.rglob("*") if path.suffix in TYPES and path.is_file())
         named = {path.relative_to(root).as_posix(): path for path in files}
-        self.files = {
-            name: Asset(path, without_comments(path.read_text()).encode() if name.startswith("js/") else path.read_bytes())
-            for name, path in named.items()
-            if name != TYPES_ONLY
-        }
+        self.files = {name: Asset(path, _sent(name, path)) for name, path in named.items() if name != TYPES_ONLY}
         self.import_map = self.files[IMPORT_MAP].body.decode().strip() if IMPORT_MAP in self.files else '{"imports": {}}'
         self.boot = self.files[BOOT].body.decode() if BOOT in self.files else ""
         self.shell = Asset(root / SHELL, self._shell(root).encode())
@@ -79,6 +78,12 @@ class Assets:
         modules = [path for path in self.files if path.startswith("js/") and path.endswith(".js")]
         preloads = "".join(f'<link rel="modulepreload" href="/assets/{path}">' for path in modules)
         return text.replace("{{importmap}}", self.import_map).replace("{{boot}}", self.boot).replace("{{preloads}}", preloads)
+
+
+def _sent(name: str, path: Path) -> bytes:
+    if name in EXPORTS:
+        return path.read_bytes() + f"\nexport default {EXPORTS[name]};\n".encode()
+    return without_comments(path.read_text()).encode() if name.startswith("js/") else path.read_bytes()
 
 
 def without_comments(script: str) -> str:

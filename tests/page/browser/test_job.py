@@ -152,6 +152,20 @@ def test_values_stand_beside_a_curve_only_while_one_points_at_it(look: Look) -> 
     expect(page.locator(".u-legend")).not_to_contain_text("--", use_inner_text=True)
 
 
+def test_what_draws_a_curve_is_loaded_with_the_first_one_and_again_where_that_fails(look: Look, given_page: RunningPage) -> None:
+    tab = look("/jobs")
+    asked: list[str] = []
+    tab.page.on("request", lambda request: asked.append(request.url) if "uplot.js" in request.url else None)
+    tab.page.route("**/uplot.js", lambda route: route.abort())
+    tab.page.reload()
+    expect(tab.page.locator("tr.row").first).to_be_visible()
+    assert asked == []
+    tab.page.goto(given_page.url + BERT)
+    expect(tab.page.locator(".curve canvas")).to_be_visible()
+    assert [url.rpartition("/")[2] for url in asked] == ["uplot.js", "uplot.js?again=1"]
+    tab.errors.clear()
+
+
 def test_the_strip_has_one_tab_stop_and_arrows_move_in_it(look: Look) -> None:
     page = look(BERT).page
     strip = page.get_by_role("listbox")

@@ -1,6 +1,7 @@
 /** Curves of one metric at a time, as reported or as logs tell, drawn by uPlot; the same values as a table for screen readers. */
 import { html, useEffect, useMemo, useRef, useState } from "./html.js";
 import { figure } from "./format.js";
+import { toast } from "./parts.js";
 
 /** @typedef {import("./wire.js").SeriesRow} SeriesRow */
 
@@ -33,19 +34,48 @@ function title(one) {
   return one.rank === undefined ? one.name : `rank ${one.rank}`;
 }
 
+/**
+ * uPlot, asked for with the first curve. What fails to load, as when a network interface appears, is asked for again, five times at
+ * most; a module that failed stays failed under its address.
+ * @param {number} [tries] @returns {Promise<any>}
+ */
+async function loaded(tries = 0) {
+  try {
+    return (await import(`/assets/vendor/uplot.js${tries ? `?again=${tries}` : ""}`)).default;
+  } catch (error) {
+    if (tries === 5) throw error;
+    await new Promise((resolve) => setTimeout(resolve, 100 * 2 ** tries));
+    return loaded(tries + 1);
+  }
+}
+
+/** @type {Promise<any> | null} */
+let asked = null;
+
+/** The class that draws; null until it is loaded. */
+function useUPlot() {
+  const [drawing, setDrawing] = useState(/** @type {any} */ (null));
+  useEffect(() => {
+    asked ??= loaded();
+    asked.then((found) => setDrawing(() => found), () => toast("The curve could not be loaded: reload the page. Its values are in the table."));
+  }, []);
+  return drawing;
+}
+
 /** @param {{series: SeriesRow[]}} props */
 function Plot({ series }) {
+  const UPlot = useUPlot();
   const place = useRef(/** @type {HTMLDivElement | null} */ (null));
   const plot = useRef(/** @type {any} */ (null));
   const isDark = useDark();
   const shape = series.map((one) => one.id).join("|");
   useEffect(() => {
     const node = place.current;
-    if (!node) return undefined;
+    if (!node || !UPlot) return undefined;
     const css = getComputedStyle(document.documentElement);
     const colour = (/** @type {string} */ name) => css.getPropertyValue(name).trim();
     const axis = { stroke: colour("--faint"), grid: { stroke: colour("--line"), width: 1 }, ticks: { stroke: colour("--line"), size: 4 }, font: "12px system-ui, sans-serif" };
-    plot.current = new (/** @type {any} */ (globalThis).uPlot)(
+    plot.current = new UPlot(
       {
         width: node.clientWidth,
         height: HEIGHT,
@@ -69,7 +99,7 @@ function Plot({ series }) {
       plot.current?.destroy();
       plot.current = null;
     };
-  }, [shape, isDark]);
+  }, [UPlot, shape, isDark]);
   useEffect(() => plot.current?.setData(columns(series)), [series]);
   return html`<div class="curve" ref=${place} role="img" aria-label=${described(series)}></div>`;
 }
