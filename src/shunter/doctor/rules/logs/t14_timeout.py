@@ -53,7 +53,7 @@ class Wait(NamedTuple):
     """The process group's id, and its name or an empty one; None where it is not said."""
 
 
-class Made(NamedTuple):
+class CallCount(NamedTuple):
     """How many calls a rank had made in a process group when another timed out."""
 
     number: int
@@ -174,14 +174,14 @@ def _call(match: re.Match[str]) -> tuple[int, str]:
     return (int(call[1]), call[2].lower()) if call is not None else (0, "")
 
 
-def _made(case: Case, lines: Lines) -> dict[tuple[int, tuple[str, str]], Made]:
+def _made(case: Case, lines: Lines) -> dict[tuple[int, tuple[str, str]], CallCount]:
     """The last that each rank says of its calls, by rank and process group: its id, and its name if it has one."""
     found = {}
     for pod, one in lines:
         rank, of_group, match = _rank(case, pod, one), _GROUP.search(one.text), _MADE.search(one.text)
         if rank is not None and of_group is not None and match is not None:
             excerpt = Excerpt(source="log", text=match[0], pod=pod, at=one.at, rank=rank)
-            found[rank, (of_group["id"], of_group["name"] or "")] = Made(int(match[1]), excerpt)
+            found[rank, (of_group["id"], of_group["name"] or "")] = CallCount(int(match[1]), excerpt)
     return found
 
 
