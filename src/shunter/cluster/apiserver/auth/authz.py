@@ -5,18 +5,32 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from shunter.api.meta import Json
 from shunter.api.resources import NAMESPACES
-from shunter.cluster.apiserver.auth.rbac import Action, Rbac
+from shunter.cluster.apiserver.auth.rbac import Action, Rbac, allows
 from shunter.cluster.apiserver.requests import Call, User
 from shunter.cluster.apiserver.selectors import exact_name
 from shunter.cluster.apiserver.status import StatusError
 
-_OPEN_RESOURCES = {
-    ("authorization.k8s.io", "selfsubjectaccessreviews"),
-    ("authorization.k8s.io", "selfsubjectrulesreviews"),
-    ("authentication.k8s.io", "selfsubjectreviews"),
-}
-_OPEN_PATHS = ("/api", "/apis", "/openapi", "/version", "/healthz", "/livez", "/readyz")
+_OPEN_RULES: tuple[Json, ...] = (
+    {"verbs": ["create"], "apiGroups": ["authentication.k8s.io"], "resources": ["selfsubjectreviews"]},
+    {
+        "verbs": ["create"],
+        "apiGroups": ["authorization.k8s.io"],
+        "resources": ["selfsubjectaccessreviews", "selfsubjectrulesreviews"],
+    },
+    {
+        "verbs": ["get"],
+        "nonResourceURLs": [
+            *("/api", "/api/*", "/apis", "/apis/*", "/openapi", "/openapi/*"),
+            *("/healthz", "/livez", "/readyz", "/version", "/version/"),
+        ],
+    },
+    {"verbs": ["get"], "nonResourceURLs": ["/healthz", "/livez", "/readyz", "/version", "/version/"]},
+)
+"""What everyone who is known may do. Source: the cluster roles `system:basic-user`, `system:discovery` and
+`system:public-info-viewer`, k8s.io/kubernetes 1.36 `plugin/pkg/auth/authorizer/rbac/bootstrappolicy`."""
+_AUTHENTICATED = "system:authenticated"
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,6 +56,11 @@ class Authorizer:
             return _YES
         reason = self.rbac.reason(user, action)
         return Decision(True, reason) if reason else _NO
+
+    def rules(self, user: User, namespace: str) -> list[Json]:
+        """Every rule that holds for the user in a namespace."""
+        open_rules = _OPEN_RULES if _AUTHENTICATED in user.groups else ()
+        return [*open_rules, *self.rbac.rules(user, namespace)]
 
     def refusal(self, call: Call) -> StatusError | None:
         """403 in the original's words, or None."""
@@ -69,13 +88,7 @@ def _action(call: Call) -> Action:
 
 
 def _is_open(user: User, action: Action) -> bool:
-    if "system:authenticated" not in user.groups:
-        return False
-    if action.path:
-        return action.verb in ("get", "head") and any(
-            action.path == path or action.path.startswith(f"{path}/") for path in _OPEN_PATHS
-        )
-    return action.verb == "create" and (action.group, action.plural) in _OPEN_RESOURCES
+    return _AUTHENTICATED in user.groups and any(allows(rule, action) for rule in _OPEN_RULES)
 
 
 def forbidden(user: User, action: Action) -> StatusError:

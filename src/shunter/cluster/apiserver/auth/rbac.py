@@ -59,7 +59,7 @@ class Rbac:
             where = grant.namespace
             if where and (where != action.namespace or action.path):
                 continue
-            if _is(grant.subject, where, user) and any(_allows(rule, action) for rule in grant.rules):
+            if _is(grant.subject, where, user) and any(allows(rule, action) for rule in grant.rules):
                 return grant.reason
         return ""
 
@@ -118,7 +118,8 @@ def _namespace(account: Json, binding: str) -> str:
     return account.get("namespace") or binding
 
 
-def _allows(rule: Json, action: Action) -> bool:
+def allows(rule: Json, action: Action) -> bool:
+    """Whether a rule of a role allows an action."""
     if not has(rule.get("verbs"), action.verb):
         return False
     if action.path:

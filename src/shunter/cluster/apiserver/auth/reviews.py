@@ -108,7 +108,7 @@ class Reviews:
         anywhere = {"verbs": ["*"], "nonResourceURLs": ["*"]}
         if call.user.is_admin:
             return {"resourceRules": [everything], "nonResourceRules": [anywhere], "incomplete": False}
-        rules = self._authorizer.rbac.rules(call.user, spec.get("namespace", ""))
+        rules = self._authorizer.rules(call.user, spec.get("namespace", ""))
         return {
             "resourceRules": [rule for rule in rules if not rule.get("nonResourceURLs")],
             "nonResourceRules": [rule for rule in rules if rule.get("nonResourceURLs")],
