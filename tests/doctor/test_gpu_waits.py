@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from datetime import timedelta
 from typing import NamedTuple
 
+import msgspec
 import pytest
 
 from doctor.evidences import log, pod, runs, seen
@@ -31,6 +32,17 @@ class Work(NamedTuple):
     uses_cuda: bool | None = True
     next_line: int = 0
     """Where it is in the second sample; 0 for the same line."""
+    frames: tuple[Frame, ...] = ()
+    """Instead of those at its line."""
+    children: tuple[Work, ...] = ()
+    """What the process does that it started, what that one started, and so on."""
+
+    def processes(self, rank: int, *, is_last: bool) -> list[Process]:
+        chain = [self, *self.children]
+        return [
+            msgspec.structs.replace(one.process(rank, is_last=is_last), pid=1 + number, parent=number)
+            for number, one in enumerate(chain)
+        ]
 
     def process(self, rank: int, *, is_last: bool) -> Process:
         line = self.next_line or self.line if is_last else self.line
@@ -39,7 +51,7 @@ class Work(NamedTuple):
             container="pytorch",
             pid=1,
             rank=rank,
-            frames=(Frame(function="train", file="train.py", line=line, is_own=True),),
+            frames=self.frames or (Frame(function="train", file="train.py", line=line, is_own=True),),
             state=self.state,
             cpu_seconds=30 + self.cpu * is_last,
             switches=100 + self.switches * is_last,
@@ -56,7 +68,7 @@ def found(*works: Work, silent: float = 40.0) -> list[Verdict]:
     samples = tuple(
         Sample(
             at=NOW - timedelta(seconds=0 if is_last else SECONDS),
-            processes=tuple(work.process(rank, is_last=is_last) for rank, work in enumerate(works)),
+            processes=tuple(one for rank, work in enumerate(works) for one in work.processes(rank, is_last=is_last)),
             last_lines={},
         )
         for is_last in (False, True)
@@ -87,6 +99,76 @@ def test_a_rank_that_rests_while_the_others_wait_for_their_gpus_is_named() -> No
 def test_what_may_be_a_computation_is_only_possible(works: tuple[Work, ...], why: str) -> None:
     (verdict,) = found(*works)
     assert (verdict.id, verdict.ranks, verdict.confidence) == ("H01", (1,), "possible"), why
+
+
+CALL = (
+    Frame(function="all_reduce", file="torch/distributed/distributed_c10d.py", line=9),
+    Frame(function="train", file="train.py", line=70, is_own=True),
+)
+FETCH = (
+    Frame(function="select", file="selectors.py", line=8),
+    Frame(function="_try_get_data", file="torch/utils/data/dataloader.py", line=9),
+    Frame(function="train", file="train.py", line=20, is_own=True),
+)
+SAVE = (
+    Frame(function="save", file="torch/serialization.py", line=9),
+    Frame(function="train", file="train.py", line=20, is_own=True),
+)
+COMPILE = (
+    Frame(function="wait", file="threading.py", line=9),
+    Frame(function="result", file="concurrent/futures/_base.py", line=9),
+    Frame(function="wait", file="torch/_inductor/async_compile.py", line=9),
+    Frame(function="train", file="train.py", line=20, is_own=True),
+)
+IN_CALL = Work(line=70, state="S", cpu=0.0, frames=CALL)
+WORKER = Work(line=5, state="S", cpu=0.0, uses_cuda=False)
+
+
+@pytest.mark.parametrize("waits", [WAITS, IN_CALL], ids=["for their GPUs", "in a collective"])
+@pytest.mark.parametrize(
+    ("work", "children", "confidence"),
+    [
+        (RESTS, (), "likely"),
+        (RESTS, (WORKER,), "likely"),
+        (RESTS._replace(switches=400), (), "possible"),
+        (RESTS._replace(cpu=0.6), (), "possible"),
+        (RESTS._replace(frames=SAVE), (), "possible"),
+        (RESTS._replace(frames=COMPILE), (), "possible"),
+        (RESTS, (WORKER, WORKER._replace(state="R", cpu=4.0)), "possible"),
+        (RESTS, (WORKER._replace(state="D"),), "possible"),
+    ],
+    ids=["rests", "idle workers", "downloads", "uses its CPU a little", "saves", "compiles", "a busy grandchild", "reads a disk"],
+)
+def test_of_a_rank_that_may_go_on_by_itself_a_hang_is_only_possible(
+    waits: Work, work: Work, children: tuple[Work, ...], confidence: str
+) -> None:
+    """A healthy job looks so while one rank evaluates, saves, compiles or downloads alone."""
+    (verdict,) = found(waits, work._replace(children=children), waits)
+    assert (verdict.id, verdict.ranks, verdict.confidence) == ("H01", (1,), confidence)
+    assert verdict.cause.endswith(": busy or stuck") is (confidence == "possible")
+
+
+@pytest.mark.parametrize(
+    ("worker", "confidence", "cause"),
+    [
+        (WORKER, "likely", "rank 1 waits for a DataLoader worker; ranks 0 and 2 wait for rank 1"),
+        (
+            WORKER._replace(switches=300),
+            "possible",
+            "rank 1 waits for a DataLoader worker that is busy or stuck; ranks 0 and 2 wait for rank 1",
+        ),
+    ],
+    ids=["rests", "downloads"],
+)
+def test_a_dataloader_worker_that_works_is_only_possibly_stuck(worker: Work, confidence: str, cause: str) -> None:
+    (verdict,) = found(IN_CALL, RESTS._replace(frames=FETCH, children=(worker,)), IN_CALL)
+    assert (verdict.id, verdict.ranks, verdict.confidence, verdict.cause) == ("H02", (1,), confidence, cause)
+
+
+def test_a_rank_that_evaluates_alone_on_its_gpu_is_only_possibly_stuck() -> None:
+    (verdict,) = found(COMPUTES, IN_CALL, IN_CALL)
+    cause = "rank 0 does not take part in the collective in which ranks 1 and 2 wait: busy or stuck"
+    assert (verdict.id, verdict.ranks, verdict.confidence, verdict.cause) == ("H01", (0,), "possible", cause)
 
 
 NOBODY: dict[str, tuple[Work, ...]] = {

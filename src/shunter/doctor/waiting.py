@@ -37,10 +37,13 @@ _DATA = re.compile(r"torch/utils/data/")
 _AGENT = re.compile(
     r"torch/distributed/(?:run|launcher|elastic)|bin/torchrun|accelerate/commands/launch|deepspeed/launcher|mpirun"
 )
+_TAKES_LONG = re.compile(r"torch/(?:_inductor|_dynamo|serialization)|triton/|safetensors")
 INNERMOST = 4
 """Calls from the innermost in which a wait must stand: an outer one is only where the work was started from."""
 BUSY = 0.3
 """Share of the time between samples on a CPU from which a rank works, or is stuck in a loop."""
+IDLE = 0.05
+"""Share up to which it does nothing: its other threads may run now and then."""
 MESSAGE_SECONDS = 0.05
 """Lines closer than this are one message."""
 QUIET_GAPS = 3
@@ -68,6 +71,9 @@ class Rank(NamedTuple):
     spins: bool = False
     """Whether it stood at one line of its own code in both and ran all the time, as one that waits for its GPU. A long
     computation looks the same. False for a process that has not loaded CUDA."""
+    may_go_on: bool = False
+    """Whether it may do what ends by itself: it, or a process that it started, uses a CPU or a disk or wakes often, as in a
+    download, or it compiles or saves. False in the rendezvous, where ranks wake to ask whether others have come."""
 
     @property
     def place(self) -> Frame | None:
@@ -105,6 +111,7 @@ def group(case: Case) -> Group | None:
         return None
     first, last = case.evidence.samples[0], case.evidence.samples[1]
     before = {(process.pod, process.pid): process for process in trainers(first)}
+    before_of = {(process.pod, process.pid): process for process in first.processes}
     found = []
     for process in trainers(last):
         earlier = before.get((process.pod, process.pid))
@@ -115,8 +122,14 @@ def group(case: Case) -> Group | None:
             continue
         children = tuple(one for one in last.processes if one.pod == process.pod and one.parent == process.pid)
         same = doing(process.frames) == doing(earlier.frames) and _point(process.frames) == _point(earlier.frames)
-        spins = same and doing(process.frames) == "own" and _spins(earlier, process, (last.at - first.at).total_seconds())
-        found.append(Rank(rank, process.pod, doing(process.frames), earlier, process, children, same, spins))
+        seconds = (last.at - first.at).total_seconds()
+        spins = same and doing(process.frames) == "own" and _spins(earlier, process, seconds)
+        active = any(
+            _is_active(before_of.get((one.pod, one.pid)), one, seconds) for one in (process, *_descendants(process, last))
+        )
+        long = any(_TAKES_LONG.search(frame.file) for frame in process.frames[:INNERMOST])
+        may_go_on = doing(process.frames) != "rendezvous" and (active or long)
+        found.append(Rank(rank, process.pod, doing(process.frames), earlier, process, children, same, spins, may_go_on))
     whole = {rank.rank for rank in found} >= set(case.all_ranks) and len(found) == len({rank.rank for rank in found})
     return Group(tuple(sorted(found)), (last.at - first.at).total_seconds(), whole and bool(found))
 
@@ -184,6 +197,24 @@ def _spins(first: Process, last: Process, seconds: float) -> bool:
         and last.cpu_seconds - first.cpu_seconds >= UNBROKEN * seconds
         and last.switches - first.switches <= seconds
     )
+
+
+def _is_active(first: Process | None, last: Process, seconds: float) -> bool:
+    """Whether a process did anything between the samples, or has started since the first."""
+    return (
+        first is None
+        or "D" in (first.state, last.state)
+        or last.cpu_seconds - first.cpu_seconds > IDLE * seconds
+        or last.switches - first.switches > seconds
+    )
+
+
+def _descendants(process: Process, sample: Sample) -> list[Process]:
+    """The processes that it started, and that those started."""
+    found = [process]
+    for one in found:
+        found += [other for other in sample.processes if (other.pod, other.parent) == (one.pod, one.pid) and other not in found]
+    return found[1:]
 
 
 def has_gpu_waits(ranks: Group) -> bool:

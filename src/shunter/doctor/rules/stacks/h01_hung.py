@@ -1,13 +1,15 @@
 """H01: some ranks wait in a collective or the rendezvous, others do not come: each the same in two samples, and nothing went on.
 
-Silent while any rank still imports, and when anything tells of progress. Says `busy or stuck` of a rank that uses its CPU, and
-nothing of what it does inside C code.
+Silent while any rank still imports, and when anything tells of progress. Says `busy or stuck` of a rank that may go on by itself
+(`Rank.may_go_on`), as rank 0 of a healthy job that evaluates or saves alone, and nothing of what it does inside C code.
 
 Ranks that wait for their GPUs seem to work (`Rank.spins`). They count as waiting only when they are at one line, ranks whose logs
 are silent, and the others rest: whoever computes on a CPU is accused of nothing, and none is the one that others wait for.
 """
 
 from __future__ import annotations
+
+from collections.abc import Sequence
 
 from shunter.doctor.case import Case
 from shunter.doctor.places import rank_list
@@ -27,10 +29,7 @@ def judge(case: Case) -> list[Verdict]:
     told = [one for one in t14_timeout.judge(case) if one.confidence != "possible"]
     if any(set(one.ranks) == {rank.rank for rank in odd} for one in told):
         return []  # So does T14, with this stack.
-    busy = [rank for rank in odd if rank.cpu_seconds > BUSY * ranks.seconds]
-    return [
-        verdict(case, "H01", ranks, odd, text=_text(ranks, odd, busy=bool(busy)), remedy=read_at(odd[0]), is_unsure=bool(busy))
-    ]
+    return [verdict(case, "H01", ranks, odd, text=_text(ranks, odd), remedy=read_at(odd[0]))]
 
 
 def hung(case: Case) -> tuple[Group, list[Rank]] | None:
@@ -59,14 +58,14 @@ def _waiting_for_gpu(ranks: Group, odd: list[Rank]) -> list[Rank]:
     return run if idle and len(run) >= len(rest) > 0 and len({(rank.place, rank.last.frames[0]) for rank in run}) == 1 else []
 
 
-def verdict(case: Case, id: str, ranks: Group, odd: list[Rank], *, text: str, remedy: str, is_unsure: bool = False) -> Verdict:
+def verdict(case: Case, id: str, ranks: Group, odd: list[Rank], *, text: str, remedy: str) -> Verdict:
     """The verdict about ranks that others wait for."""
     made = progress(case, ranks)
     waiting = [rank for rank in ranks.ranks if rank not in odd]
     # One rank that runs while another rests may as well compute what that one waits for.
     for_gpu = [rank for rank in waiting if rank.spins]
-    is_unsure |= bool(for_gpu) and (len(waiting) <= len(odd) or not all(rank.last.uses_cuda for rank in for_gpu))
-    confidence: Confidence = "likely" if made.is_comparable and not is_unsure else "possible"
+    is_unsure = bool(for_gpu) and (len(waiting) <= len(odd) or not all(rank.last.uses_cuda for rank in for_gpu))
+    confidence: Confidence = "likely" if made.is_comparable and not is_unsure and not may_go_on(odd) else "possible"
     twice = f"same in 2 samples, {ranks.seconds:.0f} s apart"
     evidence = [item for rank in odd for item in _stack(rank, twice)]
     evidence += [Excerpt(source="stack", text=call(rank), pod=rank.pod, rank=rank.rank) for rank in waiting]
@@ -84,6 +83,10 @@ def verdict(case: Case, id: str, ranks: Group, odd: list[Rank], *, text: str, re
     )
 
 
+def may_go_on(odd: Sequence[Rank]) -> bool:
+    return any(rank.may_go_on for rank in odd)
+
+
 def _stack(rank: Rank, twice: str) -> list[Excerpt]:
     found = [Excerpt(source="stack", text=f"{stands(rank)}; {twice}", pod=rank.pod, rank=rank.rank)]
     for child in rank.children:
@@ -94,7 +97,7 @@ def _stack(rank: Rank, twice: str) -> list[Excerpt]:
     return found
 
 
-def _text(ranks: Group, odd: list[Rank], *, busy: bool) -> str:
+def _text(ranks: Group, odd: list[Rank]) -> str:
     numbers = [rank.rank for rank in odd]
     waiting = [rank for rank in ranks.ranks if rank not in odd]
     do = "does" if len(numbers) == 1 else "do"
@@ -106,7 +109,7 @@ def _text(ranks: Group, odd: list[Rank], *, busy: bool) -> str:
         text = f"{rank_list(numbers)} {do} not go on while {others} {wait}, as it seems, for their GPUs"
     else:
         text = f"{rank_list(numbers)} {do} not take part in the collective in which {others} {wait}"
-    return f"{text}: busy or stuck" if busy else text
+    return f"{text}: busy or stuck" if may_go_on(odd) else text
 
 
 def needs(case: Case) -> tuple[str, ...]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from shunter.doctor.case import Case
 from shunter.doctor.places import rank_list
 from shunter.doctor.rules.rule import Rule
-from shunter.doctor.rules.stacks.h01_hung import hung, needs, verdict
+from shunter.doctor.rules.stacks.h01_hung import hung, may_go_on, needs, verdict
 from shunter.doctor.verdicts import Verdict
 from shunter.doctor.waiting import place
 
@@ -20,7 +20,8 @@ def judge(case: Case) -> list[Verdict]:
         return []
     others = [rank.rank for rank in ranks.ranks if rank not in odd]
     one = len(late) == 1
-    text = f"{rank_list([rank.rank for rank in late])} {'waits' if one else 'wait'} for a DataLoader worker; "
+    text = f"{rank_list([rank.rank for rank in late])} {'waits' if one else 'wait'} for a DataLoader worker"
+    text += " that is busy or stuck; " if may_go_on(late) else "; "
     text += (
         f"{rank_list(others)} {'waits' if len(others) == 1 else 'wait'} for {'it' if len(odd) > 1 else rank_list([late[0].rank])}"
     )
