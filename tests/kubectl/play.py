@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 import shlex
-import shutil
 import subprocess
 import tempfile
 import time
@@ -15,7 +14,7 @@ from pathlib import Path
 
 from e2e.running_cluster import Cluster
 from kubectl.normal import normal
-from kubectl.table import COMMANDS, Command, Json, stories
+from kubectl.table import Command, Json, stories
 
 DEADLINE = 60.0
 _POLL = 0.2
@@ -42,7 +41,7 @@ def _story(cluster: Cluster, program: str, node: str, commands: tuple[Command, .
     cluster.create_namespace(namespace)
     try:
         with tempfile.TemporaryDirectory() as directory:
-            shutil.copy(COMMANDS, directory)
+            (Path(directory) / "note.txt").write_text("one\ntwo\n")
             player = _Player(cluster, program, Path(directory), {"{ns}": namespace, "{node}": node})
             return [player.answer(command) for command in commands]
     finally:
