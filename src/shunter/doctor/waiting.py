@@ -112,6 +112,9 @@ def group(case: Case) -> Group | None:
     first, last = case.evidence.samples[0], case.evidence.samples[1]
     before = {(process.pod, process.pid): process for process in trainers(first)}
     before_of = {(process.pod, process.pid): process for process in first.processes}
+    started: dict[tuple[str, int], list[Process]] = {}
+    for process in last.processes:
+        started.setdefault((process.pod, process.parent), []).append(process)
     found = []
     for process in trainers(last):
         earlier = before.get((process.pod, process.pid))
@@ -120,13 +123,14 @@ def group(case: Case) -> Group | None:
         rank = rank_of(case, process, last)
         if rank is None:
             continue
-        children = tuple(one for one in last.processes if one.pod == process.pod and one.parent == process.pid)
+        children = tuple(started.get((process.pod, process.pid), ()))
         same = doing(process.frames) == doing(earlier.frames) and _point(process.frames) == _point(earlier.frames)
         seconds = (last.at - first.at).total_seconds()
         spins = same and doing(process.frames) == "own" and _spins(earlier, process, seconds)
-        active = any(
-            _is_active(before_of.get((one.pod, one.pid)), one, seconds) for one in (process, *_descendants(process, last))
-        )
+        own = [process]
+        for one in own:
+            own += started.get((one.pod, one.pid), ())
+        active = any(_is_active(before_of.get((one.pod, one.pid)), one, seconds) for one in own)
         long = any(_TAKES_LONG.search(frame.file) for frame in process.frames[:INNERMOST])
         may_go_on = doing(process.frames) != "rendezvous" and (active or long)
         found.append(Rank(rank, process.pod, doing(process.frames), earlier, process, children, same, spins, may_go_on))
@@ -207,14 +211,6 @@ def _is_active(first: Process | None, last: Process, seconds: float) -> bool:
         or last.cpu_seconds - first.cpu_seconds > IDLE * seconds
         or last.switches - first.switches > seconds
     )
-
-
-def _descendants(process: Process, sample: Sample) -> list[Process]:
-    """The processes that it started, and that those started."""
-    found = [process]
-    for one in found:
-        found += [other for other in sample.processes if (other.pod, other.parent) == (one.pod, one.pid) and other not in found]
-    return found[1:]
 
 
 def has_gpu_waits(ranks: Group) -> bool:
