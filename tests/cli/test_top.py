@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import pytest
-from rich.console import Console
+from rich.console import Console, Group
 from rich.table import Table
 
 from cli.output.test_job_screen import view
 from job_evidence import v1_job
+from shunter.cli.describe import screen
 from shunter.cli.top import TopView, drawn
 from shunter.jobs.evidence import JobCause
 from shunter.jobs.listing import Row
+from shunter.operator.causes import Cause
 from shunter.operator.overview import overview
 
 
@@ -20,6 +22,19 @@ def test_without_a_job_in_detail_the_list_is_shown() -> None:
     assert isinstance(table, Table)
     assert table.row_count == 1
     assert drawn(TopView([], None), "", 100, 10) == ["no jobs; run one with: shunter run FILE"]
+
+
+LINES = "Readiness probe failed: Traceback (most recent call last):\n" * 9
+
+
+def test_no_screen_is_scrolled_by_a_message_of_several_lines() -> None:
+    cause = Cause("NotReady", LINES, LINES)
+    seen = TopView([Row(overview(v1_job()), JobCause(cause), None)], view(cause=cause))
+    for drawing in (drawn(seen, "", 100, 12), drawn(TopView(seen.rows, None), "", 100, 12), screen([f"  {LINES}"] * 20, 12)):
+        console = Console(width=100, height=12)
+        with console.capture() as capture:
+            console.print(Group(*drawing))
+        assert 0 < len(capture.get().splitlines()) <= 12
 
 
 @pytest.mark.parametrize("has_job", [True, False], ids=["with a job", "the list alone"])

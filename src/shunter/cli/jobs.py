@@ -28,6 +28,7 @@ from shunter.jobs.ages import age
 from shunter.jobs.failure_record import cell
 from shunter.jobs.finding import OnRefusal, ignore
 from shunter.jobs.listing import Listing, Row, listed
+from shunter.jobs.logs.visible_text import visible_line
 from shunter.jobs.progress_text import cells
 
 WIDE = 120
@@ -142,10 +143,10 @@ def screen_table(rows: Sequence[Row], width: int) -> Table:
     for row in rows:
         job, why = row.job, row.why
         told = cells(row.progress, now, is_finished=job.is_finished)
-        text = why.cause.sentence if why.cause else "?" * bool(why.unread)
+        line = escape(visible_line(why.cause.sentence)) if why.cause else "?" * bool(why.unread)
         kind = (job.kind,) if is_wide else ()
         table.add_row(
-            marked(job.state), job.name, job.namespace, *kind, ranks(row), told.step, told.left, age(job.created), escape(text)
+            marked(job.state), job.name, job.namespace, *kind, ranks(row), told.step, told.left, age(job.created), line
         )
     return table
 

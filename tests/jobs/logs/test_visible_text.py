@@ -52,6 +52,7 @@ def test_nothing_that_is_shown_is_a_control_or_changes_directions(text: str) -> 
 def test_of_a_progress_bar_the_last_state_is_shown() -> None:
     assert visible_line("10%|#\r50%|#####\r100%|##########") == "100%|##########"
     assert visible_line("done\r") == "done"
+    assert visible_line("failed: Traceback\n  File") == "failed: Traceback\u240a  File"
     assert visible_line(" 10%|#   |\r 20%|##  |\r\x1b[K") == " 20%|##  |", "the line is emptied for the next state"
 
 

@@ -15,6 +15,7 @@ from shunter.jobs.ages import age
 from shunter.jobs.curves import curves, metric_names
 from shunter.jobs.differing_ranks import Difference
 from shunter.jobs.job_view import JobView
+from shunter.jobs.logs.visible_text import visible_line
 from shunter.jobs.plot import plotted
 from shunter.jobs.progress_text import cells
 from shunter.jobs.rank_states import STATES, RankState, State, worst_of_each
@@ -61,9 +62,9 @@ def _heading(view: JobView, now: datetime) -> Iterator[Text]:
     )
     if view.cause is not None:
         word = "" if row.is_finished else f"{view.cause.word}: "
-        yield Text(f"{word}{view.cause.sentence}")
+        yield Text(visible_line(f"{word}{view.cause.sentence}"))
         if view.cause.remedy:
-            yield Text(view.cause.remedy, style="dim")
+            yield Text(visible_line(view.cause.remedy), style="dim")
     if view.unread:
         yield Text(f"not read: {', '.join(view.unread)} could not be listed", style="dim")
     if view.unread_logs:
@@ -86,7 +87,7 @@ def _ranks(states: Sequence[RankState], width: int) -> Iterator[Text]:
 
 def _differing(differences: Sequence[Difference]) -> Iterator[Text]:
     for one in differences[:MOST_NAMED]:
-        yield Text(f"  rank {one.rank}: {one.text}", style="yellow")
+        yield Text(visible_line(f"  rank {one.rank}: {one.text}"), style="yellow")
     if len(differences) > MOST_NAMED:
         yield Text(f"  and {len(differences) - MOST_NAMED} more ranks differ", style="yellow")
 

@@ -27,11 +27,11 @@ def visible(text: str) -> str:
 
 
 def visible_line(text: str) -> str:
-    """One line of a log, at most `LONGEST` characters of it: of a line that was written over again and again (progress bars) what
-    was written last."""
+    """The text in one line, at most `LONGEST` characters of it, with a picture of each newline: of a line that was written over
+    again and again (progress bars) what was written last."""
     if "\r" in text:
         text = next((part for part in reversed(ESCAPES.sub("", text).split("\r")) if part), "")
-    return shortened(visible(text), LONGEST)
+    return shortened(visible(text).replace("\n", "\u240a"), LONGEST)
 
 
 def shortened(text: str, longest: int) -> str:
