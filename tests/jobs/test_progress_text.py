@@ -19,29 +19,30 @@ CHECKPOINT = Checkpoint(100, NOON - timedelta(seconds=12), seconds=1.25)
 WHOLE = Progress(JUST_NOW, 40, 44, 120, 300, 1.2612345678, CHECKPOINT)
 
 SHOWN = {
-    "nothing": (None, False, ProgressCells()),
-    "everything": (WHOLE, False, ProgressCells("120/300", "1.261", "41s", "100 (12s ago)")),
-    "a finished job": (WHOLE, True, ProgressCells("120/300", "1.261", "", "100 (12s ago)")),
-    "a percentage alone": (Progress(JUST_NOW, 40), False, ProgressCells("40%")),
-    "no number of steps": (Progress(JUST_NOW, step=7), False, ProgressCells("7")),
-    "a program that is silent": (Progress(NOON - timedelta(minutes=9), step=7), False, ProgressCells("7 (9m ago)")),
-    "a finished job that was silent": (Progress(NOON - timedelta(minutes=9), step=7), True, ProgressCells("7")),
-    "a loss that is no number": (Progress(JUST_NOW, loss=float("nan")), False, ProgressCells(loss="nan")),
-    "a checkpoint without time": (Progress(JUST_NOW, checkpoint=Checkpoint(5)), False, ProgressCells(checkpoint="5")),
-    "a log": (Progress(JUST_NOW, step=7, steps=9, source="log"), False, ProgressCells("7/9 (log)")),
-    "a log without steps": (Progress(JUST_NOW, loss=0.5, source="log"), False, ProgressCells("(log)", "0.5")),
+    "nothing": (None, True, ProgressCells()),
+    "everything": (WHOLE, True, ProgressCells("120/300", "1.261", "41s", "100 (12s ago)")),
+    "a finished job": (WHOLE, False, ProgressCells("120/300", "1.261", "", "100 (12s ago)")),
+    "a percentage alone": (Progress(JUST_NOW, 40), True, ProgressCells("40%")),
+    "no number of steps": (Progress(JUST_NOW, step=7), True, ProgressCells("7")),
+    "a program that is silent": (Progress(NOON - timedelta(minutes=9), step=7), True, ProgressCells("7 (9m ago)")),
+    "a finished job that was silent": (Progress(NOON - timedelta(minutes=9), step=7), False, ProgressCells("7")),
+    "a loss that is no number": (Progress(JUST_NOW, loss=float("nan")), True, ProgressCells(loss="nan")),
+    "a checkpoint without time": (Progress(JUST_NOW, checkpoint=Checkpoint(5)), True, ProgressCells(checkpoint="5")),
+    "a log": (Progress(JUST_NOW, step=7, steps=9, source="log"), True, ProgressCells("7/9 (log)")),
+    "a log without steps": (Progress(JUST_NOW, loss=0.5, source="log"), True, ProgressCells("(log)", "0.5")),
     "an old log": (
         Progress(NOON - timedelta(minutes=9), step=7, epoch=2, source="log"),
-        False,
+        True,
         ProgressCells("7 of epoch 2 (log, 9m ago)"),
     ),
-    "longer than it said": (Progress(NOON - timedelta(seconds=60), left_seconds=5), False, ProgressCells(left="0s")),
+    "a job that is suspended": (Progress(JUST_NOW, step=7, left_seconds=1), False, ProgressCells("7")),
+    "longer than it said": (Progress(NOON - timedelta(seconds=60), left_seconds=5), True, ProgressCells(left="0s")),
 }
 
 
-@pytest.mark.parametrize(("found", "is_finished", "expected"), SHOWN.values(), ids=SHOWN)
-def test_cells(found: Progress | None, is_finished: bool, expected: ProgressCells) -> None:
-    assert cells(found, NOON, is_finished=is_finished) == expected
+@pytest.mark.parametrize(("found", "is_running", "expected"), SHOWN.values(), ids=SHOWN)
+def test_cells(found: Progress | None, is_running: bool, expected: ProgressCells) -> None:
+    assert cells(found, NOON, is_running=is_running) == expected
 
 
 def test_lines_of_a_running_job() -> None:

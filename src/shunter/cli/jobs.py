@@ -99,7 +99,7 @@ def table_of(rows: Sequence[Row]) -> Table:
         word = why.cause.short if why.cause else "?" * bool(why.unread)
         used = [cell(row.failures, now)] if failed else []
         used += [row.restarts.short if row.restarts else ""] if restarted else []
-        how_far = cells(row.progress, now, is_finished=job.is_finished) if reports else ()
+        how_far = cells(row.progress, now, is_running=job.is_running) if reports else ()
         table.add_row(
             job.namespace, job.name, job.kind, marked(job.state), word, ranks(row), *used, *how_far, age(job.created), ran
         )
@@ -142,7 +142,7 @@ def screen_table(rows: Sequence[Row], width: int) -> Table:
     table.add_column("WHY", no_wrap=True, overflow="ellipsis", ratio=1)
     for row in rows:
         job, why = row.job, row.why
-        told = cells(row.progress, now, is_finished=job.is_finished)
+        told = cells(row.progress, now, is_running=job.is_running)
         line = escape(visible_line(why.cause.sentence)) if why.cause else "?" * bool(why.unread)
         kind = (job.kind,) if is_wide else ()
         table.add_row(

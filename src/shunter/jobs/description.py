@@ -47,7 +47,7 @@ def description(
         yield f"           {row.message}"
     yield from _why_lines(job, evidence, now, where_stopped(how_far) if row.state == "Suspended" else "")
     if how_far is not None:
-        yield from progress_lines(how_far, pods, now, is_running=row.state == "Running")
+        yield from progress_lines(how_far, pods, now, is_running=row.is_running)
     yield from (f"  {title:<8} {text}" for title, text in beside if text)
     children = owned_by(evidence, job)
     jobset = next((child for child in children if child.get("kind") == "JobSet"), None)

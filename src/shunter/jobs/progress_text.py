@@ -21,16 +21,16 @@ class ProgressCells(NamedTuple):
     checkpoint: str = ""
 
 
-def cells(found: Progress | None, now: datetime, *, is_finished: bool) -> ProgressCells:
+def cells(found: Progress | None, now: datetime, *, is_running: bool) -> ProgressCells:
     """`120/300`, `1.26`, `41s`, `100 (12s ago)`. What a running program told long ago is shown with its age, what was read in its
-    log is marked; of a job that has ended nothing is left to do."""
+    log is marked; of a job that does not run no time is left that would pass."""
     if found is None:
         return ProgressCells()
     notes = ["log"] if found.source == "log" else []
-    if not is_finished and found.is_stale(now) and found.reported:
+    if is_running and found.is_stale(now) and found.reported:
         notes.append(f"{age(found.reported, now)} ago")
     step = f"{_step(found)} ({', '.join(notes)})".strip() if notes else _step(found)
-    left = None if is_finished else found.left(now)
+    left = found.left(now) if is_running else None
     return ProgressCells(
         step=step,
         loss="" if found.loss is None else f"{found.loss:.4g}",

@@ -60,6 +60,10 @@ class Overview(Struct, frozen=True):
     def is_finished(self) -> bool:
         return self.state in FINISHED_STATES
 
+    @property
+    def is_running(self) -> bool:
+        return self.state == "Running"
+
 
 class Member(Struct, frozen=True):
     """A pod's place in its job."""

@@ -109,6 +109,6 @@ def test_the_last_one_counts_also_after_a_return_to_an_earlier_step() -> None:
 def test_it_stands_in_the_list_of_jobs() -> None:
     found = logged_progress(written("step 10 loss 0.5", "saved step 10", "step 20 loss 0.4"))
     now = datetime(2026, 1, 1, 12, 0, 14, 500_000, tzinfo=UTC)
-    assert cells(found, now, is_finished=False) == ProgressCells("20 (log)", "0.4", "", "10 (12s ago)")
+    assert cells(found, now, is_running=True) == ProgressCells("20 (log)", "0.4", "", "10 (12s ago)")
     alone = logged_progress(written("saved step 10"))
-    assert cells(alone, now, is_finished=False) == ProgressCells("(log)", checkpoint="10 (14s ago)")
+    assert cells(alone, now, is_running=True) == ProgressCells("(log)", checkpoint="10 (14s ago)")

@@ -69,7 +69,7 @@ def test_a_training_without_an_end_in_sight_has_none(steps: int | str) -> None:
     found = logged_progress(written(f"step 10/{steps} loss 1.5", f"step 20/{steps} loss 1.26"))
     assert found is not None
     assert (found.step, found.loss, found.ends, found.left(at(4))) == (20, 1.26, None, None)
-    assert cells(found, at(4), is_finished=False).left == ""
+    assert cells(found, at(4), is_running=True).left == ""
     shown = progress_of(found)
     assert shown is not None
     assert (shown.step, shown.ends) == (20, 0)

@@ -51,7 +51,7 @@ def job_lines(view: JobView, metric: str, width: int, height: int, now: datetime
 
 def _heading(view: JobView, now: datetime) -> Iterator[Text]:
     row = view.row
-    told = cells(view.progress, now, is_finished=row.is_finished)
+    told = cells(view.progress, now, is_running=row.is_running)
     parts = [text for text, known in ((f"step {told.step}", told.step), (f"{told.left} left", told.left)) if known]
     ran = f"ran {age(row.created, row.finished)}" if row.finished else f"age {age(row.created, now)}"
     yield Text.assemble(

@@ -52,20 +52,20 @@ export function figure(value) {
   return String(Number(value.toPrecision(4)));
 }
 
-/** `15m left`, `9m ago` for a stale report: each only where it is so; neither of a job that has ended. @param {import("./wire.js").Progress} progress @param {number} now @param {boolean} isFinished */
-export function timesOf(progress, now, isFinished) {
-  if (isFinished) return [];
+/** `15m left`, `9m ago` for a stale report: each only where it is so; neither of a job that does not run. @param {import("./wire.js").Progress} progress @param {number} now @param {boolean} isRunning */
+export function timesOf(progress, now, isRunning) {
+  if (!isRunning) return [];
   const parts = [];
   if (progress.ends) parts.push(`${age(progress.ends - now)} left`);
   if (progress.reported && progress.staleAfter && now > progress.staleAfter) parts.push(`${age(now - progress.reported)} ago`);
   return parts;
 }
 
-/** `41 %`, `step 1,220`, with its times; empty where nothing was reported. @param {import("./wire.js").Progress | undefined} progress @param {number} now @param {boolean} isFinished */
-export function progressText(progress, now, isFinished) {
+/** `41 %`, `step 1,220`, with its times; empty where nothing was reported. @param {import("./wire.js").Progress | undefined} progress @param {number} now @param {boolean} isRunning */
+export function progressText(progress, now, isRunning) {
   if (!progress) return "";
   const parts = [];
   if (progress.share !== undefined) parts.push(percent(progress.share));
   else if (progress.step !== undefined) parts.push(`step ${count(progress.step)}`);
-  return [...parts, ...timesOf(progress, now, isFinished)].join("  ");
+  return [...parts, ...timesOf(progress, now, isRunning)].join("  ");
 }

@@ -99,7 +99,7 @@ function Head({ job, now }) {
   const progress = job.progress;
   const steps = progress?.steps ? `step ${count(progress.step ?? 0)} of ${count(progress.steps)}` : progress?.step !== undefined ? `step ${count(progress.step)}` : "";
   const source = progress?.source === "log" ? "as its log says" : "";
-  const times = progress ? timesOf(progress, now, Boolean(job.finished)) : [];
+  const times = progress ? timesOf(progress, now, job.state === "Running") : [];
   const fact = (/** @type {any} */ value, /** @type {string} */ text, tone = "") => html`<div><b class=${tone}>${value}</b>${text}</div>`;
   return html`<div class="facts">
     ${fact(job.state, [job.reason !== job.state && job.reason, job.created && `${age(ageOf(job, now))} ${job.finished ? "in all" : "old"}`].filter(Boolean).join(", "), `state ${job.state}`)}

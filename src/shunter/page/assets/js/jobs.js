@@ -68,7 +68,7 @@ class Row extends Component {
   /** @param {any} next */
   shouldComponentUpdate(next) {
     const { row, now, index } = /** @type {any} */ (this.props);
-    const times = (/** @type {number} */ at) => [age(ageOf(row, at)), progressText(row.progress, at, Boolean(row.finished))].join();
+    const times = (/** @type {number} */ at) => [age(ageOf(row, at)), progressText(row.progress, at, row.state === "Running")].join();
     return next.row !== row || next.index !== index || (next.now !== now && times(next.now) !== times(now));
   }
   /** @param {any} props */

@@ -19,7 +19,7 @@ export function Meter({ share, tone = "", label, isLong = false }) {
 
 /** @param {{progress: import("./wire.js").Progress | undefined, state: string, now: number}} props */
 export function Progress({ progress, state, now }) {
-  const text = progressText(progress, now, state === "Failed" || state === "Succeeded");
+  const text = progressText(progress, now, state === "Running");
   if (!text) return html`<span class="faint">-</span>`;
   const share = progress?.share;
   const tone = state === "Succeeded" ? "done" : state === "Failed" ? "bad" : "";
