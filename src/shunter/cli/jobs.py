@@ -145,9 +145,7 @@ def screen_table(rows: Sequence[Row], width: int) -> Table:
         told = cells(row.progress, now, is_running=job.is_running)
         line = escape(visible_line(why.cause.sentence)) if why.cause else "?" * bool(why.unread)
         kind = (job.kind,) if is_wide else ()
-        table.add_row(
-            marked(job.state), job.name, job.namespace, *kind, ranks(row), told.step, told.left, age(job.created), line
-        )
+        table.add_row(marked(job.state), job.name, job.namespace, *kind, ranks(row), told.step, told.left, age(job.created), line)
     return table
 
 

@@ -265,5 +265,18 @@ def report(ended: Outcome) -> None:
     errors().print(f"[bold red]{title} failed[/]: {escape(first)}", soft_wrap=True)
     for line in (*then, *ended.faults):
         errors().print(f"  {escape(line)}", soft_wrap=True)
-    name = f"{ended.job.name} -n {ended.job.namespace}"
-    errors().print(f"  The job remains. More: shunter describe {name}; remove it: shunter delete {name}", soft_wrap=True)
+    errors().print(f"  {what_remains(ended)}", soft_wrap=True)
+
+
+def what_remains(failed: Outcome) -> str:
+    """What to know of a failed job that is there until it is deleted, or for its ttlSecondsAfterFinished."""
+    from shunter.api.counts import count
+    from shunter.operator.overview import ttl_seconds
+
+    name = f"{failed.job.name} -n {failed.job.namespace}"
+    seconds = ttl_seconds(failed.end.job or {})
+    if seconds is None:
+        return f"The job remains. More: shunter describe {name}; remove it: shunter delete {name}"
+    if seconds == 0:
+        return "The job is deleted as soon as it ends (ttlSecondsAfterFinished: 0)."
+    return f"The job is deleted {count(seconds, 'second')} after its end (ttlSecondsAfterFinished). More: shunter describe {name}"

@@ -241,10 +241,16 @@ def is_suspended(job: Json) -> bool:
 
 
 def run_policy(job: Json) -> Json:
-    """The object of a job's own that has suspend, managedBy, backoffLimit and activeDeadlineSeconds: `spec.runPolicy` in
+    """The object of a job's own that has suspend, managedBy, limits and the like: `spec.runPolicy` in
     kubeflow.org/v1, `spec` in all others."""
     spec: Json = job.get("spec") or {}
     return spec.get("runPolicy") or {} if is_v1(job) else spec
+
+
+def ttl_seconds(job: Json) -> int | None:
+    """After how many seconds a job that has ended is deleted; None for one that stays, as every TrainJob does."""
+    seconds: int | None = None if is_v2(job) else run_policy(job).get("ttlSecondsAfterFinished")
+    return seconds
 
 
 def _state_and_condition(job: Json) -> tuple[str, Json]:
