@@ -24,12 +24,20 @@ from job_evidence import (
     waiting,
     workload,
 )
+from shunter.jobs.description import description
 from shunter.jobs.evidence import NOT_UP, JobCause, completed, evidence_of, why_of_all
-from shunter.jobs.pods_up import is_well
+from shunter.jobs.listing import Row
+from shunter.jobs.pods_up import is_well, up
 from shunter.kube.client import Client
 from shunter.kube.retry import RetryPolicy
 from shunter.kube.transport import Response
 from shunter.operator.causes import Cause, Evidence, Position, cause
+from shunter.operator.overview import overview
+from shunter.page.views.job import open_job
+from shunter.page.views.jobs import JobReading, job_row, kept_job
+from shunter.page.views.rank_rows import kept_pod
+from shunter.page.views.view import Observed, PageOptions, Parameters, Viewer
+from shunter.page.wire import JobDetail
 
 Json = dict[str, Any]
 NO_GPU = "0/1 nodes are available: 1 Insufficient nvidia.com/gpu."
@@ -127,6 +135,25 @@ async def test_of_jobs_that_are_well_by_their_status_the_pods_that_run_are_not_s
     found = await why(held, well())
     assert found.cause is not None
     assert (found.cause.word, found.up, found.is_all_up) == ("Unschedulable", 1, False)
+
+
+async def test_every_reader_counts_the_same_ranks_where_a_sidecar_has_ended() -> None:
+    """The status of a v1 job counts pods that run, whatever else runs in them."""
+    job = well()
+    job["metadata"] |= {"resourceVersion": "1"}
+    containers = [{"name": "pytorch", "state": {"running": {}}}, {"name": "logs", "state": {"terminated": {"exitCode": 0}}}]
+    ended = {"phase": "Running", "containerStatuses": containers}
+    full = [pod(v1_pod("master", **running())), pod(v1_pod("worker", **ended))]
+    for one in full:
+        one["spec"] |= {"containers": [{"name": "pytorch"}, {"name": "logs"}]}
+    read = await why(Lists(pods=full), job)
+    listed = job_row(kept_job(job), JobReading("1", read, 2), None).up
+    head = open_job(Viewer(Client(Lists()), "ann", PageOptions("prod")), Parameters(("n",), "PyTorchJob", "j"))
+    objects = {"job": {"u-j": job}, "pods": {one["metadata"]["name"]: kept_pod(one) for one in full}, "events": {}}
+    (detail,) = head.rows(Observed(objects, {}), 0)["job"]
+    assert isinstance(detail, JobDetail)
+    assert Row(overview(job), read, None, wanted=2).up == listed == detail.up == up(job, full) == 2
+    assert "  Ranks    2 of 2 up" in [*description(job, Evidence(pods=full), {}, NOW)]
 
 
 @pytest.mark.parametrize(

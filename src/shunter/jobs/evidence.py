@@ -19,7 +19,7 @@ from shunter.api.meta import Json
 from shunter.api.resources import CORE_EVENTS, JOBS, JOBSETS, PODS, Resource
 from shunter.jobs.failure_record import failure_record
 from shunter.jobs.failures import missed_deadline, why_failed
-from shunter.jobs.pods_up import is_well, up
+from shunter.jobs.pods_up import UP_PHASES, is_well, up
 from shunter.kube.client import Client
 from shunter.kube.discovery import served_versions
 from shunter.kube.errors import ApiError, ConnectionProblem, NotFound
@@ -41,7 +41,7 @@ from shunter.operator.overview import (
 
 NATIVE_PODS = f"{JOB_NAME},{NOT_OF_JOBSETS}"
 """Selects the pods of all Jobs of Kubernetes; `V1_JOB` and `V2_JOB` select those of all v1 jobs, and of all TrainJobs."""
-NOT_UP = "status.phase!=Running,status.phase!=Succeeded"
+NOT_UP = ",".join(f"status.phase!={phase}" for phase in UP_PHASES)
 """Selects pods that do not run, and have not succeeded."""
 HAVE_FAILED = "status.phase=Failed"
 FEW = 8

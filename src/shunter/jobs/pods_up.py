@@ -20,6 +20,8 @@ from shunter.operator.overview import (
     member,
 )
 
+UP_PHASES = ("Running", "Succeeded")
+"""Of pods of a job that is well by its status; where one is in another phase, pods tell more than the status."""
 INITIALIZER = "initializer"
 """Ends the names of replicated jobs whose pods do not train."""
 
@@ -36,11 +38,15 @@ def wanted(job: Json, jobset: Json | None = None) -> int | None:
 
 
 def up(job: Json, pods: Sequence[Json]) -> int | None:
-    """The ranks whose pod runs, with all its containers. The pods of a job that another controller manages may be in another
+    """The ranks whose pod runs, with all its containers. Of a v1 job that is well by its status all are up, unless a pod is in
+    another phase than `UP_PHASES`: so the list of jobs asks for these pods only. The pods of a job that another controller manages may be in another
     cluster: its status tells, which counts pods for v1, and for others only whether all are there; else None is returned."""
     if manager_of_others(job) and not pods:
         return _active(job) if is_v1(job) else wanted(job) if is_well(job) else None
-    return len({label for pod in pods if is_pod_of(job, pod) and _is_up(pod) and (label := _rank_label(job, pod))})
+    own = [pod for pod in pods if is_pod_of(job, pod)]
+    if is_v1(job) and own and is_well(job) and all((pod.get("status") or {}).get("phase") in UP_PHASES for pod in own):
+        return job_ranks(job)
+    return len({label for pod in own if _is_up(pod) and (label := _rank_label(job, pod))})
 
 
 def is_well(job: Json) -> bool:
