@@ -39,8 +39,9 @@ def wanted(job: Json, jobset: Json | None = None) -> int | None:
 
 def up(job: Json, pods: Sequence[Json]) -> int | None:
     """The ranks whose pod runs, with all its containers. Of a v1 job that is well by its status all are up, unless a pod is in
-    another phase than `UP_PHASES`: so the list of jobs asks for these pods only. The pods of a job that another controller manages may be in another
-    cluster: its status tells, which counts pods for v1, and for others only whether all are there; else None is returned."""
+    another phase than `UP_PHASES`: so the list of jobs asks for these pods only. The pods of a job that another controller
+    manages may be in another cluster: its status tells, which counts pods for v1, and for others only whether all are there;
+    else None is returned."""
     if manager_of_others(job) and not pods:
         return _active(job) if is_v1(job) else wanted(job) if is_well(job) else None
     own = [pod for pod in pods if is_pod_of(job, pod)]
