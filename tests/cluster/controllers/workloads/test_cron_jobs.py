@@ -102,6 +102,11 @@ def test_a_time_is_not_started_twice_nor_by_a_process_that_could_not_say_so() ->
     assert [one["name"] for one in again.status.wanted["active"]] == [at]
 
 
+@pytest.mark.parametrize("seconds", [10**12, 2**63 - 1])
+def test_a_starting_deadline_longer_than_the_calendar_is_none(seconds: int) -> None:
+    assert created(planned(cron_job(startingDeadlineSeconds=seconds), minutes=4.6)) == created(planned(cron_job(), minutes=4.6))
+
+
 def test_after_the_deadline_a_time_is_missed() -> None:
     schedule = {"schedule": "0 13 * * *", "startingDeadlineSeconds": 60}
     on_time = planned(cron_job(**schedule), minutes=60.2)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime
 from typing import NamedTuple
 
 import msgspec
@@ -124,7 +124,7 @@ def _start(observed: Observed, status: CronJobStatus, now: datetime) -> _Start:
     if too_many:
         message = "too many missed start times. Set or decrease .spec.startingDeadlineSeconds or check clock skew"
         events = (note(owner, "Warning", "TooManyMissedTimes", message),)
-    if (deadline := spec.starting_deadline_seconds) is not None and at + timedelta(seconds=deadline) < now:
+    if (deadline := spec.starting_deadline_seconds) is not None and (now - at).total_seconds() > deadline:
         message = f"Missed scheduled time to start a job: {at.strftime('%a, %d %b %Y %H:%M:%S +0000')}"
         return _Start(events=(*events, note(owner, "Warning", "MissSchedule", message)), requeue_after=wait)
     name = job_name(cron_job, at)

@@ -40,8 +40,8 @@ def _last(cron_job: CronJob, schedule: Schedule, now: datetime, *, with_deadline
     """From when on times count, the last of them until now, and how many there were, as far as the first two tell."""
     earliest = cron_job.status.last_schedule_time or cron_job.metadata.creation_timestamp or now
     deadline = cron_job.spec.starting_deadline_seconds
-    if with_deadline and deadline is not None:
-        earliest = max(earliest, now - timedelta(seconds=deadline))
+    if with_deadline and deadline is not None and (now - earliest).total_seconds() > deadline:
+        earliest = now - timedelta(seconds=deadline)
     first = _next(schedule, earliest)
     second = _next(schedule, first)
     if now < first:
