@@ -325,7 +325,9 @@ def test_warnings_of_retries_are_no_cause(cluster: Cluster, namespace: str) -> N
 
 def test_the_rank_that_failed_is_named_not_those_that_lost_it(cluster: Cluster, namespace: str) -> None:
     train(cluster, namespace, "exception")
-    verdict = named(cluster, "exception", namespace, "T00", seconds=240)
+    # The others fail a moment later, when they have lost it.
+    eventually(lambda: named(cluster, "exception", namespace, "T00", seconds=240)["victims"] == [0, 2], seconds=240)
+    verdict = named(cluster, "exception", namespace, "T00")
     assert (verdict["ranks"], verdict["victims"]) == ([1], [0, 2])
     assert "ValueError: no data in shard 7" in verdict["cause"]
 

@@ -7,6 +7,7 @@ import json
 import os
 import pty
 import select
+import signal
 import struct
 import subprocess
 import termios
@@ -100,6 +101,12 @@ def test_in_a_pipe_nothing_can_be_redrawn(cluster: Cluster, job: str, arguments:
     assert "Leave -w out." in printed(cluster, *arguments, "-n", job, code=2)
 
 
+def begin() -> None:
+    """Of the process in the terminal: takes it, and hears Ctrl-C also where the tests run in the background of a shell."""
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
+    fcntl.ioctl(0, termios.TIOCSCTTY, 0)
+
+
 @contextmanager
 def terminal(cluster: Cluster, *arguments: str, **environment: str) -> Iterator[Any]:
     """The command in a terminal of 30 lines by 100 columns; gives a function that reads until a text has come."""
@@ -113,7 +120,7 @@ def terminal(cluster: Cluster, *arguments: str, **environment: str) -> Iterator[
         stdout=child,
         stderr=child,
         start_new_session=True,
-        preexec_fn=lambda: fcntl.ioctl(0, termios.TIOCSCTTY, 0),
+        preexec_fn=begin,
     )
     os.close(child)
     read = bytearray()

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from playwright.sync_api import Browser, ConsoleMessage, Dialog, Page, Playwright
+from playwright.sync_api import Browser, ConsoleMessage, Dialog, Error, Page, Playwright
 
 from page.server import RunningPage
 
@@ -54,9 +54,14 @@ class Tab:
     def __init__(self, page: Page) -> None:
         self.page = page
         self.errors: list[str] = []
-        page.on("pageerror", lambda error: self.errors.append(f"{error.message}\n{error.stack}"))
+        page.on("pageerror", self._fail)
         page.on("console", self._note)
         page.on("dialog", self._dismiss)
+
+    def _fail(self, error: Error) -> None:
+        # A module that an interface of a pod cut off (`is_error`): the page loads itself again, or the test sees that it did not.
+        if not error.message.startswith("Failed to fetch dynamically imported module"):
+            self.errors.append(f"{error.message}\n{error.stack}")
 
     def _note(self, message: ConsoleMessage) -> None:
         if is_error(message):
