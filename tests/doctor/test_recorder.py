@@ -106,6 +106,7 @@ def read(*places: recorder.Place) -> str:
 GLOO, NCCL = dump(entry(1, "gloo:all_reduce", [[4]])), dump(entry(7, "nccl:all_reduce", [[8]]))
 
 
+@pytest.mark.integration
 @pytest.mark.parametrize(
     ("answers", "numbers"),
     [
@@ -127,6 +128,7 @@ def test_both_recorders_are_asked_and_their_calls_are_kept_apart(
     assert recorder.silent_ranks([said], [place]) == {}
 
 
+@pytest.mark.integration
 @pytest.mark.parametrize(
     ("answers", "why"),
     [
@@ -141,6 +143,7 @@ def test_a_server_that_gives_no_call_is_told(answers: dict[str, Json], why: str,
         assert recorder.silent_ranks([read(place)], [place]) == {1: why}
 
 
+@pytest.mark.integration
 @pytest.mark.parametrize("variable", ["TORCH_FR_DUMP_TEMP_FILE", "TORCH_NCCL_DEBUG_INFO_TEMP_FILE", "XDG_CACHE_HOME", "HOME"])
 def test_a_watchdog_s_file_is_found_where_the_rank_s_environment_puts_it(variable: str, tmp_path: Path) -> None:
     folder = {"XDG_CACHE_HOME": "torch", "HOME": ".cache/torch"}.get(variable, "")
