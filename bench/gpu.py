@@ -17,9 +17,8 @@ import sys
 import tempfile
 import time
 import traceback
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -123,9 +122,8 @@ def ranks(out: Path) -> Iterator[tuple[str, Any]]:
 # -------------------------------------------------------------------------------------------------- on the embedded cluster
 
 
-@contextmanager
-def user(started: Cluster) -> Iterator[Any]:
-    """Runs the command as a user of this cluster does."""
+def user(started: Cluster) -> Callable[..., dict[str, Any]]:
+    """What runs the command as a user of this cluster does."""
     environment = {**os.environ, "KUBECONFIG": str(started.state_dir / "kubeconfig"), "NO_COLOR": "1"}
 
     def shunter(*words: str, seconds: float = 120) -> dict[str, Any]:
@@ -136,13 +134,14 @@ def user(started: Cluster) -> Iterator[Any]:
             return {**result, "code": None}
         return {**result, "code": done.returncode, "stdout": done.stdout, "stderr": done.stderr}
 
-    yield shunter
+    return shunter
 
 
 def pods() -> Iterator[tuple[str, Any]]:
     """A training that asks for the GPU, and what a second one is told meanwhile."""
     words = [word for option, value in SMALL.items() for word in (f"--{option}", str(value))]
-    with cluster("--strict-resources") as started, user(started) as shunter:
+    with cluster("--strict-resources") as started:
+        shunter = user(started)
         yield "started", shunter("run", str(LM), "--name", "first", "--gpus", "1", "-d", "--", "--steps", "1000", *words)
         time.sleep(1)
         yield "second", shunter("run", str(LM), "--name", "second", "--gpus", "1", "-d", "--", "--steps", "10")
@@ -183,7 +182,8 @@ def faults(out: Path) -> Iterator[tuple[str, Any]]:
     """What `shunter doctor` says of each, and the evidence that it said it of."""
     for wave in WAVES:
         jobs = {f"gpu-{fault.replace(' +', '-recorder').replace(' ', '-')}": fault for fault in wave}
-        with cluster() as started, user(started) as shunter:
+        with cluster() as started:
+            shunter = user(started)
             code = {
                 "apiVersion": "v1",
                 "kind": "ConfigMap",
@@ -204,7 +204,7 @@ def faults(out: Path) -> Iterator[tuple[str, Any]]:
             yield f"first steps of {wave}", time.monotonic() - begun
             time.sleep(QUIET_SECONDS)
 
-            def look(name: str, shunter: Any = shunter) -> dict[str, Any]:
+            def look(name: str, shunter: Callable[..., dict[str, Any]] = shunter) -> dict[str, Any]:
                 report = shunter("doctor", name, "--record", str(out / name), "-o", "json", seconds=60)
                 return {**report, "text": shunter("doctor", "--from", str(out / name))["stdout"]}
 
