@@ -76,6 +76,18 @@ async def test_a_lease_is_taken_over_only_when_it_did_not_change_for_its_duratio
     assert not await one._attempt()
 
 
+async def test_a_candidate_asks_again_when_the_lease_runs_out_and_not_later(client: Client, clock: Clock) -> None:
+    options = LeaderOptions(name="test", namespace="n", identity="two", retry_period=9)
+    one, two = new_election(client, clock, "one"), LeaderElection(client, options, clock=clock, now=clock.date)
+    await one.acquire()
+    assert not await two._attempt()
+    assert 9 <= two._pause() <= 15
+    clock.now += 14.5
+    assert two._pause() == pytest.approx(0.5)
+    clock.now += 0.5
+    assert await two._attempt()
+
+
 async def test_the_leader_stops_before_its_lease_runs_out(client: Client, clock: Clock) -> None:
     one = new_election(client, clock, "one")
     await one.acquire()

@@ -106,7 +106,7 @@ class LeaderElection:
         while not await self._attempt_in_time(self._options.renew_deadline):
             self.has_followed = True
             self.has_tried.set()
-            await asyncio.sleep(self._options.retry_period * random.uniform(1.0, 2.2))
+            await asyncio.sleep(self._pause())
         self.has_tried.set()
         log.info("leading as %s", self._options.identity)
 
@@ -131,6 +131,13 @@ class LeaderElection:
                     await self._client.update(LEASES, self._body(spec, lease.metadata.resource_version))
         except (ApiError, TimeoutError) as error:
             log.warning("the lease was not released, it runs out by itself: %s", error)
+
+    def _pause(self) -> float:
+        """Seconds until a candidate's next attempt: client-go's random period, but not past the end of the lease."""
+        pause = self._options.retry_period * random.uniform(1.0, 2.2)
+        if self._lease is None or not self._is_held_by_another() or self._has_run_out():
+            return pause
+        return min(pause, self._runs_out_at() - self._clock())
 
     async def _attempt_in_time(self, seconds: float) -> bool:
         """An attempt of at most so many seconds, and of half the renew deadline, as client-go's: of several API servers behind an
@@ -189,9 +196,12 @@ class LeaderElection:
         return self._lease is not None and self._lease.spec.holder_identity not in (None, "", self._options.identity)
 
     def _has_run_out(self) -> bool:
+        return self._clock() >= self._runs_out_at()
+
+    def _runs_out_at(self) -> float:
+        """When the lease is free if nobody renews it, by this process's clock."""
         assert self._lease is not None
-        duration = self._lease.spec.lease_duration_seconds or 0
-        return self._clock() >= self._seen_at + duration
+        return self._seen_at + (self._lease.spec.lease_duration_seconds or 0)
 
     def _spec(self, before: Lease | None) -> Json:
         """The lease's spec once this process holds it."""
