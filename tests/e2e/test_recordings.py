@@ -48,12 +48,13 @@ def nodeless(place: Place, directory: Path, gang_scheduler: str) -> Iterator[Pat
             disable_admission_plugins="ServiceAccount",
             feature_gates="TrainJobStatus=false",
         )
-        asyncio.run(_with_pod_groups(lifecycle.start(options).state.kubeconfig))
-        # Started anew, the operator knows all kinds from the start, as the recorded ones did.
-        lifecycle.stop(StateDir(directory))
-        started = lifecycle.start(options)
-        yield started.state.kubeconfig
-        lifecycle.stop(started.state)
+        try:
+            asyncio.run(_with_pod_groups(lifecycle.start(options).state.kubeconfig))
+            # Started again, the operator knows all kinds from the start, as the recorded ones did.
+            lifecycle.stop(StateDir(directory))
+            yield lifecycle.start(options).state.kubeconfig
+        finally:
+            lifecycle.stop(StateDir(directory))
         return
     parts = ("kube-controller-manager", "jobset")
     with ControlPlane(directory, parts=parts, plain_pods=True) as plane:

@@ -7,7 +7,7 @@ import copy
 import fnmatch
 import json
 import time
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Mapping
 
 from player.case import Case, Step
 from player.live_cluster import NAMESPACES, RESOURCES, LiveCluster, Place, resource_of
@@ -47,6 +47,15 @@ async def play(
             await live.rest(case.namespace, quiet=quiet / 2, longest=patience)
         recorder.advance()
         yield step, record
+
+
+def in_turn(pods: Mapping[Place, Json]) -> list[Place]:
+    """Pods in the order in which a step writes their statuses: those that have not ended first, then by name.
+
+    A controller may act on each write before the next. A pod that ended in an earlier step is only written again, as it was when
+    the case was recorded, and must not decide what becomes of those that the step is about.
+    """
+    return sorted(pods, key=lambda place: (pods[place].get("status", {}).get("phase") in ("Succeeded", "Failed"), place.name))
 
 
 def _look(case: Case, live: LiveCluster, recorder: Recorder, answers: list[Json]) -> Json:
@@ -101,11 +110,12 @@ class _Turn:
         return answers
 
     async def _pods(self, what: Json) -> None:
-        for place in sorted(self._of_kind("Pod", None), key=lambda place: place.name):
-            if fnmatch.fnmatch(place.name, what["match"]):
-                status = pod_status(copy.deepcopy(self._live.objects[place]), what)
-                path = PODS.path(self._case.namespace, place.name, "status")
-                await self._live.send("PATCH", path, {"status": status}, MERGE)
+        pods = {
+            place: self._live.objects[place] for place in self._of_kind("Pod", None) if fnmatch.fnmatch(place.name, what["match"])
+        }
+        for place in in_turn(pods):
+            path = PODS.path(self._case.namespace, place.name, "status")
+            await self._live.send("PATCH", path, {"status": pod_status(copy.deepcopy(pods[place]), what)}, MERGE)
 
     def _targets(self, what: Json) -> list[Place]:
         """What a step names, by pattern; one that is not there is asked for all the same."""
