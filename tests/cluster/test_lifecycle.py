@@ -2,6 +2,7 @@
 
 import json
 import os
+import shutil
 import signal
 import socket
 import subprocess
@@ -227,6 +228,26 @@ def test_a_child_is_added_while_the_others_run_and_leaves_nothing_behind(tmp_pat
         running.terminate()
         assert running.wait(10) == 0
     until(lambda: not is_running(second))
+
+
+@pytest.mark.integration
+@pytest.mark.parametrize("again", [False, True], ids=["removed", "removed-and-made-again"])
+def test_a_cluster_whose_directory_was_removed_ends_and_writes_nothing_into_the_next(tmp_path: Path, again: bool) -> None:
+    state = StateDir(tmp_path / "state")
+    running = supervised(state, "exec sleep 600")
+    try:
+        until(lambda: agent(state)[0] > 0)
+        child = agent(state)[0]
+        shutil.rmtree(state.root)
+        if again:
+            state.create()
+            state.lock.touch()
+        os.kill(running.pid, signal.SIGUSR1)  # it looks at once, not within a minute
+        assert running.wait(10) == 0
+    finally:
+        running.kill()
+    assert not is_running(child)
+    assert not state.record.exists()
 
 
 def children(state: StateDir) -> dict[str, int]:

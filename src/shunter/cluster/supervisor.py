@@ -4,9 +4,9 @@
 
 Reads STATE_DIR/launch.json, takes STATE_DIR/lock, starts the children, starts one again when it dies, and writes
 STATE_DIR/cluster.json whenever something changes. SIGUSR1 starts children that were added to launch.json since. SIGTERM or
-SIGINT stops the children in reverse order and runs the teardown
-command. When the supervisor itself is killed, the kernel sends the children SIGTERM (PR_SET_PDEATHSIG); pods run on and the next
-start adopts them.
+SIGINT stops the children in reverse order and runs the teardown command. Within a minute after STATE_DIR was removed the children
+are stopped too, and nothing is written there. When the supervisor itself is killed, the kernel sends the children SIGTERM
+(PR_SET_PDEATHSIG); pods run on and the next start adopts them.
 """
 
 import contextlib
@@ -37,7 +37,7 @@ def main(state_dir: str) -> int:
         if not take(lock.fileno()):
             print(f"another supervisor runs on {state_dir}", file=sys.stderr)
             return 1
-        return supervise(state_dir)
+        return supervise(state_dir, lock.fileno())
 
 
 def take(lock: int) -> bool:
@@ -52,7 +52,18 @@ def take(lock: int) -> bool:
     return False
 
 
-def supervise(state_dir: str) -> int:
+def is_of(lock: int, state_dir: str) -> bool:
+    """Whether the lock was taken in the directory that is there now: the directory may have been removed, or made again."""
+    try:
+        found = os.stat(os.path.join(state_dir, "lock"))
+    except (FileNotFoundError, NotADirectoryError):
+        return False
+    except OSError:  # not to be told now
+        return True
+    return os.path.samestat(found, os.fstat(lock))
+
+
+def supervise(state_dir: str, lock: int) -> int:
     signals = [signal.SIGTERM, signal.SIGINT, signal.SIGCHLD, signal.SIGUSR1]
     signal.pthread_sigmask(signal.SIG_BLOCK, signals)
     launch = described(state_dir)
@@ -68,19 +79,27 @@ def supervise(state_dir: str) -> int:
         received = signal.sigtimedwait(signals, timeout)
         if received is not None and received.si_signo not in (signal.SIGCHLD, signal.SIGUSR1):
             break
+        if not is_of(lock, state_dir):
+            stop(children)
+            return 0
         if received is not None and received.si_signo == signal.SIGUSR1:
             children = with_added(children, state_dir)
         for child in children:
             child.look_after()
         is_recorded = recorded(state_dir, launch, children)
-    for child in reversed(children):
-        child.stop()
+    stop(children)
     if launch.get("teardown"):
         with open(os.path.join(state_dir, "logs", "agent.log"), "ab") as log:
             subprocess.run(launch["teardown"], stdout=log, stderr=log, stdin=subprocess.DEVNULL, check=False, preexec_fn=unblock)
     with contextlib.suppress(FileNotFoundError):  # the disk was full all the time
         os.unlink(os.path.join(state_dir, "cluster.json"))
     return 0
+
+
+def stop(children: list["Child"]) -> None:
+    """In reverse order: what depends on others goes first."""
+    for child in reversed(children):
+        child.stop()
 
 
 def described(state_dir: str) -> dict[str, Any]:
