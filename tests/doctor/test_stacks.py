@@ -7,16 +7,17 @@ import subprocess
 import sys
 import textwrap
 import time
+from datetime import timedelta
 from pathlib import Path
 
 import pytest
 
-from doctor.evidences import pod, runs, seen
-from job_evidence import NOW
+from doctor.evidences import log, pod, runs, seen
+from job_evidence import NOW, v1_job
 from shunter.doctor import recorder, stacks
 from shunter.doctor.case import Case
 from shunter.doctor.diagnosing import diagnose
-from shunter.doctor.evidence import Collective, Frame, Process, Recording
+from shunter.doctor.evidence import Collective, Evidence, Frame, Process, Recording, Sample
 from shunter.doctor.waiting import doing
 
 PY_SPY = Path(sys.executable).parent / "py-spy"
@@ -192,3 +193,48 @@ def test_processes_that_a_launcher_waits_for_are_the_ranks() -> None:
     ranks = [Process(pod="p", container="c", pid=pid, parent=1, rank=pid - 7) for pid in (7, 8)]
     loader = Process(pod="p", container="c", pid=9, parent=7)
     assert trainers(Sample(at=NOW, processes=(agent, *ranks, loader))) == ranks
+
+
+def hanging(ranks: int) -> Evidence:
+    """A job in which all ranks but one wait; each has four DataLoader workers."""
+    wait = (
+        Frame(function="all_reduce", file="torch/distributed/distributed_c10d.py"),
+        Frame(function="main", file="train.py", is_own=True),
+    )
+    own = (Frame(function="load", file="train.py", line=9, is_own=True),)
+
+    def sample(ago: float) -> Sample:
+        found = []
+        for rank in range(ranks):
+            parts = {"pod": pod(rank)["metadata"]["name"], "container": "pytorch", "rank": rank, "state": "S"}
+            found.append(Process(pid=1, frames=own if rank == 1 else wait, **parts))
+            found += [Process(pid=number, parent=1, frames=own, **parts) for number in range(2, 6)]
+        return Sample(at=NOW - timedelta(seconds=ago), processes=tuple(found))
+
+    running = [{"type": "Running", "status": "True", "reason": "JobRunning", "message": ""}]
+    logs = tuple(log(rank, "step 1 loss 0.5", "step 2 loss 0.4", at=60, every=1.0) for rank in range(ranks))
+    job = v1_job(ranks - 1, conditions=running)
+    return seen(*(pod(rank, **runs()) for rank in range(ranks)), job=job, logs=logs, samples=(sample(5), sample(0)))
+
+
+def calls_made(evidence: Evidence) -> int:
+    """Calls of functions that a diagnosis takes: unlike its time, the same on each machine."""
+    made = 0
+
+    def count(frame: object, event: str, argument: object) -> None:
+        nonlocal made
+        made += event == "call"
+
+    before = sys.getprofile()
+    sys.setprofile(count)
+    try:
+        report = diagnose(evidence, NOW)
+    finally:
+        sys.setprofile(before)
+    assert [verdict.id for verdict in report.verdicts] == ["H01"]
+    return made
+
+
+def test_a_diagnosis_takes_as_much_more_work_as_there_are_more_ranks() -> None:
+    """With eight DataLoader workers for each of 512 ranks it took nine seconds."""
+    assert calls_made(hanging(64)) < 2.5 * calls_made(hanging(32))

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from datetime import datetime
 from functools import cached_property
+from typing import Any, TypeVar
 
 from shunter.api.meta import Json
 from shunter.doctor.endings import Ending, endings
@@ -17,6 +18,8 @@ from shunter.operator.causes.held import Held
 from shunter.operator.causes.pods import held_pods, loops
 from shunter.operator.overview import Overview, is_pod_of, member, overview
 
+T = TypeVar("T")
+
 
 class Case:
     """What rules look at."""
@@ -25,6 +28,14 @@ class Case:
         self.evidence = evidence
         self.now = now
         self.job = evidence.job
+        self._found: dict[Callable[[Case], Any], Any] = {}
+
+    def once(self, work: Callable[[Case], T]) -> T:
+        """What this function finds in the case. Several rules ask for the same, and it is worked out for the first of them."""
+        if work not in self._found:
+            self._found[work] = work(self)
+        found: T = self._found[work]
+        return found
 
     @cached_property
     def overview(self) -> Overview:

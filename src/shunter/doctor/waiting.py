@@ -10,6 +10,7 @@ in two samples, and the group only when nothing has gone on between them.
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Sequence
 from datetime import datetime
 from itertools import pairwise
@@ -107,6 +108,10 @@ class Group(NamedTuple):
 
 def group(case: Case) -> Group | None:
     """The ranks by the first and the last of the blocking samples; None without two samples."""
+    return case.once(_group)
+
+
+def _group(case: Case) -> Group | None:
     if len(case.evidence.samples) < 2:
         return None
     first, last = case.evidence.samples[0], case.evidence.samples[1]
@@ -116,12 +121,9 @@ def group(case: Case) -> Group | None:
     for process in last.processes:
         started.setdefault((process.pod, process.parent), []).append(process)
     found = []
-    for process in trainers(last):
+    for rank, process in ranked(case, last):
         earlier = before.get((process.pod, process.pid))
         if earlier is None or not process.frames or not earlier.frames:
-            continue
-        rank = rank_of(case, process, last)
-        if rank is None:
             continue
         children = tuple(started.get((process.pod, process.pid), ()))
         same = doing(process.frames) == doing(earlier.frames) and _point(process.frames) == _point(earlier.frames)
@@ -158,13 +160,20 @@ def is_agent(process: Process) -> bool:
     return any(_AGENT.search(f"{frame.file} {frame.function}") for frame in process.frames)
 
 
-def rank_of(case: Case, process: Process, sample: Sample) -> int | None:
+def ranked(case: Case, sample: Sample) -> list[tuple[int, Process]]:
+    """The processes that are ranks, each with its number, without those whose number is not known."""
+    found = trainers(sample)
+    in_pod = Counter(one.pod for one in found)
+    numbers = [_rank_of(case, one, is_alone=in_pod[one.pod] == 1) for one in found]
+    return [(rank, one) for rank, one in zip(numbers, found, strict=True) if rank is not None]
+
+
+def _rank_of(case: Case, process: Process, *, is_alone: bool) -> int | None:
     """By the process's own environment, else by its pod, when it is the only one there."""
     own = case.ranks.get(process.pod, ())
-    alone = sum(one.pod == process.pod for one in trainers(sample)) == 1
-    if process.rank is not None and (process.rank in own or not own or not alone):
+    if process.rank is not None and (process.rank in own or not own or not is_alone):
         return process.rank
-    return own[0] if len(own) == 1 and alone else process.rank
+    return own[0] if len(own) == 1 and is_alone else process.rank
 
 
 def doing(frames: Sequence[Frame]) -> Doing:
@@ -298,6 +307,12 @@ def _age(case: Case, now: datetime) -> float:
 def quiet(case: Case, now: datetime) -> tuple[float | None, float | None]:
     """Seconds since any rank wrote a line that is no warning, and the median gap between the lines of the rank that writes least
     often; None where nothing tells."""
+    last, gap = case.once(_pace)
+    return None if last is None else (now - last).total_seconds(), gap
+
+
+def _pace(case: Case) -> tuple[datetime | None, float | None]:
+    """When a rank last wrote a line that is no warning, and the median gap."""
     last, gaps = None, []
     for lines in case.rank_lines.values():
         times = [at for line in lines if line.at and not is_warning(line.text) and (at := time_of(line.at)) is not None]
@@ -307,4 +322,4 @@ def quiet(case: Case, now: datetime) -> tuple[float | None, float | None]:
         steps = [seconds for one, other in pairwise(times) if (seconds := (other - one).total_seconds()) > MESSAGE_SECONDS]
         if steps:
             gaps.append(median(steps))
-    return None if last is None else (now - last).total_seconds(), max(gaps, default=None)
+    return last, max(gaps, default=None)

@@ -16,7 +16,7 @@ from shunter.doctor.evidence import Frame, Process
 from shunter.doctor.rules.rule import Rule
 from shunter.doctor.rules.stacks.h01_hung import hung, needs
 from shunter.doctor.verdicts import Excerpt, Verdict
-from shunter.doctor.waiting import doing, place, rank_of, trainers, where
+from shunter.doctor.waiting import doing, place, ranked, where
 
 SAMPLES = 12
 """Fewer say nothing."""
@@ -28,9 +28,8 @@ def judge(case: Case) -> list[Verdict]:
         return []
     seen: dict[int, list[Process]] = {}
     for sample in case.evidence.samples:
-        for process in trainers(sample):
-            rank = rank_of(case, process, sample)
-            if rank is not None and process.frames and doing(process.frames) != "starting":
+        for rank, process in ranked(case, sample):
+            if process.frames and doing(process.frames) != "starting":
                 seen.setdefault(rank, []).append(process)
     run_at = Counter(place(one.frames) for own in seen.values() for one in own if _runs(one))
     line = run_at.most_common(1)[0][0] if run_at else None

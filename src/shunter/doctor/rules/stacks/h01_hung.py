@@ -34,6 +34,10 @@ def judge(case: Case) -> list[Verdict]:
 
 def hung(case: Case) -> tuple[Group, list[Rank]] | None:
     """The ranks, and those that the others wait for; None where that is not so, or not proved."""
+    return case.once(_hung)
+
+
+def _hung(case: Case) -> tuple[Group, list[Rank]] | None:
     ranks = group(case)
     if ranks is None or not ranks.is_whole or ranks.doing("starting") or not all(rank.is_same for rank in ranks.ranks):
         return None
