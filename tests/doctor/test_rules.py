@@ -8,7 +8,7 @@ import msgspec
 import pytest
 
 from doctor.evidences import ended, failed, log, pod, runs, seen, traceback
-from doctor.rule_cases import CASES, DENIED, FULL, MOUNTED, SAVE_DENIED, says_nccl, says_of_nccl
+from doctor.rule_cases import CASES, DENIED, FULL, MOUNTED, SAVE_DENIED, loops, says_nccl, says_of_nccl
 from doctor.test_corpus import CORPUS, EXPECTED
 from job_evidence import NOW, ago, event, v1_job, waiting
 from shunter.api.meta import Json
@@ -50,6 +50,25 @@ def test_a_program_that_refuses_its_input_is_quoted(words: str) -> None:
     (verdict,) = diagnose(evidence, evidence.at).verdicts
     assert (verdict.id, verdict.confidence, verdict.cause) == ("T00", "certain", f"rank 0 ended with exit code 2: {words}")
     assert words in [excerpt.text for excerpt in verdict.evidence]
+
+
+def test_a_program_that_torchrun_does_not_find_is_named_and_not_its_summary() -> None:
+    summary = ["ChildFailedError:", "=" * 60, *(f"  rank      : {rank} (local_rank: {rank})" for rank in range(30)), "=" * 60]
+    failed_at = (
+        "E1126 03:41:13.634000 3 torch/distributed/elastic/multiprocessing/api.py:1002] failed (exitcode: 2) local_rank: 0 ("
+    )
+    words = "/usr/bin/python3: can't open file '/app/trian.py': [Errno 2] No such file or directory"
+    again = log(0, words, failed_at, *summary, previous=True)
+    evidence = seen(pod(0, **loops()), pod(1, **runs()), pod(2, **runs()), logs=(again,))
+    (verdict,) = diagnose(evidence, NOW).verdicts
+    assert (verdict.id, verdict.cause) == ("K07", f"rank 0 ends repeatedly with exit code 1, the last time with {words}")
+    assert verdict.remedy.endswith("see the last lines of each run: shunter logs j -n n --rank 0 --previous")
+    evidence = seen(*evidence.pods, logs=(again, msgspec.structs.replace(again, is_previous=False)))
+    (verdict,) = diagnose(evidence, NOW).verdicts
+    assert (verdict.id, verdict.cause) == ("K07", f"rank 0 ends with {words} each time")
+    evidence = failed(pod(0, **ended(1)), logs=(log(0, words, failed_at, *summary),))
+    (verdict,) = diagnose(evidence, NOW).verdicts
+    assert (verdict.id, verdict.cause) == ("T00", f"rank 0 ended with exit code 1: {words}")
 
 
 def test_a_rank_that_fails_again_and_again_in_pods_that_are_gone_is_a_loop() -> None:

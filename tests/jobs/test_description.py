@@ -10,6 +10,7 @@ from shunter.jobs.ages import age
 from shunter.jobs.description import description, is_about, phase
 from shunter.jobs.failures import failure_lines, why_failed
 from shunter.operator.causes import Evidence
+from shunter.operator.diagnosis import exception_line
 
 NOW = datetime(2026, 11, 21, 12, 0, tzinfo=UTC)
 
@@ -121,6 +122,26 @@ def test_what_a_program_says_that_refuses_its_input_is_the_headline(words: str) 
     launcher = "E1126 03:41:13.634000 3 torch/distributed/elastic/multiprocessing/api.py:1002] failed (exitcode: 2) local_rank: 0"
     line = why_failed(job(), PODS[1:], [], {"worker-0": ["reading", words, launcher]}).sentence
     assert line == f"worker-0: exit code 1: {words}"
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        "/usr/bin/python3: can't open file '/app/trian.py': [Errno 2] No such file or directory",
+        "/usr/bin/python3: No module named trian",
+    ],
+)
+def test_a_program_that_torchrun_does_not_find_is_the_headline_and_no_line_of_its_summary(words: str) -> None:
+    launcher = [
+        "E1126 03:41:13.634000 3 torch/distributed/elastic/multiprocessing/api.py:1002] failed (exitcode: 2) local_rank: 0 (",
+        "torch.distributed.elastic.multiprocessing.errors.ChildFailedError:",
+        "============================================================",
+        "  error_file: <N/A>",
+        "============================================================",
+    ]
+    assert exception_line([words, *launcher]) == words
+    assert exception_line(["reading", *launcher]) == "reading"
+    assert not exception_line(launcher[2:]).startswith("=")
 
 
 def test_a_log_that_cannot_be_read_is_not_the_headline() -> None:

@@ -12,7 +12,7 @@ from shunter.doctor.lines import Error, Line, errors, is_warning, parsed
 from shunter.jobs.failure_record import failure_record, kept_words, last_to_fail
 from shunter.kube.pods.log_times import time_of
 from shunter.operator.causes.events import event_time
-from shunter.operator.diagnosis import KILLED, RANK_FAILED, faults, is_victim, recorded_failure
+from shunter.operator.diagnosis import ERROR_LINE, KILLED, RANK_FAILED, faults, is_victim, recorded_failure, without_launcher
 from shunter.operator.overview import member, was_pod_of
 
 _RECORDED = re.compile(r"(?:rank (\d+), )?pod (\S+), container (\S+): (.*?)(?:, exit code (\d+).*)?$")
@@ -46,6 +46,16 @@ class Ending(Struct, frozen=True):
         if self.error is not None:
             return self.error.text
         return self.message.strip().splitlines()[0] if self.message.strip() else f"exit code {self.exit_code}"
+
+    @property
+    def refusal(self) -> str:
+        """What its log says of the end where it has no exception; empty where it does not."""
+        return "" if self.error is not None else refusal(self.last_lines)
+
+    @property
+    def said(self) -> str:
+        """Its exception or refusal; empty where its log has none."""
+        return self.error.text if self.error is not None else self.refusal
 
     @property
     def whole(self) -> str:
@@ -119,6 +129,20 @@ def reason(found: Sequence[Error]) -> Error | None:
     return next((error for error in last if not error.is_victim), last[-1] if last else None)
 
 
+def refusal(lines: Sequence[str]) -> str:
+    """What a program says that ends without an exception: its last line that begins with `error:`, as the recipes write it, or
+    with the program's name and `error:`, as argparse does; or what Python says of a program that is not there."""
+    return next((line.strip() for line in reversed(lines) if ERROR_LINE.match(line)), "")
+
+
+def said_in(log: str) -> str:
+    """The exception that ended the program of this log, else what it said when it refused to run; empty where it has neither."""
+    lines = parsed(log)
+    if (error := reason(errors(lines))) is not None:
+        return error.text
+    return refusal(_last(lines))
+
+
 def recorded(job: Json, events: Sequence[Json]) -> list[Ending]:
     """The endings that the operator kept of pods before they went: the last of the job's record, else, where the job's definition
     has no room for one, those of its events."""
@@ -186,7 +210,7 @@ def _said(error: Error | None, lines: Sequence[Line]) -> str:
 
 
 def _last(lines: Sequence[Line]) -> tuple[str, ...]:
-    return tuple(line.text for line in lines if not is_warning(line.text))[-LAST_LINES:]
+    return tuple(without_launcher([line.text for line in lines if not is_warning(line.text)])[-LAST_LINES:])
 
 
 def _by_cause(found: list[Ending]) -> list[Ending]:

@@ -83,8 +83,12 @@ VICTIM = re.compile(
 TOGETHER = timedelta(seconds=10)
 """Ranks that fail within this time of the first may be its causes as well as its victims: times have whole seconds."""
 _EXCEPTION = re.compile(r"(\[[^\]]*\]:? *)*(?P<name>[A-Za-z_][\w.]*([Ee]rror|Exception|Interrupt|Exit|Failure|Expired))\b(:|$)")
-ERROR_LINE = re.compile(r"\s*(?:\S+: )?error: \S")
-"""The line in which a program says what is wrong: it begins with `error:`, or with the program's name and that, as argparse's."""
+ERROR_LINE = re.compile(r"\s*(?:\S+: )?(?:error: \S|can't open file '|No module named |Error while finding module specification)")
+"""The line in which a program says what is wrong: it begins with `error:`, or with the program's name and that, as argparse's;
+and what Python says of a program that is not there."""
+LAUNCHER_LINE = re.compile(r"\bfailed \(exitcode: -?\d+\) local_rank: \d+ ")
+"""What torchrun says first of ranks that failed; its own traceback and summary follow, up to a hundred lines."""
+_RULE = re.compile(r"([=*_-])\1{4,}$")
 _SIGTERM = 143
 
 
@@ -143,11 +147,17 @@ def is_victim(fault: Fault, last_line: str) -> bool:
 
 def exception_line(lines: Sequence[str]) -> str:
     """The line that says best why a process ended: its last exception, not what a launcher says of its child; else the last that
-    begins with `error:`; else the last."""
-    said = [line.strip() for line in lines if line.strip()]
+    begins with `error:`; else the last of the program's own."""
+    said = [text for line in without_launcher(lines) if (text := line.strip()) and not _RULE.match(text)]
     named = [line for line in said if _EXCEPTION.match(line) and "ChildFailedError" not in line]
     errors = [line for line in said if ERROR_LINE.match(line)]
     return (named or errors or said or [""])[-1]
+
+
+def without_launcher(lines: Sequence[str]) -> Sequence[str]:
+    """What the program wrote before torchrun told of its end; all where it wrote nothing, or did not run under torchrun."""
+    end = next((number for number in range(len(lines) - 1, 0, -1) if LAUNCHER_LINE.search(lines[number])), len(lines))
+    return lines[:end]
 
 
 def exception_name(line: str) -> str:

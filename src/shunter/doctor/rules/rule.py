@@ -54,6 +54,12 @@ def of_error(ending: Ending) -> Excerpt:
     return Excerpt(source="pod", text=code, pod=ending.pod, container=ending.container, at=ending.at, rank=rank)
 
 
+def logs_command(case: Case, ending: Ending, *options: str) -> str:
+    """The command that shows the log of a container that ended."""
+    rank = ("--rank", str(ending.ranks[0])) if ending.ranks else ()
+    return " ".join(("shunter logs", case.overview.name, "-n", case.overview.namespace, *rank, *options))
+
+
 def ranks_of(endings: Sequence[Ending]) -> tuple[int, ...]:
     return tuple(sorted({rank for one in endings for rank in one.failed_ranks}))
 

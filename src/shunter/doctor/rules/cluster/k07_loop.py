@@ -6,10 +6,9 @@ Says that it is the same error each time only where the logs of two runs say so;
 from __future__ import annotations
 
 from shunter.doctor.case import Case
-from shunter.doctor.endings import Ending, reason
-from shunter.doctor.lines import errors, parsed
+from shunter.doctor.endings import Ending, said_in
 from shunter.doctor.places import rank_list
-from shunter.doctor.rules.rule import Rule, of_error, of_pods, pods_and_events, pods_of, ranks_of
+from shunter.doctor.rules.rule import Rule, logs_command, of_error, of_pods, pods_and_events, pods_of, ranks_of
 from shunter.doctor.verdicts import Excerpt, Verdict
 from shunter.operator import needs as program_needs
 from shunter.operator.causes.pods import LOOP_RESTARTS
@@ -36,9 +35,8 @@ def _loops(case: Case) -> list[Ending]:
 def _again(case: Case, ending: Ending) -> str:
     """The error that two runs have in common; empty where their logs do not show one."""
     texts = [case.logs.get((ending.pod, ending.container, previous)) for previous in (False, True)]
-    said = [reason(errors(parsed(text))) for text in texts if text is not None]
-    lines = [error.text for error in said if error is not None]
-    by_rank = [one.error.text for one in case.endings if one.ranks == ending.ranks and one.error is not None]
+    lines = [said for text in texts if text is not None and (said := said_in(text))]
+    by_rank = [one.said for one in case.endings if one.ranks == ending.ranks and one.said]
     same = lines if len(lines) > 1 else by_rank
     return same[0] if len(same) > 1 and len(set(same)) == 1 else ""
 
@@ -47,11 +45,12 @@ def _verdict(case: Case, text: str, ones: list[Ending]) -> Verdict:
     ranks = ranks_of(ones)
     codes = {one.exit_code for one in ones}
     ends = "ends" if len(ranks) == 1 else "end"
-    last = {one.error.text for one in ones if one.error is not None}
+    last = {one.said for one in ones if one.said}
     how = f"with {text} each time" if text else f"repeatedly{f' with exit code {codes.pop()}' if len(codes) == 1 else ''}"
     if not text and len(last) == 1:
         how += f", the last time with {last.pop()}"
-    why = "the error is the same each time." if text else "see the last lines of each run: shunter logs --previous."
+    runs = f"see the last lines of each run: {logs_command(case, ones[0], '--previous')}"
+    why = "the error is the same each time." if text else runs
     remedy = program_needs.for_missing(how) or f"Restarting {'cannot' if text else 'may not'} help: {why}"
     return Verdict(
         id="K07",

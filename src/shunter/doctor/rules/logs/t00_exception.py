@@ -10,10 +10,10 @@ from shunter.doctor.case import Case
 from shunter.doctor.endings import TOGETHER, Ending
 from shunter.doctor.places import rank_list
 from shunter.doctor.rules.logs.texts import said, verdict
-from shunter.doctor.rules.rule import Rule, logs_of_failures, of_error, ranks_of
+from shunter.doctor.rules.rule import Rule, logs_command, logs_of_failures, of_error, ranks_of
 from shunter.doctor.verdicts import Excerpt, Verdict
 from shunter.operator import needs as program_needs
-from shunter.operator.diagnosis import ERROR_LINE, SIGNALS
+from shunter.operator.diagnosis import SIGNALS
 
 KILL = 137
 
@@ -30,14 +30,7 @@ def _how(ending: Ending) -> str:
         return f"ended with {ending.error.text}"
     if ending.exit_code in SIGNALS:
         return f"was ended by {SIGNALS[ending.exit_code]} (exit code {ending.exit_code})"
-    words = _error_line(ending)
-    return f"ended with exit code {ending.exit_code}{f': {words}' if words else ''}"
-
-
-def _error_line(ending: Ending) -> str:
-    """What a program says that ends without an exception: its last line that begins with `error:`, as the recipes write it, or
-    with the program's name and `error:`, as argparse does."""
-    return next((line.strip() for line in reversed(ending.last_lines) if ERROR_LINE.match(line)), "")
+    return f"ended with exit code {ending.exit_code}{f': {ending.refusal}' if ending.refusal else ''}"
 
 
 def _verdict(case: Case, how: str, ones: list[Ending]) -> Verdict:
@@ -50,7 +43,7 @@ def _verdict(case: Case, how: str, ones: list[Ending]) -> Verdict:
         "FAILED",
         f"{who} {how}{_order(case, ones)}",
         ones,
-        confidence="certain" if ones[0].error is not None or ones[0].exit_code in SIGNALS or _error_line(ones[0]) else "possible",
+        confidence="certain" if ones[0].error is not None or ones[0].exit_code in SIGNALS or ones[0].refusal else "possible",
         remedy=_remedy(case, ones[0]),
         evidence=[item for one in ones for item in (of_error(one), *_place(one))][:6],
     )
@@ -75,7 +68,7 @@ def _is_fine(ending: Ending) -> bool:
 def _place(ending: Ending) -> list[Excerpt]:
     """The innermost frame of the program's own code, else its line that begins with `error:`."""
     if ending.error is None:
-        return [said(ending, words)] if (words := _error_line(ending)) and ending.exit_code not in SIGNALS else []
+        return [said(ending, ending.refusal)] if ending.refusal and ending.exit_code not in SIGNALS else []
     own = [frame for frame in ending.error.frames if "site-packages" not in frame[0] and "/lib/python" not in frame[0]]
     return [said(ending, f'File "{own[-1][0]}", line {own[-1][1]}, in {own[-1][2]}')] if own else []
 
@@ -89,8 +82,9 @@ def _remedy(case: Case, ending: Ending) -> str:
         return "Its log could not be read."
     if ending.error is None or not _place(ending):
         return ""
-    rank = f" --rank {ending.ranks[0]}" if ending.ranks else ""
-    return f"Read the traceback above that line: shunter logs {case.overview.name} -n {case.overview.namespace}{rank}"
+    if ending.error is None:
+        return "Correct the command of the container, or what it reads."
+    return f"Read the traceback above that line: {logs_command(case, ending)}"
 
 
 RULE = Rule("T00", judge, logs_of_failures, yields=True)
