@@ -69,6 +69,7 @@ def test_a_program_that_torchrun_does_not_find_is_named_and_not_its_summary() ->
     evidence = failed(pod(0, **ended(1)), logs=(log(0, words, failed_at, *summary),))
     (verdict,) = diagnose(evidence, NOW).verdicts
     assert (verdict.id, verdict.cause) == ("T00", f"rank 0 ended with exit code 1: {words}")
+    assert verdict.remedy == "Correct the container's command, or what it reads."
 
 
 def test_a_rank_that_fails_again_and_again_in_pods_that_are_gone_is_a_loop() -> None:

@@ -80,10 +80,10 @@ def _remedy(case: Case, ending: Ending) -> str:
         return "It was killed by kill -9, or at the end of its grace period. Kubernetes does not report a lack of memory."
     if not ending.has_log:
         return "Its log could not be read."
-    if ending.error is None or not _place(ending):
-        return ""
     if ending.error is None:
-        return "Correct the command of the container, or what it reads."
+        return "Correct the container's command, or what it reads." if ending.refusal else ""
+    if not _place(ending):
+        return ""
     return f"Read the traceback above that line: {logs_command(case, ending)}"
 
 
