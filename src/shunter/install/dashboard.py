@@ -277,7 +277,8 @@ def dashboard_text() -> str:
 
 
 def _variables() -> Iterator[Json]:
-    yield {"name": "datasource", "label": "Data source", "type": "datasource", "query": "prometheus", "current": {}}
+    default = {"text": "default", "value": "default"}
+    yield {"name": "datasource", "label": "Data source", "type": "datasource", "query": "prometheus", "current": default}
     yield {
         "name": "namespace",
         "label": "Namespace of jobs",
@@ -319,6 +320,7 @@ def _place(x: int, y: int, width: int, height: int) -> Json:
 
 
 def _panel(panel: Panel, number: int, place: Json) -> Json:
+    legend = {"showLegend": True, "displayMode": "list", "placement": "bottom", "calcs": []}
     return {
         "id": number,
         "type": "timeseries",
@@ -327,7 +329,7 @@ def _panel(panel: Panel, number: int, place: Json) -> Json:
         "datasource": DATA_SOURCE,
         "gridPos": place,
         "fieldConfig": {"defaults": {"unit": panel.unit, "min": 0}, "overrides": []},
-        "options": {"legend": {"displayMode": "list", "placement": "bottom"}, "tooltip": {"mode": "multi", "sort": "desc"}},
+        "options": {"legend": legend, "tooltip": {"mode": "multi", "sort": "desc"}},
         "targets": [
             {"refId": chr(ord("A") + index), "datasource": DATA_SOURCE, "expr": query.expression, "legendFormat": query.legend}
             for index, query in enumerate(panel.queries)
