@@ -195,6 +195,12 @@ STAGES: dict[str, tuple[list[Json], list[Json], str, str]] = {
     ),
     "running": ([v1()], [twin()], "running", "wait until it has finished"),
     "finished": ([v1()], [twin("Complete")], "finished", "compare it with PyTorchJob team/bert: migrate compare --plan"),
+    "different": (
+        [v1()],
+        [twin("Complete", compared="different")],
+        "finished",
+        "the last comparison says different; when that is mended compare it with PyTorchJob team/bert: migrate compare --plan",
+    ),
     "compared": ([v1()], [twin("Complete", compared="equal")], "compared", "cleanup"),
     "cleaned up": ([], [twin("Complete", compared="equal")], "compared", "nothing"),
     "gone": ([], [], "gone", "nothing"),

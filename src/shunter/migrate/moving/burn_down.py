@@ -10,7 +10,7 @@ from shunter.api.meta import Json, Struct
 from shunter.api.resources import TRAIN_JOBS
 from shunter.migrate.conversion.rules.metadata import KUEUE_QUEUE
 from shunter.migrate.moving.journal import Record
-from shunter.migrate.moving.marks import COMPARED, QUEUE, mark, queue_of, twins_of
+from shunter.migrate.moving.marks import COMPARED, PASSED, QUEUE, mark, queue_of, twins_of
 from shunter.migrate.moving.plan import Item, Plan
 from shunter.migrate.moving.steps import step_title
 from shunter.migrate.moving.undo_steps import was_started
@@ -135,14 +135,16 @@ def _place(item: Item, v1: str, twin: Json | None, past: Past, queue: str) -> _P
             why = "or cleanup, where the v1 job never ran or has finished"
             return _Place(stage, f"resume it when it is to train: spec.suspend; {why}")
         case "finished":
-            return _Place(stage, f"compare it with {item.title}: migrate compare --plan", "compare")
+            verdict = mark(twin, COMPARED)
+            found = f"the last comparison says {verdict}; when that is mended " if verdict else ""
+            return _Place(stage, f"{found}compare it with {item.title}: migrate compare --plan", "compare")
         case _:
             return _Place(stage, "wait until it has finished")
 
 
 def twin_stage(twin: Json) -> Stage:
-    """How far the TrainJob is that was made of a v1 job."""
-    if mark(twin, COMPARED):
+    """How far the TrainJob is that was made of a v1 job; it is compared once the comparison has passed."""
+    if mark(twin, COMPARED) in PASSED:
         return "compared"
     match overview(twin).state:
         case "Suspended":
