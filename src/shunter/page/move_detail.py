@@ -7,10 +7,12 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 from shunter.api.meta import Json
 from shunter.api.resources import TRAIN_JOBS
+from shunter.errors import ShunterError
 from shunter.jobs.finding import get_job, jobs_of, resource_of_kind
 from shunter.jobs.logs.visible_text import shortened, visible
 from shunter.jobs.masking import credentials, masked
@@ -19,12 +21,14 @@ from shunter.kube.errors import ApiError
 from shunter.migrate.conversion.emit.job import SEPARATOR
 from shunter.migrate.conversion.source import live
 from shunter.migrate.findings import Finding
-from shunter.migrate.moving import gathering
+from shunter.migrate.moving import gathering, past_runs
 from shunter.migrate.moving.burn_down import title_of
+from shunter.migrate.moving.marks import COMPARED, NOT_SEEN, mark
 from shunter.migrate.moving.runs.comparison import Tolerance
 from shunter.migrate.moving.runs.comparison import compared as runs_compared
 from shunter.migrate.moving.runs.reading import run_of
 from shunter.migrate.options import Options
+from shunter.migrate.own_files import beside
 from shunter.migrate.pods.differences import Difference
 from shunter.migrate.pods.showing import shown_place, shown_value
 from shunter.migrate.proof.comparison import Comparison
@@ -72,7 +76,7 @@ async def move(viewer: Viewer, job: Parameters) -> MoveDetail:
     (row,) = [row for row in rows if row.job == title]
     wave = [*waves(found.plan)].index(row.wave) + 1 if found.plan is not None else 0
     twin = twins_by_title(found.plan, train_jobs).get(title)
-    compared = await _comparison(client, v1_job, twin) if twin is not None else ()
+    compared = await _comparison(client, v1_job, twin, found, viewer.page.plan) if twin is not None else ()
     aspects = (*(_unknown(what, why) for what, why in unknown.items() if why), *compared)
     plan = viewer.page.plan if found.plan is not None else None
     head = move_row(row, wave, conversion, listed, plan, viewer.page.options)
@@ -96,21 +100,38 @@ def _unknown(what: str, why: str) -> _Aspect:
     return what, "", "", f"not known: {_short(why)}"
 
 
-async def _comparison(client: Client, job: Json, twin: Json) -> tuple[_Aspect, ...]:
-    """Of both runs, once both have ended."""
-    if not (is_finished(job) and is_finished(twin)):
-        return ()
+async def _comparison(client: Client, job: Json, twin: Json, found: ReadPlan, plan: Path | None) -> tuple[_Aspect, ...]:
+    """Of both runs, once the TrainJob has ended and the v1 job has, or was moved by the plan, which kept its run."""
+    title = title_of(job)
     try:
+        kept = past_runs.kept(beside(plan, "runs"), title) if plan is not None and found.plan is not None else None
+        if not is_finished(twin) or (kept is None and not is_finished(job)):
+            return _noted(twin)
         async with asyncio.timeout(COMPARE_SECONDS):
-            before, after = await asyncio.gather(run_of(client, job), run_of(client, twin))
-    except ApiError as error:
-        return (_unknown("runs", error.message),)
+            before, after = await asyncio.gather(
+                past_runs.original_run(client, job, kept, went_on=False),
+                run_of(client, twin),
+            )
+    except ShunterError as error:
+        return (*_noted(twin), _unknown("runs", error.message))
     except TimeoutError:
-        return (_unknown("runs", f"reading the logs of both runs takes longer than {COMPARE_SECONDS:.0f} seconds."),)
-    return tuple(
-        (one.name, _short(one.original), _short(one.successor), f"{one.verdict}: {one.why}" if one.why else one.verdict)
-        for one in runs_compared(before, after, Tolerance()).aspects
+        return (*_noted(twin), _unknown("runs", f"reading both logs takes longer than {COMPARE_SECONDS:.0f} seconds."))
+    assert before is not None, "the job is there"
+    return (
+        *_noted(twin),
+        *(
+            (one.name, _short(one.original), _short(one.successor), f"{one.verdict}: {one.why}" if one.why else one.verdict)
+            for one in runs_compared(before, after, Tolerance()).aspects
+        ),
     )
+
+
+def _noted(twin: Json) -> tuple[_Aspect, ...]:
+    """The verdict of `migrate compare`, which may have had other tolerances."""
+    verdict, unseen = mark(twin, COMPARED), mark(twin, NOT_SEEN)
+    if not verdict:
+        return ()
+    return (("recorded by migrate compare", "", "", f"{verdict}; not seen: {unseen}" if unseen else verdict),)
 
 
 def _detail(shown: Job, pods: Comparison | None, head: Move, rows: tuple[_Aspect, ...], options: str) -> MoveDetail:

@@ -18,9 +18,11 @@ from shunter.api.yaml import load_yaml
 from shunter.cli.main import application
 from shunter.kube.client import Client
 from shunter.kube.transport import Response
+from shunter.migrate.moving import past_runs
 from shunter.migrate.moving.journal import Record
 from shunter.migrate.moving.plan import Item, Plan, text
 from shunter.migrate.moving.plan import Wave as PlanWave
+from shunter.migrate.moving.runs.record import Run, encoded
 from shunter.migrate.options import Options
 from shunter.page.conversions import Conversions, candidate
 from shunter.page.move_detail import move
@@ -119,6 +121,7 @@ async def test_without_a_plan_jobs_stand_by_class_with_their_first_blocking_find
     assert (head.plan, head.v1_left, head.v1_total) == ("", 3, 3)
     assert head.counts == (("ready", 1), ("blocked", 1), ("not moved", 1))
     assert ("Write a plan", "shunter migrate plan > plan.yaml") in head.commands
+    assert summary(await shown([])).commands == (), "there is nothing to plan"
 
 
 async def test_without_a_plan_train_jobs_tell_by_their_marks_what_was_made() -> None:
@@ -268,6 +271,25 @@ async def test_the_page_of_a_move_says_why_its_runs_are_not_compared() -> None:
     assert detail.comparison == (("runs", "", "", "not known: you may not list pods"),)
 
 
+async def test_the_page_of_a_move_shows_the_run_that_was_kept_when_it_was_moved_and_the_recorded_verdict(tmp_path: Path) -> None:
+    file = tmp_path / "plan.yaml"
+    file.write_text(text(plan_of(("first", ["bert"]))))
+    job = v1_job("bert", status={"conditions": [{"type": "Suspended", "status": "True"}]})
+    marks = {"plan": "p1", "compared": "equal", "not-seen": "throughput"}
+    ended = twin("bert", "bert", "Complete", **{f"migrate.shunter.dev/{name}": value for name, value in marks.items()})
+    viewer = Viewer(Client(Cluster([job], [ended])), "ann", PageOptions("prod", plan=file))
+    recorded = ("recorded by migrate compare", "", "", "equal; not seen: throughput")
+    assert (await move(viewer, Parameters(("vision",), "PyTorchJob", "bert"))).comparison == (recorded,)
+    kept = Run(kind="PyTorchJob", namespace="vision", name="bert", state="Running", moved=True)
+    runs = past_runs.file_of(tmp_path / "plan.yaml.runs", "PyTorchJob vision/bert")
+    runs.parent.mkdir(parents=True)
+    runs.write_bytes(encoded(kept))
+    found = (await move(viewer, Parameters(("vision",), "PyTorchJob", "bert"))).comparison
+    assert found[0] == recorded
+    assert "status" in {one[0] for one in found[1:]}
+    assert not [one for one in found if one[3].startswith("not known")]
+
+
 async def test_the_page_of_a_move_says_why_its_plan_is_not_known(tmp_path: Path) -> None:
     plan = tmp_path / "plan.yaml"
     plan.write_text("format: 9\n")
@@ -291,7 +313,7 @@ class Cluster(NoServer):
         kind, plural = path.split("/")[-2:]
         if plural in self.refused or kind in self.refused:
             answer = 403, {"kind": "Status", "message": f"you may not read {kind}", "reason": "Forbidden", "code": 403}
-        elif plural in ("trainjobs", "configmaps"):
+        elif plural in ("trainjobs", "configmaps", "pods"):
             answer = 200, {"metadata": {"resourceVersion": "1"}, "items": self.twins if plural == "trainjobs" else []}
         elif found := self.objects.get(f"{kind}/{plural}"):
             answer = 200, found
@@ -461,11 +483,15 @@ async def test_with_a_plan_the_command_of_each_stage_is_whole_and_words_are_no_c
         "made": (made("Suspended"), ""),
         "running": (made(""), ""),
         "finished": (made("Complete"), f"compare --plan '{file}' pytorchjob/bert"),
+        "finished ": (
+            made("Complete", **{"migrate.shunter.dev/compared": "different"}),
+            f"compare --plan '{file}' pytorchjob/bert",
+        ),
         "compared": (made("Complete", **compared), f"cleanup --plan '{file}'"),
     }
     for state, (twins, line) in cases.items():
         row, head = await listed_and_on_its_page(Cluster([v1_job("bert")], twins), file)
-        assert (row.state, row.command) == (state, f"shunter migrate {line}" if line else "")
+        assert (row.state, row.command) == (state.strip(), f"shunter migrate {line}" if line else "")
         assert row.next, "in words"
         assert head.command == row.command
         assert not line or str(file) in map(str, understood(row.command).values())

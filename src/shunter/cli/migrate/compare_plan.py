@@ -45,8 +45,6 @@ async def _runs(
     client: Client, plan: Plan, path: Path, names: Sequence[str], extra: Sequence[MetricPattern]
 ) -> AsyncIterator[tuple[Run, Run]]:
     """Both runs of each job; says which jobs are left out, and why."""
-    import msgspec
-
     from shunter.api.resources import TRAIN_JOBS
     from shunter.cli.migrate.options.moving import tell_each
     from shunter.migrate.moving import gathering, past_runs
@@ -69,14 +67,8 @@ async def _runs(
             left_out.append((item.title, f"TrainJob {twin['metadata']['name']} is {overview(twin).state}"))
             continue
         kept = past_runs.kept(beside(path, "runs"), item.title)
-        if job is not None and (kept is None or overview(job).is_finished):
-            original = await run_of(client, job, extra=extra)
-            if item.action == "create" and original.state == "Suspended" and original.ran:
-                # Somebody suspended it before there was a plan, and its TrainJob has gone on with it.
-                original = msgspec.structs.replace(original, moved=True)
-        elif kept is not None:
-            original = kept
-        else:
+        original = await past_runs.original_run(client, job, kept, went_on=item.action == "create", extra=extra)
+        if original is None:
             left_out.append((item.title, f"it is gone, and {beside(path, 'runs')} has no run of it"))
             continue
         yield original, await run_of(client, twin, extra=extra)

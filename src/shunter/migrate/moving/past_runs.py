@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 
 import msgspec
 
 from shunter.api.meta import Json
+from shunter.jobs.logs.metrics import MetricPattern
 from shunter.kube.client import Client
 from shunter.migrate.moving.runs.reading import run_of
 from shunter.migrate.moving.runs.record import Run, encoded, stored
 from shunter.migrate.moving.steps import v1_job_of
 from shunter.migrate.writing import write_whole
+from shunter.operator.overview import is_finished
 
 
 async def keep(client: Client, directory: Path, job: Json, *, moved: bool) -> None:
@@ -23,6 +26,18 @@ async def keep(client: Client, directory: Path, job: Json, *, moved: bool) -> No
     if before is None or moved or (before.uid, before.moved) != (metadata["uid"], True):
         run = msgspec.structs.replace(await run_of(client, job), moved=moved)
         write_whole(file_of(directory, title), encoded(run).decode())
+
+
+async def original_run(
+    client: Client, job: Json | None, kept: Run | None, *, went_on: bool, extra: Sequence[MetricPattern] = ()
+) -> Run | None:
+    """The run of a v1 job to compare its TrainJob's with: the job's own, once it has ended or where none was kept, else the one
+    that was kept; None where there is neither. `went_on` says that a plan made the TrainJob without touching the v1 job: if
+    somebody had suspended that before, the TrainJob has gone on with its run. ApiError where pods or logs may not be read."""
+    if job is None or (kept is not None and not is_finished(job)):
+        return kept
+    run = await run_of(client, job, extra=extra)
+    return msgspec.structs.replace(run, moved=True) if went_on and run.state == "Suspended" and run.ran else run
 
 
 def kept(directory: Path, title: str) -> Run | None:

@@ -101,7 +101,7 @@ class Migration:
             counts=tuple((state, counts[state]) for state in STATES if counts[state]),
             v1_left=left,
             v1_total=max(left, len(moves)),
-            commands=tuple(_commands(file, self._viewer.page.options)),
+            commands=tuple(_commands(file, self._viewer.page.options)) if moves or file is not None else (),
         )
 
     def _v1(self, observed: Observed) -> dict[str, KeptV1]:
