@@ -7,6 +7,7 @@ import time
 from collections.abc import Sequence
 from typing import Any
 
+from shunter.migrate.proof.ladder import RUNGS, RungName
 from shunter.page import wire
 from shunter.page.wire import JobDetail, JobRow, Progress, Rank
 
@@ -260,6 +261,10 @@ def _move(name: str, wave: int, state: str, **fields: Any) -> wire.Move:
 APPLY = "shunter migrate apply --plan plan.yaml"
 
 
+def _reaches(rung: RungName) -> str:
+    return f"{rung}: {RUNGS[rung]}"
+
+
 def migration() -> dict[str, list[wire.Row]]:
     """The rows of the view of a plan of two waves."""
     summary = wire.MigrationSummary(
@@ -271,7 +276,7 @@ def migration() -> dict[str, list[wire.Row]]:
         commands=(("Execute the plan", APPLY),),
     )
     moves = [
-        _move("resnet", 1, "compared", proof="runs", twin="resnet"),
+        _move("resnet", 1, "compared", proof=_reaches("runs"), twin="resnet"),
         _move(
             "bert-large",
             2,
@@ -279,13 +284,15 @@ def migration() -> dict[str, list[wire.Row]]:
             findings=2,
             blocking=1,
             first="Pods are kept after the end; v2 deletes them with the job.",
-            proof="pods",
+            proof=_reaches("pods"),
             next="apply",
             command="shunter migrate explain POD004",
         ),
-        _move("t5", 2, "running", proof="runs", twin="t5-v2", next="wait until it has finished"),
-        _move("vit", 2, "ready", proof="yaml", next="apply", command=APPLY),
-        _move("dlrm", 2, "made", proof="pods", twin="dlrm Suspended", next="resume it when it is to train: spec.suspend"),
+        _move("t5", 2, "running", proof=_reaches("runs"), twin="t5-v2", next="wait until it has finished"),
+        _move("vit", 2, "ready", proof=_reaches("yaml"), next="apply", command=APPLY),
+        _move(
+            "dlrm", 2, "made", proof=_reaches("pods"), twin="dlrm Suspended", next="resume it when it is to train: spec.suspend"
+        ),
     ]
     waves = [
         wire.Wave(id="w1", number=1, title="Wave 1: one node", total=1, done=1),

@@ -184,6 +184,12 @@ def test_the_strip_has_one_tab_stop_and_arrows_move_in_it(look: Look) -> None:
     assert page.evaluate("() => document.activeElement.closest('.strip')") is None
 
 
+def test_ranks_that_differ_are_named_beside_the_strip(look: Look) -> None:
+    page = look(BERT).page
+    page.get_by_role("button", name="rank 3 failed").click()
+    page.wait_for_url("**/bert-large?ranks=3")
+
+
 def test_ranks_are_coloured_by_what_is_chosen(look: Look) -> None:
     page = look(BERT).page
     page.get_by_label("Colour ranks by").select_option("restarts")

@@ -44,7 +44,7 @@ function Summary({ summary }) {
     ${summary.gpus ? html`<div><b>${summary.gpusAsked ?? "?"} of ${summary.gpus}</b>GPUs asked for</div>` : null}
     <div><b>${summary.waitingJobs ?? 0}</b>${summary.waitingJobs === 1 ? "job waits" : "jobs wait"}${summary.waitingGpus ? ` for ${plural(summary.waitingGpus, "GPU")}` : ""}</div>
     ${summary.version ? html`<div><b>${summary.version}</b>Kubernetes</div>` : null}
-    ${summary.operator ? html`<div><span>operator</span>${summary.operator}</div>` : null}</div>`;
+    ${summary.operator ? html`<div><b class="words">${summary.operator}</b>operator</div>` : null}</div>`;
 }
 
 /** @param {{node: NodeRow, hasGpus: boolean}} props */

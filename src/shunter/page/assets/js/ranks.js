@@ -46,7 +46,7 @@ export function Ranks({ rows, job, chosen, onChoose, now }) {
   return html`<section class="panel" aria-labelledby="ranks"><header><h2 id="ranks">Ranks</h2>
       <label class="faint">by <select value=${shade} aria-label="Colour ranks by" onChange=${(/** @type {any} */ event) => setShade(event.target.value)}>${usefulShades(rows).map((id) => html`<option key=${id} value=${id}>${SHADES[id]?.title}</option>`)}</select></label>
       ${differing.length ? html`<span class="faint">${differing.length} ${differing.length === 1 ? "differs" : "differ"}:</span>` : null}
-      ${differing.slice(0, 8).map((text) => html`<button class="chip" key=${text} onClick=${() => onChoose(/^\d+/.exec(text)?.[0] ?? "")}>${text}</button>`)}
+      ${differing.slice(0, 8).map((text) => html`<button class="chip" key=${text} onClick=${() => onChoose(/^\d+/.exec(text)?.[0] ?? "")}>${/^\d/.test(text) ? `rank ${text}` : text}</button>`)}
       ${differing.length > 8 ? html`<span class="faint">and ${differing.length - 8} more</span>` : null}
       ${chosen ? html`<button class="plain" onClick=${() => onChoose("")}>Show all ranks</button>` : null}</header>
     <div class=${`strip ${isNumbered ? "cells" : ""} ${shades ? "by-value" : ""}`} role="listbox" aria-multiselectable="true" aria-label="Ranks; arrows move, Enter chooses the log of a rank" tabindex="0"
