@@ -26,6 +26,8 @@ import cyclonedx
 PAGE = Path(__file__).resolve().parent.parent / "src/shunter/page"
 VENDOR = PAGE / "assets/vendor"
 COMPONENTS = PAGE / "vendor.cdx.json"
+MOST_BYTES = 250_000
+"""Of the wheel that may be the page's, compressed."""
 
 TAKEN = {
     "preact": {"preact.js": "dist/preact.mjs", "hooks.js": "hooks/dist/hooks.mjs", "preact.LICENSE": "LICENSE"},
@@ -81,7 +83,8 @@ def locked_files() -> Iterator[tuple[str, str]]:
 
 
 def _check_wheel(wheel: Path) -> int:
-    """Whether the wheel holds each locked file, no other one in `vendor`, and the list of components where PEP 770 puts it."""
+    """Whether the wheel holds each locked file, no other one in `vendor`, and the list of components where PEP 770 puts it; and
+    whether the page has grown beyond its limit."""
     with zipfile.ZipFile(wheel) as opened, tempfile.TemporaryDirectory() as unpacked:
         opened.extractall(unpacked)
         vendor = Path(unpacked) / "shunter/page/assets/vendor"
@@ -89,6 +92,9 @@ def _check_wheel(wheel: Path) -> int:
         faults += [f"{path.name} is not locked" for path in vendor.glob("*") if path.name not in dict(locked_files())]
         if not any(name.endswith(f".dist-info/sboms/{COMPONENTS.name}") for name in opened.namelist()):
             faults.append(f"{COMPONENTS.name} is missing")
+        size = sum(file.compress_size for file in opened.infolist() if file.filename.startswith("shunter/page/"))
+        if size > MOST_BYTES:
+            faults.append(f"the page adds {size} bytes to it, and may add {MOST_BYTES}")
     for fault in faults:
         print(f"page_vendor: {wheel.name}: {fault}", file=sys.stderr)
     return 1 if faults else 0
