@@ -1,4 +1,4 @@
-"""The page in this process, beside an embedded cluster whose pods are simulated: for tests of the server and of the browser.
+"""The page in this process, beside a cluster: for tests of the server and of the browser.
 
 def test_something(page: RunningPage):
     page.url                # http://127.0.0.1:43211
@@ -19,6 +19,7 @@ from contextlib import contextmanager
 from typing import Any, NamedTuple, TypeVar
 
 from e2e.embedded_cluster import EmbeddedCluster
+from e2e.running_cluster import Cluster
 from shunter.cluster.state_dir import write_private
 from shunter.kube import kubeconfig
 from shunter.page.calls import Calls
@@ -51,7 +52,7 @@ class Answer(NamedTuple):
 class RunningPage:
     """A page on a port of 127.0.0.1, served by a thread of its own."""
 
-    def __init__(self, server: PageServer, cluster: EmbeddedCluster) -> None:
+    def __init__(self, server: PageServer, cluster: Cluster) -> None:
         self.server = server
         self.cluster = cluster
         self.port = 0
@@ -162,7 +163,7 @@ def rows_of(stream: Iterator[tuple[str, Any]], until: Callable[[dict[str, dict[s
 
 
 def page_of(
-    cluster: EmbeddedCluster,
+    cluster: Cluster,
     login: Login | None = None,
     calls: Calls | None = None,
     view_named: Callable[[str], OpenView | None] = view_named,
@@ -171,7 +172,7 @@ def page_of(
     """A page for the cluster, not started, for its administrator unless `login` says otherwise; `options` are those of
     `PageOptions`, and `calls` what other routes than the streams do."""
     login = login or LocalLogin(kubeconfig.load(cluster.kubeconfig))
-    own = PageOptions(**{"cluster": "embedded cluster", "is_embedded": True, **options})
+    own = PageOptions(**{"cluster": f"{cluster.kind} cluster", "is_embedded": cluster.kind == "embedded", **options})
     others: dict[str, Any] = {} if calls is None else {"calls": lambda: calls}
 
     def settings(port: int) -> Settings:
@@ -205,7 +206,7 @@ def revoke(cluster: EmbeddedCluster, token: str) -> None:
     write_private(cluster.state.tokens, json.dumps(tokens).encode())
 
 
-def allow(cluster: EmbeddedCluster, user: str, namespace: str, *resources: str) -> None:
+def allow(cluster: Cluster, user: str, namespace: str, *resources: str) -> None:
     """Lets a user read all in a namespace, or these resources."""
     rules = [{"apiGroups": ["*"], "resources": [*(resources or ("*",))], "verbs": ["get", "list", "watch"]}]
     group = "rbac.authorization.k8s.io"
@@ -213,7 +214,7 @@ def allow(cluster: EmbeddedCluster, user: str, namespace: str, *resources: str) 
     binding = {
         "apiVersion": f"{group}/v1",
         "kind": "RoleBinding",
-        "metadata": {"name": f"read-{user}", "namespace": namespace},
+        "metadata": {"name": f"read-{user.rpartition(':')[2]}", "namespace": namespace},
         "roleRef": {"apiGroup": group, "kind": "Role", "name": "read"},
         "subjects": [{"kind": "User", "apiGroup": group, "name": user}],
     }

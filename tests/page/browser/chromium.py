@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from playwright.sync_api import Browser, ConsoleMessage, Dialog, Error, Page, Playwright
+from playwright.sync_api import Browser, ConsoleMessage, Dialog, Error, Page, Playwright, sync_playwright
 
 from page.server import RunningPage
 
@@ -39,8 +39,19 @@ def required() -> None:
     pytest.skip(reason)
 
 
-def launched(playwright: Playwright) -> Browser:
-    return playwright.chromium.launch(executable_path=BINARY, args=[*FLAGS])
+def launched(playwright: Playwright, *flags: str) -> Browser:
+    """`flags` are further ones; of two values of one flag the last counts."""
+    return playwright.chromium.launch(executable_path=BINARY, args=[*FLAGS, *flags])
+
+
+@contextmanager
+def browsing(*flags: str) -> Iterator[Browser]:
+    """A browser. Until it ends Playwright's event loop runs in this thread, and tests that run one of their own fail."""
+    required()
+    with sync_playwright() as playwright:
+        browser = launched(playwright, *flags)
+        yield browser
+        browser.close()
 
 
 def is_error(message: ConsoleMessage) -> bool:

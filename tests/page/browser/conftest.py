@@ -22,16 +22,11 @@ if TYPE_CHECKING:
 
 @pytest.fixture(scope="module")
 def browser() -> Iterator[Browser]:
-    """Ends with its module: until then Playwright's event loop runs in this thread, and tests that run one of their own fail."""
-    from playwright.sync_api import sync_playwright
+    """Ends with its module, for the tests of others."""
+    from page.browser.chromium import browsing
 
-    from page.browser import chromium
-
-    chromium.required()
-    with sync_playwright() as playwright:
-        launched = chromium.launched(playwright)
-        yield launched
-        launched.close()
+    with browsing() as found:
+        yield found
 
 
 @pytest.fixture(scope="session")

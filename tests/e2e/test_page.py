@@ -1,19 +1,16 @@
-"""The page at work: a job that fails is found, understood and run again, as a person does it, over the page's own server."""
+"""What the page's server tells of jobs that run: why one failed, its log, its curve; and what its actions do."""
 
 from __future__ import annotations
 
 import urllib.parse
-import uuid
 from collections.abc import Iterator
 from typing import Any
 
 import pytest
 
-from e2e.embedded_cluster import EmbeddedCluster
+from e2e.running_cluster import Cluster
 from page.server import RunningPage, page_of, running
 from page.test_views_at_work import Tab
-
-pytestmark = pytest.mark.integration
 
 Json = dict[str, Any]
 
@@ -48,26 +45,10 @@ def pytorch_job(namespace: str, name: str, program: str) -> Json:
     }
 
 
-@pytest.fixture(scope="module")
-def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[EmbeddedCluster]:
-    """One whose pods run."""
-    found = EmbeddedCluster(tmp_path_factory.mktemp("walk") / "state")
-    found.up()
-    yield found
-    found.down()
-
-
-@pytest.fixture(scope="module")
-def page(cluster: EmbeddedCluster) -> Iterator[RunningPage]:
+@pytest.fixture
+def page(cluster: Cluster) -> Iterator[RunningPage]:
     with running(page_of(cluster)) as found:
         yield found
-
-
-@pytest.fixture
-def namespace(cluster: EmbeddedCluster) -> str:
-    name = f"w-{uuid.uuid4().hex[:8]}"
-    cluster.create_namespace(name)
-    return name
 
 
 def lines(tab: Tab, name: str, **query: str) -> list[Any]:
@@ -77,9 +58,7 @@ def lines(tab: Tab, name: str, **query: str) -> list[Any]:
         return [line for event, data in stream if event == "lines" for line in data["lines"]]
 
 
-def test_a_job_that_fails_on_one_rank_is_understood_and_run_again(
-    cluster: EmbeddedCluster, namespace: str, page: RunningPage
-) -> None:
+def test_a_job_that_fails_on_one_rank_is_understood_and_run_again(cluster: Cluster, namespace: str, page: RunningPage) -> None:
     tab = Tab(page, namespace)
     cluster.apply(pytorch_job(namespace, "bert", FAILS_ON_RANK_2))
 
@@ -123,9 +102,7 @@ def test_a_job_that_fails_on_one_rank_is_understood_and_run_again(
     tab.is_gone("PyTorchJob", "bert")
 
 
-def test_a_job_that_trains_has_a_curve_and_a_log_that_goes_on(
-    cluster: EmbeddedCluster, namespace: str, page: RunningPage
-) -> None:
+def test_a_job_that_trains_has_a_curve_and_a_log_that_goes_on(cluster: Cluster, namespace: str, page: RunningPage) -> None:
     tab = Tab(page, namespace)
     cluster.apply(pytorch_job(namespace, "steady", STEPS))
     query = {"view": "job", "namespace": namespace, "kind": "PyTorchJob", "name": "steady"}
