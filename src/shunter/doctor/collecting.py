@@ -13,7 +13,7 @@ import msgspec
 
 from shunter.api.meta import Json
 from shunter.api.quantity import parse
-from shunter.api.resources import CORE_EVENTS, NODES, PERSISTENT_VOLUME_CLAIMS, PODS, SECRETS, Resource
+from shunter.api.resources import CORE_EVENTS, NETWORK_POLICIES, NODES, PERSISTENT_VOLUME_CLAIMS, PODS, SECRETS, Resource
 from shunter.doctor.case import Case
 from shunter.doctor.evidence import Evidence, Log, Missing
 from shunter.doctor.redaction import redacted
@@ -32,7 +32,6 @@ TAIL_LINES = 1000
 LIMIT_BYTES = 512 * 1024
 MOST_LOGS = 256
 """Pods whose logs are read."""
-POLICIES = Resource("networking.k8s.io", "v1", "NetworkPolicy", "networkpolicies")
 POD_METRICS = Resource("metrics.k8s.io", "v1beta1", "PodMetrics", "pods")
 
 
@@ -180,7 +179,7 @@ class Reader:
         return tuple(_holder(pod) for pod in page.items)
 
     async def _policies(self, case: Case) -> tuple[Json, ...]:
-        return tuple(await self._listed(POLICIES)) if matching(case, CLIENT) else ()
+        return tuple(await self._listed(NETWORK_POLICIES)) if matching(case, CLIENT) else ()
 
     async def _secrets(self, pods: Iterable[Json]) -> set[str]:
         """The values of Secrets that containers get as variables, to know them in logs. They are kept nowhere."""

@@ -9,8 +9,7 @@ from __future__ import annotations
 from typing import Any
 
 from shunter.api.meta import Json
-from shunter.api.resources import CLUSTER_ROLE_BINDINGS, CLUSTER_ROLES, DEPLOYMENTS, SERVICE_ACCOUNTS, SERVICES
-from shunter.install import resources
+from shunter.api.resources import CLUSTER_ROLE_BINDINGS, CLUSTER_ROLES, DEPLOYMENTS, NETWORK_POLICIES, SERVICE_ACCOUNTS, SERVICES
 from shunter.install.names import LABELS, UI, UI_PORT, UI_SELECTOR
 from shunter.install.objects import obj
 from shunter.install.template import AllOf, Each, Equals, Item, Namespace, Not, On, Text, Value, When
@@ -47,7 +46,7 @@ def ui() -> list[When]:
         When(impersonates, obj(CLUSTER_ROLES, UI, rules=_impersonation())),
         When(impersonates, obj(CLUSTER_ROLE_BINDINGS, UI, roleRef=role, subjects=[account])),
         When(ENABLED, obj(SERVICES, UI, labels=UI_SELECTOR, spec=service)),
-        When(AllOf((ENABLED, On("networkPolicy.enabled"))), obj(resources.NETWORK_POLICIES, UI, spec=policy)),
+        When(AllOf((ENABLED, On("networkPolicy.enabled"))), obj(NETWORK_POLICIES, UI, spec=policy)),
         When(ENABLED, _deployment()),
     ]
 

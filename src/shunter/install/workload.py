@@ -7,7 +7,7 @@ from typing import Any
 
 from shunter.api.meta import Json
 from shunter.api.podgroups import VOLCANO_SCHEDULER
-from shunter.api.resources import CONFIG_MAPS, DEPLOYMENTS, NAMESPACES, SERVICE_ACCOUNTS, SERVICES
+from shunter.api.resources import CONFIG_MAPS, DEPLOYMENTS, NAMESPACES, NETWORK_POLICIES, SERVICE_ACCOUNTS, SERVICES
 from shunter.install import resources
 from shunter.install.kinds import RESOURCES
 from shunter.install.names import (
@@ -79,7 +79,7 @@ def network_policy() -> When:
     ports: list[Any] = [{"port": port, "protocol": "TCP"} for port in ("webhook", "metrics", "health")]
     ports.append(When(HAS_STATUS_SERVER, {"port": "status", "protocol": "TCP"}))
     spec = {"podSelector": {"matchLabels": SELECTOR}, "policyTypes": ["Ingress"], "ingress": [{"ports": ports}]}
-    return When(On("networkPolicy.enabled"), obj(resources.NETWORK_POLICIES, OPERATOR, spec=spec))
+    return When(On("networkPolicy.enabled"), obj(NETWORK_POLICIES, OPERATOR, spec=spec))
 
 
 def deployment() -> Json:

@@ -109,3 +109,10 @@ def test_a_file_system_is_shown_whatever_its_place_is_called(tmp_path: Path) -> 
         assert os.listdir(target) == ["file"]
     finally:
         linux.unmount(str(target))
+
+
+def test_what_another_has_unmounted_meanwhile_is_left_alone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "place").mkdir()
+    monkeypatch.setattr(removal, "mounts_below", lambda directory: [f"{directory}/place", f"{directory}/gone"])
+    removal.remove_tree({"directory": str(tmp_path)})
+    assert not tmp_path.exists()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import os
 import subprocess
 import sys
@@ -14,7 +15,8 @@ import pytest
 
 from cluster.node.api_access import major_version_seen_by_a_pod
 from cluster.node.stream_client import stream_client
-from shunter.api.resources import NODES, PODS, SERVICES
+from shunter.api.resources import NETWORK_POLICIES, NODES, PODS, SERVICES
+from shunter.cluster.enforced_policies import ANNOTATION, ENFORCED
 from shunter.cluster.node.launch import linux, user_namespace
 from shunter.kube.errors import ApiError
 
@@ -111,6 +113,19 @@ async def test_pods_have_names_probes_and_roots_of_their_own_and_outlive_the_age
     assert await node.log("after") == "hello\n/etc/shunter-test\n"
     assert not os.path.exists("/etc/shunter-test")
     assert not os.path.exists("/srv/greeting")
+
+    assert (await annotations(node))[ANNOTATION] == ENFORCED
+    metadata = {"name": "deny", "namespace": node.namespace}
+    policy = {"apiVersion": "networking.k8s.io/v1", "kind": "NetworkPolicy", "metadata": metadata}
+    await node.client.create(NETWORK_POLICIES, {**policy, "spec": {"podSelector": {}}})
+
+    numbers = itertools.count()
+
+    async def is_refused() -> bool:
+        asked = await node.run_shell(f"asks-{next(numbers)}", f'timeout 1 python -c "{fetch}"')
+        return bool(asked["status"]["phase"] == "Failed")
+
+    await node.until(is_refused)
 
     await node.client.delete(PODS, "j-0", node.namespace)
     await node.gone("j-0")

@@ -91,7 +91,7 @@ def no_admission(obj: Json, old: Json | None, objects: Objects) -> None:
     """Kinds that nothing changes or refuses on the way in."""
 
 
-def no_warnings(obj: Json, old: Json | None) -> list[str]:
+def no_warnings(obj: Json, old: Json | None, objects: Objects) -> list[str]:
     """Kinds that nobody is warned about."""
     return []
 
@@ -146,7 +146,7 @@ class Kind:
     """Hand-written rules beside those of metadata, which every kind has; `old` is None on create. uid and name are set."""
     name_faults: Callable[[str], list[str]] = subdomain_faults
     """What is wrong with a name of this kind, also with the start of a generated one."""
-    warnings: Callable[[Json, Json | None], list[str]] = no_warnings
+    warnings: Callable[[Json, Json | None, Objects], list[str]] = no_warnings
     """Texts for Warning headers of a successful write."""
     grants: Literal["", "rules", "role"] = ""
     """What rights a write of it gives away: those of its rules, or of the role that it refers to."""

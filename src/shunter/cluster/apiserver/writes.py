@@ -100,7 +100,7 @@ async def create_document(
         crd_lifecycle.prepare(document, None, now)
     escalation.check(backend.authorizer, call, served, document, None)
     _refuse_invalid(served, document, None)
-    _warn(call, served, document, None)
+    _warn(call, backend, served, document, None)
     _check_may_create(backend, call)
     await reviewed(backend, served, document, None, attributes)
     if asked_revision:
@@ -262,7 +262,7 @@ async def _replace(
     escalation.check(backend.authorizer, call, served, document, old)
     _refuse_invalid(served, document, old, status=subresource == "status")
     if subresource != "status":
-        _warn(call, served, document, old)
+        _warn(call, backend, served, document, old)
     await reviewed(backend, served, document, old, attributes, status=subresource == "status")
     document["metadata"]["resourceVersion"] = old["metadata"]["resourceVersion"]
     if _without_revision(managed.with_old_times(document, old)) == _without_revision(old):
@@ -281,8 +281,8 @@ async def _store(backend: Backend, served: ServedKind, document: Json, previous:
     )
 
 
-def _warn(call: Call, served: ServedKind, document: Json, old: Json | None) -> None:
-    for text in served.kind.warnings(document, old):
+def _warn(call: Call, backend: Backend, served: ServedKind, document: Json, old: Json | None) -> None:
+    for text in served.kind.warnings(document, old, backend.objects):
         call.warn(text)
 
 

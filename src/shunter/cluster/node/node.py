@@ -35,6 +35,7 @@ from shunter.cluster.node.runtime.cgroups import find_cgroups
 from shunter.cluster.node.runtime.launcher import Launcher, LauncherError
 from shunter.cluster.node.runtime.levels import Finding, Trial, find_level
 from shunter.cluster.node.runtime.namespaces import NamespaceRuntime
+from shunter.cluster.node.runtime.network_policies import Enforcement, NetworkPolicies, PacketFilters, Warnings
 from shunter.cluster.node.runtime.plain import PlainRuntime
 from shunter.cluster.node.runtime.protocol import HostPort, Level, Runtime
 from shunter.cluster.node.runtime.simulated import SimulatedPods
@@ -119,6 +120,7 @@ class Node:
         self._publishing = False
         self._runtime: Runtime | None = None
         self._node_services: NodeServices | None = None
+        self._policies: NetworkPolicies | None = None
         self._simulated: SimulatedPods | None = None
         self.ready = asyncio.Event()
         """Set once the node is registered and serves."""
@@ -149,10 +151,12 @@ class Node:
                 await self._services.wait_synced()
                 await self._pods.wait_synced()
                 await self._remove_leftovers(launcher)
+                description = description._replace(policy_obstacle=await self._follow_policies(group, launcher))
                 for pod_directory in self._directory.pods():
                     self._gpus.restore(pod_directory)
                 self._pods.add_handler(self._pod_changed)
                 self._services.add_handler(lambda old, new: self._publish_soon())
+                self._publish_soon()
                 uid = await self._register(description)
                 self.ready.set()
                 await keep_alive(self._client, description, uid, self._disk_shortage)
@@ -210,6 +214,8 @@ class Node:
             self._simulated.update(new)
         elif new.uid in self._workers:
             self._workers[new.uid].update(new)
+            if old is not None and old.metadata.labels != new.metadata.labels:
+                self._publish_soon()
         else:
             self._pod_arrived(new)
 
@@ -258,6 +264,34 @@ class Node:
         self._publishing = False
         if self._runtime is not None:
             self._runtime.publish(self._services.store.list(), [worker.endpoint for worker in self._workers.values()])
+        if self._policies is not None:
+            self._policies.changed()
+
+    # NetworkPolicies.
+
+    async def _follow_policies(self, group: asyncio.TaskGroup, launcher: Launcher) -> str:
+        """Why NetworkPolicies have no effect on our pods; empty when they have, from here on."""
+        if self._runtime is None:
+            return "its pods are simulated"
+        enforcement: Enforcement
+        obstacle, gateway = "its pods share the network of the machine (level plain)", ""
+        if isinstance(self._runtime, NamespaceRuntime):
+            gateway = self._runtime.gateway
+            enforcement = PacketFilters(
+                launcher, network_of=lambda uid: self._directory.pod(uid).namespaces / "net", trusted=gateway
+            )
+            obstacle = await enforcement.obstacle()
+        if obstacle:
+            enforcement = Warnings(self._recorder, obstacle)
+        self._policies = NetworkPolicies(
+            self._client, pods=lambda: [worker.network_pod for worker in self._workers.values()], name_server=gateway
+        )
+        await self._policies.begin(group, enforcement, obstacle, [directory.uid for directory in self._directory.pods()])
+        return self._policies.obstacle
+
+    async def _enforce_policies(self) -> None:
+        if self._policies is not None:
+            await self._policies.bring_up_to_date()
 
     # Start and stop.
 
@@ -300,6 +334,7 @@ class Node:
             capacity=self._capacity,
             gpus=self._gpus,
             services=lambda namespace: self._services.store.by_index(_LINKED, namespace),
+            enforce_policies=self._enforce_policies,
             warm_parents=warm_parents,
             warm_modules=self._warm_modules,
         )
@@ -341,6 +376,8 @@ class Node:
             worker.close()
         if self._simulated is not None:
             self._simulated.close()
+        if self._policies is not None:
+            self._policies.stop()
         await self._statuses.stop()
         await self._recorder.flush()
 

@@ -19,6 +19,7 @@ from shunter import __version__
 from shunter.api import quantity
 from shunter.api.meta import Json, rfc3339, rfc3339_micro
 from shunter.api.resources import LEASES, NODES
+from shunter.cluster import enforced_policies
 from shunter.cluster.node.resources import Capacity, written
 from shunter.cluster.node.runtime.levels import Finding
 from shunter.kube.client import Client
@@ -49,6 +50,8 @@ class Description(NamedTuple):
     """What the scheduler may give to pods; it may be more than there is."""
     tainted: bool = False
     """Whether only pods that ask for it shall come."""
+    policy_obstacle: str = ""
+    """Why NetworkPolicies have no effect; empty when they have."""
     disk_shortage: str = ""
     """What to say of a disk with little room; a node controller then keeps new pods away."""
 
@@ -56,7 +59,10 @@ class Description(NamedTuple):
 def node_body(description: Description) -> Json:
     """The Node as it is created; labels are those that kubelet sets."""
     machine = {"x86_64": "amd64", "aarch64": "arm64"}.get(platform.machine(), platform.machine())
-    annotations = {LEVEL_ANNOTATION: description.finding.level.value}
+    annotations = {
+        LEVEL_ANNOTATION: description.finding.level.value,
+        enforced_policies.ANNOTATION: description.policy_obstacle or enforced_policies.ENFORCED,
+    }
     if description.finding.reason:
         annotations[REASON_ANNOTATION] = description.finding.reason
     return {

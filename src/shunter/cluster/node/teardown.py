@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
 
-from shunter.cluster.node.launch import attempt, linux, removal, user_namespace
+from shunter.cluster.node.launch import attempt, removal, user_namespace
 from shunter.cluster.node.launch.netlink import RouteSocket
 from shunter.cluster.node.layout import NodeDirectory, PodDirectory
 from shunter.cluster.node.net.network import owner_name
@@ -35,8 +35,7 @@ def teardown(directory: Path) -> None:
             with suppress(PermissionError):
                 RouteSocket().delete_link(network["bridge"])
         find_cgroups(owner_name(directory)).remove_all()
-        for mount in removal.mounts_below(str(directory)):
-            linux.unmount(mount)
+        removal.unmount_below(str(directory))
     for pod in node.pods():
         keep_past(pod)
     kept = {node.path / "pods"} if node.pods() else set()

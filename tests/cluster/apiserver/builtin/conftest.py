@@ -113,5 +113,5 @@ def write_to(kind: Kind, manifest: Json, old: Json | None, *, status: bool, stor
         kind.review(obj, old, objects)
     except RejectedError as error:
         return Answer(error.code, str(error))
-    warnings = kind.warnings(obj, old)
+    warnings = kind.warnings(obj, old, objects)
     return Answer(201 if old is None else 200, "", obj, tuple(unknown), tuple(warnings))

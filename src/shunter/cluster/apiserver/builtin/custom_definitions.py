@@ -6,7 +6,7 @@ from shunter.api.meta import Json
 from shunter.api.resources import CUSTOM_RESOURCE_DEFINITIONS
 from shunter.cluster.apiserver.builtin.typed import typed
 from shunter.cluster.apiserver.custom_resources import crd
-from shunter.cluster.apiserver.kinds import Kind
+from shunter.cluster.apiserver.kinds import Kind, Objects
 
 _NO_CONVERSION = (
     "spec.conversion: this API server never asks conversion webhooks; versions differ in their apiVersion only. "
@@ -27,7 +27,7 @@ def kind() -> Kind:
     )
 
 
-def _warnings(definition: Json, old: Json | None) -> list[str]:
+def _warnings(definition: Json, old: Json | None, objects: Objects) -> list[str]:
     if definition["spec"]["conversion"]["strategy"] != "Webhook":
         return []
     return [_NO_CONVERSION]

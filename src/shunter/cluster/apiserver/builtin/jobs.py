@@ -13,7 +13,7 @@ from shunter.cluster.apiserver.builtin.job.status_rules import job_status_errors
 from shunter.cluster.apiserver.builtin.pod.defaults import default_pod_spec
 from shunter.cluster.apiserver.builtin.pod.warnings import template_warnings
 from shunter.cluster.apiserver.builtin.typed import typed
-from shunter.cluster.apiserver.kinds import Kind
+from shunter.cluster.apiserver.kinds import Kind, Objects
 
 NAME_LABELS = ("job-name", "batch.kubernetes.io/job-name")
 UID_LABELS = ("controller-uid", "batch.kubernetes.io/controller-uid")
@@ -104,7 +104,7 @@ def _default_cron_job(cron_job: Json) -> None:
     default_job_spec(spec["jobTemplate"]["spec"])
 
 
-def _warnings(job: Json, old: Json | None) -> list[str]:
+def _warnings(job: Json, old: Json | None, objects: Objects) -> list[str]:
     found = label_faults(job["metadata"]["name"]) if old is None else []
     warnings = []
     if found:
@@ -114,4 +114,4 @@ def _warnings(job: Json, old: Json | None) -> list[str]:
     completions, parallelism = spec.get("completions", 0), spec.get("parallelism", 0)
     if spec["completionMode"] == "Indexed" and completions > 100_000 and parallelism > 10_000:
         warnings.append(_TOO_MANY_INDEXES)
-    return warnings + template_warnings(job, old)
+    return warnings + template_warnings(job, old, objects)

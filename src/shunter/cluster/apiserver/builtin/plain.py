@@ -7,11 +7,12 @@ from __future__ import annotations
 
 from typing import Any
 
-from shunter.api.meta import Json
+from shunter.api.meta import Json, annotations_of
 from shunter.api.resources import (
     ENDPOINT_SLICES,
     LEASES,
     LIMIT_RANGES,
+    NETWORK_POLICIES,
     NODES,
     POD_DISRUPTION_BUDGETS,
     RESOURCE_QUOTAS,
@@ -20,7 +21,8 @@ from shunter.api.resources import (
 )
 from shunter.cluster.apiserver.builtin.policy_rules import disruption_budget_errors
 from shunter.cluster.apiserver.builtin.typed import typed
-from shunter.cluster.apiserver.kinds import Kind
+from shunter.cluster.apiserver.kinds import Kind, Objects
+from shunter.cluster.enforced_policies import ANNOTATION, ENFORCED
 
 _UNCOUNTED: Any = {"tracks_generation": False}
 
@@ -57,7 +59,7 @@ def kinds() -> list[Kind]:
         typed(_resource("networking.k8s.io", "Ingress", "ingresses"), short_names=("ing",), has_status=True),
         typed(_cluster_wide("networking.k8s.io", "IngressClass", "ingressclasses"), default=_default_ingress_class),
         typed(
-            _resource("networking.k8s.io", "NetworkPolicy", "networkpolicies"),
+            NETWORK_POLICIES,
             short_names=("netpol",),
             default=_default_network_policy,
             warnings=_not_enforced,
@@ -74,13 +76,13 @@ def kinds() -> list[Kind]:
     ]
 
 
-def _not_enforced(policy: Json, old: Json | None) -> list[str]:
-    if old is not None:
-        return []
-    return ["this cluster stores NetworkPolicies and does not enforce them: pods still reach each other"]
+def _not_enforced(policy: Json, old: Json | None, objects: Objects) -> list[str]:
+    """What the nodes say that do not enforce it."""
+    nodes = ((node["metadata"]["name"], annotations_of(node).get(ANNOTATION, ENFORCED)) for node in objects.all(NODES))
+    return [f"node {name} does not enforce NetworkPolicies: {says}" for name, says in nodes if says != ENFORCED]
 
 
-def _deprecated(endpoints: Json, old: Json | None) -> list[str]:
+def _deprecated(endpoints: Json, old: Json | None, objects: Objects) -> list[str]:
     return ["v1 Endpoints is deprecated in v1.33+; use discovery.k8s.io/v1 EndpointSlice"]
 
 

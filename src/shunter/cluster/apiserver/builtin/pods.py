@@ -136,7 +136,7 @@ def _prepare_status(pod: Json, old: Json | None) -> None:
         pod["status"].setdefault("qosClass", quality)
 
 
-def _warnings(pod: Json, old: Json | None) -> list[str]:
+def _warnings(pod: Json, old: Json | None, objects: Objects) -> list[str]:
     found = label_faults(pod["metadata"]["name"]) if old is None else []
     where = "metadata.name: this is used in the Pod's hostname, which can result in surprising behavior"
     named = [f"{where}; a DNS label is recommended: [{' '.join(found)}]"] if found else []

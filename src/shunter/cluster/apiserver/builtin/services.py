@@ -147,7 +147,7 @@ def _address_change_errors(spec: Json, old: Json) -> list[FieldError]:
     return [invalid("spec.clusterIPs[0]", spec["clusterIPs"], "may not change once set")]
 
 
-def _warnings(service: Json, old: Json | None) -> list[str]:
+def _warnings(service: Json, old: Json | None, objects: Objects) -> list[str]:
     spec = service["spec"]
     if spec.get("clusterIP") == "None" and spec.get("sessionAffinity") == "ClientIP":
         return ["spec.SessionAffinity is ignored for headless services"]

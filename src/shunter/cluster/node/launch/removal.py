@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import shutil
 from pathlib import Path
@@ -13,9 +14,18 @@ from shunter.cluster.node.launch import linux
 def remove_tree(request: dict[str, Any]) -> None:
     """Unmounts everything below `directory` (innermost first) and deletes it. Gone already is fine."""
     directory = request["directory"]
-    for path in mounts_below(directory):
-        linux.unmount(path)
+    unmount_below(directory)
     delete_tree(directory)
+
+
+def unmount_below(directory: str) -> None:
+    """Unmounts everything at or below a directory; what somebody else unmounts meanwhile is fine."""
+    for path in mounts_below(directory):
+        try:
+            linux.unmount(path)
+        except OSError as error:
+            if error.errno not in (errno.EINVAL, errno.ENOENT):
+                raise
 
 
 def delete_tree(directory: str) -> None:

@@ -24,6 +24,7 @@ from shunter.cluster.node.launch import (
     execution,
     forking,
     linux,
+    packet_filter,
     removal,
     sandbox,
     sockets,
@@ -93,6 +94,8 @@ _HANDLERS: dict[str, Callable[[dict[str, Any]], Any]] = {
     "pod": sandbox.create_pod,
     "execute": execution.execute_in_container,
     "remove": removal.remove_tree,
+    "filter": packet_filter.set_filter,
+    "try filter": packet_filter.try_filter,
 }
 _HANDING_OVER: dict[str, Callable[[dict[str, Any], command.HandOver], Any]] = {
     "sockets": _open_sockets,

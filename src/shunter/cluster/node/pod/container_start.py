@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Awaitable, Callable, Iterable, Mapping
 from contextlib import suppress
 from fractions import Fraction
 from pathlib import Path
@@ -64,6 +64,8 @@ class StartDependencies(NamedTuple):
     gpus: Gpus
     services: Callable[[str], Iterable[Service]]
     """The Services of a namespace that its pods are told about."""
+    enforce_policies: Callable[[], Awaitable[None]]
+    """Returns when the pods that have an address have what NetworkPolicies say. Raises LauncherError."""
     warm_parents: WarmParents
     warm_modules: tuple[str, ...]
     """What containers of pods that say nothing of it need not import again; empty for none."""
@@ -100,6 +102,8 @@ class ContainerStarter:
                         "ContainerCreating", what, event="FailedCreatePodSandBox",
                         event_message=f"Failed to create pod sandbox: {what}",
                     ) from error  # fmt: skip
+            # Before anything runs in it, and before anything of it reaches others.
+            await self._dependencies.enforce_policies()
             self._sources = await sources
         finally:
             sources.cancel()

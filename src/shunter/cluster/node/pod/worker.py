@@ -18,6 +18,7 @@ from shunter.api.meta import Json
 from shunter.api.resources import PODS
 from shunter.cluster.node.layout import PodDirectory
 from shunter.cluster.node.net.names import Endpoint
+from shunter.cluster.node.net.policies import NetworkPod, named_ports
 from shunter.cluster.node.pod import container_attempts, lifecycle
 from shunter.cluster.node.pod.assigned_pod import AssignedPod
 from shunter.cluster.node.pod.container_set import ContainerSet, EventType, PodCallbacks
@@ -34,7 +35,7 @@ from shunter.cluster.node.pod.status import (
 from shunter.cluster.node.pod.status_writer import StatusWriter
 from shunter.cluster.node.retry_times import RetryTimes
 from shunter.cluster.node.runtime.launcher import LauncherError
-from shunter.cluster.node.runtime.protocol import host_name
+from shunter.cluster.node.runtime.protocol import host_name, uses_host_network
 from shunter.cluster.node.server.kubelet_api import ContainerLog, LogUnavailableError
 from shunter.cluster.node.server.stats import MeasuredContainer
 from shunter.cluster.node.streams.port_forward import ForwardedPod
@@ -117,6 +118,14 @@ class PodWorker:
             ready=is_ready(self._reported),
             finished=self._released or self._pod.is_finished,
         )
+
+    @property
+    def network_pod(self) -> NetworkPod:
+        """What NetworkPolicies know of the pod."""
+        metadata, spec = self._pod.metadata, self._pod.spec
+        has_network = not (self.endpoint.finished or uses_host_network({"spec": spec}))
+        address = self._starter.address if has_network else ""
+        return NetworkPod(metadata.uid, metadata.namespace, metadata.name, metadata.labels, address, named_ports(spec))
 
     def measured(self) -> list[MeasuredContainer]:
         """The containers that run, for whoever measures them."""

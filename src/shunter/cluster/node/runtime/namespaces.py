@@ -68,6 +68,11 @@ class NamespaceRuntime:
     def switches_users(self) -> bool:
         return self._launcher.is_root
 
+    @property
+    def gateway(self) -> str:
+        """The address of the machine in the pods' network, where their name server is as well."""
+        return self._network.gateway
+
     async def start(self) -> None:
         write_shims(self._node.shims, self._network.gateway)
         await self._launcher.request("bridge", bridge=self._network.bridge, gateway=self._network.gateway, prefix=PREFIX)

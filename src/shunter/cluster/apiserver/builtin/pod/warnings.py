@@ -9,6 +9,7 @@ from collections.abc import Iterator, Sequence
 
 from shunter.api.meta import Json
 from shunter.api.quantity import parse
+from shunter.cluster.apiserver.kinds import Objects
 
 _BYTES = ("memory", "ephemeral-storage")
 
@@ -29,7 +30,7 @@ def pod_spec_warnings(spec: Json, field: str) -> list[str]:
     return found
 
 
-def template_warnings(obj: Json, old: Json | None) -> list[str]:
+def template_warnings(obj: Json, old: Json | None, objects: Objects) -> list[str]:
     """Those of `spec.template`, when the object is new or its spec has changed."""
     if old is not None and obj["metadata"].get("generation") == old["metadata"].get("generation"):
         return []

@@ -1,0 +1,7 @@
+"""How a node says on its Node object whether NetworkPolicies have an effect on its pods, and the API server reads it."""
+
+from __future__ import annotations
+
+ANNOTATION = "shunter.dev/network-policies"
+"""`enforced`, or why they have none."""
+ENFORCED = "enforced"

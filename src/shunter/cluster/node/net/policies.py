@@ -1,0 +1,191 @@
+"""Which traffic NetworkPolicies let a pod have: policies, namespaces and pods in, what each pod may send and receive out. Pure.
+
+Source: networking.k8s.io/v1 of Kubernetes 1.36. A pod that no policy selects for a direction has no limits in it; one that some
+select has what any of them allows. Pods on the network of the machine are neither selected nor named by selectors, and those that
+have ended have no traffic.
+"""
+
+from __future__ import annotations
+
+import ipaddress
+from collections.abc import Iterable, Mapping, Sequence
+from typing import NamedTuple
+
+from shunter.api.meta import Json, ObjectMeta, Struct
+from shunter.api.selectors import selects
+
+DNS_NAMESPACE = "kube-system"
+DNS_LABELS = {"k8s-app": "kube-dns"}
+DNS_PORT = 53
+_ANY_PORT: tuple[Json, ...] = ({},)
+_DNS_PORTS = (("dns", "UDP"), ("dns-tcp", "TCP"))
+
+
+class NetworkPolicy(Struct, frozen=True):
+    metadata: ObjectMeta
+    spec: Json = {}
+
+
+class NamedPort(NamedTuple):
+    """A port that a container declares."""
+
+    name: str
+    protocol: str
+    number: int
+
+
+class NetworkPod(NamedTuple):
+    """What policies know of a pod; `address` is empty until it has one."""
+
+    uid: str
+    namespace: str
+    name: str
+    labels: Mapping[str, str]
+    address: str
+    ports: tuple[NamedPort, ...] = ()
+
+
+class Allowance(NamedTuple):
+    """Traffic that may be: with `addresses` (None: any), or a `block` without the `excepted` ones, of a protocol (empty: any) to
+    ports from `first` to `last` (0: any)."""
+
+    addresses: tuple[str, ...] | None = None
+    block: str = ""
+    excepted: tuple[str, ...] = ()
+    protocol: str = ""
+    first: int = 0
+    last: int = 0
+
+
+class Limits(NamedTuple):
+    """All that a pod may receive and send; None where it has no limits."""
+
+    ingress: tuple[Allowance, ...] | None = None
+    egress: tuple[Allowance, ...] | None = None
+
+
+class World(NamedTuple):
+    """What policies are about. `namespaces` has the labels of each, `name_server` is the address of the cluster's DNS."""
+
+    policies: Sequence[NetworkPolicy]
+    namespaces: Mapping[str, Mapping[str, str]]
+    pods: Sequence[NetworkPod]
+    name_server: str
+
+
+def limits(world: World) -> dict[str, Limits]:
+    """By the uid of each pod that has an address."""
+    return {pod.uid: _limits(pod, world) for pod in world.pods if pod.address}
+
+
+def selecting(policies: Iterable[NetworkPolicy], pod: NetworkPod) -> list[NetworkPolicy]:
+    """The policies that select the pod."""
+    own = (policy for policy in policies if policy.metadata.namespace == pod.namespace)
+    return [policy for policy in own if selects(policy.spec.get("podSelector") or {}, pod.labels)]
+
+
+def named_ports(spec: Json) -> tuple[NamedPort, ...]:
+    """Those of the containers of a pod, and of its sidecars."""
+    sidecars = (one for one in spec.get("initContainers") or () if one.get("restartPolicy") == "Always")
+    ports = (port for container in (*spec["containers"], *sidecars) for port in container.get("ports") or ())
+    return tuple(
+        NamedPort(port["name"], port.get("protocol", "TCP"), port["containerPort"]) for port in ports if port.get("name")
+    )
+
+
+def _limits(pod: NetworkPod, world: World) -> Limits:
+    found = selecting(world.policies, pod)
+    ingress = [policy for policy in found if "Ingress" in _types(policy.spec)]
+    egress = [policy for policy in found if "Egress" in _types(policy.spec)]
+    return Limits(
+        ingress=tuple(_distinct(one for policy in ingress for one in _ingress(policy, pod, world))) if ingress else None,
+        egress=tuple(_distinct(one for policy in egress for one in _egress(policy, world))) if egress else None,
+    )
+
+
+def _types(spec: Json) -> Sequence[str]:
+    return spec.get("policyTypes") or (["Ingress", "Egress"] if spec.get("egress") else ["Ingress"])
+
+
+def _distinct(allowances: Iterable[Allowance]) -> Iterable[Allowance]:
+    return dict.fromkeys(allowances)
+
+
+def _ingress(policy: NetworkPolicy, pod: NetworkPod, world: World) -> Iterable[Allowance]:
+    """Names of ports are those of the pod that the policy selects."""
+    for rule in policy.spec.get("ingress") or ():
+        for where in _places(policy, rule.get("from") or (), world):
+            for port in rule.get("ports") or _ANY_PORT:
+                yield from _at_ports(where, port, pod.ports)
+
+
+def _egress(policy: NetworkPolicy, world: World) -> Iterable[Allowance]:
+    """Names of ports are those of the pods that traffic goes to, so each of these has its own."""
+    for rule in policy.spec.get("egress") or ():
+        peers = rule.get("to") or ()
+        for port in rule.get("ports") or _ANY_PORT:
+            is_named = isinstance(port.get("port"), str)
+            if is_named:
+                for pod in _pods(policy, peers, world):
+                    yield from _at_ports(Allowance((pod.address,)), port, pod.ports)
+            else:
+                for where in _places(policy, peers, world):
+                    yield from _at_ports(where, port, ())
+            if any(_names_dns(policy, peer, world) for peer in peers) or (is_named and not peers):
+                yield from _dns(port, world.name_server)
+
+
+def _places(policy: NetworkPolicy, peers: Sequence[Json], world: World) -> Iterable[Allowance]:
+    """Where traffic may come from or go to, at any port: without peers, anywhere."""
+    if not peers:
+        yield Allowance()
+        return
+    for peer in peers:
+        block = peer.get("ipBlock")
+        if block and ipaddress.ip_network(block["cidr"], strict=False).version == 4:
+            yield Allowance(block=block["cidr"], excepted=tuple(block.get("except") or ()))
+    if addresses := tuple(sorted({pod.address for pod in _pods(policy, peers, world)})):
+        yield Allowance(addresses)
+
+
+def _pods(policy: NetworkPolicy, peers: Sequence[Json], world: World) -> Iterable[NetworkPod]:
+    """Pods with an address that a peer names; without peers, all of them."""
+    for pod in world.pods:
+        labels = world.namespaces.get(pod.namespace, {})
+        if pod.address and (not peers or any(_names(policy, peer, pod.namespace, labels, pod.labels) for peer in peers)):
+            yield pod
+
+
+def _names(policy: NetworkPolicy, peer: Json, namespace: str, labels: Mapping[str, str], pod_labels: Mapping[str, str]) -> bool:
+    if peer.get("ipBlock"):
+        return False
+    namespaces, pods = peer.get("namespaceSelector"), peer.get("podSelector")
+    in_namespace = namespace == policy.metadata.namespace if namespaces is None else selects(namespaces, labels)
+    return in_namespace and selects(pods or {}, pod_labels)
+
+
+def _names_dns(policy: NetworkPolicy, peer: Json, world: World) -> bool:
+    """DNS is no pod here, but policies name it as they do on a cluster where it is one."""
+    return _names(policy, peer, DNS_NAMESPACE, world.namespaces.get(DNS_NAMESPACE, {}), DNS_LABELS)
+
+
+def _dns(port: Json, address: str) -> Iterable[Allowance]:
+    for name, protocol in _DNS_PORTS:
+        wanted = port.get("port")
+        is_meant = wanted in (None, name) or (isinstance(wanted, int) and wanted <= DNS_PORT <= port.get("endPort", wanted))
+        if is_meant and (not port or port.get("protocol", "TCP") == protocol):
+            yield Allowance((address,), protocol=protocol, first=DNS_PORT, last=DNS_PORT)
+
+
+def _at_ports(where: Allowance, port: Json, named: Iterable[NamedPort]) -> Iterable[Allowance]:
+    """A name that no container declares for the protocol stands for no port."""
+    wanted, protocol = port.get("port"), port.get("protocol", "TCP") if port else ""
+    match wanted:
+        case None:
+            yield where._replace(protocol=protocol)
+        case int():
+            yield where._replace(protocol=protocol, first=wanted, last=port.get("endPort", wanted))
+        case _:
+            for one in named:
+                if (one.name, one.protocol) == (wanted, protocol):
+                    yield where._replace(protocol=protocol, first=one.number, last=one.number)

@@ -1,0 +1,182 @@
+"""NetworkPolicies on this node: enforced by a packet filter in each pod's network, or, where that cannot be, said not to be."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Iterable, Sequence
+from logging import getLogger
+from pathlib import Path
+from typing import Protocol
+
+from shunter.api.meta import ObjectMeta, Struct
+from shunter.api.resources import NAMESPACES, NETWORK_POLICIES, PODS
+from shunter.cluster.node.net.policies import Limits, NetworkPod, NetworkPolicy, World, limits, selecting
+from shunter.cluster.node.runtime.launcher import Launcher, LauncherError
+from shunter.kube.access import Request, allowed, listed
+from shunter.kube.cache.informer import Informer
+from shunter.kube.client import Client
+from shunter.kube.controllers.plan import Note, Ref
+from shunter.kube.errors import ConnectionProblem, ServerProblem
+from shunter.kube.events import EventRecorder
+
+log = getLogger(__name__)
+
+_RETRY_SECONDS = 1.0
+_UNLIMITED = Limits()
+_NEEDED = [Request(verb, resource, "") for verb in ("list", "watch") for resource in (NETWORK_POLICIES, NAMESPACES)]
+
+
+class _Namespace(Struct, frozen=True):
+    metadata: ObjectMeta
+
+
+class Enforcement(Protocol):
+    """Makes what policies say come true for the pods of a node."""
+
+    def adopt(self, uids: Iterable[str]) -> None:
+        """Pods that an earlier agent left: what was done for them is not known."""
+
+    async def bring_up_to_date(self, world: World) -> None:
+        """Returns when it is true for every pod of the world. Raises LauncherError."""
+
+
+class NetworkPolicies:
+    """The policies of a cluster and what they mean for this node's pods. `begin` comes first.
+
+    `obstacle` says why they are not enforced; empty where they are.
+    """
+
+    def __init__(self, client: Client, *, pods: Callable[[], Sequence[NetworkPod]], name_server: str) -> None:
+        self.obstacle = ""
+        self._client = client
+        self._pods = pods
+        self._name_server = name_server
+        self._policies = Informer(client, NETWORK_POLICIES, NetworkPolicy)
+        self._namespaces = Informer(client, NAMESPACES, _Namespace)
+        self._enforcement: Enforcement | None = None
+        self._turn = asyncio.Lock()
+        self._following: asyncio.Task[None] | None = None
+        self._changed = False
+
+    async def begin(self, group: asyncio.TaskGroup, enforcement: Enforcement, obstacle: str, adopted: Iterable[str]) -> None:
+        """Follows policies from here on; those that are there are known when it returns."""
+        if refused := await self._refused():
+            self.obstacle = f"its credentials may not {listed(refused)}"
+            log.warning("NetworkPolicies have no effect on pods of this node: %s", self.obstacle)
+            return
+        self.obstacle = obstacle
+        self._enforcement = enforcement
+        enforcement.adopt(adopted)
+        for informer in (self._policies, self._namespaces):
+            group.create_task(informer.run())
+        for informer in (self._policies, self._namespaces):
+            await informer.wait_synced()
+        self._policies.add_handler(lambda old, new: self.changed())
+        self._namespaces.add_handler(lambda old, new: self.changed())
+
+    async def _refused(self) -> list[Request]:
+        """What we may not do and would have to. Tries as long as the server is away."""
+        while True:
+            try:
+                return [request for request, is_allowed in (await allowed(self._client, _NEEDED)).items() if not is_allowed]
+            except (ConnectionProblem, ServerProblem) as error:
+                log.warning("Whether NetworkPolicies may be read is not known yet: %s", error.message)
+                await asyncio.sleep(_RETRY_SECONDS)
+
+    async def bring_up_to_date(self) -> None:
+        """Returns when all pods have what follows from the world as it was when this was called, or later. Raises
+        LauncherError."""
+        if self._enforcement is not None:
+            async with self._turn:
+                await self._enforcement.bring_up_to_date(self._world())
+
+    def changed(self) -> None:
+        """Policies, namespaces or pods are not as they were: their consequences follow, and are tried until they are there."""
+        self._changed = True
+        if self._following is None or self._following.done():
+            self._following = asyncio.ensure_future(self._follow())
+
+    def stop(self) -> None:
+        """Filters stay as they are."""
+        if self._following is not None:
+            self._following.cancel()
+
+    async def _follow(self) -> None:
+        while self._changed:
+            self._changed = False
+            try:
+                await self.bring_up_to_date()
+            except LauncherError as error:
+                log.error("NetworkPolicies are not enforced as they are now, trying again: %s", error.message)
+                self._changed = True
+                await asyncio.sleep(_RETRY_SECONDS)
+
+    def _world(self) -> World:
+        namespaces = {one.metadata.name: one.metadata.labels for one in self._namespaces.store.list()}
+        return World(self._policies.store.list(), namespaces, self._pods(), self._name_server)
+
+
+class PacketFilters:
+    """The filters of pods with networks of their own; `network_of` says where that of the pod with a uid is bound."""
+
+    def __init__(self, launcher: Launcher, *, network_of: Callable[[str], Path], trusted: str) -> None:
+        self._launcher = launcher
+        self._network_of = network_of
+        self._trusted = trusted
+        self._set: dict[str, Limits | None] = {}
+        """What each filter is; None where that is not known. A new pod has no limits."""
+
+    async def obstacle(self) -> str:
+        """Why filters have no effect on this machine; empty when they have."""
+        try:
+            await self._launcher.request("try filter")
+        except LauncherError as error:
+            return f"this machine cannot filter packets with nf_tables ({error.message})"
+        return ""
+
+    def adopt(self, uids: Iterable[str]) -> None:
+        self._set |= dict.fromkeys(uids)
+
+    async def bring_up_to_date(self, world: World) -> None:
+        wanted = limits(world)
+        self._set = {uid: before for uid, before in self._set.items() if uid in wanted}
+        due = [(uid, one) for uid, one in wanted.items() if self._set.get(uid, _UNLIMITED) != one]
+        await asyncio.gather(*(self._apply(uid, one) for uid, one in due))
+
+    async def _apply(self, uid: str, wanted: Limits) -> None:
+        self._set[uid] = None
+        sides = {
+            side: None if allowances is None else [one._asdict() for one in allowances]
+            for side, allowances in wanted._asdict().items()
+        }
+        try:
+            await self._launcher.request("filter", namespace=str(self._network_of(uid)), trusted=self._trusted, **sides)
+        except LauncherError:
+            if self._network_of(uid).exists():
+                raise
+            return  # the pod has gone meanwhile
+        self._set[uid] = wanted
+
+
+class Warnings:
+    """Where nothing enforces policies: a pod that one selects gets an event that says so, once."""
+
+    def __init__(self, recorder: EventRecorder, reason: str) -> None:
+        self._recorder = recorder
+        self._reason = reason
+        self._warned: set[tuple[str, str]] = set()
+
+    def adopt(self, uids: Iterable[str]) -> None:
+        """An event more does no harm."""
+
+    async def bring_up_to_date(self, world: World) -> None:
+        selected = [(pod, policy) for pod in world.pods if pod.address for policy in selecting(world.policies, pod)]
+        for pod, policy in selected:
+            if (pod.uid, policy.metadata.uid) not in self._warned:
+                message = f"NetworkPolicy {policy.metadata.name} selects this pod and is not enforced: {self._reason}"
+                regarding = Ref(PODS, pod.namespace, pod.name, pod.uid)
+                note = Note(
+                    regarding=regarding, type="Warning", reason="NetworkPolicyNotEnforced", message=message, action="Running"
+                )
+                self._recorder.record(note)
+        self._warned = {(pod.uid, policy.metadata.uid) for pod, policy in selected}

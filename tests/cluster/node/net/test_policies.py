@@ -1,0 +1,147 @@
+"""What NetworkPolicies let a pod have."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from shunter.api.meta import ObjectMeta
+from shunter.cluster.node.net.policies import Allowance, Limits, NamedPort, NetworkPod, NetworkPolicy, World, limits, named_ports
+
+DNS = "10.0.0.1"
+NAMESPACES = {
+    "a": {"kubernetes.io/metadata.name": "a", "team": "red"},
+    "b": {"kubernetes.io/metadata.name": "b", "team": "blue"},
+    "kube-system": {"kubernetes.io/metadata.name": "kube-system"},
+}
+WEB = NetworkPod("1", "a", "web", {"app": "web"}, "10.0.0.2", (NamedPort("http", "TCP", 8080), NamedPort("stats", "UDP", 9)))
+CLIENT = NetworkPod("2", "a", "client", {"app": "client"}, "10.0.0.3", (NamedPort("http", "TCP", 80),))
+OTHER = NetworkPod("3", "b", "other", {"app": "client"}, "10.0.0.4")
+WAITING = NetworkPod("4", "a", "waiting", {"app": "client"}, "")
+ANY = Allowance()
+
+
+def policy(namespace: str = "a", **spec: Any) -> NetworkPolicy:
+    return NetworkPolicy(metadata=ObjectMeta(name="p", namespace=namespace), spec={"podSelector": {}, **spec})
+
+
+def of(pod: NetworkPod, *policies: NetworkPolicy) -> Limits:
+    return limits(World(policies, NAMESPACES, [WEB, CLIENT, OTHER, WAITING], DNS))[pod.uid]
+
+
+def tcp(port: int) -> Allowance:
+    return Allowance(protocol="TCP", first=port, last=port)
+
+
+def at(*addresses: str, **ports: Any) -> Allowance:
+    return Allowance(addresses, **ports)
+
+
+RED = {"namespaceSelector": {"matchLabels": {"team": "red"}}}
+BLUE = {"namespaceSelector": {"matchLabels": {"team": "blue"}}}
+CLIENTS = {"podSelector": {"matchLabels": {"app": "client"}}}
+
+
+def test_pods_that_no_policy_selects_have_no_limits() -> None:
+    assert of(WEB) == Limits()
+    assert of(WEB, policy("b")) == Limits()
+    assert of(WEB, policy(podSelector={"matchLabels": {"app": "none"}})) == Limits()
+
+
+def test_a_pod_without_an_address_is_not_limited_and_named_by_nobody() -> None:
+    world = World([policy(ingress=[{"from": [CLIENTS]}])], NAMESPACES, [WEB, WAITING], DNS)
+    assert limits(world) == {"1": Limits(ingress=())}
+
+
+@pytest.mark.parametrize(
+    ("spec", "expected"),
+    [
+        pytest.param({}, Limits(ingress=()), id="nothing is let in by default"),
+        pytest.param({"policyTypes": ["Egress"]}, Limits(egress=()), id="nothing is let out"),
+        pytest.param({"policyTypes": ["Ingress", "Egress"]}, Limits((), ()), id="nothing either way"),
+        pytest.param({"egress": [{}]}, Limits((), (ANY,)), id="rules for egress are a type"),
+        pytest.param({"ingress": [{}]}, Limits((ANY,)), id="an empty rule is everything"),
+        pytest.param({"policyTypes": ["Egress"], "ingress": [{}]}, Limits(egress=()), id="rules of another type are void"),
+    ],
+)
+def test_directions(spec: dict[str, Any], expected: Limits) -> None:
+    assert of(WEB, policy(**spec)) == expected
+
+
+@pytest.mark.parametrize(
+    ("rule", "expected"),
+    [
+        pytest.param({"from": []}, [ANY], id="no peers are all"),
+        pytest.param({"from": [CLIENTS]}, [at(CLIENT.address)], id="pods of the policy's namespace only"),
+        pytest.param({"from": [RED]}, [at(WEB.address, CLIENT.address)], id="all pods of namespaces"),
+        pytest.param({"from": [{"namespaceSelector": {}}]}, [at(WEB.address, CLIENT.address, OTHER.address)], id="all pods"),
+        pytest.param({"from": [BLUE | CLIENTS]}, [at(OTHER.address)], id="both selectors in one peer are both asked for"),
+        pytest.param({"from": [RED | CLIENTS]}, [at(CLIENT.address)], id="both selectors leave the other pods out"),
+        pytest.param({"from": [BLUE, CLIENTS]}, [at(CLIENT.address, OTHER.address)], id="two peers are either"),
+        pytest.param({"from": [{"podSelector": {"matchLabels": {"app": "none"}}}]}, [], id="nobody is nothing, not all"),
+        pytest.param(
+            {"from": [{"ipBlock": {"cidr": "10.0.0.0/24", "except": ["10.0.0.4/32"]}}]},
+            [Allowance(block="10.0.0.0/24", excepted=("10.0.0.4/32",))],
+            id="a block less what is excepted",
+        ),
+        pytest.param({"from": [{"ipBlock": {"cidr": "2001:db8::/64"}}]}, [], id="pods have no IPv6"),
+        pytest.param(
+            {"ports": [{"protocol": "TCP", "port": 80}, {"protocol": "UDP", "port": 1, "endPort": 5}]},
+            [tcp(80), ANY._replace(protocol="UDP", first=1, last=5)],
+            id="ports and ranges",
+        ),
+        pytest.param({"ports": [{"protocol": "UDP"}]}, [ANY._replace(protocol="UDP")], id="every port of a protocol"),
+        pytest.param({"ports": [{"protocol": "TCP", "port": "http"}]}, [tcp(8080)], id="a name is the selected pod's"),
+        pytest.param({"ports": [{"protocol": "UDP", "port": "http"}]}, [], id="a name of another protocol"),
+        pytest.param({"ports": [{"protocol": "TCP", "port": "none"}]}, [], id="a name that no container has is no port, not all"),
+    ],
+)  # fmt: skip
+def test_who_may_come_in(rule: dict[str, Any], expected: list[Allowance]) -> None:
+    assert of(WEB, policy(ingress=[rule])) == Limits(ingress=tuple(expected))
+
+
+def test_a_named_port_on_the_way_out_is_that_of_each_pod_it_leads_to() -> None:
+    found = of(OTHER, policy("b", egress=[{"to": [RED], "ports": [{"protocol": "TCP", "port": "http"}]}]))
+    wanted = (at(WEB.address, protocol="TCP", first=8080, last=8080), at(CLIENT.address, protocol="TCP", first=80, last=80))
+    assert found == Limits((), wanted)
+
+
+def dns(*protocols: str) -> tuple[Allowance, ...]:
+    return tuple(at(DNS, protocol=protocol, first=53, last=53) for protocol in protocols)
+
+
+UDP_53 = {"protocol": "UDP", "port": 53}
+SYSTEM = {"namespaceSelector": {"matchLabels": {"kubernetes.io/metadata.name": "kube-system"}}}
+
+
+@pytest.mark.parametrize(
+    ("rule", "expected"),
+    [
+        pytest.param({"to": [{"podSelector": {}}]}, (at(WEB.address, CLIENT.address),), id="own pods are not enough"),
+        pytest.param({"to": [SYSTEM]}, dns("UDP", "TCP"), id="its namespace"),
+        pytest.param(
+            {"to": [SYSTEM | {"podSelector": {"matchLabels": {"k8s-app": "kube-dns"}}}], "ports": [UDP_53]},
+            dns("UDP"),
+            id="as it is usually named",
+        ),
+        pytest.param({"to": [SYSTEM], "ports": [{"protocol": "TCP", "port": 80}]}, (), id="another port"),
+        pytest.param({"to": [SYSTEM], "ports": [{"protocol": "UDP", "port": "dns"}]}, dns("UDP"), id="its port's name"),
+        pytest.param({"ports": [UDP_53]}, (ANY._replace(protocol="UDP", first=53, last=53),), id="its port"),
+    ],
+)  # fmt: skip
+def test_dns_is_named_as_on_a_cluster_where_it_is_a_pod(rule: dict[str, Any], expected: tuple[Allowance, ...]) -> None:
+    assert of(WEB, policy(egress=[rule])) == Limits((), expected)
+
+
+def test_policies_add_up_and_say_nothing_twice() -> None:
+    one, other = policy(ingress=[{"from": [CLIENTS]}]), policy(ingress=[{"from": [CLIENTS]}, {"from": [BLUE]}])
+    assert of(WEB, one, policy(), other) == Limits((at(CLIENT.address), at(OTHER.address)))
+
+
+def test_ports_with_names_are_those_of_containers_that_go_on_running() -> None:
+    def container(name: str, **more: Any) -> dict[str, Any]:
+        return {"name": name, "ports": [{"name": name, "containerPort": 1, "protocol": "TCP"}, {"containerPort": 2}], **more}
+
+    spec = {"initContainers": [container("init"), container("side", restartPolicy="Always")], "containers": [container("main")]}
+    assert [port.name for port in named_ports(spec)] == ["main", "side"]

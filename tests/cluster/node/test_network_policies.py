@@ -1,0 +1,217 @@
+"""NetworkPolicies as pods feel them: who reaches whom while policies, labels and pods come, change and go."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import sys
+from functools import partial
+from typing import Any
+
+import pytest
+
+from cluster.node.conftest import NodeUnderTest
+from shunter.api.meta import Json
+from shunter.api.resources import NETWORK_POLICIES, NODES, PODS
+from shunter.cluster.enforced_policies import ANNOTATION, ENFORCED
+from shunter.cluster.node.runtime.protocol import Level
+
+pytestmark = [
+    pytest.mark.integration,
+    pytest.mark.skipif(sys.platform != "linux" or os.geteuid() != 0, reason="needs networks of their own for pods"),
+]
+
+SERVER = """
+import socketserver, threading
+class Tcp(socketserver.BaseRequestHandler):
+    def handle(self):
+        while word := self.request.recv(9):
+            self.request.sendall(word)
+class Udp(socketserver.BaseRequestHandler):
+    def handle(self):
+        self.request[1].sendto(self.request[0], self.client_address)
+socketserver.ThreadingTCPServer.allow_reuse_address = True
+servers = [socketserver.ThreadingTCPServer(("", port), Tcp) for port in (80, 81)] + [socketserver.UDPServer(("", 82), Udp)]
+for server in servers:
+    threading.Thread(target=server.serve_forever).start()
+"""
+ASK = """
+import socket, sys
+kind, address, port = sys.argv[1:]
+with socket.socket(socket.AF_INET, socket.SOCK_STREAM if kind == "tcp" else socket.SOCK_DGRAM) as asking:
+    asking.settimeout(0.5)
+    asking.connect((address, int(port)))
+    asking.send(b"ping")
+    assert asking.recv(9) == b"ping"
+"""
+
+QUESTION = """
+import socket, sys
+with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as asking:
+    asking.settimeout(1)
+    asking.connect((sys.argv[1], 53))
+    asking.send(bytes.fromhex("000101000001000000000000") + bytes([1, 120, 0, 0, 1, 0, 1]))
+    assert asking.recv(512)
+"""
+
+
+class Pods:
+    """Pods that serve TCP on 80 and 81 and UDP on 82, and ask each other."""
+
+    def __init__(self, node: NodeUnderTest) -> None:
+        self._node = node
+        self.addresses: dict[str, str] = {}
+
+    async def start(self, name: str, **labels: str) -> None:
+        ports = [{"name": "web", "containerPort": 80}, {"name": "admin", "containerPort": 81}]
+        probe = {"tcpSocket": {"port": 80}, "periodSeconds": 1}
+        main = {"name": "main", "image": "any", "command": ["python", "-c", SERVER], "ports": ports, "readinessProbe": probe}
+        await self._node.create(name, {"containers": [main], "terminationGracePeriodSeconds": 0}, labels={"app": name, **labels})
+        self.addresses[name] = (await self._node.ready(name))["status"]["podIP"]
+
+    async def reaches(self, name: str, other: str, port: int = 80, kind: str = "tcp") -> bool:
+        return await self.runs(name, "python", "-c", ASK, kind, self.addresses.get(other, other), str(port))
+
+    async def runs(self, name: str, *command: str) -> bool:
+        """Whether a command succeeds in the pod's network."""
+        uid = (await self._node.pod(name))["metadata"]["uid"]
+        network = self._node.directory / "pods" / uid / "ns" / "net"
+        program = (sys.executable, *command[1:]) if command[0] == "python" else command
+        asking = await asyncio.create_subprocess_exec(
+            "nsenter", f"--net={network}", *program, stderr=asyncio.subprocess.DEVNULL, stdout=asyncio.subprocess.DEVNULL
+        )
+        return await asking.wait() == 0
+
+
+@pytest.fixture
+def pods(node: NodeUnderTest) -> Pods:
+    return Pods(node)
+
+
+async def apply(node: NodeUnderTest, name: str, **spec: Any) -> Json:
+    metadata = {"name": name, "namespace": node.namespace}
+    body = {"apiVersion": "networking.k8s.io/v1", "kind": "NetworkPolicy", "metadata": metadata, "spec": spec}
+    return await node.client.create(NETWORK_POLICIES, body, view=dict)
+
+
+def of(app: str) -> Json:
+    return {"podSelector": {"matchLabels": {"app": app}}}
+
+
+async def test_policies_are_enforced_while_they_come_change_and_go(node: NodeUnderTest, pods: Pods) -> None:
+    annotations = (await node.client.get(NODES, node.name, view=dict))["metadata"]["annotations"]
+    assert annotations[ANNOTATION] == ENFORCED
+    await asyncio.gather(*map(pods.start, ("web", "friend", "stranger")))
+    assert all(await asyncio.gather(*(pods.reaches(one, "web") for one in ("friend", "stranger"))))
+
+    async def reach(port: int = 80, kind: str = "tcp") -> tuple[bool, bool]:
+        return (await pods.reaches("friend", "web", port, kind), await pods.reaches("stranger", "web", port, kind))
+
+    async def reaches_81(expected: tuple[bool, bool]) -> bool:
+        return await reach(81) == expected
+
+    # Denied by default; the pod still reaches itself and others, UDP answers included, and its probe still finds it ready.
+    await apply(node, "deny", podSelector={"matchLabels": {"app": "web"}}, policyTypes=["Ingress"])
+    await node.until(lambda: _is(reach(), (False, False)))
+    assert await reach(82, "udp") == (False, False)
+    assert await pods.reaches("web", "web")
+    assert await pods.reaches("web", "friend")
+    assert await pods.reaches("web", "friend", 82, "udp")
+    assert await node.ready("web")
+
+    # One pod, one port, by name.
+    rule = {"from": [of("friend")], "ports": [{"port": "web"}]}
+    await apply(node, "allow", podSelector={"matchLabels": {"app": "web"}}, ingress=[rule])
+    await node.until(lambda: _is(reach(), (True, False)))
+    assert await reach(81) == (False, False)
+
+    # A range that ends just before, and one that ends with the port.
+    for last, expected in ((80, (False, False)), (81, (True, False))):
+        rule = {"from": [of("friend")], "ports": [{"port": 79, "endPort": last}]}
+        await node.client.patch(NETWORK_POLICIES, "allow", node.namespace, {"spec": {"ingress": [rule]}})
+        await node.until(partial(reaches_81, expected))
+
+    # A block with the friend's address left out.
+    blocks = {"cidr": "10.0.0.0/8", "except": [f"{pods.addresses['friend']}/32"]}
+    await node.client.patch(NETWORK_POLICIES, "allow", node.namespace, {"spec": {"ingress": [{"from": [{"ipBlock": blocks}]}]}})
+    await node.until(lambda: _is(reach(), (False, True)))
+    assert await reach(82, "udp") == (False, True)
+
+    # Labels decide, also of a pod that runs already; and of a new one from its first moment.
+    await node.client.patch(NETWORK_POLICIES, "allow", node.namespace, {"spec": {"ingress": [{"from": [of("friend")]}]}})
+    await node.until(lambda: _is(reach(), (True, False)))
+    await node.client.patch(PODS, "stranger", node.namespace, {"metadata": {"labels": {"app": "friend"}}})
+    await node.until(lambda: _is(reach(), (True, True)))
+    await pods.start("late", app="friend")
+    assert await pods.reaches("late", "web")
+
+    # Without policies everything is as before.
+    for name in ("deny", "allow"):
+        await node.client.delete(NETWORK_POLICIES, name, node.namespace)
+    await node.until(lambda: _is(reach(81), (True, True)))
+    assert await reach(82, "udp") == (True, True)
+
+
+async def test_what_may_go_out_is_limited_and_dns_with_it(node: NodeUnderTest, pods: Pods) -> None:
+    await asyncio.gather(*map(pods.start, ("web", "friend")))
+    network = pods.addresses["web"].rpartition(".")[0]
+    dns, own = f"{network}.1", {"podSelector": {"matchLabels": {"app": "friend"}}}
+
+    async def out() -> tuple[bool, bool]:
+        return await pods.reaches("friend", "web"), await pods.runs("friend", "python", "-c", QUESTION, dns)
+
+    assert await out() == (True, True)
+    await apply(node, "out", **own, policyTypes=["Egress"], egress=[])
+    await node.until(lambda: _is(out(), (False, False)))
+    assert await pods.reaches("web", "friend"), "what comes in, and its answers, are not what the policy is about"
+    assert await pods.reaches("web", "friend", 82, "udp")
+    system = {"namespaceSelector": {"matchLabels": {"kubernetes.io/metadata.name": "kube-system"}}}
+    await node.client.patch(NETWORK_POLICIES, "out", node.namespace, {"spec": {"egress": [{"to": [system]}]}})
+    await node.until(lambda: _is(out(), (False, True)))
+    await node.client.patch(NETWORK_POLICIES, "out", node.namespace, {"spec": {"egress": [{"to": [of("web")]}]}})
+    await node.until(lambda: _is(out(), (True, False)))
+
+
+async def test_a_policy_outlives_the_agent_and_one_that_went_meanwhile_is_gone(node: NodeUnderTest, pods: Pods) -> None:
+    await asyncio.gather(*map(pods.start, ("web", "friend")))
+    await apply(node, "deny", podSelector={}, policyTypes=["Ingress"])
+    await node.until(lambda: _is(pods.reaches("friend", "web"), False))
+    await node.stop()
+    assert not await pods.reaches("friend", "web")
+    await node.client.delete(NETWORK_POLICIES, "deny", node.namespace)
+    await node.start()
+    await node.until(lambda: pods.reaches("friend", "web"))
+
+
+async def test_a_pod_runs_nothing_before_its_limits_are_there(node: NodeUnderTest, pods: Pods) -> None:
+    await pods.start("web")
+    await apply(node, "deny", podSelector={"matchLabels": {"app": "eager"}}, policyTypes=["Egress"])
+    await node.create("wait", {"restartPolicy": "Never", "containers": [{"name": "c", "image": "any", "command": ["true"]}]})
+    await node.finished("wait")  # the node has seen the policy by then
+    command = ["python", "-c", ASK, "tcp", pods.addresses["web"], "80"]
+    spec = {"restartPolicy": "Never", "containers": [{"name": "c", "image": "any", "command": command}]}
+    for name in ("one", "two", "three"):
+        await node.create(name, spec, labels={"app": "eager"})
+    ends = [(await node.finished(name))["status"]["phase"] for name in ("one", "two", "three")]
+    assert ends == ["Failed", "Failed", "Failed"]
+
+
+async def _is(found: Any, expected: Any) -> bool:
+    return bool(await found == expected)
+
+
+class TestWithoutNetworksOfTheirOwn:
+    @pytest.fixture
+    def level(self) -> Level:
+        return Level.PLAIN
+
+    async def test_the_node_and_the_pod_say_that_a_policy_is_not_enforced(self, node: NodeUnderTest) -> None:
+        says = "its pods share the network of the machine (level plain)"
+        assert (await node.client.get(NODES, node.name, view=dict))["metadata"]["annotations"][ANNOTATION] == says
+        await node.create("p", {"containers": [{"name": "c", "image": "any", "command": ["sleep", "60"]}]}, labels={"app": "p"})
+        await node.create("q", {"containers": [{"name": "c", "image": "any", "command": ["sleep", "60"]}]}, labels={"app": "q"})
+        await asyncio.gather(node.ready("p"), node.ready("q"))
+        await apply(node, "deny", podSelector={"matchLabels": {"app": "q"}})
+        event = await node.event("NetworkPolicyNotEnforced")
+        assert (event["type"], event["involvedObject"]["name"]) == ("Warning", "q")
+        assert event["message"] == f"NetworkPolicy deny selects this pod and is not enforced: {says}"
