@@ -65,11 +65,7 @@ WRONG = {
         2,
         "error: --restarts: 'often' is not a whole number.",
     ),
-    "a program that is to start warm": (
-        ("run", "--warm", "torch", "train.py"),
-        2,
-        "--warm torch applies to manifests: a program is started by a shell, and a shell starts cold.\n       Leave --warm out",
-    ),
+    "a program, with modules that have no name of one": (("run", "--warm", "tor-ch", "train.py"), 2, "'tor-ch' is not the name"),
     "modules that have no name of one": (("run", "--warm", "tor-ch", "job.yaml"), 2, "'tor-ch' is not the name of a module"),
     "nothing to run": (("run",), 2, "nothing to run.\n       Name a program or manifests: "),
     "a name that looks like markup": (("delete", "a[/b]"), 3, "no embedded cluster is up"),

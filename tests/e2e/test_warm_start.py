@@ -108,6 +108,16 @@ def test_run_starts_a_cluster_whose_ranks_start_warm(stopped: EmbeddedCluster, t
     done = stopped.shunter("run", "--warm", "decimal", manifest(tmp_path, "cold", ["sh", "-c", "echo ran"]))
     assert done.returncode == 0, done.stderr
     assert "ColdStart: Container pytorch was started cold: its program sh is not Python" in done.stderr
+    (tmp_path / "train.py").write_text(f"{program}\nimport os; print(os.environ['RANK'], os.environ['PWD'])")
+    done = stopped.shunter("run", "--warm", "decimal", str(tmp_path / "train.py"), "--nodes", "2")
+    assert done.returncode == 0, done.stderr
+    for rank in range(2):
+        assert f"[node-{rank}] imported\n[node-{rank}] {rank} /workspace/code\n" in done.stdout
+    assert "ColdStart" not in done.stderr
+    done = stopped.shunter("run", "--warm", "decimal", str(tmp_path / "train.py"), "--snapshot")
+    assert done.returncode == 0, done.stderr
+    assert "[node-0] to be imported" in done.stdout
+    assert "ColdStart: Container node was started cold: its code is unpacked first" in done.stderr
     done = stopped.shunter("run", "--warm", "decimal,uuid", manifest(tmp_path, "other", ["python", "-c", program]))
     assert done.returncode == 3
     assert "is already up, without --warm decimal,uuid.\n       Run `shunter down` first" in done.stderr

@@ -49,7 +49,7 @@ def run(
         typer.Option(
             "--warm",
             metavar="MODULES",
-            help="With manifests: use an embedded cluster that was started with --warm MODULES, or start it so (see up).",
+            help="Use an embedded cluster that was started with --warm MODULES, or start it so (see up).",
         ),
     ] = "",
 ) -> None:
@@ -64,23 +64,25 @@ def run(
     """
     import asyncio
 
+    from shunter.cli.clusters import warm_modules
     from shunter.launch.option_texts import duration
 
     words = own_words(ctx)
     limit = duration("--timeout", timeout)
+    modules = warm_modules(warm)
     if not (files or words or program.module or program.rerun):
         raise InputError("nothing to run.", "Name a program or manifests: shunter run train.py, shunter run job.yaml")
     if program.module or program.rerun or programs_among(files):
         from shunter.cli.program import requested, run_program
 
-        if warm:
-            raise InputError(
-                f"--warm {warm} applies to manifests: a program is started by a shell, and a shell starts cold.",
-                "Leave --warm out, or run a manifest whose command is python.",
-            )
         path = only_program(files, program, words, replace=replace)
         asked = None if program.rerun else requested(path, program, words or [])
-        target = connect(kubeconfig, context) if program.dry_run or program.rerun else connect_or_start(kubeconfig, context)
+        if program.dry_run or program.rerun:
+            target = connect(kubeconfig, context)
+            if modules:
+                require_warm(target, modules)
+        else:
+            target = connect_or_start(kubeconfig, context, warm=modules)
         succeeded = asyncio.run(run_program(target, asked, program, replace=replace, timeout=limit))
     else:
         if given := program.given():
@@ -88,11 +90,9 @@ def run(
                 f"{given[0]} applies to programs, and {(files or ['a manifest'])[0]} is not a program.",
                 "In manifests, set the corresponding fields.",
             )
-        from shunter.cli.clusters import warm_modules
         from shunter.kube.manifests import load
 
         require_manifests(files)
-        modules = warm_modules(warm)
         manifests = [manifest for file in (*files, *(words or ())) for manifest in load(file)]
         target = connect_or_start(kubeconfig, context, warm=modules)
         succeeded = asyncio.run(run_manifests(target, manifests, replace=replace, timeout=limit))

@@ -7,6 +7,8 @@ for d in /proc/[0-9]*; do
   p=${d#/proc/}
   x=$(readlink "$d/exe" 2>/dev/null) || continue
   case ${x##*/} in python*|pypy*) ;; *) continue ;; esac
+  # What started a program warm in place of a shell is no process of the program's.
+  [ "$(tr '\0' '\n' < "$d/cmdline" 2>/dev/null | head -n 1)" = sh ] && continue
   { read -r stat < "$d/stat"; } 2>/dev/null || continue
   set -- ${stat##*) }
   switches=0

@@ -8,6 +8,7 @@ import shlex
 from shunter.api.kueue import QUEUE_LABEL
 from shunter.api.meta import Json, annotations_of
 from shunter.api.pod_requests import GPU
+from shunter.api.program_start import ProgramStart
 from shunter.api.resources import CONFIG_MAPS, TRAIN_JOBS, TRAINING_RUNTIMES
 from shunter.api.trainer.runtime import HOST_FILE, HOST_FILE_DIRECTORY, LAUNCHER, NODE
 from shunter.launch.code.delivery import Code, ImageCode, MountedCode, PackedCode, StoredCode
@@ -53,21 +54,6 @@ if hashlib.sha256(packed).hexdigest() != "{digest}":
     sys.exit("the code in {packed} is not what was sent: its sha256 is another one")
 tarfile.open(fileobj=io.BytesIO(packed)).extractall("{code}", filter="data")
 """
-
-
-_START = """\
-trap 'exit 143' TERM
-{prepare} || exit
-program= early= told=
-trap 'told=1; if [ "$program" ]; then kill -TERM "$program" 2>/dev/null; else early=1; fi' TERM
-{command} "$@" & program=$!
-[ -z "$early" ] || kill -TERM "$program"
-wait "$program"; code=$?
-while [ "$told" ]; do told=; wait "$program"; again=$?; [ "$again" = 127 ] || code=$again; done
-exit "$code\""""
-"""The first process of a container gets only the signals that it asked for, which few programs do in their first seconds: a job
-deleted then would use up its grace period. So the shell stays, passes a SIGTERM on, and ends as the program does: a `wait` that
-the signal cut short says 143, and the next one the truth, or 127 where it was the truth already."""
 
 
 _MPIRUN = (MPIRUN, "--allow-run-as-root", "--hostfile", f"{HOST_FILE_DIRECTORY}/{HOST_FILE}")
@@ -269,10 +255,8 @@ def _shell_text(options: LaunchOptions, code: Code, runtime: Runtime, environmen
         names = [word for variable in environment for word in ("-x", variable["name"])]
         place = [] if isinstance(code, ImageCode) else ["--wdir", CODE_PATH]
         command = [*_MPIRUN, *names, *place, "-n", str(options.nodes * options.processes), *command]
-    lines = [shlex.join(command)]
-    if is_rank_by_itself(runtime, options):
-        lines = [*(f"export {name}={value}" for name, value in RANK_VARIABLES.items()), *lines]
-    return _START.format(prepare=" && ".join(steps) or ":", command="\n".join(lines))
+    variables = RANK_VARIABLES if is_rank_by_itself(runtime, options) else {}
+    return ProgramStart(" && ".join(steps) or ":", variables, tuple(command)).text
 
 
 def _parts(runtime: Runtime) -> tuple[str, ...]:

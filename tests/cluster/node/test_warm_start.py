@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from shunter.api.meta import Json
+from shunter.api.program_start import ProgramStart
 from shunter.api.resources import CORE_EVENTS
 from shunter.cluster.node.launch import attempt as files
 
@@ -24,7 +25,11 @@ pytestmark = pytest.mark.e2e
 WARM = "Container started warm"
 MODULES = "decimal,multiprocessing.process"
 PROBE = """
-import json, os, resource, signal, socket, sys, threading
+import faulthandler, gc, json, locale, os, resource, signal, socket, sys, threading, time, traceback
+if __name__ != "__main__":
+    seen = {"argv": sys.argv, "orig_argv": sys.orig_argv[:1], "path": sys.path, "flags": str(sys.flags), "file": __file__}
+    print(json.dumps(seen), flush=True)
+    os._exit(0)  # the process is one of multiprocessing, which imports the program first
 status = dict(line.split(":", 1) for line in open("/proc/self/status"))
 changing = ("FDSize", "SigQ", "HugetlbPages", "voluntary_ctxt_switches", "nonvoluntary_ctxt_switches")
 for name in [name for name in status if name.startswith(("Vm", "Rss")) or name in changing]:
@@ -48,7 +53,22 @@ print(json.dumps({
     "bytecode": sys.dont_write_bytecode,
     "groups": os.getgroups(), "session": os.getsid(0) == os.getpid() == os.getpgid(0), "stdin": sys.stdin.read(),
     "ours": sorted(name for name in sys.modules if name.startswith("shunter")), "below": sys._getframe(0).f_code.co_name,
-}))
+    "faulthandler": faulthandler.is_enabled(),
+    "locale": locale.setlocale(locale.LC_ALL), "recursion": sys.getrecursionlimit(), "switches": sys.getswitchinterval(),
+    "encodings": [sys.getdefaultencoding(), sys.getfilesystemencoding(), locale.getpreferredencoding()],
+    "gc": [gc.isenabled(), gc.get_threshold()], "zone": time.tzname, "options": [sys._xoptions, sys.warnoptions],
+    "hooks": [sys.excepthook is sys.__excepthook__, str(sys.gettrace()), str(sys.getprofile()), sys.pycache_prefix],
+    "main thread": threading.main_thread().native_id == os.getpid() == threading.get_native_id(), "number": os.getpid(),
+    "first": [open(f"/proc/1/{name}", "rb").read().decode() for name in ("cmdline", "comm", "environ", "oom_score_adj")],
+    "scheduler": [os.sched_getscheduler(0), os.getpriority(os.PRIO_PROCESS, 0)], "tty": [os.isatty(n) for n in (0, 1, 2)],
+    "inheritable": [os.get_inheritable(n) for n in (0, 1, 2)],
+    "root": os.listdir("/"), "input": os.readlink("/proc/self/fd/0")[:9],
+}), flush=True)
+if hasattr(sys.modules["__main__"], "__file__"):
+    import multiprocessing
+    process = multiprocessing.get_context("spawn").Process(target=print)
+    process.start()
+    process.join()
 """
 
 
@@ -96,27 +116,54 @@ def ending(pod: Json) -> tuple[int, int]:
     return state["exitCode"], state.get("signal", 0)
 
 
-KINDS = ["file", "relative file", "module"] + ["code"] * (sys.version_info < (3, 13))
+KINDS = ["file", "relative file", "module", "started by a shell", "module started by a shell"]
+KINDS += ["code"] * (sys.version_info < (3, 13))
+
+
+def command(kind: str, stem: str, text: str) -> list[str]:
+    """The command line that runs a program, whose text is in a file of the working directory as well."""
+    python = {
+        "file": ["python", f"/code/{stem}.py"],
+        "relative file": ["python", f"./{stem}.py"],
+        "code": ["python", "-c", text],
+        "module": ["python", "-m", stem],
+    }
+    if not kind.endswith("started by a shell"):
+        return python[kind]
+    start = ProgramStart(
+        'mkdir -p "$MADE" && cd /code' if kind.startswith("module") else "cd /code",
+        {"RANK": "${NODE_RANK:-0}", "MASTER_ADDR": "${NOWHERE:-localhost}"},
+        ("python", "-m", stem) if kind.startswith("module") else ("python", f"{stem}.py"),
+    )
+    return ["sh", "-c", start.text, f"{stem}.py"]
 
 
 @pytest.mark.parametrize("kind", KINDS)
 async def test_a_warm_program_sees_what_a_cold_one_sees(node: NodeUnderTest, kind: str) -> None:
     code(node).mkdir()
     (code(node) / "probe.py").write_text(PROBE)
-    words = {"file": ["/code/probe.py"], "relative file": ["./probe.py"], "code": ["-c", PROBE], "module": ["-m", "probe"]}[kind]
+    given = {"LEARNING_RATE": "1e-4", "RANK": "1", "NODE_RANK": "1", "MADE": "/tmp/made", "program": "mine", "has.dot": "1"}
     container = {
-        "env": [{"name": "LEARNING_RATE", "value": "1e-4"}, {"name": "RANK", "value": "1"}],
+        "workingDir": "/" if "shell" in kind else "/code",
+        "env": [{"name": name, "value": value} for name, value in given.items()],
         "resources": {"limits": {"memory": "1Gi"}},
         "securityContext": {"capabilities": {"drop": ["CHOWN"]}, "allowPrivilegeEscalation": False},
     }
     seen = {}
     for name, warm in (("warm", None), ("cold", "")):
-        pod = await run(node, name, ["python", *words, "-x", "a b"], warm=warm, **container)
+        pod = await run(node, name, [*command(kind, "probe", PROBE), "-x", "a b"], warm=warm, **container)
         log = await node.log(name)
         assert ending(pod) == (0, 0), log
-        seen[name] = json.loads(log.replace(pod["metadata"]["uid"], "UID"))
+        seen[name] = [json.loads(line) for line in log.replace(pod["metadata"]["uid"], "UID").splitlines()]
     assert [await how_started(node, name) for name in seen] == [WARM, ""]
-    assert seen["warm"] == seen["cold"]
+    if kind == "module started by a shell":  # mkdir took a number
+        for process, number in (("warm", 2), ("cold", 3)):
+            assert seen[process][0].pop("number") == number
+            for field in ("Pid", "Tgid", "NSpid", "NStgid"):
+                del seen[process][0]["status"][field]
+    assert len(seen["warm"]) == len(seen["cold"])
+    for warm_process, cold_process in zip(seen["warm"], seen["cold"], strict=True):
+        assert {name: (value, cold_process[name]) for name, value in warm_process.items() if value != cold_process[name]} == {}
 
 
 ENDINGS = {
@@ -126,6 +173,8 @@ ENDINGS = {
     "says a text": "import sys; sys.exit('why')",
     "kills itself": "import os; os.kill(os.getpid(), 9); os.abort()",
     "aborts": "import os; os.abort()",
+    "is terminated": "import os, signal; signal.signal(15, signal.SIG_DFL); os.kill(os.getpid(), 15); os._exit(9)",
+    "writes where nobody reads": "import os, signal; signal.signal(13, signal.SIG_DFL); os.kill(os.getpid(), 13); os._exit(9)",
     "is interrupted": "raise KeyboardInterrupt",
     "has a syntax error": "def",
     "writes without a newline": "import sys; print('a', end=''); sys.stderr.write('b')",
@@ -144,11 +193,8 @@ async def test_a_warm_program_ends_as_a_cold_one(node: NodeUnderTest, kind: str)
     for name, text in ENDINGS.items():
         stem = name.replace(" ", "_")
         (code(node) / f"{stem}.py").write_text(text)
-        words = {"file": [f"/code/{stem}.py"], "relative file": [f"{stem}.py"], "code": ["-c", text], "module": ["-m", stem]}[
-            kind
-        ]
         for how, warm in (("warm", None), ("cold", "")):
-            await start(node, f"{how}-{name.replace(' ', '-')}", ["python", *words], warm=warm)
+            await start(node, f"{how}-{name.replace(' ', '-')}", command(kind, stem, text), warm=warm)
     for name in ENDINGS:
         for how in ended:
             pod = f"{how}-{name.replace(' ', '-')}"
@@ -158,17 +204,43 @@ async def test_a_warm_program_ends_as_a_cold_one(node: NodeUnderTest, kind: str)
     assert ended["warm"] == ended["cold"]
 
 
-async def test_a_warm_program_gets_signals_as_a_cold_one(node: NodeUnderTest) -> None:
-    text = "import signal, sys\nsignal.signal(signal.SIGTERM, lambda *_: sys.exit(5))\nprint('ready', flush=True)\nsignal.pause()"
-    codes = []
+HANDLERS = {"with a handler": "signal.signal(signal.SIGTERM, lambda *_: sys.exit(5))", "without one": ""}
+
+
+@pytest.mark.parametrize("kind", ["file", "started by a shell"])
+@pytest.mark.parametrize("handler", HANDLERS)
+async def test_a_warm_program_gets_signals_as_a_cold_one(node: NodeUnderTest, kind: str, handler: str) -> None:
+    """A first process without a handler gets no SIGTERM; behind a shell it is not the first."""
+    code(node).mkdir()
+    text = (
+        f"import signal, sys, time\n{HANDLERS[handler]}\nprint('ready', flush=True)\ntime.sleep(0.5 if {kind == 'file'} else 30)"
+    )
+    (code(node) / "waits.py").write_text(text)
+    ended = []
     for name, warm in (("warm", None), ("cold", "")):
-        await start(node, name, text, warm=warm)
+        await start(node, name, command(kind, "waits", text), warm=warm)
         await node.until(lambda name=name: _says(node, name, "ready"))  # type: ignore[misc]
         directory = node.attempts((await node.pod(name))["metadata"]["uid"]) / "0"
         files.send_control(str(directory), files.TERMINATE)
-        codes.append(ending(await node.finished(name)))
+        ended.append((ending(await node.finished(name)), await node.log(name)))
     assert [await how_started(node, name) for name in ("warm", "cold")] == [WARM, ""]
-    assert codes == [(5, 0), (5, 0)]
+    assert ended[0] == ended[1]
+    assert ended[0][0] == ((5, 0) if handler == "with a handler" else (0, 0) if kind == "file" else (143, 0))
+
+
+async def test_what_cannot_be_prepared_ends_as_behind_a_shell(node: NodeUnderTest) -> None:
+    """The program is there, so that only its first step tells warm from cold."""
+    ended = []
+    start_text = ProgramStart('mkdir -p "$MADE" && cd /code', {}, ("python", "p.py")).text
+    code(node).mkdir()
+    (code(node) / "p.py").write_text("print('ran')")
+    for name, warm in (("warm", None), ("cold", "")):
+        container: Json = {"env": [{"name": "MADE", "value": "/code/p.py/below"}], "workingDir": "/"}
+        pod = await run(node, name, ["sh", "-c", start_text, "p.py"], warm=warm, **container)
+        ended.append((ending(pod), await node.log(name)))
+    assert [await how_started(node, name) for name in ("warm", "cold")] == [WARM, ""]
+    assert ended[0] == ended[1]
+    assert ended[0][0] == (1, 0)
 
 
 async def _says(node: NodeUnderTest, name: str, text: str) -> bool:

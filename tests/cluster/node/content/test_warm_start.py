@@ -4,13 +4,33 @@ from __future__ import annotations
 
 import os
 import sys
+from pathlib import Path
 from typing import Any
 
 import pytest
 
+from shunter.api.program_start import ProgramStart
 from shunter.cluster.node.content.warm_start import WarmStart, difference, module_names, warm_start
 
 PYTHON = os.path.join(os.path.dirname(sys.executable), "python")
+
+
+PLACE = "cd /workspace/code"
+MAKES = 'mkdir -p "$SHUNTER_CHECKPOINT_DIR"'
+
+
+def shell(steps: str, *command: str, **variables: str) -> list[str]:
+    """The command line by which `shunter run` starts a command."""
+    return ["sh", "-c", ProgramStart(steps, variables, command).text, "train.py"]
+
+
+@pytest.fixture
+def dash(tmp_path: Path) -> str:
+    """A place for PATH where `sh` is dash."""
+    (tmp_path / "dash").write_text("")
+    (tmp_path / "dash").chmod(0o755)
+    (tmp_path / "sh").symlink_to("dash")
+    return str(tmp_path)
 
 
 def spec(*argv: str, **changes: Any) -> dict[str, Any]:
@@ -54,6 +74,77 @@ def test_a_program_of_python_starts_warm(words: list[str], program: tuple[str, s
 )
 def test_what_cannot_start_warm_says_why(changed: dict[str, Any], reason: str) -> None:
     assert reason in str(warm_start({**spec("train.py"), **changed}))
+
+
+@pytest.mark.parametrize(
+    ("steps", "directory"),
+    [
+        pytest.param(":", "", id="in the image"),
+        pytest.param(MAKES, "", id="in the image, with checkpoints"),
+        pytest.param(PLACE, "/workspace/code", id="mounted"),
+        pytest.param(f"{MAKES} && {PLACE}", "/workspace/code", id="mounted, with checkpoints"),
+    ],
+)
+def test_a_program_behind_the_shell_of_run_starts_warm(dash: str, steps: str, directory: str) -> None:
+    container = spec()
+    container["argv"] = [*shell(steps, "python", "train.py", RANK="${A:-0}"), "--lr", "a b"]
+    container["env"]["PATH"] = f"{dash}:{container['env']['PATH']}"
+    found = warm_start(container)
+    assert isinstance(found, WarmStart), found
+    assert found.interpreter.path == PYTHON
+    assert {name: found.program[name] for name in ("kind", "what", "arguments", "directory")} == {
+        "kind": "file", "what": "train.py", "arguments": ["--lr", "a b"], "directory": directory,
+    }  # fmt: skip
+    assert found.program["shell"]["argv"] == ["python", "train.py", "--lr", "a b"]
+    assert found.program["shell"]["path"] == f"{dash}/sh"
+    preparation: str = found.program["shell"]["preparation"]
+    assert f"{steps} || exit\n" in preparation
+    assert preparation.endswith("export RANK=${A:-0}\n")
+    assert "train.py" not in preparation
+
+
+@pytest.mark.parametrize(
+    ("argv", "reason"),
+    [
+        pytest.param(shell(f"python -c pass && {PLACE}", "python", "train.py"), "its code is unpacked first", id="packed"),
+        pytest.param(shell(f"{PLACE} && touch x", "python", "train.py"), "its code is unpacked first", id="another step"),
+        pytest.param(shell(PLACE, "mpirun", "python", "t.py"), "its program mpirun is not Python", id="mpirun"),
+        pytest.param(shell(PLACE, "python", "-O", "t.py"), "the interpreter gets the option -O", id="an option"),
+        pytest.param(shell(PLACE, "python", "t.py")[:3], "its program sh is not Python", id="no name"),
+        pytest.param(["sh", "-ec", shell(PLACE, "python", "t.py")[2], "x"], "its program sh is not Python", id="another call"),
+    ],
+)
+def test_a_shell_that_does_something_else_starts_cold(dash: str, argv: list[str], reason: str) -> None:
+    container = spec() | {"argv": argv}
+    container["env"]["PATH"] = f"{dash}:{container['env']['PATH']}"
+    assert reason in str(warm_start(container))
+
+
+@pytest.mark.parametrize(
+    ("path", "reason"),
+    [
+        pytest.param("{dash}/other:{python}", "its shell is bash, not dash", id="another shell"),
+        pytest.param("{python}", "its shell is missing, not dash", id="no shell"),
+        pytest.param("{dash}:{python}:", "PATH has a relative path", id="an empty place"),
+    ],
+)
+def test_only_a_shell_that_is_known_is_replaced(dash: str, path: str, reason: str) -> None:
+    (Path(dash) / "other").mkdir()
+    (Path(dash) / "bash").write_text("")
+    (Path(dash) / "bash").chmod(0o755)
+    (Path(dash) / "other/sh").symlink_to("../bash")
+    container = spec() | {"argv": shell(PLACE, "python", "train.py")}
+    (Path(dash) / "only").mkdir()
+    (Path(dash) / "only/python").symlink_to(PYTHON)
+    container["env"]["PATH"] = path.format(dash=dash, python=f"{dash}/only")
+    assert reason in str(warm_start(container))
+
+
+@pytest.mark.parametrize("name", ["MASTER_ADDR", "PWD"])
+def test_a_variable_of_the_shell_that_was_read_on_import_makes_a_difference(name: str) -> None:
+    container = spec() | {"argv": shell(PLACE, "python", "train.py", MASTER_ADDR="${A:-b}")}
+    assert name in difference(container, names=[name], directories=[])
+    assert difference(spec("train.py"), names=[name], directories=[]) == ""
 
 
 def test_a_relative_python_path_starts_cold() -> None:

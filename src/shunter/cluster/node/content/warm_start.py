@@ -13,6 +13,7 @@ from collections.abc import Iterable, Mapping
 from typing import NamedTuple
 
 from shunter.api.meta import Json
+from shunter.api.program_start import ProgramStart, read_start
 from shunter.cluster.node.content import images
 from shunter.cluster.node.launch.executable import candidates
 
@@ -28,6 +29,12 @@ _READ_ON_IMPORT = re.compile(
 """Variables that C libraries of torch, numpy and Python read when they are loaded, or that the interpreter or the linker read.
 Those of the group (RANK, WORLD_SIZE, MASTER_ADDR, PET_*) are none of them, nor are NCCL's and gloo's: they are read later."""
 _OWN_MOUNTS = (images.SHIMS,)
+_SHELL = "sh"
+_KNOWN_SHELL = "dash"
+"""What `sh` must be where a warm parent does as it does: other shells report in other words that a signal ended the program."""
+_STEPS = re.compile(r':|mkdir -p "\$\w+"|(mkdir -p "\$\w+" && )?cd (?P<directory>/[\w./-]+)')
+"""Before a program, where none of them changes what there is to import."""
+_SET_BY_SHELL = ("PWD", "OLDPWD")
 
 
 class Interpreter(NamedTuple):
@@ -44,7 +51,8 @@ class WarmStart(NamedTuple):
 
     interpreter: Interpreter
     program: Json
-    """`kind` (file, code or module), `what` it is, its `arguments`, and whether it is `unbuffered`."""
+    """`kind` (file, code or module), `what` it is, its `arguments`, whether it is `unbuffered`, and its `directory`, empty for
+    that of the container. Behind a shell also `shell`: its path, its `preparation` and the `argv` of the program."""
 
 
 def module_names(text: str) -> tuple[str, ...]:
@@ -58,7 +66,11 @@ def module_names(text: str) -> tuple[str, ...]:
 
 def warm_start(spec: Json) -> WarmStart | str:
     """How the container of an attempt's spec can start warm, or why it cannot."""
-    found = interpreter(spec["argv"][0], spec["env"], level=spec["level"], root=spec.get("image_root", "/"))
+    behind = _behind_shell(spec)
+    if isinstance(behind, str):
+        return behind
+    argv = behind.shell["argv"] if behind else spec["argv"]
+    found = interpreter(argv[0], spec["env"], level=spec["level"], root=spec.get("image_root", "/"))
     if isinstance(found, str):
         return found
     if spec.get("shares_processes_of"):
@@ -67,8 +79,12 @@ def warm_start(spec: Json) -> WarmStart | str:
         return "it runs as another user than the warm parent"
     if spec.get("terminal"):
         return "it has a terminal"
-    program = _program(spec["argv"][1:])
-    return program if isinstance(program, str) else WarmStart(found, {**program, "interpreter": found.path})
+    program = _program(argv[1:])
+    if isinstance(program, str):
+        return program
+    if behind:
+        program |= {"shell": behind.shell}
+    return WarmStart(found, {**program, "interpreter": found.path, "directory": behind.directory if behind else ""})
 
 
 def interpreter(name: str, env: Mapping[str, str], *, level: str, root: str) -> Interpreter | str:
@@ -77,7 +93,7 @@ def interpreter(name: str, env: Mapping[str, str], *, level: str, root: str) -> 
         return f"pods run at level {level} on this machine"
     if root != "/":
         return "its image is a root directory of its own"
-    path = next((path for path in candidates(name, env) if os.path.isfile(path) and os.access(path, os.X_OK)), "")
+    path = _executable(name, env)
     if not (os.path.isabs(path) and _INTERPRETER.fullmatch(os.path.basename(os.path.realpath(path)))):
         return f"its program {name} is not Python"
     places = env.get("PYTHONPATH", "")
@@ -89,14 +105,48 @@ def interpreter(name: str, env: Mapping[str, str], *, level: str, root: str) -> 
 def difference(spec: Json, *, names: Iterable[str], directories: Iterable[str]) -> str:
     """In what the container differs from a parent that has read variables of these `names`, and looks for modules in these
     `directories`; empty when in nothing."""
+    start = _start(spec["argv"])
+    given = {*spec["env"], *((*start.variables, *_SET_BY_SHELL) if start else ())}
     for name in names:
-        if name in spec["env"] and not _READ_ON_IMPORT.match(name):
+        if name in given and not _READ_ON_IMPORT.match(name):
             return f"variable {name} is read on import, and the warm parent has none"
     for target in _mounted(spec):
         for directory in map(os.path.realpath, directories):
             if _lies_in(target, directory) or _lies_in(directory, target):
                 return f"a volume at {target} changes what is imported from {directory}"
     return ""
+
+
+class _BehindShell(NamedTuple):
+    """A program that a shell starts as `shunter run` has it."""
+
+    shell: Json
+    directory: str
+
+
+def _behind_shell(spec: Json) -> _BehindShell | str | None:
+    """None for what no such shell starts; else what it starts, or why that starts cold."""
+    argv, env = spec["argv"], spec["env"]
+    if (start := _start(argv)) is None:
+        return None
+    path = _executable(_SHELL, env)
+    if (shell := os.path.basename(os.path.realpath(path)) if path else "missing") != _KNOWN_SHELL:
+        return f"its shell is {shell}, not {_KNOWN_SHELL}"
+    if (steps := _STEPS.fullmatch(start.steps)) is None:
+        return "its code is unpacked first"
+    if not all(map(os.path.isabs, env.get("PATH", "").split(":"))):
+        return "PATH has a relative path"
+    shell_says = {"path": path, "preparation": start.preparation, "argv": [*start.command, *argv[4:]]}
+    return _BehindShell(shell_says, steps["directory"] or "")
+
+
+def _start(argv: list[str]) -> ProgramStart | None:
+    """What a command line starts by a shell's text of `shunter run`; None for another one."""
+    return read_start(argv[2]) if argv[:2] == [_SHELL, "-c"] and len(argv) > 3 else None
+
+
+def _executable(name: str, env: Mapping[str, str]) -> str:
+    return next((path for path in candidates(name, env) if os.path.isfile(path) and os.access(path, os.X_OK)), "")
 
 
 def _mounted(spec: Json) -> list[str]:

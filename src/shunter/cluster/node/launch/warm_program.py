@@ -18,7 +18,7 @@ from collections.abc import Callable, Collection
 from importlib.machinery import BuiltinImporter
 from typing import Any
 
-from shunter.cluster.node.launch import linux
+from shunter.cluster.node.launch import linux, warm_shell
 from shunter.cluster.node.launch.executable import execute
 from shunter.cluster.node.launch.forking import close_descriptors
 
@@ -55,8 +55,9 @@ def obstacle(program: dict[str, Any], imported: Collection[str]) -> str:
     """Why a program must start cold that looked right from outside of its container; empty when nothing does."""
     if program["kind"] == "code" and sys.version_info >= (3, 13):
         return "Python 3.13 and later show lines of code that is given by -c, and those of the warm parent would be shown"
-    if program["kind"] == "file" and not (os.path.isfile(program["what"]) and os.access(program["what"], os.R_OK)):
-        return f"{program['what']} is no file that can be read"
+    path = os.path.join(program["directory"], program["what"])
+    if program["kind"] == "file" and not (os.path.isfile(path) and os.access(path, os.R_OK)):
+        return f"{path} is no file that can be read"
     directory = _search_directory(program)
     for entry in sorted(os.listdir(directory)) if directory else ():
         name, _, rest = entry.partition(".")
@@ -71,18 +72,24 @@ def obstacle(program: dict[str, Any], imported: Collection[str]) -> str:
 def run(program: Program, own: dict[str, str]) -> None:
     """Runs the program in this interpreter and returns when it has ended well; what ends an interpreter otherwise is raised.
     `own` are variables that the interpreter and its imports set themselves."""
-    spec, words = program.spec, program.spec["warm"]
+    words, argv, environment = program.spec["warm"], program.spec["argv"], program.environment
     close_descriptors()
-    linux.set_process_name(os.path.basename(spec["warm"]["interpreter"]))
-    signal.signal(signal.SIGINT, signal.default_int_handler)
+    if shell := words.get("shell"):
+        argv, environment = shell["argv"], warm_shell.start(shell, environment, words["directory"])
+        linux.set_command_line(argv, environment)
+    else:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
+    linux.set_process_name(os.path.basename(words["interpreter"]))
     for number in (signal.SIGPIPE, signal.SIGXFSZ):
         signal.signal(number, signal.SIG_IGN)
     os.environ.clear()
-    os.environ.update({**own, **program.environment})
-    is_unbuffered = words["unbuffered"] or bool(program.environment.get("PYTHONUNBUFFERED"))
+    os.environ.update({**own, **environment})
+    is_unbuffered = words["unbuffered"] or bool(environment.get("PYTHONUNBUFFERED"))
     _open_streams(is_unbuffered=is_unbuffered)
+    if threading := sys.modules.get("threading"):
+        threading.main_thread()._set_native_id()  # a fork keeps that of its parent
     _draw_anew()
-    sys.orig_argv[:] = spec["argv"]
+    sys.orig_argv[:] = argv
     first = {"code": "-c", "module": "-m", "file": words["what"]}[words["kind"]]
     sys.argv[:] = [first, *words["arguments"]]
     if directory := _search_directory(words):
@@ -98,7 +105,7 @@ def run(program: Program, own: dict[str, str]) -> None:
         main["__annotations__"] = {}
     for name in [name for name in sys.modules if name.partition(".")[0] == "shunter"]:
         del sys.modules[name]
-    del program, spec
+    del program
     _RUN[words["kind"]](words["what"])
 
 
@@ -106,7 +113,10 @@ def _search_directory(program: dict[str, Any]) -> str:
     """Where the interpreter looks for modules before all other places; empty when it is told not to."""
     if getattr(sys.flags, "safe_path", False):  # since Python 3.11
         return ""
-    return os.path.dirname(os.path.realpath(program["what"])) if program["kind"] == "file" else os.getcwd()
+    directory = program["directory"] or os.getcwd()
+    if program["kind"] == "file":
+        return os.path.dirname(os.path.realpath(os.path.join(directory, program["what"])))
+    return os.path.realpath(directory)
 
 
 def _run_code(code: str) -> None:
