@@ -288,6 +288,7 @@ CONDITIONS = {
     "a PodGroup that cannot be made": (v1_job(), "Created", "True", "PyTorchJobPodGroupMissing", "PodGroupMissing"),
     "a runtime that is not there": (v2_job(), "Created", "False", "RuntimeNotFound", "RuntimeNotFound"),
     "an MPIJob that cannot be made": (v1_job(kind="MPIJob"), "Created", "False", "MPIJobFaulty", "Faulty"),
+    "an autoscaler that is refused": (v1_job(), "Created", "False", "PyTorchJobAutoscalerRefused", "AutoscalerRefused"),
     "a plain new job": (v1_job(), "Created", "True", "PyTorchJobCreated", ""),
 }
 

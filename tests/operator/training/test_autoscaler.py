@@ -10,13 +10,13 @@ import msgspec
 import pytest
 
 from shunter.api.meta import Json
-from shunter.api.resources import HORIZONTAL_POD_AUTOSCALERS
-from shunter.kube.controllers.plan import Create, Delete, Patch, Plan, Write
-from shunter.operator.training.autoscaler import Autoscaler, wanted_spec
+from shunter.api.resources import HORIZONTAL_POD_AUTOSCALERS, Resource
+from shunter.kube.controllers.plan import Create, Delete, Failure, Key, Patch, Plan, Write
+from shunter.operator.training.autoscaler import Autoscaler, waking, wanted_spec
 from shunter.operator.training.frameworks import framework_of
 from shunter.operator.training.job import AnyJob
 from shunter.operator.training.observed import Observed
-from shunter.operator.training.plan import plan
+from shunter.operator.training.plan import plan, plan_failure
 
 PYTORCH = framework_of("PyTorchJob")
 MakeJob = Callable[..., AnyJob]
@@ -97,3 +97,60 @@ def test_it_goes_with_the_pods_and_with_the_end(ending: str, make_job: MakeJob, 
     (deleted,) = written(plan(PYTORCH, Observed(job=job, autoscaler=present(wanted_spec(job))), now))
     assert isinstance(deleted, Delete)
     assert deleted.ref.uid == "a1"
+
+
+REFUSAL = "spec.maxReplicas: Invalid value: 1: must be greater than or equal to `minReplicas`"
+
+
+def refused(observed: Observed, now: datetime) -> Plan:
+    """What comes of the plan when the API server does not take its autoscaler."""
+    (write,) = written(plan(PYTORCH, observed, now))
+    return plan_failure(PYTORCH, observed, Failure(write, 422, "Invalid", REFUSAL), now)
+
+
+def test_a_new_job_whose_autoscaler_is_refused_says_so_and_starts_when_it_is_taken(make_job: MakeJob, now: datetime) -> None:
+    made = refused(Observed(job=elastic(make_job, metrics=[MEMORY])), now)
+    assert made.status is not None
+    (condition,) = made.status.wanted["conditions"]
+    assert (condition["status"], condition["reason"]) == ("False", "PyTorchJobAutoscalerRefused")
+    assert REFUSAL in condition["message"]
+    waiting = elastic(make_job, metrics=[MEMORY], status=made.status.wanted)
+    again = refused(Observed(job=waiting), now)
+    assert again.status is None or again.status.wanted == again.status.observed, "it is written once"
+    taken = plan(PYTORCH, Observed(job=waiting, autoscaler=present(wanted_spec(waiting))), now)
+    assert taken.status is not None
+    assert [one["status"] for one in taken.status.wanted["conditions"]] == ["True"]
+    assert any(isinstance(write, Create) for write in taken.writes)
+
+
+def test_a_job_that_runs_ends_although_its_changed_bounds_are_refused(
+    make_job: MakeJob, observe: Callable[..., Observed], now: datetime
+) -> None:
+    job = elastic(make_job, metrics=[MEMORY], status={"startTime": "2026-11-21T11:00:00Z"})
+    running = msgspec.structs.replace(observe(job), autoscaler=present({}))
+    writes = plan(PYTORCH, running, now).writes
+    assert isinstance(writes[-1], Patch), "writes after a refused one are not sent"
+    ended = msgspec.structs.replace(observe(job, {"*": "Succeeded"}), autoscaler=present({}))
+    made = plan_failure(PYTORCH, ended, Failure(writes[-1], 422, "Invalid", REFUSAL), now)
+    assert made.status is not None
+    assert "Succeeded" in [one["type"] for one in made.status.wanted["conditions"]]
+    assert writes[-1].failed is not None, "an event tells of it"
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "is_woken"),
+    [
+        (present({"maxReplicas": 2}), None, True),
+        (present({"maxReplicas": 2}), present({"maxReplicas": 3}), True),
+        (present({"maxReplicas": 2}), present({"maxReplicas": 2}), False),
+        (present({"maxReplicas": 2}, owner=""), None, False),
+        (None, present({"maxReplicas": 2}), False),
+    ],
+    ids=["deleted", "changed", "its status changed", "nobody's", "made"],
+)
+def test_a_job_looks_again_when_its_autoscaler_is_changed_or_deleted(
+    old: Autoscaler | None, new: Autoscaler | None, is_woken: bool
+) -> None:
+    woken: list[Key] = []
+    waking(Resource("kubeflow.org", "v1", "PyTorchJob", "pytorchjobs"), woken.append)(old, new)
+    assert woken == [Key("team-a", "bert")] * is_woken

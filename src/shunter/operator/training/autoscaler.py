@@ -1,19 +1,26 @@
 """The HorizontalPodAutoscaler of an elastic job with metrics: it changes the workers' number by the scale subresource.
 
-Its own status changes all the time, so changes of it wake nobody: what somebody else wrote into it is put right with the next
-event of the job.
+Its status changes all the time and wakes no job; a change of its spec and its deletion do.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 from shunter.api.meta import Json, ObjectMeta, Struct
 from shunter.api.quantity import parse
-from shunter.api.resources import HORIZONTAL_POD_AUTOSCALERS
-from shunter.kube.controllers.plan import Create, Delete, Note, Patch, Ref, Write
+from shunter.api.resources import HORIZONTAL_POD_AUTOSCALERS, Resource
+from shunter.kube.cache.informer import Handler
+from shunter.kube.cache.mapping import to_controller
+from shunter.kube.controllers.plan import Create, Delete, Failure, Key, Note, Patch, Ref, Write
 from shunter.kube.merge_patch import difference
+from shunter.operator.training.conditions import find
 from shunter.operator.training.job import AnyJob
+from shunter.operator.training.progress import Progress
+
+REFUSED = "AutoscalerRefused"
+"""Why a job has no pods, as the end of a condition's reason."""
 
 
 class Autoscaler(Struct, frozen=True):
@@ -30,6 +37,10 @@ def synced(job: AnyJob, present: Autoscaler | None) -> list[Write]:
         return list(removed(job, present))
     wanted = wanted_spec(job)
     resource = HORIZONTAL_POD_AUTOSCALERS
+
+    def told(verb: str, message: str) -> Note:
+        return Note(regarding=job.ref, type="Warning", reason=f"Failed{resource.kind}{verb}", message=message)
+
     if present is None:
         body: Json = {
             "apiVersion": resource.api_version,
@@ -37,12 +48,11 @@ def synced(job: AnyJob, present: Autoscaler | None) -> list[Write]:
             "metadata": {"name": job.name, "namespace": job.namespace, "ownerReferences": [job.owner_reference]},
             "spec": wanted,
         }
-        refused = f"Failed{resource.kind}Creation"
-        failed = Note(regarding=job.ref, type="Warning", reason=refused, message="Error creating: {error}")
-        return [Create(resource=resource, body=body, failed=failed)]
+        return [Create(resource=resource, body=body, failed=told("Creation", "Error creating: {error}"))]
     if not present.metadata.is_controlled_by(job.metadata.uid) or _same(present.spec, wanted):
         return []
-    return [Patch(ref=_ref(job, present), patch={"spec": difference(present.spec, wanted)})]
+    patch = {"spec": difference(present.spec, wanted)}
+    return [Patch(ref=_ref(job, present), patch=patch, failed=told("Update", "Error updating: {error}"))]
 
 
 def removed(job: AnyJob, present: Autoscaler | None) -> list[Delete]:
@@ -54,6 +64,34 @@ def removed(job: AnyJob, present: Autoscaler | None) -> list[Delete]:
     ):
         return []
     return [Delete(ref=_ref(job, present))]
+
+
+def is_refused(failure: Failure) -> bool:
+    """Whether the API server refused what a job's elastic policy asks for: bounds that cannot be met, or a missing right."""
+    write = failure.write
+    resource = write.resource if isinstance(write, Create) else write.ref.resource if isinstance(write, Patch) else None
+    return resource == HORIZONTAL_POD_AUTOSCALERS
+
+
+def waiting(job: AnyJob, progress: Progress, refusal: str) -> Progress:
+    """The job has no pods yet, and says in its condition Created which words keep it without."""
+    message = f"{job.kind} {job.name} has no pods: its HorizontalPodAutoscaler was refused: {refusal}"
+    created = find(progress.observed.conditions, "Created")
+    if created is not None and created.message == message:
+        return progress
+    return progress.without("Created").condition("Created", message, cause=REFUSED, status="False")
+
+
+def waking(primary: Resource, add: Callable[[Key], None]) -> Handler[Autoscaler]:
+    """An informer's handler that adds the job whose autoscaler somebody deleted or changed."""
+    job_of = to_controller(primary)
+
+    def changed(old: Autoscaler | None, new: Autoscaler | None) -> None:
+        if old is not None and (new is None or new.spec != old.spec):
+            for key in job_of(old):
+                add(key)
+
+    return changed
 
 
 def wanted_spec(job: AnyJob) -> Json:

@@ -12,6 +12,7 @@ from shunter.kube.cache.mapping import own_key
 from shunter.kube.controllers.manager import Manager
 from shunter.kube.controllers.plan import Key
 from shunter.operator.deletions import Deletions
+from shunter.operator.training import autoscaler
 from shunter.operator.training.autoscaler import Autoscaler
 from shunter.operator.training.framework import AnyFramework, Settings
 from shunter.operator.training.frameworks import FRAMEWORKS
@@ -66,7 +67,7 @@ def add_controllers(
             gangs=Gangs(gang_scheduler, groups[0]) if groups else None,
             kept={resource: informer.store for resource, informer in kept.items()},
         )
-        manager.controller(
+        controller = manager.controller(
             name,
             reconciler,
             primary=jobs,
@@ -81,12 +82,13 @@ def add_controllers(
             workers=workers(framework.info.resource) or DEFAULT_WORKERS,
             recorder=manager.recorder(name, form="v1"),
         )
+        autoscalers.add_handler(autoscaler.waking(framework.info.resource, controller.add))
         if count:
             jobs.add_handler(count(framework.info.metrics_label))
 
 
-def no_keys(autoscaler: Autoscaler) -> Iterable[Key]:
-    """The jobs that a change of an autoscaler concerns: see `autoscaler.py`."""
+def no_keys(_: Autoscaler) -> Iterable[Key]:
+    """Autoscalers are waited for before the first look, and wake jobs by `autoscaler.waking`."""
     return ()
 
 
