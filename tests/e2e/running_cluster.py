@@ -80,10 +80,10 @@ class Cluster(ABC):
             check=False,
         )
 
-    def start_kubectl(self, *arguments: str) -> subprocess.Popen[str]:
+    def start_kubectl(self, *arguments: str, stderr: int | None = None) -> subprocess.Popen[str]:
         """A kubectl that goes on running; its standard output is a pipe."""
         environment = {**self.environment, "KUBECONFIG": str(self.kubeconfig)}
-        return subprocess.Popen([KUBECTL, *arguments], env=environment, stdout=subprocess.PIPE, text=True)
+        return subprocess.Popen([KUBECTL, *arguments], env=environment, stdout=subprocess.PIPE, stderr=stderr, text=True)
 
     def get(self, *arguments: str) -> dict[str, Any]:
         """What `kubectl get -o json` shows."""
