@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from typing import Any
 
 import pytest
@@ -189,8 +190,90 @@ def test_a_quota_that_is_used_up_is_told(cluster: Cluster, namespace: str, gener
     cluster.apply(*objects(generation, namespace))
     shown = eventually(lambda: (found := row(cluster, namespace))["why"] == "QuotaExceeded" and found)
     assert "exceeded quota: one-pod, requested: pods=1, used: pods=1, limited: pods=1" in shown["cause"]
+    assert_told(cluster, namespace, shown)
+    refused = 'pods "more" is forbidden: exceeded quota: one-pod, requested: pods=1, used: pods=1, limited: pods=1'
+    assert refused in cluster.try_kubectl("run", "more", "--image=any:1", "-n", namespace).stderr
     cluster.kubectl("delete", "resourcequota", "one-pod", "-n", namespace)
     eventually(lambda: row(cluster, namespace)["why"] == "", seconds=90)
+
+
+@pytest.mark.parametrize("generation", GENERATIONS)
+def test_a_budget_that_forbids_an_eviction_does_not_trouble_the_job(cluster: Cluster, namespace: str, generation: str) -> None:
+    cluster.apply(*objects(generation, namespace))
+    eventually(lambda: row(cluster, namespace)["up"] == 2)
+    metadata = {"name": "all", "namespace": namespace}
+    spec = {"selector": {}, "minAvailable": 2}
+    cluster.apply({"apiVersion": "policy/v1", "kind": "PodDisruptionBudget", "metadata": metadata, "spec": spec})
+    eventually(lambda: cluster.get("pdb", "all", "-n", namespace).get("status", {}).get("currentHealthy") == 2)
+    pod = cluster.get("pods", "-n", namespace)["items"][0]["metadata"]["name"]
+    with pytest.raises(AssertionError, match="Cannot evict pod as it would violate the pod's disruption budget"):
+        cluster.evict(pod, namespace)
+    shown = row(cluster, namespace)
+    assert (shown["why"], shown["up"]) == ("", 2)
+    assert "Cause" not in cluster.shunter("describe", "j", "-n", namespace).stdout
+
+    # Once it may be evicted, that is what is told of it.
+    cluster.kubectl("delete", "pdb", "all", "-n", namespace)
+    cluster.evict(pod, namespace)
+    told = f"Pod {pod} is deleted: Eviction API: evicting" if generation == "v1" else "Eviction API: evicting"
+    eventually(lambda: told in cluster.shunter("describe", "j", "-n", namespace).stdout)
+
+
+@pytest.mark.parametrize("generation", GENERATIONS)
+def test_a_node_that_takes_no_pods_is_told(cluster: Cluster, namespace: str, generation: str) -> None:
+    (node,) = (one["metadata"]["name"] for one in cluster.get("nodes")["items"])
+    cluster.kubectl("cordon", node)
+    try:
+        cluster.apply(*objects(generation, namespace))
+        shown = eventually(lambda: (found := row(cluster, namespace))["why"] == "Unschedulable" and found)
+        pods = cluster.get("pods", "-n", namespace)["items"]
+        (said_by_scheduler,) = {
+            one["message"] for pod in pods for one in pod["status"]["conditions"] if one["type"] == "PodScheduled"
+        }
+        assert said_by_scheduler.startswith("0/1 nodes are available: 1 node(s) were unschedulable.")
+        assert "1 node(s) were unschedulable" in shown["cause"]
+        assert_told(cluster, namespace, shown)
+    finally:
+        cluster.kubectl("uncordon", node)
+    eventually(lambda: (found := row(cluster, namespace))["why"] == "" and found["up"] == 2)
+
+
+@pytest.mark.parametrize("generation", GENERATIONS)
+def test_a_program_that_is_not_there_is_told(cluster: Cluster, namespace: str, generation: str) -> None:
+    wrong = {"command": ["no-such-python", "train.py"]}
+    cluster.apply(*objects(generation, namespace, container=wrong, restartPolicy="OnFailure"))
+    shown = eventually(lambda: "no-such-python" in (found := row(cluster, namespace))["cause"] and found)
+    words = 'exec: "no-such-python": executable file not found in $PATH'
+    assert words in shown["cause"]
+    assert_told(cluster, namespace, shown)
+    ended = cluster.get("pods", "-n", namespace)["items"][0]["status"]["containerStatuses"][0]
+    assert words in json.dumps(ended).replace('\\"', '"')
+
+
+@pytest.mark.parametrize("generation", GENERATIONS)
+def test_a_script_whose_interpreter_is_not_there_is_told(cluster: Cluster, namespace: str, generation: str) -> None:
+    metadata = {"name": "code", "namespace": namespace}
+    cluster.apply(
+        {"apiVersion": "v1", "kind": "ConfigMap", "metadata": metadata, "data": {"train.py": "#!/usr/bin/no-such-python\n"}}
+    )
+    source = {"configMap": {"name": "code", "defaultMode": 0o755}}
+    wrong = {"command": ["/data/train.py"], **mounted()["container"]}
+    volumes = [{"name": "data", **source}]
+    cluster.apply(*objects(generation, namespace, container=wrong, volumes=volumes, restartPolicy="OnFailure"))
+    shown = eventually(lambda: "train.py" in (found := row(cluster, namespace))["cause"] and found)
+    assert "exec /data/train.py: no such file or directory" in shown["cause"]
+    assert "the interpreter that the first line of /data/train.py names" in shown["remedy"]
+    assert_told(cluster, namespace, shown)
+
+
+def assert_told(cluster: Cluster, namespace: str, shown: Json) -> None:
+    """`describe` says what `jobs` says, but for the names of pods that are tried one after another."""
+
+    def nameless(text: str) -> str:
+        return re.sub(r'pods "[^"]*"', "pods", " ".join(text.split()))
+
+    described = nameless(cluster.shunter("describe", "j", "-n", namespace).stdout)
+    assert nameless(f"Cause {shown['why']}: {shown['cause']}") in described
 
 
 def test_a_wrong_timeout_is_refused_before_anything_is_applied(cluster: Cluster, namespace: str) -> None:

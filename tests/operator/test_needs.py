@@ -96,6 +96,29 @@ def test_a_package_that_no_runtime_is_known_to_need_is_told_with_what_adds_it() 
     assert needs.for_missing("mlflow: No module named 'mlflow', so nothing is logged: pip install mlflow-skinny") == ""
 
 
+def script(place: Path) -> Path:
+    place.write_text("#!/usr/bin/no-such-python\n")
+    place.chmod(0o755)
+    return place
+
+
+def test_a_script_whose_interpreter_is_missing_is_told_from_one_that_is_not_there(tmp_path: Path) -> None:
+    train = script(tmp_path / "train.py")
+    for words in (execute([str(train)], {}), execute(["train.py"], {"PATH": str(tmp_path)})):
+        assert words == f"exec {train}: no such file or directory"
+        assert f"the interpreter that the first line of {train} names" in needs.for_missing(words)
+    train.unlink()
+    assert needs.for_missing(execute([str(train)], {})) == ""
+
+
+@pytest.mark.integration
+def test_the_words_of_the_shell_for_a_missing_interpreter_are_known(tmp_path: Path) -> None:
+    train = script(tmp_path / "train.py")
+    done = subprocess.run(["bash", "-c", str(train)], capture_output=True, text=True, check=False)
+    assert f"first line of {train} names" in needs.for_missing(done.stderr)
+    assert "first line of ./x names" in needs.for_missing("bash: line 1: ./x: /usr/bin/python9: bad interpreter: No such file")
+
+
 @pytest.mark.integration
 def test_a_variable_that_only_torchrun_sets_is_told() -> None:
     program = "import os; os.environ['LOCAL_RANK']"

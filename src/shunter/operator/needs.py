@@ -102,7 +102,10 @@ NO_GPU = (
     "(docs/training/ddp.md), or request GPUs."
 )
 
-
+_NO_INTERPRETER = re.compile(
+    r'exec ([^\s:"]+): no such file or directory|([^\s:]+): (?:\S+: bad interpreter|cannot execute: required file not found)'
+)
+"""In the words of runc, where the file is there, and of older and newer bash."""
 _NO_LOCAL_RANK = re.compile(r"KeyError: 'LOCAL_RANK'")
 NO_LOCAL_RANK = (
     'LOCAL_RANK is not set: torchrun sets it; if a job starts python, use os.environ.get("LOCAL_RANK", 0) (docs/training/ddp.md).'
@@ -110,8 +113,8 @@ NO_LOCAL_RANK = (
 
 
 def for_missing(text: str) -> str:
-    """What the program or Python package needs that `text`, an error, says is missing, or what to do without a GPU or LOCAL_RANK;
-    empty when it says no such thing."""
+    """What the program or Python package needs that `text`, an error, says is missing, or what to do without an interpreter, a
+    GPU or LOCAL_RANK; empty when it says no such thing."""
     missing = [match[1] for pattern in _PROGRAMS for match in pattern.finditer(text)]
     missing += ["flux"] * bool(_FLUX_VIEW.search(text))
     modules = [match[1] for match in _MODULE.finditer(text)]
@@ -119,8 +122,17 @@ def for_missing(text: str) -> str:
     known = {module for need in NEEDS for module in need.modules}
     fatal = dict.fromkeys(match[1] for match in _MODULE_THAT_ENDS_IT.finditer(text))
     sentences += [_without_module(module) for module in fatal if module not in known]
+    scripts = dict.fromkeys(match[1] or match[2] for match in _NO_INTERPRETER.finditer(text))
+    sentences += [_without_interpreter(script) for script in scripts]
     sentences += [NO_GPU] * bool(_NO_GPU.search(text)) + [NO_LOCAL_RANK] * bool(_NO_LOCAL_RANK.search(text))
     return " ".join(sentences)
+
+
+def _without_interpreter(script: str) -> str:
+    return (
+        f"The image does not have the interpreter that the first line of {script} names, or the line ends as on Windows (CR LF): "
+        f"correct the line, or start the script by its interpreter, as in: python {script}"
+    )
 
 
 def _without_module(module: str) -> str:

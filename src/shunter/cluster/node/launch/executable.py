@@ -16,6 +16,8 @@ def execute(argv: list[str], env: dict[str, str]) -> str:
         except PermissionError:
             denied = True
         except (FileNotFoundError, NotADirectoryError):
+            if os.path.isfile(path):
+                return f"exec {path}: no such file or directory"  # its interpreter is not there
             continue
         except OSError as error:
             return f"exec {path}: {(error.strerror or str(error)).lower()}"
