@@ -52,7 +52,7 @@ print(json.dumps({
     "streams": streams, "threads": [thread.name for thread in threading.enumerate()], "host": socket.gethostname(),
     "bytecode": sys.dont_write_bytecode,
     "groups": os.getgroups(), "session": os.getsid(0) == os.getpid() == os.getpgid(0), "stdin": sys.stdin.read(),
-    "ours": sorted(name for name in sys.modules if name.startswith("shunter")), "below": sys._getframe(0).f_code.co_name,
+    "ours": sorted(name for name in sys.modules if name.startswith("shunter")), "frames": traceback.format_stack(),
     "faulthandler": faulthandler.is_enabled(),
     "locale": locale.setlocale(locale.LC_ALL), "recursion": sys.getrecursionlimit(), "switches": sys.getswitchinterval(),
     "encodings": [sys.getdefaultencoding(), sys.getfilesystemencoding(), locale.getpreferredencoding()],
@@ -308,6 +308,24 @@ async def test_containers_outlive_their_parent_and_the_agent(node: NodeUnderTest
     assert (await node.pod("long"))["status"]["phase"] == "Running"
     await run(node, "after", "print('ran')")
     assert await how_started(node, "after") == WARM
+
+
+async def test_what_an_environment_runs_first_is_run_once_in_each_program(node: NodeUnderTest, tmp_path: Path) -> None:
+    (tmp_path / "sitecustomize.py").write_text("import builtins; builtins.started = getattr(builtins, 'started', 0) + 1")
+    places: Json = {"env": [{"name": "PYTHONPATH", "value": str(tmp_path)}]}
+    text = "import os, sys; print(started, sys.modules['sitecustomize'].__file__, os.environ['PYTHONPATH'], sys.path)"
+    names: list[str] = []
+
+    async def is_warm() -> bool:
+        names.append(f"p{len(names)}")
+        await run(node, names[-1], text, **places)
+        return await how_started(node, names[-1]) == WARM
+
+    await node.until(is_warm)
+    assert len(names) > 1
+    assert len({await node.log(name) for name in names}) == 1
+    assert (await node.log("p0")).startswith(f"1 {tmp_path}/sitecustomize.py {tmp_path} ['/code', '{tmp_path}', ")
+    assert not (tmp_path / "__pycache__").exists()
 
 
 async def test_a_package_that_is_installed_later_is_seen(node: NodeUnderTest, tmp_path: Path) -> None:

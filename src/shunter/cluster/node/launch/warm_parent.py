@@ -1,10 +1,11 @@
 """A warm parent: an interpreter that has imported what programs begin with, and forks containers that need not import it again.
 
-    PYTHON -c "..." SOCKET_FD MODULES [HOLDER_FILE]     started by ..runtime.warm_parents, ends with the agent's end of the socket
+    PYTHON -m shunter SOCKET_FD MODULES [HOLDER_FILE]
 
-PYTHON is the interpreter of the containers, started with their environment, as far as anything reads it on import. Once it has
-imported MODULES (commas between them) it says so on the socket by one line of JSON, see `Imported`. Then it forks for each
-request (see forking); the fork is the supervisor of a container, and its fork runs the program.
+Started by ..runtime.warm_parents; it ends with the agent's end of the socket. PYTHON is the interpreter of the containers, with
+their environment, as far as anything reads it on import; while it starts it runs this (`warm_hook`). Once it has imported MODULES
+(commas between them) it says so on the socket by one line of JSON, see `Imported`. Then it forks for each request (see forking);
+the fork is the supervisor of a container, and its fork runs the program.
 """
 
 from __future__ import annotations
@@ -35,13 +36,13 @@ class Imported(TypedDict):
     """Where modules are looked for."""
 
 
-def main(descriptor: int, modules: str, holder_file: str = "") -> None:
-    """Serves requests until the agent is gone; in a process that was forked for one, runs its program."""
+def main(descriptor: int, modules: str, holder_file: str = "") -> bool:
+    """Serves requests until the agent is gone, and returns False. In a process that was forked for one, returns True once the
+    interpreter is ready to run its program (`warm_program.prepare`)."""
     own = {name: value for name, value in os.environ.items() if name == "LC_CTYPE"}  # the interpreter may have set it
     given = dict(os.environ)
     forking.detach(descriptor)
-    # The first is the working directory, into which a program by `-c` looks, the last is where this module comes from.
-    sys.path[:] = [place for place in sys.path[:-1] if place]
+    sys.path.pop()  # where this module comes from
     # What a container writes beside modules stays in the container: nothing is written here.
     compiles, sys.dont_write_bytecode = sys.dont_write_bytecode, True
     imported = _imported(modules.split(","), holder_file)
@@ -56,8 +57,9 @@ def main(descriptor: int, modules: str, holder_file: str = "") -> None:
     except warm_program.Program as program:
         started = program.with_traceback(None)
     else:
-        return
-    warm_program.run(started, own)
+        return False
+    warm_program.prepare(started, own)
+    return True
 
 
 def _serve(connection: socket.socket, imported: Imported) -> None:

@@ -1,13 +1,15 @@
 """A forked copy of a warm parent becomes the program of a container, as if its interpreter had been executed with it.
 
 What an interpreter makes of its command line and environment is made again here; docs/warm-start.md lists what stays
-different. `begin` runs inside the container, below the supervisor's frames; `run` after these are gone.
+different. `begin` runs inside the container, below the supervisor's frames; `prepare` after these are gone; the program itself
+when no frame is left: the interpreter calls it where it would run a module (`python -m`).
 """
 
 from __future__ import annotations
 
 import builtins
 import ctypes
+import functools
 import io
 import os
 import random
@@ -69,9 +71,8 @@ def obstacle(program: dict[str, Any], imported: Collection[str]) -> str:
     return ""
 
 
-def run(program: Program, own: dict[str, str]) -> None:
-    """Runs the program in this interpreter and returns when it has ended well; what ends an interpreter otherwise is raised.
-    `own` are variables that the interpreter and its imports set themselves."""
+def prepare(program: Program, own: dict[str, str]) -> None:
+    """Has the interpreter run the program next. `own` are variables that the interpreter and its imports set themselves."""
     words, argv, environment = program.spec["warm"], program.spec["argv"], program.environment
     close_descriptors()
     if shell := words.get("shell"):
@@ -92,9 +93,10 @@ def run(program: Program, own: dict[str, str]) -> None:
     sys.orig_argv[:] = argv
     first = {"code": "-c", "module": "-m", "file": words["what"]}[words["kind"]]
     sys.argv[:] = [first, *words["arguments"]]
+    places = list(sys.path)
     if directory := _search_directory(words):
         # What `-c` runs finds modules where the working directory is at that time.
-        sys.path.insert(0, "" if words["kind"] == "code" else directory)
+        places.insert(0, "" if words["kind"] == "code" else directory)
     main = vars(sys.modules["__main__"])
     main.clear()
     main |= {
@@ -105,8 +107,17 @@ def run(program: Program, own: dict[str, str]) -> None:
         main["__annotations__"] = {}
     for name in [name for name in sys.modules if name.partition(".")[0] == "shunter"]:
         del sys.modules[name]
-    del program
-    _RUN[words["kind"]](words["what"])
+    run_module = vars(runpy)["_run_module_as_main"]  # what `python -m` calls
+
+    class LastStep:
+        """Of the program's call from C: its last argument, NULL. Converting it is the last that Python does before."""
+
+        @staticmethod
+        def from_param(_: object) -> None:
+            vars(runpy)["_run_module_as_main"] = run_module
+            sys.path[:] = places
+
+    vars(runpy)["_run_module_as_main"] = _CALLS[words["kind"]](words["what"], LastStep)
 
 
 def _search_directory(program: dict[str, Any]) -> str:
@@ -119,36 +130,33 @@ def _search_directory(program: dict[str, Any]) -> str:
     return os.path.realpath(directory)
 
 
-def _run_code(code: str) -> None:
-    _ended(ctypes.pythonapi.PyRun_SimpleStringFlags(code.encode(), None))
+def _call(name: str, types: list[Any], *arguments: Any, returns: Any) -> Callable[..., Any]:
+    """A call of a function of C. What the interpreter adds to the arguments, the module's name and a flag, C does not look at."""
+    function = ctypes.pythonapi[name]
+    function.argtypes, function.restype = types, returns
+    return functools.partial(function, *arguments, None)
 
 
-def _run_file(path: str) -> None:
+def _code(code: str, last_step: Any) -> Callable[..., Any]:
+    return _call("PyRun_SimpleStringFlags", [ctypes.c_char_p, last_step], code.encode(), returns=_ended)
+
+
+def _file(path: str, last_step: Any) -> Callable[..., Any]:
     """By the function that the interpreter itself calls, so that tracebacks and exit codes are its own."""
     opened = ctypes.CDLL(None).fopen
     opened.restype = ctypes.c_void_p
-    absolute = path if os.path.isabs(path) else os.path.join(os.getcwd(), path)
-    file = opened(os.fsencode(absolute), b"rb")
-    _ended(ctypes.pythonapi.PyRun_SimpleFileExFlags(ctypes.c_void_p(file), os.fsencode(absolute), 1, None))
+    absolute = os.fsencode(path if os.path.isabs(path) else os.path.join(os.getcwd(), path))
+    types = [ctypes.c_void_p, ctypes.c_char_p, ctypes.c_int, last_step]
+    return _call("PyRun_SimpleFileExFlags", types, opened(absolute, b"rb"), absolute, 1, returns=_ended)
 
 
-def _run_module(name: str) -> None:
-    try:
-        vars(runpy)["_run_module_as_main"](name)  # what `python -m` calls
-    except SystemExit:
-        raise
-    except BaseException as error:
-        frames_of_its_own = error.__traceback__ and error.__traceback__.tb_next
-        sys.excepthook(type(error), error.with_traceback(frames_of_its_own), frames_of_its_own)
-        if not isinstance(error, KeyboardInterrupt):
-            sys.exit(1)
-        # The interpreter ends by SIGINT when the last code that C ran was interrupted.
-        hook, sys.excepthook = sys.excepthook, lambda *_: None
-        ctypes.pythonapi.PyRun_SimpleStringFlags(b"raise KeyboardInterrupt", None)
-        sys.excepthook = hook
+def _module(name: str, last_step: Any) -> Callable[..., Any]:
+    run_module = vars(runpy)["_run_module_as_main"]
+    types = [ctypes.py_object, ctypes.py_object, last_step]
+    return _call("PyObject_Call", types, run_module, (name, True), returns=ctypes.py_object)
 
 
-_RUN: dict[str, Callable[[str], None]] = {"code": _run_code, "file": _run_file, "module": _run_module}
+_CALLS: dict[str, Callable[[str, Any], Callable[..., Any]]] = {"code": _code, "file": _file, "module": _module}
 
 
 def _ended(result: int) -> None:

@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from shunter.cluster.node.launch import sockets, user_namespace
+from shunter.cluster.node.launch.forking import entry_point
 from shunter.cluster.node.launch.requests import packed
 from shunter.cluster.node.runtime.forking_process import start_forking
 from shunter.cluster.node.runtime.launcher_call import LauncherCall, LauncherError
@@ -56,7 +57,7 @@ class Launcher:
     async def start(self) -> None:
         """Starts the process; returns before it is ready, as requests wait in its socket."""
         self._process, self._socket = await start_forking(
-            [sys.executable, "-I", "-S"], "zygote", log_path=self._log_path, holder_file=self._holder_file
+            [sys.executable, "-I", "-S", "-c", entry_point("zygote")], log_path=self._log_path, holder_file=self._holder_file
         )
 
     async def stop(self) -> None:

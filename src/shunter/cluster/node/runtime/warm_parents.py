@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import os
 import socket
 import time
 from collections.abc import Iterable
@@ -20,6 +21,7 @@ from shunter.api.meta import Json
 from shunter.cluster.node.content.warm_start import Interpreter, difference, warm_start
 from shunter.cluster.node.launch import warm_parent
 from shunter.cluster.node.launch.requests import packed
+from shunter.cluster.node.launch.warm_hook import sitecustomize
 from shunter.cluster.node.runtime.forking_process import start_forking
 
 log = getLogger(__name__)
@@ -54,8 +56,8 @@ class WarmParent:
         """Returns when it can fork, or has a problem."""
         try:
             self._process, self.connection = await start_forking(
-                [kind.interpreter.path], "warm_parent", ",".join(kind.modules),
-                log_path=log_path, holder_file=holder_file, environment=dict(kind.interpreter.environment), cwd="/",
+                [kind.interpreter.path, "-m", "shunter"], ",".join(kind.modules),
+                log_path=log_path, holder_file=holder_file, environment=_environment(kind.interpreter), cwd="/",
             )  # fmt: skip
             hello = await self._line()
         except OSError as error:
@@ -170,6 +172,13 @@ class WarmParents:
         parent = self._parents[kind] = WarmParent()
         parent.starting = asyncio.ensure_future(parent.start(kind, self._log_path, self._holder_file))
         return None
+
+
+def _environment(interpreter: Interpreter) -> dict[str, str]:
+    """Its own, in which Python finds what a warm parent runs. The module of the command line is never run."""
+    environment = dict(interpreter.environment)
+    places = [os.path.dirname(sitecustomize.__file__), *filter(None, [environment.get("PYTHONPATH")])]
+    return {**environment, "PYTHONPATH": ":".join(places)}
 
 
 def _change_times(directories: Iterable[str]) -> dict[str, int]:

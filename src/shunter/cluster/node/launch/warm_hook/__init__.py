@@ -1,0 +1,1 @@
+"""First in the PYTHONPATH of a warm parent, for the one module in it."""
