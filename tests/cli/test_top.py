@@ -8,7 +8,7 @@ from rich.table import Table
 
 from cli.output.test_job_screen import view
 from job_evidence import v1_job
-from shunter.cli.describe import screen
+from shunter.cli.describe import printed, screen
 from shunter.cli.top import TopView, drawn
 from shunter.jobs.evidence import JobCause
 from shunter.jobs.listing import Row
@@ -55,3 +55,9 @@ def test_jobs_that_do_not_fit_are_counted() -> None:
     table, more = drawn(TopView(rows, None), "", 100, 10)
     assert isinstance(table, Table)
     assert (table.row_count, str(more)) == (8, "and 2 more; list them with: shunter jobs")
+
+
+def test_what_a_program_wrote_for_a_terminal_is_not_printed_as_that() -> None:
+    line = printed("  Cause    ValueError: \x1b[2J\x00 end\n  | " + "x" * 20_000)
+    first, second = line.split("\n")
+    assert (first, len(second)) == ("  Cause    ValueError: \u2400 end", 10_000)

@@ -109,6 +109,21 @@ async def test_for_jobs_that_are_finished_or_suspended_nothing_is_read() -> None
     assert {uid: one.cause.word for uid, one in found.items() if one.cause} == {"u-held": "Suspended"}
 
 
+async def test_why_a_job_failed_does_not_depend_on_other_jobs_that_keep_no_record() -> None:
+    """The pods that are read for those say less than the record of this one, whose log is not read here."""
+    over = [{"type": "Failed", "status": "True", "reason": "PyTorchJobFailed", "message": "failed"}]
+    said = {"rank": 0, "pod": "j-master-0", "podUID": "u", "container": "pytorch", "reason": "Error", "exitCode": 1}
+    recorded = v1_job(conditions=over, rankFailures={"count": 1, "last": [{**said, "message": "ValueError: no data"}]})
+    silent = v1_job(conditions=over)
+    silent["metadata"] |= {"name": "silent", "uid": "u-silent"}
+    ended = {"exitCode": 1, "reason": "Error", "finishedAt": ago(9)}
+    pod_of_both = v1_pod("master", 0, phase="Failed", containerStatuses=[{"name": "pytorch", "state": {"terminated": ended}}])
+    found = await why_of_all(Client(Lists(pods=[pod(pod_of_both)])), [recorded, silent], "", NOW)
+    cause = found["u-j"].cause
+    assert cause is not None
+    assert (cause.word, cause.text) == ("ValueError", "exit code 1: ValueError: no data")
+
+
 async def test_for_jobs_that_run_in_full_only_pods_are_read() -> None:
     server = Lists(pods=[pod(v1_pod("master", **running())), pod(v1_pod("worker", **running()))])
     assert await why(server, v1_job()) == JobCause(None, up=2)

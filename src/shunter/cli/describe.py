@@ -47,7 +47,12 @@ def describe(
         show_live(target.client, lambda: read(target, job, namespace), lambda lines, _, height: screen(lines, height))
         return
     for line in asyncio.run(described(target, job, namespace)):
-        output().print(marked(line), soft_wrap=True)
+        output().print(marked(printed(line)), soft_wrap=True)
+
+
+def printed(line: str) -> str:
+    """As it is printed: what a program wrote for a terminal neither clears it nor hides what follows. Newlines stay."""
+    return "\n".join(map(visible_line, line.split("\n")))
 
 
 def marked(line: str) -> str:

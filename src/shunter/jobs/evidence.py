@@ -141,8 +141,8 @@ async def _why_failed(reader: _Reader, failed: Mapping[str, Json], namespace: st
         scopes, selectors = _scopes(without, namespace), {_all_pods(job) for job in without}
         for pod in await reader.listed_all(PODS, scopes, selectors, field_selector=HAVE_FAILED, view=PodFields):
             pods.setdefault(_job_key(pod), []).append(pod)
-    own = {uid: [pod for pod in pods.get(_key(job), ()) if is_pod_of(job, pod)] for uid, job in failed.items()}
-    return {uid: JobCause(why_failed(job, own[uid], [], {})) for uid, job in failed.items()}
+    own = {job["metadata"]["uid"]: [pod for pod in pods.get(_key(job), ()) if is_pod_of(job, pod)] for job in without}
+    return {uid: JobCause(why_failed(job, own.get(uid, ()), [], {})) for uid, job in failed.items()}
 
 
 async def _all_up(reader: _Reader, well: Sequence[Json], namespace: str) -> set[str]:
