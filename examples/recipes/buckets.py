@@ -33,7 +33,7 @@ def bucket(url):
     return (
         URL(url.rstrip("/"), store),
         lambda path: connector.S3StorageReader(path=str(path), **client),
-        lambda path: connector.S3StorageWriter(path=str(path), **client),
+        lambda path, **options: connector.S3StorageWriter(path=str(path), **client, **options),
     )
 
 

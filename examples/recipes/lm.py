@@ -112,10 +112,11 @@ class Checkpoints:
     def __init__(self, args, settings, model, optimizer, progress):
         self.args, self.model, self.optimizer, self.progress = args, model, optimizer, progress
         self.settings = together(lambda: settings, "", alone=True)  # those of rank 0: all ranks refuse a checkpoint, or none
-        self.place, self.reader, self.writer = Path(args.checkpoint_dir), dcp.FileSystemReader, dcp.FileSystemWriter
+        self.place, self.reader, writer = Path(args.checkpoint_dir), dcp.FileSystemReader, dcp.FileSystemWriter
         if "://" in args.checkpoint_dir:
             remedy = "A URL needs buckets.py beside lm.py, and the packages that it names."
-            self.place, self.reader, self.writer = together(lambda: __import__("buckets").bucket(args.checkpoint_dir), remedy)
+            self.place, self.reader, writer = together(lambda: __import__("buckets").bucket(args.checkpoint_dir), remedy)
+        self.writer = writer(self.place, cache_staged_state_dict=torch.cuda.is_available())  # keeps pinned memory to copy to
         self.group, self.pending = dist.new_group(backend="gloo"), None  # of its own: saves run beside training's collectives
 
     def complete(self):  # DCP writes .metadata last
@@ -143,16 +144,15 @@ class Checkpoints:
         self.reader(path).read_metadata()  # first: DCP would print a traceback of its own
         saved, state = {"settings": ""}, self.state()
         dcp.load(saved, storage_reader=self.reader(path), process_group=self.group)  # they say why the rest may not fit
-        for name, value in json.loads(saved["settings"]).items():
-            if value != (own := self.settings[name]):
-                refuse(f"{path} was made with {name} {value}, this run has {own}. Use {value}, or another --checkpoint-dir.")
+        for name, value in sorted(json.loads(saved["settings"]).items() - (own := self.settings).items()):
+            refuse(f"{path} was made with {name} {value}, this run has {own[name]}. Use {value}, or another --checkpoint-dir.")
         dcp.load(state, storage_reader=self.reader(path), process_group=self.group)
         set_state_dict(self.model, self.optimizer, model_state_dict=state["model"], optim_state_dict=state["optimizer"])
 
     def begin(self, step):  # in the background, one at a time
         self.finish()
-        begun, writer = time.monotonic(), self.writer(self.place / f"step-{step}")
-        self.pending = step, dcp.async_save(self.state(), storage_writer=writer, process_group=self.group)
+        begun, to = time.monotonic(), str(self.place / f"step-{step}")
+        self.pending = step, dcp.async_save(self.state(), checkpoint_id=to, storage_writer=self.writer, process_group=self.group)
         self.pending[1].add_done_callback(lambda done: done.exception() or self.tell(step, time.monotonic() - begun))
 
     def tell(self, step, seconds):

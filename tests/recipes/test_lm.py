@@ -93,6 +93,36 @@ def test_a_checkpoint_of_two_fsdp_ranks_goes_on_in_the_middle_of_an_epoch(
     assert close(losses, reference.losses, tolerance), (losses, reference.losses)
 
 
+@pytest.mark.parametrize("parallel", ["fsdp", "ddp"])
+def test_saves_that_share_a_copy_as_on_a_gpu_hold_the_step_they_were_made_at(
+    reference: Reference, tmp_path: Path, parallel: str
+) -> None:
+    """Without a GPU memory cannot be pinned. Apart from that it is the code that a GPU runs: the first save makes the copy, the
+    others write into it."""
+    replaced = {
+        "cache_staged_state_dict=torch.cuda.is_available()": "cache_staged_state_dict=True",
+        "class Silent": "torch.Tensor.pin_memory = lambda tensor: print('pinned', flush=True) or tensor\nclass Silent",
+    }
+    text = LM.read_text()
+    for old, new in replaced.items():
+        assert text.count(old) == 1
+        text = text.replace(old, new)
+    script, checkpoints = tmp_path / "lm.py", tmp_path / "checkpoints"
+    script.write_text(text)
+    saving = (*reference.options, "--parallel", parallel, "--checkpoint-dir", checkpoints, "--save-every", 3, "--keep", 9)
+    ranks = Ranks(tmp_path, 2, *saving, script=script)
+    assert ranks.exit_codes() == [0, 0], ranks.printed()
+    first, later = ranks.printed().split("saved step 3\n")
+    assert "pinned" in first
+    assert "pinned" not in later
+    assert "saved step 9" in later
+    shutil.rmtree(checkpoints / f"step-{STEPS}")
+    shutil.rmtree(checkpoints / "step-9")
+    losses = Ranks(tmp_path / "again", 2, *saving).losses()
+    assert list(losses) == list(range(SAVED + 1, STEPS + 1))
+    assert close(losses, reference.losses), (losses, reference.losses)
+
+
 def test_a_checkpoint_of_one_process_goes_on_with_fsdp(reference: Reference, tmp_path: Path) -> None:
     saving = ("--checkpoint-dir", tmp_path / "checkpoints")
     Ranks(tmp_path / "before", 1, *reference.options, *saving, "--steps", SAVED).losses()
