@@ -37,7 +37,7 @@ CASES: dict[str, tuple[dict[str, Any], Any, Runtime]] = {
     "mounted": ({"checkpoints": Checkpoints(directory="/state/checkpoints/team")}, MountedCode("/home/me/project"), TORCH),
     "packed": (
         {
-            "program": Program(path="src/train.py", arguments=("--lr", "3e-4", "a b", "$HOME", "--")),
+            "program": Program(path="src/train.py", arguments=("--lr", "3e-4", "a b", "$HOME", "$(PYTHONUNBUFFERED)", "--")),
             "nodes": 2,
             "gpus": 8,
             "cpus": "32",
@@ -259,12 +259,19 @@ def test_a_job_resumes_another_only_when_told_to(checkpoints: Checkpoints) -> No
 
 
 @pytest.mark.integration
-@pytest.mark.parametrize("program", [Program(path="a b.py"), Program(module="pkg.train")], ids=["script", "module"])
-def test_torchrun_takes_none_of_the_words_of_the_program(program: Program) -> None:
+@pytest.mark.parametrize(
+    ("program", "named"),
+    [
+        pytest.param(Program(path="a b.py"), "a b.py", id="script"),
+        pytest.param(Program(path="-c.py"), "./-c.py", id="a script that Python would take for its option"),
+        pytest.param(Program(module="pkg.train"), "pkg.train", id="module"),
+    ],
+)
+def test_torchrun_takes_none_of_the_words_of_the_program(program: Program, named: str) -> None:
     run = pytest.importorskip("torch.distributed.run")
     words = ["--log", "x", "-m", "--", "--nnodes=3", "-h"]
     parsed = run.parse_args([*start_command(TORCH, LaunchOptions(program=program, procs=2))[3:], *words])
-    assert (parsed.training_script, parsed.module) == (program.path or program.module, bool(program.module))
+    assert (parsed.training_script, parsed.module) == (named, bool(program.module))
     assert (parsed.training_script_args, parsed.log_dir) == (words, None)
 
 

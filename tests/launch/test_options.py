@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from typing import Any
 
 import pytest
@@ -82,10 +83,26 @@ def test_texts_are_read() -> None:
         {"name": "HOME", "value": "/root"},
         {"name": "E", "value": ""},
     ]
+    assert option_texts.variables(["A=$(HOME)"], mine) == [{"name": "A", "value": "$$(HOME)"}], "no reference, but these letters"
     assert option_texts.secret_reference("secret/hf:TOKEN") == ("hf", "TOKEN")
     assert option_texts.secret_reference("secret/hf") == ("hf", "")
     assert option_texts.volume("data:/data/:ro") == ClaimVolume("data", "/data", read_only=True)
     assert read_place("claim:a/b") == Checkpoints(claim="claim", inside="a/b")
+
+
+@pytest.mark.parametrize(
+    ("make", "named"),
+    [
+        pytest.param(lambda text: Program(path=text), "the program", id="script"),
+        pytest.param(lambda text: Program(path="train.py", arguments=(text,)), "the program's argument", id="argument"),
+        pytest.param(
+            lambda text: LaunchOptions(program=TRAIN, environment=({"name": "A", "value": text},)), "--env A", id="variable"
+        ),
+    ],
+)
+def test_bytes_that_are_no_text_are_refused(make: Any, named: str) -> None:
+    with pytest.raises(InputError, match=rf"{named} b'caf\\xe9' is not UTF-8"):
+        make(os.fsdecode(b"caf\xe9"))
 
 
 @pytest.mark.parametrize(("grace", "shutdown"), [(300, 280), (120, 100), (40, 20), (30, 15), (1, 0)])

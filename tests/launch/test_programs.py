@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import os
+import tempfile
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -10,6 +13,8 @@ import pytest
 from shunter.errors import InputError
 from shunter.launch.options import Program
 from shunter.launch.programs import code_of, program_of
+
+NOBODY = 65534
 
 
 @pytest.fixture
@@ -20,6 +25,23 @@ def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
         (tmp_path / name).touch()
     monkeypatch.chdir(tmp_path / "here")
     return tmp_path / "here"
+
+
+@pytest.fixture
+def closed_script() -> Iterator[Path]:
+    """A script that we may not read, in a directory that every user can reach, as pytest's own cannot be."""
+    with tempfile.TemporaryDirectory() as directory:
+        script = Path(directory, "train.py")
+        script.touch(mode=0)
+        Path(directory).chmod(0o755)
+        is_root = os.geteuid() == 0
+        if is_root:
+            os.seteuid(NOBODY)
+        try:
+            yield script
+        finally:
+            if is_root:
+                os.seteuid(0)
 
 
 @pytest.mark.parametrize(
@@ -39,8 +61,29 @@ def test_the_directory_that_travels_holds_the_script(
     assert (found, directory) == (Program(path=script, arguments=("--lr", "1")), (here / root).resolve())
 
 
+def test_the_root_directory_is_not_sent(here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir("/")
+    with pytest.raises(InputError, match=rf"would be /, which holds .* --workdir {here}$"):
+        program_of(str(here / "train.py"))
+    assert program_of(str(here / "train.py"), workdir=str(here))[1] == here
+
+
 def test_a_module_that_is_not_in_its_package_is_refused_when_it_is_mounted(here: Path) -> None:
     code = code_of(Program(module="sub.train"), here, is_embedded=True)
     assert code.directory == str(here)  # type: ignore[union-attr]
     with pytest.raises(InputError, match=r"-m sub.trian: neither sub/trian.py nor"):
         code_of(Program(module="sub.trian"), here, is_embedded=True)
+
+
+def test_what_is_no_file_is_not_taken_for_a_script(here: Path) -> None:
+    (here / "pkg.py").mkdir()
+    with pytest.raises(InputError, match=r"pkg.py is a directory. Name the script in it, as in pkg.py/train.py"):
+        program_of("pkg.py")
+    os.mkfifo("pipe.py")
+    with pytest.raises(InputError, match=r"pipe.py is not a regular file"):
+        program_of("pipe.py")
+
+
+def test_a_script_that_its_pods_could_not_read_is_refused(closed_script: Path) -> None:
+    with pytest.raises(InputError, match=r"/train.py cannot be read: Permission denied. Make it readable"):
+        program_of(str(closed_script))

@@ -70,7 +70,7 @@ def run(
     words = own_words(ctx)
     limit = duration("--timeout", timeout)
     modules = warm_modules(warm)
-    if not (files or words or program.module or program.rerun):
+    if "" in files or not (files or words or program.module or program.rerun):
         raise InputError("nothing to run.", "Name a program or manifests: shunter run train.py, shunter run job.yaml")
     if program.module or program.rerun or programs_among(files):
         from shunter.cli.program import requested, run_program

@@ -156,13 +156,20 @@ def with_checkpoints(options: LaunchOptions, namespace: str, root: Path | None) 
     return dataclasses.replace(options, checkpoints=given)
 
 
-def make_own_directory(checkpoints: Checkpoints | None, root: Path, namespace: str) -> None:
-    """Makes the directory of a namespace below `root`, if checkpoints go there, for pods of any user: the node would make one for
-    root alone. Only the owner of a cluster can see into its state directory."""
-    own = root / namespace
-    if checkpoints is not None and checkpoints.directory == str(own) and not own.exists():
-        own.mkdir(parents=True)
-        own.chmod(0o1777)
+def make_directory(checkpoints: Checkpoints | None, root: Path, namespace: str) -> None:
+    """Makes the directory that checkpoints go to, if there is none; InputError where that fails. The directory of a namespace
+    below `root` is for pods of any user: only the owner of a cluster can see into its state directory."""
+    if checkpoints is None or not checkpoints.directory or os.path.isdir(checkpoints.directory):
+        return
+    try:
+        os.makedirs(checkpoints.directory)
+        if checkpoints.directory == str(root / namespace):
+            os.chmod(checkpoints.directory, 0o1777)
+    except OSError as error:
+        raise InputError(
+            f"--checkpoints {checkpoints.directory}: {error.filename} cannot be made: {error.strerror}.",
+            "Name a directory that you may write to.",
+        ) from error
 
 
 def names_with_checkpoints(directory: str) -> set[str]:

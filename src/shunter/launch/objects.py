@@ -11,6 +11,7 @@ from shunter.api.pod_requests import GPU
 from shunter.api.program_start import ProgramStart
 from shunter.api.resources import CONFIG_MAPS, TRAIN_JOBS, TRAINING_RUNTIMES
 from shunter.api.trainer.runtime import HOST_FILE, HOST_FILE_DIRECTORY, LAUNCHER, NODE
+from shunter.cluster.node.content.expansion import literal
 from shunter.launch.code.delivery import Code, ImageCode, MountedCode, PackedCode, StoredCode
 from shunter.launch.copied_job import copied_job
 from shunter.launch.fabric_objects import with_fabric, with_sidecars
@@ -227,7 +228,7 @@ def _trainer(options: LaunchOptions, code: Code, runtime: Runtime, name: str, na
         "numNodes": options.nodes,
         # The words of the program are arguments of the shell, so that no character of them means anything to it.
         "command": ["sh", "-c", _shell_text(options, code, runtime, environment), program.path or program.module],
-        "args": list(program.arguments),
+        "args": [literal(argument) for argument in program.arguments],
         "env": environment,
     }
     if options.image:

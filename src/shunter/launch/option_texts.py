@@ -10,6 +10,7 @@ from collections.abc import Iterable, Mapping
 from shunter.api.formats.durations import seconds
 from shunter.api.meta import Json
 from shunter.api.names import config_key_faults, subdomain_faults
+from shunter.cluster.node.content.expansion import literal
 from shunter.errors import InputError
 from shunter.launch.checkpoint_places import read_place
 from shunter.launch.options import ClaimVolume, LaunchOptions, Program
@@ -77,7 +78,8 @@ def duration(option: str, text: str) -> int | None:
 
 
 def variables(texts: Iterable[str], mine: Mapping[str, str]) -> list[Json]:
-    """EnvVars of `K=V`, and of `K`, whose value is taken from `mine`, the environment of the user who starts the job."""
+    """EnvVars of `K=V`, and of `K`, whose value is taken from `mine`, the environment of the user who starts the job. The program
+    gets each value as it is: nothing in it refers to another variable."""
     found = []
     for text in texts:
         name, given, value = text.partition("=")
@@ -87,8 +89,13 @@ def variables(texts: Iterable[str], mine: Mapping[str, str]) -> list[Json]:
                     f"--env {name}: no such variable in the environment of this shell.", f"Write --env {name}=VALUE."
                 )
             value = mine[name]
-        found.append({"name": name, "value": value})
+        found.append(variable(name, value))
     return found
+
+
+def variable(name: str, value: str) -> Json:
+    """An EnvVar whose value is exactly this."""
+    return {"name": name, "value": literal(value)}
 
 
 def secret_reference(text: str) -> tuple[str, str]:

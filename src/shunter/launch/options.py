@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import os
 from collections.abc import Mapping
 from typing import Any
 
@@ -31,6 +32,11 @@ class Program:
     path: str = ""
     module: str = ""
     arguments: tuple[str, ...] = ()
+
+    def __post_init__(self) -> None:
+        require_unicode("the program", self.path or self.module)
+        for argument in self.arguments:
+            require_unicode("the program's argument", argument)
 
     @property
     def title(self) -> str:
@@ -121,6 +127,8 @@ class LaunchOptions:
             _require(f"--env {name!r}", environment_name_faults(name), "Write it like KEY=VALUE.")
             if names.count(name) > 1:
                 raise InputError(f"--env: {name} is given more than once.", "Leave all but one out.")
+        for variable in self.environment:
+            require_unicode(f"--env {variable['name']}", variable.get("value", ""))
         require_given_uri(self.environment)
         require_no_secrets(self.environment)
         paths = [volume.path for volume in self.volumes]
@@ -157,6 +165,16 @@ def require_restarts(number: int | None) -> None:
     """InputError for a number that no field holds."""
     if number is not None and not 0 <= number <= MOST_RESTARTS:
         raise InputError(f"--restarts is {number}; it must be between 0 and {MOST_RESTARTS:,}.")
+
+
+def require_unicode(what: str, text: str) -> None:
+    """InputError for bytes that no object can hold, such as those of a file name that is not UTF-8."""
+    try:
+        text.encode()
+    except UnicodeEncodeError as error:
+        raise InputError(
+            f"{what} {os.fsencode(text)!r} is not UTF-8, as the texts of a job are.", "Rename or encode it."
+        ) from error
 
 
 def _require(what: str, faults: list[str], remedy: str) -> None:

@@ -15,7 +15,7 @@ from shunter.errors import InputError
 from shunter.kube.client import Client
 from shunter.launch import embedded, option_texts
 from shunter.launch.checkpoints import (
-    make_own_directory,
+    make_directory,
     names_with_checkpoints,
     with_checkpoints,
 )
@@ -117,9 +117,9 @@ async def prepared(
 
 
 async def make_embedded_place(target: Target, options: LaunchOptions, namespace: str, tell: Callable[[str], None]) -> None:
-    """What a job needs on the embedded cluster before it is created: its namespace, and a directory for checkpoints that pods of
-    any user may write to. Nothing on another cluster."""
+    """What a job needs on the embedded cluster before it is created: a directory for checkpoints, and its namespace. InputError
+    where the directory cannot be made. Nothing on another cluster."""
     if target.embedded is None:
         return
+    make_directory(options.checkpoints, target.embedded.checkpoints, namespace)
     await ensure_namespace(target.client, namespace, tell)
-    make_own_directory(options.checkpoints, target.embedded.checkpoints, namespace)

@@ -10,7 +10,7 @@ from pathlib import Path
 from shunter.errors import InputError
 from shunter.launch.code.delivery import Code, ImageCode, MountedCode
 from shunter.launch.code.tree import packed_code, require_program
-from shunter.launch.options import Program
+from shunter.launch.options import Program, require_unicode
 
 
 def program_of(
@@ -27,6 +27,10 @@ def program_of(
     if is_in_image:
         return Program(path=path, arguments=tuple(arguments)), given or here
     script = Path(os.path.abspath(path))
+    if script.is_dir():
+        raise InputError(f"{path} is a directory.", f"Name the script in it, as in {os.path.join(path, 'train.py')}.")
+    if script.exists() and not script.is_file():
+        raise InputError(f"{path} is not a regular file.", "Give the path of an existing script.")
     if not script.is_file():
         there = [entry.name for entry in script.parent.glob("*.py")] if script.parent.is_dir() else []
         close = difflib.get_close_matches(script.name, there, n=1)
@@ -35,8 +39,17 @@ def program_of(
         )
         raise InputError(f"{path}: no such file.", hint)
     root = given or (here if script.is_relative_to(here) else script.parent)
+    if root == Path(root.anchor):
+        raise InputError(
+            f"the directory to send would be {root}, which holds all files of this machine.",
+            f"Name the program's directory: --workdir {script.parent}",
+        )
     if not script.is_relative_to(root):
-        raise InputError(f"{path} is not below --workdir {workdir}.", "Name a directory that holds the script.")
+        raise InputError(f"{path} is not below --workdir {workdir} ({root}).", "Name a directory that holds the script.")
+    try:
+        script.open("rb").close()
+    except OSError as error:
+        raise InputError(f"{path} cannot be read: {error.strerror}.", "Make it readable (chmod).") from error
     return Program(path=script.relative_to(root).as_posix(), arguments=tuple(arguments)), root
 
 
@@ -49,6 +62,7 @@ def code_of(
     if is_embedded and not is_copied:
         if program.module:
             require_program(root, program, [str(path.relative_to(root)) for path in module_files(root, program.module)])
+        require_unicode("the directory of the program", str(root))
         return MountedCode(str(root))
     return packed_code(root, program)
 

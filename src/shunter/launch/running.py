@@ -85,7 +85,7 @@ def run(
     chosen, root = program_of(program, module=module, arguments=args, workdir=workdir, is_in_image=no_code)
     if mlflow == LOCAL:
         raise InputError(f"mlflow={LOCAL!r}: only the command starts that server.", "Give the address of one that runs.")
-    given: list[Json] = [{"name": key, "value": value} for key, value in (env or {}).items()]
+    given = [option_texts.variable(key, value) for key, value in (env or {}).items()]
 
     def options(environment: Sequence[Json]) -> LaunchOptions:
         return option_texts.launch_options(

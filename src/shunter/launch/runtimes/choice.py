@@ -185,7 +185,9 @@ def start_command(runtime: Runtime, options: LaunchOptions) -> list[str]:
     """The words that start the program in each node, or with mpirun in each process, without its own arguments. torchrun reads a
     program's `--log` as its own `--log-dir` unless `--` stands before."""
     program = options.program
+    # Python would take a script's leading dash for an option of its own.
+    path = f"./{program.path}" if program.path.startswith("-") else program.path
     if runtime.launcher == TORCHRUN and not is_rank_by_itself(runtime, options):
         torchrun = [PYTHON, "-c", _TORCHRUN]
-        return [*torchrun, "-m", "--", program.module] if program.module else [*torchrun, "--", program.path]
-    return [PYTHON, "-m", program.module] if program.module else [PYTHON, program.path]
+        return [*torchrun, "-m", "--", program.module] if program.module else [*torchrun, "--", path]
+    return [PYTHON, "-m", program.module] if program.module else [PYTHON, path]

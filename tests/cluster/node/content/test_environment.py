@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from shunter.cluster.node.content.downward import PodContext, field_value, resource_value
 from shunter.cluster.node.content.environment import declared_environment, program, unknown_program, unsupported_source
-from shunter.cluster.node.content.expansion import expand
+from shunter.cluster.node.content.expansion import expand, literal
 from shunter.cluster.node.content.references import MissingSourceError, Sources, TokenKey, references
 from shunter.cluster.node.resources import binary_bytes
 
@@ -40,6 +40,15 @@ POD: Any = {
 )
 def test_references(text: str, expected: str) -> None:
     assert expand(text, {"A": "1"}) == expected
+
+
+@pytest.mark.parametrize("text", ["$HOME", "$", "$$", "$$$", "$(A)", "$$(A)", "$$$(A) $(", "$$x", "$($(A))", "a"])
+def test_a_literal_is_expanded_to_itself(text: str) -> None:
+    assert expand(literal(text), {"A": "1"}) == text
+
+
+def test_a_literal_that_no_kubelet_would_change_stays_readable() -> None:
+    assert literal("$HOME ${x} $") == "$HOME ${x} $"
 
 
 def environment(*variables: Any, **container: Any) -> dict[str, str]:

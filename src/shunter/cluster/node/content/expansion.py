@@ -10,6 +10,7 @@ from collections.abc import Iterable, Mapping
 from functools import lru_cache
 
 _REFERENCE = re.compile(r"\$(?:(\$)|\(([^)]*)\))")
+_READ_AS_MORE = re.compile(r"\$(?=[$(])")
 
 
 def expand(text: str, variables: Mapping[str, str]) -> str:
@@ -30,6 +31,11 @@ def expand(text: str, variables: Mapping[str, str]) -> str:
         return variables.get(match[2], match[0])
 
     return _REFERENCE.sub(replacement, text)
+
+
+def literal(text: str) -> str:
+    """What `expand` turns into `text`, whatever the variables are."""
+    return _READ_AS_MORE.sub("$$", text)
 
 
 @lru_cache(maxsize=256)
