@@ -12,12 +12,12 @@ import pytest
 from shunter.api.meta import Json
 from shunter.api.podgroups import COSCHEDULING_POD_GROUPS, VOLCANO_POD_GROUPS, PodGroup
 from shunter.api.resources import PODS, SERVICES
-from shunter.kube.controllers.plan import Create, Delete, Patch, Plan
+from shunter.kube.controllers.plan import Create, Delete, Failure, Patch, Plan
 from shunter.operator.training.frameworks import framework_of
 from shunter.operator.training.gang import Gang, least_resources, member, names_another_scheduler, pod_groups, wanted_spec
 from shunter.operator.training.job import AnyJob
 from shunter.operator.training.observed import Observed
-from shunter.operator.training.plan import plan
+from shunter.operator.training.plan import plan, plan_failure
 from shunter.operator.training.replicas import desired_pods
 
 PYTORCH = framework_of("PyTorchJob")
@@ -231,6 +231,37 @@ def test_a_job_that_can_have_no_group_says_why_and_waits(gang: Gang, remedy: str
     assert again.events == ()
     assert again.status is not None
     assert again.status.observed == again.status.wanted
+
+
+REFUSAL = 'PodGroup.scheduling.volcano.sh "bert" is invalid: spec.minMember: Invalid value: 0: should be at least 1'
+
+
+def refused(observed: Observed, write: Create | Patch, now: datetime) -> Plan:
+    return plan_failure(PYTORCH, observed, Failure(write, 422, "Invalid", REFUSAL), now)
+
+
+def test_a_new_job_whose_group_is_refused_says_so(make_job: MakeJob, now: datetime) -> None:
+    observed = Observed(job=make_job(), gang=volcano())
+    (write,) = plan(PYTORCH, observed, now).writes
+    assert isinstance(write, Create)
+    made = refused(observed, write, now)
+    assert made.status is not None
+    (condition,) = made.status.wanted["conditions"]
+    assert (condition["type"], condition["status"], condition["reason"]) == ("Created", "False", "PyTorchJobPodGroupRefused")
+    assert condition["message"].endswith(REFUSAL)
+
+
+def test_a_job_that_runs_ends_although_the_change_of_its_group_is_refused(
+    make_job: MakeJob, observe: Observe, now: datetime
+) -> None:
+    job = make_job(policy={"schedulingPolicy": {"minAvailable": 0}}, status={"startTime": "2026-11-21T11:00:00Z"})
+    ended = msgspec.structs.replace(observe(job, {"*": "Succeeded"}), gang=volcano(group()))
+    write = plan(PYTORCH, ended, now).writes[-1]
+    assert isinstance(write, Patch)
+    assert write.failed is not None, "an event tells of it"
+    made = refused(ended, write, now)
+    assert made.status is not None
+    assert "Succeeded" in [one["type"] for one in made.status.wanted["conditions"]]
 
 
 def test_a_job_goes_on_when_the_kind_has_come(make_job: MakeJob, now: datetime) -> None:

@@ -52,6 +52,7 @@ WORDS = {
     "Unschedulable": "no node has room for a pod or satisfies its constraints",
     "WaitingForGang": "the gang scheduler waits until all pods of the job can be placed together",
     "PodGroupMissing": "the job's PodGroup cannot be made",
+    "PodGroupRefused": "the API server refuses the job's PodGroup",
     "AutoscalerRefused": "the API server refuses the HorizontalPodAutoscaler of an elastic job",
     "SchedulingGated": "a pod has scheduling gates, which a controller must remove",
     "NoScheduler": "no scheduler has processed a pod: for example, the one it names does not run",

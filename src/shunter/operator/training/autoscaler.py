@@ -13,14 +13,9 @@ from shunter.api.quantity import parse
 from shunter.api.resources import HORIZONTAL_POD_AUTOSCALERS, Resource
 from shunter.kube.cache.informer import Handler
 from shunter.kube.cache.mapping import to_controller
-from shunter.kube.controllers.plan import Create, Delete, Failure, Key, Note, Patch, Ref, Write
+from shunter.kube.controllers.plan import Create, Delete, Key, Note, Patch, Ref, Write
 from shunter.kube.merge_patch import difference
-from shunter.operator.training.conditions import find
 from shunter.operator.training.job import AnyJob
-from shunter.operator.training.progress import Progress
-
-REFUSED = "AutoscalerRefused"
-"""Why a job has no pods, as the end of a condition's reason."""
 
 
 class Autoscaler(Struct, frozen=True):
@@ -64,22 +59,6 @@ def removed(job: AnyJob, present: Autoscaler | None) -> list[Delete]:
     ):
         return []
     return [Delete(ref=_ref(job, present))]
-
-
-def is_refused(failure: Failure) -> bool:
-    """Whether the API server refused what a job's elastic policy asks for: bounds that cannot be met, or a missing right."""
-    write = failure.write
-    resource = write.resource if isinstance(write, Create) else write.ref.resource if isinstance(write, Patch) else None
-    return resource == HORIZONTAL_POD_AUTOSCALERS
-
-
-def waiting(job: AnyJob, progress: Progress, refusal: str) -> Progress:
-    """The job has no pods yet, and says in its condition Created which words keep it without."""
-    message = f"{job.kind} {job.name} has no pods: its HorizontalPodAutoscaler was refused: {refusal}"
-    created = find(progress.observed.conditions, "Created")
-    if created is not None and created.message == message:
-        return progress
-    return progress.without("Created").condition("Created", message, cause=REFUSED, status="False")
 
 
 def waking(primary: Resource, add: Callable[[Key], None]) -> Handler[Autoscaler]:

@@ -125,7 +125,8 @@ def synced(job: AnyJob, gang: Gang) -> list[Write]:
         return []
     patch = difference(group.spec, wanted_spec(job, gang))
     ref = Ref(gang.resource, job.namespace, job.name, group.metadata.uid)
-    return [Patch(ref=ref, patch={"spec": patch})] if patch else []
+    refused = Note(regarding=job.ref, type="Warning", reason="FailedUpdatePodGroup", message="Error updating: {error}")
+    return [Patch(ref=ref, patch={"spec": patch}, failed=refused)] if patch else []
 
 
 def holds_pods(gang: Gang) -> bool:

@@ -8,7 +8,7 @@ import msgspec
 
 from shunter.api.resources import PODS, SERVICES
 from shunter.kube.controllers.plan import NOTHING, Create, Delete, Failure, Note, Plan, StatusWrite, Write
-from shunter.operator.training import autoscaler, failures, gang
+from shunter.operator.training import autoscaler, failures, gang, prerequisites
 from shunter.operator.training.conditions import is_true
 from shunter.operator.training.framework import AnyFramework
 from shunter.operator.training.observed import Observed
@@ -52,23 +52,19 @@ def plan(framework: AnyFramework, observed: Observed, now: datetime) -> Plan:
 
 
 def plan_failure(framework: AnyFramework, observed: Observed, failure: Failure, now: datetime) -> Plan:
-    """What is told of a refused write. While a pod, service or autoscaler cannot be made, the status goes on telling what is
-    there, where upstream's stands still. Other refusals leave it as it is."""
+    """What is told of a refused write. While a pod, a service or a prerequisite cannot be made, the status goes on telling what
+    is there, where upstream's stands still. Other refusals leave it as it is."""
     told, write = framework.refused(observed.job, failure), failure.write
     status = None
-    is_scaling = autoscaler.is_refused(failure)
-    if is_scaling and not _has_begun(observed):
-        status = autoscaler.waiting(observed.job, Progress.of(observed.job, now), failure.message).status_write
-    elif is_scaling or (isinstance(write, Create) and write.resource in (PODS, SERVICES)):
+    is_prerequisite = prerequisites.is_prerequisite(write)
+    if is_prerequisite and not prerequisites.has_started(observed):
+        status = prerequisites.waiting(observed, Progress.of(observed.job, now), failure).status_write
+    elif is_prerequisite or (isinstance(write, Create) and write.resource in (PODS, SERVICES)):
         planned = plan(framework, observed, now)
         status = _without_start(planned.status) if planned.status and not observed.children.pods else planned.status
         if status and status.wanted != status.observed:
             told = (*planned.events, *told)
     return Plan(status=status, events=told)
-
-
-def _has_begun(observed: Observed) -> bool:
-    return bool(observed.children.pods) or observed.job.status.start_time is not None
 
 
 def _without_start(status: StatusWrite) -> StatusWrite:
@@ -96,9 +92,7 @@ def _suspended(framework: AnyFramework, observed: Observed, progress: Progress) 
 def _running(framework: AnyFramework, observed: Observed, progress: Progress, remaining: float | None) -> Plan:
     """Missing pods and services are made, failed and superfluous ones go, and what is there decides about the status."""
     job, children = observed.job, observed.children
-    scaled = autoscaler.synced(job, observed.autoscaler)
-    # A new job gets no pods while its autoscaler is refused; one that has begun goes on, so nothing may come after it.
-    before, after = ([], scaled) if _has_begun(observed) else (scaled, [])
+    before = autoscaler.synced(job, observed.autoscaler)
     if observed.gang:
         if obstacle := gang.obstacle(job, observed.gang):
             if not children.pods:
@@ -115,7 +109,7 @@ def _running(framework: AnyFramework, observed: Observed, progress: Progress, re
     if not progress.status.is_finished and progress.tells_of_failures:
         # The status first: once a failed pod is gone, nothing else tells that it failed.
         writes = [write for write in writes if not isinstance(write, Delete)]
-    writes, is_over = [*before, *writes, *after], progress.status.is_finished
+    writes, is_over = prerequisites.in_order(observed, before, writes), progress.status.is_finished
     if progress.status.start_time is None:
         progress = progress.started()
         remaining = job.run_policy.active_deadline_seconds
