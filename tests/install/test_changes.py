@@ -9,7 +9,7 @@ import pytest
 from shunter.errors import InputError
 from shunter.install.changes import Change, change, changed_fields
 from shunter.install.kinds import RESOURCES
-from shunter.install.values import checked, defaults, merged, parsed
+from shunter.install.values import checked, defaults, merged, parsed, schema
 from shunter.install.waiting import pod_troubles, rollout_trouble
 
 
@@ -81,6 +81,30 @@ def test_assignments_are_paths_and_yaml(assignments: list[str], values: dict[str
 def test_what_is_no_assignment_is_refused_with_the_way_to_write_it(assignment: str) -> None:
     with pytest.raises(InputError, match="--set"):
         parsed([assignment])
+
+
+@pytest.mark.parametrize(
+    ("field", "value"),
+    [
+        ("gangSchedulerName", "volcano"),
+        ("mpiKubectlDeliveryImage", "registry.example.com/kubectl:1"),
+        ("pytorchInitContainerImage", "alpine:3.10"),
+        ("image.digest", f"sha256:{64 * 'a'}"),
+        ("ui.host", "shunter.example.com"),
+        ("ui.frameAncestors", "https://kubeflow.example.com"),
+    ],
+)
+def test_a_text_ends_where_its_pattern_ends(field: str, value: str) -> None:
+    section, _, name = field.rpartition(".")
+    given = {section: {name: value}} if section else {name: value}
+    assert checked(given)
+    broken = {section: {name: f"{value}\n"}} if section else {name: f"{value}\n"}
+    with pytest.raises(InputError, match=name):
+        checked(broken)
+
+
+def test_the_schema_has_patterns_that_every_reader_knows() -> None:
+    assert "\\Z" not in str(schema())
 
 
 def test_later_values_win_and_null_takes_a_default_away() -> None:

@@ -27,19 +27,23 @@ class Section(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
     """One level of the values."""
 
 
-def _text(description: str, **rules: Any) -> Meta:
-    return Meta(description=description, **rules)
+def _text(description: str, *, pattern: str = "", **rules: Any) -> Meta:
+    return Meta(description=description, **({"pattern": f"^{pattern}{_END}"} if pattern else {}), **rules)
 
 
-_HOST = r"^([a-z0-9]([-a-z0-9.]*[a-z0-9])?(:[0-9]+)?)?$"
-Name: TypeAlias = Annotated[str, Meta(pattern=r"^[a-z0-9]([-a-z0-9.]*[a-z0-9])?$")]
+_END = r"\Z"
+"""The end of a text to Python, to which `$` may stand before a line end as well; in the schema `$` is the end."""
+
+
+_NAME = r"[a-z0-9]([-a-z0-9.]*[a-z0-9])?"
+Name: TypeAlias = Annotated[str, Meta(pattern=f"^{_NAME}{_END}")]
 Object: TypeAlias = dict[str, Any]
 
 
 class Image(Section, frozen=True):
     repository: Annotated[str, _text("Registry and name of the image built from deploy/Containerfile.", min_length=1)] = "shunter"
     tag: Annotated[str, _text("Its tag.", min_length=1)] = __version__
-    digest: Annotated[str, _text("Its digest (`sha256:...`); goes before the tag.", pattern=r"^(sha256:[0-9a-f]{64})?$")] = ""
+    digest: Annotated[str, _text("Its digest (`sha256:...`); goes before the tag.", pattern=r"(sha256:[0-9a-f]{64})?")] = ""
     pull_policy: Annotated[Literal["Always", "IfNotPresent", "Never"], _text("When nodes pull it.")] = "IfNotPresent"
     pull_secrets: Annotated[tuple[Object, ...], _text("Secrets to pull it with, each `{name: NAME}`.")] = ()
 
@@ -94,7 +98,10 @@ class Ui(Section, frozen=True):
     enabled: Annotated[bool, _text("Install the web page.")] = False
     host: Annotated[
         str,
-        _text("Host under which viewers open it, through an ingress with TLS, e.g. `shunter.example.com`.", pattern=_HOST),
+        _text(
+            "Host under which viewers open it, through an ingress with TLS, e.g. `shunter.example.com`.",
+            pattern=rf"({_NAME}(:[0-9]+)?)?",
+        ),
     ] = ""
     auth: Annotated[
         Literal["token", "proxy"],
@@ -103,7 +110,7 @@ class Ui(Section, frozen=True):
     replicas: Annotated[int, _text("Pods; a session is kept by one of them.", ge=1)] = 1
     read_only: Annotated[bool, _text("Offer no actions.")] = False
     frame_ancestors: Annotated[
-        str, _text("Origin that may show the page in a frame, e.g. `https://kubeflow.example.com`.", pattern=f"^({ORIGIN})?$")
+        str, _text("Origin that may show the page in a frame, e.g. `https://kubeflow.example.com`.", pattern=f"({ORIGIN})?")
     ] = ""
     proxy: UiProxy = UiProxy()
     ingress_from: Annotated[
@@ -216,7 +223,7 @@ class Values(Section, frozen=True):
         _text(
             "Place the pods of each v1 job together: `volcano`, or the name of a scheduler with scheduler-plugins' coscheduling; "
             "empty leaves pods to themselves.",
-            pattern=r"^([a-z0-9]([-a-z0-9.]*[a-z0-9])?)?$",
+            pattern=f"({_NAME})?",
         ),
     ] = ""
     mpi_kubectl_delivery_image: Annotated[
@@ -224,14 +231,14 @@ class Values(Section, frozen=True):
         _text(
             "Image that brings the launchers of MPIJobs a kubectl, copying it to $TARGET_DIR; empty for Training Operator's, "
             "`ghcr.io/kubeflow/training-v1/kubectl-delivery:latest`.",
-            pattern=r"^[^\s]*$",
+            pattern=r"[^\s]*",
         ),
     ] = ""
     pytorch_init_container_image: Annotated[
         str,
         _text(
             "Image in which the workers of PyTorchJobs wait for their master, with sh and nslookup; empty for `alpine:3.10`.",
-            pattern=r"^[^\s]*$",
+            pattern=r"[^\s]*",
         ),
     ] = ""
     resources: Annotated[Object, _text("Resources of each operator pod. 1,000 jobs need less than 100 MB.")] = msgspec.field(
@@ -320,7 +327,15 @@ def schema() -> Json:
     ]
     # Helm adds it to the values of every chart that is part of another.
     definitions["Values"]["properties"]["global"] = {"type": "object"}
-    return {"$schema": "https://json-schema.org/draft/2020-12/schema", **found}
+    return {"$schema": "https://json-schema.org/draft/2020-12/schema", **_with_patterns_of_schemas(found)}
+
+
+def _with_patterns_of_schemas(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {key: _with_patterns_of_schemas(inner) for key, inner in value.items()}
+    if isinstance(value, list):
+        return [*map(_with_patterns_of_schemas, value)]
+    return value.removesuffix(_END) + "$" if isinstance(value, str) and value.endswith(_END) else value
 
 
 def _requires(condition: Json, consequence: Json) -> Json:

@@ -15,7 +15,7 @@ from typing import NamedTuple
 from shunter.api import quantity
 from shunter.api.meta import Json
 
-_SUBSCRIPT = re.compile(r"^metadata\.(labels|annotations)\['(.+)'\]$")
+_SUBSCRIPT = re.compile(r"metadata\.(labels|annotations)\['(.+)'\]")
 
 
 class PodContext(NamedTuple):
@@ -42,7 +42,7 @@ def field_value(path: str, pod: Json, context: PodContext) -> str:
             return context.pod_ip
         case "status.hostIP" | "status.hostIPs":
             return context.host_ip
-    if subscript := _SUBSCRIPT.match(path):
+    if subscript := _SUBSCRIPT.fullmatch(path):
         return str((metadata.get(subscript[1]) or {}).get(subscript[2], ""))
     raise ValueError(f"unsupported fieldPath: {path}")
 

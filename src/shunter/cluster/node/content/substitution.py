@@ -21,7 +21,7 @@ LOOPBACK = "127.0.0.1"
 
 # What follows a single slash is part of a path, what follows two is the host of an address.
 _HOST_PORT = re.compile(r"(?<![\w.\-])(?<![^/]/)(?<!\A/)([A-Za-z0-9][A-Za-z0-9.\-]*[A-Za-z0-9])(?::(\d{1,5}))?(?![\w\-])")
-_PORT_NAME = re.compile(r"^(.*?)_?PORT$")
+_PORT_NAME = re.compile(r"(.*?)_?PORT")
 _ADDRESS_SUFFIXES = ("ADDR", "HOST", "ADDRESS")
 _LOCAL = ("localhost", LOOPBACK)
 
@@ -119,7 +119,7 @@ def substituted_paths(text: str, mounts: Iterable[Mount]) -> str:
 
 def _owner_of_port(name: str, declared: Mapping[str, str], substitution: Substitution) -> str:
     """The key of the pod that an `X_PORT` variable is about: the one its `X_ADDR` names."""
-    match = _PORT_NAME.match(name)
+    match = _PORT_NAME.fullmatch(name)
     if not match:
         return ""
     siblings = (f"{match[1]}_{suffix}" if match[1] else suffix for suffix in _ADDRESS_SUFFIXES)
