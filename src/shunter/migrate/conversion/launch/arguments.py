@@ -22,11 +22,17 @@ class Spot(NamedTuple):
     """Whether it is an item of a list (`args`), not a part of a shell text."""
     file: str = ""
     """`ConfigMap training-script`; empty for a text of the container itself."""
+    is_decoded: bool = False
+    """Whether a word that begins there holds the text in base64, so that offsets in the text are none of the string."""
 
     @property
     def is_secret(self) -> bool:
         """Whether it stands in a Secret, so that nobody is shown what it says."""
         return self.file.startswith("Secret ")
+
+    def offset(self, start: int) -> int:
+        """Where in the string that is which stands at `start` in the text."""
+        return self.start if self.is_decoded else self.start + start
 
 
 class Argument(NamedTuple):

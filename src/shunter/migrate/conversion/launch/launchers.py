@@ -48,15 +48,19 @@ _MODULES: dict[str, Launcher] = {
 }
 _PREPARING_MODULES = frozenset({"pip", "venv", "ensurepip", "compileall", "http.server", "zipfile", "tarfile", "nltk.downloader"})
 _PREPARING = frozenset({
-    ".", ":", "[", "alias", "apk", "apt", "apt-get", "awk", "aws", "az", "basename", "break", "cat", "cd", "chgrp", "chmod",
-    "chown", "continue", "cp", "curl", "cut", "date", "declare", "df", "dirname", "dnf", "dpkg", "du", "echo", "exit",
-    "export", "false", "find", "free", "gcloud", "getent", "git", "grep", "groupadd", "gsutil", "gunzip", "head", "hf",
-    "hostname", "huggingface-cli", "id", "install", "ip", "jq", "kill", "ldconfig", "let", "ln", "local", "ls", "mkdir",
-    "mktemp", "mount", "mv", "nc", "nproc", "nslookup", "nvcc", "nvidia-smi", "ping", "pip", "pip3", "pkill", "popd",
-    "printenv", "printf", "ps", "pushd", "pwd", "read", "readlink", "readonly", "realpath", "return", "rm", "rmdir", "rsync",
-    "s3cmd", "scp", "sed", "seq", "service", "set", "shift", "shopt", "sleep", "sort", "ssh-keygen", "stat", "sync", "tail",
-    "tar", "tee", "test", "touch", "tr", "trap", "true", "type", "ulimit", "umask", "unalias", "uname", "uniq", "unset",
-    "unzip", "useradd", "wait", "wc", "wget", "which", "whoami", "xargs", "yes", "yum", "zip",
+    ".", ":", "[", "alias", "apk", "apt", "apt-get", "awk", "aws", "az", "base64", "basename", "break", "bunzip2", "bzip2",
+    "cat", "cd", "chgrp", "chmod", "chown", "cksum", "cmp", "comm", "continue", "cp", "curl", "cut", "date", "declare", "df",
+    "diff", "dig", "dirname", "dnf", "dnsdomainname", "dos2unix", "dpkg", "du", "echo", "envsubst", "exit", "export", "expr",
+    "false", "file", "find", "fold", "free", "gcloud", "getconf", "getent", "git", "gpg", "grep", "groupadd", "gsutil",
+    "gunzip", "gzip", "head", "hf", "host", "hostname", "huggingface-cli", "id", "ifconfig", "install", "ip", "join", "jq",
+    "kill", "ldconfig", "less", "let", "ln", "local", "ls", "lscpu", "lsof", "md5sum", "mkdir", "mkfifo", "mktemp", "mount",
+    "mv", "nc", "netstat", "nproc", "nslookup", "nvcc", "nvidia-smi", "openssl", "paste", "patch", "ping", "pip", "pip3",
+    "pkill", "popd", "printenv", "printf", "ps", "pushd", "pwd", "read", "readlink", "readonly", "realpath", "return", "rev",
+    "rm", "rmdir", "rsync", "s3cmd", "scp", "sed", "seq", "service", "set", "sha1sum", "sha256sum", "shift", "shopt", "sleep",
+    "sort", "split", "ss", "ssh-keygen", "ssh-keyscan", "stat", "sync", "sysctl", "tac", "tail", "tar", "tee", "telnet", "test",
+    "top", "touch", "tr", "trap", "true", "type", "ulimit", "umask", "umount", "unalias", "uname", "uniq", "unset", "unzip",
+    "uptime", "useradd", "vmstat", "wait", "wc", "wget", "which", "whoami", "xargs", "xxd", "xz", "yes", "yq", "yum", "zcat",
+    "zip", "zstd",
 })  # fmt: skip
 """Commands that do not train."""
 

@@ -9,16 +9,18 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping
 
-from shunter.migrate.conversion.launch.reads import HOST_NAME, Read, is_rank, line_of, takes_last_number
+from shunter.migrate.conversion.launch.reads import HOST_NAME, Read, is_rank, line_of, sought, takes_last_number
 
 _HOST_NAME = (
-    r"\b(?:gethostname|gethostbyaddr|getfqdn|getLocalHost|[Gg]et_processor_name|nodename)\b|Sys::Hostname\b|\bos(?:'\)|\"\))?\.hostname\b|\bplatform\.node\b|\bos\.uname\b"
+    r"\b(?:gethostname|gethostbyaddr|getfqdn|getLocalHost|[Gg]et_processor_name|nodename)\b|Sys::Hostname\b|\bos(?:'\)|\"\))?\.hostname\b|\bplatform\.node\b|\b(?:php_)?uname\s*\("
     r"|(?:\$\((?:shell\s+)?|`)(?:hostname|uname\s+-n)\b|/etc/hostname\b|/proc/sys/kernel/host[\w*?]+"
 )
 _CUT_WORDS = re.compile(
     r"split|partition\(|substr|\bre\.|\[-?\d|\bint\(|[=!]=|=~|\bin\b|endsWith|startsWith|endswith|startswith|match|test\("
     r"|\$NF|\\d|\[0-9\]|\[\[:digit:\]\]|\bsed\b|\bcut\b|\btr\b|hash|crc|##|%%|\$\{\w+[:#%/]|slice\(|pop\(|capture"
 )
+_ENVIRONMENT = re.compile(r"\bENVIRON\b|%ENV\b|\bENV\.\w|\bprocess\.env\b|\benviron\b")
+"""What holds all variables."""
 _COMMENTS = ("#", "//", ";")
 _SETTING = re.compile(r"[\"']?([A-Za-z_][\w.-]*)[\"']?\s*[:=]\s*[\"']?[^\"'\s]*$")
 
@@ -31,6 +33,11 @@ def mentions(text: str, variables: Mapping[str, str]) -> Iterator[Read]:
             continue
         decides = bool(_CUT_WORDS.search(line))
         yield Read(_called(match, variables), match.start(), decides, decides and takes_last_number(line))
+    if environment := _ENVIRONMENT.search(text):
+        decides = bool(_CUT_WORDS.search(text))
+        for name in sought(variables, text):
+            if name not in text:  # looked for by the beginning of its name
+                yield Read(variables[name], environment.start(), decides, decides and takes_last_number(text))
 
 
 def insertions(text: str, variables: Mapping[str, str]) -> Iterator[Read]:

@@ -15,9 +15,11 @@ import msgspec
 from shunter.api.meta import Json
 from shunter.migrate.conversion.launch import python_reads, shell_reads
 from shunter.migrate.conversion.launch.arguments import Spot
+from shunter.migrate.conversion.launch.encoded import decoded, decodes
 from shunter.migrate.conversion.launch.inline_python import code_words
 from shunter.migrate.conversion.launch.mentions import insertions, mentions
 from shunter.migrate.conversion.launch.mounted_files import File, FindObject, mounted_files
+from shunter.migrate.conversion.launch.python_code import is_python_code
 from shunter.migrate.conversion.launch.reads import HOST_NAME, OF_HOST_NAME, Read, is_rank
 from shunter.migrate.conversion.launch.shell_programs import PYTHONS, RUNNERS
 from shunter.migrate.conversion.launch.understanding import Text, understood
@@ -94,17 +96,18 @@ def _pod_reads(said: bytes, variables: tuple[tuple[str, str], ...]) -> tuple[Pod
 @lru_cache(maxsize=1024)
 def _words_and_texts(said: bytes) -> tuple[tuple[str, Spot], ...]:
     container, volumes, objects = msgspec.json.decode(said)
-    found: dict[tuple[str, Path], tuple[str, Spot]] = {}
+    found: dict[tuple[str, Path, int], tuple[str, Spot]] = {}
     for _, text, spot in _texts(container, volumes, objects.get):
-        found[spot.file, spot.path] = text, spot
+        found[spot.file, spot.path, spot.start if spot.is_decoded else -1] = text, spot
     for _, words in _commands(container):
         for path, word in words:
-            found.setdefault(("", path), (word, Spot(path, 0, len(word), is_item=True)))
+            found.setdefault(("", path, -1), (word, Spot(path, 0, len(word), is_item=True)))
     return tuple(found.values())
 
 
 def _texts(container: Json, volumes: Sequence[Json], find: FindObject) -> Iterator[Text]:
-    """The programs that could be read: of its words, hooks and probes, and files that it mounts without starting them."""
+    """The programs that could be read: of its words, hooks and probes, files that it mounts without starting them, and what any
+    of these holds in base64."""
     seen = set()
     for path, words in _commands(container):
         pseudo = {**container, "command": [word for _, word in words], "args": None} if path else container
@@ -116,14 +119,28 @@ def _texts(container: Json, volumes: Sequence[Json], find: FindObject) -> Iterat
     for place, file in mounted_files(container, volumes, find).items():
         if (file.spot.file, file.spot.path) not in seen and (language := _language(place, file)):
             yield Text(language, file.text, file.spot)
+    yield from _encoded(container, volumes, find)
+
+
+def _encoded(container: Json, volumes: Sequence[Json], find: FindObject) -> Iterator[Text]:
+    """Programs that are written in base64, where something in the container decodes it."""
+    said = [(word, Spot(path, 0, len(word), is_item=True)) for _, words in _commands(container) for path, word in words]
+    said += [(file.text, file.spot) for file in mounted_files(container, volumes, find).values()]
+    if not any(decodes(text) for text, _ in said):
+        return
+    for text, spot in (*said, *_values(container, find)):
+        for program, start in decoded(text):
+            place = spot._replace(start=spot.start + start, is_item=False, is_decoded=True)
+            yield Text("python" if is_python_code(program) else "shell", program, place)
 
 
 def _all(container: Json, volumes: Sequence[Json], find: FindObject, variables: Mapping[str, str]) -> Iterator[PodRead]:
     read_as_text: set[Path] = set()
     known: set[tuple[str, Path]] = set()
     for language, text, spot in _texts(container, volumes, find):
-        read_as_text.add(spot.path)
-        known.add((spot.file, spot.path))
+        if not spot.is_decoded:
+            read_as_text.add(spot.path)
+            known.add((spot.file, spot.path))
         if language == "shell":
             found = shell_reads.reads(text, _known_to(container, text, variables))
         else:
@@ -208,7 +225,7 @@ def _of_words(words: Sequence[tuple[Path, str]], variables: Mapping[str, str]) -
 
 
 def _at(read: Read, text: str, spot: Spot) -> PodRead:
-    where = spot._replace(start=spot.start + read.start, is_item=False)
+    where = spot._replace(start=spot.offset(read.start), is_item=False)
     return PodRead(read, where, text, read.start)
 
 

@@ -11,6 +11,8 @@ from typing import NamedTuple
 
 _READERS = frozenset({"getenv", "get", "pop", "setdefault"})
 _LINE = re.compile(r"[^\r\n]*(?:\r\n|\r|\n)|[^\r\n]+$")
+_PYTHON = re.compile(r"^#!.*\bpython")
+_STATEMENT = re.compile(r"^\s*(?:import|from|def|print)\b", re.MULTILINE)
 _MENTION = re.compile(r"(?:environ|getenv)\b[^\n]{0,12}?[\"']([A-Z][A-Z0-9_]*)[\"']")
 
 
@@ -45,6 +47,11 @@ def parsed(code: str) -> ast.Module | None:
         return None
 
 
+def is_python_code(text: str) -> bool:
+    """Whether a text of an unknown language is Python. Words of a shell, `cd src`, can be parsed as Python only by chance."""
+    return bool(_PYTHON.search(text.partition("\n")[0])) or (bool(_STATEMENT.search(text)) and parsed(text) is not None)
+
+
 def variable_read(node: ast.AST) -> str | None:
     """The environment variable that an expression asks for; None when it asks for none."""
     if isinstance(node, ast.Subscript) and isinstance(node.ctx, ast.Load) and is_environ(node.value):
@@ -62,6 +69,16 @@ def is_environ(node: ast.expr) -> bool:
 def called(node: ast.Call) -> str:
     """The last word of what is called: `get` of `os.environ.get("RANK")`; empty when it has no name."""
     return node.func.attr if isinstance(node.func, ast.Attribute) else node.func.id if isinstance(node.func, ast.Name) else ""
+
+
+def constant(node: ast.AST) -> str | None:
+    """The text that an expression is whatever happens: `"HOSTNAME"`, `"HOST" + "NAME"`; None for any other."""
+    if isinstance(node, ast.Constant):
+        return node.value if isinstance(node.value, str) else None
+    if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Add):
+        left, right = constant(node.left), constant(node.right)
+        return left + right if left is not None and right is not None else None
+    return None
 
 
 def _readings(tree: ast.AST, lines: Lines) -> Iterator[Reading]:

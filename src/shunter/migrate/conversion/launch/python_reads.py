@@ -30,15 +30,37 @@ _NUMBERS = frozenset({
     "seed", "manual_seed", "Random", "RandomState", "SeedSequence", "default_rng",
 })  # fmt: skip
 _KEEPERS = frozenset(
-    {"str", "repr", "open", "Path", "list", "next", "PurePath", "format", "check_output", "getoutput", "popen", "run", "loads"}
+    {
+        "str",
+        "repr",
+        "open",
+        "Path",
+        "list",
+        "next",
+        "PurePath",
+        "format",
+        "check_output",
+        "getoutput",
+        "popen",
+        "run",
+        "loads",
+        "resolve",
+        "query",
+    }
 )
 _LOOK_UPS = frozenset({"get", "index", "pop", "setdefault"})
 _SESSIONS = frozenset({"requests", "session", "httpx", "client", "http"})
 _OF_TASK = frozenset({"task", "environment"})
 """What TF_CONFIG says beside the names of hosts: the same in both generations."""
+_OF_RESOLVER = frozenset({
+    "task_type", "task_id", "task_index", "task_indices", "num_tasks", "num_accelerators", "jobs", "environment", "rpc_layer",
+})  # fmt: skip
+"""What TensorFlow's resolver says beside them."""
 _STEPS_OF_JSON = 3
 """`cluster`, a role and an index lead to a name in TF_CONFIG."""
-_MAY_READ = re.compile(r"host|uname|fqdn|\bnode\b|processor_name", re.IGNORECASE)
+_MAY_READ = re.compile(
+    r"host|uname|fqdn|\bnode\b|processor_name|nameinfo|reversename|resolve_address|ClusterResolver|environ", re.IGNORECASE
+)
 _FEWEST = 3
 """Characters of a variable's name without which no text asks for it."""
 
@@ -118,12 +140,12 @@ class _Code:
         if name := self._sources.value(node):
             return name, self._start(node)
         inner: list[ast.AST | None] = []
+        if _is_of_task(node):
+            return None
         if isinstance(node, (ast.Name, ast.Attribute)):
             if held := self._holders.get(ast.unparse(node)):
                 return held
             inner = [node.value] if isinstance(node, ast.Attribute) else []
-        elif _is_of_task(node):
-            return None
         elif isinstance(node, ast.Call):
             inner = self._of_call(node)
         elif isinstance(node, (ast.Subscript, ast.Await, ast.NamedExpr, ast.FormattedValue, ast.Starred)):
@@ -208,7 +230,7 @@ class _Code:
         name = called(node)
         if name in {"list", "tuple", "sorted"} and node.args:
             return self._steps_of(node.args[0])
-        if name in {"loads", "load"}:
+        if name in {"loads", "load", "as_dict"}:
             return _STEPS_OF_JSON
         if name in {"items", "values", "get"} and isinstance(node.func, ast.Attribute):
             return max(self._steps_of(node.func.value) - (name == "get"), 0)
@@ -250,8 +272,12 @@ def _splits_port(node: ast.expr) -> bool:
 
 
 def _is_of_task(node: ast.AST) -> bool:
-    """Whether it takes out of TF_CONFIG what is no host: `config["task"]`."""
+    """Whether it takes out of TF_CONFIG what is no host: `config["task"]`, `resolver.task_id`."""
     key: ast.expr | None = None
+    if isinstance(node, ast.Attribute):
+        return node.attr in _OF_RESOLVER
+    if isinstance(node, ast.Call) and called(node) in _OF_RESOLVER:
+        return True
     if isinstance(node, ast.Subscript):
         key = node.slice
     elif isinstance(node, ast.Call) and called(node) == "get" and node.args:

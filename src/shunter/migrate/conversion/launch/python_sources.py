@@ -6,17 +6,21 @@ import ast
 from collections.abc import Mapping, Sequence
 
 from shunter.migrate.conversion.launch import python_code
-from shunter.migrate.conversion.launch.reads import HOST_LIST, HOST_NAME, HOSTS_FILE, OF_HOST_NAME
+from shunter.migrate.conversion.launch.reads import HOST_LIST, HOST_NAME, HOSTS_FILE, OF_HOST_NAME, TF_CONFIG, sought
 
-_HOST_NAME_CALLS = frozenset({"gethostname", "getfqdn", "gethostbyaddr", "Get_processor_name"})
+_HOST_NAME_CALLS = frozenset(
+    {"gethostname", "getfqdn", "gethostbyaddr", "getnameinfo", "resolve_address", "from_address", "Get_processor_name"}
+)
 _SHELL_CALLS = frozenset(
     {"system", "popen", "check_output", "run", "getoutput", "getstatusoutput", "call", "check_call", "Popen"}
 )
 _READERS = frozenset({"get", "getenv", "pop", "getenvb"})
+_MARKS = frozenset({"lower", "upper", "casefold", "IGNORECASE"})
+"""What shows that names are compared in any case."""
 _OF_UNAME = frozenset({"node", "nodename"})
 _COPIES = frozenset({"copy", "deepcopy", "dict"})
-_SHORTEST = 4
-"""Characters of a variable's name that a loop over all variables must look for to mean it."""
+_RESOLVERS = frozenset({"TFConfigClusterResolver"})
+"""What reads TF_CONFIG for a program."""
 
 
 class Sources:
@@ -51,8 +55,8 @@ class Sources:
             return self._of_call(node)
         if isinstance(node, ast.Attribute) and node.attr in _HOST_NAME_CALLS:
             return HOST_NAME
-        if isinstance(node, ast.Subscript) and isinstance(node.ctx, ast.Load) and isinstance(node.slice, ast.Constant):
-            return self._variables.get(str(node.slice.value), "")
+        if isinstance(node, ast.Subscript) and isinstance(node.ctx, ast.Load):
+            return self._of_key(node.value, node.slice)
         return ""
 
     def mention(self, node: ast.AST) -> str:
@@ -60,6 +64,14 @@ class Sources:
         if not isinstance(node, ast.Constant) or not isinstance(node.value, str) or id(node) in self._keys:
             return ""
         return HOST_NAME if node.value in _HOST_NAME_CALLS else self._variables.get(node.value, "")
+
+    def _of_key(self, owner: ast.expr, key: ast.expr) -> str:
+        """What stands under a key: of an environment also one that is made when the program runs."""
+        name = python_code.constant(key)
+        if name is not None:
+            return self._variables.get(name) or (self._variables.get(name.upper(), "") if self._is_environment(owner) else "")
+        is_position = isinstance(key, (ast.Constant, ast.Slice, ast.UnaryOp))
+        return self._looked_for if not is_position and self._is_environment(owner) else ""
 
     def _of_call(self, node: ast.Call) -> str:
         called_as = python_code.called(node)
@@ -73,8 +85,10 @@ class Sources:
             return self._asked_of_shell(node.args[0])
         if name in {"items", "values"} and isinstance(node.func, ast.Attribute) and self._is_environment(node.func.value):
             return self._looked_for
-        if name in _READERS or called_as in self._readers:
-            return next((self._variables[key] for key in _texts(node.args[:1]) if key in self._variables), "")
+        if name in _RESOLVERS:
+            return self._variables.get(TF_CONFIG, "")
+        if node.args and (name in _READERS or called_as in self._readers):
+            return self._of_key(node.func.value if isinstance(node.func, ast.Attribute) else node.func, node.args[0])
         return ""
 
     def _asked_of_shell(self, words: ast.expr) -> str:
@@ -87,8 +101,12 @@ class Sources:
         return next((read.name for read in shell_reads.reads(text, self._variables)), "")
 
     def _is_environment(self, node: ast.expr) -> bool:
-        if python_code.is_environ(node) or (isinstance(node, ast.Name) and node.id in self._environments):
+        if isinstance(node, ast.Name) and (node.id in self._environments or self._imported.get(node.id) == "environ"):
             return True
+        if python_code.is_environ(node):
+            return True
+        if isinstance(node, ast.DictComp):
+            return any(self._is_environment(part) for part in ast.walk(node.generators[0].iter) if isinstance(part, ast.expr))
         if isinstance(node, ast.Call) and python_code.called(node) in _COPIES:
             return any(
                 map(self._is_environment, [*node.args, *([node.func.value] if isinstance(node.func, ast.Attribute) else [])])
@@ -99,8 +117,8 @@ class Sources:
 
     def _sought(self, nodes: Sequence[ast.AST]) -> str:
         """The variable that a loop over all variables would look for in this text: one whose name begins with a text in it."""
-        texts = [text for text in _texts(nodes) if len(text) >= _SHORTEST and text.isupper()]
-        return next((called for name, called in self._variables.items() for text in texts if name.startswith(text)), "")
+        wanted = sought(self._variables, " ".join([*_texts(nodes), *(_MARKS & {*map(_word, nodes)})]))
+        return self._variables[wanted[0]] if wanted else ""
 
     def _other_parts(self, nodes: Sequence[ast.AST]) -> set[int]:
         """Calls of uname of which something else is taken than the host name: `os.uname().machine`."""
@@ -131,6 +149,10 @@ def _keys(node: ast.AST) -> list[ast.AST]:
     if isinstance(node, ast.Call):
         return [*node.args] if python_code.called(node) in {"print", "startswith", "setdefault", *_READERS} else []
     return []
+
+
+def _word(node: ast.AST) -> str:
+    return node.attr if isinstance(node, ast.Attribute) else ""
 
 
 def _texts(nodes: Sequence[ast.AST]) -> list[str]:

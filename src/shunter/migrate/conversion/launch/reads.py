@@ -7,6 +7,7 @@ it, takes it for a rank. Shell and Python have readers of their own; this module
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 from typing import NamedTuple
 
 HOST_NAME = "host name"
@@ -30,8 +31,11 @@ _LAST = re.compile(
     r"|(?:\[0-9\]|\\d|\[\[:digit:\]\])[+*]?\)?\\?\)?\$"  # grep -o '[0-9]*$', re.search(r"(\d+)$")
     r"|\[-1\]|\[-1:\]|rpartition\([^)]*\)\[(?:2|-1)\]|rsplit\([^)]*\)\[1\]"
 )
-
-
+_SHORTEST = 4
+"""Characters of a variable's name that a search among all variables must have to mean it."""
+_ANY_CASE = re.compile(
+    r"\bgrep\s+(?:-\S+\s+)*-[a-zA-Z]*i|\bsed\b.*/I|IGNORECASE|re\.I\b|nocasematch|\b(?:to)?(?:lower|upper|Lower|Upper|casefold)\b"
+)
 _OF_TASK = re.compile(r"\b(?:task|type|index)\b")
 
 
@@ -54,6 +58,13 @@ def is_rank(name: str) -> bool:
 def takes_last_number(text: str) -> bool:
     """Whether the text, a statement that cuts a name, takes the number at the name's end."""
     return bool(_LAST.search(text))
+
+
+def sought(variables: Iterable[str], text: str) -> list[str]:
+    """The variables that a search among all of them looks for in the text: by name, or by the beginning of the name."""
+    letters = "A-Za-z" if (is_any_case := bool(_ANY_CASE.search(text))) else "A-Z"
+    words = {word.upper() if is_any_case else word for word in re.findall(f"[{letters}][{letters}0-9_]*", text)}
+    return [name for name in variables if any(len(word) >= _SHORTEST and name.startswith(word) for word in words)]
 
 
 def line_of(text: str, start: int) -> str:

@@ -13,6 +13,9 @@ from shunter.migrate.conversion.launch.shell_words import REDIRECTIONS, HereDocu
 
 _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 _ASSIGNMENT = re.compile(r"([A-Za-z_][A-Za-z0-9_]*)(?:\[[^\]]*\])?\+?=")
+_FUNCTION = re.compile(
+    r"(?<![\w$-])(?:function\s+(?P<named>[A-Za-z_][\w-]*)\s*(?:\(\s*\))?|(?P<name>[A-Za-z_][\w-]*)\s*\(\s*\))\s*\{(?=\s)"
+)
 _PASSED_OVER = frozenset({"if", "then", "else", "elif", "fi", "while", "until", "do", "done", "{", "}", "!", "esac"})
 """Reserved words after which a command still begins."""
 _SEPARATOR = "separator"
@@ -53,6 +56,15 @@ def script(text: str) -> Script:
 def within(text: str, piece: Piece) -> Script:
     """What the commands of a substitution say; offsets are those of the whole text."""
     return _Parser(Lexer(text, piece.start, piece.start + len(piece.value))).script()
+
+
+def functions(text: str) -> dict[str, Script]:
+    """What the bodies of the functions say that the text defines; offsets are those of the whole text."""
+    found = {}
+    for match in _FUNCTION.finditer(text):
+        end = matching(text, match.end() - 1, len(text))
+        found[match["name"] or match["named"]] = _Parser(Lexer(text, match.end(), end - 1)).script()
+    return found
 
 
 def references(text: str, read: Script) -> Iterator[Reference]:

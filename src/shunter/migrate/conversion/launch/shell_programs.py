@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 
 from shunter.migrate.conversion.launch.reads import HOST_NAME, HOSTS_FILE
 from shunter.migrate.conversion.launch.shell_words import Word
@@ -30,9 +30,10 @@ _AT_SEPARATORS = re.compile(
     r"""cut\s+(?:.*\s)?-d\s*["']?[,:; ]|tr\s+(?:-d\s+)?["']?[,:;]+["']?(?:\s|$)|(?:.*\s)?IFS=\$?["']?[,:; ]"""
 )
 """Commands that cut between the names of a list, or a port from its name."""
-_REVERSE = re.compile(r"\bdig\s[^|;\n]*-x\b|\bgetent\s+a?hosts\s+[^|;\n]+\|[^|;\n]*(?:\$2|\$NF|-f\s*2)")
-_SHORTEST = 4
-"""Characters of a variable's name that a search among all variables must have to mean it."""
+_REVERSE = re.compile(
+    r"\bdig\s[^|;\n]*-x\b|\bgetent\s+a?hosts\s+[^|;\n]+\|[^|;\n]*(?:\$2|\$NF|-f\s*2)"
+    r"|\b(?:nslookup|host)\s+[^|;\n]*(?:\bhostname\s+-[iI]\b|\bIP\b|_IP\b|\d+\.\d+\.\d+\.\d+)"
+)
 
 
 def program(word: Word) -> str:
@@ -64,7 +65,8 @@ def asks(words: Sequence[Word]) -> str:
 
 
 def names_address(text: str) -> bool:
-    """Whether a command asks by which name an address is known: `dig -x`, `getent hosts ADDRESS` of which the name is taken."""
+    """Whether a command asks by which name an address is known: `dig -x`, `nslookup $POD_IP`, `getent hosts ADDRESS` of which the
+    name is taken."""
     return bool(_REVERSE.search(text))
 
 
@@ -78,12 +80,6 @@ def lists_variables(words: Sequence[Word], line: str, lists: set[str]) -> bool:
     operands = [word for word in words[1:] if not (word.literal or "").startswith("-")]
     is_list = program(words[0]) in _LISTS and not operands
     return is_list or bool(_ENVIRONMENT_FILE.search(line)) or any(path in line for path in lists)
-
-
-def sought(variables: Mapping[str, str], text: str) -> list[str]:
-    """The variables that a search among all of them looks for in the text: by name, or by the beginning of the name."""
-    words = [word for word in re.findall(r"[A-Z][A-Z0-9_]*", text) if len(word) >= _SHORTEST]
-    return [variable for variable in variables if any(variable.startswith(word) for word in words)]
 
 
 def cuts_names(name: str, written: str) -> bool:

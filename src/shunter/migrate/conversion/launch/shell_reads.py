@@ -1,6 +1,6 @@
 """Reading shell text: where it takes the host name or a variable, and what it does with it.
 
-Values are followed through assignments, pipes and files that the text writes, in its order; not into functions.
+Values are followed through assignments, pipes, functions and files that the text writes, in its order.
 """
 
 from __future__ import annotations
@@ -18,6 +18,7 @@ from shunter.migrate.conversion.launch.reads import (
     HOSTS_FILE,
     Read,
     is_rank,
+    sought,
     takes_last_number,
     takes_task,
 )
@@ -34,20 +35,20 @@ from shunter.migrate.conversion.launch.shell_programs import (
     names_address,
     prints_system,
     program,
-    sought,
     splits_at_separators,
 )
 from shunter.migrate.conversion.launch.shell_values import (
-    PATHS,
     ShellText,
     Value,
-    name_of_path,
+    paths,
     values_of,
     values_of_piece,
     written,
 )
 from shunter.migrate.conversion.launch.shell_words import Lexer, Piece, Word
 
+_PARAMETER = "$1"
+"""What a function is given, while its body is read."""
 _ASKED_WHETHER_SET = re.compile(r"-[znv]\s+[\"']?$")
 _LOOP = re.compile(r"\bfor\s+(\w+)\s+in\s[^;\n]*$")
 _PIPE = re.compile(r"[^|]*(?<!\|)\|&?(?!\|)[^|]*", re.DOTALL)
@@ -57,12 +58,27 @@ def reads(text: str, variables: Mapping[str, str]) -> list[Read]:
     """Every place at which the text takes a value of the pod. `variables` are those of the environment that hold one, with what
     each is called. Never fails."""
     reading = ShellText(text, {name: Value(called, -1) for name, called in variables.items()}, _of_substitution)
+    _read_functions(reading)
     _read(reading, shell.script(text), 0)
     return sorted({read.start: read for read in sorted(reading.found, key=lambda read: read.decides)}.values(), key=_start)
 
 
 def _start(read: Read) -> int:
     return read.start
+
+
+def _read_functions(reading: ShellText) -> None:
+    """Learns which functions of the text print a value of the pod, and which take apart what they are given."""
+    parameters = {name: Value(_PARAMETER, -1) for name in ("1", "2", "@", "*")}
+    for name, body in shell.functions(reading.text).items():
+        inside = replace(reading, known={**reading.known, **parameters}, files={}, lists=set(), found=[])
+        _read(inside, body, 1)
+        if any(read.name == _PARAMETER and read.decides for read in inside.found):
+            reading.cutters.add(name)
+        own = [read for read in inside.found if read.name != _PARAMETER]
+        if own:
+            is_last = any(read.takes_last_number for read in own)
+            reading.functions[name] = Value(own[0].name, own[0].start, any(read.decides for read in own), is_last)
 
 
 def _read(reading: ShellText, script: shell.Script, depth: int) -> None:
@@ -90,11 +106,12 @@ def _read(reading: ShellText, script: shell.Script, depth: int) -> None:
         # The heads of `case` and `[[`, and what is redirected into a command.
         if word.start not in in_commands and not any(_overlap(word, value) for value in assigned):
             is_decisive = word.start not in loops and not _ASKED_WHETHER_SET.search(reading.text[: word.start])
-            reads_file = PATHS.search(word.literal or "")
-            takes = _taken_apart(reading, script, word)
+            reads_file = any(paths(word.literal or ""))
+            takes = _taken_apart(reading, script, word, is_file=reads_file)
             for value in values_of(reading, word, depth):
                 within = _statement(reading, word)
-                decides = is_decisive and not reads_file and not splits_at_separators(within) and takes is not False
+                taken = takes if takes is not None else not reads_file
+                decides = is_decisive and taken and not splits_at_separators(within)
                 _tell(reading, value, decides=decides, within=within)
     for document in script.documents:
         if document.is_replaced_in:
@@ -132,11 +149,14 @@ def _read_command(
     within = _statement(reading, words[0])
     printed = piped
     is_written = bool(command.outputs) or name in {"eval", "trap"}
-    is_reverse = name in {"dig", "getent"} and names_address(within)
+    is_reverse = name in {"dig", "getent", "host", "nslookup"} and names_address(within)
     if called := asks(words) or (HOST_NAME if is_reverse else ""):
         printed = Value(called, words[0].start)
         is_searched = prints_system(words) and following is not None and program(following.words[0]) in LOOK_UPS
         _tell(reading, printed, decides=is_cut and not is_searched, within=within)
+    if value := reading.functions.get(name):
+        printed = replace(value, start=words[0].start)
+        _tell(reading, printed, decides=is_cut, within=within)
     for value in _listed(reading, command, within, is_piped=is_piped):
         printed = value
         _tell(reading, value, decides=is_cut or not value.is_named, within=within)
@@ -157,6 +177,7 @@ def _given(reading: ShellText, words: tuple[Word, ...], depth: int, *, is_cut: b
     """The values among the words of a command; says of each what is done with it."""
     name, option = program(words[0]), ""
     cuts = cuts_names(name, reading.text[words[0].start : words[-1].end])
+    is_cutter = name in reading.cutters
     for value in values_of(reading, words[0], depth):
         _tell(reading, value, decides=False, within=within)
         yield value
@@ -165,7 +186,7 @@ def _given(reading: ShellText, words: tuple[Word, ...], depth: int, *, is_cut: b
         text = written(reading, word)
         if name in TESTS:
             decides = before not in {"-z", "-n", "-v"}
-        elif name in LOOK_UPS or (cuts and _is_read(reading, text)):
+        elif is_cutter or name in LOOK_UPS or (cuts and _is_read(reading, text)):
             decides = True
         else:
             option = text.partition("=")[0] if text.startswith("-") else option if before == option else ""
@@ -179,7 +200,7 @@ def _given(reading: ShellText, words: tuple[Word, ...], depth: int, *, is_cut: b
 
 def _read_into(reading: ShellText, words: tuple[Word, ...], within: str, piped: Value | None) -> None:
     """`read NAME < /etc/hostname`, `hostname | read NAME`."""
-    found = [Value(name_of_path(match[0]), -1) for match in PATHS.finditer(within)]
+    found = [Value(name, -1) for name, _ in paths(within)]
     found += [value for path, value in reading.files.items() if path in within]
     if value := next((one for one in (piped, *found) if one), None):
         is_cut = value.is_cut or ("IFS=" in within and not splits_at_separators(within))
@@ -202,7 +223,7 @@ def _listed(reading: ShellText, command: shell.Command, within: str, *, is_piped
         within = reading.text
     elif not is_piped and not command.words[1:]:
         return
-    for variable in sought({name: known.name for name, known in reading.known.items()}, within):
+    for variable in sought(reading.known, within):
         yield replace(reading.known[variable], start=words[0].start, is_named=False)
 
 
@@ -244,7 +265,7 @@ def _runs(command: shell.Command | None) -> bool:
 
 def _is_read(reading: ShellText, word: str) -> bool:
     """Whether the word is a file that holds a value."""
-    return bool(PATHS.search(word)) or any(path in word for path in reading.files)
+    return any(paths(word)) or any(path in word for path in reading.files)
 
 
 def _of_substitution(reading: ShellText, piece: Piece, depth: int) -> Iterator[Value]:
@@ -253,7 +274,7 @@ def _of_substitution(reading: ShellText, piece: Piece, depth: int) -> Iterator[V
         yield Value(known.name, piece.start, known.is_cut, known.is_last_number)
         return
     inner = shell.within(reading.text, piece)
-    inside = ShellText(reading.text, {**reading.known}, _of_substitution, reading.files, reading.lists)
+    inside = replace(reading, known={**reading.known}, found=[])
     _read(inside, inner, depth + 1)
     programs = {program(command.words[0]) for command in inner.commands if command.words}
     # Code that the first command is given says itself what it does.
@@ -273,7 +294,8 @@ def _cuts(reading: ShellText, command: shell.Command) -> bool:
     """Whether the command takes names apart, and not only what stands between them."""
     if not command.words:
         return False
-    return cuts_names(program(command.words[0]), reading.text[command.words[0].start : command.words[-1].end])
+    name = program(command.words[0])
+    return name in reading.cutters or cuts_names(name, reading.text[command.words[0].start : command.words[-1].end])
 
 
 def _show(reading: ShellText, values: Iterator[Value]) -> None:
@@ -293,12 +315,15 @@ def _statement(reading: ShellText, word: Word) -> str:
     return reading.text[start : len(reading.text) if end < 0 else end]
 
 
-def _taken_apart(reading: ShellText, script: shell.Script, word: Word) -> bool | None:
+def _taken_apart(reading: ShellText, script: shell.Script, word: Word, *, is_file: bool) -> bool | None:
     """Whether the command takes apart what is redirected into it; None for a word that is not redirected."""
     if not reading.text[: word.start].rstrip("\"'").rstrip().endswith("<"):
         return None
     before = [command for command in script.commands if command.words and command.words[0].start < word.start]
-    return bool(before) and (program(before[-1].words[0]) == "read" or _cuts(reading, before[-1]))
+    if not before:
+        return False
+    # What `read` makes of a file is known by the variables that it fills.
+    return _cuts(reading, before[-1]) or (program(before[-1].words[0]) == "read" and not is_file)
 
 
 def _overlap(one: Word, other: Word) -> bool:

@@ -8,16 +8,23 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
+from fnmatch import fnmatchcase
 
-from shunter.migrate.conversion.launch.reads import HOST_NAME, OF_HOST_NAME, Read, takes_last_number
-from shunter.migrate.conversion.launch.shell_programs import sought
+from shunter.migrate.conversion.launch.reads import (
+    HOST_LIST,
+    HOST_NAME,
+    HOSTS_FILE,
+    OF_HOST_NAME,
+    Read,
+    sought,
+    takes_last_number,
+)
 from shunter.migrate.conversion.launch.shell_words import Lexer, Piece, Word, matching
 
 _KEPT_WHOLE = re.compile(r":?[-=?]|\^|,|@|%%?[,:; ]\*|##?\*[,:; ]|//?\\?[,:; ]/")
 """Operators of `${NAME...}` that do not cut a name: defaults, upper and lower case, what follows a comma or a colon."""
-PATHS = re.compile(r"/etc/hostname|/proc/sys/kernel/host[\w*?]+|/etc/hosts\b(?!\.)|/etc/mpi/hostfile\b")
-_KERNEL = "/proc/sys/kernel/host"
-"""The beginning of a path whose rest may be a pattern."""
+_PATH = re.compile(r"/(?:etc|proc/sys/kernel)/(?:mpi/)?(?:\[h|[h?])[\w*?\[\]]*(?:\.[\w*]+)*")
+"""A file, or a pattern of names."""
 _PROMPTS = ("\\h", "\\H")
 """What stands for the host name in a prompt of bash, which `${NAME@P}` expands."""
 _DEEPEST = 12
@@ -48,6 +55,10 @@ class ShellText:
     """Files that the text has written one to."""
     lists: set[str] = field(default_factory=set)
     """Files that it has written all variables to."""
+    functions: dict[str, Value] = field(default_factory=dict)
+    """Functions of the text that print one."""
+    cutters: set[str] = field(default_factory=set)
+    """Functions that take apart what they are given."""
     found: list[Read] = field(default_factory=list)
 
 
@@ -55,6 +66,8 @@ def values_of(reading: ShellText, word: Word, depth: int) -> Iterator[Value]:
     """Those that the word holds, in its order; `depth` is that of substitutions around it."""
     for piece in word.pieces:
         yield from values_of_piece(reading, piece, depth)
+    if word.literal is not None and len(word.pieces) > 1:  # /etc/"hostname"
+        yield from (Value(name, word.start) for name, _ in paths(word.literal))
 
 
 def values_of_piece(reading: ShellText, piece: Piece, depth: int) -> Iterator[Value]:
@@ -62,8 +75,8 @@ def values_of_piece(reading: ShellText, piece: Piece, depth: int) -> Iterator[Va
     if depth > _DEEPEST:
         return
     if piece.kind == "text":
-        for match in PATHS.finditer(piece.value):
-            yield Value(name_of_path(match[0]), piece.start + match.start())
+        for name, start in paths(piece.value):
+            yield Value(name, piece.start + start)
         for path, value in reading.files.items():
             if (at := piece.value.find(path)) >= 0:
                 yield replace(value, start=piece.start + at)
@@ -89,7 +102,7 @@ def _of_variable(reading: ShellText, piece: Piece, depth: int) -> Iterator[Value
     end = matching(reading.text, piece.start + 1, len(reading.text))
     inside = reading.text[piece.start + 2 : end - 1]
     if inside.startswith("!"):
-        known = next(map(reading.known.get, sought({name: one.name for name, one in reading.known.items()}, reading.text)), None)
+        known = next(map(reading.known.get, sought(reading.known, reading.text)), None)
         inside = inside[1:]
     operator = inside.partition(piece.value)[2] if not inside.startswith("#") else ""
     is_cut = bool(operator) and operator not in {"[0]", "[@]"} and not _KEPT_WHOLE.match(operator)
@@ -114,6 +127,10 @@ def written(reading: ShellText, word: Word) -> str:
     return reading.text[word.start : word.end]
 
 
-def name_of_path(path: str) -> str:
-    """What is read with the file: the host name, or the file itself."""
-    return HOST_NAME if path in OF_HOST_NAME or path.startswith(_KERNEL) else path
+def paths(text: str) -> Iterator[tuple[str, int]]:
+    """What the text reads of the pod by naming a file, or a pattern (`/etc/hostn*`): the host name, or the file itself."""
+    for match in _PATH.finditer(text):
+        for file in (*OF_HOST_NAME, HOSTS_FILE, HOST_LIST):
+            if fnmatchcase(file, match[0]):
+                yield HOST_NAME if file in OF_HOST_NAME else file, match.start()
+                break

@@ -235,6 +235,8 @@ class _Reader:
                 self.started.append(Started("unknown", (), {}, "", rest, (*place.through, name)))
         elif document and spot:
             self.read_text(document.text, spot, place.inside(name))
+        else:  # what it is piped
+            self.started.append(Started("unknown", (), {}, "", words, place.through))
 
     def _read_file(self, path: str, parameters: Sequence[Argument], place: _Place, *, is_sourced: bool = False) -> bool:
         """The script at `path`, if it can be seen; one that is sourced sets variables for what comes after."""

@@ -30,16 +30,26 @@ BUILT = Topic(
 )
 _JOINED = r"""(?:\$\w+|[})"'>]|%[sd])-"""
 """The end of a value that is put in, and what joins the next part to it."""
+_VALUE = r"""(?:%[sd]|\{[\w.]*\}|\$\w+|\$\{\w+\})"""
+"""A value that is put in."""
 
 
 def apply(draft: Draft) -> None:
     """Tells of each text once."""
-    roles = "|".join(role.lower() for role in draft.job.replicas)
-    pattern = re.compile(rf"{_JOINED}(?:{roles})-?(?:\d|[$%{{\"'<]|$)")
+    pattern = _pattern("|".join(role.lower() for role in draft.job.replicas))
     for programs in all_programs(draft):
         for text, spot in words_and_texts(programs.container, programs.volumes, draft.texts_of):
             if match := pattern.search(text):
-                path, offset = place(programs, spot, spot.start + match.start())
+                path, offset = place(programs, spot, spot.offset(match.start()))
                 first = draft.host(programs.group, 0)
                 says = f"{quoted(text, match.start(), spot)} may name a pod as v1 does; the first one is {first} in v2."
                 draft.report(BUILT, path, says, offset=offset)
+
+
+def _pattern(roles: str) -> re.Pattern[str]:
+    """What a text looks like that joins a name, one of the roles and a number."""
+    in_one_text = rf"{_JOINED}(?:{roles})-?(?:\d|[$%{{\"'<]|$)"
+    by_join = rf"""["']-["']\.join\([^)\n]*["'](?:{roles})["']"""
+    of_three = rf"{_VALUE}-{_VALUE}-(?:\d|{_VALUE})"
+    a_role = rf"""(?:=\s*["']?|["'(,\s])(?:{roles})(?=["'),;\s]|$)"""
+    return re.compile(rf"{in_one_text}|{by_join}|{of_three}(?=[^\n]*{a_role})|{a_role}(?=[\s\S]*{of_three})")

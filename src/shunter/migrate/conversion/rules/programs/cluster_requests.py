@@ -108,5 +108,5 @@ def _named(draft: Draft, text: str) -> tuple[int, str] | None:
 
 
 def _report(draft: Draft, topic: Topic, programs: Programs, text: str, spot: Spot, start: int, says: str) -> None:
-    path, offset = place(programs, spot, spot.start + start)
+    path, offset = place(programs, spot, spot.offset(start))
     draft.report(topic, path, f"{quoted(text, start, spot)}: {says}", offset=offset)

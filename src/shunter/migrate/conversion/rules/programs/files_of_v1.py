@@ -44,6 +44,6 @@ def apply(draft: Draft) -> None:
     for programs in all_programs(draft):
         for text, spot in words_and_texts(programs.container, programs.volumes, draft.texts_of):
             if match := pattern.search(text):
-                path, offset = place(programs, spot, spot.start + match.start())
+                path, offset = place(programs, spot, spot.offset(match.start()))
                 says = f"{quoted(text, match.start(), spot)} uses {match[0]}, which is not there in v2."
                 draft.report(ONLY_IN_V1, path, says, offset=offset)

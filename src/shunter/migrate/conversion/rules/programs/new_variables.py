@@ -52,6 +52,6 @@ def apply(draft: Draft) -> None:
             for match in pattern.finditer(text) if new else ():
                 found.setdefault(match[0], match.start())
             for name, start in found.items():
-                path, offset = place(programs, spot, spot.start + start)
+                path, offset = place(programs, spot, spot.offset(start))
                 says = f"{quoted(text, start, spot)} asks for {name}, which is not set in v1 and is set in v2."
                 draft.report(ONLY_IN_V2, path, says, offset=offset)

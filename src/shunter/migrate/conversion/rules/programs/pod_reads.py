@@ -115,7 +115,7 @@ def _message(one: PodRead, others: int, values: list[PodValue], *, decides: bool
     if not values:
         return text
     text += f" {shown(values)}."
-    if one.read.takes_last_number:
+    if one.read.takes_last_number and any(number for value in values for number in value.numbers):
         before, after = (", ".join(one.numbers[side] or "nothing" for one in values[:8]) for side in (0, 1))
         text += (
             f" The number at its end is {before} in v1 and {after} in v2." if before != after else " The number at its end stays."
