@@ -5,6 +5,7 @@ Each is told of, so that no proof is said to reach further than it does.
 
 from __future__ import annotations
 
+import base64
 from typing import Any
 
 import pytest
@@ -88,7 +89,47 @@ DIGEST = "import os, hashlib, train\ntrain.main(hashlib.blake2b(os.environ['TF_C
 PROCESSOR = "from mpi4py import MPI\nimport train\ntrain.main(gpu=int(MPI.Get_processor_name().rsplit('-', 1)[1]) % 2)"
 SEED = "import os, random, train\nrandom.seed(os.environ['MASTER_ADDR'])\ntrain.main()"
 SSH = "import os, train\ntrain.main(is_remote=bool(os.environ.get('SSH_CONNECTION')))"
+BY_THREE = """\
+import os, ray
+ray.init("-".join([os.environ["JOB"], "worker", "0"]) + ":6379")"""
+CODED = base64.b64encode(b"import os, socket\nos.environ['RANK'] = socket.gethostname()[-1]\n").decode()
+CODED_PYTHON = f"import base64\nexec(base64.b64decode('{CODED}'))\nimport train"
+MADE_OF_ALL = """\
+from os import environ as e
+me = [value for name, value in e.items() if name.lower().startswith("hostn")]
+os.environ["RANK"] = me[0].split("-")[-1]"""
+ONCE = """\
+import os, socket, train
+train.main(master=socket.gethostbyname(os.environ["MASTER_ADDR"]))"""
+AGAIN = """\
+import os, socket, time, train
+for _ in range(60):
+    try:
+        master = socket.gethostbyname(os.environ["MASTER_ADDR"])
+    except OSError:
+        time.sleep(1)
+train.main()"""
 CASES = [
+    pytest.param(converted(shell(f"echo {CODED} | base64 -d | python3; python t.py")), "HOST009!", id="script-in-base64"),
+    pytest.param(converted(python(CODED_PYTHON)), "HOST009!", id="code-in-base64"),
+    pytest.param(
+        converted(shell("echo $SETUP | base64 --decode > /tmp/r; . /tmp/r"), env=[{"name": "SETUP", "value": CODED}]),
+        "HOST009!",
+        id="variable-in-base64",
+    ),
+    pytest.param(converted(python(MADE_OF_ALL)), "HOST009!", id="search-in-all-variables"),
+    pytest.param(
+        converted(shell("last() { echo ${1##*-}; }\nexport RANK=$(last $(cat /etc/hostn?me))\npython t.py")),
+        "HOST009!",
+        id="function",
+    ),
+    pytest.param(converted(python(BY_THREE)), "HOST013", id="name-joined-of-three"),
+    pytest.param(converted(python(ONCE)), "HOST020", id="address-of-the-master-asked-once"),
+    pytest.param(converted(shell("export MASTER_ADDR=$(dig +short $MASTER_ADDR)\npython t.py")), "HOST020", id="dig-once"),
+    pytest.param(
+        converted(["python", "t.py"], env=[{"name": "STORE", "value": "master:23456"}]), "HOST006", id="port-in-a-variable"
+    ),
+    pytest.param(converted(["python", "t.py"], livenessProbe={"grpc": {"port": 23456}}), "HOST006", id="port-of-a-probe"),
     pytest.param(converted(shell(R)), "HOST009!", id="r"),
     pytest.param(converted(shell(JAVA)), "HOST010", id="java"),
     pytest.param(
@@ -126,12 +167,19 @@ def test_a_program_that_reads_what_changes_by_other_means_is_told(conversion: Co
     assert conversion.unproved
 
 
+WORDS = base64.b64encode(b"the words hostname and worker are no program here").decode()
+OWN_VARIABLES = """\
+import os, train
+train.main(**{name[6:]: value for name, value in os.environ.items() if name.startswith("TRAIN_")})"""
 SORTED = """\
 import os, train
 hosts = sorted([os.environ["MASTER_ADDR"], *os.environ["WORKER_ADDRS"].split(",")])
 train.main(shards=dict(enumerate(hosts)))"""
 PREFIX = "import os, train\ntrain.main(is_elastic=any(key.startswith('PET_') for key in os.environ))"
-ADDRESS = "export MASTER_IP=$(getent hosts $MASTER_ADDR | awk '{print $1}')\npython t.py"
+ADDRESS = """\
+until getent hosts $MASTER_ADDR; do sleep 1; done
+export MASTER_IP=$(getent hosts $MASTER_ADDR | awk '{print $1}')
+python t.py"""
 
 
 @pytest.mark.parametrize(
@@ -140,6 +188,17 @@ ADDRESS = "export MASTER_IP=$(getent hosts $MASTER_ADDR | awk '{print $1}')\npyt
         pytest.param(converted(python(SORTED), "XGBoostJob"), id="the-order-of-names-is-the-same"),
         pytest.param(converted(python(PREFIX)), id="v1-sets-such-variables-too"),
         pytest.param(converted(shell(ADDRESS)), id="an-address-is-another-one-each-time"),
+        pytest.param(converted(python(AGAIN)), id="the-address-of-the-master-until-it-is-known"),
+        pytest.param(converted(shell(f"echo {WORDS} | base64 -d > /tmp/w; python t.py")), id="words-in-base64"),
+        pytest.param(converted(python(OWN_VARIABLES)), id="variables-of-a-prefix"),
+        pytest.param(converted(["torchrun", "t.py"], livenessProbe={"httpGet": {"port": 8080}}), id="a-probe-of-another-port"),
+        pytest.param(
+            converted(["torchrun", "t.py"], readinessProbe={"tcpSocket": {"port": "pytorchjob-port"}}),
+            id="a-probe-of-the-port-that-v1-named",
+        ),
+        pytest.param(
+            converted(shell("model=bert-base-12; python t.py --layers ${model##*-} --out $model-$size-0")), id="names-of-models"
+        ),
         pytest.param(converted(shell("echo ${HOST##*-}; python t.py")), id="a-variable-that-bash-does-not-set"),
         pytest.param(
             converted(shell("export RANK=${HOST##*-}", "zsh"), env=[{"name": "HOST", "value": "a-1"}]), id="the-users-own"

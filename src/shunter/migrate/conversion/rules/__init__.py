@@ -38,7 +38,15 @@ from shunter.migrate.conversion.rules.pods import (
     pod_metadata,
     pod_template,
 )
-from shunter.migrate.conversion.rules.programs import built_names, cluster_requests, files_of_v1, hosts, new_variables
+from shunter.migrate.conversion.rules.programs import (
+    built_names,
+    cluster_requests,
+    files_of_v1,
+    hosts,
+    lookups,
+    new_variables,
+    ports_of_v1,
+)
 
 Rule = Callable[[Draft], None]
 ORDER: tuple[Rule, ...] = (
@@ -60,6 +68,7 @@ ORDER: tuple[Rule, ...] = (
     downward.apply,
     network.apply,
     hosts.apply,
+    ports_of_v1.apply,
     environment.apply,
     init_containers.apply,
     pod_metadata.apply,
@@ -69,6 +78,7 @@ ORDER: tuple[Rule, ...] = (
     built_names.apply,
     new_variables.apply,
     files_of_v1.apply,
+    lookups.apply,
     # Last: what the TrainJob says itself, the replicated jobs, and whether a shipped runtime says as much.
     trainer.apply,
     profiles.apply,

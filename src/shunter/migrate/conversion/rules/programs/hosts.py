@@ -20,7 +20,6 @@ from shunter.migrate.conversion.rules.programs.texts import all_programs, quoted
 from shunter.migrate.conversion.rules.programs.texts import place as programs_place
 from shunter.migrate.findings import Topic
 from shunter.migrate.paths import Path
-from shunter.operator.trainer.rendezvous import PORT
 
 _BEFORE, _AFTER = r"(?<![A-Za-z0-9._-])(?<!^/)(?<![^/]/)", r"(?![A-Za-z0-9_-])"
 """A host is a word of its own, and no part of a path."""
@@ -29,11 +28,9 @@ _DOMAIN = r"(?=\.(?P<domain>[A-Za-z0-9-]+(?:\.[A-Za-z0-9-]+)*)|)"
 _ASKING = frozenset({"kubectl", "oc"})
 _KUBECTL = re.compile(r"\b(?:kubectl|oc)\s[^\n|;&]*\Z")
 _INDEX = re.compile(r"-[0-9]+(?=$|\.)")
-_TEXTS = frozenset({"command", "args", "value", "host"})
+_TEXTS = frozenset({"command", "args", "value", "host", "hostnames", "searches"})
 _EXPANDED = frozenset({"command", "args", "env"})
 """Fields of a container in which Kubernetes replaces $(NAME)."""
-_MEETING_ELSEWHERE = frozenset({"torch", "jax", "xgboost"})
-"""Frameworks of v2 that meet on a port of their own, whatever it was in v1."""
 
 RENAMED = Topic(
     id="HOST003",
@@ -74,22 +71,6 @@ IN_A_SCRIPT = Topic(
     grade="D",
     explanation="ConfigMaps and Secrets are not converted; the v1 host names in them do not resolve in v2.",
     remedy="Replace the names there by those that the message gives.",
-    effort=1,
-    limits_proof=True,
-)
-FIXED_PORT = Topic(
-    id="HOST006",
-    title="a program uses the v1 port",
-    severity="warning",
-    impact="advisory",
-    change="semantic-change",
-    grade="D",
-    explanation=(
-        "v1 met on a port of the kind (23456 for PyTorch, 2222 for TensorFlow, ...), v2 on 29500. A program that has the number "
-        "written into it goes on with it, in all pods alike; but a NetworkPolicy or a part of the program that reads MASTER_PORT "
-        "gets the other one, and a program that waits for the v1 port waits forever."
-    ),
-    remedy="Use MASTER_PORT in the program, and allow 29500 in NetworkPolicies.",
     effort=1,
     limits_proof=True,
 )
@@ -145,7 +126,6 @@ def apply(draft: Draft) -> None:
     _look_for_service(draft)
     for group in draft.groups:
         _look_at_ports(draft, group)
-    _look_for_port(draft)
     _look_for_srv(draft)
     if not _may_name_hosts(draft):
         return
@@ -231,6 +211,9 @@ def _texts(spec: Json) -> Iterator[tuple[Path, Any, Any]]:
     """Every text that may name a host: its place, and where it can be changed."""
     for field in ("initContainers", "containers"):
         yield from _texts_in(spec.get(field) or [], ("spec", field))
+    for index, alias in enumerate(spec.get("hostAliases") or ()):
+        yield from _texts_in(alias, ("spec", "hostAliases", index))
+    yield from _texts_in(spec.get("dnsConfig") or {}, ("spec", "dnsConfig"))
 
 
 def _texts_in(value: Any, path: Path) -> Iterator[tuple[Path, Any, Any]]:
@@ -254,21 +237,6 @@ def _look_at_ports(draft: Draft, group: Group) -> None:
         draft.report(OWN_PORTS, (*template, *container, "ports"), f"No Service offers the ports {shown}.")
 
 
-def _look_for_port(draft: Draft) -> None:
-    """Says where a program names the port of the kind, whichever container runs it."""
-    port = draft.job_kind.port
-    if port is None or not draft.ml_policy.keys() & _MEETING_ELSEWHERE:
-        return
-    number = re.compile(rf"(?<!\d){port.number}(?!\d)")
-    for programs in all_programs(draft):
-        for text, spot in words_and_texts(programs.container, programs.volumes, draft.texts_of):
-            if match := number.search(text):
-                path, offset = programs_place(programs, spot, spot.start + match.start())
-                line = quoted(text, match.start(), spot)
-                says = f"{line} names {port.number}, where v1's pods meet; v2's meet at {PORT}."
-                draft.report(FIXED_PORT, path, says, offset=offset)
-
-
 def _look_for_srv(draft: Draft) -> None:
     """Says which texts ask DNS for a port of a pod of the job, each once."""
     for programs in all_programs(draft):
@@ -277,7 +245,7 @@ def _look_for_srv(draft: Draft) -> None:
                 continue
             match = next((found for found in _SRV.finditer(text) if found["host"] in draft.hosts), None)
             if match is not None:
-                path, offset = programs_place(programs, spot, spot.start + match.start())
+                path, offset = programs_place(programs, spot, spot.offset(match.start()))
                 host = draft.host(*draft.hosts[match["host"]])
                 asked = quoted(text, match.start(), spot)
                 says = f"{asked} asks for {match[0]}; in v2 the host is {host}, and no record has its port."

@@ -1,0 +1,141 @@
+"""The port at which v1's pods meet: where programs, probes, hooks and annotations have its number or its name."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from shunter.api.meta import Json
+from shunter.api.training.job_kind import Port
+from shunter.migrate.conversion.draft import Draft, Group
+from shunter.migrate.conversion.launch.pod_reads import words_and_texts
+from shunter.migrate.conversion.rules.programs.texts import all_programs, place, quoted
+from shunter.migrate.findings import Topic
+from shunter.migrate.paths import Path, value_at
+from shunter.operator.trainer.rendezvous import PORT
+
+_MEETING_ELSEWHERE = frozenset({"torch", "jax", "xgboost"})
+"""Frameworks of v2 that meet on a port of their own, whatever it was in v1."""
+_ASKING: tuple[Path, ...] = tuple(
+    (*place, way)
+    for place in (
+        ("startupProbe",),
+        ("livenessProbe",),
+        ("readinessProbe",),
+        ("lifecycle", "postStart"),
+        ("lifecycle", "preStop"),
+    )
+    for way in ("tcpSocket", "httpGet", "grpc")
+)
+"""What asks for a port of its own container."""
+
+FIXED_PORT = Topic(
+    id="HOST006",
+    title="a program uses the v1 port",
+    severity="warning",
+    impact="advisory",
+    change="semantic-change",
+    grade="D",
+    explanation=(
+        "v1 met on a port of the kind (23456 for PyTorch, 2222 for TensorFlow, ...), v2 on 29500. A program that has the number "
+        "written into it goes on with it, in all pods alike; but a NetworkPolicy or a part of the program that reads MASTER_PORT "
+        "gets the other one, and a program or a probe that waits for the v1 port waits forever. An annotation that keeps the v1 "
+        "port out of a service mesh leaves the new one in."
+    ),
+    remedy="Use MASTER_PORT in the program, and allow 29500 in NetworkPolicies, probes and annotations.",
+    effort=1,
+    explains=("none",),
+    limits_proof=True,
+)
+DECLARED = Topic(
+    id="HOST019",
+    title="the port that a probe names is declared in the runtime",
+    severity="info",
+    impact="none",
+    change="lossless",
+    grade="Q",
+    explanation=(
+        "v1 declared the port of the kind (pytorchjob-port, tfjob-port, ...) in the training container of each pod. A probe or a "
+        "hook that asks for it by name finds it in v2 only where the runtime declares it, with the number at which pods meet."
+    ),
+    remedy="Nothing to do here.",
+    explains=("containers.ports.*",),
+)
+
+
+def apply(draft: Draft) -> None:
+    port = draft.job_kind.port
+    if port is None:
+        return
+    meets_elsewhere = bool(draft.ml_policy.keys() & _MEETING_ELSEWHERE)
+    for group in draft.groups:
+        _declare(draft, group, port, PORT if meets_elsewhere else port.number)
+    if meets_elsewhere:
+        _look_at_programs(draft, port.number)
+        for group in draft.groups:
+            _look_at_probes(draft, group, port.number)
+            _look_at_annotations(draft, group, port.number)
+
+
+def _declare(draft: Draft, group: Group, port: Port, number: int) -> None:
+    training = draft.training_container(group)
+    known = {one.get("name") for one in training.get("ports") or ()}
+    named = [path for path, asked in _asked(training) if asked == port.name]
+    if not named or port.name in known:
+        return
+    training["ports"] = [*(training.get("ports") or ()), {"name": port.name, "containerPort": number}]
+    path = (*_container(draft, group), *named[0])
+    draft.report(DECLARED, path, f"{port.name} is {number} in the runtime, where the pods meet in v2.")
+
+
+def _look_at_programs(draft: Draft, number: int) -> None:
+    """Says where a program names the port, whichever container runs it."""
+    pattern = _pattern(number)
+    for programs in all_programs(draft):
+        for text, spot in words_and_texts(programs.container, programs.volumes, draft.texts_of):
+            if match := pattern.search(text):
+                path, offset = place(programs, spot, spot.offset(match.start()))
+                line = quoted(text, match.start(), spot)
+                says = f"{line} names {number}, where v1's pods meet; v2's meet at {PORT}."
+                draft.report(FIXED_PORT, path, says, offset=offset)
+        overridden = draft.operator_variables(programs.roles[0]) if programs.field == "containers" else ()
+        for index, variable in enumerate(programs.container.get("env") or ()):
+            name, value = variable.get("name"), variable.get("value")
+            if isinstance(value, str) and name not in overridden and pattern.search(value):
+                says = f"{name} is {value!r}, with {number}, where v1's pods meet; v2's meet at {PORT}."
+                draft.report(FIXED_PORT, (*programs.path, "env", index, "value"), says)
+
+
+def _look_at_probes(draft: Draft, group: Group, number: int) -> None:
+    for field in ("initContainers", "containers"):
+        for index, container in enumerate(group.pod["spec"].get(field) or ()):
+            numbers = {one.get("name"): one.get("containerPort") for one in container.get("ports") or ()}
+            for path, asked in _asked(container):
+                if str(numbers.get(asked, asked)) == str(number):
+                    says = f"{path[0]} asks for {asked}, where v1's pods meet; v2's meet at {PORT}."
+                    draft.report(FIXED_PORT, (*draft.template_paths(group)[0], "spec", field, index, *path), says)
+
+
+def _look_at_annotations(draft: Draft, group: Group, number: int) -> None:
+    annotations: Json = (group.pod.get("metadata") or {}).get("annotations") or {}
+    pattern = _pattern(number)
+    for key, value in annotations.items():
+        if isinstance(value, str) and pattern.search(value):
+            says = f"{key} names {number}, where v1's pods meet; v2's meet at {PORT}."
+            draft.report(FIXED_PORT, (*draft.template_paths(group)[0], "metadata", "annotations", key), says)
+
+
+def _asked(container: Json) -> Iterator[tuple[Path, object]]:
+    """The ports, by number or name, that probes and hooks ask for, and where; of an URL of another host none."""
+    for path in _ASKING:
+        found = value_at(container, path)
+        if isinstance(found, dict) and not found.get("host") and "port" in found:
+            yield (*path, "port"), found["port"]
+
+
+def _container(draft: Draft, group: Group) -> Path:
+    return (*draft.template_paths(group)[0], "spec", "containers", draft.container_index(group.roles[0]))
+
+
+def _pattern(number: int) -> re.Pattern[str]:
+    return re.compile(rf"(?<!\d){number}(?!\d)")
