@@ -213,3 +213,41 @@ def test_two_templates_of_a_release_make_no_object_twice(head: str, tail: str, r
     used = re.findall(r"runtimeRef: {kind: TrainingRuntime, name: {{ .Release.Name }}-([\w-]+)", found)
     assert {*used} == {*made}
     assert len(used) == 2
+
+
+@pytest.mark.parametrize(
+    ("values", "expected"),
+    [
+        ("train: {script: 'python t.py --rank ${HOSTNAME##*-}'}", [("HOST009", 1)]),
+        ("a: 1\nscript: |\n  import socket\n  print(socket.gethostname())\n", [("HOST010", 2)]),
+        ("name: hostname\nscript: 'python t.py --rank $RANK'\nargs: [1, null]", []),
+    ],
+)
+def test_a_program_among_the_values_is_read_as_one_in_a_job(values: str, expected: list[tuple[str, int]], tmp_path: Path) -> None:
+    chart(tmp_path, TEMPLATE.replace("torchrun, train.py", "bash, -c, {{ .Values.script | quote }}"), values)
+    told = [finding for finding in convert([str(tmp_path)], Options()).findings if finding.topic.id.startswith("HOST")]
+    assert [(finding.topic.id, finding.place.line) for finding in told] == expected
+    assert all(finding.place.source.endswith("values.yaml") for finding in told)
+
+
+@pytest.mark.parametrize(
+    ("template", "helpers", "expected"),
+    [
+        ('apiVersion: {{ include "api" . }}\nkind: TFJob\nspec: {tfReplicaSpecs: {}}\n', "", "HELM002"),
+        ('apiVersion: kubeflow.org/v1\nkind: TFJob\nspec:\n  {{- include "spec" . | nindent 2 }}\n', "", "HELM002"),
+        ('{{ include "job" . }}\n', '{{- define "job" -}}\napiVersion: kubeflow.org/v1\nkind: TFJob\n{{- end }}\n', "INPUT016"),
+        ('apiVersion: {{ include "api" . }}\nkind: Deployment\n', '{{- define "api" -}}apps/v1{{- end }}\n', ""),
+    ],
+)
+def test_a_job_of_which_a_template_holds_only_a_part_is_told(template: str, helpers: str, expected: str, tmp_path: Path) -> None:
+    chart(tmp_path, template, "a: 1")
+    (tmp_path / "templates" / "_helpers.tpl").write_text(helpers)
+    told = convert([str(tmp_path)], Options()).findings
+    assert [finding.topic.id for finding in told if finding.is_blocking] == [*filter(None, [expected])]
+
+
+def chart(folder: Path, template: str, values: str) -> None:
+    (folder / "templates").mkdir()
+    (folder / "Chart.yaml").write_text("apiVersion: v2\nname: c\nversion: 0.1.0\n")
+    (folder / "values.yaml").write_text(values)
+    (folder / "templates" / "job.yaml").write_text(template)

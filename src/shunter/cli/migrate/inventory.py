@@ -95,7 +95,7 @@ def of_input(
 
     jobs = [*given.jobs, *(embedded.job for embedded in given.embedded)]
     with counting("looking at jobs", len(jobs)) as advance:
-        batch = converted(jobs, options, [other.value for other in given.others], advance)
+        batch = converted(jobs, options, given.surroundings, advance)
     batch, faults = suppressed_findings(batch, [*given.findings, *given.unrendered, *faults], configuration)
     return of_batch(batch, now, insides(given)), faults
 

@@ -117,8 +117,7 @@ def converted(
     today = datetime.now(UTC).date()
     is_one_stream = output_dir is None and not in_place
     with progress("converting", len(given.convertible)) as advance:
-        others = [other.value for other in given.others]
-        batch = batches.converted(given.convertible, options, others, advance, is_one_stream=is_one_stream)
+        batch = batches.converted(given.convertible, options, given.surroundings, advance, is_one_stream=is_one_stream)
     templates, of_templates = _templates(given, options)
     there = files.staying(given, output_dir) if output_dir is not None else []
     batch = shared_in(given, suppression.applied(batch, entries, today).batch, there)
@@ -152,9 +151,10 @@ def _templates(given: Input, options: Options) -> tuple[dict[int, str], list[Fin
     """New texts of Helm templates, by document, and what there is to tell of them."""
     if not given.templates:
         return {}, []
-    from shunter.migrate.conversion.gitops import helm  # takes long to import, and few inputs have templates
+    from shunter.migrate.conversion.gitops import chart_values, helm  # takes long to import, and few inputs have templates
 
-    return helm.skeletons(given.templates, options)
+    texts, findings = helm.skeletons(given.templates, options)
+    return texts, [*findings, *chart_values.reads_in_values(given.files, given.templates)]
 
 
 def _neighbours(

@@ -67,7 +67,7 @@ def provable(
     """The jobs of these names, all when there are none, converted. Raises InputError for a name that no job has."""
     jobs = _named(given.jobs, names)
     with progress("converting", len(jobs)) as advance:
-        batch = batches.converted(jobs, options, [other.value for other in given.others], advance)
+        batch = batches.converted(jobs, options, given.surroundings, advance)
     today = datetime.now(UTC).date()
     batch, told = suppression.suppressed(batch, [*given.findings, *given.unrendered, *faults], entries, today)
     batch = shared_in(given, batch)

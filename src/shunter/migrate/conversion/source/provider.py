@@ -11,18 +11,22 @@ from functools import cached_property
 from pathlib import Path
 from typing import BinaryIO
 
+from shunter.api.meta import Json
 from shunter.errors import InputError
 from shunter.kube.manifests import SUFFIXES
 from shunter.migrate.conversion.source import experiments, templates
 from shunter.migrate.conversion.source.documents import Document
-from shunter.migrate.conversion.source.embedded import V1, Embedded
+from shunter.migrate.conversion.source.embedded import Embedded
 from shunter.migrate.conversion.source.files import TextFile, name_of, text_file
+from shunter.migrate.conversion.source.generators import generated
 from shunter.migrate.conversion.source.kustomization import FILE_NAMES, is_patch, without_patches
 from shunter.migrate.conversion.source.objects import SourceObject
 from shunter.migrate.conversion.source.versions import OTHER_OPERATOR, is_of_mpi_operator, is_v1_job
 from shunter.migrate.findings import Finding, Place, Topic
 
 STANDARD_INPUT = "standard input"
+_PARTIAL = ".tpl"
+"""What templates of a chart include from: no manifest, but a whole job may be defined there."""
 LARGEST = 256 * 1024 * 1024
 """Bytes of one file."""
 
@@ -110,6 +114,11 @@ class Input:
         return [found for found in self.objects if not self._is_job(found)]
 
     @property
+    def surroundings(self) -> list[Json]:
+        """The other objects, and those that kustomizations generate: rules look ConfigMaps and Services up in them."""
+        return [*(other.value for other in self.others), *generated(self.files)]
+
+    @property
     def passed_on(self) -> list[Document]:
         """Documents that hold something beside v1 jobs: other objects, values of charts, templates."""
         return [
@@ -127,7 +136,7 @@ class Input:
             document
             for file in self.files
             for document in file.documents
-            if document.is_template and V1 in document.text and "replicaspecs" in document.text.lower()
+            if document.is_template and templates.holds_v1_job(document.text)
         ]
 
     @property
@@ -197,11 +206,14 @@ def _files(path: str) -> Iterator[TextFile]:
         return
     closed: list[OSError] = []
     found = sorted(_below(named, closed.append))
-    if not (found or closed):
+    if not (any(file.suffix != _PARTIAL for file in found) or closed):
         raise InputError(f"{path}: neither the directory nor one below it holds a file ending in {', '.join(SUFFIXES)}.")
     for error in closed:
         yield _unread(name_of(error.filename), error.strerror or "", Path(error.filename).relative_to(named))
     for file in found:
+        if file.suffix == _PARTIAL:
+            yield from _of_partial(file, file.relative_to(named))
+            continue
         yield replace(_found_file(file, file.relative_to(named)), is_found=True)
 
 
@@ -213,7 +225,7 @@ def _below(directory: Path, closed: Callable[[OSError], None]) -> Iterator[Path]
 
 
 def _is_manifest(name: str) -> bool:
-    return (name.endswith(SUFFIXES) and not name.startswith(".")) or name in FILE_NAMES
+    return (name.endswith((*SUFFIXES, _PARTIAL)) and not name.startswith(".")) or name in FILE_NAMES
 
 
 def _found_file(path: Path, relative: Path) -> TextFile:
@@ -225,6 +237,18 @@ def _found_file(path: Path, relative: Path) -> TextFile:
             return _decoded(_content(file), name_of(path), path, relative)
     except OSError as error:
         return _unread(name_of(path), error.strerror or "", relative)
+
+
+def _of_partial(path: Path, relative: Path) -> Iterator[TextFile]:
+    """A file of definitions of a chart, where it makes a v1 job; else it is nobody's business."""
+    try:
+        text = path.read_text(encoding="utf-8") if templates.is_of_chart(path) else ""
+    except (OSError, UnicodeDecodeError):
+        return
+    if templates.holds_v1_job(text):
+        source = name_of(path)
+        finding = Finding(UNRENDERED, source, Place(source, 1, 1), (), "A v1 job is defined for templates to include.")
+        yield TextFile(source, (), path, relative, is_found=True, findings=(finding,))
 
 
 def _unread(source: str, reason: str, relative: Path) -> TextFile:

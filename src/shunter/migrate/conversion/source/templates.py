@@ -9,10 +9,16 @@ from pathlib import Path
 
 import yaml
 
+from shunter.api.training.kinds import JOB_KINDS
+from shunter.migrate.conversion.source.embedded import V1
+
 _ACTION = re.compile(
     r"\{\{-?\s*(?:[.$\"`(]|/\*|(?:if|else|end|range|with|define|block|template|include|tpl|toYaml|toJson|quote|squote|default|printf|"
     r"required|lookup|add|int|int64|fromYaml|coalesce|ternary|trunc|indent|nindent|lower|upper|not|and|or|eq|list|dict)\b)"
 )
+_OPEN_VERSION = re.compile(r"\bapiVersion:[^\n]*\{\{")
+"""A version that only Helm knows."""
+_KIND = re.compile(rf"\bkind:\s*[\"']?(?:{'|'.join(kind.resource.kind for kind in JOB_KINDS)})\b")
 _NEVER_BRACES = frozenset({"apiVersion", "kind", "name", "generateName", "namespace", "image"})
 """Fields in which Kubernetes takes no braces, quoted or not."""
 
@@ -33,6 +39,12 @@ def needs_filling(text: str, node: yaml.Node | None) -> bool:
         elif key in _NEVER_BRACES and isinstance(inner, yaml.ScalarNode) and has_actions(inner.value):
             return True
     return False
+
+
+def holds_v1_job(text: str) -> bool:
+    """Whether a template, which need not be YAML, makes a job of v1: by what is written out of its kind, version and fields."""
+    has_version = V1 in text or _OPEN_VERSION.search(text) is not None
+    return has_version and ("replicaspecs" in text.lower() or _KIND.search(text) is not None)
 
 
 def is_of_chart(file: Path) -> bool:
