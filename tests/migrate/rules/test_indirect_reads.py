@@ -123,6 +123,13 @@ CASES = [
         "HOST009!",
         id="function",
     ),
+    pytest.param(converted(["su", "user", "-c", "python t.py --rank ${HOSTNAME##*-}"]), "HOST009!", id="another-user"),
+    pytest.param(converted(["env", "-S", "bash -c 'python t.py --rank ${HOSTNAME##*-}'"]), "HOST009!", id="words-in-one"),
+    pytest.param(
+        converted(["chroot", "/r", "sh", "-c", "python t.py --rank `hostname|tail -c2`"]), "HOST009!", id="another-root"
+    ),
+    pytest.param(converted(["fish", "-c", "set p (hostname); python t.py --rank $p[-1]"]), "HOST009!", id="another-shell"),
+    pytest.param(converted(["ipython", "-c", "import socket, t; t.main(socket.gethostname()[-1])"]), "HOST009!", id="ipython"),
     pytest.param(converted(python(BY_THREE)), "HOST013", id="name-joined-of-three"),
     pytest.param(converted(python(ONCE)), "HOST020", id="address-of-the-master-asked-once"),
     pytest.param(converted(shell("export MASTER_ADDR=$(dig +short $MASTER_ADDR)\npython t.py")), "HOST020", id="dig-once"),

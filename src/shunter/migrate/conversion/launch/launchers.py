@@ -15,7 +15,7 @@ Launcher = Literal["python", "torchrun", "accelerate", "deepspeed", "mpirun", "h
 these, such as a program of the image's own."""
 ProgramKind = Literal["script", "module", "code", "input", ""]
 
-_PYTHON = re.compile(r"(python|pypy)[0-9.]*")
+_PYTHON = re.compile(r"(i?python|pypy)[0-9.]*")
 _FORMS: dict[Launcher, Syntax] = {
     "torchrun": TORCHRUN,
     "accelerate": ACCELERATE,

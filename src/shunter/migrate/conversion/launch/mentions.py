@@ -13,7 +13,7 @@ from shunter.migrate.conversion.launch.reads import HOST_NAME, Read, is_rank, li
 
 _HOST_NAME = (
     r"\b(?:gethostname|gethostbyaddr|getfqdn|getLocalHost|[Gg]et_processor_name|nodename)\b|Sys::Hostname\b|\bos(?:'\)|\"\))?\.hostname\b|\bplatform\.node\b|\b(?:php_)?uname\s*\("
-    r"|(?:\$\((?:shell\s+)?|`)(?:hostname|uname\s+-n)\b|/etc/hostname\b|/proc/sys/kernel/host[\w*?]+"
+    r"|(?:\$?\((?:shell\s+)?|`)(?:hostname|uname\s+-n)(?:\b(?!\s*[,=:.])|$)|/etc/hostname\b|/proc/sys/kernel/host[\w*?]+"
 )
 _CUT_WORDS = re.compile(
     r"split|partition\(|substr|\bre\.|\[-?\d|\bint\(|[=!]=|=~|\bin\b|endsWith|startsWith|endswith|startswith|match|test\("

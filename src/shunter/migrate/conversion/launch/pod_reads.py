@@ -5,7 +5,7 @@ ConfigMaps and Secrets that it mounts. What stands in its image is not looked in
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache
 from pathlib import PurePosixPath
 from typing import Literal, NamedTuple
@@ -45,6 +45,8 @@ _READ = (
     *(path[0] for path in _HOOKS[2:]),
 )
 """The fields of a container that say what it runs."""
+_ASKS = re.compile(r"[$`(]")
+"""What stands before a value that is asked for, in any language."""
 _SETS_HOST = re.compile(r"\b(?:zsh|tcsh)\b")
 _REFERENCE = re.compile(r"(?<!\$)\$\(([A-Za-z_][A-Za-z0-9_.-]*)\)")
 _DATA = frozenset({
@@ -203,24 +205,28 @@ def _commands(container: Json) -> Iterator[tuple[Path, list[tuple[Path, str]]]]:
 
 def _of_words(words: Sequence[tuple[Path, str]], variables: Mapping[str, str]) -> Iterator[PodRead]:
     """Words that no shell reads."""
-    for number in code_words([word for _, word in words]):
-        path, code = words[number]
-        yield from (_at(read, code, Spot(path, 0, len(code), is_item=True)) for read in python_reads.reads(code, variables))
-    if words and program_name(words[0][1]) in RUNNERS - PYTHONS:
-        for path, code in words[1:]:
-            yield from (_at(read, code, Spot(path, 0, len(code), is_item=True)) for read in mentions(code, variables))
+    code = {*code_words([word for _, word in words])}
+    runs_text = bool(words) and program_name(words[0][1]) in RUNNERS - PYTHONS
+    for number, (path, text) in enumerate(words):
+        found: Iterable[Read] = ()
+        if number in code:
+            found = python_reads.reads(text, variables)
+        elif number and (runs_text or (" " in text and _ASKS.search(text))):
+            # A text that another program is given may be one for a shell: `su user -c TEXT`.
+            found = mentions(text, variables)
+        yield from (_at(read, text, Spot(path, 0, len(text), is_item=True)) for read in found)
     before = ""
     for path, word in words:
         option = word.partition("=")[0] if word.startswith("-") else before
-        found = [
+        named = [
             Read(variables[match[1]], match.start(), is_rank(option))
             for match in _REFERENCE.finditer(word)
             if match[1] in variables
         ]
-        found += [Read(HOST_NAME, word.find(name), decides=False) for name in OF_HOST_NAME if name in word]
+        named += [Read(HOST_NAME, word.find(name), decides=False) for name in OF_HOST_NAME if name in word]
         if len(words) == 1 and program_name(word) == "hostname":
-            found.append(Read(HOST_NAME, 0, decides=False))
-        yield from (_at(read, word, Spot(path, 0, len(word), is_item=True)) for read in found)
+            named.append(Read(HOST_NAME, 0, decides=False))
+        yield from (_at(read, word, Spot(path, 0, len(word), is_item=True)) for read in named)
         before = word if word.startswith("-") else ""
 
 

@@ -10,6 +10,8 @@ from functools import lru_cache
 from typing import NamedTuple
 
 _READERS = frozenset({"getenv", "get", "pop", "setdefault"})
+_ENVIRONMENTS = frozenset({"environ", "environb"})
+_PATHS = frozenset({"Path", "PurePath", "PosixPath", "join", "joinpath"})
 _LINE = re.compile(r"[^\r\n]*(?:\r\n|\r|\n)|[^\r\n]+$")
 _PYTHON = re.compile(r"^#!.*\bpython")
 _STATEMENT = re.compile(r"^\s*(?:import|from|def|print)\b", re.MULTILINE)
@@ -63,7 +65,9 @@ def variable_read(node: ast.AST) -> str | None:
 
 def is_environ(node: ast.expr) -> bool:
     """Whether it is `os.environ`."""
-    return (isinstance(node, ast.Name) and node.id == "environ") or (isinstance(node, ast.Attribute) and node.attr == "environ")
+    return (isinstance(node, ast.Name) and node.id in _ENVIRONMENTS) or (
+        isinstance(node, ast.Attribute) and node.attr in _ENVIRONMENTS
+    )
 
 
 def called(node: ast.Call) -> str:
@@ -72,13 +76,20 @@ def called(node: ast.Call) -> str:
 
 
 def constant(node: ast.AST) -> str | None:
-    """The text that an expression is whatever happens: `"HOSTNAME"`, `"HOST" + "NAME"`; None for any other."""
+    """The text that an expression is whatever happens: `"HOSTNAME"`, `"HOST" + "NAME"`, `Path("/etc") / "hostname"`,
+    `os.path.join("/etc", "hostname")`; None for any other."""
     if isinstance(node, ast.Constant):
-        return node.value if isinstance(node.value, str) else None
-    if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Add):
-        left, right = constant(node.left), constant(node.right)
-        return left + right if left is not None and right is not None else None
-    return None
+        value = node.value.decode(errors="replace") if isinstance(node.value, bytes) else node.value
+        return value if isinstance(value, str) else None
+    parts: list[ast.expr] = []
+    between = ""
+    if isinstance(node, ast.BinOp) and isinstance(node.op, (ast.Add, ast.Div)):
+        parts, between = [node.left, node.right], "/" if isinstance(node.op, ast.Div) else ""
+    elif isinstance(node, ast.Call) and called(node) in _PATHS:
+        owner = node.func.value if isinstance(node.func, ast.Attribute) and called(node) == "joinpath" else None
+        parts, between = [*([owner] if owner else []), *node.args], "/"
+    texts = [constant(part) for part in parts]
+    return between.join(text for text in texts if text is not None) if texts and None not in texts else None
 
 
 def _readings(tree: ast.AST, lines: Lines) -> Iterator[Reading]:

@@ -59,7 +59,8 @@ _OF_RESOLVER = frozenset({
 _STEPS_OF_JSON = 3
 """`cluster`, a role and an index lead to a name in TF_CONFIG."""
 _MAY_READ = re.compile(
-    r"host|uname|fqdn|\bnode\b|processor_name|nameinfo|reversename|resolve_address|ClusterResolver|environ", re.IGNORECASE
+    r"host|uname|fqdn|\bnode\b|processor_name|nameinfo|name\(\)|reversename|resolve_address|ClusterResolver|environ",
+    re.IGNORECASE,
 )
 _FEWEST = 3
 """Characters of a variable's name without which no text asks for it."""
@@ -144,6 +145,8 @@ class _Code:
             return None
         if isinstance(node, (ast.Name, ast.Attribute)):
             if held := self._holders.get(ast.unparse(node)):
+                return held
+            if isinstance(node, ast.Attribute) and (held := self._holders.get(f".{node.attr}")):
                 return held
             inner = [node.value] if isinstance(node, ast.Attribute) else []
         elif isinstance(node, ast.Call):
@@ -246,6 +249,8 @@ class _Code:
 def _assignments(node: ast.AST) -> Iterator[tuple[ast.expr, ast.expr]]:
     """What is given a value, and the value. A function is `name()`, and what it returns its value."""
     if isinstance(node, ast.Assign):
+        if isinstance(node.value, ast.Lambda):
+            yield from ((ast.Name(f"{ast.unparse(target)}()"), node.value.body) for target in node.targets)
         for target in node.targets:
             names = target.elts if isinstance(target, (ast.Tuple, ast.List)) else [target]
             names = names[:1] if _splits_port(node.value) else names
@@ -255,6 +260,8 @@ def _assignments(node: ast.AST) -> Iterator[tuple[ast.expr, ast.expr]]:
     elif isinstance(node, (ast.For, ast.AsyncFor, ast.comprehension)):
         is_of_pairs = isinstance(node.iter, ast.Call) and called(node.iter) in {"items", "enumerate"}
         yield node.target.elts[-1] if is_of_pairs and isinstance(node.target, ast.Tuple) else node.target, node.iter
+    elif isinstance(node, ast.Call) and called(node) == "add_argument":
+        yield from _default(node)
     elif isinstance(node, ast.Call) and called(node) == "gethostname" and node.args:  # of C: it fills in what it is given
         yield node.args[0], node
     elif isinstance(node, (ast.withitem)) and node.optional_vars is not None:
@@ -263,6 +270,15 @@ def _assignments(node: ast.AST) -> Iterator[tuple[ast.expr, ast.expr]]:
         for inner in ast.walk(node):
             if isinstance(inner, ast.Return) and inner.value is not None:
                 yield ast.Name(f"{node.name}()"), inner.value
+
+
+def _default(node: ast.Call) -> Iterator[tuple[ast.expr, ast.expr]]:
+    """What an option of argparse is when nobody gives it; whatever the parsed arguments are called, it is `.name` of them."""
+    given = {keyword.arg: keyword.value for keyword in node.keywords}
+    options = [text for word in node.args if (text := python_code.constant(word))]
+    name = python_code.constant(given["dest"]) if "dest" in given else next((one for one in reversed(options)), "")
+    if name and "default" in given:
+        yield ast.Name("." + name.lstrip("-").replace("-", "_")), given["default"]
 
 
 def _splits_port(node: ast.expr) -> bool:

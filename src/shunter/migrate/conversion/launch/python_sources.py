@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Mapping, Sequence
+import re
+from collections.abc import Iterator, Mapping, Sequence
 
 from shunter.migrate.conversion.launch import python_code
-from shunter.migrate.conversion.launch.reads import HOST_LIST, HOST_NAME, HOSTS_FILE, OF_HOST_NAME, TF_CONFIG, sought
+from shunter.migrate.conversion.launch.reads import HOST_NAME, TF_CONFIG, paths, sought
 
 _HOST_NAME_CALLS = frozenset(
     {"gethostname", "getfqdn", "gethostbyaddr", "getnameinfo", "resolve_address", "from_address", "Get_processor_name"}
@@ -19,6 +20,8 @@ _MARKS = frozenset({"lower", "upper", "casefold", "IGNORECASE"})
 """What shows that names are compared in any case."""
 _OF_UNAME = frozenset({"node", "nodename"})
 _COPIES = frozenset({"copy", "deepcopy", "dict"})
+_OWN_NAME = re.compile(r"_?(?:get_?)?(?:my_?|own_?|local_?|fq_?)?host_?name", re.IGNORECASE)
+"""Functions without arguments, of whatever library, that are called as what they return."""
 _RESOLVERS = frozenset({"TFConfigClusterResolver"})
 """What reads TF_CONFIG for a program."""
 
@@ -43,14 +46,21 @@ class Sources:
                     self._readers.add(node.targets[0].id)
         self._looked_for = self._sought(nodes)
         self._others = self._other_parts(nodes)
+        self._settings = {
+            id(field)
+            for node in nodes
+            if isinstance(node, ast.ClassDef) and any("Settings" in ast.unparse(base) for base in node.bases)
+            for field in node.body
+        }
+        """Fields of classes that a library fills from variables of their names."""
         self._keys = {id(key) for node in nodes for key in _keys(node)}
 
     def value(self, node: ast.AST) -> str:
         """What the expression takes of the pod; empty when nothing."""
         if id(node) in self._others:
             return ""
-        if isinstance(node, ast.Constant) and isinstance(node.value, str):
-            return HOST_NAME if node.value in OF_HOST_NAME else node.value if node.value in (HOSTS_FILE, HOST_LIST) else ""
+        if (text := python_code.constant(node)) is not None and (name := self._of_text(text)):
+            return name
         if isinstance(node, ast.Call):
             return self._of_call(node)
         if isinstance(node, ast.Attribute) and node.attr in _HOST_NAME_CALLS:
@@ -61,9 +71,23 @@ class Sources:
 
     def mention(self, node: ast.AST) -> str:
         """What a text names that may be a variable's: `["RANK", "HOSTNAME"]`; empty when none does."""
+        if id(node) in self._settings and isinstance(node, ast.AnnAssign) and isinstance(node.target, ast.Name):
+            return self._variables.get(node.target.id.upper(), "")
         if not isinstance(node, ast.Constant) or not isinstance(node.value, str) or id(node) in self._keys:
             return ""
-        return HOST_NAME if node.value in _HOST_NAME_CALLS else self._variables.get(node.value, "")
+        if node.value in _HOST_NAME_CALLS:
+            return HOST_NAME
+        return self._variables.get(node.value) or next((called for _, called in self._put_in(node.value)), "")
+
+    def _put_in(self, text: str) -> Iterator[tuple[int, str]]:
+        """The variables that something puts into the text: `${oc.env:HOSTNAME}`."""
+        for match in re.finditer(r"\$\{?(?:[\w.]+:)?(\w+)", text):
+            if match[1] in self._variables:
+                yield match.start(), self._variables[match[1]]
+
+    def _of_text(self, text: str) -> str:
+        """What is read with a file of that name."""
+        return next((name for name, start in paths(text) if start == 0), "")
 
     def _of_key(self, owner: ast.expr, key: ast.expr) -> str:
         """What stands under a key: of an environment also one that is made when the program runs."""
@@ -85,6 +109,12 @@ class Sources:
             return self._asked_of_shell(node.args[0])
         if name in {"items", "values"} and isinstance(node.func, ast.Attribute) and self._is_environment(node.func.value):
             return self._looked_for
+        if name == "getattr" and len(node.args) > 1 and python_code.constant(node.args[1]) in _HOST_NAME_CALLS:
+            return HOST_NAME
+        if name == "expandvars" and node.args:
+            return next((called for _, called in self._put_in(python_code.constant(node.args[0]) or "")), "")
+        if not node.args and _OWN_NAME.fullmatch(name):
+            return HOST_NAME
         if name in _RESOLVERS:
             return self._variables.get(TF_CONFIG, "")
         if node.args and (name in _READERS or called_as in self._readers):
@@ -96,8 +126,8 @@ class Sources:
         from shunter.migrate.conversion.launch import shell_reads
 
         text = "".join(_texts([words]))
-        if isinstance(words, (ast.List, ast.Tuple)):
-            text = " ".join(_texts(words.elts))
+        if isinstance(words, (ast.List, ast.Tuple, ast.Call)):
+            text = " ".join(_texts([*ast.walk(words)]))
         return next((read.name for read in shell_reads.reads(text, self._variables)), "")
 
     def _is_environment(self, node: ast.expr) -> bool:
@@ -147,7 +177,11 @@ def _keys(node: ast.AST) -> list[ast.AST]:
     if isinstance(node, ast.Compare):
         return [node.left, *node.comparators]
     if isinstance(node, ast.Call):
-        return [*node.args] if python_code.called(node) in {"print", "startswith", "setdefault", *_READERS} else []
+        return (
+            [*node.args]
+            if python_code.called(node) in {"print", "startswith", "setdefault", "getattr", "expandvars", *_READERS}
+            else []
+        )
     return []
 
 

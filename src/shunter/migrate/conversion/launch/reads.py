@@ -7,7 +7,8 @@ it, takes it for a rank. Shell and Python have readers of their own; this module
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from fnmatch import fnmatchcase
 from typing import NamedTuple
 
 HOST_NAME = "host name"
@@ -15,6 +16,8 @@ HOSTS_FILE = "/etc/hosts"
 HOST_LIST = "/etc/mpi/hostfile"
 """Values that a program reads elsewhere than in a variable."""
 OF_HOST_NAME = frozenset({"/etc/hostname", "/proc/sys/kernel/hostname"})
+_PATH = re.compile(r"/(?:etc|proc/sys/kernel)/(?:mpi/)?(?:\[h|[h?])[\w*?\[\]]*(?:\.[\w*]+)*")
+"""A file, or a pattern of names."""
 TF_CONFIG = "TF_CONFIG"
 BETWEEN_NAMES = frozenset({",", ";", ":", " ", "\n", "\t", None})
 """What stands between the names of a list, and between a name and its port: to cut there leaves the names whole."""
@@ -65,6 +68,15 @@ def sought(variables: Iterable[str], text: str) -> list[str]:
     letters = "A-Za-z" if (is_any_case := bool(_ANY_CASE.search(text))) else "A-Z"
     words = {word.upper() if is_any_case else word for word in re.findall(f"[{letters}][{letters}0-9_]*", text)}
     return [name for name in variables if any(len(word) >= _SHORTEST and name.startswith(word) for word in words)]
+
+
+def paths(text: str) -> Iterator[tuple[str, int]]:
+    """What the text reads of the pod by naming a file, or a pattern (`/etc/hostn*`): the host name, or the file itself."""
+    for match in _PATH.finditer(text):
+        for file in (*OF_HOST_NAME, HOSTS_FILE, HOST_LIST):
+            if fnmatchcase(file, match[0]):
+                yield HOST_NAME if file in OF_HOST_NAME else file, match.start()
+                break
 
 
 def line_of(text: str, start: int) -> str:

@@ -18,8 +18,8 @@ CUTTERS = frozenset({
 LOOK_UPS = frozenset({"awk", "egrep", "expr", "fgrep", "gawk", "grep", "let", "mawk"})
 """Programs to which a value is something to look for, or to count with."""
 RUNNERS = frozenset({
-    "awk", "bun", "deno", "envsubst", "gawk", "gojq", "jq", "julia", "lua", "mawk", "node", "perl", "php", "python", "python3",
-    "Rscript", "ruby", "tclsh", "yq",
+    "awk", "bun", "csh", "deno", "elvish", "envsubst", "fish", "gawk", "gojq", "j2", "jinja2", "jq", "julia", "lua", "mawk",
+    "node", "nu", "perl", "php", "pwsh", "python", "python3", "Rscript", "ruby", "tclsh", "tcsh", "yq",
 })  # fmt: skip
 """Programs that run a text of a language that is not read here."""
 PYTHONS = frozenset({"python", "python3"})

@@ -18,6 +18,7 @@ from shunter.migrate.conversion.launch.reads import (
     HOSTS_FILE,
     Read,
     is_rank,
+    paths,
     sought,
     takes_last_number,
     takes_task,
@@ -40,7 +41,6 @@ from shunter.migrate.conversion.launch.shell_programs import (
 from shunter.migrate.conversion.launch.shell_values import (
     ShellText,
     Value,
-    paths,
     values_of,
     values_of_piece,
     written,
@@ -50,6 +50,8 @@ from shunter.migrate.conversion.launch.shell_words import Lexer, Piece, Word
 _PARAMETER = "$1"
 """What a function is given, while its body is read."""
 _ASKED_WHETHER_SET = re.compile(r"-[znv]\s+[\"']?$")
+_SETTING = re.compile(r"[\w.-]+=")
+"""An argument that sets something, as Hydra's do: `rank=3`."""
 _LOOP = re.compile(r"\bfor\s+(\w+)\s+in\s[^;\n]*$")
 _PIPE = re.compile(r"[^|]*(?<!\|)\|&?(?!\|)[^|]*", re.DOTALL)
 
@@ -161,10 +163,12 @@ def _read_command(
         printed = value
         _tell(reading, value, decides=is_cut or not value.is_named, within=within)
     _read_code(reading, command, is_cut=is_cut, is_run=is_written or name in RUNNERS or (is_piped and _runs(following)))
-    if name == "read":
+    if name in {"read", "mapfile", "readarray"}:
         _read_into(reading, words, within, piped)
     for value in _given(reading, words, depth, is_cut=is_cut, within=within):
         printed = value
+    if printed and name == "printf" and len(words) > 2 and words[1].literal == "-v" and words[2].literal:
+        reading.known[words[2].literal] = replace(printed, start=-1)
     if printed and (name in CUTTERS and _cuts(reading, command)):
         printed = replace(printed, is_cut=True, is_last_number=printed.is_last_number or takes_last_number(within))
     for path in (word.literal for word in command.outputs):
@@ -189,8 +193,9 @@ def _given(reading: ShellText, words: tuple[Word, ...], depth: int, *, is_cut: b
         elif is_cutter or name in LOOK_UPS or (cuts and _is_read(reading, text)):
             decides = True
         else:
-            option = text.partition("=")[0] if text.startswith("-") else option if before == option else ""
-            decides = is_cut or (option.startswith("-") and is_rank(option))
+            is_setting = text.startswith("-") or (number > 1 and _SETTING.match(text) is not None)
+            option = text.partition("=")[0] if is_setting else option if before == option else ""
+            decides = is_cut or (bool(option) and is_rank(option))
         if text.startswith("-") and "=" not in text:
             option = text
         for value in values_of(reading, word, depth):

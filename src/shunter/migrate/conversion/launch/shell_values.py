@@ -8,23 +8,12 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
-from fnmatch import fnmatchcase
 
-from shunter.migrate.conversion.launch.reads import (
-    HOST_LIST,
-    HOST_NAME,
-    HOSTS_FILE,
-    OF_HOST_NAME,
-    Read,
-    sought,
-    takes_last_number,
-)
+from shunter.migrate.conversion.launch.reads import HOST_NAME, Read, paths, sought, takes_last_number
 from shunter.migrate.conversion.launch.shell_words import Lexer, Piece, Word, matching
 
 _KEPT_WHOLE = re.compile(r":?[-=?]|\^|,|@|%%?[,:; ]\*|##?\*[,:; ]|//?\\?[,:; ]/")
 """Operators of `${NAME...}` that do not cut a name: defaults, upper and lower case, what follows a comma or a colon."""
-_PATH = re.compile(r"/(?:etc|proc/sys/kernel)/(?:mpi/)?(?:\[h|[h?])[\w*?\[\]]*(?:\.[\w*]+)*")
-"""A file, or a pattern of names."""
 _PROMPTS = ("\\h", "\\H")
 """What stands for the host name in a prompt of bash, which `${NAME@P}` expands."""
 _DEEPEST = 12
@@ -125,12 +114,3 @@ def cut_value(value: Value, text: str) -> Value:
 def written(reading: ShellText, word: Word) -> str:
     """The word as it stands in the text, quotes included."""
     return reading.text[word.start : word.end]
-
-
-def paths(text: str) -> Iterator[tuple[str, int]]:
-    """What the text reads of the pod by naming a file, or a pattern (`/etc/hostn*`): the host name, or the file itself."""
-    for match in _PATH.finditer(text):
-        for file in (*OF_HOST_NAME, HOSTS_FILE, HOST_LIST):
-            if fnmatchcase(file, match[0]):
-                yield HOST_NAME if file in OF_HOST_NAME else file, match.start()
-                break

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import re
+import shlex
 from collections.abc import Sequence
 from pathlib import PurePosixPath
 from typing import NamedTuple
 
-from shunter.migrate.conversion.launch.arguments import Argument, Syntax, parsed, syntax
+from shunter.migrate.conversion.launch.arguments import Argument, Spot, Syntax, parsed, syntax
 
 _ASSIGNMENT = re.compile(r"[A-Za-z_][A-Za-z0-9_]*=")
 
@@ -46,6 +47,9 @@ _WRAPPERS: dict[str, _Wrapper] = {
     "catatonit": _Wrapper(),
     "gosu": _Wrapper(operands=1),
     "su-exec": _Wrapper(operands=1),
+    "chroot": _Wrapper(syntax("userspec groups"), operands=1),
+    "unshare": _Wrapper(syntax("R root w wd S setuid G setgid map-user map-group propagation setgroups")),
+    "setpriv": _Wrapper(syntax("reuid regid groups ruid euid rgid egid securebits inh-caps ambient-caps bounding-set")),
     "sudo": _Wrapper(
         syntax("u user g group C close-from D chdir h host p prompt R chroot r role t type T command-timeout U other-user"),
     ),
@@ -137,10 +141,23 @@ def unwrapped(words: Sequence[Argument]) -> UnwrappedCommand:
             if not inner or inner[0].value not in wrapper.verbs:
                 break
             inner = inner[1:]
-        inner = parsed(inner, wrapper.form).rest[wrapper.operands :]
+        options, inner, _ = parsed(inner, wrapper.form)
+        if name == "env" and (text := options.get("split-string") or options.get("S")):
+            inner = (*_split(text.value, inner), *inner)
+        inner = inner[wrapper.operands :]
         while name in {"env", "sudo"} and inner and _ASSIGNMENT.match(inner[0].value):
             variable, _, value = inner[0].value.partition("=")
             assignments.append((variable, value))
             inner = inner[1:]
         rest = inner
     return UnwrappedCommand(rest, tuple(assignments))
+
+
+def _split(text: str, near: tuple[Argument, ...]) -> tuple[Argument, ...]:
+    """The words of `env -S "bash -c ..."`, which stand in one."""
+    try:
+        words = shlex.split(text)
+    except ValueError:
+        return ()
+    spot = near[0].spot._replace(is_exact=False) if near else Spot(("command", 0))
+    return tuple(Argument(word, spot) for word in words)
