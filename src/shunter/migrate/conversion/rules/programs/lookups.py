@@ -28,9 +28,10 @@ ONCE = Topic(
     limits_proof=True,
 )
 _LOOK_UP = re.compile(
-    r"(?:\b(?:gethostbyname(?:_ex)?|getaddrinfo|create_connection)\([^\n]*|"
-    r"\b(?:getent\s+a?hosts|nslookup|dig|host|ping|nc|ncat|curl|wget)\s[^\n|;&]*)MASTER_ADDR\b"
+    r"(?:\b(?:gethostbyname(?:_ex)?|getaddrinfo)\([^\n]*|"
+    r"\b(?:getent\s+a?hosts|nslookup|dig|host|ping)\s[^\n|;&]*)MASTER_ADDR\b"
 )
+"""What asks for the name. That the Master listens was not certain in v1 either."""
 _ASKS_AGAIN = re.compile(r"\b(?:while|until|for|try|retry|retrying|tenacity|backoff|Retry)\b")
 
 
