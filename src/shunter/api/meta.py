@@ -61,7 +61,7 @@ class ObjectMeta(Struct, frozen=True):
         """When the deletion was asked for: the deletionTimestamp is when the grace period is over."""
         if self.deletion_timestamp is None:
             return None
-        return self.deletion_timestamp - timedelta(seconds=self.deletion_grace_period_seconds or 0)
+        return self.deletion_timestamp - grace_period(self.deletion_grace_period_seconds or 0)
 
     def is_controlled_by(self, uid: str) -> bool:
         """Whether the object with this uid manages this one."""
@@ -108,6 +108,13 @@ def condition_json(condition: Condition) -> Json:
 def annotations_of(obj: Json) -> dict[str, str]:
     """The annotations of an object; empty if it has none, or null, or no metadata."""
     return (obj.get("metadata") or {}).get("annotations") or {}
+
+
+def grace_period(seconds: int) -> timedelta:
+    """As Go counts it, in nanoseconds of 64 bits: what is beyond 292 years comes round, and the deletionTimestamp that a real API
+    server gives such a pod is a moment that nobody asked for."""
+    nanoseconds = (seconds * 10**9 + 2**63) % 2**64 - 2**63
+    return timedelta(microseconds=nanoseconds // 1000)
 
 
 def stamp(now: datetime, before: Iterable[datetime | None]) -> datetime:

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import asyncio
+from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import pytest
 
 from cluster.apiserver.http_client import Api
 
+MINUTE, COME_ROUND = timedelta(minutes=1), timedelta(seconds=3_875_820_019)
 CONTAINER = {"name": "c", "image": "img:1"}
 JOB = {
     "apiVersion": "batch/v1",
@@ -74,3 +76,16 @@ async def test_an_eviction_takes_no_other_pod_than_the_one_that_was_meant(api: A
     assert await api.get(f"{pods}/p") == pod
     assert await evict(uid=pod["metadata"]["uid"], resourceVersion=pod["metadata"]["resourceVersion"]) == 201
     assert (await api.request("GET", f"{pods}/p")).code == 404
+
+
+async def test_a_grace_period_beyond_the_calendar_is_answered_and_can_be_shortened(api: Api, namespace: str) -> None:
+    path = f"/api/v1/namespaces/{namespace}/pods"
+    await api.create(path, {"metadata": {"name": "p"}, "spec": {"nodeName": "nowhere", "containers": [CONTAINER]}})
+    long = await api.request("DELETE", f"{path}/p?gracePeriodSeconds=1000000000000")
+    assert (long.code, long.body["metadata"]["deletionGracePeriodSeconds"]) == (200, 10**12)
+    # Go's nanoseconds have come round by then: 3,875,820,019 s from now.
+    assert abs(datetime.fromisoformat(long.body["metadata"]["deletionTimestamp"]) - datetime.now(UTC) - COME_ROUND) < MINUTE
+    short = await api.request("DELETE", f"{path}/p?gracePeriodSeconds=3")
+    assert short.body["metadata"]["deletionGracePeriodSeconds"] == 3
+    assert abs(datetime.fromisoformat(short.body["metadata"]["deletionTimestamp"]) - datetime.now(UTC)) < MINUTE
+    assert (await api.request("DELETE", f"{path}/p?gracePeriodSeconds=0")).code == 200

@@ -7,11 +7,11 @@ Dependents are the garbage collector's business; here an owner only gets the fin
 from __future__ import annotations
 
 import re
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime
 from typing import Literal, NamedTuple
 
 from shunter.api.field_errors import FieldError
-from shunter.api.meta import Json, rfc3339
+from shunter.api.meta import Json, grace_period, rfc3339
 from shunter.api.resources import NAMESPACES
 from shunter.cluster.apiserver.admission.attributes import Attributes
 from shunter.cluster.apiserver.backend import Backend
@@ -266,8 +266,8 @@ def _graceful_mark(kind: Kind, document: Json, options: DeleteOptions, now: date
             metadata["deletionTimestamp"] = rfc3339(now)
             metadata["deletionGracePeriodSeconds"] = 0
             return "now"
-        started = datetime.fromisoformat(metadata["deletionTimestamp"]).astimezone(UTC) - timedelta(seconds=current)
-        until = started + timedelta(seconds=wanted)
+        started = datetime.fromisoformat(metadata["deletionTimestamp"]).astimezone(UTC) - grace_period(current)
+        until = started + grace_period(wanted)
         if until < now:
             until, wanted = now, 1
         metadata["deletionTimestamp"] = rfc3339(until)
@@ -276,7 +276,7 @@ def _graceful_mark(kind: Kind, document: Json, options: DeleteOptions, now: date
     period = wanted if wanted is not None else spec.get("terminationGracePeriodSeconds") or 0
     if not spec.get("nodeName") or status.get("phase") in ("Succeeded", "Failed"):
         period = 0
-    metadata["deletionTimestamp"] = rfc3339(now + timedelta(seconds=period))
+    metadata["deletionTimestamp"] = rfc3339(now + grace_period(period))
     metadata["deletionGracePeriodSeconds"] = period
     if metadata.get("generation"):
         metadata["generation"] += 1
