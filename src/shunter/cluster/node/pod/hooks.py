@@ -1,4 +1,4 @@
-"""Running a handler of a container (exec, httpGet, tcpSocket), for lifecycle hooks and probes alike."""
+"""Running a handler of a container (exec, httpGet, tcpSocket, grpc), for lifecycle hooks and probes alike."""
 
 from __future__ import annotations
 
@@ -10,9 +10,8 @@ from shunter.api.meta import Json
 from shunter.cluster.node.content.mounts import Mount
 from shunter.cluster.node.content.substitution import substituted_paths
 from shunter.cluster.node.launch import attempt
+from shunter.cluster.node.pod.grpc_probe import USER_AGENT, health_complaint
 from shunter.cluster.node.runtime.launcher import Launcher, LauncherError
-
-_USER_AGENT = "kube-probe/1.36"
 
 
 async def run_hook(launcher: Launcher, directory: Path, container: Json, handler: Json, *, address: str, timeout: float) -> str:
@@ -23,6 +22,9 @@ async def run_hook(launcher: Launcher, directory: Path, container: Json, handler
         return await _http_get(launcher, container, handler["httpGet"], address, timeout)
     if "tcpSocket" in handler:
         return await _connect(launcher, container, handler["tcpSocket"], address, timeout)
+    if "grpc" in handler:
+        target = handler["grpc"]
+        return await health_complaint(launcher, address, target["port"], target.get("service") or "", timeout=timeout)
     if "sleep" in handler:
         await asyncio.sleep(min(float(handler["sleep"].get("seconds") or 0), timeout))
         return ""
@@ -76,7 +78,7 @@ async def _http_get(launcher: Launcher, container: Json, target: Json, address: 
         return str(error)
     path = path if path.startswith("/") else f"/{path}"
     url = f"{'https' if secure else 'http'}://{host}:{port}{path}"
-    headers = {"Host": f"{host}:{port}", "User-Agent": _USER_AGENT, "Accept": "*/*", "Connection": "close"}
+    headers = {"Host": f"{host}:{port}", "User-Agent": USER_AGENT, "Accept": "*/*", "Connection": "close"}
     headers.update({one["name"]: one["value"] for one in target.get("httpHeaders") or ()})
     request = f"GET {path} HTTP/1.1\r\n" + "".join(f"{name}: {value}\r\n" for name, value in headers.items()) + "\r\n"
     try:
