@@ -28,7 +28,7 @@ class Section(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
 
 
 def _text(description: str, *, pattern: str = "", **rules: Any) -> Meta:
-    return Meta(description=description, **({"pattern": f"^{pattern}{_END}"} if pattern else {}), **rules)
+    return Meta(description=description, pattern=f"^{pattern}{_END}" if pattern else None, **rules)
 
 
 _END = r"\Z"
