@@ -88,3 +88,14 @@ def test_a_flag_that_cannot_be_meant_is_said(arguments: tuple[str, ...], code: i
     done = subprocess.run(command, capture_output=True, text=True, env=environment, cwd=tmp_path, check=False)
     assert (done.returncode, "Traceback" in done.stderr) == (code, False), done.stderr
     assert said in done.stderr
+
+
+def test_a_directory_that_was_deleted_meanwhile_is_said(tmp_path: Path) -> None:
+    gone = tmp_path / "gone"
+    gone.mkdir()
+    program = f"import os; os.chdir({str(gone)!r}); os.rmdir({str(gone)!r}); from shunter.cli.main import main; main()"
+    done = subprocess.run([sys.executable, "-c", program, "run", "train.py"], capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stderr) == (
+        3,
+        "error: the current directory has been deleted.\n       Change to one that exists: cd\n",
+    )

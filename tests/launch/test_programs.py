@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
@@ -66,6 +67,12 @@ def test_the_root_directory_is_not_sent(here: Path, monkeypatch: pytest.MonkeyPa
     with pytest.raises(InputError, match=rf"would be /, which holds .* --workdir {here}$"):
         program_of(str(here / "train.py"))
     assert program_of(str(here / "train.py"), workdir=str(here))[1] == here
+
+
+@pytest.mark.parametrize("module", ["../x", ".train", "pkg..train", "pkg/train"])
+def test_what_is_no_name_of_a_module_is_refused(here: Path, module: str) -> None:
+    with pytest.raises(InputError, match=rf"-m {re.escape(module)}: not the name of a module. Write it like -m pkg.train"):
+        program_of("", module=module)
 
 
 def test_a_module_that_is_not_in_its_package_is_refused_when_it_is_mounted(here: Path) -> None:

@@ -5,6 +5,7 @@ This module imports nothing heavy: `shunter --help` and the completion of a verb
 
 from __future__ import annotations
 
+import os
 import sys
 from collections.abc import Mapping
 from typing import Annotated, ClassVar
@@ -13,7 +14,7 @@ import typer
 
 from shunter import __version__
 from shunter.cli.options.lazy_group import Entry, LazyGroup
-from shunter.errors import ShunterError
+from shunter.errors import EnvironmentProblem, ShunterError
 
 
 class Verbs(LazyGroup):
@@ -83,6 +84,7 @@ def options(
 def main() -> None:
     """The entry point: exit code 0 for success, else the error's own (1 failed job, 2 wrong input, 3 environment)."""
     try:
+        require_directory()
         application()()
     except ShunterError as error:
         from shunter.cli.output.console import errors  # rich, which a command that succeeds may not need
@@ -93,6 +95,14 @@ def main() -> None:
         sys.exit(error.exit_code)
     except KeyboardInterrupt:
         sys.exit(130)
+
+
+def require_directory() -> None:
+    """EnvironmentProblem where the directory that the command was started in has been deleted: no path could be read."""
+    try:
+        os.getcwd()
+    except FileNotFoundError as error:
+        raise EnvironmentProblem("the current directory has been deleted.", "Change to one that exists: cd") from error
 
 
 def escape(text: str) -> str:

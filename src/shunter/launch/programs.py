@@ -23,6 +23,8 @@ def program_of(
     if given is not None and not given.is_dir():
         raise InputError(f"--workdir {workdir}: no such directory.")
     if module:
+        if "/" in module or "" in module.split("."):
+            raise InputError(f"-m {module}: not the name of a module.", "Write it like -m pkg.train, or name a script.")
         return Program(module=module, arguments=tuple(arguments)), given or here
     if is_in_image:
         return Program(path=path, arguments=tuple(arguments)), given or here
