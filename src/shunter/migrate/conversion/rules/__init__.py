@@ -41,6 +41,7 @@ from shunter.migrate.conversion.rules.pods import (
 from shunter.migrate.conversion.rules.programs import (
     built_names,
     cluster_requests,
+    container_names,
     files_of_v1,
     hosts,
     lookups,
@@ -76,6 +77,7 @@ ORDER: tuple[Rule, ...] = (
     ssh.apply,
     cluster_requests.apply,
     built_names.apply,
+    container_names.apply,
     new_variables.apply,
     files_of_v1.apply,
     lookups.apply,
