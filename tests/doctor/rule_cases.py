@@ -352,6 +352,7 @@ CASES: dict[str, tuple[Evidence, list[str]]] = {
     "NCCL was built for others": (says_of_nccl("2.28.9+cuda13.0", "2.28.9+cuda12.9", "2.28.9"), ["T11"]),
     "NCCL differs": (says_of_nccl("2.28.9+cuda13.0", "2.27.5"), ["T11"]),
     "a GPU fell off the bus": (seen(*ALL_RUN, events=[xid(79)]), ["T12"]),
+    "a GPU's error that is told several times": (seen(*ALL_RUN, events=[xid(79), xid(79), xid(79)]), ["T12"]),
     "a program's page fault": (seen(*ALL_RUN, events=[xid(31)]), ["T12"]),
     "a benign XID": (seen(*ALL_RUN, events=[xid(45)]), []),
     "a rank did not come to a barrier": (all_end(traceback(BARRIER), RESET, RESET), ["T13"]),

@@ -8,7 +8,7 @@ import msgspec
 import pytest
 
 from doctor.evidences import ended, failed, log, pod, runs, seen, traceback
-from doctor.rule_cases import CASES, DENIED, FULL, MOUNTED, SAVE_DENIED, loops, says_nccl, says_of_nccl
+from doctor.rule_cases import ASKS, CASES, DENIED, FULL, MOUNTED, SAVE_DENIED, loops, says_nccl, says_of_nccl, xid
 from doctor.test_corpus import CORPUS, EXPECTED
 from job_evidence import NOW, ago, event, v1_job, waiting
 from shunter.api.meta import Json
@@ -208,6 +208,13 @@ def test_a_rank_that_says_less_of_its_nccl_has_the_only_version_that_fits(versio
     (verdict,) = diagnose(says_of_nccl(*versions), NOW).verdicts
     assert (verdict.id, verdict.cause) == ("T11", cause)
     assert len(verdict.pods) == len(verdict.evidence) == len(verdict.ranks) == (3 if "2.27.5" in versions else 2)
+
+
+@pytest.mark.parametrize(("asks", "confidence"), [(ASKS, "likely"), ({}, "possible")], ids=["GPU", "no GPU"])
+def test_a_gpu_that_failed_is_only_possibly_the_matter_of_pods_that_ask_for_none(asks: Json, confidence: str) -> None:
+    pods = [pod(0, container=asks, **runs()), pod(1, **runs()), pod(2, **runs())]
+    (verdict,) = diagnose(seen(*pods, events=[xid(79)]), NOW).verdicts
+    assert (verdict.id, verdict.confidence, verdict.ranks) == ("T12", confidence, (0,) if asks else (0, 1, 2))
 
 
 CLAIM = {"persistentVolumeClaim": {"claimName": "weights"}}

@@ -1,6 +1,7 @@
 """T12: an XID of NVIDIA's driver on a node of the job.
 
-Does not call a GPU defective for errors that programs cause (13, 31, 43). Source of the table: NVIDIA's XID catalogue.
+Does not call a GPU defective for errors that programs cause (13, 31, 43), and is only possible of pods that ask for no GPU.
+Source of the table: NVIDIA's XID catalogue.
 """
 
 from __future__ import annotations
@@ -32,24 +33,32 @@ APPLICATION = {
 
 def judge(case: Case) -> list[Verdict]:
     begun = case.overview.created
-    nodes = {pod["metadata"]["name"]: pod["spec"].get("nodeName") for pod in case.pods}
-    found = []
-    for event in case.evidence.events:
+    told: dict[tuple[str, int], Json] = {}
+    for event in sorted(case.evidence.events, key=event_time):
         about = event.get("involvedObject", {})
         match = _XID.search(f"{event.get('reason', '')} {event.get('message', '')}")
-        if about.get("kind") != "Node" or match is None or (begun is not None and event_time(event) < begun):
-            continue
-        number, pods = int(match[1]), [pod for pod, node in nodes.items() if node == about.get("name")]
+        if about.get("kind") == "Node" and match is not None and (begun is None or event_time(event) >= begun):
+            told[about.get("name", ""), int(match[1])] = event
+    found = []
+    for (node, number), event in told.items():
+        pods = [pod for pod in case.pods if pod["spec"].get("nodeName") == node]
         known = HARDWARE.get(number) or APPLICATION.get(number)
         if known and pods:
             found.append(_verdict(case, event, number, known, pods))
     return found
 
 
-def _verdict(case: Case, event: Json, number: int, known: str, pods: list[str]) -> Verdict:
+def _asks_for_gpu(pod: Json) -> bool:
+    asked = [(one.get("resources") or {}).get(key) or {} for one in pod["spec"]["containers"] for key in ("limits", "requests")]
+    return bool(pod["spec"].get("resourceClaims")) or any(name.startswith("nvidia.com/") for names in asked for name in names)
+
+
+def _verdict(case: Case, event: Json, number: int, known: str, on_node: list[Json]) -> Verdict:
+    asking = [pod for pod in on_node if _asks_for_gpu(pod)]
+    pods = [pod["metadata"]["name"] for pod in asking or on_node]
     node = event["involvedObject"]["name"]
     is_hardware = number in HARDWARE
-    confidence: Confidence = "likely" if is_hardware else "possible"
+    confidence: Confidence = "likely" if is_hardware and asking else "possible"
     ranks = case.ranks_of(pods)
     remedy = (
         f"Cordon the node (kubectl cordon {node}), and have the GPU checked."
