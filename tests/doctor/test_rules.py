@@ -15,7 +15,7 @@ from shunter.api.meta import Json
 from shunter.doctor import recording
 from shunter.doctor.case import Case
 from shunter.doctor.diagnosing import diagnose
-from shunter.doctor.evidence import Evidence, Log, Missing
+from shunter.doctor.evidence import NO_EXEC, Evidence, Log, Missing
 from shunter.doctor.rules import RULES
 from shunter.doctor.rules.rule import Rule
 from shunter.operator.diagnosis import RANK_FAILED
@@ -215,6 +215,23 @@ def test_a_gpu_that_failed_is_only_possibly_the_matter_of_pods_that_ask_for_none
     pods = [pod(0, container=asks, **runs()), pod(1, **runs()), pod(2, **runs())]
     (verdict,) = diagnose(seen(*pods, events=[xid(79)]), NOW).verdicts
     assert (verdict.id, verdict.confidence, verdict.ranks) == ("T12", confidence, (0,) if asks else (0, 1, 2))
+
+
+@pytest.mark.parametrize(
+    ("why", "remedy"),
+    [
+        (NO_EXEC, "Run shunter doctor without --no-exec, so that it can take stacks."),
+        (
+            "no Python process runs in the containers that train",
+            "Look at what the processes do, from inside a pod: kubectl exec -it -n n j-master-0 -- sh",
+        ),
+    ],
+)
+def test_where_stacks_were_asked_for_in_vain_nobody_is_told_to_ask_for_them(why: str, remedy: str) -> None:
+    evidence, _ = CASES["no line for long, and no work"]
+    missing = (Missing(what="stacks", why=why, is_refused=False),)
+    (verdict,) = diagnose(msgspec.structs.replace(evidence, missing=missing), NOW).verdicts
+    assert (verdict.id, verdict.remedy) == ("S02", remedy)
 
 
 CLAIM = {"persistentVolumeClaim": {"claimName": "weights"}}

@@ -343,6 +343,14 @@ def test_without_py_spy_in_the_image_it_is_copied_where_that_is_allowed(cluster:
     assert [one for one in report["notChecked"] if one["what"] == "stacks"] == []
 
 
+def test_that_ranks_have_no_python_process_whose_stack_could_be_taken_is_said(cluster: Cluster, namespace: str) -> None:
+    cluster.apply(job(namespace, "shell", ["sh", "-c", "trap exit TERM; sleep 600 & wait"]))
+    eventually(lambda: _running(cluster, "shell", namespace), seconds=120)
+    report, code = seen(cluster, "shell", namespace, "--sample", "1")
+    whys = [one["why"] for one in report["notChecked"] if one["what"] == "stacks"]
+    assert (whys, code) == (["no Python process runs in the containers that train"], 0)
+
+
 @pytest.mark.embedded("the real control plane's node here is ours as well, and shares what this shows")
 def test_without_py_spy_in_the_image_an_ephemeral_container_has_it(cluster: Cluster, namespace: str) -> None:
     bare = {"env": [{"name": "PATH", "value": "/usr/bin:/bin"}]}

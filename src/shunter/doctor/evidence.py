@@ -92,6 +92,10 @@ class Missing(Struct, frozen=True):
     """False where the user did not ask for it, or the cluster does not serve it."""
 
 
+NO_EXEC = "--no-exec"
+"""Why stacks were not read of a job whose pods the user did not want entered."""
+
+
 class Evidence(Struct, frozen=True):
     """Everything that was read of one job. Pods and events of others may be among it."""
 

@@ -17,7 +17,7 @@ from shunter.api.meta import Json
 from shunter.doctor.case import Case
 from shunter.doctor.collecting import api_evidence
 from shunter.doctor.diagnosing import diagnose
-from shunter.doctor.evidence import Evidence, Missing
+from shunter.doctor.evidence import NO_EXEC, Evidence, Missing
 from shunter.doctor.finding import as_job, readable_job
 from shunter.doctor.redaction import redacted
 from shunter.doctor.sampling import TWICE, Sampler, Sampling
@@ -92,7 +92,7 @@ async def look(client: Client, commands: Commands | None, job: Json, sampling: S
     rules, entered = report.seconds.rules, 0.0
     if may_hang(evidence, report):
         if commands is None:
-            why = Missing(what="stacks", why="--no-exec", is_refused=False)
+            why = Missing(what="stacks", why=NO_EXEC, is_refused=False)
             evidence = msgspec.structs.replace(evidence, missing=(*evidence.missing, why))
         else:
             started = time.perf_counter()

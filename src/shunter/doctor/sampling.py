@@ -101,6 +101,8 @@ class Sampler:
             return self._with(Missing(what="stacks", why=rights.refusal("create", "pods/exec")))
         first = await self._sample()
         if first is None:
+            why = "no Python process runs in the containers that train"
+            self._missing.setdefault("stacks", Missing(what="stacks", why=why, is_refused=False))
             return self._with(*self._missing.values())
         await asyncio.sleep(self._options.seconds)
         second = await self._sample()

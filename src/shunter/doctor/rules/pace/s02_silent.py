@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from shunter.doctor.case import Case
+from shunter.doctor.evidence import NO_EXEC
 from shunter.doctor.rules.rule import Rule
 from shunter.doctor.verdicts import Excerpt, Verdict
 from shunter.doctor.waiting import quiet
@@ -28,9 +29,16 @@ def judge(case: Case) -> list[Verdict]:
             ranks=case.all_ranks,
             pods=tuple(names),
             evidence=tuple(Excerpt(source="metrics", text=f"{case.evidence.cpu[name]:.2f} cores", pod=name) for name in names),
-            remedy="Run shunter doctor without --no-exec, so that it can take stacks.",
+            remedy=_remedy(case, names[0]),
         )
     ]
+
+
+def _remedy(case: Case, pod: str) -> str:
+    was_asked = any(one.what == "stacks" and one.why != NO_EXEC for one in case.evidence.missing)
+    if was_asked or case.evidence.samples:
+        return f"Look at what the processes do, from inside a pod: kubectl exec -it -n {case.overview.namespace} {pod} -- sh"
+    return "Run shunter doctor without --no-exec, so that it can take stacks."
 
 
 def needs(case: Case) -> tuple[str, ...]:
