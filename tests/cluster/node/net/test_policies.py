@@ -86,6 +86,9 @@ def test_directions(spec: dict[str, Any], expected: Limits) -> None:
             id="a block less what is excepted",
         ),
         pytest.param({"from": [{"ipBlock": {"cidr": "2001:db8::/64"}}]}, [], id="pods have no IPv6"),
+        pytest.param({"from": [{"ipBlock": {"cidr": "10.0.0.9/08"}}]}, [Allowance(block="10.0.0.0/8")], id="leading 0s"),
+        pytest.param({"from": [{"ipBlock": {"cidr": "10.0.0.0"}}]}, [], id="what is no block is nothing"),
+        pytest.param({"from": [{"ipBlock": {"cidr": "10.0.0.0/8", "except": ["x"]}}]}, [], id="an exception that cannot be read"),
         pytest.param(
             {"ports": [{"protocol": "TCP", "port": 80}, {"protocol": "UDP", "port": 1, "endPort": 5}]},
             [tcp(80), ANY._replace(protocol="UDP", first=1, last=5)],

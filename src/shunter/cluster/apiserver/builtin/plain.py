@@ -19,6 +19,7 @@ from shunter.api.resources import (
     SERVICE_ACCOUNTS,
     Resource,
 )
+from shunter.cluster.apiserver.builtin.network_policy_rules import network_policy_errors
 from shunter.cluster.apiserver.builtin.policy_rules import disruption_budget_errors
 from shunter.cluster.apiserver.builtin.typed import typed
 from shunter.cluster.apiserver.kinds import Kind, Objects
@@ -62,6 +63,7 @@ def kinds() -> list[Kind]:
             NETWORK_POLICIES,
             short_names=("netpol",),
             default=_default_network_policy,
+            validate=network_policy_errors,
             warnings=_not_enforced,
         ),
         typed(

@@ -7,10 +7,11 @@ have ended have no traffic.
 
 from __future__ import annotations
 
-import ipaddress
 from collections.abc import Iterable, Mapping, Sequence
+from ipaddress import IPv4Network
 from typing import NamedTuple
 
+from shunter.api import cidr
 from shunter.api.meta import Json, ObjectMeta, Struct
 from shunter.api.selectors import selects
 
@@ -141,11 +142,17 @@ def _places(policy: NetworkPolicy, peers: Sequence[Json], world: World) -> Itera
         yield Allowance()
         return
     for peer in peers:
-        block = peer.get("ipBlock")
-        if block and ipaddress.ip_network(block["cidr"], strict=False).version == 4:
-            yield Allowance(block=block["cidr"], excepted=tuple(block.get("except") or ()))
+        if block := peer.get("ipBlock"):
+            yield from _of_block(block)
     if addresses := tuple(sorted({pod.address for pod in _pods(policy, peers, world)})):
         yield Allowance(addresses)
+
+
+def _of_block(written: Json) -> Iterable[Allowance]:
+    """Nothing for IPv6, which pods here do not have, nor where an exception cannot be read: it would be let through."""
+    whole, *excepted = (cidr.block(text) for text in (written["cidr"], *(written.get("except") or ())))
+    if isinstance(whole, IPv4Network) and all(isinstance(one, IPv4Network) for one in excepted):
+        yield Allowance(block=str(whole), excepted=tuple(map(str, excepted)))
 
 
 def _pods(policy: NetworkPolicy, peers: Sequence[Json], world: World) -> Iterable[NetworkPod]:
