@@ -21,6 +21,7 @@ from shunter.api.resources import (
 )
 from shunter.cluster.apiserver.builtin.network_policy_rules import network_policy_errors
 from shunter.cluster.apiserver.builtin.policy_rules import disruption_budget_errors
+from shunter.cluster.apiserver.builtin.quota_rules import limit_range_errors, resource_quota_errors
 from shunter.cluster.apiserver.builtin.typed import typed
 from shunter.cluster.apiserver.kinds import Kind, Objects
 from shunter.cluster.enforced_policies import ANNOTATION, ENFORCED
@@ -46,10 +47,11 @@ def kinds() -> list[Kind]:
             LIMIT_RANGES,
             short_names=("limits",),
             default=_default_limit_range,
+            validate=limit_range_errors,
             created_by_update=True,
             **_UNCOUNTED,
         ),
-        typed(RESOURCE_QUOTAS, short_names=("quota",), has_status=True, **_UNCOUNTED),
+        typed(RESOURCE_QUOTAS, short_names=("quota",), has_status=True, validate=resource_quota_errors, **_UNCOUNTED),
         typed(
             POD_DISRUPTION_BUDGETS,
             short_names=("pdb",),

@@ -13,7 +13,6 @@ from shunter.api.names import (
     config_key_faults,
     environment_name_faults,
     label_faults,
-    label_key_faults,
     port_faults,
     port_name_faults,
     subdomain_faults,
@@ -22,6 +21,7 @@ from shunter.api.pod_requests import may_overcommit
 from shunter.api.quantity import parse
 from shunter.cluster.apiserver.builtin.pod.field_refs import field_ref_errors, resource_field_errors
 from shunter.cluster.apiserver.builtin.pod.volume_rules import relative_path_errors
+from shunter.cluster.apiserver.builtin.resource_rules import amount_errors, container_resource_name_errors
 from shunter.cluster.apiserver.field_rules import faults, negative, one_of, unsupported
 
 _ENVIRONMENT_FIELDS = [
@@ -37,24 +37,6 @@ _ENVIRONMENT_FIELDS = [
 ]
 _PROTOCOLS = ["SCTP", "TCP", "UDP"]
 _PULL_POLICIES = ["Always", "IfNotPresent", "Never"]
-_CONTAINER_RESOURCES = frozenset(("cpu", "memory", "ephemeral-storage"))
-_STANDARD_RESOURCES = _CONTAINER_RESOURCES | {
-    "pods",
-    "services",
-    "replicationcontrollers",
-    "resourcequotas",
-    "secrets",
-    "configmaps",
-    "persistentvolumeclaims",
-    "storage",
-    "requests.cpu",
-    "requests.memory",
-    "requests.storage",
-    "requests.ephemeral-storage",
-    "limits.cpu",
-    "limits.memory",
-    "limits.ephemeral-storage",
-}
 _HANDLERS = ("exec", "httpGet", "tcpSocket", "grpc", "sleep")
 _PROBES = ("livenessProbe", "readinessProbe", "startupProbe")
 _MAX_ID = 2**31 - 1
@@ -124,9 +106,11 @@ def resource_errors(resources: Json, claims: set[str], field: str) -> list[Field
     errors: list[FieldError] = []
     limits, requests = resources.get("limits", {}), resources.get("requests", {})
     for name, amount in limits.items():
-        errors += _resource_name_errors(name, f"{field}.limits[{name}]") + _amount_errors(name, amount, f"{field}.limits[{name}]")
+        errors += container_resource_name_errors(name, f"{field}.limits[{name}]") + amount_errors(
+            name, amount, f"{field}.limits[{name}]"
+        )
     for name, amount in requests.items():
-        errors += _resource_name_errors(name, f"{field}.requests[{name}]") + _amount_errors(
+        errors += container_resource_name_errors(name, f"{field}.requests[{name}]") + amount_errors(
             name, amount, f"{field}.requests[{name}]"
         )
         overcommits = may_overcommit(name)
@@ -381,25 +365,4 @@ def _restart_errors(container: Json, field: str) -> list[FieldError]:
             errors.append(required(f"{here}.exitCodes", "must be specified"))
         elif codes.get("operator", "") not in ("In", "NotIn"):
             errors.append(unsupported(f"{here}.exitCodes.operator", codes.get("operator", ""), ["In", "NotIn"]))
-    return errors
-
-
-def _resource_name_errors(name: str, field: str) -> list[FieldError]:
-    errors = faults(field, name, label_key_faults(name))
-    prefix, slash, _ = name.rpartition("/")
-    if not slash:
-        if not errors and name not in _STANDARD_RESOURCES and not name.startswith("hugepages-"):
-            errors.append(invalid(field, name, "must be a standard resource type or fully qualified"))
-        if name not in _CONTAINER_RESOURCES and not name.startswith("hugepages-"):
-            errors.append(invalid(field, name, "must be a standard resource for containers"))
-    elif "kubernetes.io/" not in name and (prefix.startswith("requests.") or label_key_faults(f"requests.{name}")):
-        errors.append(invalid(field, name, "doesn't follow extended resource name standard"))
-    return errors
-
-
-def _amount_errors(name: str, amount: str, field: str) -> list[FieldError]:
-    value = parse(amount)
-    errors = [invalid(field, amount, "must be greater than or equal to 0")] if value < 0 else []
-    if "/" in name and "kubernetes.io/" not in name and value.denominator != 1:
-        errors.append(invalid(field, amount, "must be an integer"))
     return errors
