@@ -4,7 +4,7 @@
 
 NAME: help, up, render, cached_pod, creates, jobs, job_list, page, page_browser, admission, operator, status_server,
 inventory, convert, moving, first_all_reduce, warm_start, run_program, recovery, packing, tracking, saves, doctor, sizes,
-scale, fairness; all when none is given.
+scale, fairness, upstream; all when none is given.
 `--write` puts the result into docs/benchmarks.md. Exits 1 when a limit is missed.
 """
 
@@ -46,6 +46,7 @@ from measurements import (
     status_server,
     tracking,
     up,
+    upstream,
     warm_start,
 )
 from measurements import help as help_
@@ -79,6 +80,7 @@ MEASUREMENTS = {
     "sizes": sizes.measure,
     "scale": scale.measure,
     "fairness": fairness.measure,
+    "upstream": upstream.measure,
 }
 _RESULT = re.compile(r"(<!-- result: written by bench/run.py -->\n).*(<!-- end of result -->)", re.S)
 

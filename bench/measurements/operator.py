@@ -35,14 +35,20 @@ from shunter.api.meta import Json
 from shunter.api.resources import (
     CLUSTER_ROLE_BINDINGS,
     CLUSTER_TRAINING_RUNTIMES,
+    CONFIG_MAPS,
     CUSTOM_RESOURCE_DEFINITIONS,
+    EVENTS,
     JOBSETS,
     PODS,
+    ROLE_BINDINGS,
+    ROLES,
+    SECRETS,
     SERVICE_ACCOUNTS,
     SERVICES,
     TRAIN_JOBS,
     Resource,
 )
+from shunter.api.training.kinds import JOB_KINDS
 from shunter.api.training.pytorch import PYTORCH_JOBS
 from shunter.cluster.lifecycle import free_port
 from shunter.kube import kubeconfig
@@ -54,8 +60,12 @@ NAMESPACE = "default"
 PATIENCE_SECONDS = 400.0
 POLL_SECONDS = 0.2
 """Every look is a list that the API server has to count; a tenth of a second more or less is no matter."""
-REQUESTS = re.compile(r'^apiserver_request_total\{[^}]*resource="([a-z]+)"[^}]*verb="([A-Z]+)"[^}]*\} (\d+)')
+REQUESTS = re.compile(
+    r'^apiserver_request_total\{[^}]*,resource="([a-z]+)"[^}]*,subresource="([a-z/]*)"[^}]*,verb="([A-Z]+)"[^}]*\} (\d+)', re.M
+)
 DATABASE_SIZE = re.compile(r"^apiserver_storage_size_bytes\{[^}]*\} (\S+)", re.M)
+MADE_FOR_JOBS = (PODS, SERVICES, JOBSETS, CONFIG_MAPS, SECRETS, SERVICE_ACCOUNTS, ROLES, ROLE_BINDINGS, EVENTS)
+COUNTED = {resource.plural for resource in (TRAIN_JOBS, *(kind.resource for kind in JOB_KINDS), *MADE_FOR_JOBS)}
 WRITES = ("POST", "PUT", "PATCH", "APPLY", "DELETE", "DELETECOLLECTION")
 RECONCILES = re.compile(rb"^controller_runtime_reconcile_total\{[^}]*\} (\d+)", re.M)
 
@@ -186,18 +196,26 @@ class Plane(NamedTuple):
         return sum(int(float(size)) for size in DATABASE_SIZE.findall(await self.metrics()))
 
     async def requests(self) -> Counter[tuple[str, str]]:
-        """Requests about our kinds and what we make for them that the API server has answered so far, by kind and verb."""
-        ours = {resource.plural for resource in (PODS, SERVICES, PYTORCH_JOBS, TRAIN_JOBS, JOBSETS)} | {"events"}
+        """Requests about jobs and what is made for them that the API server has answered so far, by kind, as in
+        `pytorchjobs/status`, and verb."""
         counted = Counter[tuple[str, str]]()
-        for match in map(REQUESTS.match, (await self.metrics()).splitlines()):
-            if match and match[1] in ours:
-                counted[match[1], match[2]] += int(match[3])
+        for resource, subresource, verb, count in REQUESTS.findall(await self.metrics()):
+            if resource in COUNTED:
+                counted["/".join(filter(None, (resource, subresource))), verb] += int(count)
         return counted
 
     @asynccontextmanager
     async def operator(self, flags: Sequence[str] = ("--no-webhooks", "--no-leader-elect")) -> AsyncIterator[Operator]:
         """The operator, started as users start it, until the end of the block."""
-        operator = Operator(self, flags)
+        command = [sys.executable, "-m", "shunter.cli.main", "operator", *flags, "--health-probe-bind-address", "0"]
+        port = free_port()
+        async with self.running([*command, "--metrics-bind-address", f"127.0.0.1:{port}"], port) as operator:
+            yield operator
+
+    @asynccontextmanager
+    async def running(self, command: Sequence[str], metrics_port: int) -> AsyncIterator[Operator]:
+        """A process of any operator, with the operator's credentials, until the end of the block."""
+        operator = Operator(self, [*command, "--kubeconfig", str(self.operator_kubeconfig)], metrics_port)
         try:
             yield operator
         finally:
@@ -205,20 +223,14 @@ class Plane(NamedTuple):
 
 
 class Operator:
-    """A running `shunter operator`."""
+    """A running operator: `shunter operator`, or one of upstream's."""
 
-    def __init__(self, plane: Plane, flags: Sequence[str]) -> None:
+    def __init__(self, plane: Plane, command: Sequence[str], metrics_port: int) -> None:
         self._plane = plane
-        self._port = free_port()
+        self._port = metrics_port
         self._servers_before = usage.processor_seconds(self._server_pids())
         self._started = time.perf_counter()
-        flags = [*flags, "--health-probe-bind-address", "0"]
-        flags += ["--metrics-bind-address", f"127.0.0.1:{self._port}"]
-        self._process = subprocess.Popen(
-            [sys.executable, "-m", "shunter.cli.main", "operator", "--kubeconfig", str(plane.operator_kubeconfig), *flags],
-            stdout=subprocess.DEVNULL,
-            stderr=subprocess.DEVNULL,
-        )
+        self._process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
 
     @property
     def pid(self) -> int:
