@@ -177,8 +177,12 @@ class Manager:
         """Records events as `component`, by default the manager's."""
         name = (component or self.component, form or self._event_form)
         if name not in self._recorders:
-            self._recorders[name] = EventRecorder(self.client, name[0], form=name[1])
+            self._recorders[name] = EventRecorder(self.client, name[0], form=name[1], is_busy=self._is_busy)
         return self._recorders[name]
+
+    def _is_busy(self) -> bool:
+        """Whether objects wait for a controller."""
+        return any(registered.controller.queue.waiting() for registered in self._controllers)
 
     def controller(
         self,
@@ -190,6 +194,7 @@ class Manager:
         mapped: Sequence[tuple[Informer[Any], KeyMapping[Any]]] = (),
         optional: Sequence[Informer[Any]] = (),
         workers: int = 5,
+        makes_first: bool = False,
         recorder: EventRecorder | None = None,
         first_wait: float = 0.005,
         longest_wait: float = 60.0,
@@ -197,7 +202,7 @@ class Manager:
         """A controller of `primary`'s objects, woken by changes of them, of objects whose managing owner they are (`owned`), and
         of whatever `mapped` maps to their keys. Of `optional` informers the server may not serve the kind: that holds up nothing,
         and all keys are looked at again when it changes. Failed keys wait `first_wait` seconds, doubled up to `longest_wait`.
-        One namespace has all workers but one, so that its large jobs do not hold up another's."""
+        One namespace has all workers but one, so that its large jobs do not hold up another's. `makes_first` as of Controller."""
         reads = [primary, *owned, *(informer for informer, _ in mapped)]
         metrics = self.metrics.of_controller(name) if self.metrics else None
         controller: Controller[Observed] = Controller(
@@ -207,6 +212,7 @@ class Manager:
             Expectations({informer.resource: informer.store for informer in reads}),
             queue=WorkQueue(first_wait=first_wait, longest_wait=longest_wait, most_of_one=max(workers - 1, 1), metrics=metrics),
             workers=workers,
+            makes_first=makes_first,
             metrics=metrics,
             now=self._now,
         )
