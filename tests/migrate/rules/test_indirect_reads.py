@@ -178,6 +178,7 @@ WORDS = base64.b64encode(b"the words hostname and worker are no program here").d
 OWN_VARIABLES = """\
 import os, train
 train.main(**{name[6:]: value for name, value in os.environ.items() if name.startswith("TRAIN_")})"""
+STORE = {"name": "STORE", "value": "tcp://$(MASTER_ADDR):$(MASTER_PORT)"}
 SORTED = """\
 import os, train
 hosts = sorted([os.environ["MASTER_ADDR"], *os.environ["WORKER_ADDRS"].split(",")])
@@ -197,6 +198,10 @@ python t.py"""
         pytest.param(converted(shell(ADDRESS)), id="an-address-is-another-one-each-time"),
         pytest.param(converted(python(AGAIN)), id="the-address-of-the-master-until-it-is-known"),
         pytest.param(converted(shell(f"echo {WORDS} | base64 -d > /tmp/w; python t.py")), id="words-in-base64"),
+        pytest.param(
+            converted(["python", "t.py", "--cfg", '{"split": "train (all)", "addr": "$(STORE)"}'], env=[STORE]),
+            id="settings-in-json",
+        ),
         pytest.param(converted(python(OWN_VARIABLES)), id="variables-of-a-prefix"),
         pytest.param(converted(["torchrun", "t.py"], livenessProbe={"httpGet": {"port": 8080}}), id="a-probe-of-another-port"),
         pytest.param(

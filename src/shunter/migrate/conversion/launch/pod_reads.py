@@ -213,7 +213,7 @@ def _of_words(words: Sequence[tuple[Path, str]], variables: Mapping[str, str]) -
             found = python_reads.reads(text, variables)
         elif number and (runs_text or (" " in text and _ASKS.search(text))):
             # A text that another program is given may be one for a shell: `su user -c TEXT`.
-            found = mentions(text, variables)
+            found = mentions(_REFERENCE.sub(lambda match: " " * len(match[0]), text), variables)
         yield from (_at(read, text, Spot(path, 0, len(text), is_item=True)) for read in found)
     before = ""
     for path, word in words:

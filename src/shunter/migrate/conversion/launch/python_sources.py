@@ -147,8 +147,19 @@ class Sources:
 
     def _sought(self, nodes: Sequence[ast.AST]) -> str:
         """The variable that a loop over all variables would look for in this text: one whose name begins with a text in it."""
-        wanted = sought(self._variables, " ".join([*_texts(nodes), *(_MARKS & {*map(_word, nodes)})]))
+        marks = _MARKS & {*map(_word, nodes)} if any(map(self._is_searched, nodes)) else ()
+        wanted = sought(self._variables, " ".join([*_texts(nodes), *marks]))
         return self._variables[wanted[0]] if wanted else ""
+
+    def _is_searched(self, node: ast.AST) -> bool:
+        """Whether it goes through all variables."""
+        if isinstance(node, (ast.For, ast.AsyncFor, ast.comprehension)):
+            return self._is_environment(node.iter)
+        if not isinstance(node, ast.Call):
+            return False
+        owner = node.func.value if isinstance(node.func, ast.Attribute) else None
+        is_listed = owner is not None and python_code.called(node) in {"items", "keys", "values"} and self._is_environment(owner)
+        return is_listed or any(map(self._is_environment, node.args))
 
     def _other_parts(self, nodes: Sequence[ast.AST]) -> set[int]:
         """Calls of uname of which something else is taken than the host name: `os.uname().machine`."""

@@ -52,6 +52,7 @@ _PARAMETER = "$1"
 _ASKED_WHETHER_SET = re.compile(r"-[znv]\s+[\"']?$")
 _SETTING = re.compile(r"[\w.-]+=")
 """An argument that sets something, as Hydra's do: `rank=3`."""
+_PRINTERS = frozenset({"echo", "logger", "printf"})
 _LOOP = re.compile(r"\bfor\s+(\w+)\s+in\s[^;\n]*$")
 _PIPE = re.compile(r"[^|]*(?<!\|)\|&?(?!\|)[^|]*", re.DOTALL)
 
@@ -193,7 +194,7 @@ def _given(reading: ShellText, words: tuple[Word, ...], depth: int, *, is_cut: b
         elif is_cutter or name in LOOK_UPS or (cuts and _is_read(reading, text)):
             decides = True
         else:
-            is_setting = text.startswith("-") or (number > 1 and _SETTING.match(text) is not None)
+            is_setting = text.startswith("-") or (number > 1 and name not in _PRINTERS and _SETTING.match(text) is not None)
             option = text.partition("=")[0] if is_setting else option if before == option else ""
             decides = is_cut or (bool(option) and is_rank(option))
         if text.startswith("-") and "=" not in text:
