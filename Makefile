@@ -14,7 +14,7 @@ REAL := --cluster=real -m "conformance or e2e"
 CONFORMANCE := $(REAL) tests/faults tests/conformance tests/e2e
 # What differs most between the two kinds of cluster, in minutes: recorded lives, clients, moves. The rest is asked before landing.
 CORE := $(REAL) tests/conformance/test_control_plane.py tests/faults/test_webhooks.py $(addprefix tests/e2e/test_,$(addsuffix .py, \
-	recordings job_life kubectl sdk_v1 sdk_v2 run_program migration_trials migration_moves trainer_frameworks))
+	recordings job_life kubectl sdk_v1 sdk_v2 run_program migration_trials migration_moves trainer_frameworks page_walk))
 
 help: ## this list
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12

@@ -27,6 +27,27 @@ for step in range(1, 6):
     if step == 3 and "JOB_COMPLETION_INDEX" not in os.environ:
         time.sleep(600)
 """
+FLOODS = """
+import os, sys, time
+print("waits", flush=True)
+while not os.path.exists(GO):
+    time.sleep(0.1)
+line = "step 1234 loss 0.4123 lr 0.0003 throughput 2.41 it/s\\n"
+for _ in range(10):
+    sys.stdout.write(line * 10_000)
+    sys.stdout.flush()
+    time.sleep(0.1)
+sys.stdout.write("x" * 100_000_000 + "\\n")
+print("the end of the flood", flush=True)
+time.sleep(600)
+"""
+"""Once the file GO is there, 100,000 lines within a second, then one line of 100 MB."""
+LONGEST_TASK = """() => {
+  window.longest = 0;
+  const note = (task) => { window.longest = Math.max(window.longest, task.duration); };
+  new PerformanceObserver((list) => list.getEntries().forEach(note))
+    .observe({ type: "longtask" });
+}"""
 MILLISECONDS = 60_000
 """For pods of a busy machine to start, fail or end."""
 
@@ -97,6 +118,30 @@ def test_a_job_that_fails_is_found_understood_and_run_again(
         expect(tab.get_by_text("This job is gone.")).to_be_visible()
     left = cluster.get("pytorchjobs", "-n", namespace)["items"]
     assert [job["metadata"]["name"] for job in left] == ["bert"]
+
+
+def test_a_flood_of_lines_and_one_of_100_mb_leave_the_page_at_work(
+    browser: Browser, cluster: Cluster, namespace: str, page: RunningPage
+) -> None:
+    go = f"/tmp/{namespace}-go"
+    flood = pytorch_job(namespace, "flood", FLOODS.replace("GO", repr(go)))
+    del flood["spec"]["pytorchReplicaSpecs"]["Worker"]
+    cluster.apply(flood)
+    expect.set_options(timeout=MILLISECONDS)
+    with logged_in(browser, page, f"/jobs/{namespace}/PyTorchJob/flood") as window:
+        tab = window.page
+        log = tab.locator(".log")
+        expect(log).to_contain_text("waits")
+        tab.evaluate(LONGEST_TASK)
+        cluster.kubectl("exec", "flood-master-0", "-n", namespace, "--", "touch", go)
+        expect(log).to_contain_text("step 1234")
+        tab.get_by_role("button", name="Wrap").click()
+        expect(tab.get_by_role("button", name="Wrap")).to_have_attribute("aria-pressed", "true")
+        tab.get_by_role("button", name="Wrap").click()
+        expect(log).to_contain_text("the end of the flood")
+        expect(tab.get_by_role("region", name="Log").get_by_role("status")).to_contain_text("not sent")
+        assert tab.locator(".log .line").count() < 100
+        print("longest task:", tab.evaluate("() => window.longest"))
 
 
 def test_a_job_is_moved_from_the_inventory_to_compared(
