@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import AsyncGenerator, Mapping
 
 import pytest
@@ -13,7 +14,7 @@ from shunter.errors import InputError
 from shunter.kube.client import Client
 from shunter.kube.errors import ConnectionProblem
 from shunter.kube.pods import log_reading
-from shunter.kube.pods.log_reading import LogPart, followed_lines
+from shunter.kube.pods.log_reading import LogPart, LogPosition, followed_lines
 from shunter.kube.transport import Response
 
 POD = {"metadata": {"name": "p", "namespace": "n"}}
@@ -112,3 +113,15 @@ def test_only_containers_that_have_started_have_begun() -> None:
     ended = {"name": "b", "state": {"terminated": {}}, "restartCount": 2}
     pod = {"metadata": {"uid": "u"}, "status": {"initContainerStatuses": [ended], "containerStatuses": [waiting]}}
     assert attempts([pod, {"metadata": {"uid": "v"}}]) == {("u", "b", 2)}
+
+
+def test_lines_of_one_time_are_read_in_time_in_proportion_to_their_number() -> None:
+    """As a container writes them by the thousand at once."""
+
+    def seconds(lines: int) -> float:
+        position = LogPosition()
+        begun = time.process_time()
+        assert all(position.is_new("2026-11-26T10:00:00.000000001Z step 1") for _ in range(lines))
+        return time.process_time() - begun
+
+    assert min(seconds(40_000) for _ in range(2)) < 12 * max(seconds(10_000) for _ in range(2))

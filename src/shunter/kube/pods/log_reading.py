@@ -49,7 +49,7 @@ class LogPosition:
 
     def read_again(self) -> None:
         """The log is about to be read from `time` on."""
-        self._known, self._read, self._again = time_key(self.time), self._texts, list[str]()
+        self._known, self._read, self._again = time_key(self.time), [*self._texts], list[str]()
 
     def is_new(self, line: str) -> bool:
         """Takes the next line; whether it was not read before. One without a time always is."""
@@ -59,12 +59,19 @@ class LogPosition:
             return True
         if self._known is not None and key < self._known:
             return False
-        if self._known is not None and key == self._known and self._again[-len(self._read) :] != self._read:
+        if self._known is not None and key == self._known and not self._is_read_again():
             self._again.append(text)
             return False
-        self._texts = [*self._texts, text] if time == self.time else [text]
+        if time == self.time:
+            self._texts.append(text)  # in place: lines that are written together can have one time by the thousand
+        else:
+            self._texts = [text]
         self.time = time
         return True
+
+    def _is_read_again(self) -> bool:
+        """Whether the lines of that time that were read have come once more."""
+        return len(self._again) >= len(self._read) and self._again[-len(self._read) :] == self._read
 
 
 async def log_lines(client: Client, pod: Json, container: str, part: LogPart, longest: int | None = None) -> AsyncIterator[str]:
