@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import AsyncGenerator
 from contextlib import aclosing
+from importlib import import_module
 
 from shunter.api.meta import Json
 from shunter.api.resources import PODS, Resource
@@ -13,10 +15,9 @@ from shunter.operator.overview import is_pod_of
 from shunter.page.acting import act
 from shunter.page.calls import Calls, LogQuery
 from shunter.page.logs import frames, whole_log
-from shunter.page.move_detail import move
 from shunter.page.object_text import object_text
 from shunter.page.views.view import Parameters, Viewer
-from shunter.page.wire import LogLines
+from shunter.page.wire import LogLines, MoveDetail
 
 
 async def found_job(viewer: Viewer, parameters: Parameters) -> tuple[Resource, Json]:
@@ -49,6 +50,13 @@ async def yaml(viewer: Viewer, job: Parameters, pod: str, *, reveal: bool) -> st
             raise InputError(f"Pod {job.namespace}/{pod} is not a pod of {job.kind} {job.name}.")
         return object_text(shown, shows_credentials=reveal)
     return object_text(found, shows_credentials=reveal)
+
+
+async def move(viewer: Viewer, job: Parameters) -> MoveDetail:
+    """Imports the migration with the first of them, in a thread: that takes longer than a log has to wait."""
+    module = await asyncio.to_thread(import_module, "shunter.page.move_detail")
+    found: MoveDetail = await module.move(viewer, job)
+    return found
 
 
 CALLS = Calls(follow_logs=follow_logs, log_file=log_file, yaml=yaml, act=act, move=move)
