@@ -2,9 +2,9 @@
 
     .venv/bin/python bench/run.py [--write] [NAME ...]
 
-NAME: help, up, render, cached_pod, creates, jobs, job_list, page, page_browser, admission, operator, status_server,
-inventory, convert, moving, first_all_reduce, warm_start, run_program, recovery, packing, tracking, saves, doctor, sizes,
-scale, fairness, upstream; all when none is given.
+NAME: help, up, render, cached_pod, creates, jobs, job_list, page, page_browser, page_latency, admission, operator,
+status_server, inventory, convert, moving, first_all_reduce, warm_start, run_program, recovery, packing, tracking, saves,
+doctor, sizes, scale, fairness, upstream; all when none is given.
 `--write` puts the result into docs/benchmarks.md. Exits 1 when a limit is missed.
 """
 
@@ -37,6 +37,7 @@ from measurements import (
     packing,
     page,
     page_browser,
+    page_latency,
     recovery,
     render,
     run_program,
@@ -63,6 +64,7 @@ MEASUREMENTS = {
     "job_list": job_list.measure,
     "page": page.measure,
     "page_browser": page_browser.measure,
+    "page_latency": page_latency.measure,
     "admission": admission.measure,
     "operator": operator.measure,
     "status_server": status_server.measure,

@@ -28,6 +28,8 @@ _LONG_TASKS = """() => {
     .observe({ type: "longtask" });
 }"""
 
+_PAINTED = "() => performance.getEntriesByName('first-contentful-paint').length"
+_FIRST_PAINT = "() => performance.getEntriesByName('first-contentful-paint')[0].startTime"
 _BYTES = """() => performance.getEntries()
   .filter((one) => one.entryType === "navigation" || one.name.includes("/assets/"))
   .reduce((sum, one) => sum + one.encodedBodySize, 0)"""
@@ -50,6 +52,7 @@ def measure(settings: dict[str, Any]) -> list[Figure]:
         try:
             with running(page_with(given, cluster)) as served:
                 return [
+                    _first_paint(browser, served, given, settings),
                     *_opening(browser, served, given, settings),
                     *_changes(browser, served, given, settings),
                     *_flood(browser, served, given, settings),
@@ -105,6 +108,22 @@ class _Tab:
         """Bytes, after garbage was collected."""
         self._devtools.send("HeapProfiler.collectGarbage")
         return self.metric("JSHeapUsedSize")
+
+
+def _first_paint(browser: Browser, served: RunningPage, given: Given, settings: dict[str, Any]) -> Figure:
+    """Of the list, as a ratio to that of the server's smallest answer; both by a browser that has nothing in its cache."""
+    given.reset()
+    times: dict[str, list[float]] = {"/jobs": [], "/healthz": []}
+    for _ in range(settings["paints"]):
+        for path, found in times.items():
+            tab = _Tab(browser, served)
+            tab.forget()
+            tab.page.goto(served.url + path)
+            tab.page.wait_for_function(_PAINTED)
+            found.append(tab.page.evaluate(_FIRST_PAINT))
+            tab.context.close()
+    page, static = (statistics.median(found) for found in times.values())
+    return Figure("first paint / of a static page", page / static, "", f"{page:.0f} ms and {static:.0f} ms")
 
 
 def _opening(browser: Browser, served: RunningPage, given: Given, settings: dict[str, Any]) -> list[Figure]:
