@@ -31,9 +31,9 @@ pytestmark = pytest.mark.integration
 
 
 @contextmanager
-def started(cluster: EmbeddedCluster, *arguments: str, browser: str = "") -> Iterator[subprocess.Popen[str]]:
+def started(cluster: EmbeddedCluster, *arguments: str, browser: str = "", **variables: str) -> Iterator[subprocess.Popen[str]]:
     command = [*SHUNTER, "ui", *arguments]
-    environment = {**cluster.environment, "DISPLAY": "", "BROWSER": browser}
+    environment = {**cluster.environment, "DISPLAY": "", "BROWSER": browser, **variables}
     process = subprocess.Popen(command, env=environment, text=True, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
     try:
         yield process
@@ -87,6 +87,14 @@ def test_the_login_code_is_not_in_the_command_line_of_the_browser(page_cluster: 
         assert html.unescape(found[1]) == link
         assert opened(link) == 303
     assert not file.exists()
+
+
+def test_without_a_browser_the_link_is_left_to_open(page_cluster: EmbeddedCluster) -> None:
+    nothing = {"PATH": str(Path(sys.executable).parent)}
+    with started(page_cluster, "--port", "0", "--open", browser="/nonexistent %s", **nothing) as process:
+        assert opened(line(process.stdout)) == 303
+        process.send_signal(signal.SIGINT)
+        assert "No browser was found on this machine: open the link in one." in process.communicate(timeout=30)[1]
 
 
 def test_a_page_that_was_killed_is_not_named(page_cluster: EmbeddedCluster) -> None:

@@ -98,7 +98,8 @@ def ui(
 
             left.callback(state.page_opener.unlink, missing_ok=True)
             write_private(state.page_opener, opener(url).encode())
-            webbrowser.open(state.page_opener.absolute().as_uri())
+            if not webbrowser.open(state.page_opener.absolute().as_uri()):
+                say("No browser was found on this machine: open the link in one.")
 
     async def serve_here() -> None:
         await target.client.close()

@@ -19,7 +19,7 @@ from e2e.running_cluster import eventually
 from page.browser import samples
 from page.browser.chromium import Tab, logged_in
 from page.browser.given import Given, page_with
-from page.server import RunningPage, allow, new_user, page_of, running
+from page.server import RunningPage, allow, new_user, page_of, revoke, running
 from shunter.kube import kubeconfig
 from shunter.kube.credentials import StaticCredentials, bearer
 from shunter.page import sessions
@@ -211,6 +211,28 @@ def test_who_logged_in_with_a_token_can_log_out(browser: Browser, page_cluster: 
             # The proxy in front would send it again.
             sent = served.ask("GET", "/api/session", headers={"Authorization": f"Bearer {token}"}).json
             assert sent["canLogOut"] is False
+        finally:
+            context.close()
+
+
+def test_a_token_that_expires_is_said_once_and_leads_to_the_login(browser: Browser, page_cluster: EmbeddedCluster) -> None:
+    token = new_user(page_cluster, "shortlived")
+    with running(page_of(page_cluster, TokenLogin(kubeconfig.load(page_cluster.kubeconfig)), is_embedded=False)) as served:
+        context = browser.new_context()
+        try:
+            page = context.new_page()
+            page.goto(f"{served.url}/login")
+            page.get_by_role("textbox", name="Token").fill(token)
+            page.get_by_role("button", name="Log in").click()
+            expect(page.locator(".live.open")).to_be_visible()
+            asked: list[str] = []
+            page.on("request", lambda request: asked.append(request.url))
+            revoke(page_cluster, token)
+            served.review(served.session(cookie_of(page)))
+            expect(page.get_by_role("alert")).to_have_text("Your login has expired.")
+            expect(page.get_by_role("textbox", name="Token")).to_be_visible()
+            page.wait_for_timeout(2000)
+            assert len(asked) <= 2, f"it goes on asking: {asked}"
         finally:
             context.close()
 
