@@ -30,9 +30,12 @@ def judge(case: Case) -> list[Verdict]:
         text += f": {rank_list(absent)}"
     elif 0 < there < size:
         text += f": the program waits for {size}, and the job has {there}"
-    remedy = (
-        "See why they do not run." if absent else "WORLD_SIZE, --nnodes and --nproc-per-node must agree with the job's replicas."
-    )
+    if absent:
+        remedy = "See why they do not run."
+    elif there == size:
+        remedy = "The number is right: all ranks must use the MASTER_ADDR and MASTER_PORT that the job sets."
+    else:
+        remedy = "WORLD_SIZE, --nnodes and --nproc-per-node must agree with the job's replicas."
     return [
         verdict(
             case,
