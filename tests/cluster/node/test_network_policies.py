@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import os
+import subprocess
 import sys
 from functools import partial
 from typing import Any
@@ -45,6 +46,16 @@ with socket.socket(socket.AF_INET, socket.SOCK_STREAM if kind == "tcp" else sock
     assert asking.recv(9) == b"ping"
 """
 
+HOLD = """
+import socket, sys
+with socket.create_connection((sys.argv[1], 80)) as held:
+    for word in (b"one", b"two"):
+        held.settimeout(10)
+        held.send(word)
+        assert held.recv(9) == word
+        print(flush=True)
+        sys.stdin.readline()
+"""
 QUESTION = """
 import socket, sys
 with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as asking:
@@ -70,17 +81,19 @@ class Pods:
         self.addresses[name] = (await self._node.ready(name))["status"]["podIP"]
 
     async def reaches(self, name: str, other: str, port: int = 80, kind: str = "tcp") -> bool:
-        return await self.runs(name, "python", "-c", ASK, kind, self.addresses.get(other, other), str(port))
+        return await self.runs(name, ASK, kind, self.addresses.get(other, other), str(port))
 
     async def runs(self, name: str, *command: str) -> bool:
-        """Whether a command succeeds in the pod's network."""
+        """Whether a program succeeds in the pod's network."""
+        return await (await self.begin(name, *command)).wait() == 0
+
+    async def begin(self, name: str, *command: str) -> asyncio.subprocess.Process:
+        """A program of Python in the pod's network."""
         uid = (await self._node.pod(name))["metadata"]["uid"]
         network = self._node.directory / "pods" / uid / "ns" / "net"
-        program = (sys.executable, *command[1:]) if command[0] == "python" else command
-        asking = await asyncio.create_subprocess_exec(
-            "nsenter", f"--net={network}", *program, stderr=asyncio.subprocess.DEVNULL, stdout=asyncio.subprocess.DEVNULL
-        )
-        return await asking.wait() == 0
+        pipe, nowhere = asyncio.subprocess.PIPE, asyncio.subprocess.DEVNULL
+        program = ("nsenter", f"--net={network}", sys.executable, "-c", *command)
+        return await asyncio.create_subprocess_exec(*program, stdin=pipe, stdout=pipe, stderr=nowhere)
 
 
 @pytest.fixture
@@ -158,7 +171,7 @@ async def test_what_may_go_out_is_limited_and_dns_with_it(node: NodeUnderTest, p
     dns, own = f"{network}.1", {"podSelector": {"matchLabels": {"app": "friend"}}}
 
     async def out() -> tuple[bool, bool]:
-        return await pods.reaches("friend", "web"), await pods.runs("friend", "python", "-c", QUESTION, dns)
+        return await pods.reaches("friend", "web"), await pods.runs("friend", QUESTION, dns)
 
     assert await out() == (True, True)
     await apply(node, "out", **own, policyTypes=["Egress"], egress=[])
@@ -174,8 +187,14 @@ async def test_what_may_go_out_is_limited_and_dns_with_it(node: NodeUnderTest, p
 
 async def test_a_policy_outlives_the_agent_and_one_that_went_meanwhile_is_gone(node: NodeUnderTest, pods: Pods) -> None:
     await asyncio.gather(*map(pods.start, ("web", "friend")))
+    held = await pods.begin("friend", HOLD, pods.addresses["web"])
+    assert held.stdout is not None
+    assert held.stdin is not None
+    assert await held.stdout.readline()
     await apply(node, "deny", podSelector={}, policyTypes=["Ingress"])
     await node.until(lambda: _is(pods.reaches("friend", "web"), False))
+    held.stdin.write(b"\n\n")
+    assert await held.wait() == 0, "a connection that was there before goes on"
     await node.stop()
     assert not await pods.reaches("friend", "web")
     await node.client.delete(NETWORK_POLICIES, "deny", node.namespace)
@@ -194,6 +213,21 @@ async def test_a_pod_runs_nothing_before_its_limits_are_there(node: NodeUnderTes
         await node.create(name, spec, labels={"app": "eager"})
     ends = [(await node.finished(name))["status"]["phase"] for name in ("one", "two", "three")]
     assert ends == ["Failed", "Failed", "Failed"]
+
+
+def test_a_filter_of_many_rules_and_addresses_is_one_transaction() -> None:
+    """As of 100 rules, each for a port of all pods that a node can have: a megabyte."""
+    program = """
+from shunter.cluster.node.launch import linux, packet_filter
+linux.unshare(linux.CLONE_NEWNET)
+pods = [f"10.0.0.{number}" for number in range(2, 255)]
+rules = [
+    {"addresses": pods, "block": "", "excepted": [], "protocol": "TCP", "first": port, "last": port} for port in range(1, 101)
+]
+packet_filter._replace_rules({"ingress": rules, "egress": rules, "trusted": "10.0.0.1"}, loopback=1)
+"""
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
 
 
 async def _is(found: Any, expected: Any) -> bool:

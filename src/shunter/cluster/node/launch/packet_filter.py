@@ -18,6 +18,7 @@ from shunter.cluster.node.launch import linux
 from shunter.cluster.node.launch.netlink import RouteSocket
 
 _NETLINK_NETFILTER = 12
+_SO_SNDBUFFORCE = 32
 _SUBSYSTEM = 10 << 8
 _NEW_TABLE, _DELETE_TABLE, _NEW_CHAIN, _NEW_RULE, _NEW_SET, _NEW_ELEMENTS = 0, 2, 3, 6, 9, 12
 _BATCH_BEGIN, _BATCH_END = 0x10, 0x11
@@ -208,11 +209,19 @@ def _commit(messages: Sequence[_Message]) -> None:
     sent = b"".join(batch)
     with socket.socket(socket.AF_NETLINK, socket.SOCK_RAW | socket.SOCK_CLOEXEC, _NETLINK_NETFILTER) as channel:
         channel.bind((0, 0))
-        channel.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, 2 * len(sent))
+        _make_room(channel, 2 * len(sent))
         channel.send(sent)
         (code,) = struct.unpack_from("=i", channel.recv(65536), 16)
     if code:
         raise OSError(-code, os.strerror(-code))
+
+
+def _make_room(channel: socket.socket, size: int) -> None:
+    """A transaction is one message; without root only as much as the machine allows."""
+    try:
+        channel.setsockopt(socket.SOL_SOCKET, _SO_SNDBUFFORCE, size)
+    except PermissionError:
+        channel.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, size)
 
 
 def _message(kind: int, attributes: Iterable[bytes], *, flags: int = 0) -> _Message:
