@@ -52,12 +52,17 @@ class Answer(NamedTuple):
 class RunningPage:
     """A page on a port of 127.0.0.1, served by a thread of its own."""
 
-    def __init__(self, server: PageServer, cluster: Cluster) -> None:
+    def __init__(self, server: PageServer, cluster: Cluster | None) -> None:
         self.server = server
-        self.cluster = cluster
+        self._cluster = cluster
         self.port = 0
         self._loop = asyncio.new_event_loop()
         self._thread = threading.Thread(target=self._loop.run_forever, daemon=True)
+
+    @property
+    def cluster(self) -> Cluster:
+        assert self._cluster is not None
+        return self._cluster
 
     @property
     def host(self) -> str:
@@ -163,16 +168,19 @@ def rows_of(stream: Iterator[tuple[str, Any]], until: Callable[[dict[str, dict[s
 
 
 def page_of(
-    cluster: Cluster,
+    cluster: Cluster | None,
     login: Login | None = None,
     calls: Calls | None = None,
     view_named: Callable[[str], OpenView | None] = view_named,
     **options: Any,
 ) -> RunningPage:
     """A page for the cluster, not started, for its administrator unless `login` says otherwise; `options` are those of
-    `PageOptions`, and `calls` what other routes than the streams do."""
-    login = login or LocalLogin(kubeconfig.load(cluster.kubeconfig))
-    own = PageOptions(**{"cluster": f"{cluster.kind} cluster", "is_embedded": cluster.kind == "embedded", **options})
+    `PageOptions`, and `calls` what other routes than the streams do. With a login of its own there may be no cluster."""
+    if login is None:
+        assert cluster is not None
+        login = LocalLogin(kubeconfig.load(cluster.kubeconfig))
+    kind = "embedded" if cluster is None else cluster.kind
+    own = PageOptions(**{"cluster": f"{kind} cluster", "is_embedded": kind == "embedded", **options})
     others: dict[str, Any] = {} if calls is None else {"calls": lambda: calls}
 
     def settings(port: int) -> Settings:

@@ -94,7 +94,7 @@ def offline(recorded: Recorded) -> Iterator[tuple[RunningPage, Upstream]]:
     """A page whose API server only counts who connects."""
     upstream = Upstream()
     login = LocalLogin(Connection(server=f"http://127.0.0.1:{upstream.port}"))
-    with running(page_of(None, login, recorded.calls)) as page:  # type: ignore[arg-type]
+    with running(page_of(None, login, recorded.calls)) as page:
         yield page, upstream
     upstream.close()
 
