@@ -1,21 +1,62 @@
-"""T90: ranks that only lost a peer. Said by itself when nothing that was seen says why; never a cause."""
+"""T90: ranks that only lost a peer. Said by itself when nothing that was seen says why; never a cause.
+
+Names pods that are gone, of a job whose operator removes none: deleted pods are no failure, and are not recorded as one.
+"""
 
 from __future__ import annotations
 
 from shunter.doctor.case import Case
 from shunter.doctor.places import rank_list
+from shunter.doctor.rules.cluster import k08_disruption
 from shunter.doctor.rules.logs import t15_left_early
 from shunter.doctor.rules.logs.texts import verdict
 from shunter.doctor.rules.rule import Rule, logs_of_failures, ranks_of
 from shunter.doctor.verdicts import Verdict
+from shunter.jobs.failures import missed_deadline
+from shunter.jobs.pods_up import wanted
+from shunter.operator.overview import is_v1, member
 
 
 def judge(case: Case) -> list[Verdict]:
-    if not case.failures or case.reasons or t15_left_early.judge(case):
+    if case.overview.state != "Failed" and not case.failures:
         return []
-    text = f"{rank_list(ranks_of(case.failures))} ended because a peer was lost, or on a signal; the first cause is not visible"
+    if case.reasons or t15_left_early.judge(case):
+        return []
+    gone = _gone(case)
+    if not case.failures:
+        return [_deleted(gone)] if gone and not case.pods else []
+    text = f"{rank_list(ranks_of(case.failures))} ended because a peer was lost, or on a signal; "
     remedy = "The rank that ended first left no log: see the events of the job and of the nodes of its pods."
+    if gone:
+        text += f"the pod of {rank_list(gone)} is gone and no failure of it was recorded: it was probably deleted"
+        remedy = REMEDY
+    else:
+        text += "the first cause is not visible"
     return [verdict(case, "T90", "LOST A PEER", text, case.failures, confidence="possible", remedy=remedy)]
+
+
+REMEDY = "Find out who deleted it: the audit log of the API server says. A deleted pod counts as failed."
+
+
+def _deleted(gone: tuple[int, ...]) -> Verdict:
+    text = f"no pod is left and no failure of {rank_list(gone)} was recorded: the pods were probably deleted"
+    remedy = REMEDY.replace("deleted it", "deleted them")
+    return Verdict(id="T90", title="PODS ARE GONE", cause=text, confidence="possible", ranks=gone, remedy=remedy)
+
+
+def _gone(case: Case) -> tuple[int, ...]:
+    """Ranks without a pod and without a recorded failure, of a failed v1 job that keeps its pods and has one rank in each."""
+    policy = case.job["spec"].get("runPolicy") or {}
+    if not is_v1(case.job) or case.overview.state != "Failed" or case.job["kind"] == "MPIJob":
+        return ()
+    if policy.get("cleanPodPolicy", "None") != "None" or "elasticPolicy" in case.job["spec"] or case.evidence.lacks("pods"):
+        return ()
+    if k08_disruption.judge(case) or missed_deadline(case.overview):
+        return ()
+    if any(len(ranks) != 1 for ranks in case.ranks.values()):
+        return ()
+    there = {member(case.job, pod).rank for pod in case.pods} | {rank for one in case.endings for rank in one.ranks}
+    return tuple(rank for rank in range(wanted(case.job) or 0) if rank not in there)
 
 
 RULE = Rule("T90", judge, logs_of_failures, yields=True)
