@@ -55,6 +55,27 @@ def sampled(program: str, environment: dict[str, str], tmp_path: Path) -> Proces
 
 
 @pytest.mark.integration
+def test_a_warm_start_in_place_of_a_shell_is_no_process_of_the_program(tmp_path: Path) -> None:
+    """Such a first process is Python by its program, and the shell by its command line (docs/warm-start.md)."""
+    words = ["-c", "print(flush=True); input()"]
+    processes = [
+        subprocess.Popen([name, *words], executable=sys.executable, stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+        for name in ("sh", "python")
+    ]
+    try:
+        for process in processes:
+            assert process.stdout is not None
+            process.stdout.readline()
+        done = subprocess.run(stacks.command(""), capture_output=True, text=True, timeout=60, check=False)
+        seen_pids = {one.pid for one in stacks.container_sample("p", "c", done.stdout).processes}
+        assert [process.pid in seen_pids for process in processes] == [False, True]
+    finally:
+        for process in processes:
+            process.kill()
+            process.communicate()
+
+
+@pytest.mark.integration
 def test_the_script_finds_rank_command_and_stack_of_a_process(tmp_path: Path) -> None:
     if not PY_SPY.exists():
         pytest.skip("py-spy is not installed: scripts/setup brings it")

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 import signal
+from contextlib import suppress
 from typing import Any
 
 from shunter.cluster.node.launch import linux
@@ -29,11 +30,16 @@ def start(shell: dict[str, Any], environment: dict[str, str], directory: str) ->
         return _environment_of_program(reading, directory)
     os.close(reading)
     _prepare(shell, environment, writing)
-    signal.signal(signal.SIGTERM, lambda *_: os.kill(program, signal.SIGTERM))
+    signal.signal(signal.SIGTERM, lambda *_: _terminate(program))
     os.close(writing)
     status = _status(program)
     _report(status)
     os._exit(exit_code(status))
+
+
+def _terminate(process: int) -> None:
+    with suppress(ProcessLookupError):  # it has just ended
+        os.kill(process, signal.SIGTERM)
 
 
 def _environment_of_program(reading: int, directory: str) -> dict[str, str]:
