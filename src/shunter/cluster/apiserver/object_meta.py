@@ -64,6 +64,8 @@ def creation_errors(metadata: Json, *, namespaced: bool, name_faults: Callable[[
         errors.append(required("metadata.name", "name or generateName is required"))
     else:
         errors += [invalid("metadata.name", name, text) for text in name_faults(name)]
+    if (generation := metadata.get("generation", 0)) < 0:
+        errors.append(invalid("metadata.generation", generation, "must be greater than or equal to 0"))
     return errors + _common_errors(metadata, namespaced=namespaced)
 
 
@@ -176,5 +178,12 @@ def name_on_url(metadata: Json, name: str) -> StatusError | None:
     if given == name:
         return None
     if not given:
-        return bad_request("name must be provided")
+        return bad_request(f"the name of the object ({name} based on URL) was undeterminable: name must be provided")
     return bad_request(f"the name of the object ({given}) does not match the name on the URL ({name})")
+
+
+def check_identity(metadata: Json, name: str, namespace: str) -> None:
+    """The name must be the URL's; sets the namespace, or refuses another one. Raises 400."""
+    if refusal := name_on_url(metadata, name):
+        raise refusal
+    in_namespace(metadata, namespace)

@@ -103,12 +103,14 @@ async def create_document(
     _warn(call, backend, served, document, None)
     _check_may_create(backend, call)
     await reviewed(backend, served, document, None, attributes)
-    if asked_revision:
-        raise plain(500, "resourceVersion should not be set on objects to be created")
     if options.dry_run:
         if backend.collection(served).head(metadata.get("namespace", ""), name):
             raise already_exists(resource, name)
+        if asked_revision:
+            metadata["resourceVersion"] = asked_revision
         return Outcome(201, None, document)
+    if asked_revision and operation == "Update":
+        raise plain(500, "resourceVersion should not be set on objects to be created")
     if kind.durable and (refused := backend.room.refusal()):
         raise refused
     try:
@@ -152,7 +154,7 @@ async def update(backend: Backend, call: Call, served: ServedKind) -> Outcome:
         expect_kind(call, served, document)
         prune(call, served, document, body.duplicates, options)
         fill_defaults(served, document)
-        _check_identity(call, served, document)
+        object_meta.check_identity(document["metadata"], call.target.name, call.target.namespace)
         uid = document["metadata"].get("uid")
         if uid and uid != old["metadata"]["uid"]:
             raise conflict(served.resource, call.target.name, _uid_precondition(served, old, uid))
@@ -168,7 +170,7 @@ async def _create_by_update(backend: Backend, call: Call, served: ServedKind, op
         metadata = body.document["metadata"] = {}
     if isinstance(metadata, dict):  # What is none does not decode.
         metadata.pop("resourceVersion", None)
-        _check_identity(call, served, body.document)
+        object_meta.check_identity(body.document["metadata"], call.target.name, call.target.namespace)
     return await create_document(backend, call, served, body, options)
 
 
@@ -296,16 +298,6 @@ def _is_finished(document: Json, old: Json) -> bool:
         and not metadata.get("deletionGracePeriodSeconds")
         and not old["metadata"].get("deletionGracePeriodSeconds")
     )
-
-
-def _check_identity(call: Call, served: ServedKind, document: Json) -> None:
-    metadata = document["metadata"]
-    if not metadata.get("name") and not served.custom:
-        metadata["name"] = call.target.name
-    refusal = object_meta.name_on_url(metadata, call.target.name)
-    if refusal:
-        raise refusal
-    object_meta.in_namespace(metadata, call.target.namespace)
 
 
 def _keep_system_fields(metadata: Json, old: Json) -> None:

@@ -56,7 +56,7 @@ async def patch(backend: Backend, call: Call, served: ServedKind) -> Outcome:
             # What follows writes into metadata.
             document["metadata"] = dict(metadata)
         _decode_patched(call, served, document, options, old if shares else None)
-        _check_identity(call, document)
+        object_meta.check_identity(document["metadata"], call.target.name, call.target.namespace)
         return document
 
     return await modify(backend, call, served, options, change, shares=shares)
@@ -68,10 +68,10 @@ def patcher(call: Call, served: ServedKind, media: str) -> Callable[[Json], Json
         operations = _decoded_patch(call.body)
         return lambda document: json_patch.apply(document, operations)
     if media == MERGE:
-        changes = _patch_object(call.body)
+        changes = _merge_changes(call.body)
         return lambda document: merge_patch(document, changes)
     if media == STRATEGIC and not served.custom:
-        changes = _patch_object(call.body)
+        changes = _strategic_changes(call.body)
         schema = served.kind.schema().openapi
         return lambda document: strategic.apply(document, changes, schema, definitions())
     if media == STRATEGIC:
@@ -79,22 +79,37 @@ def patcher(call: Call, served: ServedKind, media: str) -> Callable[[Json], Json
     raise unsupported_patch()
 
 
-def _decoded_patch(body: bytes) -> Any:
+_PREFIX = "error decoding patch: "
+
+
+def _decoded_patch(body: bytes, prefix: str = _PREFIX) -> Any:
     try:
         patch = decoded(body)
     except (RecursionError, nesting.TooDeepError):
-        raise bad_request(f"error decoding patch: invalid character '[' {nesting.TOO_DEEP}") from None
+        raise bad_request(f"{prefix}invalid character '[' {nesting.TOO_DEEP}") from None
     except (msgspec.DecodeError, UnicodeDecodeError) as error:
         why = "unexpected end of JSON input" if "truncated" in str(error) else str(error)
-        raise bad_request(f"error decoding patch: {why}") from None
+        raise bad_request(f"{prefix}{why}") from None
     return patch
 
 
-def _patch_object(body: bytes) -> Json:
+def _merge_changes(body: bytes) -> Json:
     patch = _decoded_patch(body)
+    if patch is None:
+        raise bad_request("Invalid JSON Patch")
+    return _object(patch, _PREFIX)
+
+
+def _strategic_changes(body: bytes) -> Json:
+    """`null` changes nothing, other than in a merge patch; errors have no prefix."""
+    patch = _decoded_patch(body, "")
+    return {} if patch is None else _object(patch, "")
+
+
+def _object(patch: Any, prefix: str) -> Json:
     if not isinstance(patch, dict):
         found = go_type(patch)
-        raise bad_request(f"error decoding patch: json: cannot unmarshal {found} into Go value of type map[string]interface {{}}")
+        raise bad_request(f"{prefix}json: cannot unmarshal {found} into Go value of type map[string]interface {{}}")
     return patch
 
 
@@ -121,12 +136,13 @@ def _decode_patched(call: Call, served: ServedKind, document: Json, options: Wri
 
 
 def _check_kind(served: ServedKind, document: Json, shown: str) -> None:
-    """No patch changes what an object is."""
+    """No patch changes what an object is; one that removes it from an object of Kubernetes' own kinds changes nothing."""
     resource = served.resource
     kind, api_version = document.get("kind"), document.get("apiVersion")
     if (kind, api_version) == (resource.kind, resource.api_version):
         return
     if not served.custom and not (kind or api_version):
+        document["kind"], document["apiVersion"] = resource.kind, resource.api_version
         return
     if not served.custom:
         raise _strict_refusal(shown, conversion_fault(resource, str(kind or ""), str(api_version or "")))
@@ -140,14 +156,6 @@ def _check_kind(served: ServedKind, document: Json, shown: str) -> None:
 
 def _strict_refusal(shown: str, why: str) -> StatusError:
     return invalid("", "", "", [invalid_field("patch", shown, why)])
-
-
-def _check_identity(call: Call, document: Json) -> None:
-    metadata = document["metadata"]
-    refusal = object_meta.name_on_url(metadata, call.target.name)
-    if refusal:
-        raise refusal
-    object_meta.in_namespace(metadata, call.target.namespace)
 
 
 async def _apply(backend: Backend, call: Call, served: ServedKind) -> Outcome:
@@ -170,7 +178,7 @@ async def _apply(backend: Backend, call: Call, served: ServedKind) -> Outcome:
     def change(old: Json) -> Json:
         document = _applied(backend, call, served, old, applied, options)
         _decode_patched(call, served, document, options)
-        _check_identity(call, document)
+        object_meta.check_identity(document["metadata"], call.target.name, call.target.namespace)
         return document
 
     return await modify(backend, call, served, options, change, owns_fields=False)
@@ -180,14 +188,14 @@ async def _create_by_apply(backend: Backend, call: Call, served: ServedKind, app
     if call.target.subresource:
         raise not_found(served.resource, call.target.name)
     metadata = applied["metadata"]
+    if refusal := object_meta.name_on_url(metadata, call.target.name):
+        raise refusal
     if metadata.get("uid"):
         raise conflict(
             served.resource,
             call.target.name,
             f"uid mismatch: the provided object specified uid {metadata['uid']}, and no existing object was found",
         )
-    if metadata.get("resourceVersion"):
-        raise conflict(served.resource, call.target.name)
     document = _applied(backend, call, served, None, applied, options)
     return await create_document(backend, call, served, Body(document, []), options, operation="Apply")
 
@@ -201,10 +209,7 @@ def _expect_applied(call: Call, served: ServedKind, applied: Json) -> None:
     metadata = applied.setdefault("metadata", {})
     if not isinstance(metadata, dict):
         raise bad_request("metadata must be an object")
-    if not metadata.get("name"):
-        metadata["name"] = call.target.name
-    refusal = object_meta.name_on_url(metadata, call.target.name)
-    if refusal:
+    if metadata.get("name") and (refusal := object_meta.name_on_url(metadata, call.target.name)):
         raise refusal
     object_meta.in_namespace(dict(metadata), call.target.namespace if resource.namespaced else "")
 

@@ -340,6 +340,7 @@ async def scale(backend: Backend, call: Call, served: ServedKind) -> Outcome:
             raise method_not_allowed()
         if call.method == "PATCH":
             wanted = _patched_scale(wanted)
+        object_meta.check_identity(wanted["metadata"], call.target.name, call.target.namespace)
         version = wanted["metadata"].get("resourceVersion", "")
         if version and version != old["metadata"]["resourceVersion"]:
             raise conflict(served.resource, call.target.name)
