@@ -142,6 +142,7 @@ def test_a_program_that_torchrun_does_not_find_is_the_headline_and_no_line_of_it
     assert exception_line([words, *launcher]) == words
     assert exception_line(["reading", *launcher]) == "reading"
     assert not exception_line(launcher[2:]).startswith("=")
+    assert exception_line([words, launcher[0], "ValueError: in the run after"]) == "ValueError: in the run after"
 
 
 def test_a_log_that_cannot_be_read_is_not_the_headline() -> None:

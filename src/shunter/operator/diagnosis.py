@@ -155,9 +155,10 @@ def exception_line(lines: Sequence[str]) -> str:
 
 
 def without_launcher(lines: Sequence[str]) -> Sequence[str]:
-    """What the program wrote before torchrun told of its end; all where it wrote nothing, or did not run under torchrun."""
+    """What the program wrote before torchrun told of its end; all where it wrote nothing, or did not run under torchrun. What
+    follows a failure that torchrun answered with a restart is the program's own."""
     end = next((number for number in range(len(lines) - 1, 0, -1) if LAUNCHER_LINE.search(lines[number])), len(lines))
-    return lines[:end]
+    return lines[:end] if any("ChildFailedError" in line for line in lines[end:]) else lines
 
 
 def exception_name(line: str) -> str:
