@@ -102,3 +102,5 @@ def test_a_patch_of_too_many_operations_is_too_large() -> None:
     with pytest.raises(PatchError) as refusal:
         apply({}, [{"op": "test", "path": "/a"}] * (MAX_OPERATIONS + 1))
     assert (refusal.value.code, refusal.value.reason) == (413, "RequestEntityTooLarge")
+    said = "Request entity too large: The allowed maximum operations in a JSON patch is 10000, got 10001"
+    assert str(refusal.value) == said, "a real server's words"

@@ -42,7 +42,8 @@ def _checked(operations: Any) -> list[Json]:
         raise PatchError(
             413,
             "RequestEntityTooLarge",
-            f"The allowed maximum operations in a JSON patch is {MAX_OPERATIONS}, got {len(operations)}",
+            "Request entity too large: The allowed maximum operations in a JSON patch is "
+            f"{MAX_OPERATIONS}, got {len(operations)}",
         )
     checked: list[Json] = [{} if operation is None else operation for operation in operations]
     for operation in checked:
