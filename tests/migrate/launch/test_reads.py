@@ -168,7 +168,7 @@ PYTHON = {
     "import os\nfor name in ['RANK', 'HOSTNAME']: print(os.environ[name])": [SHOWS, SHOWS],
     "from os import environ as e\nk = [x for x in e if x.startswith('HOSTN')][0]\nr = int(e[k][-1])": [LAST],
     "import os\nenv = {k.lower(): v for k, v in os.environ.items()}\nr = int(env['host' + 'name'][-1])": [SHOWS, LAST],
-    "import os\nhost = 'db'.lower()\ndef get(key): return int(os.environ[key])\nrank = get('RANK')": [],
+    "import os\nhost = 'host'.lower()\ndef get(key): return int(os.environ[key])\nrank = get('RANK')": [],
     "import os\nenv = {k: v for k, v in os.environ.items() if k.startswith('TRAIN_')}\nr = env[os.environ['WHICH']]": [],
     "import socket\nr = int(socket.getnameinfo((ip, 0), 0)[0].split('.')[0][-1])": [LAST],
     "r = int(str(resolver.resolve(reversename.from_address(ip), 'PTR')[0])[-1])": [LAST],
