@@ -7,7 +7,7 @@ import pytest
 
 from shunter.cli.demo import reported_world_sizes
 from shunter.jobs.ages import age
-from shunter.jobs.description import description, is_about, phase
+from shunter.jobs.description import description, own_events, phase
 from shunter.jobs.failures import failure_lines, why_failed
 from shunter.operator.causes import Evidence
 from shunter.operator.diagnosis import exception_line
@@ -261,7 +261,7 @@ def test_events_of_pods_that_are_gone_belong_to_the_job_that_had_them(kind: str,
     mine = job()
     mine["metadata"]["creationTimestamp"] = "2026-01-01T00:00:00Z"
     event = {"involvedObject": {"kind": kind, "name": name, "uid": "gone"}, "lastTimestamp": at, "metadata": {}}
-    assert is_about(mine, [], event) == expected
+    assert bool(own_events(mine, [], [event])) == expected
 
 
 def test_a_job_whose_failed_pods_are_gone_still_says_what_failed() -> None:

@@ -125,13 +125,18 @@ def phase(pod: Json) -> str:
 def events_about(job: Json, pods: Sequence[Json], evidence: Evidence) -> list[Json]:
     """Those of the evidence, which may hold all events of the namespace."""
     children = owned_by(evidence, job)
-    return [event for event in evidence.events if is_about(job, pods, event, children)]
+    return own_events(job, pods, evidence.events, children)
 
 
-def is_about(job: Json, pods: Sequence[Json], event: Json, children: Sequence[Json] = ()) -> bool:
-    """Whether the event is about the job, its JobSet or Jobs (`children`), a pod of it, or one that it had before: what became of
-    that is told nowhere else."""
-    about = event.get("involvedObject", {})
-    if about.get("uid") in {obj["metadata"]["uid"] for obj in (job, *pods, *children)}:
-        return True
-    return about.get("kind") == "Pod" and was_pod_of(job, about.get("name", ""), event_time(event))
+def own_events(job: Json, pods: Sequence[Json], events: Iterable[Json], children: Sequence[Json] = ()) -> list[Json]:
+    """Those about the job, its JobSet or Jobs (`children`), a pod of it, or one that it had before: what became of that is told
+    nowhere else."""
+    uids = {obj["metadata"].get("uid") for obj in (job, *pods, *children)} - {None}
+
+    def is_about(event: Json) -> bool:
+        about = event.get("involvedObject", {})
+        if about.get("uid") in uids:
+            return True
+        return about.get("kind") == "Pod" and was_pod_of(job, about.get("name", ""), event_time(event))
+
+    return [event for event in events if is_about(event)]

@@ -15,7 +15,7 @@ from shunter.api.resources import CORE_EVENTS, JOBSETS, POD_LOGS, PODS, Resource
 from shunter.doctor.collecting import POD_METRICS
 from shunter.errors import InputError
 from shunter.jobs.curves import with_report
-from shunter.jobs.description import is_about
+from shunter.jobs.description import own_events
 from shunter.jobs.differing_ranks import Difference, differing_ranks, paces
 from shunter.jobs.evidence import JobCause
 from shunter.jobs.finding import own_pods, resource_of_kind
@@ -148,7 +148,7 @@ class JobView:
         if before is None or before[0] != key:
             places = [one.place for one in observed.objects["pods"].values()]
             children = [one for one in observed.objects.get("jobset", {}).values() if is_jobset_of(job, one)]
-            about = [event for event in events.values() if is_about(job, places, event, children)]
+            about = own_events(job, places, events.values(), children)
             before = self._shown["timeline"] = key, timeline_rows(job, about)
         found: list[TimelineRow] = before[1]
         return found
