@@ -1,6 +1,7 @@
 """The HorizontalPodAutoscaler of an elastic job with metrics: it changes the workers' number by the scale subresource.
 
-Its status changes all the time and wakes no job; a change of its spec and its deletion do.
+Its status changes all the time, so changes of it wake no job: what somebody else wrote into it is put right with the next event
+of the job. Its deletion does.
 """
 
 from __future__ import annotations
@@ -62,15 +63,15 @@ def removed(job: AnyJob, present: Autoscaler | None) -> list[Delete]:
 
 
 def waking(primary: Resource, add: Callable[[Key], None]) -> Handler[Autoscaler]:
-    """An informer's handler that adds the job whose autoscaler somebody deleted or changed."""
+    """An informer's handler that adds the job whose autoscaler somebody deleted."""
     job_of = to_controller(primary)
 
-    def changed(old: Autoscaler | None, new: Autoscaler | None) -> None:
-        if old is not None and (new is None or new.spec != old.spec):
+    def deleted(old: Autoscaler | None, new: Autoscaler | None) -> None:
+        if old is not None and new is None:
             for key in job_of(old):
                 add(key)
 
-    return changed
+    return deleted
 
 
 def wanted_spec(job: AnyJob) -> Json:
