@@ -188,6 +188,12 @@ PYTHON = {
     "r = TFConfigClusterResolver()\nn = r.cluster_spec().num_tasks('worker')\nrank = r.task_id": [SHOWS],
     "r = TFConfigClusterResolver()\nw = r.cluster_spec().as_dict()['worker'][0]": [SHOWS],
     "r = TFConfigClusterResolver()\nrank = int(r.master().split('-')[-1])": [LAST],
+    "import socket\nself.task_id = socket.gethostname()\nrank = int(self.task_id.rsplit('-', 1)[1])": [LAST],
+    "import socket\nself.jobs = socket.gethostname()\nif self.jobs == 'x-master-0': first()": [DECIDES],
+    "import socket\ndef task_id():\n  return socket.gethostname()\nrank = int(task_id()[-1])": [LAST],
+    "import socket\np.add_argument('--environment', default=socket.gethostname())\n"
+    "args = p.parse_args()\nif args.environment == 'x-master-0': first()": [DECIDES],
+    "self.resolver = TFConfigClusterResolver()\nif self.resolver.task_type == 'chief': first(self.resolver.jobs())": [SHOWS],
     "import os\nos.environ['HOSTNAME'] = 'x'\nprint('HOSTNAME')": [],
     "import socket\nme = socket.gethostname\nrank = int(me()[-1])": [LAST],
     "import socket\nprint(getattr(socket, 'gethostname')())": [SHOWS],

@@ -15,7 +15,7 @@ from shunter.migrate.conversion.launch import python_code
 from shunter.migrate.conversion.launch.mentions import mentions
 from shunter.migrate.conversion.launch.python_code import called
 from shunter.migrate.conversion.launch.python_sources import Sources
-from shunter.migrate.conversion.launch.reads import BETWEEN_NAMES, Read, is_rank, takes_last_number
+from shunter.migrate.conversion.launch.reads import BETWEEN_NAMES, TF_CONFIG, Read, is_rank, takes_last_number
 
 _ADDRESSES = frozenset({"gethostbyname", "gethostbyname_ex", "getaddrinfo"})
 """What is asked of an own name here is its address: another one in every pod of either generation."""
@@ -141,8 +141,6 @@ class _Code:
         if name := self._sources.value(node):
             return name, self._start(node)
         inner: list[ast.AST | None] = []
-        if _is_of_task(node):
-            return None
         if isinstance(node, (ast.Name, ast.Attribute)):
             if held := self._holders.get(ast.unparse(node)):
                 return held
@@ -161,7 +159,8 @@ class _Code:
             inner = [node.body, node.orelse]
         elif isinstance(node, (ast.ListComp, ast.GeneratorExp, ast.SetComp)):
             inner = [generator.iter for generator in node.generators]
-        return next((held for one in inner if (held := self._held(one, depth + 1))), None)
+        held = next((held for one in inner if (held := self._held(one, depth + 1))), None)
+        return None if held and held[0] == TF_CONFIG and _is_of_task(node) else held
 
     def _of_call(self, node: ast.Call) -> list[ast.AST | None]:
         name = called(node)
@@ -288,11 +287,11 @@ def _splits_port(node: ast.expr) -> bool:
 
 
 def _is_of_task(node: ast.AST) -> bool:
-    """Whether it takes out of TF_CONFIG what is no host: `config["task"]`, `resolver.task_id`."""
+    """Whether it takes what is no host, if what it is taken out of is TF_CONFIG: `config["task"]`, `resolver.task_id`."""
     key: ast.expr | None = None
     if isinstance(node, ast.Attribute):
         return node.attr in _OF_RESOLVER
-    if isinstance(node, ast.Call) and called(node) in _OF_RESOLVER:
+    if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr in _OF_RESOLVER:
         return True
     if isinstance(node, ast.Subscript):
         key = node.slice
