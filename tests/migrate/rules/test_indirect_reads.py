@@ -109,6 +109,38 @@ for _ in range(60):
     except OSError:
         time.sleep(1)
 train.main()"""
+THEN_EPOCHS = f"{ONCE}\n# try again later, for now this will do\nfor epoch in range(3):\n    train.epoch(epoch)"
+AFTER_TRY = f"try:\n    import apex\nexcept ImportError:\n    apex = None\n{ONCE}"
+AFTER_LOOP = "for one in a b; do mkdir -p /out/$one; done; export IP=$(dig +short $MASTER_ADDR)\npython t.py"
+RETRIED = """\
+import os, socket, train
+from tenacity import retry, stop_after_delay
+
+@retry(
+    stop=stop_after_delay(60),
+)
+def master(
+    name,
+):
+    return socket.gethostbyname(os.environ["MASTER_ADDR"])
+
+train.main(master=master("MASTER_ADDR"))"""
+CALLED_AGAIN = """\
+import os, socket, time, train
+def master():
+    return socket.gethostbyname(os.environ["MASTER_ADDR"])
+while True:
+    try:
+        train.main(master=master())
+    except OSError:
+        time.sleep(1)"""
+SHELL_AGAIN = """\
+known() { getent hosts $MASTER_ADDR; }
+until known; do
+sleep 1
+done
+python t.py"""
+PERL = """perl -e 'while (1) { if (gethostbyname($ENV{MASTER_ADDR})) { last } sleep 1 }'; python t.py"""
 CASES = [
     pytest.param(converted(shell(f"echo {CODED} | base64 -d | python3; python t.py")), "HOST009!", id="script-in-base64"),
     pytest.param(converted(python(CODED_PYTHON)), "HOST009!", id="code-in-base64"),
@@ -132,6 +164,9 @@ CASES = [
     pytest.param(converted(["ipython", "-c", "import socket, t; t.main(socket.gethostname()[-1])"]), "HOST009!", id="ipython"),
     pytest.param(converted(python(BY_THREE)), "HOST013", id="name-joined-of-three"),
     pytest.param(converted(python(ONCE)), "HOST020", id="address-of-the-master-asked-once"),
+    pytest.param(converted(python(THEN_EPOCHS)), "HOST020", id="loops-that-come-later"),
+    pytest.param(converted(python(AFTER_TRY)), "HOST020", id="a-try-of-something-else"),
+    pytest.param(converted(shell(AFTER_LOOP)), "HOST020", id="a-loop-that-is-done"),
     pytest.param(converted(shell("export MASTER_ADDR=$(dig +short $MASTER_ADDR)\npython t.py")), "HOST020", id="dig-once"),
     pytest.param(
         converted(["python", "t.py"], env=[{"name": "STORE", "value": "master:23456"}]), "HOST006", id="port-in-a-variable"
@@ -197,6 +232,10 @@ python t.py"""
         pytest.param(converted(python(PREFIX)), id="v1-sets-such-variables-too"),
         pytest.param(converted(shell(ADDRESS)), id="an-address-is-another-one-each-time"),
         pytest.param(converted(python(AGAIN)), id="the-address-of-the-master-until-it-is-known"),
+        pytest.param(converted(python(RETRIED)), id="asked-again-by-a-library"),
+        pytest.param(converted(python(CALLED_AGAIN)), id="a-function-called-again"),
+        pytest.param(converted(shell(SHELL_AGAIN)), id="a-function-of-a-shell-called-again"),
+        pytest.param(converted(shell(PERL)), id="a-loop-in-braces"),
         pytest.param(converted(shell(f"echo {WORDS} | base64 -d > /tmp/w; python t.py")), id="words-in-base64"),
         pytest.param(
             converted(["python", "t.py", "--cfg", '{"split": "train (all)", "addr": "$(STORE)"}'], env=[STORE]),

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 
 from shunter.api.training.pytorch import KIND, MASTER
 from shunter.migrate.conversion.draft import Draft
 from shunter.migrate.conversion.launch.pod_reads import words_and_texts
+from shunter.migrate.conversion.launch.reads import line_of
 from shunter.migrate.conversion.rules.programs.texts import all_programs, place, quoted
 from shunter.migrate.findings import Topic
 
@@ -32,7 +34,17 @@ _LOOK_UP = re.compile(
     r"\b(?:getent\s+a?hosts|nslookup|dig|host|ping)\s[^\n|;&]*)MASTER_ADDR\b"
 )
 """What asks for the name. That the Master listens was not certain in v1 either."""
-_ASKS_AGAIN = re.compile(r"\b(?:while|until|for|try|retry|retrying|tenacity|backoff|Retry)\b")
+_COMMENT = re.compile(r"(?:^|(?<=\s))(?:#|//)[^\n]*", re.MULTILINE)
+_RETRIES = re.compile(r"retry|retries|tenacity|backoff", re.IGNORECASE)
+_LOOP = re.compile(r"\s*(?:async\s+)?(?:while|until|for|try)\b(?!.*\bdone\b)")
+"""A line that begins one."""
+_SHELL_LOOP = re.compile(
+    r"\b(?P<begins>while|until|for)\b(?=(?:(?!\bdone\b)[^\0]){0,400}?[;\n]\s*do\s)|(?:^|[;&}])\s*done\b", re.MULTILINE
+)
+_BRACED_LOOP = re.compile(r"(?<![\w-])(?:while|until|for|try|do|loop)\b")
+_MOST_CALLS = 50
+"""Calls of the functions around a lookup that are looked at; no program has so many."""
+_FUNCTION = re.compile(r"\b(?:def|function|sub)\s+([A-Za-z_][\w-]*)|([A-Za-z_][\w-]*)\s*\(\s*\)\s*\{?\s*$")
 
 
 def apply(draft: Draft) -> None:
@@ -43,8 +55,73 @@ def apply(draft: Draft) -> None:
         if programs.field != "containers" or {*programs.roles} == {MASTER}:
             continue
         for text, spot in words_and_texts(programs.container, programs.volumes, draft.texts_of):
-            match = _LOOK_UP.search(text)
-            if match and not _ASKS_AGAIN.search(text):
+            code = _COMMENT.sub(lambda comment: " " * len(comment[0]), text)
+            match = _LOOK_UP.search(code)
+            if match and not _asks_again(code, match.start()):
                 path, offset = place(programs, spot, spot.offset(match.start()))
                 says = f"{quoted(text, match.start(), spot)} asks for the Master's address once."
                 draft.report(ONCE, path, says, offset=offset)
+
+
+def _asks_again(code: str, place: int) -> bool:
+    """Whether what stands there is done until it succeeds: in a loop, in a `try`, by a library for it, or in a function that is
+    called so. The code is of any language, without comments."""
+    places, functions, loops = [place], set[str](), _shell_loops(code)
+    for _ in range(_MOST_CALLS):
+        if not places:
+            break
+        at = places.pop(0)
+        start = code.rfind("\n", 0, at) + 1
+        headers, braced = [code[start:at], *_headers(code, start, at)], [*_braced_headers(code, at)]
+        if _RETRIES.search("\n".join([line_of(code, at), *headers, *braced])):
+            return True
+        if any(start <= at < end for start, end in loops):
+            return True
+        if any(map(_LOOP.match, headers)) or any(map(_BRACED_LOOP.search, braced)):
+            return True
+        around = {match[1] or match[2] for line in (*headers[1:], *braced) for match in _FUNCTION.finditer(line)}
+        for name in sorted(around - functions):
+            functions.add(name)
+            places += [call.start() for call in re.finditer(rf"(?<![\w$-]){re.escape(name)}\b", code)]
+    return False
+
+
+def _headers(code: str, start: int, place: int) -> Iterator[str]:
+    """The lines that the line from `start` on is indented below, and the decorators of functions among them."""
+    indent, is_function = _indent(code[start:place]), False
+    for line in reversed(code[:start].splitlines()):
+        text = line.strip()
+        if _indent(line) < indent and text and text[0] not in ")]}":
+            indent, is_function = _indent(line), text.startswith(("def ", "async def "))
+            yield line
+        elif is_function and _indent(line) == indent:
+            if text.startswith("@"):
+                yield line
+            elif text and text[0] != ")":
+                is_function = False
+
+
+def _indent(line: str) -> int:
+    line = line.expandtabs()
+    return len(line) - len(line.lstrip())
+
+
+def _braced_headers(code: str, place: int) -> Iterator[str]:
+    """What stands on its line before each `{` that is open there."""
+    closed = 0
+    for brace in reversed([*re.finditer(r"[{}]", code[:place])]):
+        closed += 1 if brace[0] == "}" else -1
+        if closed < 0:
+            closed = 0
+            yield code[code.rfind("\n", 0, brace.start()) + 1 : brace.start()]
+
+
+def _shell_loops(code: str) -> list[tuple[int, int]]:
+    """Where each `while`, `until` or `for` of a shell begins and its `done` does."""
+    found, begun = [], []
+    for match in _SHELL_LOOP.finditer(code):
+        if match["begins"]:
+            begun.append(match.start())
+        elif begun:
+            found.append((begun.pop(), match.start()))
+    return [*found, *((start, len(code)) for start in begun)]
