@@ -193,6 +193,13 @@ PYTHON = {
     "import socket\ndef task_id():\n  return socket.gethostname()\nrank = int(task_id()[-1])": [LAST],
     "import socket\np.add_argument('--environment', default=socket.gethostname())\n"
     "args = p.parse_args()\nif args.environment == 'x-master-0': first()": [DECIDES],
+    "import os\np.add_argument('--node-name', '-n', default=os.environ['HOSTNAME'])\n"
+    "a = p.parse_args()\nr = int(a.node_name.split('-')[-1])": [LAST],
+    "import os\np.add_argument('-n', '--node', '--node-name', default=os.environ['HOSTNAME'])\n"
+    "a = p.parse_args()\nr = int(a.node.split('-')[-1])": [LAST],
+    "import os\np.add_argument('-n', default=os.environ['HOSTNAME'])\na = p.parse_args()\nr = int(a.n[-1])": [LAST],
+    "import os\np.add_argument('--node', dest='me', default=os.environ['HOSTNAME'])\n"
+    "a = p.parse_args()\nprint(a.node[-1])\nr = int(a.me.split('-')[-1])": [LAST],
     "self.resolver = TFConfigClusterResolver()\nif self.resolver.task_type == 'chief': first(self.resolver.jobs())": [SHOWS],
     "import os\nos.environ['HOSTNAME'] = 'x'\nprint('HOSTNAME')": [],
     "import socket\nme = socket.gethostname\nrank = int(me()[-1])": [LAST],

@@ -272,12 +272,14 @@ def _assignments(node: ast.AST) -> Iterator[tuple[ast.expr, ast.expr]]:
 
 
 def _default(node: ast.Call) -> Iterator[tuple[ast.expr, ast.expr]]:
-    """What an option of argparse is when nobody gives it; whatever the parsed arguments are called, it is `.name` of them."""
+    """What an option of argparse is when nobody gives it; whatever the parsed arguments are called, it is `.name` of them: that
+    of `dest`, of the first long option, or of the first one."""
     given = {keyword.arg: keyword.value for keyword in node.keywords}
     options = [text for word in node.args if (text := python_code.constant(word))]
-    name = python_code.constant(given["dest"]) if "dest" in given else next((one for one in reversed(options)), "")
+    option = next((one for one in options if one.startswith("--")), next(iter(options), ""))
+    name = python_code.constant(given["dest"]) if "dest" in given else option.lstrip("-").replace("-", "_")
     if name and "default" in given:
-        yield ast.Name("." + name.lstrip("-").replace("-", "_")), given["default"]
+        yield ast.Name(f".{name}"), given["default"]
 
 
 def _splits_port(node: ast.expr) -> bool:
