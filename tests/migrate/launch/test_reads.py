@@ -200,6 +200,14 @@ PYTHON = {
     "import os\np.add_argument('-n', default=os.environ['HOSTNAME'])\na = p.parse_args()\nr = int(a.n[-1])": [LAST],
     "import os\np.add_argument('--node', dest='me', default=os.environ['HOSTNAME'])\n"
     "a = p.parse_args()\nprint(a.node[-1])\nr = int(a.me.split('-')[-1])": [LAST],
+    "import socket\np.add_argument('--name', default=socket.gethostname())\na = p.parse_args()\nprint(a.name)\n"
+    "for q in model.modules():\n  if q.name.split('.')[0] == 'head': freeze(q)": [SHOWS],
+    "import socket\np.add_argument('--name', default=socket.gethostname())\n"
+    "a, rest = p.parse_known_args()\nr = int(a.name[-1])": [LAST],
+    "import socket\ndef options():\n  p.add_argument('--name', default=socket.gethostname())\n  return p.parse_args()\n"
+    "class A:\n  def __init__(self):\n    self.o = options()\n  def r(self):\n    return int(self.o.name[-1])": [LAST],
+    "import socket\np.add_argument('--name', default=socket.gethostname())\ndef main(given):\n  return int(given.name[-1])\n"
+    "main(p.parse_args())": [LAST],
     "self.resolver = TFConfigClusterResolver()\nif self.resolver.task_type == 'chief': first(self.resolver.jobs())": [SHOWS],
     "import os\nos.environ['HOSTNAME'] = 'x'\nprint('HOSTNAME')": [],
     "import socket\nme = socket.gethostname\nrank = int(me()[-1])": [LAST],

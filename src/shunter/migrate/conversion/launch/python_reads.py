@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from functools import lru_cache
 
 from shunter.migrate.conversion.launch import python_code
@@ -56,6 +56,7 @@ _OF_RESOLVER = frozenset({
     "task_type", "task_id", "task_index", "task_indices", "num_tasks", "num_accelerators", "jobs", "environment", "rpc_layer",
 })  # fmt: skip
 """What TensorFlow's resolver says beside them."""
+_PARSERS = frozenset({"parse_args", "parse_known_args", "parse_intermixed_args", "parse_known_intermixed_args"})
 _STEPS_OF_JSON = 3
 """`cluster`, a role and an index lead to a name in TF_CONFIG."""
 _MAY_READ = re.compile(
@@ -91,6 +92,8 @@ class _Code:
         """Names that hold a value: what it is called, where it was read first."""
         self._steps: dict[str, int] = {}
         """Of names that hold lists of whole values: how many steps lead to one, two in `[["a"]]`."""
+        self._options: set[str] = set()
+        """Names that hold the options that argparse has read."""
 
     def reads(self) -> list[Read]:
         found: dict[int, Read] = {}
@@ -125,6 +128,9 @@ class _Code:
             for node in self._nodes
             for target, value in _assignments(node)
         ]
+        if any(target.startswith(".") for target, _, _ in assignments):
+            given = [(ast.unparse(target), value) for target, value in _given(self._nodes)]
+            self._options = _options([*given, *((target, value) for target, value, _ in assignments)])
         known = -1
         while known != len(self._holders):
             known = len(self._holders)
@@ -144,9 +150,11 @@ class _Code:
         if isinstance(node, (ast.Name, ast.Attribute)):
             if held := self._holders.get(ast.unparse(node)):
                 return held
-            if isinstance(node, ast.Attribute) and (held := self._holders.get(f".{node.attr}")):
-                return held
-            inner = [node.value] if isinstance(node, ast.Attribute) else []
+            if isinstance(node, ast.Attribute):
+                option = self._holders.get(f".{node.attr}")
+                if option and _holds_options(node.value, self._options):
+                    return option
+                inner = [node.value]
         elif isinstance(node, ast.Call):
             inner = self._of_call(node)
         elif isinstance(node, (ast.Subscript, ast.Await, ast.NamedExpr, ast.FormattedValue, ast.Starred)):
@@ -272,14 +280,45 @@ def _assignments(node: ast.AST) -> Iterator[tuple[ast.expr, ast.expr]]:
 
 
 def _default(node: ast.Call) -> Iterator[tuple[ast.expr, ast.expr]]:
-    """What an option of argparse is when nobody gives it; whatever the parsed arguments are called, it is `.name` of them: that
-    of `dest`, of the first long option, or of the first one."""
+    """What an option of argparse is when nobody gives it. It is `.name` of all options: that of `dest`, of the first long form,
+    or of the first one."""
     given = {keyword.arg: keyword.value for keyword in node.keywords}
     options = [text for word in node.args if (text := python_code.constant(word))]
     option = next((one for one in options if one.startswith("--")), next(iter(options), ""))
     name = python_code.constant(given["dest"]) if "dest" in given else option.lstrip("-").replace("-", "_")
     if name and "default" in given:
         yield ast.Name(f".{name}"), given["default"]
+
+
+def _given(nodes: Sequence[ast.AST]) -> Iterator[tuple[ast.expr, ast.expr]]:
+    """The parameters of the functions of the text, and what calls give them: `main(parser.parse_args())`."""
+    functions = {node.name: node.args for node in nodes if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef))}
+    for node in nodes:
+        if isinstance(node, ast.Call) and (parameters := functions.get(called(node))):
+            names = [one.arg for one in (*parameters.posonlyargs, *parameters.args)]
+            names = names[1:] if names[:1] == ["self"] else names
+            yield from ((ast.Name(name), value) for name, value in zip(names, node.args, strict=False))
+            yield from ((ast.Name(one.arg), one.value) for one in node.keywords if one.arg)
+
+
+def _options(assigned: Sequence[tuple[str, ast.expr]]) -> set[str]:
+    """The names, and functions as `name()`, that hold the options that argparse has read."""
+    found: set[str] = set()
+    known = -1
+    while known != len(found):
+        known = len(found)
+        found |= {target for target, value in assigned if _holds_options(value, found)}
+    return found
+
+
+def _holds_options(node: ast.expr, names: Collection[str]) -> bool:
+    if isinstance(node, ast.Call):
+        return called(node) in _PARSERS or f"{called(node)}()" in names
+    if isinstance(node, ast.Tuple):  # as `parse_known_args` returns them
+        return any(_holds_options(one, names) for one in node.elts)
+    if isinstance(node, (ast.Subscript, ast.NamedExpr)):
+        return _holds_options(node.value, names)
+    return isinstance(node, (ast.Name, ast.Attribute)) and ast.unparse(node) in names
 
 
 def _splits_port(node: ast.expr) -> bool:
