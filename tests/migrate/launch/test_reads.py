@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from shunter.migrate.conversion.launch import python_reads, shell_reads
+from shunter.migrate.conversion.launch.mentions import mentions
 from shunter.migrate.conversion.launch.reads import is_rank
 
 KNOWN = {"HOSTNAME": "host name", "POD_NAME": "POD_NAME", "MASTER_ADDR": "MASTER_ADDR", "TF_CONFIG": "TF_CONFIG"}
@@ -224,6 +225,19 @@ PYTHON = {
 }
 
 
+MENTIONS = {
+    'const p = parse(hostname).split("-")': [],
+    'const p = (hostname) => hostname.split("-")': [],
+    'if (hostname) p = url.split("-")': [],
+    "p = by[0](hostname)[0]": [],
+    "set p (hostname | string split -); python t.py --rank $p[-1]": [LAST],
+    "set p (string split - (hostname -s)); echo $p[-1]": [LAST],
+    "python t.py --rank (uname -n)[-1]": [LAST],
+    "RANK := $(shell hostname | cut -d- -f3)": [DECIDES],
+    "p = `hostname`.split('-')[0]": [DECIDES],
+}
+
+
 def _said(found: list[shell_reads.Read]) -> list[str]:
     return [LAST if read.takes_last_number else DECIDES if read.decides else SHOWS for read in found]
 
@@ -236,6 +250,11 @@ def test_shell_text_reads(text: str) -> None:
 @pytest.mark.parametrize("text", PYTHON)
 def test_python_reads(text: str) -> None:
     assert _said(python_reads.reads(text, KNOWN)) == PYTHON[text]
+
+
+@pytest.mark.parametrize("text", MENTIONS)
+def test_texts_of_other_languages_mention_the_host_name(text: str) -> None:
+    assert _said([*mentions(text, KNOWN)]) == MENTIONS[text]
 
 
 def test_a_read_stands_where_it_is_written() -> None:

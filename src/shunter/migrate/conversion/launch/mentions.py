@@ -12,8 +12,13 @@ from collections.abc import Iterator, Mapping
 from shunter.migrate.conversion.launch.reads import HOST_NAME, Read, is_rank, line_of, sought, takes_last_number
 
 _HOST_NAME = (
-    r"\b(?:gethostname|gethostbyaddr|getfqdn|getLocalHost|[Gg]et_processor_name|nodename)\b|Sys::Hostname\b|\bos(?:'\)|\"\))?\.hostname\b|\bplatform\.node\b|\b(?:php_)?uname\s*\("
-    r"|(?:\$?\((?:shell\s+)?|`)(?:hostname|uname\s+-n)(?:\b(?!\s*[,=:.])|$)|/etc/hostname\b|/proc/sys/kernel/host[\w*?]+"
+    r"\b(?:gethostname|gethostbyaddr|getfqdn|getLocalHost|[Gg]et_processor_name|nodename)\b"
+    r"|Sys::Hostname\b|\bos(?:'\)|\"\))?\.hostname\b|\bplatform\.node\b|\b(?:php_)?uname\s*\("
+    r"|(?:\$\((?:shell\s+)?|`)(?:hostname|uname\s+-n)(?:\b(?!\s*[,=:.])|$)"
+    # A substitution of fish; of other languages a parameter, or a condition.
+    r"|(?<![\w$.)\]])(?<!\bif )(?<!\bwhile )(?<!\bswitch )(?<!\bfunction )(?<!\bcatch )(?<!\bprint )"
+    r"\((?:hostname|uname\s+-n)(?=\s*\)(?!\s*=>)|\s+-\w|\s*\|(?!\|))"
+    r"|/etc/hostname\b|/proc/sys/kernel/host[\w*?]+"
 )
 _CUT_WORDS = re.compile(
     r"split|partition\(|substr|\bre\.|\[-?\d|\bint\(|[=!]=|=~|\bin\b|endsWith|startsWith|endswith|startswith|match|test\("
