@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from shunter.migrate.conversion.launch import python_reads, shell_reads
+from shunter.migrate.conversion.launch.encoded import decodes
 from shunter.migrate.conversion.launch.mentions import mentions
 from shunter.migrate.conversion.launch.reads import is_rank
 
@@ -104,6 +105,7 @@ SHELL = {
     "me() { hostname -s; }\nR=$(me); S=${R##*-}": [SHOWS, SHOWS, LAST],
     'last() { local s=$1; echo "${s##*-}"; }\nlast $HOSTNAME; last $USER': [DECIDES],
     'twice() { echo "$1 $1"; }\ntwice $HOSTNAME': [SHOWS],
+    'last() {\n  # don\'t ask }\n  echo "${1##*-}"\n}\nlast $HOSTNAME': [DECIDES],
     "R=$(set | grep -i ^hostn | cut -d- -f3)": [DECIDES],
     "set | grep ^hostn": [],
     "python t.py rank=$HOSTNAME name=$HOSTNAME": [DECIDES, SHOWS],
@@ -255,6 +257,32 @@ def test_python_reads(text: str) -> None:
 @pytest.mark.parametrize("text", MENTIONS)
 def test_texts_of_other_languages_mention_the_host_name(text: str) -> None:
     assert _said([*mentions(text, KNOWN)]) == MENTIONS[text]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        pytest.param("".join(f"f{n}() {{\n  local a=$1\n  mkdir -p /out/$a\n}}\n" for n in range(3000)), id="in-a-row"),
+        pytest.param("".join(f"f{n}() {{\n echo $1\n" for n in range(500)) + "}\n" * 500, id="nested"),
+        pytest.param("f() { echo $1\n" * 1000, id="never-closed"),
+    ],
+)
+def test_thousands_of_functions_are_read_in_seconds(text: str) -> None:
+    """Each is looked at as often as it is nested, at most. Work that grows with the square would take this test minutes."""
+    assert _said(shell_reads.reads(f"{text}\nexport RANK=${{HOSTNAME##*-}}", KNOWN))[-1] == LAST
+
+
+def test_a_line_that_says_base64_a_hundred_thousand_times_is_searched_in_seconds() -> None:
+    """Work that grows with the square would take this test minutes."""
+    assert not decodes("base64 x " * 100_000)
+    assert decodes("base64 x " * 100_000 + "-d")
+
+
+@pytest.mark.parametrize(
+    "text", ["base64 -d", "base64 -w 0 --decode", "base64 base64.txt -id", "base64 <<< " + "A" * 9000 + " -d"]
+)
+def test_text_that_decodes_base64(text: str) -> None:
+    assert decodes(text)
 
 
 def test_a_read_stands_where_it_is_written() -> None:

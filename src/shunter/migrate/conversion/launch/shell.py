@@ -19,6 +19,8 @@ _FUNCTION = re.compile(
 _PASSED_OVER = frozenset({"if", "then", "else", "elif", "fi", "while", "until", "do", "done", "{", "}", "!", "esac"})
 """Reserved words after which a command still begins."""
 _SEPARATOR = "separator"
+_DEEPEST_FUNCTION = 16
+"""Functions within functions that are read by themselves, too; the commands of deeper ones count for those around them."""
 _DEEPEST = 30
 """Substitutions within substitutions that are looked into; nobody writes so many."""
 
@@ -61,8 +63,14 @@ def within(text: str, piece: Piece) -> Script:
 def functions(text: str) -> dict[str, Script]:
     """What the bodies of the functions say that the text defines; offsets are those of the whole text."""
     found = {}
+    around: list[int] = []
     for match in _FUNCTION.finditer(text):
-        end = matching(text, match.end() - 1, len(text))
+        while around and around[-1] <= match.start():
+            around.pop()
+        if len(around) == _DEEPEST_FUNCTION:
+            continue
+        end = matching(text, match.end() - 1, len(text), has_comments=True)
+        around.append(end)
         found[match["name"] or match["named"]] = _Parser(Lexer(text, match.end(), end - 1)).script()
     return found
 

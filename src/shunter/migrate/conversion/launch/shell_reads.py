@@ -8,6 +8,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
+from functools import lru_cache
 
 from shunter.migrate.conversion.launch import python_reads, shell
 from shunter.migrate.conversion.launch.inline_python import code_words
@@ -53,7 +54,9 @@ _ASKED_WHETHER_SET = re.compile(r"-[znv]\s+[\"']?$")
 _SETTING = re.compile(r"[\w.-]+=")
 """An argument that sets something, as Hydra's do: `rank=3`."""
 _PRINTERS = frozenset({"echo", "logger", "printf"})
-_LOOP = re.compile(r"\bfor\s+(\w+)\s+in\s[^;\n]*$")
+_NEAR = 100
+"""Characters before a word in which that stands."""
+_LOOP = re.compile(r"\bfor\s+(\w+)\s+in\s(?P<words>[^;\n]*)")
 _PIPE = re.compile(r"[^|]*(?<!\|)\|&?(?!\|)[^|]*", re.DOTALL)
 
 
@@ -86,7 +89,8 @@ def _read_functions(reading: ShellText) -> None:
 
 def _read(reading: ShellText, script: shell.Script, depth: int) -> None:
     in_commands: set[int] = set()
-    loops = {word.start: match[1] for word in script.words if (match := _LOOP.search(reading.text[: word.start]))}
+    heads = _loops(reading.text)
+    loops = {word.start: heads[word.start] for word in script.words if word.start in heads}
     for word in script.words:
         if word.start in loops and (values := [*values_of(reading, word, depth)]):
             reading.known[loops[word.start]] = replace(values[0], start=-1)
@@ -108,7 +112,7 @@ def _read(reading: ShellText, script: shell.Script, depth: int) -> None:
     for word in script.words:
         # The heads of `case` and `[[`, and what is redirected into a command.
         if word.start not in in_commands and not any(_overlap(word, value) for value in assigned):
-            is_decisive = word.start not in loops and not _ASKED_WHETHER_SET.search(reading.text[: word.start])
+            is_decisive = word.start not in loops and not _asks_whether_set(reading.text, word)
             reads_file = any(paths(word.literal or ""))
             takes = _taken_apart(reading, script, word, is_file=reads_file)
             for value in values_of(reading, word, depth):
@@ -121,6 +125,16 @@ def _read(reading: ShellText, script: shell.Script, depth: int) -> None:
             end = document.start + len(document.text)
             for piece in Lexer(reading.text, document.start, end).document_pieces():
                 _show(reading, values_of_piece(reading, piece, depth))
+
+
+@lru_cache(maxsize=8)
+def _loops(text: str) -> Mapping[int, str]:
+    """The variables of the loops over words, by each place where such a word may begin."""
+    return {place: match[1] for match in _LOOP.finditer(text) for place in range(match.start("words"), match.end() + 1)}
+
+
+def _asks_whether_set(text: str, word: Word) -> bool:
+    return _ASKED_WHETHER_SET.search(text, max(word.start - _NEAR, 0), word.start) is not None
 
 
 def _assign(reading: ShellText, name: str, word: Word, depth: int, *, is_split: bool = False) -> None:
@@ -323,7 +337,7 @@ def _statement(reading: ShellText, word: Word) -> str:
 
 def _taken_apart(reading: ShellText, script: shell.Script, word: Word, *, is_file: bool) -> bool | None:
     """Whether the command takes apart what is redirected into it; None for a word that is not redirected."""
-    if not reading.text[: word.start].rstrip("\"'").rstrip().endswith("<"):
+    if not reading.text[max(word.start - _NEAR, 0) : word.start].rstrip("\"'").rstrip().endswith("<"):
         return None
     before = [command for command in script.commands if command.words and command.words[0].start < word.start]
     if not before:

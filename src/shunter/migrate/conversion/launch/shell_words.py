@@ -276,8 +276,9 @@ def _continues(held: Piece, piece: Piece) -> bool:
     return piece.is_quoted == held.is_quoted and piece.start == held.start + len(held.value)
 
 
-def matching(text: str, opening: int, end: int) -> int:
-    """The place behind the bracket that closes the one at `opening`, quotes respected; `end` if there is none."""
+def matching(text: str, opening: int, end: int, *, has_comments: bool = False) -> int:
+    """The place behind the bracket that closes the one at `opening`, quotes respected; `end` if there is none. `has_comments`:
+    commands stand there, and comments, in which a quote is an apostrophe."""
     closing = {"(": ")", "{": "}"}[text[opening]]
     depth, place, quote = 0, opening, ""
     while place < end:
@@ -288,6 +289,9 @@ def matching(text: str, opening: int, end: int) -> int:
             quote = "" if character == quote else quote
         elif character in "'\"":
             quote = character
+        elif has_comments and character == "#" and text[place - 1].isspace():
+            newline = text.find("\n", place, end)
+            place = end if newline < 0 else newline
         elif character == text[opening]:
             depth += 1
         elif character == closing:
