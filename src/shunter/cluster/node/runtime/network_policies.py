@@ -37,7 +37,7 @@ class Enforcement(Protocol):
         """Pods that an earlier agent left: what was done for them is not known."""
 
     async def bring_up_to_date(self, world: World) -> None:
-        """Returns when it is true for every pod of the world. Raises LauncherError."""
+        """Returns when it is true for every pod of the world. Raises LauncherError or OSError."""
 
 
 class NetworkPolicies:
@@ -84,8 +84,8 @@ class NetworkPolicies:
                 await asyncio.sleep(_RETRY_SECONDS)
 
     async def bring_up_to_date(self) -> None:
-        """Returns when all pods have what follows from the world as it was when this was called, or later. Raises
-        LauncherError."""
+        """Returns when all pods have what follows from the world as it was when this was called, or later. Raises LauncherError
+        or OSError."""
         if self._enforcement is not None:
             async with self._turn:
                 await self._enforcement.bring_up_to_date(self._world())
@@ -106,8 +106,8 @@ class NetworkPolicies:
             self._changed = False
             try:
                 await self.bring_up_to_date()
-            except LauncherError as error:
-                log.error("NetworkPolicies are not enforced as they are now, trying again: %s", error.message)
+            except (LauncherError, OSError) as error:
+                log.error("NetworkPolicies are not enforced as they are now, trying again: %s", error)
                 self._changed = True
                 await asyncio.sleep(_RETRY_SECONDS)
 
