@@ -215,6 +215,24 @@ async def test_a_pod_runs_nothing_before_its_limits_are_there(node: NodeUnderTes
     assert ends == ["Failed", "Failed", "Failed"]
 
 
+async def test_a_pod_whose_filter_the_kernel_refuses_says_so_and_others_start(node: NodeUnderTest, pods: Pods) -> None:
+    excepted = [f"10.0.{number}.0/24" for number in range(200)]  # a rule of more expressions than the kernel takes
+    rule = {"from": [{"ipBlock": {"cidr": "10.0.0.0/8", "except": excepted}}]}
+    await apply(node, "wide", podSelector={"matchLabels": {"app": "refused"}}, ingress=[rule])
+    await node.create("wait", {"restartPolicy": "Never", "containers": [{"name": "c", "image": "any", "command": ["true"]}]})
+    await node.finished("wait")  # the node has seen the policy by then
+    sleeping = {"name": "main", "image": "any", "command": ["sleep", "60"]}
+    await node.create("refused", {"containers": [sleeping], "terminationGracePeriodSeconds": 0}, labels={"app": "refused"})
+    event = await node.event("FailedCreatePodSandBox")
+    assert event["involvedObject"]["name"] == "refused"
+    assert event["message"].startswith("Failed to create pod sandbox: NetworkPolicies cannot be enforced: ")
+    status = (await node.wait("refused", lambda status: status.get("containerStatuses"), "described"))["status"]
+    assert [one["state"]["waiting"]["reason"] for one in status["containerStatuses"]] == ["ContainerCreating"]
+    await pods.start("other")
+    await node.client.delete(NETWORK_POLICIES, "wide", node.namespace)
+    await node.ready("refused")
+
+
 def test_a_filter_of_many_rules_and_addresses_is_one_transaction() -> None:
     """As of 100 rules, each for a port of all pods that a node can have: a megabyte."""
     program = """

@@ -289,9 +289,9 @@ class Node:
         await self._policies.begin(group, enforcement, obstacle, [directory.uid for directory in self._directory.pods()])
         return self._policies.obstacle
 
-    async def _enforce_policies(self) -> None:
+    async def _enforce_policies(self, uid: str) -> None:
         if self._policies is not None:
-            await self._policies.bring_up_to_date()
+            await self._policies.bring_up_to_date(uid)
 
     # Start and stop.
 

@@ -64,8 +64,9 @@ class StartDependencies(NamedTuple):
     gpus: Gpus
     services: Callable[[str], Iterable[Service]]
     """The Services of a namespace that its pods are told about."""
-    enforce_policies: Callable[[], Awaitable[None]]
-    """Returns when the pods that have an address have what NetworkPolicies say. Raises LauncherError."""
+    enforce_policies: Callable[[str], Awaitable[None]]
+    """Returns when the pods that have an address have what NetworkPolicies say. Raises LauncherError or OSError where that with
+    the uid could not have it."""
     warm_parents: WarmParents
     warm_modules: tuple[str, ...]
     """What containers of pods that say nothing of it need not import again; empty for none."""
@@ -97,13 +98,12 @@ class ContainerStarter:
                     files.write_json(str(self._directory.pod_file), {"metadata": body["metadata"]})
                     self.address = await self._dependencies.runtime.create_sandbox(body, self._directory)
                 except (EnvironmentProblem, OSError) as error:
-                    what = error.message if isinstance(error, EnvironmentProblem) else str(error)
-                    raise StartProblem(
-                        "ContainerCreating", what, event="FailedCreatePodSandBox",
-                        event_message=f"Failed to create pod sandbox: {what}",
-                    ) from error  # fmt: skip
+                    raise _sandbox_problem(error) from error
             # Before anything runs in it, and before anything of it reaches others.
-            await self._dependencies.enforce_policies()
+            try:
+                await self._dependencies.enforce_policies(pod.uid)
+            except (EnvironmentProblem, OSError) as error:
+                raise _sandbox_problem(error, "NetworkPolicies cannot be enforced: ") from error
             self._sources = await sources
         finally:
             sources.cancel()
@@ -245,6 +245,13 @@ class ContainerStarter:
         except ApiError as error:
             message = f"the API server did not give what the pod refers to: {error.message}"
             raise StartProblem("ContainerCreating", message, event="FailedMount", event_message=message) from error
+
+
+def _sandbox_problem(error: EnvironmentProblem | OSError, what: str = "") -> StartProblem:
+    """`what` failed; empty for all of it."""
+    why = what + (error.message if isinstance(error, EnvironmentProblem) else str(error))
+    event_message = f"Failed to create pod sandbox: {why}"
+    return StartProblem("ContainerCreating", why, event="FailedCreatePodSandBox", event_message=event_message)
 
 
 def _standard_streams(container: Json) -> Json:

@@ -89,7 +89,7 @@ class Launcher:
         return events
 
     async def request(self, do: str, **arguments: Any) -> Any:
-        """The launcher's answer. Raises LauncherError when it failed or was killed meanwhile, OSError when it could not be asked."""
+        """The launcher's answer. Raises LauncherError when it failed or was killed meanwhile, OSError when it cannot be asked."""
         answer, _ = await self._ask(do, arguments, descriptors=0)
         return answer
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from logging import getLogger
 from pathlib import Path
 from typing import Protocol
@@ -30,14 +30,18 @@ class _Namespace(Struct, frozen=True):
     metadata: ObjectMeta
 
 
+Failures = Mapping[str, Exception]
+"""Why something could not be done for a pod, by its uid: LauncherError or OSError."""
+
+
 class Enforcement(Protocol):
     """Makes what policies say come true for the pods of a node."""
 
     def adopt(self, uids: Iterable[str]) -> None:
         """Pods that an earlier agent left: what was done for them is not known."""
 
-    async def bring_up_to_date(self, world: World) -> None:
-        """Returns when it is true for every pod of the world. Raises LauncherError or OSError."""
+    async def bring_up_to_date(self, world: World) -> Failures:
+        """Returns when it is true for every pod of the world but those that it returns."""
 
 
 class NetworkPolicies:
@@ -83,12 +87,20 @@ class NetworkPolicies:
                 log.warning("Whether NetworkPolicies may be read is not known yet: %s", error.message)
                 await asyncio.sleep(_RETRY_SECONDS)
 
-    async def bring_up_to_date(self) -> None:
+    async def bring_up_to_date(self, uid: str) -> None:
         """Returns when all pods have what follows from the world as it was when this was called, or later. Raises LauncherError
-        or OSError."""
-        if self._enforcement is not None:
-            async with self._turn:
-                await self._enforcement.bring_up_to_date(self._world())
+        or OSError where the pod with the uid could not have it; others are tried again without it."""
+        failures = await self._bring_up_to_date()
+        if failures.keys() - {uid}:
+            self.changed()
+        if uid in failures:
+            raise failures[uid]
+
+    async def _bring_up_to_date(self) -> Failures:
+        if self._enforcement is None:
+            return {}
+        async with self._turn:
+            return await self._enforcement.bring_up_to_date(self._world())
 
     def changed(self) -> None:
         """Policies, namespaces or pods are not as they were: their consequences follow, and are tried until they are there."""
@@ -104,10 +116,10 @@ class NetworkPolicies:
     async def _follow(self) -> None:
         while self._changed:
             self._changed = False
-            try:
-                await self.bring_up_to_date()
-            except (LauncherError, OSError) as error:
-                log.error("NetworkPolicies are not enforced as they are now, trying again: %s", error)
+            failures = await self._bring_up_to_date()
+            for uid, error in failures.items():
+                log.error("NetworkPolicies are not enforced for pod %s as they are now, trying again: %s", uid, error)
+            if failures:
                 self._changed = True
                 await asyncio.sleep(_RETRY_SECONDS)
 
@@ -137,13 +149,16 @@ class PacketFilters:
     def adopt(self, uids: Iterable[str]) -> None:
         self._set |= dict.fromkeys(uids)
 
-    async def bring_up_to_date(self, world: World) -> None:
+    async def bring_up_to_date(self, world: World) -> Failures:
+        """All have ended when it returns: of two that are under way for one pod, the older could come last."""
         wanted = limits(world)
         self._set = {uid: before for uid, before in self._set.items() if uid in wanted}
         due = [(uid, one) for uid, one in wanted.items() if self._set.get(uid, _UNLIMITED) != one]
-        await asyncio.gather(*(self._apply(uid, one) for uid, one in due))
+        errors = await asyncio.gather(*(self._apply(uid, one) for uid, one in due))
+        return {uid: error for (uid, _), error in zip(due, errors, strict=True) if error is not None}
 
-    async def _apply(self, uid: str, wanted: Limits) -> None:
+    async def _apply(self, uid: str, wanted: Limits) -> LauncherError | OSError | None:
+        """What went wrong."""
         self._set[uid] = None
         sides = {
             side: None if allowances is None else [one._asdict() for one in allowances]
@@ -151,11 +166,10 @@ class PacketFilters:
         }
         try:
             await self._launcher.request("filter", namespace=str(self._network_of(uid)), trusted=self._trusted, **sides)
-        except LauncherError:
-            if self._network_of(uid).exists():
-                raise
-            return  # the pod has gone meanwhile
+        except (LauncherError, OSError) as error:
+            return error if self._network_of(uid).exists() else None  # the pod has gone meanwhile
         self._set[uid] = wanted
+        return None
 
 
 class Warnings:
@@ -169,7 +183,7 @@ class Warnings:
     def adopt(self, uids: Iterable[str]) -> None:
         """An event more does no harm."""
 
-    async def bring_up_to_date(self, world: World) -> None:
+    async def bring_up_to_date(self, world: World) -> Failures:
         selected = [(pod, policy) for pod in world.pods if pod.address for policy in selecting(world.policies, pod)]
         for pod, policy in selected:
             if (pod.uid, policy.metadata.uid) not in self._warned:
@@ -180,3 +194,4 @@ class Warnings:
                 )
                 self._recorder.record(note)
         self._warned = {(pod.uid, policy.metadata.uid) for pod, policy in selected}
+        return {}
