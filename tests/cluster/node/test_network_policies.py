@@ -202,6 +202,18 @@ async def test_a_policy_outlives_the_agent_and_one_that_went_meanwhile_is_gone(n
     await node.until(lambda: pods.reaches("friend", "web"))
 
 
+async def test_filters_are_gone_where_policies_have_no_effect_any_more(node: NodeUnderTest, pods: Pods) -> None:
+    await asyncio.gather(*map(pods.start, ("web", "friend")))
+    await apply(node, "deny", podSelector={}, policyTypes=["Ingress"])
+    await node.until(lambda: _is(pods.reaches("friend", "web"), False))
+    await node.stop()
+    node.level = Level.PLAIN
+    await node.start()
+    says = (await node.client.get(NODES, node.name, view=dict))["metadata"]["annotations"][ANNOTATION]
+    assert says == "its pods share the network of the machine (level plain)"
+    await node.until(lambda: pods.reaches("friend", "web"))
+
+
 async def test_a_pod_runs_nothing_before_its_limits_are_there(node: NodeUnderTest, pods: Pods) -> None:
     await pods.start("web")
     await apply(node, "deny", podSelector={"matchLabels": {"app": "eager"}}, policyTypes=["Egress"])

@@ -273,20 +273,17 @@ class Node:
         """Why NetworkPolicies have no effect on our pods; empty when they have, from here on."""
         if self._runtime is None:
             return "its pods are simulated"
-        enforcement: Enforcement
-        obstacle, gateway = "its pods share the network of the machine (level plain)", ""
-        if isinstance(self._runtime, NamespaceRuntime):
-            gateway = self._runtime.gateway
-            enforcement = PacketFilters(
-                launcher, network_of=lambda uid: self._directory.pod(uid).namespaces / "net", trusted=gateway
-            )
-            obstacle = await enforcement.obstacle()
-        if obstacle:
-            enforcement = Warnings(self._recorder, obstacle)
+        gateway = self._runtime.gateway if isinstance(self._runtime, NamespaceRuntime) else ""
+        filters = PacketFilters(launcher, network_of=lambda uid: self._directory.pod(uid).namespaces / "net", trusted=gateway)
+        obstacle = await filters.obstacle() if gateway else "its pods share the network of the machine (level plain)"
+        enforcement: Enforcement = Warnings(self._recorder, obstacle) if obstacle else filters
         self._policies = NetworkPolicies(
             self._client, pods=lambda: [worker.network_pod for worker in self._workers.values()], name_server=gateway
         )
-        await self._policies.begin(group, enforcement, obstacle, [directory.uid for directory in self._directory.pods()])
+        adopted = [directory.uid for directory in self._directory.pods()]
+        await self._policies.begin(group, enforcement, obstacle, adopted)
+        if self._policies.obstacle:
+            await filters.clear(adopted)
         return self._policies.obstacle
 
     async def _enforce_policies(self, uid: str) -> None:

@@ -149,6 +149,12 @@ class PacketFilters:
     def adopt(self, uids: Iterable[str]) -> None:
         self._set |= dict.fromkeys(uids)
 
+    async def clear(self, uids: Iterable[str]) -> None:
+        """Removes the filters that an earlier agent left, where policies have no effect any more."""
+        for uid in uids:
+            if self._network_of(uid).exists() and (error := await self._apply(uid, _UNLIMITED)):
+                log.error("The packet filter of pod %s could not be removed; restart the pod: %s", uid, error)
+
     async def bring_up_to_date(self, world: World) -> Failures:
         """All have ended when it returns: of two that are under way for one pod, the older could come last."""
         wanted = limits(world)
