@@ -29,7 +29,7 @@ log = getLogger(__name__)
 
 LEVEL_ANNOTATION = "shunter.dev/level"
 REASON_ANNOTATION = "shunter.dev/level-reason"
-PROCESS_NODE = "shunter.dev/process"
+PROCESS_NODE = enforced_policies.PROCESS_NODE
 """Label of every node of ours, and key of the taint of those that join the cluster of others."""
 LEASE_NAMESPACE = "kube-node-lease"
 LEASE_SECONDS = 40

@@ -5,6 +5,7 @@ Source of the defaults: k8s.io/kubernetes 1.36 `apis/*/v1/defaults.go`.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 from shunter.api.meta import Json, annotations_of
@@ -24,9 +25,11 @@ from shunter.cluster.apiserver.builtin.policy_rules import disruption_budget_err
 from shunter.cluster.apiserver.builtin.quota_rules import limit_range_errors, resource_quota_errors
 from shunter.cluster.apiserver.builtin.typed import typed
 from shunter.cluster.apiserver.kinds import Kind, Objects
-from shunter.cluster.enforced_policies import ANNOTATION, ENFORCED
+from shunter.cluster.enforced_policies import ANNOTATION, ENFORCED, PROCESS_NODE
 
 _UNCOUNTED: Any = {"tracks_generation": False}
+_MOST_NODES = 10
+"""That are named in one warning."""
 
 
 def kinds() -> list[Kind]:
@@ -81,9 +84,24 @@ def kinds() -> list[Kind]:
 
 
 def _not_enforced(policy: Json, old: Json | None, objects: Objects) -> list[str]:
-    """What the nodes say that do not enforce it."""
-    nodes = ((node["metadata"]["name"], annotations_of(node).get(ANNOTATION, ENFORCED)) for node in objects.all(NODES))
-    return [f"node {name} does not enforce NetworkPolicies: {says}" for name, says in nodes if says != ENFORCED]
+    """Why nodes do not enforce it, each reason once."""
+    names: dict[str, list[str]] = {}
+    for node in objects.all(NODES):
+        says = annotations_of(node).get(ANNOTATION, "" if PROCESS_NODE in (node["metadata"].get("labels") or {}) else ENFORCED)
+        if says != ENFORCED:
+            names.setdefault(says, []).append(node["metadata"]["name"])
+    return [_warning(sorted(group), says) for says, group in sorted(names.items())]
+
+
+def _warning(names: Sequence[str], says: str) -> str:
+    if len(names) == 1:
+        node, does, its = f"node {names[0]}", "does", "it enforces"
+    else:
+        rest = f" and {len(names) - _MOST_NODES} more" if len(names) > _MOST_NODES else ""
+        node, does, its = f"nodes {', '.join(names[:_MOST_NODES])}{rest}", "do", "they enforce"
+    if not says:
+        return f"{node} {does} not say whether {its} NetworkPolicies"
+    return f"{node} {does} not enforce NetworkPolicies: {says}"
 
 
 def _deprecated(endpoints: Json, old: Json | None, objects: Objects) -> list[str]:
