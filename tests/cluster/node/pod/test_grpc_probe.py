@@ -50,9 +50,9 @@ def silent() -> Iterator[int]:
         yield listening.getsockname()[1]
 
 
-async def asked(port: int, service: str | None = None, timeout: float = 5.0) -> str:
+async def asked(port: int, service: str | None = None, timeout: float = 5.0, launcher: Launcher | None = None) -> str:
     target: dict[str, Any] = {"port": port} | ({} if service is None else {"service": service})
-    launcher = Launcher(Path("log"))
+    launcher = launcher or Launcher(Path("log"))
     return await run_hook(launcher, Path("attempt"), {"name": "c"}, {"grpc": target}, address="127.0.0.1", timeout=timeout)
 
 
@@ -83,6 +83,21 @@ async def test_a_server_without_health_is_not_healthy() -> None:
 
 async def test_a_server_that_says_nothing_is_given_up_in_time(silent: int) -> None:
     assert await asked(silent, timeout=0.2) == "timeout: health rpc did not complete within 0.2s"
+
+
+class SlowLauncher(Launcher):
+    """It connects in the last moment."""
+
+    async def connect(self, address: str, port: int, timeout: float) -> socket.socket:
+        self.began = asyncio.get_running_loop().time()
+        await asyncio.sleep(0.9 * timeout)
+        return await super().connect(address, port, timeout)
+
+
+async def test_connecting_and_asking_have_one_deadline(silent: int) -> None:
+    launcher = SlowLauncher(Path("log"))
+    assert await asked(silent, timeout=3, launcher=launcher) == "timeout: health rpc did not complete within 3s"
+    assert asyncio.get_running_loop().time() - launcher.began < 5
 
 
 async def test_a_server_that_speaks_something_else_or_hangs_up_is_not_healthy() -> None:

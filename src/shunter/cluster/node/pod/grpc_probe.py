@@ -23,7 +23,9 @@ _SERVING = 1
 
 
 async def health_complaint(launcher: Launcher, address: str, port: int, service: str, *, timeout: float) -> str:
-    """What is wrong with a service (empty: the server as a whole), in kubelet's words; empty when it serves."""
+    """What is wrong with a service (empty: the server as a whole), in kubelet's words; empty when it serves. Connecting and
+    asking take no more than `timeout` seconds together."""
+    deadline = asyncio.get_running_loop().time() + timeout
     target = f"{address}:{port}"
     try:
         connection = await launcher.connect(address, port, timeout)
@@ -32,7 +34,7 @@ async def health_complaint(launcher: Launcher, address: str, port: int, service:
     except OSError as error:
         return f'error: failed to connect service at "{target}": {error}'
     try:
-        async with asyncio.timeout(timeout):
+        async with asyncio.timeout_at(deadline):
             reader, writer = await asyncio.open_connection(sock=connection)
             try:
                 status = await _status(reader, writer, target, service)
