@@ -23,7 +23,9 @@ ANY = Allowance()
 
 
 def policy(namespace: str = "a", **spec: Any) -> NetworkPolicy:
-    return NetworkPolicy(metadata=ObjectMeta(name="p", namespace=namespace), spec={"podSelector": {}, **spec})
+    types = ["Ingress", "Egress"] if "egress" in spec else ["Ingress"]
+    spec = {"podSelector": {}, "policyTypes": types, **spec}
+    return NetworkPolicy(metadata=ObjectMeta(name="p", namespace=namespace), spec=spec)
 
 
 def of(pod: NetworkPod, *policies: NetworkPolicy) -> Limits:

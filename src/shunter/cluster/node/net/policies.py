@@ -1,8 +1,8 @@
 """Which traffic NetworkPolicies let a pod have: policies, namespaces and pods in, what each pod may send and receive out. Pure.
 
-Source: networking.k8s.io/v1 of Kubernetes 1.36. A pod that no policy selects for a direction has no limits in it; one that some
-select has what any of them allows. Pods on the network of the machine are neither selected nor named by selectors, and those that
-have ended have no traffic.
+Source: networking.k8s.io/v1 of Kubernetes 1.36, with the defaults that every API server fills in. A pod that no policy selects
+for a direction has no limits in it; one that some select has what any of them allows. Pods on the network of the machine are
+neither selected nor named by selectors, and those that have ended have no traffic.
 """
 
 from __future__ import annotations
@@ -89,23 +89,17 @@ def named_ports(spec: Json) -> tuple[NamedPort, ...]:
     """Those of the containers of a pod, and of its sidecars."""
     sidecars = (one for one in spec.get("initContainers") or () if one.get("restartPolicy") == "Always")
     ports = (port for container in (*spec["containers"], *sidecars) for port in container.get("ports") or ())
-    return tuple(
-        NamedPort(port["name"], port.get("protocol", "TCP"), port["containerPort"]) for port in ports if port.get("name")
-    )
+    return tuple(NamedPort(port["name"], port["protocol"], port["containerPort"]) for port in ports if port.get("name"))
 
 
 def _limits(pod: NetworkPod, world: World) -> Limits:
     found = selecting(world.policies, pod)
-    ingress = [policy for policy in found if "Ingress" in _types(policy.spec)]
-    egress = [policy for policy in found if "Egress" in _types(policy.spec)]
+    ingress = [policy for policy in found if "Ingress" in policy.spec["policyTypes"]]
+    egress = [policy for policy in found if "Egress" in policy.spec["policyTypes"]]
     return Limits(
         ingress=tuple(_distinct(one for policy in ingress for one in _ingress(policy, pod, world))) if ingress else None,
         egress=tuple(_distinct(one for policy in egress for one in _egress(policy, world))) if egress else None,
     )
-
-
-def _types(spec: Json) -> Sequence[str]:
-    return spec.get("policyTypes") or (["Ingress", "Egress"] if spec.get("egress") else ["Ingress"])
 
 
 def _distinct(allowances: Iterable[Allowance]) -> Iterable[Allowance]:
@@ -180,13 +174,13 @@ def _dns(port: Json, address: str) -> Iterable[Allowance]:
     for name, protocol in _DNS_PORTS:
         wanted = port.get("port")
         is_meant = wanted in (None, name) or (isinstance(wanted, int) and wanted <= DNS_PORT <= port.get("endPort", wanted))
-        if is_meant and (not port or port.get("protocol", "TCP") == protocol):
+        if is_meant and (not port or port["protocol"] == protocol):
             yield Allowance((address,), protocol=protocol, first=DNS_PORT, last=DNS_PORT)
 
 
 def _at_ports(where: Allowance, port: Json, named: Iterable[NamedPort]) -> Iterable[Allowance]:
     """A name that no container declares for the protocol stands for no port."""
-    wanted, protocol = port.get("port"), port.get("protocol", "TCP") if port else ""
+    wanted, protocol = port.get("port"), port["protocol"] if port else ""
     match wanted:
         case None:
             yield where._replace(protocol=protocol)
