@@ -140,6 +140,23 @@ def test_only_a_shell_that_is_known_is_replaced(dash: str, path: str, reason: st
     assert reason in str(warm_start(container))
 
 
+@pytest.mark.parametrize(
+    ("variable", "starts_warm"),
+    [
+        *((name, True) for name in ("RANK", "PET_NNODES", "NCCL_DEBUG", "PYTHONUNBUFFERED")),
+        *((name, False) for name in ("OMP_NUM_THREADS", "PYTHONPATH", "LD_PRELOAD", "TORCH_LOGS", "PATH", "HOME")),
+    ],
+)
+def test_a_shell_that_sets_what_is_read_on_import_starts_cold(dash: str, variable: str, starts_warm: bool) -> None:
+    container = spec() | {"argv": shell(PLACE, "python", "train.py", MASTER_ADDR="${A:-b}", **{variable: "/x"})}
+    container["env"]["PATH"] = f"{dash}:{container['env']['PATH']}"
+    found = warm_start(container)
+    if starts_warm:
+        assert isinstance(found, WarmStart), found
+    else:
+        assert found == f"its shell sets the variable {variable}, which is read on import"
+
+
 @pytest.mark.parametrize("name", ["MASTER_ADDR", "PWD"])
 def test_a_variable_of_the_shell_that_was_read_on_import_makes_a_difference(name: str) -> None:
     container = spec() | {"argv": shell(PLACE, "python", "train.py", MASTER_ADDR="${A:-b}")}

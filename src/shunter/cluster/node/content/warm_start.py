@@ -136,6 +136,8 @@ def _behind_shell(spec: Json) -> _BehindShell | str | None:
         return "its code is unpacked first"
     if not all(map(os.path.isabs, env.get("PATH", "").split(":"))):
         return "PATH has a relative path"
+    if name := next(filter(_READ_ON_IMPORT.match, start.variables), ""):
+        return f"its shell sets the variable {name}, which is read on import"
     shell_says = {"path": path, "preparation": start.preparation, "argv": [*start.command, *argv[4:]]}
     return _BehindShell(shell_says, steps["directory"] or "")
 
