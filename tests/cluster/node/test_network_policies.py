@@ -6,6 +6,7 @@ import asyncio
 import os
 import subprocess
 import sys
+from dataclasses import replace
 from functools import partial
 from typing import Any
 
@@ -13,9 +14,12 @@ import pytest
 
 from cluster.node.conftest import NodeUnderTest
 from shunter.api.meta import Json
-from shunter.api.resources import NETWORK_POLICIES, NODES, PODS
+from shunter.api.resources import CLUSTER_ROLE_BINDINGS, CLUSTER_ROLES, NETWORK_POLICIES, NODES, PODS, SERVICE_ACCOUNTS, Resource
 from shunter.cluster.enforced_policies import ANNOTATION, ENFORCED
 from shunter.cluster.node.runtime.protocol import Level
+from shunter.kube.client import connect
+from shunter.kube.credentials import StaticCredentials
+from shunter.kube.kubeconfig import Connection
 
 pytestmark = [
     pytest.mark.integration,
@@ -217,6 +221,41 @@ async def test_filters_are_gone_where_policies_have_no_effect_any_more(node: Nod
     says = (await node.client.get(NODES, node.name, view=dict))["metadata"]["annotations"][ANNOTATION]
     assert says == "its pods share the network of the machine (level plain)"
     await node.until(lambda: pods.reaches("friend", "web"))
+
+
+async def test_filters_are_gone_once_policies_may_not_be_read_any_more(
+    node: NodeUnderTest, pods: Pods, connection: Connection
+) -> None:
+    await asyncio.gather(*map(pods.start, ("web", "friend")))
+    await apply(node, "deny", podSelector={}, policyTypes=["Ingress"])
+    await node.until(lambda: _is(pods.reaches("friend", "web"), False))
+    await node.stop()
+    all_rights = node.client
+    credentials = StaticCredentials((("Authorization", f"Bearer {await token_without_policies(node)}"),))
+    async with connect(replace(connection, credentials=credentials)) as node.client:
+        await node.start()
+        says = (await all_rights.get(NODES, node.name, view=dict))["metadata"]["annotations"][ANNOTATION]
+        assert says == "its credentials may not list/watch networkpolicies.networking.k8s.io"
+        await node.until(lambda: pods.reaches("friend", "web"))
+        await node.stop()
+
+
+async def token_without_policies(node: NodeUnderTest) -> str:
+    """Of an account that may do all that a node does but read NetworkPolicies."""
+    groups = ["", "authentication.k8s.io", "authorization.k8s.io", "coordination.k8s.io", "events.k8s.io", "storage.k8s.io"]
+    name = node.namespace
+    account = {"kind": "ServiceAccount", "name": "agent", "namespace": name}
+    role = {"apiGroup": "rbac.authorization.k8s.io", "kind": "ClusterRole", "name": name}
+    bodies: dict[Resource, Json] = {
+        SERVICE_ACCOUNTS: {"metadata": {"name": "agent", "namespace": name}},
+        CLUSTER_ROLES: {"metadata": {"name": name}, "rules": [{"apiGroups": groups, "resources": ["*"], "verbs": ["*"]}]},
+        CLUSTER_ROLE_BINDINGS: {"metadata": {"name": name}, "subjects": [account], "roleRef": role},
+    }
+    for resource, body in bodies.items():
+        await node.client.create(resource, {"apiVersion": resource.api_version, "kind": resource.kind, **body}, view=dict)
+    request = {"apiVersion": "authentication.k8s.io/v1", "kind": "TokenRequest", "spec": {"expirationSeconds": 3600}}
+    answer = await node.client.create(SERVICE_ACCOUNTS, request, name, view=dict, subresource="token", name="agent")
+    return str(answer["status"]["token"])
 
 
 async def test_a_pod_runs_nothing_before_its_limits_are_there(node: NodeUnderTest, pods: Pods) -> None:
