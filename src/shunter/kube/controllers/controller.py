@@ -65,7 +65,7 @@ class Controller(Generic[Observed]):
         self._reconciler = reconciler
         self._executor = executor
         self._expectations = expectations
-        self._makes_first = makes_first
+        self.makes_first = makes_first
         self._metrics = metrics
         self._now = now
         self._postponed: dict[Key, float] = {}
@@ -137,7 +137,7 @@ class Controller(Generic[Observed]):
         was_made_for = bool(plan.writes) or key in self._postponed
         since = self._postponed.setdefault(key, time.monotonic())
         has_time = time.monotonic() - since < STATUS_PATIENCE
-        if self._makes_first and is_making and was_made_for and has_time and self.queue.waiting():
+        if self.makes_first and is_making and was_made_for and has_time and self.queue.waiting():
             return Plan(writes=plan.writes, requeue_after=RECHECK)
         del self._postponed[key]
         return plan

@@ -181,8 +181,9 @@ class Manager:
         return self._recorders[name]
 
     def _is_busy(self) -> bool:
-        """Whether objects wait for a controller."""
-        return any(registered.controller.queue.waiting() for registered in self._controllers)
+        """Whether objects wait for a controller that is to make things first."""
+        controllers = (registered.controller for registered in self._controllers)
+        return any(controller.makes_first and controller.queue.waiting() for controller in controllers)
 
     def controller(
         self,

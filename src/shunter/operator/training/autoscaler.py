@@ -7,16 +7,18 @@ of the job. Its deletion does.
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from shunter.api.meta import Json, ObjectMeta, Struct
 from shunter.api.quantity import parse
 from shunter.api.resources import HORIZONTAL_POD_AUTOSCALERS, Resource
-from shunter.kube.cache.informer import Handler
 from shunter.kube.cache.mapping import to_controller
 from shunter.kube.controllers.plan import Create, Delete, Key, Note, Patch, Ref, Write
 from shunter.kube.merge_patch import difference
 from shunter.operator.training.job import AnyJob
+
+if TYPE_CHECKING:  # it imports asyncio, which a conversion, that asks this module too, has no need of
+    from shunter.kube.cache.informer import Handler
 
 
 class Autoscaler(Struct, frozen=True):
