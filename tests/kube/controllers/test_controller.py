@@ -12,7 +12,7 @@ from shunter.kube.cache.expectations import Expectations
 from shunter.kube.client import Client
 from shunter.kube.controllers.controller import Controller
 from shunter.kube.controllers.executor import Executor
-from shunter.kube.controllers.plan import NOTHING, Create, Delete, Failure, Key, Plan, Ref, StatusWrite
+from shunter.kube.controllers.plan import NOTHING, Create, Failure, Key, Plan
 from shunter.kube.transports.faults import Disconnect, FaultTransport, Refuse
 
 A = Key("n", "a")
@@ -87,66 +87,6 @@ async def test_a_failed_write_brings_the_key_back_and_is_told_when_it_matters(
     assert len(reconciler.failures) == told
     assert await controller.reconcile(A) == "success"
     assert controller.queue.failures(A) == 0
-
-
-A_POD = {"metadata": {"name": "a", "namespace": "n"}}
-STATUS = StatusWrite(ref=Ref(PODS, "n", "a"), observed={}, wanted={"phase": "Running"})
-
-
-def is_told(peer: Peer) -> bool:
-    return any(path.endswith("/status") for _, path, _ in peer.requests)
-
-
-async def with_one_waiting(client: Client, reconciler: Scripted, *, makes_first: bool = True) -> Controller[Key]:
-    """A controller whose worker has one key while another waits."""
-    controller = Controller("test", reconciler, Executor(client), Expectations({}), makes_first=makes_first, now=lambda: NOW)
-    for key in (A, Key("n", "b")):
-        controller.add(key)
-    assert await controller.queue.get() == A
-    return controller
-
-
-async def test_a_status_waits_until_what_others_need_is_made(peer: Peer, client: Client, eventually: Eventually) -> None:
-    controller = await with_one_waiting(client, reconciler := Scripted(Plan(writes=creation().writes, status=STATUS)))
-    assert await controller.reconcile(A) == "requeue_after"
-    assert ("/api/v1/pods", "n", "a") in peer.objects
-    reconciler.wanted = Plan(status=STATUS)
-    assert await controller.reconcile(A) == "requeue_after"
-    assert not is_told(peer)
-    controller.queue.done(A)
-    assert await controller.queue.get() == Key("n", "b")
-    await eventually(lambda: len(controller.queue) == 1)
-    assert await controller.queue.get() == A
-    assert await controller.reconcile(A) == "success"
-    assert is_told(peer)
-
-
-async def test_a_status_waits_for_others_but_not_for_ever(peer: Peer, client: Client, monkeypatch: pytest.MonkeyPatch) -> None:
-    controller = await with_one_waiting(client, reconciler := Scripted(Plan(writes=creation().writes, status=STATUS)))
-    await controller.reconcile(A)
-    assert not is_told(peer)
-    monkeypatch.setattr("shunter.kube.controllers.controller.STATUS_PATIENCE", 0.0)
-    reconciler.wanted = Plan(status=STATUS)
-    assert await controller.reconcile(A) == "success"
-    assert is_told(peer)
-
-
-@pytest.mark.parametrize(
-    ("plan", "makes_first"),
-    [
-        (Plan(writes=creation().writes, status=STATUS), False),
-        (Plan(status=STATUS), True),
-        (Plan(writes=creation().writes, status=STATUS, is_status_first=True), True),
-        (Plan(writes=(Delete(ref=Ref(PODS, "n", "x")),), status=STATUS), True),
-    ],
-    ids=["other controllers", "nothing made", "status first", "deletes"],
-)
-async def test_no_other_status_waits(peer: Peer, client: Client, plan: Plan, makes_first: bool) -> None:
-    if not any(isinstance(write, Create) for write in plan.writes):
-        await peer.put("/api/v1/pods", A_POD)
-    controller = await with_one_waiting(client, Scripted(plan), makes_first=makes_first)
-    await controller.reconcile(A)
-    assert is_told(peer)
 
 
 async def test_a_bug_brings_the_key_back(client: Client, caplog: pytest.LogCaptureFixture) -> None:

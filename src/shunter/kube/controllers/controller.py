@@ -15,7 +15,7 @@ from typing import Generic, Literal, Protocol, TypeVar
 
 from shunter.kube.cache.expectations import Expectations
 from shunter.kube.controllers.executor import Executor, concerns_user
-from shunter.kube.controllers.plan import Apply, Create, Failure, Key, Plan, Reconciler
+from shunter.kube.controllers.plan import Failure, Key, Reconciler
 from shunter.kube.controllers.workqueue import WorkQueue
 
 log = getLogger(__name__)
@@ -25,10 +25,7 @@ Observed = TypeVar("Observed")
 Result = Literal["success", "error", "requeue", "requeue_after"]
 
 RECHECK = 0.5
-"""Seconds after which a key that waits for its own writes, or for its status to be written, is looked at again."""
-
-STATUS_PATIENCE = 5.0
-"""Seconds that a status may wait at most, where it may."""
+"""Seconds after which a key that waits for its own writes is looked at again, should no event of them map to it."""
 
 
 class ReconcileMetrics(Protocol):
@@ -40,11 +37,7 @@ class ReconcileMetrics(Protocol):
 
 
 class Controller(Generic[Observed]):
-    """Runs one reconciler. `add` is what informers' handlers call.
-
-    With `makes_first`, the status of an object for which something was just made waits while other keys do, `STATUS_PATIENCE` at
-    most, so that in a burst what all objects need is made first. The next reconcile comes to the same status again.
-    """
+    """Runs one reconciler. `add` is what informers' handlers call."""
 
     def __init__(
         self,
@@ -55,7 +48,6 @@ class Controller(Generic[Observed]):
         *,
         queue: WorkQueue | None = None,
         workers: int = 4,
-        makes_first: bool = False,
         metrics: ReconcileMetrics | None = None,
         now: Callable[[], datetime] = lambda: datetime.now(UTC),
     ) -> None:
@@ -65,11 +57,8 @@ class Controller(Generic[Observed]):
         self._reconciler = reconciler
         self._executor = executor
         self._expectations = expectations
-        self.makes_first = makes_first
         self._metrics = metrics
         self._now = now
-        self._postponed: dict[Key, float] = {}
-        """Keys whose status waits, and since when."""
 
     def add(self, key: Key) -> None:
         """Has the object of this name reconciled soon."""
@@ -118,9 +107,8 @@ class Controller(Generic[Observed]):
         if observed is None:
             self._expectations.forget(key)
             self.queue.forget(key)
-            self._postponed.pop(key, None)
             return "success"
-        plan = self._with_status_in_time(key, self._reconciler.plan(observed, self._now()))
+        plan = self._reconciler.plan(observed, self._now())
         outcome = await self._executor.execute(plan)
         self._expectations.expect(key, outcome.written)
         if outcome.failure is not None:
@@ -130,17 +118,6 @@ class Controller(Generic[Observed]):
             return "success"
         self.queue.add_after(key, plan.requeue_after)
         return "requeue_after"
-
-    def _with_status_in_time(self, key: Key, plan: Plan) -> Plan:
-        """The plan, or while the status has to wait only its writes."""
-        is_making = all(isinstance(write, Create | Apply) for write in plan.writes) and not plan.is_status_first
-        was_made_for = bool(plan.writes) or key in self._postponed
-        since = self._postponed.setdefault(key, time.monotonic())
-        has_time = time.monotonic() - since < STATUS_PATIENCE
-        if self.makes_first and is_making and was_made_for and has_time and self.queue.waiting():
-            return Plan(writes=plan.writes, requeue_after=RECHECK)
-        del self._postponed[key]
-        return plan
 
     async def _failed(self, key: Key, observed: Observed, failure: Failure) -> Result:
         self.queue.add_rate_limited(key)

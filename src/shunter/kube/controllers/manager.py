@@ -177,13 +177,8 @@ class Manager:
         """Records events as `component`, by default the manager's."""
         name = (component or self.component, form or self._event_form)
         if name not in self._recorders:
-            self._recorders[name] = EventRecorder(self.client, name[0], form=name[1], is_busy=self._is_busy)
+            self._recorders[name] = EventRecorder(self.client, name[0], form=name[1])
         return self._recorders[name]
-
-    def _is_busy(self) -> bool:
-        """Whether objects wait for a controller that is to make things first."""
-        controllers = (registered.controller for registered in self._controllers)
-        return any(controller.makes_first and controller.queue.waiting() for controller in controllers)
 
     def controller(
         self,
@@ -195,7 +190,6 @@ class Manager:
         mapped: Sequence[tuple[Informer[Any], KeyMapping[Any]]] = (),
         optional: Sequence[Informer[Any]] = (),
         workers: int = 5,
-        makes_first: bool = False,
         recorder: EventRecorder | None = None,
         first_wait: float = 0.005,
         longest_wait: float = 60.0,
@@ -203,7 +197,7 @@ class Manager:
         """A controller of `primary`'s objects, woken by changes of them, of objects whose managing owner they are (`owned`), and
         of whatever `mapped` maps to their keys. Of `optional` informers the server may not serve the kind: that holds up nothing,
         and all keys are looked at again when it changes. Failed keys wait `first_wait` seconds, doubled up to `longest_wait`.
-        One namespace has all workers but one, so that its large jobs do not hold up another's. `makes_first` as of Controller."""
+        One namespace has all workers but one, so that its large jobs do not hold up another's."""
         reads = [primary, *owned, *(informer for informer, _ in mapped)]
         metrics = self.metrics.of_controller(name) if self.metrics else None
         controller: Controller[Observed] = Controller(
@@ -213,7 +207,6 @@ class Manager:
             Expectations({informer.resource: informer.store for informer in reads}),
             queue=WorkQueue(first_wait=first_wait, longest_wait=longest_wait, most_of_one=max(workers - 1, 1), metrics=metrics),
             workers=workers,
-            makes_first=makes_first,
             metrics=metrics,
             now=self._now,
         )

@@ -81,7 +81,6 @@ def add_controllers(manager: Manager, *, workers: int = DEFAULT_WORKERS, status_
         ],
         optional=optional,
         workers=workers,
-        makes_first=True,
         recorder=manager.recorder(COMPONENT),
     )
     if status_server is not None:

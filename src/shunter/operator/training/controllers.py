@@ -80,7 +80,6 @@ def add_controllers(
             ),
             optional=groups,
             workers=workers(framework.info.resource) or DEFAULT_WORKERS,
-            makes_first=True,
             recorder=manager.recorder(name, form="v1"),
         )
         autoscalers.add_handler(autoscaler.waking(framework.info.resource, controller.add))
