@@ -8,8 +8,7 @@ from __future__ import annotations
 import re
 
 from shunter.migrate.conversion.draft import Draft
-from shunter.migrate.conversion.launch.pod_reads import words_and_texts
-from shunter.migrate.conversion.rules.programs.texts import all_programs, place, quoted
+from shunter.migrate.conversion.rules.programs.texts import all_programs, matches
 from shunter.migrate.findings import Topic
 
 BUILT = Topic(
@@ -38,12 +37,9 @@ def apply(draft: Draft) -> None:
     """Tells of each text once."""
     pattern = _pattern("|".join(role.lower() for role in draft.job.replicas))
     for programs in all_programs(draft):
-        for text, spot in words_and_texts(programs.container, programs.volumes, draft.texts_of):
-            if match := pattern.search(text):
-                path, offset = place(programs, spot, spot.offset(match.start()))
-                first = draft.host(programs.group, 0)
-                says = f"{quoted(text, match.start(), spot)} may name a pod as v1 does; the first one is {first} in v2."
-                draft.report(BUILT, path, says, offset=offset)
+        for found in matches(draft, programs, pattern):
+            says = f"{found.line} may name a pod as v1 does; the first one is {draft.host(programs.group, 0)} in v2."
+            draft.report(BUILT, found.path, says, offset=found.offset)
 
 
 def _pattern(roles: str) -> re.Pattern[str]:

@@ -6,8 +6,7 @@ import re
 
 from shunter.api.trainer.runtime import NODE
 from shunter.migrate.conversion.draft import Draft
-from shunter.migrate.conversion.launch.pod_reads import words_and_texts
-from shunter.migrate.conversion.rules.programs.texts import all_programs, place, quoted
+from shunter.migrate.conversion.rules.programs.texts import all_programs, matches
 from shunter.migrate.findings import Topic
 
 NAMED = Topic(
@@ -37,8 +36,6 @@ def apply(draft: Draft) -> None:
     for programs in all_programs(draft):
         if programs.group.container_names.get(draft.job_kind.container) != NODE:
             continue
-        for text, spot in words_and_texts(programs.container, programs.volumes, draft.texts_of):
-            if match := pattern.search(text):
-                path, offset = place(programs, spot, spot.offset(match.start()))
-                says = f"{quoted(text, match.start(), spot)} names {draft.job_kind.container}, which is called {NODE} in v2."
-                draft.report(NAMED, path, says, offset=offset)
+        for found in matches(draft, programs, pattern):
+            says = f"{found.line} names {draft.job_kind.container}, which is called {NODE} in v2."
+            draft.report(NAMED, found.path, says, offset=found.offset)

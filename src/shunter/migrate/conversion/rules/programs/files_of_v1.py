@@ -6,8 +6,7 @@ import re
 
 from shunter.api.training.mpi import KIND
 from shunter.migrate.conversion.draft import Draft
-from shunter.migrate.conversion.launch.pod_reads import words_and_texts
-from shunter.migrate.conversion.rules.programs.texts import all_programs, place, quoted
+from shunter.migrate.conversion.rules.programs.texts import all_programs, matches
 from shunter.migrate.findings import Topic
 
 ONLY_IN_V1 = Topic(
@@ -42,8 +41,7 @@ def apply(draft: Draft) -> None:
     told = {finding.topic.id for finding in draft.findings}
     pattern = re.compile("|".join(rf"{re.escape(name)}\b" for name, topics in _OF_V1.items() if not told.intersection(topics)))
     for programs in all_programs(draft):
-        for text, spot in words_and_texts(programs.container, programs.volumes, draft.texts_of):
-            if match := pattern.search(text):
-                path, offset = place(programs, spot, spot.offset(match.start()))
-                says = f"{quoted(text, match.start(), spot)} uses {match[0]}, which is not there in v2."
-                draft.report(ONLY_IN_V1, path, says, offset=offset)
+        for found in matches(draft, programs, pattern):
+            draft.report(
+                ONLY_IN_V1, found.path, f"{found.line} uses {found.text}, which is not there in v2.", offset=found.offset
+            )

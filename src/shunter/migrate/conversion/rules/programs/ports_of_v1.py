@@ -8,8 +8,7 @@ from collections.abc import Iterator
 from shunter.api.meta import Json
 from shunter.api.training.job_kind import Port
 from shunter.migrate.conversion.draft import Draft, Group
-from shunter.migrate.conversion.launch.pod_reads import words_and_texts
-from shunter.migrate.conversion.rules.programs.texts import all_programs, place, quoted
+from shunter.migrate.conversion.rules.programs.texts import all_programs, matches
 from shunter.migrate.findings import Topic
 from shunter.migrate.paths import Path, value_at
 from shunter.operator.trainer.rendezvous import PORT
@@ -92,12 +91,9 @@ def _look_at_programs(draft: Draft, number: int) -> None:
     """Says where a program names the port, whichever container runs it."""
     pattern = _pattern(number)
     for programs in all_programs(draft):
-        for text, spot in words_and_texts(programs.container, programs.volumes, draft.texts_of):
-            if match := pattern.search(text):
-                path, offset = place(programs, spot, spot.offset(match.start()))
-                line = quoted(text, match.start(), spot)
-                says = f"{line} names {number}, where v1's pods meet; v2's meet at {PORT}."
-                draft.report(FIXED_PORT, path, says, offset=offset)
+        for found in matches(draft, programs, pattern):
+            says = f"{found.line} names {number}, where v1's pods meet; v2's meet at {PORT}."
+            draft.report(FIXED_PORT, found.path, says, offset=found.offset)
         overridden = draft.operator_variables(programs.roles[0]) if programs.field == "containers" else ()
         for index, variable in enumerate(programs.container.get("env") or ()):
             name, value = variable.get("name"), variable.get("value")

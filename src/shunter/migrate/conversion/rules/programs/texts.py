@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from typing import NamedTuple
 
@@ -10,6 +11,7 @@ import msgspec
 from shunter.api.meta import Json
 from shunter.migrate.conversion.draft import Draft, Group
 from shunter.migrate.conversion.launch.arguments import Spot
+from shunter.migrate.conversion.launch.pod_reads import words_and_texts
 from shunter.migrate.conversion.launch.reads import line_of
 from shunter.migrate.paths import Path
 
@@ -30,6 +32,18 @@ class Programs(NamedTuple):
     volumes: list[Json]
 
 
+class Match(NamedTuple):
+    """Where a text of a program first fits a pattern."""
+
+    path: Path
+    """In the source."""
+    offset: int | None
+    line: str
+    """As findings name it."""
+    text: str
+    """What fits."""
+
+
 def all_programs(draft: Draft) -> Iterator[Programs]:
     """The containers of all roles; of roles that are written alike once."""
     alike: dict[bytes, list[str]] = {}
@@ -45,6 +59,14 @@ def all_programs(draft: Draft) -> Iterator[Programs]:
                 path = (*draft.role_path(roles[0]), "template", "spec", field, index)
                 group = draft.group_of(roles[0])
                 yield Programs(tuple(roles), group, path, field, container, spec.get("volumes") or [])
+
+
+def matches(draft: Draft, programs: Programs, pattern: re.Pattern[str]) -> Iterator[Match]:
+    """The first match in each text of the container that has one."""
+    for text, spot in words_and_texts(programs.container, programs.volumes, draft.texts_of):
+        if match := pattern.search(text):
+            path, offset = place(programs, spot, spot.offset(match.start()))
+            yield Match(path, offset, quoted(text, match.start(), spot), match[0])
 
 
 def place(programs: Programs, spot: Spot, start: int) -> tuple[Path, int | None]:
