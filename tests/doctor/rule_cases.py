@@ -306,6 +306,15 @@ CASES: dict[str, tuple[Evidence, list[str]]] = {
         ),
         ["T07", "T00"],
     ),
+    "a NetworkPolicy that lets in another protocol on the port": (
+        failed(
+            pod(0, **ended(1)),
+            pod(1, container=MASTER, **ended(1)),
+            logs=(log(1, traceback(CLIENT.format("j-master-0", 23456))),),
+            policies=(policy({"ports": [{"protocol": "UDP", "port": 23456}]}),),
+        ),
+        ["T07", "T00"],
+    ),
     "a NetworkPolicy that lets the pods in": (
         failed(
             pod(1, container=MASTER, **ended(1)),

@@ -110,6 +110,9 @@ def _lets_in(rule: Json, port: str, labels: list[dict[str, str]]) -> bool:
 
 
 def _covers(one: Json, port: str) -> bool:
+    """Whether TCP is let in on the port; a port by name may be this one."""
+    if one.get("protocol", "TCP") != "TCP":
+        return False
     first = one.get("port")
     if first is None or not str(first).isdecimal():
         return True
