@@ -1,7 +1,8 @@
 """Events: recorded without waiting, counted instead of repeated, never a flood, all sent before the end."""
 
 import asyncio
-from datetime import UTC, datetime
+from collections.abc import Callable
+from datetime import UTC, datetime, timedelta
 
 import pytest
 
@@ -20,8 +21,13 @@ def note(message: str = "created", reason: str = "Created", name: str = "job") -
     return Note(regarding=Ref(PYTORCH_JOBS, "n", name, f"uid-{name}"), type="Normal", reason=reason, message=message)
 
 
-def new_recorder(client: Client, form: events.Form = "events.k8s.io/v1") -> EventRecorder:
-    return EventRecorder(client, "pytorchjob-controller", form=form, instance="host", now=lambda: MOMENT)
+def new_recorder(
+    client: Client,
+    form: events.Form = "events.k8s.io/v1",
+    is_busy: Callable[[], bool] = lambda: False,
+    now: Callable[[], datetime] = lambda: MOMENT,
+) -> EventRecorder:
+    return EventRecorder(client, "pytorchjob-controller", form=form, instance="host", is_busy=is_busy, now=now)
 
 
 def stored(peer: Peer) -> list[dict]:
@@ -150,6 +156,29 @@ async def test_repeats_are_sent_together_after_a_while(
     task.cancel()
     await asyncio.gather(task, return_exceptions=True)
     assert sum(1 for method, path, _ in peer.requests if method == "PATCH") <= 2
+
+
+async def test_events_wait_for_busy_controllers_but_not_for_ever(
+    peer: Peer, client: Client, eventually, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(events, "BUSY_POLL", 0.001)
+    asked = 0
+    moment = MOMENT
+
+    def is_busy() -> bool:
+        nonlocal asked
+        asked += 1
+        return True
+
+    recorder = new_recorder(client, is_busy=is_busy, now=lambda: moment)
+    recorder.record(note())
+    task = asyncio.create_task(recorder.run())
+    await eventually(lambda: asked > 3)
+    assert not stored(peer)
+    moment += timedelta(seconds=events.BUSY_SECONDS)
+    await eventually(lambda: stored(peer))
+    task.cancel()
+    await asyncio.gather(task, return_exceptions=True)
 
 
 async def test_a_crowd_of_events_is_sent_slowly_and_none_is_lost(

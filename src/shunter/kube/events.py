@@ -1,9 +1,9 @@
 """Events: what happened to an object, for people who ask `kubectl describe`. Nothing depends on them.
 
 Recording never waits and never fails: notes go into a bounded queue and one task sends them, one at a time and not faster than
-`RATE`, so that the events of many jobs do not hold up the jobs. Where more wait than go in two minutes, more go at a time. The
-same note again within minutes counts up the event that is there instead of making another; one object can flood neither the
-server nor its own events.
+`RATE`, so that the events of many jobs do not hold up the jobs; an event waits up to `BUSY_SECONDS` for busy controllers.
+Where more wait than go in two minutes, more go at a time. The same note again within minutes counts up the event that is there
+instead of making another; one object can flood neither the server nor its own events.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ import time
 from collections import OrderedDict, deque
 from collections.abc import Callable
 from dataclasses import dataclass
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from logging import getLogger
 from typing import Literal, NamedTuple
 
@@ -40,6 +40,10 @@ REFILL_SECONDS = 300.0
 RATE = 50.0
 AT_ONCE = 100
 """New events a second, and how many go at once after a pause. As kubelet's eventRecordQPS and eventBurst."""
+
+BUSY_SECONDS = 10.0
+"""Longer than this no event waits for controllers that are busy."""
+BUSY_POLL = 0.1
 
 IN_TIME = round(120 * RATE)
 """So many are sent within two minutes, one at a time. For each further so many that wait one more goes at a time."""
@@ -83,10 +87,12 @@ class EventRecorder:
         *,
         form: Form = "events.k8s.io/v1",
         instance: str = "",
+        is_busy: Callable[[], bool] = lambda: False,
         now: Callable[[], datetime] = lambda: datetime.now(UTC),
     ) -> None:
         self._client = client
         self._component = component
+        self._is_busy = is_busy
         self._resource = EVENTS if form == EVENTS.api_version else CORE_EVENTS
         self._instance = instance or f"{component}-{socket.gethostname()}"[:128]
         self._now = now
@@ -132,7 +138,9 @@ class EventRecorder:
 
     async def _send_slowly(self) -> None:
         while self._waiting:
-            if await self._send_next(1 + len(self._waiting) // IN_TIME):
+            if self._is_busy() and self._now() - self._waiting[0].moment < timedelta(seconds=BUSY_SECONDS):
+                await asyncio.sleep(BUSY_POLL)
+            elif await self._send_next(1 + len(self._waiting) // IN_TIME):
                 await self._pause()
         self._say_dropped()
 

@@ -4,6 +4,7 @@ import asyncio
 from collections.abc import Awaitable, Callable
 from datetime import UTC, datetime
 
+import msgspec
 import pytest
 
 from kube.peer import Peer
@@ -12,7 +13,9 @@ from shunter.kube.cache.expectations import Expectations
 from shunter.kube.client import Client
 from shunter.kube.controllers.controller import Controller
 from shunter.kube.controllers.executor import Executor
-from shunter.kube.controllers.plan import NOTHING, Create, Failure, Key, Plan
+from shunter.kube.controllers.plan import NOTHING, Create, Failure, Key, Note, Plan, Ref, StatusWrite
+from shunter.kube.controllers.workqueue import POSTPONED_SECONDS
+from shunter.kube.events import EventRecorder
 from shunter.kube.transports.faults import Disconnect, FaultTransport, Refuse
 
 A = Key("n", "a")
@@ -87,6 +90,114 @@ async def test_a_failed_write_brings_the_key_back_and_is_told_when_it_matters(
     assert len(reconciler.failures) == told
     assert await controller.reconcile(A) == "success"
     assert controller.queue.failures(A) == 0
+
+
+B = Key("n", "b")
+STATUS = StatusWrite(ref=Ref(PODS, "n", "a"), observed={}, wanted={"phase": "Running"})
+
+
+def note(reason: str) -> Note:
+    return Note(regarding=Ref(PODS, "n", "a"), type="Normal", reason=reason, message="of a")
+
+
+def first(**fields: object) -> Plan:
+    """What a job needs, and the status and event that tell of it."""
+    return msgspec.structs.replace(creation(), status=STATUS, events=(note("Made"),), may_status_wait=True, **fields)
+
+
+def has_status(peer: Peer) -> bool:
+    return any(path.endswith("/status") for _, path, _ in peer.requests)
+
+
+class Busy:
+    """A controller of which one worker has `a` while `b` waits."""
+
+    def __init__(self, client: Client, plan: Plan) -> None:
+        self.reconciler = Scripted(plan)
+        self.recorder = EventRecorder(client, "test")
+        self.controller = Controller(
+            "test", self.reconciler, Executor(client, self.recorder), Expectations({}), workers=0, now=lambda: NOW
+        )
+
+    async def reconcile(self) -> str:
+        for key in (A, B):
+            self.controller.add(key)
+        assert await self.controller.queue.get() == A
+        return await self.controller.reconcile(A)
+
+    async def next_key(self) -> Key | None:
+        self.controller.queue.done(A)
+        return await self.controller.queue.get()
+
+    async def events(self, peer: Peer) -> list[str]:
+        await self.recorder.flush()
+        return [event["reason"] for (path, _, _), event in peer.objects.items() if path.endswith("/events")]
+
+
+async def test_a_first_status_waits_until_others_have_what_they_need(peer: Peer, client: Client) -> None:
+    busy = Busy(client, first())
+    assert await busy.reconcile() == "requeue_after"
+    assert ("/api/v1/pods", "n", "a") in peer.objects
+    assert not has_status(peer)
+    assert await busy.next_key() == B
+    busy.reconciler.wanted = Plan(status=STATUS, events=(note("Made"), note("Later")), may_status_wait=True)
+    assert await busy.controller.queue.get() == A
+    assert await busy.controller.reconcile(A) == "success"
+    assert has_status(peer)
+    assert await busy.events(peer) == ["Made", "Later"], "each once"
+
+
+async def test_a_first_status_waits_only_once(peer: Peer, client: Client) -> None:
+    busy = Busy(client, first())
+    await busy.reconcile()
+    del peer.objects["/api/v1/pods", "n", "a"]
+    assert await busy.controller.reconcile(A) == "success"
+    assert has_status(peer)
+
+
+async def test_a_first_status_waits_a_few_seconds_at_most(client: Client, monkeypatch: pytest.MonkeyPatch) -> None:
+    busy = Busy(client, first())
+    await busy.reconcile()
+    monkeypatch.setattr("shunter.kube.controllers.workqueue.POSTPONED_SECONDS", 0.0)
+    assert await busy.next_key() == A
+    assert 0 < POSTPONED_SECONDS <= 5
+
+
+async def test_events_that_only_the_first_plan_has_are_recorded_also_when_the_job_goes(peer: Peer, client: Client) -> None:
+    busy = Busy(client, first())
+    await busy.reconcile()
+    busy.reconciler.wanted = None
+    assert await busy.controller.reconcile(A) == "success"
+    assert await busy.events(peer) == ["Made"]
+
+
+async def test_events_that_wait_are_recorded_when_the_controller_stops(peer: Peer, client: Client) -> None:
+    busy = Busy(client, first())
+    await busy.reconcile()
+    busy.controller.stop()
+    await busy.controller.run()
+    assert await busy.events(peer) == ["Made"]
+
+
+async def test_events_wait_for_a_status_that_is_refused(peer: Peer, client: Client, faults: FaultTransport) -> None:
+    busy = Busy(client, first())
+    await busy.reconcile()
+    busy.reconciler.wanted = Plan(status=STATUS)
+    faults.inject(Refuse(409, "Conflict"), method="PATCH")
+    assert await busy.controller.reconcile(A) == "requeue"
+    assert await busy.events(peer) == []
+    assert await busy.controller.reconcile(A) == "success"
+    assert await busy.events(peer) == ["Made"]
+
+
+@pytest.mark.parametrize("allowed", [True, False], ids=["no other waits", "not allowed"])
+async def test_other_statuses_do_not_wait(peer: Peer, client: Client, allowed: bool) -> None:
+    busy = Busy(client, msgspec.structs.replace(first(), may_status_wait=allowed))
+    if allowed:
+        assert await busy.controller.reconcile(A) == "success"
+    else:
+        assert await busy.reconcile() == "success"
+    assert has_status(peer)
 
 
 async def test_a_bug_brings_the_key_back(client: Client, caplog: pytest.LogCaptureFixture) -> None:

@@ -69,6 +69,50 @@ async def test_one_namespace_never_has_all_workers() -> None:
     assert len(queue) == 0
 
 
+async def test_a_postponed_key_lets_all_others_go_first() -> None:
+    queue = WorkQueue()
+    queue.add(A)
+    await taken(queue)
+    queue.postpone(A)
+    queue.done(A)
+    queue.add(B)
+    queue.add(A)
+    assert (len(queue), queue.waiting(), queue.is_busy, queue.has_postponed) == (2, 2, True, True)
+    assert await taken(queue) == B
+    assert (queue.is_busy, queue.has_postponed) == (False, True)
+    assert await taken(queue) == A
+    assert (len(queue), queue.has_postponed) == (0, False)
+    queue.done(A)
+    queue.add(A)
+    assert queue.is_busy, "once it had its turn it is a key like others"
+
+
+async def test_a_postponed_key_waits_a_few_seconds_at_most(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(workqueue, "POSTPONED_SECONDS", 0.0)
+    queue = WorkQueue()
+    queue.add(A)
+    await taken(queue)
+    queue.postpone(A)
+    queue.done(A)
+    queue.add(B)
+    assert await taken(queue) == A
+
+
+async def test_postponed_keys_of_one_namespace_have_not_all_workers_either() -> None:
+    queue = WorkQueue(most_of_one=1)
+    for key in (A, B):
+        queue.add(key)
+        await taken(queue)
+        queue.postpone(key)
+        queue.done(key)
+    assert await taken(queue) == A
+    second = asyncio.create_task(queue.get())
+    await asyncio.sleep(0)
+    assert not second.done()
+    queue.done(A)
+    assert await asyncio.wait_for(second, 2) == B
+
+
 async def test_keys_of_no_namespace_may_have_all_workers() -> None:
     queue = WorkQueue(most_of_one=1)
     queue.add(Key("", "a"))

@@ -62,6 +62,7 @@ def test_a_failure_is_in_the_status_before_anything_is_written(
     made = planned(job, make_runtime(), now, pod())
     assert made.status is not None
     assert made.is_status_first
+    assert not made.may_status_wait
     assert made.status.resource_version == "12"
     assert made.status.wanted["rankFailures"] == {
         "count": 1,

@@ -51,6 +51,15 @@ def test_a_new_job_gets_its_snapshot_before_its_jobset(
 ) -> None:
     made = plan(Observed(job=make_trainjob(trainer={}), runtime=make_runtime()), now)
     assert applied(made) == ["ConfigMap/mnist-runtime-snapshot", "JobSet/mnist"]
+    assert made.may_status_wait
+
+
+def test_a_status_that_tells_more_than_what_was_made_does_not_wait(
+    make_trainjob: MakeTrainJob, make_runtime: MakeRuntime, now: datetime
+) -> None:
+    job = make_trainjob(trainer={})
+    assert not plan(Observed(job=job, runtime=make_runtime(), jobset=jobset()), now).may_status_wait
+    assert not plan(Observed(job=job, runtime=None), now).may_status_wait
 
 
 def test_the_snapshot_counts_and_not_the_present_runtime(

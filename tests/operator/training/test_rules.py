@@ -9,6 +9,7 @@ import msgspec
 import pytest
 
 from shunter.api.core import Pod
+from shunter.api.meta import Json
 from shunter.api.training.job import JobCondition
 from shunter.kube.controllers.plan import NOTHING, Create, Delete, Failure, Plan
 from shunter.operator.training.children import Children, children_of
@@ -142,6 +143,17 @@ def test_restarts_of_pending_pods_do_not_count(make_job: MakeJob, observe: Obser
 def test_with_no_restart_allowed_a_new_failed_pod_ends_the_job(make_job: MakeJob, observe: Observe) -> None:
     job = make_job(policy={"backoffLimit": 0})
     assert backoff.is_exceeded(job, observe(job, {"bert-worker-0": "Failed"}).children)
+
+
+@pytest.mark.parametrize(
+    ("phases", "status", "allowed"),
+    [({"*": ""}, {}, True), ({"*": ""}, {"startTime": "2026-11-21T11:00:00Z"}, False), ({"bert-worker-0": ""}, {}, False)],
+    ids=["new", "started before", "has a pod"],
+)
+def test_only_a_status_that_tells_no_more_than_that_all_was_made_may_wait(
+    make_job: MakeJob, observe: Observe, now: datetime, phases: dict[str, str], status: Json, allowed: bool
+) -> None:
+    assert plan(PYTORCH, observe(make_job(status=status), phases), now).may_status_wait is allowed
 
 
 def test_a_job_past_its_deadline_fails_and_one_before_comes_back_in_time(

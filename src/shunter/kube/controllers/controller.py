@@ -1,7 +1,8 @@
 """One controller: workers that take keys from a queue and run observe, plan, execute on them.
 
 Level-triggered: a key says that something may have changed, never what. A bug in one object's reconcile is logged with its key,
-counted and retried with back-off; it never stops the others.
+counted and retried with back-off; it never stops the others. In a burst, what many objects need is made before the statuses and
+events that tell so: a plan that allows it is carried out in two reconciles.
 """
 
 from __future__ import annotations
@@ -13,9 +14,11 @@ from datetime import UTC, datetime
 from logging import getLogger
 from typing import Generic, Literal, Protocol, TypeVar
 
+from msgspec.structs import replace
+
 from shunter.kube.cache.expectations import Expectations
 from shunter.kube.controllers.executor import Executor, concerns_user
-from shunter.kube.controllers.plan import Failure, Key, Reconciler
+from shunter.kube.controllers.plan import Failure, Key, Note, Plan, Reconciler
 from shunter.kube.controllers.workqueue import WorkQueue
 
 log = getLogger(__name__)
@@ -59,6 +62,8 @@ class Controller(Generic[Observed]):
         self._expectations = expectations
         self._metrics = metrics
         self._now = now
+        self._events: dict[Key, tuple[Note, ...]] = {}
+        """Of plans whose writes are done and whose status waits."""
 
     def add(self, key: Key) -> None:
         """Has the object of this name reconciled soon."""
@@ -69,6 +74,8 @@ class Controller(Generic[Observed]):
         async with asyncio.TaskGroup() as group:
             for number in range(self.workers):
                 group.create_task(self._work(), name=f"{self.name}-{number}")
+        for key in list(self._events):
+            await self._record_events(key)
 
     def stop(self) -> None:
         """Starts no reconcile any more."""
@@ -104,20 +111,34 @@ class Controller(Generic[Observed]):
 
     async def _reconcile(self, key: Key) -> Result:
         observed = self._reconciler.observe(key)
+        postponed = self._events.get(key)
         if observed is None:
             self._expectations.forget(key)
             self.queue.forget(key)
+            if postponed is not None:
+                await self._record_events(key)
             return "success"
         plan = self._reconciler.plan(observed, self._now())
-        outcome = await self._executor.execute(plan)
+        waits = plan.may_status_wait and bool(plan.writes) and postponed is None and self.queue.is_busy
+        events = tuple(dict.fromkeys((*(postponed or ()), *plan.events)))
+        outcome = await self._executor.execute(Plan(writes=plan.writes) if waits else replace(plan, events=events))
         self._expectations.expect(key, outcome.written)
         if outcome.failure is not None:
             return await self._failed(key, observed, outcome.failure)
         self.queue.forget(key)
+        if waits:
+            self._events[key] = events
+            self.queue.postpone(key)
+            return "requeue_after"
+        self._events.pop(key, None)
         if plan.requeue_after is None:
             return "success"
         self.queue.add_after(key, plan.requeue_after)
         return "requeue_after"
+
+    async def _record_events(self, key: Key) -> None:
+        """Those whose status is not written any more here."""
+        await self._executor.execute(Plan(events=self._events.pop(key)))
 
     async def _failed(self, key: Key, observed: Observed, failure: Failure) -> Result:
         self.queue.add_rate_limited(key)

@@ -177,8 +177,12 @@ class Manager:
         """Records events as `component`, by default the manager's."""
         name = (component or self.component, form or self._event_form)
         if name not in self._recorders:
-            self._recorders[name] = EventRecorder(self.client, name[0], form=name[1])
+            self._recorders[name] = EventRecorder(self.client, name[0], form=name[1], is_busy=self._is_in_burst)
         return self._recorders[name]
+
+    def _is_in_burst(self) -> bool:
+        """Whether a controller lets statuses wait until what other objects need is made."""
+        return any(registered.controller.queue.has_postponed for registered in self._controllers)
 
     def controller(
         self,

@@ -2,7 +2,8 @@
 
 A key is in the queue at most once. While one worker has a key no other gets it; what is added meanwhile comes back when the first
 is done. Namespaces take turns, so that ten thousand jobs of one team do not delay the one job of another; and none has all
-workers, so that another need not wait either until one of its large jobs is through.
+workers, so that another need not wait either until one of its large jobs is through. A postponed key lets all others go first,
+for `POSTPONED_SECONDS` at most.
 """
 
 from __future__ import annotations
@@ -14,6 +15,9 @@ from typing import Protocol
 
 from shunter.kube.controllers.fair_queue import FairQueue
 from shunter.kube.controllers.plan import Key
+
+POSTPONED_SECONDS = 5.0
+"""After this a postponed key goes before all others."""
 
 
 class QueueMetrics(Protocol):
@@ -46,6 +50,10 @@ class WorkQueue:
         self._metrics = metrics
         self._ready: FairQueue[Key] = FairQueue()
         """Keys that wait for a worker, by namespace."""
+        self._ready_later: FairQueue[Key] = FairQueue()
+        """Postponed keys that wait for a worker."""
+        self._postponed: dict[Key, float] = {}
+        """Postponed keys, and since when; the oldest first."""
         self._dirty: dict[Key, float] = {}
         """Keys that must be reconciled, and since when."""
         self._processing: dict[Key, float] = {}
@@ -61,7 +69,7 @@ class WorkQueue:
         self._closed = False
 
     def __len__(self) -> int:
-        return len(self._ready)
+        return len(self._ready) + len(self._ready_later)
 
     def add(self, key: Key) -> None:
         """Has the key reconciled soon."""
@@ -72,6 +80,12 @@ class WorkQueue:
             self._enqueue(key)
         if self._metrics:
             self._metrics.added()
+
+    def postpone(self, key: Key) -> None:
+        """Has a key that a worker has reconciled again when no other key waits, or in `POSTPONED_SECONDS`. To add it meanwhile
+        does not bring it forward."""
+        self._postponed.setdefault(key, time.monotonic())
+        self.add(key)
 
     def add_after(self, key: Key, seconds: float) -> None:
         """Has the key reconciled in `seconds` at the latest; a later appointment gives way to an earlier one."""
@@ -108,16 +122,18 @@ class WorkQueue:
         """The next key, to be given back by `done`; None once the queue is closed."""
         if self._served_since is None:
             self._served_since = time.monotonic()
-        while not self._closed and not self._ready.has_next:
+        while not self._closed and not self._ready.has_next and not self._ready_later.has_next:
             self._wakeup.clear()
             await self._wakeup.wait()
         if self._closed:
             return None
-        namespace, key = self._ready.take()
+        now = time.monotonic()
+        namespace, key = self._next_lane(now).take()
+        self._postponed.pop(key, None)
         self._worked_on[namespace] += 1
         if namespace and self._worked_on[namespace] == self._most_of_one:
-            self._ready.hold(namespace)
-        now = time.monotonic()
+            for lane in self._lanes:
+                lane.hold(namespace)
         self._processing[key] = now
         waited = now - max(self._dirty.pop(key), self._served_since)
         if self._metrics:
@@ -130,7 +146,8 @@ class WorkQueue:
         self._worked_on[key.namespace] -= 1
         if not self._worked_on[key.namespace]:
             del self._worked_on[key.namespace]
-        self._ready.release(key.namespace)
+        for lane in self._lanes:
+            lane.release(key.namespace)
         self._wakeup.set()
         if self._metrics:
             self._metrics.finished(time.monotonic() - started)
@@ -145,7 +162,17 @@ class WorkQueue:
 
     def waiting(self) -> int:
         """How many keys wait for a worker; 0 while no worker serves the queue."""
-        return len(self._ready) if self._is_served else 0
+        return len(self) if self._is_served else 0
+
+    @property
+    def is_busy(self) -> bool:
+        """Whether keys wait for a worker that are not postponed."""
+        return bool(self._ready)
+
+    @property
+    def has_postponed(self) -> bool:
+        """Whether postponed keys wait."""
+        return bool(self._postponed)
 
     def oldest_waiting(self) -> float:
         """Seconds that the oldest key that is to be reconciled waits for a worker; 0 where none waits, and while no worker serves
@@ -167,8 +194,19 @@ class WorkQueue:
     def _is_served(self) -> bool:
         return self._served_since is not None and not self._closed
 
+    @property
+    def _lanes(self) -> tuple[FairQueue[Key], FairQueue[Key]]:
+        return self._ready, self._ready_later
+
+    def _next_lane(self, now: float) -> FairQueue[Key]:
+        """The lane whose turn it is. One of them has a key to give."""
+        oldest = next(iter(self._postponed.values()), now)
+        is_late = now - oldest >= POSTPONED_SECONDS
+        return self._ready_later if self._ready_later.has_next and (is_late or not self._ready.has_next) else self._ready
+
     def _enqueue(self, key: Key) -> None:
-        self._ready.add(key.namespace, key)
+        lane = self._ready_later if key in self._postponed else self._ready
+        lane.add(key.namespace, key)
         self._wakeup.set()
 
     def _due(self, key: Key) -> None:

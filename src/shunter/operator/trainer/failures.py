@@ -32,7 +32,7 @@ def with_failures(job: TrainJob, failed_pods: Sequence[Pod], plan: Plan) -> Plan
         last_lines=rank_failures.last_lines(plan.status.ref, record, new),
     )
     events = (*rank_failures.notes(plan.status.ref, new), *plan.events)
-    return msgspec.structs.replace(plan, status=status, events=events, is_status_first=bool(plan.writes))
+    return msgspec.structs.replace(plan, status=status, events=events, is_status_first=bool(plan.writes), may_status_wait=False)
 
 
 def _rank(pod: Pod) -> int | None:

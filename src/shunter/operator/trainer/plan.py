@@ -143,6 +143,7 @@ def _plan(observed: Observed, now: datetime) -> Plan:
     return Plan(
         writes=(*suspension, *_other_writes(observed, wanted, is_stopped=bool(job.spec.suspend) or is_renewed), *writes),
         status=_status_write(job, status),
+        may_status_wait=observed.own_jobset is None,
         requeue_after=remaining,
     )
 

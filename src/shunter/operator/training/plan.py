@@ -110,13 +110,15 @@ def _running(framework: AnyFramework, observed: Observed, progress: Progress, re
         # The status first: once a failed pod is gone, nothing else tells that it failed.
         writes = [write for write in writes if not isinstance(write, Delete)]
     writes, is_over = prerequisites.in_order(observed, before, writes), progress.status.is_finished
-    if progress.status.start_time is None:
+    is_first = progress.status.start_time is None
+    if is_first:
         progress = progress.started()
         remaining = job.run_policy.active_deadline_seconds
     elif is_over:
         # What is missing of a job that is over would run on, or, where it is refused, hold up the word that the job is over.
         writes = [write for write in writes if not isinstance(write, Create)]
-    return _written(progress, writes, None if is_over else remaining)
+    planned = _written(progress, writes, None if is_over else remaining)
+    return msgspec.structs.replace(planned, may_status_wait=is_first and not children.pods)
 
 
 def _finished(framework: AnyFramework, observed: Observed, progress: Progress) -> Plan:
