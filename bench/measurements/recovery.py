@@ -55,6 +55,7 @@ def measure(settings: dict[str, Any]) -> list[Figure]:
     alone = by_torchrun_alone(ranks, others)
     median = statistics.median
     beyond = [recovery.seconds - recovery.imported for recovery in by_python]
+    imports = [recovery.imported for recovery in (*by_python, *by_torchrun, *alone)]
     ratios = [recovery.seconds / recovery.imported for recovery in by_python]
     return [
         Figure("recovery beyond one import of torch", median(beyond), "s", "ranks started by python"),
@@ -66,14 +67,15 @@ def measure(settings: dict[str, Any]) -> list[Figure]:
         ),
         Figure("by torchrun, beyond two imports", median(one.seconds - 2 * one.imported for one in by_torchrun), "s"),
         *(
-            Figure(name, median(times), "s", f"{spread(times)}, {len(times)} of {len(times)}")
-            for name, times in (
-                ("shunter-torch, ranks by python", [one.seconds for one in by_python]),
-                ("shunter-torch, ranks by torchrun", [one.seconds for one in by_torchrun]),
-                ("torchrun's own restart", [one.seconds for one in alone]),
-                ("import of torch", [one.imported for one in (*by_python, *by_torchrun, *alone)]),
+            Figure(name, median(times), "s", f"{spread(times)}, {len(times)} of {wanted}")
+            for name, times, wanted in (
+                ("shunter-torch, ranks by python", [one.seconds for one in by_python], kills),
+                ("shunter-torch, ranks by torchrun", [one.seconds for one in by_torchrun], others),
+                ("torchrun's own restart", [one.seconds for one in alone], others),
             )
+            if times
         ),
+        Figure("import of torch", median(imports), "s", spread(imports)),
     ]
 
 
@@ -101,7 +103,7 @@ def by_jobs(started: Cluster, name: str, command: list[str], ranks: int, kills: 
             "spec": {"runtimeRef": {"kind": "TrainingRuntime", "name": name}, "trainer": trainer},
         }
         started.ask("POST", JOBS, job)
-        times = recoveries(shared, ranks, kills)
+        times = list(recoveries(shared, ranks, kills))
         (shared / "end").touch()
         path = f"{JOBS}/{name}"
         until(lambda: "Complete" in true_conditions(started.ask("GET", path)), PATIENCE_SECONDS)
@@ -123,13 +125,17 @@ def runtime(name: str, shared: Path, restarts: int) -> Any:
 
 def by_torchrun_alone(ranks: int, kills: int) -> list[Recovery]:
     """torchrun without a cluster. Some of its restarts fail, as a rank meets the address of one that was ended: it may have
-    more of them, and what they take counts."""
+    more of them, and what they take counts. Where it does not come back at all, those before."""
+    times: list[Recovery] = []
     with tempfile.TemporaryDirectory(prefix="shunter-bench-") as folder:
         shared = Path(folder)
         options = ["--standalone", f"--nproc-per-node={ranks}", f"--max-restarts={10 * kills}"]
         command = [sys.executable, "-m", "torch.distributed.run", *options, str(RANK), folder]
         with ended(subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)) as process:
-            times = recoveries(shared, ranks, kills)
+            try:
+                times.extend(recoveries(shared, ranks, kills))
+            except TimeoutError:
+                return times
             (shared / "end").touch()
             if process.wait(PATIENCE_SECONDS):
                 raise RuntimeError(f"torchrun ended with exit code {process.returncode}")
@@ -146,10 +152,9 @@ def ended(process: subprocess.Popen[bytes]) -> Iterator[subprocess.Popen[bytes]]
             process.wait()
 
 
-def recoveries(shared: Path, ranks: int, kills: int) -> list[Recovery]:
+def recoveries(shared: Path, ranks: int, kills: int) -> Iterator[Recovery]:
     """Kills the last rank again and again, each time when all have stepped on. Raises RuntimeError when one does not go on from
-    where it was."""
-    times = []
+    where it was, and TimeoutError when one does not go on."""
     marks_of(shared, ranks)
     for number in range(1, kills + 1):
         imported = import_seconds(ranks)
@@ -159,8 +164,7 @@ def recoveries(shared: Path, ranks: int, kills: int) -> list[Recovery]:
         again = marks_of(shared, ranks * (number + 1))[ranks * number :]
         if any(mark.step < reached for mark in again) or {mark.rank for mark in again} != set(range(ranks)):
             raise RuntimeError(f"after kill {number} at step {reached} there came {again}")
-        times.append(Recovery(max(mark.at for mark in again) - killed, imported))
-    return times
+        yield Recovery(max(mark.at for mark in again) - killed, imported)
 
 
 def stepped_on(shared: Path) -> int:
