@@ -17,6 +17,19 @@ _FORMS: dict[str, tuple[Callable[[str], list[str]], list[str], list[str]]] = {
     "label value": (names.label_value_faults, ["", "A_b.c-1"], ["-a", "a b", "a" * 64]),
     "config key": (names.config_key_faults, [".env", "a_B-c.d"], ["", ".", "..", "..a", "a/b"]),
     "port name": (names.port_name_faults, ["http", "h2-c"], ["", "80", "A", "a--b", "-a", "a" * 16]),
+    "image": (
+        names.image_faults,
+        [
+            "a",
+            "train:1",
+            "pytorch/pytorch:2.0.1-cuda11.8-cudnn8-runtime",
+            "localhost:5000/a_b/c__d/e--f:V1.0_x",
+            "Host.io/a",
+            "gcr.io/a/b@sha256:" + "0" * 64,
+            "gcr.io/a/b:1@sha256:" + "0" * 64,
+        ],
+        ["", "my image", "Train", "team/Train:1", "a:", "a/", "/a", "a//b", "a@sha256:1", "https://a/b", "a:" + "t" * 129, "a\n"],
+    ),
     "environment name": (names.environment_name_faults, ["A", "a b", "1.x"], ["", "a=b", "é"]),
 }
 

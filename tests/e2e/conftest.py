@@ -6,6 +6,7 @@ import signal
 import subprocess
 import uuid
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -13,7 +14,7 @@ import pytest
 from e2e.embedded_cluster import EmbeddedCluster
 from e2e.job_life import Ends, lead
 from e2e.real_cluster import RealCluster
-from e2e.running_cluster import SHUNTER, Cluster
+from e2e.running_cluster import SHUNTER, Cluster, SharedClaim
 
 
 @pytest.fixture(scope="session")
@@ -36,6 +37,32 @@ def namespace(cluster: Cluster) -> Iterator[str]:
     cluster.create_namespace(name)
     yield name
     cluster.kubectl("delete", "namespace", name, "--wait=false")
+
+
+@pytest.fixture
+def shared_claim(cluster: Cluster, namespace: str, tmp_path: Path) -> Iterator[SharedClaim]:
+    claim = SharedClaim("shared", tmp_path / "shared")
+    claim.directory.mkdir()
+    claim.directory.chmod(0o777)
+    modes = {"accessModes": ["ReadWriteMany"], "storageClassName": ""}
+    volume = {
+        **modes,
+        "capacity": {"storage": "1Gi"},
+        "claimRef": {"namespace": namespace, "name": claim.name},
+        "hostPath": {"path": str(claim.directory)},
+    }
+    asked = {**modes, "resources": {"requests": {"storage": "1Gi"}}, "volumeName": f"{namespace}-{claim.name}"}
+    cluster.apply(
+        {"apiVersion": "v1", "kind": "PersistentVolume", "metadata": {"name": asked["volumeName"]}, "spec": volume},
+        {
+            "apiVersion": "v1",
+            "kind": "PersistentVolumeClaim",
+            "metadata": {"name": claim.name, "namespace": namespace},
+            "spec": asked,
+        },
+    )
+    yield claim
+    cluster.kubectl("delete", "persistentvolume", asked["volumeName"], "--wait=false")
 
 
 @pytest.fixture(scope="module")

@@ -10,7 +10,7 @@ import time
 from abc import ABC, abstractmethod
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any, ClassVar, Literal
+from typing import Any, ClassVar, Literal, NamedTuple
 
 from e2e.reader import Reader
 
@@ -98,6 +98,13 @@ class Cluster(ABC):
 
     def apply(self, *objects: dict[str, Any]) -> None:
         self.kubectl("apply", "--server-side", "-f", "-", stdin="\n---\n".join(json.dumps(obj) for obj in objects))
+
+
+class SharedClaim(NamedTuple):
+    """A claim that all nodes can mount, and the directory of this machine that its volume is."""
+
+    name: str
+    directory: Path
 
 
 def eventually(check: Callable[[], Any], *, seconds: float = 60) -> Any:

@@ -13,6 +13,7 @@ import pytest
 
 from control_plane import GoMissing, build
 from e2e.running_cluster import REPOSITORY, SHUNTER, Cluster
+from launch.test_torch_checkpoint import BYTES, METADATA
 from recipes.s3_servers import S3Server, moto, versitygw
 
 pytestmark = pytest.mark.timeout(300)
@@ -73,15 +74,6 @@ def test_a_job_goes_on_from_its_bucket(cluster: Cluster, namespace: str, server:
         in unlisted.stderr
     )
     assert "List it with: aws s3 ls s3://models/runs/lm/" in unlisted.stderr
-    (project / "idle.py").write_text("")
-    assert cluster.shunter("run", str(project / "idle.py"), *place).returncode == 0
-    command = [*SHUNTER, "run", str(project / "idle.py"), *place, "--resume", "idle"]
-    nothing_saved = subprocess.run(
-        command, env=cluster.environment | server.environment(), capture_output=True, text=True, timeout=60, check=False
-    )
-    assert nothing_saved.returncode == 2, nothing_saved.stderr
-    assert "there is no complete checkpoint in s3://models/runs/idle." in nothing_saved.stderr
-    assert [job["metadata"]["name"] for job in cluster.get("trainjobs", "-n", namespace)["items"]] == ["idle", "lm"]
     resumed = run("--resume", "lm", steps=4)
     assert re.search("from step 2 to 4", resumed), resumed
     assert [key for key in server.names() if key.endswith(".metadata")] == [
@@ -90,3 +82,38 @@ def test_a_job_goes_on_from_its_bucket(cluster: Cluster, namespace: str, server:
     ]
     objects = cluster.kubectl("get", "trainjobs,jobsets,pods", "-n", namespace, "-o", "yaml")
     assert f"value: {server.environment()['AWS_SECRET_ACCESS_KEY']}" not in objects
+
+
+def test_what_the_jobs_credentials_do_not_find_or_may_not_do_creates_nothing(
+    cluster: Cluster, namespace: str, server: S3Server, tmp_path: Path
+) -> None:
+    """Asked with those of the Secret: this shell has none."""
+    (tmp_path / "train.py").write_text("")
+    for name, environment in (("s3", server.environment()), ("other", server.environment(secret="wrong"))):
+        secret = {"apiVersion": "v1", "kind": "Secret", "metadata": {"name": name, "namespace": namespace}}
+        cluster.apply({**secret, "stringData": environment})
+
+    def run(*options: str, place: str = "s3://models/runs", secret: str = "s3") -> tuple[int, str]:
+        command = ["run", str(tmp_path / "train.py"), "-n", namespace, "--runtime", "jax-distributed"]
+        done = cluster.shunter(*command, "--checkpoints", place, "--env-from", f"secret/{secret}", *options)
+        return done.returncode, done.stderr
+
+    for refused, said in (
+        (run(place="s3://nowhere/runs"), "--checkpoints s3://nowhere/runs, asked with the job's credentials: "),
+        (run(secret="other"), "--checkpoints s3://models/runs, asked with the job's credentials: "),
+        (run(secret="s3:AWS_KEY"), "--env-from secret/s3:AWS_KEY: the Secret has no such key."),
+        (run(secret="none:AWS_KEY"), "--env-from secret/none:AWS_KEY: there is no Secret none in namespace"),
+    ):
+        assert (refused[0], said in refused[1]) == (2, True), refused
+    assert (cluster.get("trainjobs", "-n", namespace)["items"], server.names()) == ([], [])
+
+    assert run()[0] == 0
+    code, nothing_saved = run("--resume", "train")
+    assert code == 2
+    assert "with the credentials of the job there is no complete checkpoint in s3://models/runs/train." in nothing_saved
+    server.s3.put_object(Bucket="models", Key="runs/train/step-3/.metadata", Body=METADATA)
+    code, damaged = run("--resume", "train")
+    assert (code, "s3://models/runs/train/step-3 is damaged: __0_0.distcp is missing." in damaged) == (2, True), damaged
+    assert [job["metadata"]["name"] for job in cluster.get("trainjobs", "-n", namespace)["items"]] == ["train"]
+    server.s3.put_object(Bucket="models", Key="runs/train/step-3/__0_0.distcp", Body=bytes(BYTES))
+    assert run("--resume", "train")[0] == 0

@@ -8,22 +8,21 @@ from pathlib import Path
 
 import pytest
 
-from e2e.running_cluster import Cluster
+from e2e.running_cluster import Cluster, SharedClaim
 from shunter.operator.needs import NO_GPU
 
-pytestmark = [
-    pytest.mark.timeout(240),
-    pytest.mark.embedded(why="the scripts meet its Python, which has no GPU; how programs are started is tested on both"),
-]
+pytestmark = pytest.mark.timeout(240)
 
 SCRIPTS = Path(__file__).parent / "scripts"
 WEIGHTS = 3 * (64 * 64 + 64) + 64 * 10 + 10
 
 
 @pytest.mark.parametrize("kind", ["ddp", "fsdp"])
-def test_a_script_for_gpus_is_told_what_to_change_and_trains_when_it_is(cluster: Cluster, namespace: str, kind: str) -> None:
+def test_a_script_for_gpus_is_told_what_to_change_and_trains_when_it_is(
+    cluster: Cluster, namespace: str, shared_claim: SharedClaim, kind: str
+) -> None:
     def run(script: str) -> tuple[int, str]:
-        program = ["run", str(SCRIPTS / f"{script}.py"), "-n", namespace, "--nodes", "2"]
+        program = ["run", str(SCRIPTS / f"{script}.py"), "-n", namespace, "--nodes", "2", "--checkpoints", shared_claim.name]
         started = [*program, "--restarts", "0", "-e", "OMP_NUM_THREADS=1"]
         done = cluster.shunter(*started, timeout=110)
         return done.returncode, done.stdout + done.stderr
@@ -41,7 +40,7 @@ def test_a_script_for_gpus_is_told_what_to_change_and_trains_when_it_is(cluster:
     }
     assert set(losses) == {(rank, epoch) for rank in range(2) for epoch in range(2)}, said
     assert losses[0, 0] == losses[1, 0] > losses[0, 1] == losses[1, 1]
-    kept = Path(cluster.environment["SHUNTER_STATE_DIR"]) / "checkpoints" / namespace / f"{kind}-after"
+    kept = shared_claim.directory / f"{kind}-after"
     saved = {"ddp": ["model.pt"], "fsdp": ["checkpoint_0.pt", "checkpoint_1.pt"]}
     assert sorted(path.name for path in kept.iterdir()) == saved[kind]
     if kind == "fsdp":

@@ -12,6 +12,7 @@ from shunter.launch import option_texts
 from shunter.launch.checkpoint_places import read_place
 from shunter.launch.names import base_name, earlier_names, first_name, free_name
 from shunter.launch.options import Checkpoints, ClaimVolume, LaunchOptions, Program, shutdown_seconds
+from shunter.launch.preparing import require_understood
 
 TRAIN = Program(path="train.py")
 
@@ -31,6 +32,7 @@ WRONG: dict[str, tuple[dict[str, Any], str]] = {
     "a job to resume that is none": ({"resume": "Bad_Name"}, "--resume 'Bad_Name': lower case letters, digits"),
     "a name that makes those of pods too long": ({"name": "a" * 51}, "--name 'a+' has 51 characters; .* Use at most 50"),
     "a label that is none": ({"labels": {"team": "a b"}}, "--label team=a b: a valid label must be"),
+    "an image that is none": ({"image": "my image"}, "--image 'my image': an image is named like team/train:1"),
     "a queue that is none": ({"queue": "a/b"}, "--queue 'a/b'"),
     "a variable twice": (
         {"environment": ({"name": "A", "value": "1"}, {"name": "A", "value": "2"})},
@@ -51,6 +53,10 @@ def test_options_that_cannot_be_meant_are_refused(fields: dict[str, Any], messag
 
 
 TEXTS: dict[str, tuple[Any, str]] = {
+    "a namespace that is none": (
+        lambda: require_understood([], "", "", "Team_A"),
+        "namespace 'Team_A': at most 63 lower case letters, digits and '-' only, as in team-a",
+    ),
     "a duration that is none": (lambda: option_texts.duration("--grace", "5"), "--grace: '5' is not a duration"),
     "no time at all": (lambda: option_texts.duration("--deadline", "0s"), "--deadline: '0s' is not a positive duration"),
     "a variable that is not mine": (

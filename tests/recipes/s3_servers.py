@@ -51,7 +51,9 @@ class _Versitygw(S3Server):
     def user_without(self, action: str) -> dict[str, str]:
         """By a policy of the bucket."""
         rest = {"Principal": {"AWS": [TRAINER["access"]]}, "Resource": ["arn:aws:s3:::models", "arn:aws:s3:::models/*"]}
-        denied = {**rest, "Effect": "Deny", "Action": action, "Resource": "arn:aws:s3:::models/*"}
+        # Listing is an action on the bucket, the others are on objects.
+        resource = "arn:aws:s3:::models" if action == "s3:ListBucket" else "arn:aws:s3:::models/*"
+        denied = {**rest, "Effect": "Deny", "Action": action, "Resource": resource}
         policy = {"Version": "2012-10-17", "Statement": [{**rest, "Effect": "Allow", "Action": "s3:*"}, denied]}
         self.s3.put_bucket_policy(Bucket="models", Policy=json.dumps(policy))
         return self.environment(TRAINER["access"], TRAINER["secret"])

@@ -14,13 +14,17 @@ from control_plane import GoMissing, build
 from recipes.ranks import Ranks, logged
 from recipes.s3_servers import S3Server, moto, versitygw
 from shunter.errors import InputError
-from shunter.launch.bucket_checkpoints import steps_in_bucket
-from shunter.launch.checkpoints import saved_steps
+from shunter.launch.bucket_checkpoints import bucket_below, damage_in_bucket, refusal_of_s3
+from shunter.launch.checkpoints import SavedStep, saved_steps, steps_of
 
 pytestmark = pytest.mark.timeout(300)
 
 OPTIONS = ("--sequence", 16, "--dim", 32, "--heads", 2, "--global-batch", 12, "--parallel", "fsdp")
 STEPS = 8
+
+
+def steps_in_bucket(url: str, endpoint: str = "") -> list[SavedStep]:
+    return steps_of(bucket_below(url, {"AWS_ENDPOINT_URL": endpoint} if endpoint else {}).files)
 
 
 @pytest.fixture(scope="module")
@@ -86,6 +90,7 @@ def test_a_training_goes_on_from_a_bucket_with_another_number_of_ranks(
     assert (half.step, half.size, half.is_complete) == (6, 4, False)
     assert (whole.step, whole.is_complete) == (4, True)
     assert whole.size == server.size("runs/lm/step-4/")
+    assert damage_in_bucket(bucket_below("s3://models/runs/lm")) == ("", "")
     assert begun - timedelta(seconds=2) <= whole.saved <= half.saved <= datetime.now(UTC) + timedelta(seconds=2)
     after = Ranks(tmp_path / "after", 3, *OPTIONS, *place, "--steps", STEPS, environments=(server.environment(),) * 3)
     losses = after.losses()
@@ -97,6 +102,8 @@ def test_a_training_goes_on_from_a_bucket_with_another_number_of_ranks(
         "runs/lm-2/step-9/.metadata",
         "runs/lm/step-8/.metadata",
     ]
+    server.s3.delete_object(Bucket="models", Key="runs/lm/step-8/__1_0.distcp")
+    assert damage_in_bucket(bucket_below("s3://models/runs/lm")) == ("step-8", "__1_0.distcp is missing")
 
 
 def test_a_place_of_fsspec_does_the_same(expected: dict[int, float], tmp_path: Path) -> None:
@@ -152,6 +159,28 @@ def test_a_bucket_that_cannot_be_used_is_told_in_one_sentence_before_anything_is
     assert errors[0].endswith("--checkpoint-dir must be a directory that all nodes share, or a bucket that they may change.")
     assert "Traceback" not in ranks.printed()
     assert logged(ranks.log) == {}
+
+
+def test_a_bucket_that_a_job_may_not_use_is_known_before_the_job_is_created(
+    server: S3Server, credentials: Callable[[dict[str, str]], None]
+) -> None:
+    """`shunter run` asks with what the job is given: what this shell has counts for nothing, and nothing stays in the bucket."""
+    credentials({"AWS_ENDPOINT_URL": "http://127.0.0.1:1", "AWS_ACCESS_KEY_ID": "none", "AWS_SECRET_ACCESS_KEY": "none"})
+    given = server.environment()
+    assert refusal_of_s3("s3://models/runs", given, may_write=True) == ("", "")
+    assert (server.names(), server.s3.list_multipart_uploads(Bucket="models").get("Uploads", [])) == ([], [])
+    refusal, _ = refusal_of_s3("s3://nowhere/runs", given, may_write=True)
+    assert "NoSuchBucket" in refusal
+    refusal, reason = refusal_of_s3("s3://models/runs", given | {"AWS_ENDPOINT_URL": "http://127.0.0.1:1"}, may_write=True)
+    assert (refusal, "Could not connect" in reason) == ("", True)
+    refusal, reason = refusal_of_s3("s3://models/runs", server.user_without("s3:ListBucket"), may_write=True)
+    assert (refusal, "AccessDenied" in reason) == ("", True)
+    reader = server.user_without("s3:PutObject")
+    refusal, _ = refusal_of_s3("s3://models/runs", reader, may_write=True)
+    assert "AccessDenied" in refusal
+    assert refusal_of_s3("s3://models/runs", reader, may_write=False) == ("", "")
+    refusal, _ = refusal_of_s3("s3://models/runs", reader | {"AWS_SECRET_ACCESS_KEY": "wrong"}, may_write=False)
+    assert "SignatureDoesNotMatch" in refusal
 
 
 def test_who_may_not_delete_is_told_before_anything_is_trained(server: S3Server, tmp_path: Path) -> None:

@@ -14,6 +14,12 @@ _KEY_NAME = "([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9]"
 _LABEL_VALUE = f"({_KEY_NAME})?"
 _CONFIG_KEY = "[-._a-zA-Z0-9]+"
 _PORT_NAME = re.compile(r"[-a-z0-9]+", re.ASCII)
+_PATH = "[a-z0-9]+((\\.|_|__|-+)[a-z0-9]+)*"
+_IMAGE = re.compile(
+    r"([a-zA-Z0-9]([-.a-zA-Z0-9]*[a-zA-Z0-9])?(:[0-9]+)?/)?"
+    rf"{_PATH}(/{_PATH})*(:\w[\w.-]{{0,127}})?(@[A-Za-z][A-Za-z0-9]*([-_+.][A-Za-z][A-Za-z0-9]*)*:[0-9a-fA-F]{{32,}})?",
+    re.ASCII,
+)
 _ENVIRONMENT_NAME = re.compile("[ -<>-~]*")
 _COMPILED = {
     text: re.compile(text, re.ASCII) for text in (_LABEL_1123, _SUBDOMAIN_1123, _LABEL_1035, _KEY_NAME, _LABEL_VALUE, _CONFIG_KEY)
@@ -142,6 +148,13 @@ def environment_name_faults(text: str) -> list[str]:
     if not _ENVIRONMENT_NAME.fullmatch(text):
         faults.append("a valid environment variable name must consist only of printable ASCII characters other than '='")
     return faults
+
+
+def image_faults(text: str) -> list[str]:
+    """The name of an image: [HOST[:PORT]/]PATH[:TAG][@DIGEST], as the grammar of github.com/distribution/reference has it."""
+    if _IMAGE.fullmatch(text):
+        return []
+    return ["an image is named like team/train:1 or registry.example.com/team/train:1, its path in lower case"]
 
 
 def port_faults(number: int) -> list[str]:

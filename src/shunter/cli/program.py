@@ -42,7 +42,7 @@ def requested(path: str, options: ProgramOptions, words: list[str]) -> tuple[Pro
     program, root = program_of(path, module=options.module, arguments=words, workdir=options.workdir, is_in_image=options.no_code)
     launch_options(options, program, [])
     require_local_server(options.mlflow)
-    require_understood(options.env_from, options.fabric, options.instance)
+    require_understood(options.env_from, options.fabric, options.instance, options.namespace)
     return program, root
 
 

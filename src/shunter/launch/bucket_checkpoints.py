@@ -1,31 +1,45 @@
-"""Checkpoints in buckets, listed with the credentials of the user: s3:// by boto3, other URLs by fsspec, where those are
-installed. Which of them are complete is said by `checkpoints.steps_of`, as for directories.
+"""Checkpoints in buckets, listed with the credentials of the user or of a job: s3:// by boto3, other URLs by fsspec, where those
+are installed. Which of them are complete is said by `checkpoints.steps_of`, as for directories.
 """
 
 from __future__ import annotations
 
+import contextlib
 import os
 import textwrap
-from collections.abc import Iterator
+from collections.abc import Callable, Mapping, Sequence
 from datetime import UTC, datetime
 from importlib import import_module
-from typing import Any
+from types import MappingProxyType
+from typing import Any, NamedTuple
 
 from shunter.api.meta import Json
 from shunter.errors import InputError
 from shunter.launch.checkpoint_location import ENDPOINT_VARIABLES, endpoint_of
-from shunter.launch.checkpoints import COMPLETE, SavedStep, StoredFile, steps_of
+from shunter.launch.checkpoints import COMPLETE, SavedStep, StoredFile, newest_damage, steps_of
 
 CONNECT_SECONDS, READ_SECONDS = 5, 15
+REFUSED = (401, 403, 404)
+"""What S3 answers where trying again does not help."""
+KEYS = ("AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY", "AWS_SESSION_TOKEN")
+PROBE = "shunter-asks-whether-it-may-write"
+NONE: Mapping[str, str] = MappingProxyType({})
 LONGEST_REASON = 250
 """Characters: some libraries tell everything that they tried."""
 
 
-def steps_in_bucket(url: str, endpoint: str = "") -> list[SavedStep]:
-    """The checkpoints below a URL, the newest step first; none where there is nothing. `endpoint` is a server of one's own that
-    speaks S3, else the environment says where. InputError where it cannot be listed from here, with the reason as its message."""
+class Bucket(NamedTuple):
+    """What there is below a URL: its files, and what reads one of them, by its path."""
+
+    files: Sequence[StoredFile]
+    read: Callable[[str], bytes]
+
+
+def bucket_below(url: str, variables: Mapping[str, str] = NONE) -> Bucket:
+    """What there is below a URL. `variables` are a job's: its server for S3, and where they have keys, also its credentials;
+    otherwise those of this shell. InputError where it cannot be listed from here, with the reason as its message."""
     try:
-        return steps_of(_s3_files(url, endpoint) if url.startswith("s3://") else _fsspec_files(url))
+        return _s3_bucket(url, variables) if url.startswith("s3://") else _fsspec_bucket(url)
     except ImportError as error:
         packages = "boto3 is" if url.startswith("s3://") else "fsspec and the package of this store are"
         raise InputError(f"{_sentence(error)}; it is listed where {packages} installed") from error
@@ -34,39 +48,114 @@ def steps_in_bucket(url: str, endpoint: str = "") -> list[SavedStep]:
 
 
 def saved_in_bucket(job: Json, url: str) -> tuple[list[SavedStep], str]:
-    """What a bucket holds below a URL, on the server that a job's variables name, and why it cannot be listed from here; empty if
-    it can."""
+    """The checkpoints below a URL, the newest first, on the server that a job's variables name and with the credentials of this
+    shell; and why it cannot be listed from here, empty if it can."""
     try:
-        return steps_in_bucket(url, endpoint_of(job)), ""
+        return steps_of(bucket_below(url, server_variables(job)).files), ""
     except InputError as error:
         return [], error.message
+
+
+def server_variables(job: Json) -> Mapping[str, str]:
+    """Those of a job that name a server of one's own for S3, as far as no Secret holds them."""
+    endpoint = endpoint_of(job)
+    return {ENDPOINT_VARIABLES[0]: endpoint} if endpoint else NONE
+
+
+def damage_in_bucket(bucket: Bucket) -> tuple[str, str]:
+    """The newest complete checkpoint and what is wrong with it, as `newest_damage` has it. InputError where it cannot be read."""
+    try:
+        return newest_damage(bucket.files, bucket.read)
+    except Exception as error:
+        raise InputError(_sentence(error)) from error
+
+
+def refusal_of_s3(url: str, variables: Mapping[str, str], *, may_write: bool) -> tuple[str, str]:
+    """Why a job with these variables cannot use the place of an s3:// URL, as the server says it: no such bucket, other keys or,
+    where `may_write`, no right to write. And what else it may not do, or why there was no answer. Both empty if all is well, and
+    where boto3 is not installed. Nothing stays in the bucket: a write is begun and given up."""
+    try:
+        client, errors = _s3_client(variables), import_module("botocore.exceptions")
+    except ImportError:
+        return "", ""
+    bucket, prefix = _bucket_and_prefix(url)
+    place = {"Bucket": bucket, "Key": prefix + PROBE}
+    try:
+        if may_write:
+            begun = client.create_multipart_upload(**place)
+            with contextlib.suppress(errors.ClientError):
+                client.abort_multipart_upload(**place, UploadId=begun["UploadId"])
+        client.list_objects_v2(Bucket=bucket, Prefix=prefix, MaxKeys=1)
+    except errors.ClientError as error:
+        status, code = error.response["ResponseMetadata"]["HTTPStatusCode"], error.response["Error"]["Code"]
+        # A program of one's own may only write, and never list.
+        is_needed = error.operation_name != "ListObjectsV2" or code != "AccessDenied"
+        return (_sentence(error), "") if status in REFUSED and is_needed else ("", _sentence(error))
+    except Exception as error:  # no server
+        return "", _sentence(error)
+    return "", ""
+
+
+def has_keys(variables: Mapping[str, str]) -> bool:
+    """Whether a job has credentials of its own in these variables."""
+    return all(variables.get(name) for name in KEYS[:2])
 
 
 def _sentence(error: Exception) -> str:
     return textwrap.shorten(str(error) or type(error).__name__, LONGEST_REASON, placeholder=" ...").rstrip(".")
 
 
-def _s3_files(url: str, endpoint: str) -> Iterator[StoredFile]:
-    session, config = import_module("boto3").session.Session(), import_module("botocore.config")
-    bucket, _, path = url.removeprefix("s3://").partition("/")
-    prefix = f"{path.rstrip('/')}/" if path else ""
-    own = endpoint or any(os.environ.get(name) for name in ENDPOINT_VARIABLES)
+def _s3_client(variables: Mapping[str, str]) -> Any:
+    """With the credentials in `variables`, and then with nothing of this shell, as in the job's pods; without any with those of
+    this shell."""
+    boto3, config = import_module("boto3"), import_module("botocore.config")
+    is_job = has_keys(variables)
+    known = variables if is_job else {**os.environ, **variables}
+    keys = {name.lower(): value for name in KEYS if (value := variables.get(name))} if is_job else {}
+    endpoint = next((value for name in ENDPOINT_VARIABLES if (value := known.get(name))), None)
+    region = known.get("AWS_REGION") or known.get("AWS_DEFAULT_REGION") or "us-east-1"
     limits = {"connect_timeout": CONNECT_SECONDS, "read_timeout": READ_SECONDS, "retries": {"total_max_attempts": 2}}
     # A server of one's own has no host name for each bucket.
-    settings = config.Config(**limits, s3={"addressing_style": "path"} if own else {})
-    region = os.environ.get("AWS_REGION") or os.environ.get("AWS_DEFAULT_REGION") or "us-east-1"
-    client = session.client("s3", endpoint_url=endpoint or None, region_name=region, config=settings)
-    for page in client.get_paginator("list_objects_v2").paginate(Bucket=bucket, Prefix=prefix):
-        for found in page.get("Contents", ()):
-            yield StoredFile(found["Key"].removeprefix(prefix), found["Size"], found["LastModified"])
+    addresses = {"s3": {"addressing_style": "path"} if endpoint else {}, "ignore_configured_endpoint_urls": is_job}
+    settings = config.Config(**limits, **addresses)
+    return boto3.session.Session(**keys).client("s3", endpoint_url=endpoint, region_name=region, config=settings)
 
 
-def _fsspec_files(url: str) -> Iterator[StoredFile]:
+def _bucket_and_prefix(url: str) -> tuple[str, str]:
+    bucket, _, path = url.removeprefix("s3://").partition("/")
+    return bucket, f"{path.rstrip('/')}/" if path else ""
+
+
+def _s3_bucket(url: str, variables: Mapping[str, str]) -> Bucket:
+    client = _s3_client(variables)
+    bucket, prefix = _bucket_and_prefix(url)
+    pages = client.get_paginator("list_objects_v2").paginate(Bucket=bucket, Prefix=prefix)
+    files = [
+        StoredFile(found["Key"].removeprefix(prefix), found["Size"], found["LastModified"])
+        for page in pages
+        for found in page.get("Contents", ())
+    ]
+
+    def read(path: str) -> bytes:
+        content: bytes = client.get_object(Bucket=bucket, Key=prefix + path)["Body"].read()
+        return content
+
+    return Bucket(files, read)
+
+
+def _fsspec_bucket(url: str) -> Bucket:
     store, root = import_module("fsspec").url_to_fs(url)
     found: dict[str, Any] = store.find(root, detail=True)
     complete = {name.removesuffix(COMPLETE) for name in found if name.endswith(f"/{COMPLETE}")}
+    files = []
     for name, info in found.items():
         # A store may be asked once for each of these: of a complete checkpoint one, which is the newest, is enough.
         is_asked = name.endswith(f"/{COMPLETE}") or not any(name.startswith(place) for place in complete)
         saved = store.modified(name) if is_asked else datetime.fromtimestamp(0, UTC)
-        yield StoredFile(name.removeprefix(root).lstrip("/"), info.get("size") or 0, saved)
+        files.append(StoredFile(name.removeprefix(root).lstrip("/"), info.get("size") or 0, saved))
+
+    def read(path: str) -> bytes:
+        content: bytes = store.cat_file(f"{root.rstrip('/')}/{path}")
+        return content
+
+    return Bucket(files, read)

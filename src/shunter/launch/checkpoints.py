@@ -10,7 +10,7 @@ import contextlib
 import dataclasses
 import os
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -20,12 +20,14 @@ from shunter.api.meta import Json, Struct
 from shunter.errors import InputError
 from shunter.launch.checkpoint_location import checkpoint_location
 from shunter.launch.options import Checkpoints, LaunchOptions
+from shunter.launch.torch_checkpoint import damage
 from shunter.operator.overview import is_finished
 from shunter.operator.training_progress import Checkpoint, Progress
 
 COMPLETE = ".metadata"
 _STEP = re.compile(r"(?:step|checkpoint)-(\d+)")
 """The second is how the Trainer of transformers calls them."""
+_COMPLETE_STEP = re.compile(rf"{_STEP.pattern}/{re.escape(COMPLETE)}")
 
 
 class SavedStep(Struct, frozen=True):
@@ -65,11 +67,29 @@ def steps_of(files: Iterable[StoredFile]) -> list[SavedStep]:
     )
 
 
+def newest_damage(files: Iterable[StoredFile], read: Callable[[str], bytes]) -> tuple[str, str]:
+    """The newest complete checkpoint of a place, such as `step-4`, and what is wrong with it, such as `__1_0.distcp is missing`;
+    both empty where nothing is known to be wrong. `read` gives what a file holds, by its path."""
+    sizes = {file.path: file.size for file in files}
+    complete = [(int(match[1]), match[0]) for match in map(_COMPLETE_STEP.fullmatch, sizes) if match]
+    if not complete:
+        return "", ""
+    name = max(complete)[1].partition("/")[0]
+    own = {path.removeprefix(f"{name}/"): size for path, size in sizes.items() if path.startswith(f"{name}/")}
+    fault = damage(read(f"{name}/{COMPLETE}"), own)
+    return (name, fault) if fault else ("", "")
+
+
 def saved_steps(directory: Path) -> list[SavedStep]:
     """The checkpoints of one job, the newest step first; none where there is no such directory."""
+    return steps_of(saved_files(directory))
+
+
+def saved_files(directory: Path) -> list[StoredFile]:
+    """The files of the checkpoints of one job; none where there is no such directory."""
     if not directory.is_dir():
         return []
-    return steps_of(file for entry in directory.iterdir() if _STEP.fullmatch(entry.name) for file in _files(entry))
+    return [file for entry in directory.iterdir() if _STEP.fullmatch(entry.name) for file in _files(entry)]
 
 
 def _files(directory: Path) -> list[StoredFile]:

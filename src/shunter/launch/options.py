@@ -9,7 +9,14 @@ from typing import Any
 
 from shunter.api import quantity
 from shunter.api.meta import Json
-from shunter.api.names import environment_name_faults, label_1035_faults, label_key_faults, label_value_faults, subdomain_faults
+from shunter.api.names import (
+    environment_name_faults,
+    image_faults,
+    label_1035_faults,
+    label_key_faults,
+    label_value_faults,
+    subdomain_faults,
+)
 from shunter.errors import InputError
 from shunter.launch.fabric import Fabric
 from shunter.launch.secret_names import require_no_secrets
@@ -118,6 +125,8 @@ class LaunchOptions:
                 )
         for key, label in self.labels.items():
             _require(f"--label {key}={label}", [*label_key_faults(key), *label_value_faults(label)], "Write it like team=vision.")
+        if self.image:
+            _require(f"--image {self.image!r}", image_faults(self.image), "")
         if self.queue:
             _require(f"--queue {self.queue!r}", label_value_faults(self.queue), "Name a LocalQueue.")
         if self.resume:

@@ -9,11 +9,12 @@ from pathlib import Path
 from typing import NamedTuple
 
 from shunter.api.meta import Json
-from shunter.cluster.namespaces import ensure_namespace
+from shunter.cluster.namespaces import ensure_namespace, require_namespace_name
 from shunter.cluster.target import Target
 from shunter.errors import InputError
 from shunter.kube.client import Client
 from shunter.launch import embedded, option_texts
+from shunter.launch.bucket_access import require_bucket
 from shunter.launch.checkpoints import (
     make_directory,
     names_with_checkpoints,
@@ -41,16 +42,18 @@ class PreparedJob(NamedTuple):
 
 
 async def secret_environment(client: Client, namespace: str, texts: Iterable[str]) -> list[Json]:
-    """EnvVars of `secret/NAME:KEY`, and of `secret/NAME` for every key that the Secret has now."""
+    """EnvVars of `secret/NAME:KEY`, and of `secret/NAME` for every key that it has now. InputError where one is missing."""
     found = []
     for secret, key in map(option_texts.secret_reference, texts):
-        found += [option_texts.secret_variable(secret, key)] if key else await secret_variables(client, namespace, secret)
+        found += await secret_variables(client, namespace, secret, key)
     return found
 
 
-def require_understood(env_from: Iterable[str], fabric: str, instance: str) -> None:
-    """InputError for references to Secrets, and for a fabric, that can be meant on no cluster; to be asked before one is
-    started."""
+def require_understood(env_from: Iterable[str], fabric: str, instance: str, namespace: str) -> None:
+    """InputError for references to Secrets, for a fabric and for a namespace, empty where none is given, that can be meant on no
+    cluster; to be asked before one is started."""
+    if namespace:
+        require_namespace_name(namespace)
     for text in env_from:
         option_texts.secret_reference(text)
     require_profile(fabric, instance)
@@ -95,6 +98,7 @@ async def prepared(
     # Before a job is deleted in its favour, and in a dry run, which writes nothing.
     await require_claims(client, namespace, options)
     await require_resumable(client, namespace, options)
+    await require_bucket(client, namespace, options, may_write=is_started, tell=tell)
     if options.fabric is not None:
         tell(f"fabric {options.fabric.title}")
     for note in fabric_notes(options.fabric, options.environment, options.gpus):

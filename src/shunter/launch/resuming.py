@@ -3,18 +3,20 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import dataclasses
 from collections.abc import Callable
 from pathlib import Path
 
-from shunter.api.meta import annotations_of
+from shunter.api.meta import Json, annotations_of
 from shunter.api.resources import TRAIN_JOBS
 from shunter.errors import InputError
 from shunter.kube.client import Client
 from shunter.kube.errors import NotFound
-from shunter.launch.bucket_checkpoints import saved_in_bucket
+from shunter.launch.bucket_access import s3_variables
+from shunter.launch.bucket_checkpoints import bucket_below, damage_in_bucket, has_keys, server_variables
 from shunter.launch.checkpoint_location import CheckpointLocation, listing_command
-from shunter.launch.checkpoints import saved_steps
+from shunter.launch.checkpoints import newest_damage, saved_files, steps_of
 from shunter.launch.marks import RESUMED
 from shunter.launch.objects import CHECKPOINT_VARIABLE, MUST_RESUME_VARIABLE, checkpoints_of
 from shunter.launch.options import LaunchOptions
@@ -61,15 +63,7 @@ async def with_resumed_place(
     if chosen.claim:
         tell(f"{unchecked}; the program must find one")
     if chosen.url:
-        url = f"{chosen.url}/{name}"
-        steps, reason = await asyncio.to_thread(saved_in_bucket, job, url)
-        if reason:
-            tell(f"{unchecked} ({reason}); the program must find one")
-        elif not any(step.is_complete for step in steps):
-            raise InputError(
-                f"{option}: with the credentials of this shell there is no complete checkpoint in {url}.",
-                f"See what is there: {listing_command(job, CheckpointLocation(url))}",
-            )
+        await _require_saved_in_bucket(client, namespace, options, job, f"{chosen.url}/{name}", unchecked, tell)
     return dataclasses.replace(options, checkpoints=chosen, resume=name)
 
 
@@ -93,6 +87,47 @@ async def require_resumable(client: Client, namespace: str, options: LaunchOptio
                 f"{option}: TrainJob {namespace}/{row.name} is {row.state}, and two jobs would write the same checkpoints.",
                 f"Wait until it has ended, or end it: shunter delete {row.name} -n {namespace}",
             )
-    if place.directory and not any(step.is_complete for step in saved_steps(Path(place.directory) / options.resume)):
-        remedy = "See which jobs have some: shunter checkpoints"
-        raise InputError(f"{option}: no complete checkpoint in {Path(place.directory) / options.resume}.", remedy)
+    if not place.directory:
+        return
+    directory = Path(place.directory) / options.resume
+    files = saved_files(directory)
+    if not any(step.is_complete for step in steps_of(files)):
+        raise InputError(f"{option}: no complete checkpoint in {directory}.", "See which jobs have some: shunter checkpoints")
+
+    def read(path: str) -> bytes:
+        with contextlib.suppress(OSError):  # another user's, which the job may read all the same
+            return (directory / path).read_bytes()
+        return b""
+
+    _require_whole(option, str(directory), *newest_damage(files, read))
+
+
+async def _require_saved_in_bucket(
+    client: Client,
+    namespace: str,
+    options: LaunchOptions,
+    job: Json,
+    url: str,
+    unchecked: str,
+    tell: Callable[[str], None],
+) -> None:
+    """With the credentials that the new job is given, else those of this shell, and on the server that the other job names."""
+    option, given = f"--resume {options.resume}", await s3_variables(client, namespace, options.environment)
+    whose, variables = ("the job", given) if has_keys(given) else ("this shell", server_variables(job))
+    try:
+        bucket = await asyncio.to_thread(bucket_below, url, variables)
+        damaged = await asyncio.to_thread(damage_in_bucket, bucket)
+    except InputError as error:
+        tell(f"{unchecked} ({error.message}); the program must find one")
+        return
+    if not any(step.is_complete for step in steps_of(bucket.files)):
+        raise InputError(
+            f"{option}: with the credentials of {whose} there is no complete checkpoint in {url}.",
+            f"See what is there: {listing_command(job, CheckpointLocation(url))}",
+        )
+    _require_whole(option, url, *damaged)
+
+
+def _require_whole(option: str, place: str, step: str, fault: str) -> None:
+    if fault:
+        raise InputError(f"{option}: {place}/{step} is damaged: {fault}.", "Remove it, and training resumes from the one before.")

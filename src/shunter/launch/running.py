@@ -135,7 +135,7 @@ def run(
 
     # Before a cluster is started.
     options(given)
-    require_understood(env_from, fabric, instance)
+    require_understood(env_from, fabric, instance, namespace)
     target = _target(kubeconfig, context)
     return _run_to_end(submitted())
 

@@ -179,10 +179,19 @@ async def job_names(client: Client, namespace: str) -> set[str]:
     return set().union(*found)
 
 
-async def secret_variables(client: Client, namespace: str, secret: str) -> list[Json]:
-    """EnvVars for all keys of a Secret, which they are named after."""
-    found = await named_object(client, SECRETS, secret, namespace, option=f"--env-from secret/{secret}")
-    return [secret_variable(secret, key) for key in sorted(found.get("data") or {})]
+async def secret_variables(client: Client, namespace: str, secret: str, key: str = "") -> list[Json]:
+    """EnvVars for one key of a Secret, or for all, which they are named after. Who may not read the Secret may name a key of it:
+    whether it is there shows in the pods."""
+    option = f"--env-from secret/{secret}" + (f":{key}" if key else "")
+    try:
+        found = sorted((await named_object(client, SECRETS, secret, namespace, option=option)).get("data") or {})
+    except Forbidden:
+        if not key:
+            raise
+        found = [key]
+    if key and key not in found:
+        raise InputError(f"{option}: the Secret has no such key.", f"It has {', '.join(found) or 'none'}.")
+    return [secret_variable(secret, one) for one in ([key] if key else found)]
 
 
 async def _names_of(client: Client, resource: Resource, namespace: str) -> set[str]:

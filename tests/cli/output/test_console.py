@@ -15,10 +15,11 @@ from pathlib import Path
 
 import pytest
 import yaml
+from rich.table import Table
 
 from shunter.api.yaml import readable_yaml
 from shunter.cli.clusters import export_line
-from shunter.cli.output.console import say
+from shunter.cli.output.console import print_table, say
 from shunter.cluster.state_dir import StateDir
 
 pytestmark = pytest.mark.integration
@@ -63,6 +64,16 @@ def test_a_path_that_looks_like_markup_is_told_as_it_is_and_in_one_line(capsys: 
     path = f"/home/ann/[project]/[/b]/{'long' * 40}"
     say(path)
     assert capsys.readouterr().err == f"{path}\n"
+
+
+def test_what_looks_like_the_name_of_an_emoji_is_told_as_it_is(capsys: pytest.CaptureFixture[str]) -> None:
+    say("--env-from secret/hub:key: no such key")
+    table = Table("label:fire:")
+    table.add_row("a:key:b")
+    print_table(table)
+    shown = capsys.readouterr()
+    assert shown.err == "--env-from secret/hub:key: no such key\n"
+    assert ("label:fire:" in shown.out, "a:key:b" in shown.out) == (True, True), shown.out
 
 
 def test_the_line_that_names_the_kubeconfig_is_one_word_for_a_shell() -> None:

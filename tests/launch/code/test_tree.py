@@ -171,7 +171,8 @@ def open_directory() -> Iterator[Path]:
 
 @pytest.mark.parametrize("closed", ["secret.txt", "data"])
 def test_a_file_that_cannot_be_read_is_named(open_directory: Path, closed: str) -> None:
-    write(open_directory, "train.py", "secret.txt", "data/a.txt")
+    write(open_directory, "train.py", "secret.txt", "data/a.txt", ".shunterignore")
+    (open_directory / ".shunterignore").chmod(0o666)
     (open_directory / closed).chmod(0)
     as_root = os.geteuid() == 0
     if as_root:
@@ -179,6 +180,8 @@ def test_a_file_that_cannot_be_read_is_named(open_directory: Path, closed: str) 
     try:
         with pytest.raises(InputError, match=rf"/{closed} cannot be read: Permission denied. Make it readable"):
             packed_code(open_directory)
+        write(open_directory, ".shunterignore", content=f"{closed}\n")
+        assert closed not in {name.partition("/")[0] for name in packed_names(packed_code(open_directory))}, "the remedy works"
     finally:
         if as_root:
             os.seteuid(0)
@@ -217,6 +220,10 @@ def test_a_directory_with_too_many_files_is_refused(tmp_path: Path, monkeypatch:
     write(tmp_path, "5.py")
     with pytest.raises(InputError, match="has more than 4 files"):
         packed_code(tmp_path)
+    write(tmp_path, *(f"data/runs/{number}.txt" for number in range(9)))
+    write(tmp_path, ".shunterignore", content="data/runs/\n[45].py\n")
+    monkeypatch.setattr(tree, "FILES_LIMIT", 6)
+    assert packed_code(tmp_path).files == 5, "nor is what .shunterignore leaves out"
 
 
 def test_an_archive_in_pieces_is_the_archive(tmp_path: Path) -> None:

@@ -37,7 +37,7 @@ def output() -> Console:
 
     from rich.console import Console
 
-    return Console(highlight=False, width=width_of(sys.stdout))
+    return Console(highlight=False, emoji=False, width=width_of(sys.stdout))
 
 
 @cache
@@ -46,7 +46,7 @@ def errors() -> Console:
 
     from rich.console import Console
 
-    return Console(stderr=True, highlight=False, width=width_of(sys.stderr))
+    return Console(stderr=True, highlight=False, emoji=False, width=width_of(sys.stderr))
 
 
 def width_of(stream: TextIO) -> int | None:

@@ -50,6 +50,11 @@ def never_sent(name: str) -> bool:
     return _spec(NEVER).match_file(name.lower())
 
 
+def is_ignored(directory: str, ignored: Sequence[str]) -> bool:
+    """Whether the lines of a .shunterignore leave out a whole directory, by its path below the root."""
+    return bool(ignored) and _spec(tuple(ignored)).match_file(f"{directory}/")
+
+
 @cache
 def _spec(patterns: tuple[str, ...]) -> GitIgnoreSpec:
     # A mounted directory needs neither the patterns nor the library.

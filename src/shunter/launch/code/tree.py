@@ -11,13 +11,13 @@ from pathlib import Path
 
 from shunter.errors import InputError
 from shunter.launch.code.delivery import PackedCode
-from shunter.launch.code.files import IGNORE_FILE, VENV_MARK, never_sent, selection
+from shunter.launch.code.files import IGNORE_FILE, VENV_MARK, is_ignored, never_sent, selection
 from shunter.launch.code.packing import UNPACKED_LIMIT, Entry, TooLarge, archive, too_large
 from shunter.launch.options import Program
 
 GIT_SECONDS = 60
 FILES_LIMIT = 20_000
-"""Files, before any is left out: a directory of more was not meant, as a home directory."""
+"""Files, but for those of directories that are left out: a directory of more was not meant, as a home directory."""
 
 
 def packed_code(root: Path, program: Program | None = None) -> PackedCode:
@@ -25,13 +25,15 @@ def packed_code(root: Path, program: Program | None = None) -> PackedCode:
     out of the directory, and when the program itself would not travel."""
     root = root.absolute()
     repository = git_directory(root)
-    names = list(itertools.islice(git_files(root) if repository else walked_files(root), FILES_LIMIT + 1))
+    ignored = ignore_lines(root)
+    names = list(itertools.islice(git_files(root) if repository else walked_files(root, ignored), FILES_LIMIT + 1))
     if len(names) > FILES_LIMIT:
         raise InputError(
             f"the code does not fit: {root} has more than {FILES_LIMIT:,} files.",
-            "Choose a smaller --workdir, or put the code into an image: --image IMAGE --no-code.",
+            "Leave directories out with .gitignore or .shunterignore, choose a smaller --workdir, or put the code into an image: "
+            "--image IMAGE --no-code.",
         )
-    chosen = selection(names, ignore_lines(root))
+    chosen = selection(names, ignored)
     if program is not None:
         require_program(root, program, chosen.kept)
     sizes = {name: size for name in chosen.kept if (size := _size(root, name)) is not None}
@@ -71,7 +73,11 @@ def ignore_lines(root: Path) -> list[str]:
         return (root / IGNORE_FILE).read_text().splitlines()
     except FileNotFoundError:
         return []
-    except (OSError, UnicodeDecodeError) as error:
+    except OSError as error:
+        raise InputError(
+            f"{root / IGNORE_FILE} cannot be read: {error.strerror or error}.", "Make it readable (chmod)."
+        ) from error
+    except UnicodeDecodeError as error:
         raise InputError(f"{root / IGNORE_FILE} cannot be read: {error}.", "Write it as .gitignore is written.") from error
 
 
@@ -92,8 +98,9 @@ def git_files(root: Path) -> Iterator[str]:
             yield name
 
 
-def walked_files(root: Path) -> Iterator[str]:
-    """Every file and link below a directory, but for directories that never travel."""
+def walked_files(root: Path, ignored: Sequence[str] = ()) -> Iterator[str]:
+    """Every file and link below a directory, but for directories that never travel or that the lines of a .shunterignore leave
+    out: those need not be readable, and may hold any number of files."""
 
     def unreadable(error: OSError) -> None:
         raise _unreadable(str(error.filename), error)
@@ -103,8 +110,14 @@ def walked_files(root: Path) -> Iterator[str]:
             directories.clear()
             continue
         linked = [name for name in directories if os.path.islink(os.path.join(directory, name))]
-        # What never travels need not be listed: an environment has tens of thousands of files.
-        directories[:] = [name for name in directories if name not in linked and not never_sent(name)]
+        # What does not travel need not be listed: an environment has tens of thousands of files.
+        directories[:] = [
+            name
+            for name in directories
+            if name not in linked
+            and not never_sent(name)
+            and not is_ignored(os.path.relpath(os.path.join(directory, name), root), ignored)
+        ]
         for name in (*files, *linked):
             yield os.path.relpath(os.path.join(directory, name), root)
 

@@ -1,0 +1,64 @@
+"""Whether a job may use the bucket that its checkpoints go to, asked with its own credentials before it is created."""
+
+from __future__ import annotations
+
+import asyncio
+import base64
+from collections.abc import Callable, Iterable
+
+from shunter.api.meta import Json
+from shunter.api.resources import SECRETS
+from shunter.cluster.node.content.expansion import expand
+from shunter.errors import InputError
+from shunter.kube.client import Client
+from shunter.kube.errors import Forbidden, NotFound
+from shunter.launch.bucket_checkpoints import KEYS, has_keys, refusal_of_s3
+from shunter.launch.checkpoint_location import ENDPOINT_VARIABLES
+from shunter.launch.options import LaunchOptions
+
+_VARIABLES = (*KEYS, *ENDPOINT_VARIABLES, "AWS_REGION", "AWS_DEFAULT_REGION")
+
+
+async def s3_variables(client: Client, namespace: str, environment: Iterable[Json]) -> dict[str, str]:
+    """What a job is told of S3 by its variables, also by those that a Secret holds; none of a Secret that may not be read."""
+    found: dict[str, str] = {}
+    secrets: dict[str, Json] = {}
+    for variable in environment:
+        if variable["name"] not in _VARIABLES:
+            continue
+        source = (variable.get("valueFrom") or {}).get("secretKeyRef")
+        if source is None:
+            found[variable["name"]] = expand(str(variable.get("value", "")), {})
+            continue
+        name = source["name"]
+        if name not in secrets:
+            try:
+                secrets[name] = (await client.get(SECRETS, name, namespace)).get("data") or {}
+            except (Forbidden, NotFound):
+                secrets[name] = {}
+        if (value := secrets[name].get(source["key"])) is not None:
+            found[variable["name"]] = base64.b64decode(value).decode(errors="replace")
+    return found
+
+
+async def require_bucket(
+    client: Client, namespace: str, options: LaunchOptions, *, may_write: bool, tell: Callable[[str], None]
+) -> None:
+    """InputError where the place for checkpoints is in S3 and the job's own credentials cannot use it; whether they may write is
+    asked where `may_write`. Nothing is asked for jobs that get their credentials in their pods, by an identity. `tell` gets a
+    sentence where there is no answer, or where they may not list it."""
+    place = options.checkpoints
+    if place is None or not place.url.startswith("s3://"):
+        return
+    variables = await s3_variables(client, namespace, options.environment)
+    if not has_keys(variables):
+        return
+    refusal, doubt = await asyncio.to_thread(refusal_of_s3, place.url, variables, may_write=may_write)
+    asked = f"{place.url}, asked with the job's credentials"
+    if refusal:
+        raise InputError(
+            f"--checkpoints {asked}: {refusal}.",
+            "Name a bucket that they may list, write to and delete from, or other credentials: --env-from secret/NAME.",
+        )
+    if doubt:
+        tell(f"warning: {asked}: {doubt}")
