@@ -18,17 +18,20 @@ from e2e.running_cluster import REPOSITORY, SHUNTER, Cluster, eventually
 from shunter.api.meta import Json
 from shunter.api.resources import CONFIG_MAPS, TRAIN_JOBS, TRAINING_RUNTIMES
 from shunter.api.trainer.runtime import ANCESTOR_LABEL
+from shunter.cluster.target import Target
 from shunter.errors import InputError
 from shunter.kube import kubeconfig
 from shunter.kube.client import Client, connect
+from shunter.kube.manifests import parse
 from shunter.kube.transports.faults import FaultTransport, Killed
+from shunter.launch.applying import apply_all
 from shunter.launch.code.delivery import PackedCode
 from shunter.launch.code.packing import PIECE_BYTES, Entry, archive
 from shunter.launch.deleting import delete_and_wait, delete_leftovers
 from shunter.launch.marks import CODE_LABEL, PROGRAM
 from shunter.launch.options import LaunchOptions, Program
 from shunter.launch.running import followed
-from shunter.launch.runtimes.choice import FRAMEWORK_LABEL, Runtime
+from shunter.launch.runtimes.choice import FRAMEWORK_LABEL, Runtime, find_runtime
 from shunter.launch.submitting import resubmit, submit
 
 pytestmark = pytest.mark.timeout(240)
@@ -459,6 +462,87 @@ async def test_killed_after_any_write_the_next_run_or_a_deletion_leaves_nothing(
 
     await asyncio.gather(*(lead(writes, next_run=next_run) for writes in range(1, WRITES + 1) for next_run in (True, False)))
     eventually(lambda: not maps(cluster, namespace))
+
+
+async def test_a_rerun_killed_after_any_write_is_cleared_by_deleting_what_there_is(cluster: Cluster, namespace: str) -> None:
+    """Of a job with code and a runtime of its own: the code is shared, a runtime is made for each."""
+
+    def unowned() -> set[str]:
+        found = [*maps(cluster, namespace), *cluster.get("trainingruntimes", "-n", namespace)["items"]]
+        return {one["metadata"]["name"] for one in found if not one["metadata"].get("ownerReferences")}
+
+    async with connect(kubeconfig.load(cluster.kubeconfig)) as client:
+        runtime = await find_runtime(client, namespace, "jax-distributed")
+        options = LaunchOptions(program=Program(path="train.py"), restarts=0)
+        first = (await submit(client, options, packed(5, pieces=1), runtime=runtime, namespace=namespace)).job
+        counting = FaultTransport(client.transport)
+        await resubmit(client.through(counting), first)
+        assert counting.writes > 4, "the job and its runtime, each also in a dry run, and their owners"
+        for writes in range(1, counting.writes + 1):
+            dying = FaultTransport(client.transport)
+            dying.kill_after(writes)
+            with pytest.raises(Killed):
+                await resubmit(client.through(dying), first)
+        last = (await resubmit(client, first)).job["metadata"]["name"]
+        assert last not in unowned()
+        for job in (await client.list(TRAIN_JOBS, namespace)).items:
+            await delete_and_wait(client, TRAIN_JOBS, {"kind": "TrainJob", **job}, now=True, tell=print)
+            await delete_leftovers(client, namespace, job["metadata"]["name"], tell=print)
+    eventually(lambda: not maps(cluster, namespace) and not cluster.get("trainingruntimes", "-n", namespace)["items"])
+
+
+CONTAINER = {"name": "pytorch", "image": "any:1", "command": ["true"]}
+MANIFESTS: dict[str, tuple[str, str, str, Json]] = {
+    "v1": (
+        "pytorchjobs",
+        "kubeflow.org/v1",
+        "PyTorchJob",
+        {"pytorchReplicaSpecs": {"Master": {"replicas": 1, "template": {"spec": {"containers": [CONTAINER]}}}}},
+    ),
+    "v2": (
+        "trainjobs",
+        TRAIN_JOBS.api_version,
+        "TrainJob",
+        {"runtimeRef": {"name": "jax-distributed"}, "trainer": {"command": ["true"]}},
+    ),
+}
+
+
+@pytest.mark.parametrize("generation", MANIFESTS)
+async def test_a_run_of_manifests_killed_after_any_write_is_completed_by_the_next(
+    cluster: Cluster, namespace: str, generation: str
+) -> None:
+    """Also one that replaces a job: what it tried out leaves nothing."""
+    plural, api_version, kind, spec = MANIFESTS[generation]
+    metadata = {"name": "job", "namespace": namespace}
+    code = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {**metadata, "name": "code"}, "data": {"a": "1"}}
+    text = "\n---\n".join(
+        json.dumps(one) for one in ({"apiVersion": api_version, "kind": kind, "metadata": metadata, "spec": spec}, code)
+    )
+
+    async with connect(kubeconfig.load(cluster.kubeconfig)) as client:
+
+        async def run(through: FaultTransport) -> None:
+            target = Target(client.through(through), None, "")
+            await apply_all(target, list(parse(text, "job.yaml")), replace=True, tell=print)
+
+        def there() -> list[str]:
+            return [one["metadata"]["name"] for one in cluster.get(plural, "-n", namespace)["items"]]
+
+        await run(FaultTransport(client.transport))
+        counting = FaultTransport(client.transport)
+        await run(counting)
+        assert counting.writes == 4, "the ConfigMap, the dry run of the job, the deletion of the present one, the job"
+        for writes in range(1, counting.writes + 1):
+            dying = FaultTransport(client.transport)
+            dying.kill_after(writes)
+            with pytest.raises(Killed):
+                await run(dying)
+            assert there() in (["job"], []), writes
+            await run(FaultTransport(client.transport))
+            assert there() == ["job"], writes
+    found = cluster.get("configmaps", "-n", namespace)["items"]
+    assert sum(one["metadata"]["name"] == "code" for one in found) == 1
 
 
 async def every_map_has_its_owners(client: Client, namespace: str, name: str) -> None:
