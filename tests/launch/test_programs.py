@@ -13,7 +13,7 @@ import pytest
 
 from shunter.errors import InputError
 from shunter.launch.options import Program
-from shunter.launch.programs import code_of, program_of
+from shunter.launch.programs import calls_nothing, code_of, program_of
 
 NOBODY = 65534
 
@@ -94,3 +94,21 @@ def test_what_is_no_file_is_not_taken_for_a_script(here: Path) -> None:
 def test_a_script_that_its_pods_could_not_read_is_refused(closed_script: Path) -> None:
     with pytest.raises(InputError, match=r"/train.py cannot be read: Permission denied. Make it readable"):
         program_of(str(closed_script))
+
+
+SNIPPETS = {
+    "the snippet of a guide": ("import torch\n\ndef setup(): ...\n\nclass Model: ...\n\ndef train():\n    setup()\n", True),
+    "with a docstring and settings": ('"""Trains."""\nEPOCHS: int = 3\nLR = 1e-3\n\nasync def train(): ...\n', True),
+    "with a call": ("def train(): ...\n\ntrain()\n", False),
+    "with a call under a condition": ('def train(): ...\n\nif __name__ == "__main__":\n    train()\n', False),
+    "with the result of a call": ("def train(): ...\n\nmodel = train()\n", False),
+    "with a loop": ("def train(): ...\n\nfor _ in range(3):\n    pass\n", False),
+    "no function": ("import trains_when_it_is_imported\n", False),
+    "nothing": ("", False),
+    "no Python": ("def train(:\n", False),
+}
+
+
+@pytest.mark.parametrize(("source", "expected"), SNIPPETS.values(), ids=SNIPPETS)
+def test_a_script_that_calls_none_of_its_functions_is_known(source: str, expected: bool) -> None:
+    assert calls_nothing(source.encode()) is expected

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import difflib
 import os
 from collections.abc import Sequence
@@ -67,6 +68,25 @@ def code_of(
         require_unicode("the directory of the program", str(root))
         return MountedCode(str(root))
     return packed_code(root, program)
+
+
+def calls_nothing(source: bytes) -> bool:
+    """Whether a script defines functions and does nothing else, as snippets of guides do: run as a program it ends at once.
+    Pure; False for what is no Python of this version."""
+    try:
+        body = ast.parse(source).body
+    except (SyntaxError, ValueError):
+        return False
+    functions = [one for one in body if isinstance(one, ast.FunctionDef | ast.AsyncFunctionDef)]
+    rest = [one for one in body if not isinstance(one, ast.ClassDef | ast.Import | ast.ImportFrom) and one not in functions]
+    return bool(functions) and all(_only_names(one) for one in rest)
+
+
+def _only_names(statement: ast.stmt) -> bool:
+    """Whether it is a docstring, or gives a name to a value that nothing is called for."""
+    if not isinstance(statement, ast.Expr | ast.Assign | ast.AnnAssign):
+        return False
+    return not any(isinstance(part, ast.Call | ast.Await) for part in ast.walk(statement))
 
 
 def module_files(root: Path, module: str) -> list[Path]:
