@@ -63,10 +63,15 @@ def test_a_job_that_fails_on_one_rank_is_understood_and_run_again(cluster: Clust
     cluster.apply(pytorch_job(namespace, "bert", FAILS_ON_RANK_2))
 
     listed = tab.rows(
-        lambda rows: [row for row in rows.get("jobs", {}).values() if row.get("why")], view="jobs", namespace=namespace
+        lambda rows: [
+            row for row in rows.get("jobs", {}).values() if row.get("why") and row.get("progress", {}).get("step") == 5
+        ],
+        view="jobs",
+        namespace=namespace,
     )
     (row,) = listed["jobs"].values()
     assert "rank 2" in row["why"]
+    assert (row["progress"]["steps"], row["progress"]["source"]) == (100, "log"), "how far it came"
 
     def is_understood(rows: dict[str, dict[str, Any]]) -> bool:
         heads = [head for head in rows.get("job", {}).values() if head["state"] == "Failed"]

@@ -34,7 +34,7 @@ def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
     async def no_lines(client: Client, job: Json, pods: list[Json]) -> dict[str, list[str]]:
         return {}
 
-    async def evidence(client: Client, job: Json, *, reads_secrets: bool) -> Evidence:
+    async def evidence(client: Client, job: Json, *, reads_secrets: bool, most_logs: int) -> Evidence:
         assert not reads_secrets
         return Evidence(job=job, at=datetime(2026, 1, 1, 0, 10, tzinfo=UTC), pods=tuple(PODS))
 
@@ -52,7 +52,7 @@ async def test_a_job_that_fails_right_after_a_look_is_looked_at_again(clock: Clo
     client, diagnosing = Client(NoServer()), Diagnosing()
     job = load_yaml(V1_JOB)
     PODS[:] = [v1_pod("master", 0), v1_pod("worker", 0), v1_pod("worker", 1)]
-    first = await diagnosing.read(client, job, PODS, [])
+    first = await diagnosing.read(client, job, lambda: PODS, [])
     assert first.report is not None
     assert (first.why, first.report.verdicts) == ("", ())
 
@@ -61,24 +61,24 @@ async def test_a_job_that_fails_right_after_a_look_is_looked_at_again(clock: Clo
     failed = load_yaml(V1_JOB) | {"status": {"conditions": [{"type": "Failed", "status": "True", "message": "it failed"}]}}
     failed["metadata"]["resourceVersion"] = "8"
     clock.now += 0.5
-    soon = await diagnosing.read(client, failed, PODS, [])
+    soon = await diagnosing.read(client, failed, lambda: PODS, [])
     assert soon.why.startswith("rank 2, worker-1: exit code 1")
     assert soon.report is first.report, "looked at half a second ago"
     clock.now += 2
-    again = await diagnosing.read(client, failed, PODS, [])
+    again = await diagnosing.read(client, failed, lambda: PODS, [])
     assert again.report is not None
     assert (again.report.state, again.report is first.report) == ("Failed", False)
     clock.now += 100
-    assert await diagnosing.read(client, failed, PODS, []) is again, "nothing has changed since"
+    assert await diagnosing.read(client, failed, lambda: PODS, []) is again, "nothing has changed since"
 
 
 async def test_another_job_of_the_name_has_a_diagnosis_of_its_own(clock: Clock) -> None:
     client, diagnosing = Client(NoServer()), Diagnosing()
     job = load_yaml(V1_JOB)
     PODS[:] = []
-    first = await diagnosing.read(client, job, PODS, [])
+    first = await diagnosing.read(client, job, lambda: PODS, [])
     job["metadata"]["uid"] = "job-2"
-    second = await diagnosing.read(client, job, PODS, [])
+    second = await diagnosing.read(client, job, lambda: PODS, [])
     assert (first.uid, second.uid) == ("job-1", "job-2")
     assert second.report is not None
     assert second.report is not first.report

@@ -31,22 +31,23 @@ TAIL_LINES = 1000
 """Lines of each log, from its end."""
 LIMIT_BYTES = 512 * 1024
 MOST_LOGS = 256
-"""Pods whose logs are read."""
+"""Pods whose logs are read; those that failed first."""
 POD_METRICS = Resource("metrics.k8s.io", "v1beta1", "PodMetrics", "pods")
 
 
-async def api_evidence(client: Client, job: Json, *, reads_secrets: bool = True) -> Evidence:
+async def api_evidence(client: Client, job: Json, *, reads_secrets: bool = True, most_logs: int = MOST_LOGS) -> Evidence:
     """What the API server says of the job, without credentials. Secrets are read only to know their values in logs."""
-    return await Reader(client, job, reads_secrets=reads_secrets).read()
+    return await Reader(client, job, reads_secrets=reads_secrets, most_logs=most_logs).read()
 
 
 class Reader:
     """Reads of one job."""
 
-    def __init__(self, client: Client, job: Json, *, reads_secrets: bool = True) -> None:
+    def __init__(self, client: Client, job: Json, *, reads_secrets: bool = True, most_logs: int = MOST_LOGS) -> None:
         self._client = client
         self._job = job
         self._reads_secrets = reads_secrets
+        self._most_logs = most_logs
         self._namespace: str = job["metadata"]["namespace"]
         self._missing: dict[str, Missing] = {}
         self._rights = Rights(namespace=self._namespace)
@@ -80,7 +81,7 @@ class Reader:
         evidence = msgspec.structs.replace(
             evidence, neighbours=neighbours, policies=policies, missing=self._told(), events=_told_of(evidence)
         )
-        return redacted(evidence, secrets)
+        return await asyncio.to_thread(redacted, evidence, secrets)
 
     def _told(self) -> tuple[Missing, ...]:
         return tuple(self._missing.values())
@@ -106,13 +107,15 @@ class Reader:
         return list(page.items)
 
     async def _logs(self, pods: Sequence[Json]) -> tuple[Log, ...]:
-        """Of each container that trains, and of each that failed: the run that is, and the one before."""
-        wanted = [one for pod in pods[:MOST_LOGS] for one in _containers(pod)]
+        """Of each container that trains, and of each that failed: the run that is, and the one before. Of more pods than logs are
+        read of, those that failed are among them."""
+        chosen = sorted(pods, key=lambda pod: not _has_failed(pod))[: self._most_logs]
+        wanted = [one for pod in chosen for one in _containers(pod)]
         if wanted and not self._rights.allows("get", "pods/log"):
             self._missing["logs"] = Missing(what="logs", why=self._rights.refusal("get", "pods/log"))
             return ()
-        if len(pods) > MOST_LOGS:
-            self._missing["logs"] = Missing(what="logs", why=f"the logs of {MOST_LOGS} of {len(pods)} pods were read")
+        if len(pods) > len(chosen):
+            self._missing["logs"] = Missing(what="logs", why=f"the logs of {len(chosen)} of {len(pods)} pods were read")
         read = await asyncio.gather(*(self._log(pod, container, previous) for pod, container, previous in wanted))
         return tuple(log for log in read if log is not None)
 
@@ -209,6 +212,16 @@ def _containers(pod: Json) -> list[tuple[Json, str, bool]]:
             if "terminated" in last:
                 found.append((pod, one["name"], True))
     return found
+
+
+def _has_failed(pod: Json) -> bool:
+    status = pod.get("status", {})
+    ended = [
+        one.get(state, {}).get("terminated") or {}
+        for one in [*(status.get("initContainerStatuses") or ()), *(status.get("containerStatuses") or ())]
+        for state in ("state", "lastState")
+    ]
+    return status.get("phase") == "Failed" or any(one.get("exitCode") for one in ended)
 
 
 def _holder(pod: Json) -> Json:

@@ -23,7 +23,7 @@ def places(job: Json, pods: Sequence[Json]) -> dict[str, tuple[int, ...]]:
     own = [pod for pod in pods if is_pod_of(job, pod)]
     newest = training_pods(job, own)
     trains = [pod for pod in newest if member(job, pod).role != LAUNCHER] or newest
-    numbers = pod_ranks(job, trains) if is_v2(job) else [_number(job, pod, trains) for pod in trains]
+    numbers = pod_ranks(job, trains) if is_v2(job) else _numbers(job, trains)
     by_label = {member(job, pod).label: number for pod, number in zip(trains, numbers, strict=True)}
     slots = job.get("spec", {}).get("slotsPerWorker") if job.get("kind") == "MPIJob" else None
     found = {}
@@ -36,11 +36,11 @@ def places(job: Json, pods: Sequence[Json]) -> dict[str, tuple[int, ...]]:
     return found
 
 
-def _number(job: Json, pod: Json, trains: Sequence[Json]) -> int:
-    """The pod's place among those that hold ranks."""
-    rank = member(job, pod).rank or 0
-    has_launcher = is_v1(job) and job.get("kind") == "MPIJob" and all(member(job, one).role != LAUNCHER for one in trains)
-    return rank - 1 if has_launcher else rank
+def _numbers(job: Json, trains: Sequence[Json]) -> list[int]:
+    """The place of each pod of a v1 job, or of a Job, among those that hold ranks."""
+    members = [member(job, pod) for pod in trains]
+    has_launcher = is_v1(job) and job.get("kind") == "MPIJob" and all(one.role != LAUNCHER for one in members)
+    return [(one.rank or 0) - has_launcher for one in members]
 
 
 def processes(pod: Json) -> int:

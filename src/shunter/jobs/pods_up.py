@@ -5,11 +5,13 @@ The number wanted comes from the job or its JobSet, never from pods: those that 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
+from typing import NamedTuple
 
 from shunter.api.meta import Json
 from shunter.operator.native_jobs import is_native
 from shunter.operator.overview import (
+    Members,
     is_pod_of,
     is_v1,
     is_v2,
@@ -17,7 +19,6 @@ from shunter.operator.overview import (
     job_state,
     leaves_nodes_to_runtime,
     manager_of_others,
-    member,
 )
 
 UP_PHASES = ("Running", "Succeeded")
@@ -37,17 +38,39 @@ def wanted(job: Json, jobset: Json | None = None) -> int | None:
     return sum(_pods(group) for group in groups if not str(group.get("name", "")).endswith(INITIALIZER))
 
 
+class PodUp(NamedTuple):
+    """What one pod of a job adds to the ranks that are up."""
+
+    has_begun: bool
+    """It is in one of `UP_PHASES`."""
+    label: str
+    """Of its rank, if that is up by it."""
+
+
+def pod_up(members: Members, pod: Json) -> PodUp:
+    """`members` are those of the pod's job."""
+    label = ""
+    if _is_up(pod):
+        place = members.of(pod)
+        label = place.label if place.rank is not None else ""
+    return PodUp((pod.get("status") or {}).get("phase") in UP_PHASES, label)
+
+
 def up(job: Json, pods: Sequence[Json]) -> int | None:
-    """The ranks whose pod runs, with all its containers. Of a v1 job that is well by its status all are up, unless a pod is in
-    another phase than `UP_PHASES`: so the list of jobs asks for these pods only. The pods of a job that another controller
-    manages may be in another cluster: its status tells, which counts pods for v1, and for others only whether all are there;
-    else None is returned."""
-    if manager_of_others(job) and not pods:
+    """The ranks whose pod runs, with all its containers: `up_of` the pods that are the job's own."""
+    members = Members(job)
+    return up_of(job, [pod_up(members, pod) for pod in pods if is_pod_of(job, pod)])
+
+
+def up_of(job: Json, own: Collection[PodUp]) -> int | None:
+    """Of a v1 job that is well by its status all ranks are up, unless a pod is in another phase than `UP_PHASES`: so the list of
+    jobs asks for these pods only. The pods of a job that another controller manages may be in another cluster: its status tells,
+    which counts pods for v1, and for others only whether all are there; else None is returned."""
+    if manager_of_others(job) and not own:
         return _active(job) if is_v1(job) else wanted(job) if is_well(job) else None
-    own = [pod for pod in pods if is_pod_of(job, pod)]
-    if is_v1(job) and own and is_well(job) and all((pod.get("status") or {}).get("phase") in UP_PHASES for pod in own):
+    if is_v1(job) and own and is_well(job) and all(pod.has_begun for pod in own):
         return job_ranks(job)
-    return len({label for pod in own if _is_up(pod) and (label := _rank_label(job, pod))})
+    return len({pod.label for pod in own} - {""})
 
 
 def is_well(job: Json) -> bool:
@@ -72,11 +95,6 @@ def _active(job: Json) -> int:
 def _pods(group: Json) -> int:
     spec = (group.get("template") or {}).get("spec") or {}
     return int(group.get("replicas", 1)) * int(spec.get("parallelism") or 1)
-
-
-def _rank_label(job: Json, pod: Json) -> str:
-    place = member(job, pod)
-    return place.label if place.rank is not None else ""
 
 
 def _is_up(pod: Json) -> bool:

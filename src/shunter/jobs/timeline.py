@@ -48,6 +48,12 @@ def timeline(job: Json, events: Iterable[Json]) -> list[TimelineEntry]:
     return [*first, *later[-(MOST - 1) :]]
 
 
+def tells(event: Json, uid: str) -> bool:
+    """Whether an event may stand in the timeline of the job of this uid, if it is about it: warnings about anything of it, and
+    what the operator did about the job itself. The thousand pods of a large job have many others."""
+    return event.get("type") == "Warning" or event.get("involvedObject", {}).get("uid") == uid
+
+
 def _conditions(job: Json) -> Iterator[TimelineEntry]:
     for condition in job.get("status", {}).get("conditions") or ():
         time = moment(condition.get("lastTransitionTime"))
@@ -65,18 +71,15 @@ def _failures(job: Json, words: Mapping[str, Sequence[str]]) -> Iterator[Timelin
 
 
 def _events(job: Json, events: Iterable[Json]) -> Iterator[TimelineEntry]:
-    """Warnings about anything, and what the operator did about the job itself."""
     has_record = failure_record(job) is not None
-    uid = job["metadata"].get("uid")
+    uid = job["metadata"].get("uid", "")
     for event in events:
-        time, is_warning = event_time(event), event.get("type") == "Warning"
-        is_own = event.get("involvedObject", {}).get("uid") == uid
-        is_failure = event.get("reason") == RANK_FAILED
-        if time == LONG_AGO or not (is_warning or is_own) or (is_failure and has_record):
+        time, is_failure = event_time(event), event.get("reason") == RANK_FAILED
+        if time == LONG_AGO or not tells(event, uid) or (is_failure and has_record):
             continue
         message, kept = recorded_failure(event)
         times = f" (x{event['count']})" if event.get("count", 1) > 1 else ""
         text = f"{message}{times}" if is_failure else f"{event.get('reason', '')}: {message}{times}"
-        kind: Kind = "failure" if is_failure else "warning" if is_warning else "event"
+        kind: Kind = "failure" if is_failure else "warning" if event.get("type") == "Warning" else "event"
         tone: Tone = "plain" if kind == "event" else "bad"
         yield TimelineEntry(time, kind, text, tone, lines=tuple(kept) if is_failure else ())

@@ -2,48 +2,79 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Hashable, Mapping, Sequence
+from typing import NamedTuple, TypeVar
 
 from shunter.api.batch import COMPLETION_INDEX
 from shunter.api.meta import Json
 from shunter.api.trainer.runtime import NODE
 from shunter.api.training.kinds import JOB_KINDS
-from shunter.operator.overview import is_v2, member
+from shunter.operator.overview import Members, is_v2
 
 _GLOBAL_JOB = "jobset.sigs.k8s.io/job-global-index"
+Key = TypeVar("Key", bound=Hashable)
 TRAINING_CONTAINERS = frozenset({NODE, *(kind.container for kind in JOB_KINDS)})
+
+
+class Place(NamedTuple):
+    """Where a pod stands among those of its job."""
+
+    label: str
+    """The same for pods that take one place after another."""
+    trains: bool
+    created: str
+    order: tuple[int, int]
+
+
+class Places:
+    """The places of the pods of one job."""
+
+    def __init__(self, job: Json) -> None:
+        self._members = Members(job)
+        self._is_v2 = is_v2(job)
+
+    def of(self, pod: Json) -> Place:
+        """That of one pod."""
+        metadata, found = pod["metadata"], self._members.of(pod)
+        order = (found.rank or 0, 0)
+        if self._is_v2:
+            labels = metadata.get("labels", {})
+            order = int(labels.get(_GLOBAL_JOB, "0")), int(labels.get(COMPLETION_INDEX, "0"))
+        return Place(found.label, found.rank is not None, str(metadata.get("creationTimestamp", "")), order)
+
+
+def ranks_of_places(places: Mapping[Key, Place]) -> dict[Key, int]:
+    """The rank of each pod that takes part in the training, by rank, as far as pods that are gone let it be told; of those that
+    took one place after another only of the last."""
+    latest = {places[key].label: key for key in sorted(places, key=lambda key: places[key].created) if places[key].trains}
+    ranked = sorted(latest.values(), key=lambda key: places[key].order)
+    orders = [places[key].order for key in ranked]
+    if all(completion == 0 for _, completion in orders):
+        return {key: place for key, (place, _) in zip(ranked, orders, strict=True)}
+    if all(place == 0 for place, _ in orders):
+        return {key: completion for key, (_, completion) in zip(ranked, orders, strict=True)}
+    return {key: rank for rank, key in enumerate(ranked)}
 
 
 def training_pods(job: Json, pods: Sequence[Json]) -> list[Json]:
     """Those that take part in the training, by rank; of those that took one place after another the last."""
-    latest: dict[str, Json] = {}
-    for pod in sorted(pods, key=lambda pod: str(pod["metadata"].get("creationTimestamp", ""))):
-        if member(job, pod).rank is not None:
-            latest[member(job, pod).label] = pod
-    return sorted(latest.values(), key=lambda pod: _rank_order(job, pod))
+    return [pods[at] for at in _ranks(job, pods)]
 
 
 def pods_by_rank(job: Json, pods: Sequence[Json]) -> dict[int, Json]:
     """The pods that train, each under its rank, in order."""
-    ranked = training_pods(job, pods)
-    return dict(zip(ranks(job, ranked), ranked, strict=True))
+    return {rank: pods[at] for at, rank in _ranks(job, pods).items()}
 
 
 def ranks(job: Json, ranked: Sequence[Json]) -> list[int]:
     """The rank of each pod that trains, as far as pods that are gone let it be told."""
-    places = [_rank_order(job, pod) for pod in ranked]
-    if all(completion == 0 for _, completion in places):
-        return [place for place, _ in places]
-    if all(place == 0 for place, _ in places):
-        return [completion for _, completion in places]
-    return list(range(len(ranked)))
+    return [*_ranks(job, ranked).values()]
 
 
-def _rank_order(job: Json, pod: Json) -> tuple[int, int]:
-    if not is_v2(job):
-        return member(job, pod).rank or 0, 0
-    labels = pod["metadata"].get("labels", {})
-    return int(labels.get(_GLOBAL_JOB, "0")), int(labels.get(COMPLETION_INDEX, "0"))
+def _ranks(job: Json, pods: Sequence[Json]) -> dict[int, int]:
+    """By the pod's place in the sequence."""
+    places = Places(job)
+    return ranks_of_places({at: places.of(pod) for at, pod in enumerate(pods)})
 
 
 def training_container(pod: Json) -> str:

@@ -33,15 +33,15 @@ async def follow(
     label_selector: str = "",
     field_selector: str = "",
     known: Sequence[Json] = (),
-    remember: Callable[[Json], Json] = lambda found: found,
+    keeps_objects: bool = True,
     on_listed: Callable[[], None] = lambda: None,
     on_silence: Callable[[ConnectionProblem | ServerProblem], None] = lambda _: None,
     silence: float | None = None,
 ) -> AsyncGenerator[WatchedObject]:
     """Every object that matches, then each change of them, for ever. Survives restarts of the server: objects that went
-    meanwhile, or since the caller saw them (`known`), are reported gone. `remember` says what is kept of an object to report it
-    gone by, which is all of it unless set; its uid must be there. Who leaves off must close the
-    generator (`aclosing`), which ends the watch.
+    meanwhile, or since the caller saw them (`known`), are reported gone; without `keeps_objects`, for callers that keep of
+    thousands what they need, such a one has its uid and nothing else. Who leaves off must close the generator (`aclosing`), which
+    ends the watch.
 
     `on_listed` is called after each list, when all that is in it has been reported. `on_silence` is called once when the server
     stops answering; after PATIENCE_SECONDS of it the problem is raised. A watch that says nothing for `silence` seconds is made
@@ -49,7 +49,7 @@ async def follow(
     """
     now = asyncio.get_running_loop().time
     silent_since, told = 0.0, False
-    last = {item["metadata"]["uid"]: remember(item) for item in known}
+    last: dict[str, Json | None] = {item["metadata"]["uid"]: item if keeps_objects else None for item in known}
     while True:
         try:
             page = await client.list(resource, namespace, label_selector=label_selector, field_selector=field_selector)
@@ -60,9 +60,9 @@ async def follow(
             resource_version = page.resource_version
             del page
             for uid in [uid for uid in last if uid not in present]:
-                yield WatchedObject(last.pop(uid), gone=True)
+                yield WatchedObject(last.pop(uid) or {"metadata": {"uid": uid}}, gone=True)
             for uid, item in present.items():
-                last[uid] = remember(item)
+                last[uid] = item if keeps_objects else None
                 yield WatchedObject(item)
             present.clear()
             on_listed()
@@ -82,7 +82,7 @@ async def follow(
                     if change.type == "DELETED":
                         last.pop(uid, None)
                     else:
-                        last[uid] = remember(change.object)
+                        last[uid] = change.object if keeps_objects else None
                     yield WatchedObject(change.object, gone=change.type == "DELETED")
         except Gone:
             await asyncio.sleep(RETRY_SECONDS)

@@ -159,17 +159,36 @@ def limits(job: Json) -> str:
 
 def member(job: Json, pod: Json) -> Member:
     """The role, index and rank of a pod of this job."""
-    labels = pod["metadata"].get("labels", {})
-    if is_native(job):
-        role, index = _native_place(labels)
-        return Member(role=role, index=index, rank=index, container=pod["spec"]["containers"][0]["name"])
-    if is_v2(job):
-        role, index = _v2_place(labels)
-        return Member(role=role, index=index, rank=None if role.endswith("initializer") else index)
-    role, index = _v1_place(labels)
+    return Members(job).of(pod)
+
+
+class Members:
+    """The roles, indices and ranks of the pods of one job: what the job says of them is worked out once for all."""
+
+    def __init__(self, job: Json) -> None:
+        self._job = job
+        self._is_native, self._is_v2 = is_native(job), is_v2(job)
+        self._before: dict[str, int] = {}
+
+    def of(self, pod: Json) -> Member:
+        """That of one pod."""
+        labels = pod["metadata"].get("labels", {})
+        if self._is_native:
+            role, index = _native_place(labels)
+            return Member(role=role, index=index, rank=index, container=pod["spec"]["containers"][0]["name"])
+        if self._is_v2:
+            role, index = _v2_place(labels)
+            return Member(role=role, index=index, rank=None if role.endswith("initializer") else index)
+        role, index = _v1_place(labels)
+        if role not in self._before:
+            self._before[role] = _ranks_before(self._job, role)
+        return Member(role=role, index=index, rank=self._before[role] + index)
+
+
+def _ranks_before(job: Json, role: str) -> int:
+    """How many ranks of a v1 job come before the first of this role."""
     place = _place(job, role)
-    before = sum(_replicas(job, name, spec) for name, spec in replica_specs(job).items() if _place(job, name.lower()) < place)
-    return Member(role=role, index=index, rank=before + index)
+    return sum(_replicas(job, name, spec) for name, spec in replica_specs(job).items() if _place(job, name.lower()) < place)
 
 
 def place_by_labels(labels: Mapping[str, str]) -> tuple[str, str, int]:

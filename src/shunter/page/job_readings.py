@@ -1,12 +1,14 @@
 """What the Job view reads beside its watches: why the job does not train, the doctor's verdicts, what its pods use.
 
-No pod is entered and no Secret is read for the page.
+No pod is entered and no Secret is read for the page. What takes long to work out for a job of a thousand ranks is done in
+threads: meanwhile the page tells all that changes.
 """
 
 from __future__ import annotations
 
+import asyncio
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from datetime import UTC, datetime
 from typing import NamedTuple
 
@@ -27,6 +29,8 @@ from shunter.operator.overview import is_finished, job_state, pod_selector
 
 MOST_LOGS = 32
 """Ranks of a job that runs whose logs the doctor reads; of larger ones it reads them when something is wrong."""
+MOST_FAILED_LOGS = 64
+"""Ranks whose logs it reads then, those that failed first."""
 LOOK_SECONDS = 10.0
 """Between two looks of the doctor at one job, at least."""
 LEAST_SECONDS = 2.0
@@ -62,16 +66,16 @@ class Diagnosing:
         self._seen: object = None
         self._state: object = None
 
-    async def read(self, client: Client, job: Json, pods: Sequence[Json], events: Sequence[Json]) -> Diagnosis:
-        """`pods` and `events` are those that are watched. Raises ApiError."""
-        uid, own = job["metadata"]["uid"], own_pods(job, pods)
-        seen = (uid, job["metadata"].get("resourceVersion"), [(pod["metadata"]["uid"], pod.get("status")) for pod in own])
+    async def read(self, client: Client, job: Json, pods: Callable[[], Sequence[Json]], events: Sequence[Json]) -> Diagnosis:
+        """`pods` makes those that are watched, in a thread; `events` are those that are watched. Raises ApiError."""
+        uid = job["metadata"]["uid"]
+        evidence, is_well = await asyncio.to_thread(_first_evidence, job, pods, events)
         if uid != self._last.uid:
             self._last, self._looked = Diagnosis(uid), float("-inf")
         state = (job_state(job), (job.get("status") or {}).get("rankFailures"))
-        if is_finished(job) and seen == self._seen and state == self._state:
+        seen = _version(job, evidence.pods) if is_finished(job) else None
+        if seen is not None and seen == self._seen and state == self._state:
             return self._last
-        evidence, is_well = Evidence(pods=own, events=events), runs_in_full(job, own)
         if not is_finished(job) and not is_well:
             evidence = await completed(client, job, evidence)
         why, remedy = await _why(client, job, evidence)
@@ -81,8 +85,21 @@ class Diagnosing:
             self._looked, self._state = now, state
             report = await _report(client, job, evidence, is_well=is_well)
         self._seen = seen
-        self._last = Diagnosis(uid, why, remedy, report, tuple(evidence.unread))
+        found = Diagnosis(uid, why, remedy, report, tuple(evidence.unread))
+        self._last = found if found != self._last else self._last
         return self._last
+
+
+def _first_evidence(job: Json, pods: Callable[[], Sequence[Json]], events: Sequence[Json]) -> tuple[Evidence, bool]:
+    """What is watched of the job, and whether it runs in full."""
+    own = own_pods(job, pods())
+    return Evidence(pods=own, events=events), runs_in_full(job, own)
+
+
+def _version(job: Json, own: Sequence[Json]) -> object:
+    """Of a job and its pods; equal where nothing has changed."""
+    metadata = job["metadata"]
+    return metadata["uid"], metadata.get("resourceVersion"), [(pod["metadata"]["uid"], pod.get("status")) for pod in own]
 
 
 async def _why(client: Client, job: Json, evidence: Evidence) -> tuple[str, str]:
@@ -92,7 +109,7 @@ async def _why(client: Client, job: Json, evidence: Evidence) -> tuple[str, str]
         ended = why_failed(job, pods, events_about(job, pods, evidence), await last_log_lines(client, job, pods))
         rank = f"rank {ended.rank}, " if ended.rank is not None and not ended.sentence.startswith("rank ") else ""
         return f"{rank}{ended.sentence}", ended.remedy
-    found = cause(job, evidence, datetime.now(UTC))
+    found = await asyncio.to_thread(cause, job, evidence, datetime.now(UTC))
     return (found.sentence, found.remedy) if found is not None else ("", "")
 
 
@@ -102,9 +119,9 @@ async def _report(client: Client, job: Json, evidence: Evidence, *, is_well: boo
     if job_state(job) == "Succeeded":
         return None
     if is_well and len(evidence.pods) > MOST_LOGS:
-        return diagnose_from_api(job, evidence, datetime.now(UTC))
-    found = await api_evidence(client, job, reads_secrets=False)
-    return diagnose(found, found.at)
+        return await asyncio.to_thread(diagnose_from_api, job, evidence, datetime.now(UTC))
+    found = await api_evidence(client, job, reads_secrets=False, most_logs=MOST_FAILED_LOGS)
+    return await asyncio.to_thread(diagnose, found, found.at)
 
 
 async def usage(client: Client, job: Json) -> dict[str, Usage] | None:

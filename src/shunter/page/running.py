@@ -137,7 +137,7 @@ class RunningView:
                     namespace,
                     label_selector=watch.label_selector,
                     field_selector=watch.field_selector,
-                    remember=_identity,
+                    keeps_objects=False,
                     on_listed=lambda: self._listed(watch, scope),
                     on_silence=lambda problem: self._broken(watch, scope, problem),
                     silence=SILENCE_SECONDS,
@@ -296,9 +296,10 @@ class RunningView:
             at = self._changes
             try:
                 result = await reading.read(self._viewer.client, self._observed())
-                self._readings[reading.name] = result
+                if reading.name not in self._readings or self._readings[reading.name] is not result:
+                    self._readings[reading.name] = result
+                    self._changed.set()
                 self.table.whole(key)
-                self._changed.set()
             except Unauthorized:
                 self._on_expired()
                 return
@@ -365,11 +366,6 @@ class RunningView:
         collections = {name for watch in self._watches.values() for name in watch.collections}
         if self.table.broken(key, collections, time.time(), f"internal error: {error!r}"):
             log.error("the page's view fails: %s", key, exc_info=error)
-
-
-def _identity(found: Json) -> Json:
-    """What is remembered of an object: nothing but which it was."""
-    return {"metadata": {"uid": found["metadata"]["uid"]}}
 
 
 def _reading_key(reading: Reading) -> str:

@@ -6,7 +6,10 @@ from collections.abc import AsyncGenerator, Mapping
 from datetime import UTC, datetime
 from typing import Any
 
+import msgspec
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from shunter.api.meta import Json
 from shunter.api.yaml import load_yaml
@@ -17,6 +20,7 @@ from shunter.jobs.pods_up import up
 from shunter.kube.client import Client
 from shunter.kube.transport import Response
 from shunter.page.job_readings import Diagnosis, Usage
+from shunter.page.views import rank_rows
 from shunter.page.views.job import JobView, Logged, open_job
 from shunter.page.views.rank_rows import kept_pod
 from shunter.page.views.view import Observed, PageOptions, Parameters, Rows, Viewer
@@ -254,6 +258,87 @@ def test_a_pod_that_changes_is_the_only_one_that_is_projected_again() -> None:
     assert head(after).differing == ("7 Failed: OOMKilled, exit code 137 (SIGKILL)",)
 
 
+STATES_OF_PODS: dict[str, Json] = {
+    "runs": {},
+    "waits": {"phase": "Pending"},
+    "failed": FAILED_RANK,
+    "succeeded": {"phase": "Succeeded"},
+}
+CHANGES = st.lists(
+    st.tuples(
+        st.sampled_from(["gone", "another", "suspend", "record", *STATES_OF_PODS]),
+        st.integers(0, 4),
+        st.sampled_from([None, "2026-01-01T00:00:01Z", "2026-01-01T00:05:00Z"]),
+    ),
+    max_size=10,
+)
+
+
+@given(CHANGES)
+def test_ranks_depend_on_what_is_there_and_not_on_how_it_came(changes: list[tuple[str, int, str | None]]) -> None:
+    """A view that has seen every change says what one says that sees their end for the first time."""
+    job, kept, used = load_yaml(TRAIN_JOB), dict[str, Any](), {f"bert-node-0-{index}": Usage(0.5, index) for index in range(2)}
+    view = view_of(job)
+    for number, (change, index, created) in enumerate(changes):
+        pod = train_pod(index, **STATES_OF_PODS.get(change, {}))
+        pod["metadata"]["creationTimestamp"] = created or "2025-01-01T00:00:00Z"
+        if change == "another":
+            pod["metadata"]["uid"] += f"-{number}"
+        if change == "gone":
+            kept.pop(pod["metadata"]["uid"], None)
+        elif change in ("suspend", "record"):
+            job = msgspec.json.decode(msgspec.json.encode(job))
+            job["spec"]["suspend"] = change == "suspend"
+            job["status"] = {"rankFailures": RECORD} if change == "record" else {}
+        else:
+            kept[pod["metadata"]["uid"]] = kept_pod(pod)
+        seen = Observed({"job": {"job-1": job}, "pods": dict(kept), "events": {}}, {"usage": used})
+        after, fresh = (one.rows(seen, NOW) for one in (view, view_of(job)))
+        assert after == fresh
+        assert head(after).up == up(job, [msgspec.json.decode(one.object) for one in kept.values()])
+
+
+def test_a_change_of_one_of_a_thousand_pods_reads_no_other(monkeypatch: pytest.MonkeyPatch) -> None:
+    job = load_yaml(V1_JOB)
+    job["spec"]["pytorchReplicaSpecs"]["Worker"]["replicas"] = 999
+    view, pods = view_of(job), [v1_pod("master", 0), *(v1_pod("worker", index) for index in range(999))]
+    state = observed(job, pods, usage={pod["metadata"]["name"]: Usage(1.0, 1) for pod in pods})
+    before = view.rows(state, NOW)["ranks"]
+    read = list[str]()
+
+    def noted(one: Any) -> Json:
+        pod: Json = msgspec.json.decode(one.object)
+        read.append(pod["metadata"]["name"])
+        return pod
+
+    def unasked(*_: object) -> None:
+        raise AssertionError("a pod that has not changed is looked at")
+
+    monkeypatch.setattr(rank_rows, "_decoded", noted)
+    state.objects["pods"]["uid-bert-worker-416"] = kept_pod(v1_pod("worker", 416, **FAILED_RANK))  # type: ignore[index]
+    after = view.rows(state, NOW)["ranks"]
+    assert read == ["bert-worker-416"]
+    assert [row.id for row, old in zip(after, before, strict=True) if row is not old] == ["uid-bert-worker-416"]
+    for name in ("is_pod_of", "pod_up", "_projected", "_with_measures"):
+        monkeypatch.setattr(rank_rows, name, unasked)
+    assert all(row is old for row, old in zip(view.rows(state, NOW)["ranks"], after, strict=True))
+
+
+def test_a_pod_that_is_replaced_moves_no_other_rank() -> None:
+    job = load_yaml(V1_JOB)
+    view, pods = view_of(job), [v1_pod("master", 0), v1_pod("worker", 0), v1_pod("worker", 1)]
+    before = view.rows(observed(job, pods), NOW)["ranks"]
+    state = observed(job, pods)
+    del state.objects["pods"]["uid-bert-worker-0"]  # type: ignore[attr-defined]
+    gone = view.rows(state, NOW)["ranks"]
+    assert [row.id for row in gone] == ["uid-bert-master-0", "rank-1", "uid-bert-worker-1"]
+    new = v1_pod("worker", 0)
+    new["metadata"] |= {"uid": "new", "creationTimestamp": "2026-01-01T00:30:00Z"}
+    again = view.rows(observed(job, [*pods[::2], new]), NOW)["ranks"]
+    assert [row.id for row in again] == ["uid-bert-master-0", "new", "uid-bert-worker-1"]
+    assert (again[0], again[2]) == (before[0], before[2])
+
+
 def test_what_a_rank_shows_follows_a_change_of_its_job() -> None:
     job = load_yaml(TRAIN_JOB)
     view = view_of(job)
@@ -372,6 +457,7 @@ class Logs(NoServer):
 
     def __init__(self) -> None:
         self.lines: dict[str, list[str]] = {}
+        self.asked = 0
 
     def write(self, pod: str, steps: int) -> None:
         """So many steps more."""
@@ -382,6 +468,7 @@ class Logs(NoServer):
     async def stream(
         self, method: str, path: str, *, params: Mapping[str, str] = {}, headers: Mapping[str, str] = {}
     ) -> AsyncGenerator[bytes]:
+        self.asked += 1
         yield "".join(self.lines[path.split("/")[-2]]).encode()
 
 
@@ -417,6 +504,20 @@ async def test_a_job_that_was_made_again_has_curves_of_its_own() -> None:
     assert steps_read(await view._logged(Client(server), observed(job, []))) == {}
     server.write("bert-node-0-0", 1)
     assert steps_read(await view._logged(Client(server), observed(job, [train_pod(0)]))) == {0: 1}
+
+
+async def test_the_logs_of_a_job_that_has_ended_are_read_once() -> None:
+    server, job = Logs(), load_yaml(TRAIN_JOB) | {"status": {"conditions": [{"type": "Complete", "status": "True"}]}}
+    view = open_job(Viewer(Client(server), "ann", PageOptions("prod")), Parameters(("vision",), "TrainJob", "bert"))
+    assert isinstance(view, JobView)
+    server.write("bert-node-0-0", 2)
+    state = observed(job, [train_pod(0)])
+    first = await view._logged(Client(server), state)
+    asked = server.asked
+    assert await view._logged(Client(server), state) is first
+    assert server.asked == asked
+    server.write("bert-node-0-0", 2)
+    assert steps_read(await view._logged(Client(server), observed(job, [train_pod(0, phase="Succeeded")]))) == {0: 4}
 
 
 @pytest.mark.parametrize(

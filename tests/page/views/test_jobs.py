@@ -69,14 +69,37 @@ def test_pods_that_were_read_say_more_than_the_status_of_the_job() -> None:
 def test_logs_of_more_jobs_than_are_read_at_once_are_read_in_turn() -> None:
     view, jobs = Jobs(""), {str(number): kept_job(job(str(number))) for number in range(100)}
     view._told = {uid: Progress(step=1, source="log") for uid in jobs}
-    view._log_times = {uid: LogTime() for uid in jobs}
+    view._log_times = {uid: LogTime(state="Running") for uid in jobs}
     read = set[str]()
     for now in range(5):
         due = view._due(jobs, 5.0 * now)
         assert len(due) == 20
-        view._log_times |= {uid: LogTime(5.0 * now + LOG_SECONDS) for uid in due}
+        view._log_times |= {uid: LogTime(5.0 * now + LOG_SECONDS, state="Running") for uid in due}
         read |= {*due}
     assert read == {*jobs}
+
+
+def test_logs_of_jobs_that_failed_are_read_after_those_of_running_ones_and_not_again() -> None:
+    view = Jobs("")
+    jobs = {"old": kept_job(job("old", "Failed")), "runs": kept_job(job("runs")), "done": kept_job(job("done", "Succeeded"))}
+    silent = view._silent(Observed({"pytorchjobs": jobs}, {}))
+    assert silent.keys() == {"old", "runs"}, "one that has succeeded has done all of it"
+    assert view._due(silent, 0.0) == ["runs", "old"]
+    view._note_told(silent, [*silent], {uid: Progress(step=step, source="log") for uid, step in (("runs", 1), ("old", 820))}, 0.0)
+    assert view._due(silent, 1e6) == ["runs"], "it says the same for ever"
+    row = job_row(jobs["old"], None, view._told["old"])
+    assert (row.state, row.progress and row.progress.step) == ("Failed", 820)
+
+
+def test_how_far_a_job_came_stays_when_its_log_is_gone() -> None:
+    view, jobs = Jobs(""), {"a": kept_job(job("a"))}
+    view._note_told(jobs, ["a"], {"a": Progress(step=820, source="log")}, 0.0)
+    jobs["a"] = kept_job(job("a", "Failed"))
+    assert view._due(jobs, 1.0) == ["a"], "it may have done more since it was read"
+    for now in (1.0, 60.0, 180.0, 400.0):
+        view._note_told(jobs, view._due(jobs, now), {}, now)
+    assert view._told["a"].step == 820
+    assert view._due(jobs, 1e6) == []
 
 
 def test_a_loss_that_is_no_number_stands_in_no_row() -> None:

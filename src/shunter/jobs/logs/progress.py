@@ -27,6 +27,10 @@ READ_SECONDS = 3.0
 """How long the logs of all of them may take: a kubelet may be out of reach."""
 
 
+TOLD_STATES = ("Running", "Failed")
+"""Of jobs whose logs say how far they are, or came: one that has succeeded has done all of it."""
+
+
 class LogProgress(NamedTuple):
     """Progress by the uid of the job, and how many jobs' logs were not read: beyond `MOST_JOBS`, refused, or too slow."""
 
@@ -35,8 +39,9 @@ class LogProgress(NamedTuple):
 
 
 async def progress_in_logs(client: Client, jobs: Sequence[Json]) -> LogProgress:
-    """That of the running jobs among these whose programs report none, by the log of their first rank."""
-    silent = [job for job in jobs if job_state(job) == "Running" and progress(job) is None]
+    """That of the jobs among these that run or have failed and whose programs report none, by the log of their first rank; of a
+    job that has failed it says how far it came. Running ones are read first."""
+    silent = [job for state in TOLD_STATES for job in jobs if job_state(job) == state and progress(job) is None]
     read = await asyncio.gather(*(_read(client, job) for job in silent[:MOST_JOBS]), return_exceptions=True)
     found, unread = {}, len(silent[MOST_JOBS:])
     for job, one in zip(silent, read, strict=False):

@@ -107,7 +107,7 @@ class Cluster:
             gpus=sum(row.gpus for row in rows) if may_read_nodes else None,
             gpus_asked=sum(row.gpus_asked or 0 for row in rows) if may_read_nodes and may_read_pods else None,
             waiting_jobs=len(waiting),
-            waiting_gpus=sum(gpus_asked_by(msgspec.json.decode(jobs[row.id].object)) for row in waiting),
+            waiting_gpus=sum(gpus_asked_by(jobs[row.id].object) for row in waiting),
             operator=observed.readings.get("operator", ""),
         )
         return {

@@ -18,12 +18,12 @@ from shunter.jobs.curves import with_report
 from shunter.jobs.description import own_events
 from shunter.jobs.differing_ranks import Difference, differing_ranks, paces
 from shunter.jobs.evidence import JobCause
-from shunter.jobs.finding import own_pods, resource_of_kind
+from shunter.jobs.finding import resource_of_kind
 from shunter.jobs.logs.progress import progress_in_log
 from shunter.jobs.logs.reading import RankLogs
 from shunter.jobs.metrics import Series
-from shunter.jobs.pods_up import up, wanted
-from shunter.jobs.training_pods import pods_by_rank
+from shunter.jobs.pods_up import wanted
+from shunter.jobs.timeline import tells
 from shunter.kube.client import Client
 from shunter.kube.errors import Forbidden
 from shunter.launch.checkpoint_location import checkpoint_location
@@ -35,8 +35,8 @@ from shunter.page.actions import Commands, allowed_verbs, get_command, offered
 from shunter.page.job_readings import Diagnosing, Diagnosis, Usage, usage
 from shunter.page.views.job_head import Around, job_detail, with_why
 from shunter.page.views.job_rows import checkpoint_rows, series_rows, timeline_rows, verdict_rows
-from shunter.page.views.jobs import JobReading, job_row, kept_job
-from shunter.page.views.rank_rows import RankRows, kept_pod, pods_of_rows, with_measures
+from shunter.page.views.jobs import JobReading, KeptJob, job_row, kept_job
+from shunter.page.views.rank_rows import RankRows, kept_pod, pods_of_rows
 from shunter.page.views.view import Observed, Parameters, Reading, Rows, View, Viewer, Watch
 from shunter.page.wire import CheckpointRow, TimelineRow
 
@@ -97,6 +97,8 @@ class JobView:
         self._diagnosing = Diagnosing()
         self._reported: Sequence[Series] = ()
         self._begin_logs("")
+        self._logged_version: object = None
+        self._logged_last = Logged()
         self._shown: dict[str, tuple[Any, Any]] = {}
 
     def rows(self, observed: Observed, now: float) -> Rows:
@@ -114,8 +116,8 @@ class JobView:
         ranks = self._ranks.project(job, observed.objects["pods"], wanted_ranks or 1) if may_read else []
         differing: list[Difference] = differing_ranks(self._ranks.states, pace)
         used: Mapping[str, Usage] = observed.readings.get("usage") or {}
-        running = up(job, [one.place for one in observed.objects["pods"].values()]) if may_read else None
-        row = job_row(kept_job(job), JobReading("", JobCause(None, up=running), wanted_ranks or 0), logged.progress)
+        running = self._ranks.up(job) if may_read else None
+        row = job_row(self._kept_job(job), JobReading("", JobCause(None, up=running), wanted_ranks or 0), logged.progress)
         commands = Commands(self._viewer.page.options, self._viewer.page.kubectl)
         around = Around(
             jobset=jobset,
@@ -127,7 +129,7 @@ class JobView:
         )
         return {
             "job": (job_detail(with_why(row, diagnosis.why, diagnosis.remedy), job, around),),
-            "ranks": with_measures(ranks, pace, used, differing),
+            "ranks": self._ranks.measured(ranks, pace, used, differing),
             "verdicts": self._once("verdicts", diagnosis, lambda: verdict_rows(diagnosis.report)),
             "timeline": self._timeline(observed, job),
             "series": self._once("series", logged, lambda: series_rows(logged.reported, logged.by_rank)),
@@ -141,22 +143,26 @@ class JobView:
             before = self._shown[name] = key, made()
         return before[1]
 
+    def _kept_job(self, job: Json) -> KeptJob:
+        found: KeptJob = self._once("kept", job, lambda: kept_job(job))
+        return found
+
     def _timeline(self, observed: Observed, job: Json) -> list[TimelineRow]:
-        events = observed.objects["events"]
-        key = (job["metadata"]["uid"], (job.get("status") or {}), tuple(map(id, events.values())))
+        uid = job["metadata"]["uid"]
+        told = [event for event in observed.objects["events"].values() if tells(event, uid)]
+        pods, children = observed.objects["pods"], [*observed.objects.get("jobset", {}).values()]
+        key = (uid, job.get("status") or {}, [*map(id, told)], [*pods], [*map(id, children)])
         before = self._shown.get("timeline")
         if before is None or before[0] != key:
-            places = [one.place for one in observed.objects["pods"].values()]
-            children = [one for one in observed.objects.get("jobset", {}).values() if is_jobset_of(job, one)]
-            about = own_events(job, places, events.values(), children)
-            before = self._shown["timeline"] = key, timeline_rows(job, about)
+            places, own = [one.place for one in pods.values()], [one for one in children if is_jobset_of(job, one)]
+            before = self._shown["timeline"] = key, timeline_rows(job, own_events(job, places, told, own))
         found: list[TimelineRow] = before[1]
         return found
 
     def _checkpoints(self, observed: Observed, job: Json, logged: Logged) -> list[CheckpointRow]:
         saved: Sequence[SavedStep] = observed.readings.get("checkpoints", ())
         place = checkpoint_location(job) if is_v2(job) else None
-        told = kept_job(job).progress or logged.progress
+        told = self._kept_job(job).progress or logged.progress
         return checkpoint_rows(saved, told.checkpoint if told is not None else None, place.title if place is not None else "")
 
     def _jobset(self, observed: Observed, job: Json) -> Json | None:
@@ -174,23 +180,30 @@ class JobView:
         job = _newest(observed.objects["job"])
         if job is None:
             return Diagnosis("")
-        pods = pods_of_rows(observed.objects["pods"])
-        return await self._diagnosing.read(client, job, pods, list(observed.objects["events"].values()))
+        kept = [*observed.objects["pods"].values()]
+        return await self._diagnosing.read(client, job, lambda: pods_of_rows(kept), [*observed.objects["events"].values()])
 
     async def _used(self, client: Client, observed: Observed) -> Mapping[str, Usage] | None:
         job = _newest(observed.objects["job"])
         return await usage(client, job) if job is not None and not is_finished(job) else {}
 
     async def _logged(self, client: Client, observed: Observed) -> Logged:
-        """Reads on in the logs of the lowest ranks."""
+        """Reads on in the logs of the lowest ranks; of a job that has ended once more only when a pod of it has changed."""
         job = _newest(observed.objects["job"])
         if job is None:
             return Logged()
+        version = (job["metadata"].get("resourceVersion"), [*observed.objects["pods"].values()]) if is_finished(job) else None
+        if version is None or version != self._logged_version:
+            self._logged_last = await self._read_logs(client, observed, job)
+            self._logged_version = None if self._logged_last.is_refused else version
+        return self._logged_last
+
+    async def _read_logs(self, client: Client, observed: Observed, job: Json) -> Logged:
         if job["metadata"]["uid"] != self._logs_of:
             self._begin_logs(job["metadata"]["uid"])
         self._reported = with_report(self._reported, job)
-        pods = pods_by_rank(job, own_pods(job, pods_of_rows(observed.objects["pods"])))
-        first, *others = [*pods][:MOST_RANKS] or [0]
+        pods = self._ranks.lowest(job, observed.objects["pods"], MOST_RANKS)
+        first, *others = [*pods] or [0]
         try:
             await asyncio.gather(self._first_log.read(pods, [first]), self._other_logs.read(pods, others))
             told = await progress_in_log(client, pods[first]) if progress(job) is None and first in pods else None

@@ -8,9 +8,11 @@ from __future__ import annotations
 
 import heapq
 import time
-from collections.abc import Mapping
+import zlib
+from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 from math import inf
+from sys import intern
 from typing import NamedTuple
 
 import msgspec
@@ -20,7 +22,7 @@ from shunter.api.resources import CORE_EVENTS, JOBS, JOBSETS, PODS
 from shunter.jobs.evidence import JobCause, why_of_all
 from shunter.jobs.failure_record import failure_record
 from shunter.jobs.jobsets import jobsets_of_all
-from shunter.jobs.logs.progress import MOST_JOBS, progress_in_logs
+from shunter.jobs.logs.progress import MOST_JOBS, TOLD_STATES, progress_in_logs
 from shunter.jobs.pods_up import is_well, wanted
 from shunter.kube.client import Client
 from shunter.operator.native_jobs import NOT_OF_JOBSETS, has_ranks, stands_alone
@@ -36,6 +38,8 @@ LOG_SECONDS = 15.0
 LOGS_AT_ONCE = 4
 LONGEST_LOG_SECONDS = 960.0
 """One that does not is read ever more seldom, down to this."""
+LONGEST_LAST_SECONDS = 60.0
+"""The log of a job that has failed says the same for ever: it is read no more once it has told something, or for so long not."""
 SETTLE_SECONDS = 0.3
 """A job, its pods and events change one after another."""
 STATES: Mapping[str, wire.State] = {
@@ -58,9 +62,15 @@ class KeptJob(NamedTuple):
     progress: Progress | None
     is_well: bool
     """Its own status says that all its ranks run, and none has failed."""
-    object: bytes
-    """The job as JSON, for as long as its cause may change; empty for one that has succeeded."""
+    packed: bytes
+    """The job as JSON, compressed; empty for one that has succeeded, of which nothing more is read."""
     version: str
+
+    @property
+    def object(self) -> Json:
+        """The job, of which more is to be read."""
+        found: Json = msgspec.json.decode(zlib.decompress(self.packed))
+        return found
 
 
 class JobReading(NamedTuple):
@@ -77,6 +87,8 @@ class LogTime(NamedTuple):
     due: float = -inf
     """By the monotonic clock."""
     pause: float = LOG_SECONDS
+    state: str = ""
+    """Of the job when it was read: one that has failed since is read at once."""
 
 
 class MadeRow(NamedTuple):
@@ -138,8 +150,8 @@ class Jobs:
 
     async def _why(self, client: Client, observed: Observed) -> dict[str, JobReading]:
         kept = _all(observed)
-        doubtful = {uid: job for uid, job in kept.items() if job.object and self._is_to_read(uid, job)}
-        objects = [msgspec.json.decode(job.object) for job in doubtful.values()]
+        doubtful = {uid: job for uid, job in kept.items() if job.packed and self._is_to_read(uid, job)}
+        objects = [job.object for job in doubtful.values()]
         found = await why_of_all(client, objects, self._namespace, datetime.now(UTC)) if objects else {}
         jobsets = await jobsets_of_all(client, [one for one in objects if is_v2(one)], self._namespace) if objects else {}
         read = {uid: old for uid, old in self._read.items() if uid in kept}
@@ -148,8 +160,9 @@ class Jobs:
             fresh = JobReading(doubtful[uid].version, found.get(uid, JobCause(None)), wanted(one, jobsets.get(uid)) or 0)
             # A row is made again only for what has changed.
             read[uid] = old if (old := read.get(uid)) == fresh else fresh
-        self._read = read
-        return read
+        # Where nothing has changed the very result of before tells that no row has to be looked at.
+        self._read = read if read != self._read else self._read
+        return self._read
 
     def _is_to_read(self, uid: str, job: KeptJob) -> bool:
         """A job that has failed, is suspended or runs in full says all there is to say once."""
@@ -159,33 +172,45 @@ class Jobs:
         return job.job.state not in FINISHED_STATES and not (job.is_well and old.why.is_all_up)
 
     async def _logged(self, client: Client, observed: Observed) -> dict[str, Progress]:
-        """Of running jobs that report nothing those whose logs have not been read for longest, a few at a time."""
-        silent = {uid: job for uid, job in _all(observed).items() if job.job.state == "Running" and job.progress is None}
-        self._told = {uid: told for uid, told in self._told.items() if uid in silent}
-        self._log_times = {uid: at for uid, at in self._log_times.items() if uid in silent}
+        """Of jobs that report nothing those whose logs have not been read for longest, a few at a time."""
+        silent = self._silent(observed)
+        if not self._told.keys() <= silent.keys():
+            self._told = {uid: told for uid, told in self._told.items() if uid in silent}
         now = time.monotonic()
         due = self._due(silent, now)
         found: dict[str, Progress] = {}
         for first in range(0, len(due), LOGS_AT_ONCE):
-            some = [msgspec.json.decode(silent[uid].object) for uid in due[first : first + LOGS_AT_ONCE]]
+            some = [silent[uid].object for uid in due[first : first + LOGS_AT_ONCE]]
             found |= (await progress_in_logs(client, some)).found
+        self._note_told(silent, due, found, now)
+        return self._told
+
+    def _silent(self, observed: Observed) -> dict[str, KeptJob]:
+        """The jobs that run, or have failed, and report nothing: only their logs say how far they are, or came."""
+        return {uid: job for uid, job in _all(observed).items() if job.job.state in TOLD_STATES and job.progress is None}
+
+    def _note_told(self, silent: Mapping[str, KeptJob], due: Sequence[str], found: Mapping[str, Progress], now: float) -> None:
+        """What logs told, and when those that were read are to be read again."""
         for uid in due:
             told, pause = found.get(uid), self._log_times.get(uid, LogTime()).pause
             pause = LOG_SECONDS if told is not None else min(2 * pause, LONGEST_LOG_SECONDS)
-            self._log_times[uid] = LogTime(now + pause, pause)
+            has_all = not silent[uid].job.is_running and (told is not None or pause > LONGEST_LAST_SECONDS)
+            self._log_times[uid] = LogTime(inf if has_all else now + pause, pause, silent[uid].job.state)
             if told is not None and told != self._told.get(uid):
-                self._told[uid] = told
-        return self._told
+                self._told = {**self._told, uid: told}
 
     def _due(self, silent: Mapping[str, KeptJob], now: float) -> list[str]:
         """Of which jobs logs are read now: those that told something when it is time again, those that are due for longest
-        first, and a few of the others, the newest first; the first time as many as `shunter jobs` reads."""
-        due = [uid for uid in silent if now >= self._log_times.get(uid, LogTime()).due]
-        told = heapq.nsmallest(MOST_JOBS, (uid for uid in due if uid in self._told), key=lambda uid: self._log_times[uid].due)
+        first, and a few of the others, running ones first, then the newest; the first time as many as `shunter jobs` reads."""
+        is_first = not self._log_times
+        self._log_times = {uid: at for uid, at in self._log_times.items() if uid in silent and at.state == silent[uid].job.state}
+        times = {uid: self._log_times.get(uid, LogTime()).due for uid in silent}
+        due = [uid for uid, at in times.items() if now >= at]
+        told = heapq.nsmallest(MOST_JOBS, (uid for uid in due if uid in self._told), key=times.__getitem__)
         others = heapq.nsmallest(
-            LOGS_AT_ONCE if self._log_times else MOST_JOBS,
+            MOST_JOBS if is_first else LOGS_AT_ONCE,
             (uid for uid in due if uid not in self._told),
-            key=lambda uid: (self._log_times.get(uid, LogTime()).due, -_created(silent[uid])),
+            key=lambda uid: (times[uid], not silent[uid].job.is_running, -_created(silent[uid])),
         )
         return [*told, *others]
 
@@ -196,15 +221,16 @@ def open_jobs(viewer: Viewer, parameters: Parameters) -> View:
 
 
 def kept_job(job: Json) -> KeptJob:
-    """What rows are made of. Pure."""
+    """What rows are made of. Pure. A thousand jobs share the texts that they have in common, and the row shows no message."""
     row, record = overview(job), failure_record(job)
+    shared = {field: intern(getattr(row, field) or "") for field in ("kind", "namespace", "reason")}
     return KeptJob(
-        row,
+        msgspec.structs.replace(row, message="", **shared),
         wanted(job) or 0,
         record.count if record is not None else 0,
         progress(job),
         is_well(job),
-        b"" if row.state == "Succeeded" else msgspec.json.encode(_slim(job)),
+        b"" if row.state == "Succeeded" else zlib.compress(msgspec.json.encode(_slim(job)), 1),
         job["metadata"].get("resourceVersion", ""),
     )
 

@@ -1,12 +1,13 @@
 """The cells of the rank strip. Pure.
 
 What to know before changing it: of a thousand ranks one changes at a time. `kept_pod` is called once for a change of a pod, and
-`RankRows` projects only the pods that changed, unless the job itself changed in what its ranks show.
+`RankRows` looks only at pods that changed, unless the job itself changed in what its ranks show: of the others it compares
+identities. A row that is the same object as before is neither compared nor sent again.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import msgspec
@@ -16,9 +17,10 @@ from shunter.api.pod_requests import gpus_of
 from shunter.api.quantity import parse
 from shunter.jobs.differing_ranks import Difference, Pace
 from shunter.jobs.logs.visible_text import visible
+from shunter.jobs.pods_up import PodUp, pod_up, up_of
 from shunter.jobs.rank_states import RankState, RankStates, state_of_pod
-from shunter.jobs.training_pods import ranks, training_container, training_pods
-from shunter.operator.overview import is_pod_of, is_suspended, job_state, member, replica_specs
+from shunter.jobs.training_pods import Place, Places, ranks_of_places, training_container
+from shunter.operator.overview import Members, is_pod_of, is_suspended, job_state, member, replica_specs
 from shunter.page.job_readings import Usage
 from shunter.page.wire import Rank
 
@@ -52,76 +54,126 @@ def kept_pod(pod: Json) -> KeptPod:
     return KeptPod(place, msgspec.json.encode(slim), int(parse(limit)) if limit is not None else None, gpus_of(pod["spec"]))
 
 
-def pods_of_rows(kept: Mapping[str, KeptPod]) -> list[Json]:
+def pods_of_rows(kept: Iterable[KeptPod]) -> list[Json]:
     """The pods, as far as they were kept."""
-    return [msgspec.json.decode(one.object) for one in kept.values()]
+    return [_decoded(one) for one in kept]
+
+
+def _decoded(kept: KeptPod) -> Json:
+    pod: Json = msgspec.json.decode(kept.object)
+    return pod
+
+
+class SeenPod(NamedTuple):
+    """What is remembered of a pod as it is now."""
+
+    kept: KeptPod
+    is_own: bool
+    """Of the job that is shown, not of one that had its name before."""
+    place: Place
+    up: PodUp
 
 
 class RankRows:
-    """The ranks of one job. Remembers the rows of pods that have not changed."""
+    """The ranks of one job. Remembers what it found out about pods, and about the job, that have not changed."""
 
     def __init__(self) -> None:
-        self._context: Any = None
-        self._uids: tuple[str, ...] = ()
-        self._rank_of: dict[str, int | None] = {}
-        self._projected: dict[str, tuple[KeptPod, RankState | None, Rank]] = {}
         self.states: list[RankState] = []
         """Of all ranks, in order, as they were last projected."""
+        self._forget(None)
+
+    def _forget(self, context: Any) -> None:
+        self._context = context
+        self._seen: dict[str, SeenPod] = {}
+        self._own: list[str] = []
+        self._uid_of: dict[int, str] = {}
+        self._others: list[str] = []
+        self._projected: dict[str, tuple[SeenPod, RankState | None, Rank]] = {}
+        self._missing: dict[int, tuple[RankState, Rank]] = {}
+        self._measured: dict[str, tuple[Any, Rank]] = {}
 
     def project(self, job: Json, kept: Mapping[str, KeptPod], wanted: int) -> list[Rank]:
         """A row for each rank that the job wants, for each pod beyond, and for pods that do not train, which come last."""
-        context = _context(job)
-        is_other = context != self._context
-        own = {uid: one for uid, one in kept.items() if is_pod_of(job, one.place)}
-        if is_other or self._uids != tuple(own):
-            self._place(job, own)
-        if is_other:
-            self._projected.clear()
-        self._context = context
+        self._look(job, kept)
         rule = RankStates(job)
-        projected, by_rank, others = dict[str, tuple[KeptPod, RankState | None, Rank]](), dict[int, str](), list[Rank]()
-        for uid, one in own.items():
-            if uid not in self._rank_of:
-                continue
-            rank = self._rank_of[uid]
-            before = self._projected.get(uid)
-            projected[uid] = before if before is not None and before[0] is one else _projected(job, rule, uid, rank, one)
-            if rank is None:
-                others.append(projected[uid][2])
+        rows, states = list[Rank](), list[RankState]()
+        projected = dict[str, tuple[SeenPod, RankState | None, Rank]]()
+        for rank in range(max([wanted, *(number + 1 for number in self._uid_of)])):
+            state: RankState | None
+            if uid := self._uid_of.get(rank):
+                _, state, row = projected[uid] = self._row(job, rule, uid, rank)
             else:
-                by_rank[rank] = uid
-        self._projected = projected
-        rows, self.states = list[Rank](), list[RankState]()
-        for rank in range(max(wanted, *(number + 1 for number in by_rank), 0)):
-            uid = by_rank.get(rank, "")
-            state, row = projected[uid][1:] if uid else _without_pod(rule.of(rank, None))
+                if rank not in self._missing:
+                    self._missing[rank] = _without_pod(rule.of(rank, None))
+                state, row = self._missing[rank]
             rows.append(row)
             if state is not None:
-                self.states.append(state)
-        return [*rows, *others]
+                states.append(state)
+        for uid in self._others:
+            projected[uid] = self._row(job, rule, uid, None)
+            rows.append(projected[uid][2])
+        self._projected, self.states = projected, states
+        return rows
 
-    def _place(self, job: Json, own: Mapping[str, KeptPod]) -> None:
-        """Which pod has which rank; pods of former tries have none, and are left out."""
-        places = [one.place for one in own.values()]
-        ranked = training_pods(job, places)
-        numbers = zip(ranked, ranks(job, ranked), strict=True)
-        self._rank_of = {pod["metadata"]["uid"]: rank for pod, rank in numbers}
-        self._rank_of |= {place["metadata"]["uid"]: None for place in places if member(job, place).rank is None}
-        self._uids = tuple(own)
+    def up(self, job: Json) -> int | None:
+        """How many ranks are up, by the pods that were last projected."""
+        return up_of(job, [self._seen[uid].up for uid in self._own])
+
+    def lowest(self, job: Json, kept: Mapping[str, KeptPod], most: int) -> dict[int, Json]:
+        """The pods of the lowest ranks that have one, in order, as far as they were kept."""
+        self._look(job, kept)
+        return {rank: _decoded(kept[self._uid_of[rank]]) for rank in sorted(self._uid_of)[:most]}
+
+    def measured(
+        self, rows: Sequence[Rank], paces: Mapping[int, Pace], used: Mapping[str, Usage], differing: Sequence[Difference]
+    ) -> list[Rank]:
+        """The rows with steps, usage by the name of the pod, and in what a rank differs."""
+        texts = {one.rank: visible(one.text) for one in differing}
+        measured, found = dict[str, tuple[Any, Rank]](), list[Rank]()
+        for row in rows:
+            rank = row.rank if row.rank is not None else -1
+            pace, usage, differs = paces.get(rank), used.get(row.pod), texts.get(rank, "")
+            if pace is None and usage is None and not differs:
+                found.append(row)
+                continue
+            key, before = (row, pace, usage, differs), self._measured.get(row.id)
+            if before is None or before[0] != key:
+                before = key, _with_measures(row, pace, usage, differs)
+            measured[row.id] = before
+            found.append(before[1])
+        self._measured = measured
+        return found
+
+    def _look(self, job: Json, kept: Mapping[str, KeptPod]) -> None:
+        """At the pods that have changed; places ranks anew where one came, went or changed its place."""
+        context = _context(job)
+        if context != self._context:
+            self._forget(context)
+        members, places = Members(job), Places(job)
+        seen, is_moved = dict[str, SeenPod](), len(kept) != len(self._seen)
+        for uid, one in kept.items():
+            before = self._seen.get(uid)
+            if before is None or before.kept is not one:
+                now = SeenPod(one, is_pod_of(job, one.place), places.of(one.place), pod_up(members, one.place))
+                is_moved = is_moved or before is None or (before.is_own, before.place) != (now.is_own, now.place)
+                before = now
+            seen[uid] = before
+        self._seen = seen
+        if is_moved:
+            own = {uid: one.place for uid, one in seen.items() if one.is_own}
+            self._own = [*own]
+            self._uid_of = {rank: uid for uid, rank in ranks_of_places(own).items()}
+            self._others = [uid for uid, place in own.items() if not place.trains]
+
+    def _row(self, job: Json, rule: RankStates, uid: str, rank: int | None) -> tuple[SeenPod, RankState | None, Rank]:
+        """Of a pod; as before where neither it nor its rank has changed."""
+        seen, before = self._seen[uid], self._projected.get(uid)
+        if before is not None and before[0] is seen and before[2].rank == rank:
+            return before
+        return seen, *_projected(job, rule, rank, seen.kept)
 
 
-def with_measures(
-    rows: Sequence[Rank], paces: Mapping[int, Pace], used: Mapping[str, Usage], differing: Sequence[Difference]
-) -> list[Rank]:
-    """The rows with steps, usage by the name of the pod, and in what a rank differs."""
-    texts = {one.rank: visible(one.text) for one in differing}
-    return [_with_measures(row, paces.get(row.rank) if row.rank is not None else None, used.get(row.pod), texts) for row in rows]
-
-
-def _with_measures(row: Rank, pace: Pace | None, used: Usage | None, texts: Mapping[int, str]) -> Rank:
-    differs = texts.get(row.rank, "") if row.rank is not None else ""
-    if pace is None and used is None and not differs:
-        return row
+def _with_measures(row: Rank, pace: Pace | None, used: Usage | None, differs: str) -> Rank:
     return msgspec.structs.replace(
         row,
         step=int(pace.step) if pace is not None and pace.step is not None else None,
@@ -133,8 +185,8 @@ def _with_measures(row: Rank, pace: Pace | None, used: Usage | None, texts: Mapp
     )
 
 
-def _projected(job: Json, rule: RankStates, uid: str, rank: int | None, kept: KeptPod) -> tuple[KeptPod, RankState | None, Rank]:
-    pod = msgspec.json.decode(kept.object)
+def _projected(job: Json, rule: RankStates, rank: int | None, kept: KeptPod) -> tuple[RankState | None, Rank]:
+    pod = _decoded(kept)
     if rank is None:
         state, reason = state_of_pod(job, pod)
         restarts = sum(int(one.get("restartCount", 0)) for one in (pod.get("status") or {}).get("containerStatuses") or ())
@@ -143,7 +195,7 @@ def _projected(job: Json, rule: RankStates, uid: str, rank: int | None, kept: Ke
     else:
         shown = found = rule.of(rank, pod)
     row = Rank(
-        id=uid,
+        id=pod["metadata"]["uid"],
         rank=rank,
         label=shown.label,
         pod=shown.pod,
@@ -154,7 +206,7 @@ def _projected(job: Json, rule: RankStates, uid: str, rank: int | None, kept: Ke
         memory_limit=kept.memory_limit,
         gpus=kept.gpus,
     )
-    return kept, found, row
+    return found, row
 
 
 def _without_pod(state: RankState) -> tuple[RankState, Rank]:

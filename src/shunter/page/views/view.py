@@ -127,7 +127,8 @@ class Reading(NamedTuple):
 
     name: str
     read: Callable[[Client, Observed], Awaitable[Any]]
-    """May raise ApiError: the last result stays then, as after any other error, which the page shows as one of its own."""
+    """May raise ApiError: the last result stays then, as after any other error, which the page shows as one of its own. Where
+    nothing has changed it returns the very result of before, and no rows are made."""
     seconds: float
     """Between the end of one and the next."""
     resources: tuple[Resource, ...] = ()

@@ -1,0 +1,46 @@
+"""Which logs the doctor reads of a job of more ranks than it reads logs of."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncGenerator, Mapping
+
+from jobs.test_evidence import Lists, answer
+from page.views.test_job import TRAIN_JOB, train_pod
+from shunter.api.yaml import load_yaml
+from shunter.doctor.collecting import api_evidence
+from shunter.kube.client import Client
+from shunter.kube.transport import Response
+
+
+class Logs(Lists):
+    """A server on which every pod has a log, and which does not say what one may do."""
+
+    async def request(
+        self, method: str, path: str, *, params: Mapping[str, str] = {}, headers: Mapping[str, str] = {}, body: bytes = b""
+    ) -> Response:
+        if path.endswith("/selfsubjectrulesreviews"):
+            return answer(201, {"status": {"incomplete": True}})
+        return await super().request(method, path, params=params, headers=headers, body=body)
+
+    async def stream(
+        self, method: str, path: str, *, params: Mapping[str, str] = {}, headers: Mapping[str, str] = {}
+    ) -> AsyncGenerator[bytes]:
+        yield f"a line of {path.split('/')[-2]}\n".encode()
+
+
+async def test_of_more_ranks_than_logs_are_read_those_that_failed_are_read_and_the_report_says_how_many() -> None:
+    job = load_yaml(TRAIN_JOB)
+    job["spec"]["trainer"]["numNodes"] = 30
+    pods = [train_pod(rank) for rank in range(30)]
+    killed = {"exitCode": 137, "reason": "OOMKilled"}
+    again = [{"name": "node", "restartCount": 1, "state": {"running": {}}, "lastState": {"terminated": killed}}]
+    ended = [{"name": "node", "restartCount": 0, "state": {"terminated": killed}}]
+    pods[17] = train_pod(17, phase="Running", containerStatuses=again)
+    pods[29] = train_pod(29, phase="Failed", containerStatuses=ended)
+    found = await api_evidence(Client(Logs(pods=pods)), job, most_logs=4)
+    assert {log.pod for log in found.logs} == {f"bert-node-0-{rank}" for rank in (0, 1, 17, 29)}
+    assert [(log.pod, log.is_previous) for log in found.logs if log.pod == "bert-node-0-17"] == [
+        ("bert-node-0-17", False),
+        ("bert-node-0-17", True),
+    ]
+    assert [one.why for one in found.missing if one.what == "logs"] == ["the logs of 4 of 30 pods were read"]
