@@ -11,6 +11,7 @@ import msgspec
 
 from doctor.evidences import ended, failed, log, pod, runs, seen, traceback
 from job_evidence import ago, event, unplaced, v1_job, waiting
+from network_policy_cases import MASTER_ADDRESS, PORT, PORT_NAME, WORKER_ADDRESS, ingress
 from shunter.doctor.evidence import Evidence, Log
 
 Json = dict[str, Any]
@@ -74,9 +75,15 @@ def loops(**more: Any) -> Json:
     return {**waiting("CrashLoopBackOff", restartCount=3, lastState=last), "phase": "Running", **more}
 
 
-def policy(*ingress: Json) -> Json:
-    spec = {"podSelector": {}, "policyTypes": ["Ingress"], "ingress": list(ingress)}
-    return {"metadata": {"name": "closed", "namespace": "n"}, "spec": spec}
+def kept_apart(*specs: Json, spec: Json | None = None) -> Evidence:
+    """A worker that cannot connect to its master, where there are NetworkPolicies of these specs."""
+    ports = {"ports": [{"name": PORT_NAME, "containerPort": PORT, "protocol": "TCP"}]}
+    return failed(
+        pod(0, container=ports, spec=spec or {}, podIP=MASTER_ADDRESS, **ended(1)),
+        pod(1, container=MASTER, spec=spec or {}, podIP=WORKER_ADDRESS, **ended(1)),
+        logs=(log(1, traceback(CLIENT.format("j-master-0", PORT))),),
+        policies=tuple({"metadata": {"name": "closed", "namespace": "n"}, "spec": one} for one in specs),
+    )
 
 
 def suspended() -> Json:
@@ -297,31 +304,10 @@ CASES: dict[str, tuple[Evidence, list[str]]] = {
         ),
         ["T07"],
     ),
-    "a NetworkPolicy lets nothing in": (
-        failed(
-            pod(0, **ended(1)),
-            pod(1, container=MASTER, **ended(1)),
-            logs=(log(1, traceback(CLIENT.format("j-master-0", 23456))),),
-            policies=(policy(),),
-        ),
-        ["T07", "T00"],
-    ),
-    "a NetworkPolicy that lets in another protocol on the port": (
-        failed(
-            pod(0, **ended(1)),
-            pod(1, container=MASTER, **ended(1)),
-            logs=(log(1, traceback(CLIENT.format("j-master-0", 23456))),),
-            policies=(policy({"ports": [{"protocol": "UDP", "port": 23456}]}),),
-        ),
-        ["T07", "T00"],
-    ),
-    "a NetworkPolicy that lets the pods in": (
-        failed(
-            pod(1, container=MASTER, **ended(1)),
-            logs=(log(1, traceback(CLIENT.format("j-master-0", 23456))),),
-            policies=(policy({}),),
-        ),
-        ["T07"],
+    "a NetworkPolicy lets nothing in": (kept_apart(ingress()), ["T07", "T00"]),
+    "a NetworkPolicy that lets the workers in": (
+        kept_apart(ingress({"ports": [{"protocol": "TCP", "port": PORT}]})),
+        ["T00", "T07"],
     ),
     "a volume is full": (failed(pod(0, container=MOUNTED, spec=OF_CLAIM, **ended(1)), logs=(log(0, traceback(FULL)),)), ["T08"]),
     "a volume is not the user's": (

@@ -6,9 +6,11 @@ import msgspec
 import pytest
 
 from doctor.evidences import ended, failed, log, pod, runs, seen, traceback
-from doctor.rule_cases import ASKS, CASES, DENIED, FULL, MOUNTED, SAVE_DENIED, loops, says_nccl, says_of_nccl, xid
+from doctor.rule_cases import ASKS, CASES, DENIED, FULL, MOUNTED, SAVE_DENIED, kept_apart, loops, says_nccl, says_of_nccl, xid
 from doctor.test_corpus import CORPUS, EXPECTED
 from job_evidence import NOW, ago, event, v1_job, waiting
+from network_policy_cases import CASES as POLICY_CASES
+from network_policy_cases import ingress
 from shunter.api.meta import Json
 from shunter.doctor import recording
 from shunter.doctor.case import Case
@@ -18,7 +20,7 @@ from shunter.doctor.rules import RULES
 from shunter.doctor.rules.rule import Rule
 from shunter.operator.diagnosis import RANK_FAILED
 
-EMPTY = {
+EMPTY: dict[str, Json] = {
     "pods": {"pods": ()},
     "events": {"events": ()},
     "logs": {"logs": ()},
@@ -92,6 +94,22 @@ def test_the_remedy_of_an_exception_is_a_command_for_its_rank() -> None:
     assert verdict.remedy == "Read the traceback above that line: shunter logs j -n n --rank 0"
 
 
+@pytest.mark.parametrize("case", POLICY_CASES.values(), ids=list(POLICY_CASES))
+def test_a_policy_is_named_where_it_keeps_the_ranks_apart(case: tuple[list[Json], bool]) -> None:
+    specs, is_open = case
+    evidence = kept_apart(*specs)
+    (found,) = (verdict for verdict in diagnose(evidence, NOW).verdicts if verdict.id == "T07")
+    said = ": NetworkPolicy closed selects the pods and does not allow port 23456" in found.cause
+    assert (said, found.confidence) == (not is_open, "possible" if is_open else "likely")
+
+
+def test_no_policy_is_named_that_is_not_about_the_pods_or_of_which_that_is_not_known() -> None:
+    of_other_namespaces = ingress({"from": [{"namespaceSelector": {"matchLabels": {"team": "red"}}}]})
+    for evidence in (kept_apart(ingress(), spec={"hostNetwork": True}), kept_apart(of_other_namespaces)):
+        (found,) = (verdict for verdict in diagnose(evidence, NOW).verdicts if verdict.id == "T07")
+        assert found.confidence == "possible"
+
+
 @pytest.mark.parametrize("case", CASES.values(), ids=list(CASES))
 def test_the_rules_say_this_and_nothing_else(case: tuple[Evidence, list[str]]) -> None:
     evidence, expected = case
@@ -136,7 +154,7 @@ def test_a_timeout_of_a_running_job_without_steps_is_only_possible(step: bool, c
     assert [(one.ranks, one.confidence) for one in over.verdicts if one.id == "T14"] == [((1,), "likely")]
 
 
-IN_MESH = {"made": 40, "of": "3(mesh_tp)", "op": "ALLGATHER"}
+IN_MESH: Json = {"made": 40, "of": "3(mesh_tp)", "op": "ALLGATHER"}
 
 
 @pytest.mark.parametrize(

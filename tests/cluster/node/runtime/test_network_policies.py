@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from shunter.api.meta import ObjectMeta
-from shunter.cluster.node.net.policies import NetworkPod, NetworkPolicy, World
+from shunter.api.network_policies import NetworkPod, NetworkPolicy, World
 from shunter.cluster.node.runtime.launcher import Launcher, LauncherError
 from shunter.cluster.node.runtime.network_policies import Failures, NetworkPolicies, PacketFilters
 from shunter.kube.client import Client

@@ -15,10 +15,10 @@ from logging import getLogger
 from typing import NamedTuple
 
 from shunter.api.meta import Json
+from shunter.api.network_policies import NetworkPod, named_ports
 from shunter.api.resources import PODS
 from shunter.cluster.node.layout import PodDirectory
 from shunter.cluster.node.net.names import Endpoint
-from shunter.cluster.node.net.policies import NetworkPod, named_ports
 from shunter.cluster.node.pod import container_attempts, lifecycle
 from shunter.cluster.node.pod.assigned_pod import AssignedPod
 from shunter.cluster.node.pod.container_set import ContainerSet, EventType, PodCallbacks

@@ -9,8 +9,8 @@ from pathlib import Path
 from typing import Protocol
 
 from shunter.api.meta import ObjectMeta, Struct
+from shunter.api.network_policies import Limits, NetworkPod, NetworkPolicy, World, limits, selecting
 from shunter.api.resources import NAMESPACES, NETWORK_POLICIES, PODS
-from shunter.cluster.node.net.policies import Limits, NetworkPod, NetworkPolicy, World, limits, selecting
 from shunter.cluster.node.runtime.launcher import Launcher, LauncherError
 from shunter.kube.access import Request, allowed, listed
 from shunter.kube.cache.informer import Informer

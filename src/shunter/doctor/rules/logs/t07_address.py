@@ -1,14 +1,17 @@
 """T07: ranks do not reach the rendezvous: its address or port is wrong, or the network between is closed.
 
-Names a NetworkPolicy only where one selects the pods and does not let the port in.
+Names a NetworkPolicy only where policies keep the other ranks from the first one's port.
 """
 
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
+
+import msgspec
 
 from shunter.api.meta import Json
-from shunter.api.selectors import selects
+from shunter.api.network_policies import NetworkPod, NetworkPolicy, World, lets_through, limits, named_ports, selecting
 from shunter.doctor.case import Case
 from shunter.doctor.places import rank_list
 from shunter.doctor.rules.logs.texts import line, matching, said, verdict
@@ -35,7 +38,7 @@ def judge(case: Case) -> list[Verdict]:
     text, remedy = f"{who} cannot reach the rendezvous at {host}:{port}", "Check that the master runs and listens on that port."
     confidence: Confidence = "possible"
     given = _given(case)
-    policy = _closing_policy(case, port)
+    policy = _closing_policy(case, port) if case.ranked and case.evidence.policies else ""
     if given and not any(_same(host, port, one) for one in given):
         address, number = given[0]
         confidence, text = "certain", f"{who} use{'s' if len(ranks_of(ones)) == 1 else ''} the wrong address: {host}:{port}"
@@ -81,42 +84,33 @@ def _same(host: str, port: str, given: tuple[str, str]) -> bool:
 
 
 def _closing_policy(case: Case, port: str) -> str:
-    """The NetworkPolicy that selects the first rank's pod and lets nothing in on the port from the job's own pods."""
-    if not case.ranked or not case.evidence.policies:
+    """The NetworkPolicy that keeps all other ranks from the first one's port: where they may not come in, or not go out. Of
+    namespaces the labels are not known."""
+    namespace = case.overview.namespace
+    policies = tuple(msgspec.convert(policy, NetworkPolicy) for policy in case.evidence.policies)
+    first, *others = (_network_pod(pod) for pod in case.ranked)
+    between = limits(World(policies, {namespace: None}, (first, *others), name_server=""))
+    others = [one for one in others if one.address]
+    if first.uid not in between or not others:
         return ""
-    first = case.ranked[0]["metadata"].get("labels") or {}
-    others = [pod["metadata"].get("labels") or {} for pod in case.ranked[1:]] or [first]
-    selecting = [
-        policy
-        for policy in case.evidence.policies
-        if "Ingress" in (policy["spec"].get("policyTypes") or ["Ingress"])
-        and selects(policy["spec"].get("podSelector") or {}, first)
-    ]
-    if not selecting or any(_lets_in(rule, port, others) for policy in selecting for rule in policy["spec"].get("ingress") or ()):
-        return ""
-    return str(selecting[0]["metadata"]["name"])
+    if not any(lets_through(between[first.uid].ingress, one.address, "TCP", int(port)) for one in others):
+        return _selecting(policies, first, "Ingress")
+    if not any(lets_through(between[one.uid].egress, first.address, "TCP", int(port)) for one in others):
+        return _selecting(policies, others[0], "Egress")
+    return ""
 
 
-def _lets_in(rule: Json, port: str, labels: list[dict[str, str]]) -> bool:
-    ports = rule.get("ports") or []
-    if ports and not any(_covers(one, port) for one in ports):
-        return False
-    peers = rule.get("from") or []
-    # Namespaces and blocks of addresses may be those of the pods: what cannot be told counts as open.
-    return not peers or any(
-        "ipBlock" in peer or "namespaceSelector" in peer or any(selects(peer.get("podSelector") or {}, one) for one in labels)
-        for peer in peers
-    )
+def _selecting(policies: Sequence[NetworkPolicy], pod: NetworkPod, direction: str) -> str:
+    """The name of the first policy that limits the pod in the direction."""
+    return next(one.metadata.name for one in selecting(policies, pod) if direction in one.spec["policyTypes"])
 
 
-def _covers(one: Json, port: str) -> bool:
-    """Whether TCP is let in on the port; a port by name may be this one."""
-    if one.get("protocol", "TCP") != "TCP":
-        return False
-    first = one.get("port")
-    if first is None or not str(first).isdecimal():
-        return True
-    return int(first) <= int(port) <= int(one.get("endPort") or first)
+def _network_pod(pod: Json) -> NetworkPod:
+    """What policies know of a pod: one on the network of its machine is none of theirs."""
+    metadata, spec = pod["metadata"], pod["spec"]
+    address = "" if spec.get("hostNetwork") else pod.get("status", {}).get("podIP", "")
+    labels = metadata.get("labels") or {}
+    return NetworkPod(metadata["uid"], metadata["namespace"], metadata["name"], labels, address, named_ports(spec))
 
 
 def needs(case: Case) -> tuple[str, ...]:

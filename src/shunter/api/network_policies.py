@@ -2,13 +2,14 @@
 
 Source: networking.k8s.io/v1 of Kubernetes 1.36, with the defaults that every API server fills in. A pod that no policy selects
 for a direction has no limits in it; one that some select has what any of them allows. Pods on the network of the machine are
-neither selected nor named by selectors, and those that have ended have no traffic.
+neither selected nor named by selectors, and those that have ended have no traffic: who builds a World gives them no address.
+The embedded cluster enforces this, and `shunter doctor` asks it whether a policy separates the ranks.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from ipaddress import IPv4Network
+from ipaddress import IPv4Network, ip_address, ip_network
 from typing import NamedTuple
 
 from shunter.api import cidr
@@ -66,10 +67,11 @@ class Limits(NamedTuple):
 
 
 class World(NamedTuple):
-    """What policies are about. `namespaces` has the labels of each, `name_server` is the address of the cluster's DNS."""
+    """What policies are about. `namespaces` has the labels of each, None where they are not known: any selector then names it.
+    `name_server` is the address of the cluster's DNS."""
 
     policies: Sequence[NetworkPolicy]
-    namespaces: Mapping[str, Mapping[str, str]]
+    namespaces: Mapping[str, Mapping[str, str] | None]
     pods: Sequence[NetworkPod]
     name_server: str
 
@@ -77,6 +79,11 @@ class World(NamedTuple):
 def limits(world: World) -> dict[str, Limits]:
     """By the uid of each pod that has an address."""
     return {pod.uid: _limits(pod, world) for pod in world.pods if pod.address}
+
+
+def lets_through(allowances: Iterable[Allowance] | None, address: str, protocol: str, port: int) -> bool:
+    """Whether a side of a pod's limits allows traffic with the address at the port; where it has no limits it does."""
+    return allowances is None or any(_allows(one, address, protocol, port) for one in allowances)
 
 
 def selecting(policies: Iterable[NetworkPolicy], pod: NetworkPod) -> list[NetworkPolicy]:
@@ -100,6 +107,15 @@ def _limits(pod: NetworkPod, world: World) -> Limits:
         ingress=tuple(_distinct(one for policy in ingress for one in _ingress(policy, pod, world))) if ingress else None,
         egress=tuple(_distinct(one for policy in egress for one in _egress(policy, world))) if egress else None,
     )
+
+
+def _allows(one: Allowance, address: str, protocol: str, port: int) -> bool:
+    if one.protocol not in ("", protocol) or (one.last and not one.first <= port <= one.last):
+        return False
+    if one.block:
+        place = ip_address(address)
+        return place in ip_network(one.block) and not any(place in ip_network(but) for but in one.excepted)
+    return one.addresses is None or address in one.addresses
 
 
 def _distinct(allowances: Iterable[Allowance]) -> Iterable[Allowance]:
@@ -157,11 +173,14 @@ def _pods(policy: NetworkPolicy, peers: Sequence[Json], world: World) -> Iterabl
             yield pod
 
 
-def _names(policy: NetworkPolicy, peer: Json, namespace: str, labels: Mapping[str, str], pod_labels: Mapping[str, str]) -> bool:
+def _names(
+    policy: NetworkPolicy, peer: Json, namespace: str, labels: Mapping[str, str] | None, pod_labels: Mapping[str, str]
+) -> bool:
     if peer.get("ipBlock"):
         return False
     namespaces, pods = peer.get("namespaceSelector"), peer.get("podSelector")
-    in_namespace = namespace == policy.metadata.namespace if namespaces is None else selects(namespaces, labels)
+    is_own = namespace == policy.metadata.namespace
+    in_namespace = is_own if namespaces is None else labels is None or selects(namespaces, labels)
     return in_namespace and selects(pods or {}, pod_labels)
 
 

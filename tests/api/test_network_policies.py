@@ -6,8 +6,19 @@ from typing import Any
 
 import pytest
 
-from shunter.api.meta import ObjectMeta
-from shunter.cluster.node.net.policies import Allowance, Limits, NamedPort, NetworkPod, NetworkPolicy, World, limits, named_ports
+from network_policy_cases import CASES, MASTER_ADDRESS, PORT, PORT_NAME, ROLE, WORKER_ADDRESS
+from shunter.api.meta import Json, ObjectMeta
+from shunter.api.network_policies import (
+    Allowance,
+    Limits,
+    NamedPort,
+    NetworkPod,
+    NetworkPolicy,
+    World,
+    lets_through,
+    limits,
+    named_ports,
+)
 
 DNS = "10.0.0.1"
 NAMESPACES = {
@@ -142,6 +153,22 @@ def test_dns_is_named_as_on_a_cluster_where_it_is_a_pod(rule: dict[str, Any], ex
 def test_policies_add_up_and_say_nothing_twice() -> None:
     one, other = policy(ingress=[{"from": [CLIENTS]}]), policy(ingress=[{"from": [CLIENTS]}, {"from": [BLUE]}])
     assert of(WEB, one, policy(), other) == Limits((at(CLIENT.address), at(OTHER.address)))
+
+
+@pytest.mark.parametrize("case", CASES.values(), ids=list(CASES))
+def test_whether_a_worker_may_connect_to_its_master(case: tuple[list[Json], bool]) -> None:
+    specs, is_open = case
+    master = NetworkPod("m", "a", "master", {ROLE: "master"}, MASTER_ADDRESS, (NamedPort(PORT_NAME, "TCP", PORT),))
+    worker = NetworkPod("w", "a", "worker", {ROLE: "worker"}, WORKER_ADDRESS)
+    found = limits(World([policy(**spec) for spec in specs], NAMESPACES, [master, worker], DNS))
+    comes_in = lets_through(found["m"].ingress, WORKER_ADDRESS, "TCP", PORT)
+    goes_out = lets_through(found["w"].egress, MASTER_ADDRESS, "TCP", PORT)
+    assert (comes_in and goes_out) is is_open
+
+
+def test_a_namespace_of_which_the_labels_are_not_known_is_named_by_any_selector() -> None:
+    world = World([policy(ingress=[{"from": [BLUE]}])], {"a": None}, [WEB, CLIENT], DNS)
+    assert limits(world)["1"] == Limits(ingress=(at(WEB.address, CLIENT.address),))
 
 
 def test_ports_with_names_are_those_of_containers_that_go_on_running() -> None:
