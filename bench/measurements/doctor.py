@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import statistics
 import subprocess
 import sys
 import time
@@ -12,9 +13,11 @@ from pathlib import Path
 from typing import Any
 
 from embedded import SHUNTER, Cluster, cluster, job
-from figures import Figure
+from figures import Figure, spread
+from hung_job import hang
 from shunter.doctor import recording
 from shunter.doctor.diagnosing import diagnose
+from shunter.doctor.evidence import Evidence
 
 JOBS = "/apis/kubeflow.org/v1/namespaces/default/pytorchjobs"
 CORPUS = Path(__file__).resolve().parents[2] / "tests" / "doctor" / "corpus"
@@ -36,12 +39,13 @@ def measure(settings: dict[str, Any]) -> list[Figure]:
             stack.callback(process.wait)
             stack.callback(process.kill)
         entered = _seen(started, "--sample", str(SAMPLE))
-    rules = max(_rules(path) for path in CORPUS.iterdir())
+    rules = max(_rules(recording.read(path)) for path in CORPUS.iterdir())
     return [
         Figure(
             "diagnosis, API only", many["seconds"]["api"], "s", f"a job of {settings['pods']} pods, logs of all of them included"
         ),
         Figure("rules", rules * 1000, "ms", "the recorded fault that takes longest"),
+        *(_rules_of_hang(ranks) for ranks in settings["hung_ranks"]),
         Figure(
             "stacks, two samples",
             entered["seconds"]["exec"] - SAMPLE,
@@ -76,9 +80,22 @@ def _seen(started: Cluster, *options: str) -> dict[str, Any]:
     return report
 
 
-def _rules(path: Path) -> float:
+def _rules_of_hang(ranks: int) -> Figure:
+    found = hang(ranks)
+    diagnose(found, found.at)
+    (verdict,) = diagnose(found, found.at).verdicts
+    if (verdict.id, verdict.ranks) != ("H01", (ranks // 2,)):
+        raise RuntimeError(f"{ranks} ranks: {verdict}")
+    processes, lines = len(found.samples[0].processes), sum(log.text.count("\n") for log in found.logs)
+    seconds = [_rules(hang(ranks)) for _ in range(5)]
+    note = (
+        f"{processes:,} processes in {len(found.pods)} pods, {lines:,} lines of logs; {spread([1000 * one for one in seconds])}"
+    )
+    return Figure(f"rules, hang of {ranks} ranks", statistics.median(seconds) * 1000, "ms", note)
+
+
+def _rules(evidence: Evidence) -> float:
     """Seconds of processor time."""
-    evidence = recording.read(path)
     begun = time.process_time()
     diagnose(evidence, evidence.at)
     return time.process_time() - begun

@@ -2,8 +2,14 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
+import pytest
+
 from shunter.doctor.endings import reason
-from shunter.doctor.lines import errors, parsed
+from shunter.doctor.lines import END_LINES, errors, parsed, parsed_end
+
+CORPUS = Path(__file__).parent / "corpus"
 
 TORCHRUN = """\
 2026-11-25T20:00:00.000000001Z step 1 loss 0.5
@@ -46,3 +52,22 @@ def test_of_a_chain_of_exceptions_the_last_counts_and_the_first_stays_in_its_lin
 def test_a_warning_is_no_error_and_what_went_on_is_no_reason() -> None:
     text = "UserWarning: odd\nTraceback (most recent call last):\nValueError: bad sample\nstep 7 loss 0.1\n"
     assert reason(errors(parsed(text))) is None
+
+
+STEPS = "".join(f"2026-11-25T20:00:00Z step {step} loss 0.5\n" for step in range(1000))
+
+
+@pytest.mark.parametrize("before", ["", STEPS], ids=["alone", "after a thousand steps"])
+def test_the_end_of_a_log_tells_the_same_as_all_of_it(before: str) -> None:
+    paths = sorted(CORPUS.glob("*/logs/*"))
+    assert len(paths) > 100
+    for path in paths:
+        text = before + path.read_text()
+        whole, end = parsed(text), parsed_end(text)
+        assert reason(errors(end)) == reason(errors(whole)), path
+        assert end == whole[len(whole) - len(end) :], path
+
+
+def test_of_a_log_without_an_error_the_last_lines_are_read() -> None:
+    assert [line.text for line in parsed_end(STEPS)] == [f"step {step} loss 0.5" for step in range(1000 - END_LINES, 1000)]
+    assert parsed_end("") == []

@@ -121,7 +121,7 @@ BACKWARD = [("torch/autograd/graph.py", "_engine_run_backward"), ("torch/_tensor
 
 @pytest.mark.parametrize(("what", "calls"), [*DOING.items(), ("collective", BACKWARD)], ids=[*DOING, "backward"])
 def test_a_stack_says_what_a_rank_does(what: str, calls: list[tuple[str, str]]) -> None:
-    assert doing([Frame(function=function, file=file) for file, function in calls]) == what
+    assert doing(tuple(Frame(function=function, file=file) for file, function in calls)) == what
 
 
 def test_work_that_a_training_library_started_from_outside_is_no_wait() -> None:
@@ -132,7 +132,7 @@ def test_work_that_a_training_library_started_from_outside_is_no_wait() -> None:
         ("train.py", "main"),
         ("torch/distributed/run.py", "x"),
     ]
-    assert doing([Frame(function=function, file=file) for file, function in calls]) == "own"
+    assert doing(tuple(Frame(function=function, file=file) for file, function in calls)) == "own"
 
 
 def calls(*names: str, first: int = 1) -> tuple[Collective, ...]:

@@ -18,6 +18,7 @@ from shunter.operator.causes.held import Held
 from shunter.operator.causes.pods import held_pods, loops
 from shunter.operator.overview import Overview, is_pod_of, member, overview
 
+LAST_LINES = 50
 T = TypeVar("T")
 
 
@@ -92,14 +93,24 @@ class Case:
         return {(log.pod, log.container, log.is_previous): log.text for log in self.evidence.logs}
 
     @cached_property
-    def rank_lines(self) -> dict[str, list[Line]]:
+    def rank_logs(self) -> dict[str, str]:
         """The log of each pod that trains and is there, as it is now."""
         found = {}
         for pod in self.ranked:
             text = self.logs.get((pod["metadata"]["name"], training_container(pod), False))
             if text is not None:
-                found[pod["metadata"]["name"]] = parsed(text)
+                found[pod["metadata"]["name"]] = text
         return found
+
+    @cached_property
+    def rank_lines(self) -> dict[str, list[Line]]:
+        """The lines of these logs. To take them apart is most of the work on a large job: `last_lines` may do."""
+        return {pod: parsed(text) for pod, text in self.rank_logs.items()}
+
+    @cached_property
+    def last_lines(self) -> dict[str, list[Line]]:
+        """The last of these lines of each."""
+        return {pod: parsed("\n".join(text.rsplit("\n", LAST_LINES + 1)[1:])) for pod, text in self.rank_logs.items()}
 
     @cached_property
     def endings(self) -> list[Ending]:

@@ -8,7 +8,7 @@ from datetime import datetime, timedelta
 
 from shunter.api.meta import Json, Struct
 from shunter.api.rank_failures import RankFailure
-from shunter.doctor.lines import Error, Line, errors, is_warning, parsed
+from shunter.doctor.lines import Error, Line, errors, is_warning, parsed, parsed_end
 from shunter.jobs.failure_record import failure_record, kept_words, last_to_fail
 from shunter.kube.pods.log_times import time_of
 from shunter.operator.causes.events import event_time
@@ -98,7 +98,9 @@ def endings(
         is_previous = not (state.get("state", {}).get("terminated") or {}).get("exitCode")
         ended = (state.get("lastState" if is_previous else "state") or {}).get("terminated") or {}
         text = logs.get((fault.pod, fault.container, is_previous))
-        lines = parsed(text) if text is not None else []
+        lines = parsed_end(text) if text is not None else []
+        if text is not None and len(_last(lines)) < LAST_LINES:
+            lines = parsed(text)
         error = reason(errors(lines))
         found.append(
             Ending(

@@ -16,10 +16,17 @@ _TRACEBACK = "Traceback (most recent call last)"
 _EXCEPTION = re.compile(r"[A-Za-z_][\w.]*(?:Error|Exception|Interrupt|Exit|Failure|Expired|Warning)\b(?::|$)")
 _SUMMARY = ("ChildFailedError",)
 _ABORT = re.compile(r"terminate called after throwing|what\(\): |Fatal Python error|Bus error|Segmentation fault")
-_FRAME = re.compile(r'File "([^"]+)", line (\d+), in (\S+)')
-_CHAINED = re.compile(r"(?:During handling of the above exception|The above exception was the direct cause)")
 MOST_LINES = 60
 """Lines of one error: an exception may have a long message."""
+END_LINES = 2 * MOST_LINES
+"""Of these some may be warnings, or another rank's."""
+_WORDS = (
+    *("Traceback", "terminate called", "what():", "Fatal Python", "Bus error", "Segmentation fault"),
+    *("Error", "Exception", "Interrupt", "Exit", "Failure", "Expired", "Warning"),
+)
+"""One of these is in each line at which an error begins or is named: by these a healthy log is told without its lines."""
+_FRAME = re.compile(r'File "([^"]+)", line (\d+), in (\S+)')
+_CHAINED = re.compile(r"(?:During handling of the above exception|The above exception was the direct cause)")
 _HINT = re.compile(r"step|epoch|iter|loss|batch|round|%\||\d/\d|it[=: ]", re.IGNORECASE)
 
 
@@ -65,18 +72,29 @@ def parsed(log: str) -> list[Line]:
     found = []
     for raw in log.splitlines():
         at, text = split_time(raw)
-        text = ESCAPES.sub("", text.rsplit("\r", 1)[-1])
+        if "\r" in text or "\x1b" in text:
+            text = ESCAPES.sub("", text.rsplit("\r", 1)[-1])
         rank = None
-        while prefix := _RANK.match(text):
+        while text.startswith("[") and (prefix := _RANK.match(text)):
             rank, text = int(prefix[1]), text[prefix.end() :]
-        if text.strip():
+        if text and not text.isspace():
             found.append(Line(text=text, at=at, rank=rank))
     return found
 
 
+def parsed_end(log: str) -> list[Line]:
+    """The last lines of a log: at least END_LINES, and all that follow what may be an error, with so many before it."""
+    begin = min((at for word in _WORDS if (at := log.find(word)) >= 0), default=len(log))
+    for _ in range(END_LINES + 1):
+        begin = log.rfind("\n", 0, begin)
+        if begin < 0:
+            return parsed(log)
+    return parsed(log[begin + 1 :])
+
+
 def is_warning(text: str) -> bool:
     """Whether a line is a warning: torch writes one for each attempt that it repeats."""
-    return _WARNING.search(text) is not None
+    return "W" in text and _WARNING.search(text) is not None
 
 
 def is_step(text: str) -> bool:

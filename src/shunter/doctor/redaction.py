@@ -44,6 +44,8 @@ def masked_verdict(verdict: Verdict, evidence: Evidence) -> Verdict:
     """A verdict without the credentials that stand in the job and its pods by name: evidence of others may not be redacted."""
     known = credentials([evidence.job, *evidence.pods])
 
+    # Ranks that wait for another do it all at one place.
+    @cache
     def hidden(text: str) -> str:
         return masked(text, known)
 

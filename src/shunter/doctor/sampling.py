@@ -113,7 +113,8 @@ class Sampler:
             for _ in range(PACE_SAMPLES):
                 await asyncio.sleep(PACE_SECONDS)
                 if (one := await self._sample(is_blocking=False)) is not None:
-                    samples.append(one)
+                    # What a rank started says nothing of its pace, and may be ten times as many processes.
+                    samples.append(msgspec.structs.replace(one, processes=tuple(trainers(one))))
         if len(self._case.ranked) > MOST_PODS:
             why = f"{MOST_PODS} of {len(self._case.ranked)} pods were sampled: those that wrote least recently"
             self._missing.setdefault("stacks", Missing(what="stacks", why=why, is_refused=False))

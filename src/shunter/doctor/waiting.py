@@ -10,34 +10,40 @@ in two samples, and the group only when nothing has gone on between them.
 from __future__ import annotations
 
 import re
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Sequence
 from datetime import datetime
+from functools import cache, lru_cache
 from itertools import pairwise
 from statistics import median
 from typing import Literal, NamedTuple
 
 from shunter.doctor.case import Case
 from shunter.doctor.evidence import Frame, Process, Sample
-from shunter.doctor.lines import is_warning
+from shunter.doctor.lines import Line, is_warning
 from shunter.kube.pods.log_times import time_of
 from shunter.operator.overview import moment
 
 Doing = Literal["starting", "rendezvous", "collective", "data", "own"]
 
-_STARTING = re.compile(r"importlib|_find_and_load|<frozen zipimport>|^site\.py")
-_RENDEZVOUS = re.compile(
-    r"_create_c10d_store|rendezvous|init_process_group|init_device_mesh|jax/_src/distributed\.py|_store_based_barrier|TCPStore"
-)
-_COLLECTIVE = re.compile(
-    r"torch/distributed/|_engine_run_backward|torch/cuda/(?:__init__|streams)\.py|horovod/|xgboost/(?:collective|rabit)"
-    r"|block_until_ready|jax/experimental/multihost_utils|mpi4py|deepspeed/comm/|tensorflow/python/distribute"
-)
-_CUDA_WAIT = re.compile(r"\b(?:synchronize|wait_event|wait_stream)\b")
-_DATA = re.compile(r"torch/utils/data/")
-_AGENT = re.compile(
-    r"torch/distributed/(?:run|launcher|elastic)|bin/torchrun|accelerate/commands/launch|deepspeed/launcher|mpirun"
-)
+_SIGNS = {
+    "starting": re.compile(r"importlib|_find_and_load|<frozen zipimport>|^site\.py"),
+    "rendezvous": re.compile(
+        r"_create_c10d_store|rendezvous|init_process_group|init_device_mesh|jax/_src/distributed\.py|_store_based_barrier|TCPStore"
+    ),
+    "collective": re.compile(
+        r"torch/distributed/|_engine_run_backward|torch/cuda/(?:__init__|streams)\.py|horovod/|xgboost/(?:collective|rabit)"
+        r"|block_until_ready|jax/experimental/multihost_utils|mpi4py|deepspeed/comm/|tensorflow/python/distribute"
+    ),
+    "cuda wait": re.compile(r"\b(?:synchronize|wait_event|wait_stream)\b"),
+    "data": re.compile(r"torch/utils/data/"),
+    "loader": re.compile(r"_MultiProcessingDataLoaderIter"),
+    "next data": re.compile(r"_next_data"),
+    "agent": re.compile(
+        r"torch/distributed/(?:run|launcher|elastic)|bin/torchrun|accelerate/commands/launch|deepspeed/launcher|mpirun"
+    ),
+}
+"""What a call is a sign of, by its file and function. Thousands of processes have the same few hundred calls."""
 _TAKES_LONG = re.compile(r"torch/(?:_inductor|_dynamo|serialization)|triton/|safetensors")
 INNERMOST = 4
 """Calls from the innermost in which a wait must stand: an outer one is only where the work was started from."""
@@ -84,8 +90,7 @@ class Rank(NamedTuple):
     @property
     def is_asleep(self) -> bool:
         """Whether it was so in both: what runs, waits for a CPU or for a disk waits for no rank. Who waits for a GPU may run."""
-        near = [f"{frame.file} {frame.function}" for frame in self.last.frames[:2]]
-        return self.first.state == self.last.state == "S" or any(_CUDA_WAIT.search(text) for text in near)
+        return self.first.state == self.last.state == "S" or _has("cuda wait", self.last.frames[:2])
 
     @property
     def cpu_seconds(self) -> float:
@@ -117,25 +122,26 @@ def _group(case: Case) -> Group | None:
     first, last = case.evidence.samples[0], case.evidence.samples[1]
     before = {(process.pod, process.pid): process for process in trainers(first)}
     before_of = {(process.pod, process.pid): process for process in first.processes}
-    started: dict[tuple[str, int], list[Process]] = {}
+    started: dict[tuple[str, int], list[Process]] = defaultdict(list)
     for process in last.processes:
-        started.setdefault((process.pod, process.parent), []).append(process)
+        started[process.pod, process.parent].append(process)
     found = []
     for rank, process in ranked(case, last):
         earlier = before.get((process.pod, process.pid))
         if earlier is None or not process.frames or not earlier.frames:
             continue
         children = tuple(started.get((process.pod, process.pid), ()))
-        same = doing(process.frames) == doing(earlier.frames) and _point(process.frames) == _point(earlier.frames)
+        does = doing(process.frames)
+        same = does == doing(earlier.frames) and _point(process.frames) == _point(earlier.frames)
         seconds = (last.at - first.at).total_seconds()
-        spins = same and doing(process.frames) == "own" and _spins(earlier, process, seconds)
+        spins = same and does == "own" and _spins(earlier, process, seconds)
         own = [process]
         for one in own:
             own += started.get((one.pod, one.pid), ())
         active = any(_is_active(before_of.get((one.pod, one.pid)), one, seconds) for one in own)
         long = any(_TAKES_LONG.search(frame.file) for frame in process.frames[:INNERMOST])
-        may_go_on = doing(process.frames) != "rendezvous" and (active or long)
-        found.append(Rank(rank, process.pod, doing(process.frames), earlier, process, children, same, spins, may_go_on))
+        may_go_on = does != "rendezvous" and (active or long)
+        found.append(Rank(rank, process.pod, does, earlier, process, children, same, spins, may_go_on))
     whole = {rank.rank for rank in found} >= set(case.all_ranks) and len(found) == len({rank.rank for rank in found})
     return Group(tuple(sorted(found)), (last.at - first.at).total_seconds(), whole and bool(found))
 
@@ -144,20 +150,18 @@ def trainers(sample: Sample) -> list[Process]:
     """The processes that are ranks: with a rank in their environment and no such parent, else those of a pod that nobody started
     but a launcher."""
     by_pid = {(one.pod, one.pid): one for one in sample.processes}
-    agents = {key for key, one in by_pid.items() if is_agent(one)}
-    found = []
-    for one in sample.processes:
-        parent = (one.pod, one.parent)
-        if (one.pod, one.pid) in agents:
-            continue
-        if parent not in by_pid or parent in agents:
-            found.append(one)
-    return found
+
+    @cache
+    def is_started_by_rank(pod: str, parent: int) -> bool:
+        above = by_pid.get((pod, parent))
+        return above is not None and not is_agent(above)
+
+    return [one for one in sample.processes if not is_started_by_rank(one.pod, one.parent) and not is_agent(one)]
 
 
 def is_agent(process: Process) -> bool:
     """Whether it is a launcher that waits for the ranks which it started."""
-    return any(_AGENT.search(f"{frame.file} {frame.function}") for frame in process.frames)
+    return _has("agent", process.frames)
 
 
 def ranked(case: Case, sample: Sample) -> list[tuple[int, Process]]:
@@ -176,19 +180,29 @@ def _rank_of(case: Case, process: Process, *, is_alone: bool) -> int | None:
     return own[0] if len(own) == 1 and is_alone else process.rank
 
 
-def doing(frames: Sequence[Frame]) -> Doing:
-    """What a stack, innermost call first, says that a process does."""
-    texts = [f"{frame.file} {frame.function}" for frame in frames]
-    if any(_STARTING.search(text) for text in texts):
+@lru_cache(maxsize=2**12)
+def doing(frames: tuple[Frame, ...]) -> Doing:
+    """What a stack, innermost call first, says that a process does. Most ranks of a job have the same."""
+    near = frames[:INNERMOST]
+    if _has("starting", frames):
         return "starting"
-    if any(_RENDEZVOUS.search(text) for text in texts):
+    if _has("rendezvous", frames):
         return "rendezvous"
-    if any(_DATA.search(text) for text in texts[:INNERMOST]) or any("_MultiProcessingDataLoaderIter" in text for text in texts):
+    if _has("data", near) or _has("loader", frames):
         return "data"
-    near = texts[:INNERMOST]
-    if any(_COLLECTIVE.search(text) for text in near) or any(_CUDA_WAIT.search(text) for text in near[:2]):
+    if _has("collective", near) or _has("cuda wait", near[:2]):
         return "collective"
-    return "data" if any(_DATA.search(text) and "_next_data" in text for text in texts) else "own"
+    return "data" if any(_signs(frame.file, frame.function) >= {"data", "next data"} for frame in frames) else "own"
+
+
+@lru_cache(maxsize=2**12)
+def _has(sign: str, frames: tuple[Frame, ...]) -> bool:
+    return any(sign in _signs(frame.file, frame.function) for frame in frames)
+
+
+@lru_cache(maxsize=2**14)
+def _signs(file: str, function: str) -> frozenset[str]:
+    return frozenset(sign for sign, pattern in _SIGNS.items() if pattern.search(f"{file} {function}"))
 
 
 def place(frames: Sequence[Frame]) -> Frame | None:
@@ -293,6 +307,11 @@ def progress(case: Case, ranks: Group) -> Progress:
     return Progress(False, True, f"no rank has written a line for {int(silence)} s")
 
 
+def _times(lines: Sequence[Line]) -> list[datetime]:
+    """When those of the lines were written that are no warnings."""
+    return [at for line in lines if line.at and not is_warning(line.text) and (at := time_of(line.at)) is not None]
+
+
 def _age(case: Case, now: datetime) -> float:
     """Seconds since the last of the ranks' containers started."""
     starts = [
@@ -312,10 +331,11 @@ def quiet(case: Case, now: datetime) -> tuple[float | None, float | None]:
 
 
 def _pace(case: Case) -> tuple[datetime | None, float | None]:
-    """When a rank last wrote a line that is no warning, and the median gap."""
+    """When a rank last wrote a line that is no warning, and the median gap: by the last lines of each log, unless all of those
+    are warnings."""
     last, gaps = None, []
-    for lines in case.rank_lines.values():
-        times = [at for line in lines if line.at and not is_warning(line.text) and (at := time_of(line.at)) is not None]
+    for pod, lines in case.last_lines.items():
+        times = _times(lines) or _times(case.rank_lines[pod])
         if times:
             last = max(last or times[-1], times[-1])
         # Lines of one message come at once; what is between messages tells the pace.

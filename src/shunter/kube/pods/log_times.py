@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import re
 from datetime import UTC, datetime
+from functools import lru_cache
 
 _TIME = re.compile(r"(\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d)(?:\.(\d{1,9}))?(Z|[+-]\d\d:\d\d)")
 
@@ -24,11 +25,17 @@ def time_key(text: str) -> tuple[datetime, str] | None:
     if match is None:
         return None
     second, fraction, zone = match.groups()
+    moment = _moment(second + zone)
+    return (moment, (fraction or "").ljust(9, "0")) if moment is not None else None
+
+
+@lru_cache(maxsize=4096)
+def _moment(second: str) -> datetime | None:
+    """Many lines are of one second."""
     try:
-        moment = datetime.fromisoformat(second + zone).astimezone(UTC)
+        return datetime.fromisoformat(second).astimezone(UTC)
     except (ValueError, OverflowError):
         return None
-    return moment, (fraction or "").ljust(9, "0")
 
 
 def split_time(line: str) -> tuple[str, str]:

@@ -26,7 +26,8 @@ class Turn(NamedTuple):
 
 
 def judge(case: Case) -> list[Verdict]:
-    turns = [turn for pod, lines in case.rank_lines.items() if (turn := _turn(pod, lines)) is not None]
+    pods = [pod for pod, lines in case.last_lines.items() if not _is_finite(lines)]
+    turns = [turn for pod in pods if (turn := _turn(pod, case.rank_lines[pod])) is not None]
     if not turns:
         return []
     first = min(turns, key=lambda turn: (int(turn.step) if turn.step.isdecimal() else 0, turn.line.at))
@@ -53,19 +54,36 @@ def _ranks(case: Case, turn: Turn) -> tuple[int, ...]:
     return (turn.line.rank,) if turn.line.rank is not None else case.ranks_of([turn.pod])
 
 
+def _is_finite(lines: list[Line]) -> bool:
+    """Whether the last of the lines that tell a loss tells a finite one."""
+    last = next((values for line in reversed(lines) if (values := _losses(line.text))), None)
+    return last is not None and not _has_other(last)
+
+
+def _has_other(values: list[str]) -> bool:
+    """Whether one of the values is not finite."""
+    return any(value.lstrip("+-") in ("nan", "inf", "infinity") for value in values)
+
+
 def _turn(pod: str, lines: list[Line]) -> Turn | None:
     """The first of the lines with which the log ends that tell a loss which is not finite."""
     found: list[Line] = []
     was_finite = False
-    for line in lines:
-        values = [match["value"].lower() for match in VALUE.finditer(line.text) if "loss" in match["name"].lower()]
-        if values:
-            is_finite = not any(value.lstrip("+-") in ("nan", "inf", "infinity") for value in values)
-            was_finite = was_finite or is_finite
-            found = [] if is_finite else [*found, line]
+    for line in reversed(lines):
+        if values := _losses(line.text):
+            was_finite = not _has_other(values)
+            if was_finite:
+                break
+            found.append(line)
     if len(found) < LINES:
         return None
-    return Turn(pod, found[0], _step(found[0].text), not was_finite)
+    return Turn(pod, found[-1], _step(found[-1].text), not was_finite)
+
+
+def _losses(text: str) -> list[str]:
+    if "loss" not in text.lower():
+        return []
+    return [match["value"].lower() for match in VALUE.finditer(text) if "loss" in match["name"].lower()]
 
 
 def _step(text: str) -> str:

@@ -24,7 +24,8 @@ def judge(case: Case) -> list[Verdict]:
         if status.get("imageID"):
             images.setdefault(image, {}).setdefault(status["imageID"], []).append(pod["metadata"]["name"])
     told: dict[str, list[str]] = {}
-    for rank_pod, lines in case.rank_lines.items():
+    for rank_pod, log in case.rank_logs.items():
+        lines = case.rank_lines[rank_pod] if "torch" in log or "NCCL version" in log else []
         for said in {match[1].rstrip(".") for line in lines if (match := _VERSIONS.search(line.text))}:
             told.setdefault(said, []).append(rank_pod)
     # NCCL says its version now with, now without what it was built for (2.28.9+cuda13.0): without says less, not other.

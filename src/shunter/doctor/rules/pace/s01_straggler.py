@@ -10,37 +10,50 @@ runs while one rests may as well compute what that one waits for.
 from __future__ import annotations
 
 from collections import Counter
+from typing import NamedTuple
 
 from shunter.doctor.case import Case
 from shunter.doctor.evidence import Frame, Process
 from shunter.doctor.rules.rule import Rule
 from shunter.doctor.rules.stacks.h01_hung import hung, needs
 from shunter.doctor.verdicts import Excerpt, Verdict
-from shunter.doctor.waiting import doing, place, ranked, where
+from shunter.doctor.waiting import Doing, doing, place, ranked, where
 
 SAMPLES = 12
 """Fewer say nothing."""
 LOWEST, NEXT = 0.2, 0.5
 
 
+class Look(NamedTuple):
+    """What a rank does in one sample."""
+
+    does: Doing
+    place: Frame | None
+    runs: bool
+
+    def waits(self, line: Frame | None) -> bool:
+        """Whether it is in a collective, or runs at the line at which ranks wait for their GPUs."""
+        return self.does == "collective" or (self.runs and line is not None and self.place == line)
+
+
 def judge(case: Case) -> list[Verdict]:
     if len(case.evidence.samples) < SAMPLES or hung(case) is not None:
         return []
-    seen: dict[int, list[Process]] = {}
+    seen: dict[int, list[Look]] = {}
     for sample in case.evidence.samples:
         for rank, process in ranked(case, sample):
-            if process.frames and doing(process.frames) != "starting":
-                seen.setdefault(rank, []).append(process)
-    run_at = Counter(place(one.frames) for own in seen.values() for one in own if _runs(one))
+            if process.frames and (does := doing(process.frames)) != "starting":
+                seen.setdefault(rank, []).append(Look(does, place(process.frames), _runs(process, does)))
+    run_at = Counter(one.place for own in seen.values() for one in own if one.runs)
     line = run_at.most_common(1)[0][0] if run_at else None
-    waits = {rank: [_waits(one, line) for one in own] for rank, own in seen.items()}
+    waits = {rank: [one.waits(line) for one in own] for rank, own in seen.items()}
     shares = {rank: sum(own) / len(own) for rank, own in waits.items() if len(own) >= SAMPLES}
     if set(shares) < set(case.all_ranks) or len(shares) < 2:
         return []
     lowest, following = sorted(shares, key=lambda rank: shares[rank])[:2]
-    if max(shares[lowest], sum(map(_runs, seen[lowest])) / len(seen[lowest])) >= LOWEST or shares[following] <= NEXT:
+    if max(shares[lowest], sum(one.runs for one in seen[lowest]) / len(seen[lowest])) >= LOWEST or shares[following] <= NEXT:
         return []
-    frames = [frame for one in seen[lowest] if not _waits(one, line) and (frame := place(one.frames)) is not None]
+    frames = [one.place for one in seen[lowest] if not one.waits(line) and one.place is not None]
     frame = max(frames, key=frames.count) if frames else None
     at = f", mostly in {where(frame)}" if frame is not None else ""
     what = (
@@ -63,14 +76,9 @@ def judge(case: Case) -> list[Verdict]:
     ]
 
 
-def _runs(process: Process) -> bool:
+def _runs(process: Process, does: Doing) -> bool:
     """Whether it runs its own code and uses CUDA: it may wait for its GPU, or compute."""
-    return bool(process.uses_cuda) and process.state == "R" and doing(process.frames) == "own"
-
-
-def _waits(process: Process, line: Frame | None) -> bool:
-    """Whether it is in a collective, or runs at the line at which ranks wait for their GPUs."""
-    return doing(process.frames) == "collective" or (_runs(process) and line is not None and place(process.frames) == line)
+    return bool(process.uses_cuda) and process.state == "R" and does == "own"
 
 
 RULE = Rule("S01", judge, needs)
