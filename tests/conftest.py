@@ -12,6 +12,7 @@ from xdist.scheduler import LoadScopeScheduling
 
 import unit_tests
 import unpassed
+from by_module import scope_of
 from control_plane import ControlPlane
 from full_disk import SmallDisk, mounted
 
@@ -39,29 +40,10 @@ def pytest_configure(config: pytest.Config) -> None:
 
 
 class ByFixture(LoadScopeScheduling):
-    """Keeps those tests on one process whose fixture plays everything at once. Marks `xdist_group` would say as much, but
-    pytest-xdist 3.8 does not see them with pytest 9.2."""
+    """Gives tests of one scope to one process."""
 
     def _split_scope(self, nodeid: str) -> str:
-        path, _, test = nodeid.partition("::")
-        if path.endswith(
-            (
-                "e2e/test_recordings.py",
-                "e2e/test_kubectl_commands.py",
-                "recipes/test_lm.py",
-                "recipes/test_images.py",
-                "recipes/test_buckets.py",
-            )
-        ):
-            return path
-        if "page/browser/" in path:
-            return "page/browser"
-        if path.endswith("recipes/test_frameworks.py") and "[" in test:
-            parameters = test.partition("[")[2].rstrip("]").split("-")
-            return f"{path}::{next((one for one in parameters if ' ' not in one), '')}"
-        if path.endswith("vectors/test_vectors.py") and "[" in test:
-            return f"{path}::{test.partition('[')[2].partition(':')[0]}"
-        return nodeid
+        return scope_of(nodeid, self.config.rootpath)
 
 
 @pytest.hookimpl(optionalhook=True)

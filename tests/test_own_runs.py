@@ -1,4 +1,5 @@
-"""What this project's own test run does: repeats are counted, and unit tests are held to their rule."""
+"""What this project's own test run does: repeats are counted, unit tests are held to their rule, and what tests have in common is
+made once."""
 
 from __future__ import annotations
 
@@ -8,6 +9,8 @@ import sys
 from pathlib import Path
 
 import pytest
+
+from by_module import scope_of
 
 pytestmark = pytest.mark.integration
 ROOT = Path(__file__).parents[1]
@@ -103,3 +106,20 @@ def test_unit_test_that_starts_a_process_connects_or_warns_fails_even_if_it_hide
 def test_unit_tests_are_none_of_the_folders_that_need_a_cluster(folder: str) -> None:
     answer = run(ROOT, "-m", "unit", "--collect-only", "--import-mode=importlib", f"tests/{folder}")
     assert answer.returncode == pytest.ExitCode.NO_TESTS_COLLECTED, answer.stdout[-2000:]
+
+
+@pytest.mark.parametrize(
+    ("test", "scope"),
+    [
+        ("tests/e2e/test_job_life.py::test_a_life_in_which[a]", "tests/e2e/test_job_life.py"),
+        ("tests/e2e/test_recordings.py::test_cluster_does_what_was_recorded[v1/a]", "tests/e2e/test_recordings.py"),
+        ("tests/test_release.py::test_release_says_what_to_push", "tests/test_release.py"),
+        ("tests/page/browser/test_job.py::test_a", "page/browser"),
+        ("tests/recipes/test_frameworks.py::test_a[finetune]", "tests/recipes/test_frameworks.py::finetune"),
+        ("tests/recipes/test_frameworks.py::test_a[finetune-after two steps]", "tests/recipes/test_frameworks.py::finetune"),
+        ("tests/vectors/test_vectors.py::test_a[lists: by label]", "tests/vectors/test_vectors.py::lists"),
+        ("tests/e2e/test_doctor.py::test_a[b]", "tests/e2e/test_doctor.py::test_a[b]"),
+    ],
+)
+def test_tests_with_something_in_common_run_in_one_process_and_others_where_there_is_time(test: str, scope: str) -> None:
+    assert scope_of(test, ROOT) == scope
