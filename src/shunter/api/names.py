@@ -9,6 +9,7 @@ import re
 
 _LABEL_1123 = "[a-z0-9]([-a-z0-9]*[a-z0-9])?"
 _SUBDOMAIN_1123 = _LABEL_1123 + r"(\." + _LABEL_1123 + ")*"
+_WILDCARD_1123 = r"\*\." + _SUBDOMAIN_1123
 _LABEL_1035 = "[a-z]([-a-z0-9]*[a-z0-9])?"
 _KEY_NAME = "([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9]"
 _LABEL_VALUE = f"({_KEY_NAME})?"
@@ -22,12 +23,17 @@ _IMAGE = re.compile(
 )
 _ENVIRONMENT_NAME = re.compile("[ -<>-~]*")
 _COMPILED = {
-    text: re.compile(text, re.ASCII) for text in (_LABEL_1123, _SUBDOMAIN_1123, _LABEL_1035, _KEY_NAME, _LABEL_VALUE, _CONFIG_KEY)
+    text: re.compile(text, re.ASCII)
+    for text in (_LABEL_1123, _SUBDOMAIN_1123, _WILDCARD_1123, _LABEL_1035, _KEY_NAME, _LABEL_VALUE, _CONFIG_KEY)
 }
 
 _SUBDOMAIN_SHAPE = (
     "a lowercase RFC 1123 subdomain must consist of lower case alphanumeric characters, '-' or '.', "
     "and must start and end with an alphanumeric character"
+)
+_WILDCARD_SHAPE = (
+    "a wildcard DNS-1123 subdomain must start with '*.', followed by a valid DNS subdomain, which must consist of lower case "
+    "alphanumeric characters, '-' or '.' and end with an alphanumeric character"
 )
 _LABEL_SHAPE = (
     "a lowercase RFC 1123 label must consist of lower case alphanumeric characters or '-', "
@@ -64,6 +70,14 @@ def label_1035_faults(text: str) -> list[str]:
     faults = _length_faults(text, 63)
     if not _fits(_LABEL_1035, text):
         faults.append(_shape_fault(_LABEL_1035_SHAPE, _LABEL_1035, "my-name", "abc-123"))
+    return faults
+
+
+def wildcard_faults(text: str) -> list[str]:
+    """A DNS subdomain after `*.`, which stands for one label: hosts of Ingresses."""
+    faults = _length_faults(text, 253)
+    if not _fits(_WILDCARD_1123, text):
+        faults.append(_shape_fault(_WILDCARD_SHAPE, _WILDCARD_1123, "*.example.com"))
     return faults
 
 

@@ -6,11 +6,13 @@ import re
 from collections.abc import Iterable
 from typing import Any
 
-from shunter.api.field_errors import FieldError, forbidden, invalid, not_supported, required
+from shunter.api import cidr
+from shunter.api.field_errors import FieldError, forbidden, invalid, not_supported, required, too_long
 from shunter.api.meta import Json
 from shunter.api.names import label_key_faults, label_value_faults, subdomain_faults
 
 IMMUTABLE = "field is immutable"
+_LONGEST_DRIVER = 63
 _HTTP_PATH = "[A-Za-z0-9/\\-._~%!$&'()*+,;=:]+"
 
 
@@ -45,6 +47,19 @@ def unsupported(field: str, value: Any, supported: list[str]) -> FieldError:
     error = not_supported(field, value, supported)
     listed = ", ".join(f'"{name}"' for name in supported)
     return error._replace(body=f"{error.body.partition(': supported values: ')[0]}: supported values: {listed}")
+
+
+def address_errors(field: str, text: str) -> list[FieldError]:
+    """An IP address of either family."""
+    return faults(field, text, cidr.address_faults(text))
+
+
+def driver_name_errors(field: str, name: str) -> list[FieldError]:
+    """The name of a CSI driver."""
+    if not name:
+        return [required(field)]
+    errors = [too_long(field, _LONGEST_DRIVER)] if len(name) > _LONGEST_DRIVER else []
+    return errors + faults(field, name, subdomain_faults(name.lower()))
 
 
 def label_errors(labels: Json, field: str) -> list[FieldError]:

@@ -5,7 +5,7 @@ Source: k8s.io/kubernetes 1.36 `registry/core/namespace`.
 
 from __future__ import annotations
 
-from shunter.api.field_errors import FieldError
+from shunter.api.field_errors import FieldError, invalid
 from shunter.api.meta import Json
 from shunter.api.names import label_faults, label_key_faults
 from shunter.api.resources import NAMESPACES
@@ -49,8 +49,10 @@ def _prepare(namespace: Json, old: Json | None) -> None:
 
 
 def _validate(namespace: Json, old: Json | None) -> list[FieldError]:
-    return [
-        error
-        for index, name in enumerate(namespace["spec"].get("finalizers", ()))
-        for error in faults(f"spec.finalizers[{index}]", name, label_key_faults(name))
-    ]
+    errors: list[FieldError] = []
+    for name in namespace["spec"].get("finalizers", ()):
+        errors += faults("spec.finalizers", name, label_key_faults(name))
+        if "/" not in name and name != _FINALIZER:
+            detail = "name is neither a standard finalizer name nor is it fully qualified"
+            errors.append(invalid("spec.finalizers", name, detail))
+    return errors

@@ -1,4 +1,4 @@
-"""Built-in kinds that are kept, defaulted and served, but have no rules of their own here.
+"""Built-in kinds that are only kept, defaulted, checked and served.
 
 Source of the defaults: k8s.io/kubernetes 1.36 `apis/*/v1/defaults.go`.
 """
@@ -20,9 +20,19 @@ from shunter.api.resources import (
     SERVICE_ACCOUNTS,
     Resource,
 )
-from shunter.cluster.apiserver.builtin.network_policy_rules import network_policy_errors
-from shunter.cluster.apiserver.builtin.policy_rules import disruption_budget_errors
-from shunter.cluster.apiserver.builtin.quota_rules import limit_range_errors, resource_quota_errors
+from shunter.cluster.apiserver.builtin.rules.disruption_budgets import disruption_budget_errors
+from shunter.cluster.apiserver.builtin.rules.drivers import csi_driver_errors, csi_node_errors, volume_attachment_errors
+from shunter.cluster.apiserver.builtin.rules.endpoints import endpoint_slice_errors, endpoints_errors
+from shunter.cluster.apiserver.builtin.rules.ingresses import ingress_class_errors, ingress_errors
+from shunter.cluster.apiserver.builtin.rules.network_policies import network_policy_errors
+from shunter.cluster.apiserver.builtin.rules.nodes import (
+    default_node,
+    lease_errors,
+    node_errors,
+    prepare_lease,
+    runtime_class_errors,
+)
+from shunter.cluster.apiserver.builtin.rules.quotas import limit_range_errors, resource_quota_errors
 from shunter.cluster.apiserver.builtin.typed import typed
 from shunter.cluster.apiserver.kinds import Kind, Objects
 from shunter.cluster.enforced_policies import ANNOTATION, ENFORCED, PROCESS_NODE
@@ -34,18 +44,35 @@ _MOST_NODES = 10
 
 def kinds() -> list[Kind]:
     return [
-        typed(NODES, short_names=("no",), has_status=True, selectable_fields=("spec.unschedulable",), **_UNCOUNTED),
+        typed(
+            NODES,
+            short_names=("no",),
+            has_status=True,
+            selectable_fields=("spec.unschedulable",),
+            default=default_node,
+            validate=node_errors,
+            **_UNCOUNTED,
+        ),
         typed(SERVICE_ACCOUNTS, short_names=("sa",), **_UNCOUNTED),
         typed(
             _resource("", "Endpoints", "endpoints"),
             short_names=("ep",),
             default=_default_endpoints,
-            warnings=_deprecated,
+            validate=endpoints_errors,
+            deprecation="v1 Endpoints is deprecated in v1.33+; use discovery.k8s.io/v1 EndpointSlice",
             created_by_update=True,
             **_UNCOUNTED,
         ),
-        typed(LEASES, durable=False, created_by_update=True, updates_need_revision=True, **_UNCOUNTED),
-        typed(ENDPOINT_SLICES, default=_default_endpoint_slice, prepare=_prepare_endpoint_slice),
+        typed(
+            LEASES,
+            durable=False,
+            created_by_update=True,
+            updates_need_revision=True,
+            prepare=prepare_lease,
+            validate=lease_errors,
+            **_UNCOUNTED,
+        ),
+        typed(ENDPOINT_SLICES, default=_default_endpoint_slice, prepare=_prepare_endpoint_slice, validate=endpoint_slice_errors),
         typed(
             LIMIT_RANGES,
             short_names=("limits",),
@@ -62,8 +89,14 @@ def kinds() -> list[Kind]:
             updates_need_revision=True,
             validate=disruption_budget_errors,
         ),
-        typed(_resource("networking.k8s.io", "Ingress", "ingresses"), short_names=("ing",), has_status=True),
-        typed(_cluster_wide("networking.k8s.io", "IngressClass", "ingressclasses"), default=_default_ingress_class),
+        typed(
+            _resource("networking.k8s.io", "Ingress", "ingresses"), short_names=("ing",), has_status=True, validate=ingress_errors
+        ),
+        typed(
+            _cluster_wide("networking.k8s.io", "IngressClass", "ingressclasses"),
+            default=_default_ingress_class,
+            validate=ingress_class_errors,
+        ),
         typed(
             NETWORK_POLICIES,
             short_names=("netpol",),
@@ -73,13 +106,25 @@ def kinds() -> list[Kind]:
         ),
         typed(
             _cluster_wide("node.k8s.io", "RuntimeClass", "runtimeclasses"),
+            validate=runtime_class_errors,
             created_by_update=True,
             updates_need_revision=True,
             **_UNCOUNTED,
         ),
-        typed(_cluster_wide("storage.k8s.io", "CSIDriver", "csidrivers"), default=_default_csi_driver, **_UNCOUNTED),
-        typed(_cluster_wide("storage.k8s.io", "CSINode", "csinodes"), **_UNCOUNTED),
-        typed(_cluster_wide("storage.k8s.io", "VolumeAttachment", "volumeattachments"), has_status=True, **_UNCOUNTED),
+        typed(
+            _cluster_wide("storage.k8s.io", "CSIDriver", "csidrivers"),
+            default=_default_csi_driver,
+            prepare=_prepare_csi_driver,
+            validate=csi_driver_errors,
+            **_UNCOUNTED,
+        ),
+        typed(_cluster_wide("storage.k8s.io", "CSINode", "csinodes"), validate=csi_node_errors, **_UNCOUNTED),
+        typed(
+            _cluster_wide("storage.k8s.io", "VolumeAttachment", "volumeattachments"),
+            has_status=True,
+            validate=volume_attachment_errors,
+            **_UNCOUNTED,
+        ),
     ]
 
 
@@ -102,10 +147,6 @@ def _warning(names: Sequence[str], says: str) -> str:
     if not says:
         return f"{node} {does} not say whether {its} NetworkPolicies"
     return f"{node} {does} not enforce NetworkPolicies: {says}"
-
-
-def _deprecated(endpoints: Json, old: Json | None, objects: Objects) -> list[str]:
-    return ["v1 Endpoints is deprecated in v1.33+; use discovery.k8s.io/v1 EndpointSlice"]
 
 
 def _resource(group: str, kind: str, plural: str) -> Resource:
@@ -152,8 +193,15 @@ def _default_network_policy(policy: Json) -> None:
 
 
 def _default_ingress_class(ingress_class: Json) -> None:
-    if parameters := ingress_class["spec"].get("parameters"):
-        parameters.setdefault("scope", "Cluster")
+    parameters = ingress_class["spec"].get("parameters")
+    if parameters is not None and parameters.get("scope") is None:
+        parameters["scope"] = "Cluster"
+
+
+def _prepare_csi_driver(driver: Json, old: Json | None) -> None:
+    """Its generation counts changes only."""
+    if old is not None and driver["spec"] != old["spec"]:
+        driver["metadata"]["generation"] = old["metadata"].get("generation", 0) + 1
 
 
 def _default_csi_driver(driver: Json) -> None:

@@ -6,19 +6,22 @@ Source: k8s.io/kubernetes 1.36 `apis/admissionregistration` v1 defaults and vali
 from __future__ import annotations
 
 import functools
+import re
 
-from shunter.api.field_errors import FieldError, forbidden, invalid, required
+from shunter.api.field_errors import FieldError, duplicate, forbidden, invalid, required
 from shunter.api.meta import Json
+from shunter.api.names import label_1035_faults, label_key_faults, subdomain_faults
 from shunter.api.resources import VALIDATING_POLICIES, VALIDATING_POLICY_BINDINGS
 from shunter.cluster.apiserver.admission import match_conditions
 from shunter.cluster.apiserver.builtin.typed import typed
 from shunter.cluster.apiserver.builtin.webhooks import rule_errors
-from shunter.cluster.apiserver.field_rules import selector_errors, unsupported
+from shunter.cluster.apiserver.field_rules import faults, one_of, selector_errors, unsupported
 from shunter.cluster.apiserver.kinds import Kind
 from shunter.cluster.apiserver.schema import cel
 
 _VARIABLES = ("object", "oldObject", "request", "namespaceObject", "params", "variables")
 _ACTIONS = ["Audit", "Deny", "Warn"]
+_IDENTIFIER = re.compile("[_a-zA-Z][_a-zA-Z0-9]*")
 _REASONS = ["Forbidden", "Invalid", "RequestEntityTooLarge"]
 
 
@@ -68,7 +71,7 @@ def _policy_errors(policy: Json, old: Json | None) -> list[FieldError]:
         errors.append(unsupported("spec.failurePolicy", spec["failurePolicy"], ["Fail", "Ignore"]))
     kind = spec.get("paramKind")
     if kind is not None:
-        errors += [required(f"spec.paramKind.{name}") for name in ("apiVersion", "kind") if not kind.get(name)]
+        errors += _param_kind_errors(kind)
     constraints = spec.get("matchConstraints")
     if constraints is None:
         errors.append(required("spec.matchConstraints"))
@@ -76,31 +79,67 @@ def _policy_errors(policy: Json, old: Json | None) -> list[FieldError]:
         errors += _match_errors(constraints, "spec.matchConstraints", needs_rules=True)
     errors += match_conditions.errors(spec.get("matchConditions") or (), "spec.matchConditions")
     for index, variable in enumerate(spec.get("variables") or ()):
-        errors += _expression_errors(variable.get("expression", ""), f"spec.variables[{index}].expression", wanted="")
+        errors += _variable_name_errors(variable.get("name") or "", f"spec.variables[{index}].name")
+        errors += _expression_errors(variable.get("expression", ""), f"spec.variables[{index}].expression", wanted=())
     validations = spec.get("validations") or ()
     if not validations and not spec.get("auditAnnotations"):
         text = "validations or auditAnnotations must contain at least one item"
         errors += [required(f"spec.{name}", text) for name in ("validations", "auditAnnotations")]
     for index, validation in enumerate(validations):
         errors += _validation_errors(validation, f"spec.validations[{index}]")
+    annotations = spec.get("auditAnnotations") or []
+    keys = [annotation.get("key") or "" for annotation in annotations]
+    for index, annotation in enumerate(annotations):
+        here = f"spec.auditAnnotations[{index}]"
+        errors += _audit_errors(annotation, policy["metadata"].get("name", ""), here)
+        if keys[index] in keys[:index]:
+            errors.append(duplicate(f"{here}.key", keys[index]))
     return errors
+
+
+def _param_kind_errors(kind: Json) -> list[FieldError]:
+    version, name = kind.get("apiVersion") or "", kind.get("kind") or ""
+    errors = [required(f"spec.paramKind.{one}") for one in ("apiVersion", "kind") if not kind.get(one)]
+    if version.count("/") > 1:
+        errors.append(invalid("spec.paramKind.apiVersion", version, f"unexpected GroupVersion string: {version}"))
+    if name and (wrong := label_1035_faults(name.lower())):
+        detail = f"may have mixed case, but should otherwise match: {', '.join(wrong)}"
+        errors.append(invalid("spec.paramKind.kind", name, detail))
+    return errors
+
+
+def _variable_name_errors(name: str, field: str) -> list[FieldError]:
+    if not name:
+        return [required(field, "name is not specified")]
+    return [] if _IDENTIFIER.fullmatch(name) else [invalid(field, name, "must be a valid CEL identifier")]
+
+
+def _audit_errors(annotation: Json, policy: str, field: str) -> list[FieldError]:
+    key, expression = annotation.get("key") or "", annotation.get("valueExpression") or ""
+    errors = faults(f"{field}.key", f"{policy}/{key}", label_key_faults(f"{policy}/{key}"))
+    if not expression.strip():
+        return [*errors, required(f"{field}.valueExpression", "valueExpression is not specified")]
+    return errors + _expression_errors(expression, f"{field}.valueExpression", wanted=("string", "null_type"))
 
 
 def _binding_errors(binding: Json, old: Json | None) -> list[FieldError]:
     spec = binding["spec"]
-    errors = [] if spec.get("policyName") else [required("spec.policyName")]
+    name = spec.get("policyName") or ""
+    errors = faults("spec.policyName", name, subdomain_faults(name)) if name else [required("spec.policyName")]
     if (reference := spec.get("paramRef")) is not None:
         if ("name" in reference) == ("selector" in reference):
             errors += _param_errors("name" in reference)
-        if not reference.get("parameterNotFoundAction"):
-            errors.append(required("spec.paramRef.parameterNotFoundAction"))
+        action = reference.get("parameterNotFoundAction") or ""
+        errors += one_of("spec.paramRef.parameterNotFoundAction", action, ["Deny", "Allow"])
     if (resources := spec.get("matchResources")) is not None:
         errors += _match_errors(resources, "spec.matchResources", needs_rules=False)
     actions = spec.get("validationActions") or []
     if not actions:
         errors.append(required("spec.validationActions", "at least one validation action is required"))
     for index, action in enumerate(actions):
-        if action not in _ACTIONS:
+        if action in actions[:index]:
+            errors.append(duplicate(f"spec.validationActions[{index}]", action))
+        elif action not in _ACTIONS:
             errors.append(unsupported(f"spec.validationActions[{index}]", action, _ACTIONS))
     if {"Deny", "Warn"} <= set(actions):
         detail = (
@@ -133,9 +172,9 @@ def _match_errors(match: Json, field: str, *, needs_rules: bool) -> list[FieldEr
 
 
 def _validation_errors(validation: Json, field: str) -> list[FieldError]:
-    errors = _expression_errors(validation.get("expression", ""), f"{field}.expression", wanted="bool")
+    errors = _expression_errors(validation.get("expression", ""), f"{field}.expression", wanted=("bool",))
     if validation.get("messageExpression"):
-        errors += _expression_errors(validation["messageExpression"], f"{field}.messageExpression", wanted="string")
+        errors += _expression_errors(validation["messageExpression"], f"{field}.messageExpression", wanted=("string",))
     if "message" in validation and "\n" in validation["message"]:
         errors.append(invalid(f"{field}.message", validation["message"], "message must not contain line breaks"))
     reason = validation.get("reason")
@@ -144,7 +183,7 @@ def _validation_errors(validation: Json, field: str) -> list[FieldError]:
     return errors
 
 
-def _expression_errors(expression: str, field: str, *, wanted: str) -> list[FieldError]:
+def _expression_errors(expression: str, field: str, *, wanted: tuple[str, ...]) -> list[FieldError]:
     if not expression.strip():
         return [required(field, "expression is not specified")]
     fault = _fault(expression, wanted)
@@ -152,9 +191,13 @@ def _expression_errors(expression: str, field: str, *, wanted: str) -> list[Fiel
 
 
 @functools.lru_cache(maxsize=256)
-def _fault(expression: str, wanted: str) -> str:
+def _fault(expression: str, wanted: tuple[str, ...]) -> str:
     try:
         found = cel.result_type(expression, _VARIABLES)
     except cel.CompilationError as error:
         return str(error)
-    return "" if not wanted or found in (wanted, "dyn") else f"must evaluate to {wanted} but got {found}"
+    if not wanted or found in wanted:
+        return ""
+    if len(wanted) > 1:
+        return f"must evaluate to one of [{' '.join(wanted)}] but got {found}"
+    return "" if found == "dyn" else f"must evaluate to {wanted[0]} but got {found}"

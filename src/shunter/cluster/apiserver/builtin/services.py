@@ -15,7 +15,7 @@ from shunter.api.meta import Json
 from shunter.api.names import label_faults, port_faults, port_name_faults, subdomain_faults
 from shunter.api.resources import SERVICES
 from shunter.cluster.apiserver.builtin.typed import typed
-from shunter.cluster.apiserver.field_rules import faults, label_errors, one_of, unsupported
+from shunter.cluster.apiserver.field_rules import address_errors, faults, label_errors, one_of, unsupported
 from shunter.cluster.apiserver.kinds import Kind, Objects
 
 _ADDRESSES = ipaddress.IPv4Network("10.96.0.0/16")
@@ -240,11 +240,7 @@ def _address_errors(spec: Json) -> list[FieldError]:
     for index, address in enumerate(addresses):
         if address == "None" and index == 0:
             continue
-        try:
-            ipaddress.ip_address(address)
-        except ValueError:
-            detail = "must be a valid IP address, (e.g. 10.9.8.7 or 2001:db8::ffff)"
-            errors.append(invalid(f"spec.clusterIPs[{index}]", address, detail))
+        errors += address_errors(f"spec.clusterIPs[{index}]", address)
     return errors
 
 

@@ -6,17 +6,21 @@ Source: k8s.io/kubernetes 1.36 `apis/core/v1` and `apis/storage/v1` defaults, `a
 from __future__ import annotations
 
 from datetime import UTC, datetime
+from math import ceil
 
-from shunter.api.field_errors import FieldError, forbidden, invalid, not_supported, required
+from shunter.api.field_errors import FieldError, duplicate, forbidden, invalid, not_supported, required
 from shunter.api.meta import Json, annotations_of, rfc3339
-from shunter.api.names import subdomain_faults
+from shunter.api.names import label_key_faults, subdomain_faults
 from shunter.api.quantity import parse
 from shunter.api.resources import PERSISTENT_VOLUME_CLAIMS, PERSISTENT_VOLUMES, STORAGE_CLASSES
+from shunter.cluster.apiserver.builtin.pod.rules import node_selector_errors
+from shunter.cluster.apiserver.builtin.pod.volume_rules import persistent_source_errors, persistent_sources
 from shunter.cluster.apiserver.builtin.typed import typed
-from shunter.cluster.apiserver.field_rules import changed, faults, one_of, selector_errors
+from shunter.cluster.apiserver.field_rules import IMMUTABLE, changed, faults, one_of, selector_errors
 from shunter.cluster.apiserver.kinds import Kind, Objects
 
 _ACCESS_MODES = ["ReadOnlyMany", "ReadWriteMany", "ReadWriteOnce", "ReadWriteOncePod"]
+_RECLAIM_POLICIES = ["Delete", "Recycle", "Retain"]
 _VOLUME_MODES = ["Block", "Filesystem"]
 _CLAIM_IS_IMMUTABLE = "spec is immutable after creation except resources.requests and volumeAttributesClassName for bound claims"
 
@@ -99,7 +103,7 @@ def _prepare_claim(claim: Json, old: Json | None) -> None:
 
 def _claim_errors(claim: Json, old: Json | None) -> list[FieldError]:
     spec = claim["spec"]
-    errors = _access_mode_errors(spec, "spec.accessModes")
+    errors = _access_mode_errors(spec, "at least 1 access mode is required")
     errors += selector_errors(spec.get("selector"), "spec.selector")
     storage = spec["resources"].get("requests", {}).get("storage")
     if storage is None:
@@ -156,16 +160,53 @@ def _prepare_volume_status(volume: Json, old: Json | None) -> None:
 
 def _volume_errors(volume: Json, old: Json | None) -> list[FieldError]:
     spec = volume["spec"]
-    errors = _access_mode_errors(spec, "spec.accessModes")
-    if not spec.get("capacity"):
-        errors.append(required("spec.capacity"))
-    elif "storage" not in spec["capacity"]:
-        errors.append(not_supported("spec.capacity", spec["capacity"], ["storage"]))
-    policy = spec["persistentVolumeReclaimPolicy"]
-    if policy not in ("Delete", "Recycle", "Retain"):
-        errors.append(not_supported("spec.persistentVolumeReclaimPolicy", policy, ["Delete", "Recycle", "Retain"]))
+    errors = _access_mode_errors(spec) + _capacity_errors(spec.get("capacity"))
+    errors += persistent_source_errors(spec, "spec")
+    policy, mode, affinity = spec["persistentVolumeReclaimPolicy"], spec.get("volumeMode"), spec.get("nodeAffinity")
+    errors += one_of("spec.persistentVolumeReclaimPolicy", policy, _RECLAIM_POLICIES)
+    if policy == "Recycle" and (spec.get("hostPath") or {}).get("path") == "/":
+        errors.append(forbidden("spec.persistentVolumeReclaimPolicy", "may not be 'recycle' for a hostPath mount of '/'"))
+    if name := spec.get("storageClassName"):
+        errors += faults("spec.storageClassName", name, subdomain_faults(name))
+    if mode not in (None, *_VOLUME_MODES):
+        errors.append(not_supported("spec.volumeMode", mode, _VOLUME_MODES))
+    if affinity is not None:
+        errors += _affinity_errors(affinity, "spec.nodeAffinity")
+    elif persistent_sources(spec)[:1] == ["local"]:
+        errors.append(required("spec.nodeAffinity", "Local volume requires node affinity"))
     if old is not None:
-        errors += changed("spec.volumeMode", spec.get("volumeMode"), old["spec"].get("volumeMode"))
+        errors += _volume_update_errors(spec, old["spec"])
+    return errors
+
+
+def _capacity_errors(capacity: Json | None) -> list[FieldError]:
+    errors = [] if capacity else [required("spec.capacity")]
+    if not capacity or "storage" not in capacity or len(capacity) > 1:
+        errors.append(not_supported("spec.capacity", capacity or None, ["storage"]))
+    for name, amount in (capacity or {}).items():
+        field, value = f"spec.capacity[{name}]", parse(amount)
+        if value <= 0:
+            errors.append(invalid(field, amount, "must be greater than zero"))
+        if value < 0:
+            errors.append(invalid(field, ceil(value), "must be a valid resource quantity"))
+    return errors
+
+
+def _affinity_errors(affinity: Json, field: str) -> list[FieldError]:
+    if (needed := affinity.get("required")) is None:
+        return [required(f"{field}.required", "must specify required node constraints")]
+    return node_selector_errors(needed, f"{field}.required")
+
+
+def _volume_update_errors(spec: Json, old: Json) -> list[FieldError]:
+    """What the server prints of both sources beside this, a difference of Go's structs, is left out."""
+    errors = changed("volumeMode", spec.get("volumeMode"), old.get("volumeMode"))
+    if [spec[name] for name in persistent_sources(spec)] != [old[name] for name in persistent_sources(old)]:
+        field = "spec.persistentvolumesource"
+        errors.append(forbidden(field, f"{field} is immutable after creation"))
+    if "nodeAffinity" in old and spec.get("nodeAffinity") != old["nodeAffinity"]:
+        detail = f"{IMMUTABLE}, except for updating from beta label to GA"
+        errors.append(invalid("nodeAffinity", spec.get("nodeAffinity"), detail))
     return errors
 
 
@@ -177,21 +218,34 @@ def _default_class(storage_class: Json) -> None:
 def _class_errors(storage_class: Json, old: Json | None) -> list[FieldError]:
     errors: list[FieldError] = []
     if old is not None:
-        errors += [
-            forbidden(name, f"updates to {name} are forbidden.")
-            for name in ("parameters", "provisioner", "reclaimPolicy", "volumeBindingMode")
-            if storage_class.get(name) != old.get(name)
-        ]
-    if not storage_class.get("provisioner"):
-        errors.append(required("provisioner"))
+        for name in ("parameters", "provisioner", "reclaimPolicy", "volumeBindingMode"):
+            errors += changed(name, storage_class.get(name), old.get(name))
+    provisioner = storage_class.get("provisioner") or ""
+    errors += (
+        faults("provisioner", provisioner, label_key_faults(provisioner.lower())) if provisioner else [required("provisioner")]
+    )
+    if "" in (storage_class.get("parameters") or {}):
+        errors.append(invalid("parameters", "", "field can not be empty."))
+    for index, term in enumerate(storage_class.get("allowedTopologies") or ()):
+        errors += _topology_errors(term, f"allowedTopologies[{index}].matchLabelExpressions")
     errors += one_of("reclaimPolicy", storage_class["reclaimPolicy"], ["Delete", "Retain"])
     return errors + one_of("volumeBindingMode", storage_class["volumeBindingMode"], ["Immediate", "WaitForFirstConsumer"])
 
 
-def _access_mode_errors(spec: Json, field: str) -> list[FieldError]:
-    modes = spec.get("accessModes", [])
+def _topology_errors(term: Json, field: str) -> list[FieldError]:
+    errors: list[FieldError] = []
+    for index, requirement in enumerate(term.get("matchLabelExpressions") or ()):
+        here, key, values = f"{field}[{index}]", requirement.get("key") or "", requirement.get("values") or []
+        errors += faults(f"{here}.key", key, label_key_faults(key))
+        errors += [] if values else [required(f"{here}.values")]
+        errors += [duplicate(f"{here}.values[{at}]", value) for at, value in enumerate(values) if value in values[:at]]
+    return errors
+
+
+def _access_mode_errors(spec: Json, detail: str = "") -> list[FieldError]:
+    field, modes = "spec.accessModes", spec.get("accessModes", [])
     if not modes:
-        return [required(field, "at least 1 access mode is required")]
+        return [required(field, detail)]
     errors = [not_supported(field, mode, _ACCESS_MODES) for mode in modes if mode not in _ACCESS_MODES]
     if "ReadWriteOncePod" in modes and len(modes) > 1:
         errors.append(forbidden(field, "may not use ReadWriteOncePod with other access modes"))

@@ -105,6 +105,9 @@ def rule_errors(rule: Json, field: str) -> list[FieldError]:
         if operation not in _OPERATIONS:
             errors.append(unsupported(f"{field}.operations[{index}]", operation, _OPERATIONS))
     errors += [required(f"{field}.{name}") for name in ("apiGroups", "apiVersions", "resources") if not rule.get(name)]
+    for name, noun in (("apiGroups", "API groups"), ("apiVersions", "API versions")):
+        if "*" in (listed := rule.get(name) or []) and len(listed) > 1:
+            errors.append(invalid(f"{field}.{name}", listed, f"if '*' is present, must not specify other {noun}"))
     errors += _resource_list_errors(rule.get("resources") or [], f"{field}.resources")
     if rule["scope"] not in _SCOPES:
         errors.append(unsupported(f"{field}.scope", rule["scope"], _SCOPES))

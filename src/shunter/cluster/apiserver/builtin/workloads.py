@@ -11,14 +11,16 @@ from shunter.api.meta import Json, annotations_of
 from shunter.api.resources import Resource
 from shunter.cluster.apiserver.builtin.pod.defaults import default_pod_spec
 from shunter.cluster.apiserver.builtin.pod.warnings import template_warnings
-from shunter.cluster.apiserver.builtin.typed import WORKLOAD_SCALE, typed
-from shunter.cluster.apiserver.builtin.workload_rules import (
+from shunter.cluster.apiserver.builtin.rules.workloads import (
+    controller_revision_errors,
     daemon_set_errors,
     deployment_errors,
+    pod_template_errors,
     replica_set_errors,
     replication_controller_errors,
     stateful_set_errors,
 )
+from shunter.cluster.apiserver.builtin.typed import WORKLOAD_SCALE, typed
 from shunter.cluster.apiserver.kinds import Kind
 
 _REVISIONS = 10
@@ -36,8 +38,12 @@ def kinds() -> list[Kind]:
             default=_default_replication_controller,
             validate=replication_controller_errors,
         ),
-        typed(Resource("", "v1", "PodTemplate", "podtemplates"), default=_default_pod_template),
-        typed(Resource("apps", "v1", "ControllerRevision", "controllerrevisions"), tracks_generation=False),
+        typed(Resource("", "v1", "PodTemplate", "podtemplates"), default=_default_pod_template, validate=pod_template_errors),
+        typed(
+            Resource("apps", "v1", "ControllerRevision", "controllerrevisions"),
+            tracks_generation=False,
+            validate=controller_revision_errors,
+        ),
         _workload(
             "DaemonSet",
             "daemonsets",

@@ -219,9 +219,9 @@ def evaluated(expression: str, values: Mapping[str, Any]) -> Any:
 
 
 def result_type(expression: str, variables: tuple[str, ...]) -> str:
-    """The type that an expression over these variables has: `bool`, `int`, `dyn`. Raises CompilationError."""
+    """The type that an expression over these variables has: `bool`, `int`, `null_type`, `dyn`. Raises CompilationError."""
     name: str = _compiled_over(expression, variables).return_type().name().lower()
-    return name
+    return "null_type" if name == "null" else name
 
 
 @functools.lru_cache(maxsize=256)

@@ -21,7 +21,7 @@ from shunter.api.pod_requests import may_overcommit
 from shunter.api.quantity import parse
 from shunter.cluster.apiserver.builtin.pod.field_refs import field_ref_errors, resource_field_errors
 from shunter.cluster.apiserver.builtin.pod.volume_rules import relative_path_errors
-from shunter.cluster.apiserver.builtin.resource_rules import amount_errors, container_resource_name_errors
+from shunter.cluster.apiserver.builtin.rules.resources import amount_errors, container_resource_name_errors
 from shunter.cluster.apiserver.field_rules import faults, negative, one_of, unsupported
 
 _ENVIRONMENT_FIELDS = [

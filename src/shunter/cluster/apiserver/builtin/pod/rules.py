@@ -7,7 +7,6 @@ resource claims, pod affinity terms.
 from __future__ import annotations
 
 import copy
-import ipaddress
 from typing import Any
 
 from shunter.api.field_errors import FieldError, duplicate, forbidden, invalid, required
@@ -24,6 +23,7 @@ from shunter.cluster.apiserver.builtin.pod.container_rules import (
 )
 from shunter.cluster.apiserver.builtin.pod.volume_rules import volume_errors
 from shunter.cluster.apiserver.field_rules import (
+    address_errors,
     annotation_errors,
     changed,
     faults,
@@ -114,7 +114,7 @@ def pod_spec_errors(spec: Json, field: str, *, pod_name: str, is_pod: bool) -> l
     errors += toleration_errors(spec.get("tolerations", []), f"{field}.tolerations")
     for index, alias in enumerate(spec.get("hostAliases", ())):
         here = f"{field}.hostAliases[{index}]"
-        errors += _address_errors(alias.get("ip", ""), f"{here}.ip")
+        errors += address_errors(f"{here}.ip", alias.get("ip", ""))
         for at, name in enumerate(alias.get("hostnames", ())):
             errors += faults(f"{here}.hostnames[{at}]", name, subdomain_faults(name))
     for name in ("priorityClassName", "runtimeClassName"):
@@ -257,19 +257,11 @@ def _dns_config_errors(spec: Json, field: str) -> list[FieldError]:
     if len(servers) > 3:
         errors.append(invalid(f"{here}.nameservers", servers, "must not have more than 3 nameservers"))
     for index, server in enumerate(servers):
-        errors += _address_errors(server, f"{here}.nameservers[{index}]")
+        errors += address_errors(f"{here}.nameservers[{index}]", server)
     for index, option in enumerate(config.get("options", ())):
         if not option.get("name"):
             errors.append(required(f"{here}.options[{index}]", "must not be empty"))
     return errors
-
-
-def _address_errors(address: str, field: str) -> list[FieldError]:
-    try:
-        ipaddress.ip_address(address)
-    except ValueError:
-        return [invalid(field, address, "must be a valid IP address, (e.g. 10.9.8.7 or 2001:db8::ffff)")]
-    return []
 
 
 def _name_list_errors(gates: list[Json], field: str) -> list[FieldError]:
@@ -303,18 +295,22 @@ def _node_affinity_errors(affinity: Json, field: str) -> list[FieldError]:
     errors: list[FieldError] = []
     needed = affinity.get("requiredDuringSchedulingIgnoredDuringExecution")
     if needed is not None:
-        here = f"{field}.requiredDuringSchedulingIgnoredDuringExecution.nodeSelectorTerms"
-        terms = needed.get("nodeSelectorTerms") or []
-        if not terms:
-            errors.append(required(here, "must have at least one node selector term"))
-        for index, term in enumerate(terms):
-            errors += _node_term_errors(term, f"{here}[{index}]")
+        errors += node_selector_errors(needed, f"{field}.requiredDuringSchedulingIgnoredDuringExecution")
     for index, preference in enumerate(affinity.get("preferredDuringSchedulingIgnoredDuringExecution", ())):
         here = f"{field}.preferredDuringSchedulingIgnoredDuringExecution[{index}]"
         weight = preference.get("weight", 0)
         if not 1 <= weight <= 100:
             errors.append(invalid(f"{here}.weight", weight, "must be in the range 1-100"))
         errors += _node_term_errors(preference["preference"], f"{here}.preference")
+    return errors
+
+
+def node_selector_errors(selector: Json, field: str) -> list[FieldError]:
+    """A v1.NodeSelector."""
+    here, terms = f"{field}.nodeSelectorTerms", selector.get("nodeSelectorTerms") or []
+    errors = [] if terms else [required(here, "must have at least one node selector term")]
+    for index, term in enumerate(terms):
+        errors += _node_term_errors(term, f"{here}[{index}]")
     return errors
 
 

@@ -6,17 +6,44 @@ Source: k8s.io/kubernetes 1.36 `apis/core/validation`. Sources that no cluster o
 from __future__ import annotations
 
 import posixpath
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
+from typing import TypeAlias
 
 from shunter.api.field_errors import FieldError, duplicate, forbidden, invalid, required
 from shunter.api.meta import Json
 from shunter.api.names import label_faults
 from shunter.api.quantity import parse
 from shunter.cluster.apiserver.builtin.pod.field_refs import field_ref_errors, resource_field_errors
-from shunter.cluster.apiserver.field_rules import faults, one_of, unsupported
+from shunter.cluster.apiserver.field_rules import driver_name_errors, faults, one_of, unsupported
+
+_Rule: TypeAlias = Callable[[Json, str], list[FieldError]]
 
 _MODE_FAULT = "must be a number between 0 and 0777 (octal), both inclusive"
 _HOST_PATH_TYPES = ["", "BlockDevice", "CharDevice", "Directory", "DirectoryOrCreate", "File", "FileOrCreate", "Socket"]
+_PERSISTENT = (
+    "hostPath",
+    "gcePersistentDisk",
+    "awsElasticBlockStore",
+    "glusterfs",
+    "flocker",
+    "nfs",
+    "rbd",
+    "quobyte",
+    "cephfs",
+    "iscsi",
+    "cinder",
+    "fc",
+    "azureFile",
+    "vsphereVolume",
+    "photonPersistentDisk",
+    "portworxVolume",
+    "azureDisk",
+    "scaleIO",
+    "local",
+    "storageos",
+    "csi",
+)
+"""What a PersistentVolume may be made of, in the order in which the server looks."""
 _VOLUME_FIELDS = ["metadata.annotations", "metadata.labels", "metadata.name", "metadata.namespace", "metadata.uid"]
 
 
@@ -49,13 +76,29 @@ def relative_path_errors(path: str, field: str) -> list[FieldError]:
     return errors + _backstep_errors(path, field)
 
 
+def persistent_sources(spec: Json) -> list[str]:
+    """The sources of a PersistentVolume, which should have one."""
+    return [name for name in _PERSISTENT if name in spec]
+
+
+def persistent_source_errors(spec: Json, field: str) -> list[FieldError]:
+    """What a PersistentVolume is made of."""
+    return _one_of_sources(persistent_sources(spec), spec, field, {**_SOURCES, "csi": _persistent_csi, "local": _local})
+
+
 def _source_errors(volume: Json, field: str) -> list[FieldError]:
     sources = [name for name in volume if name != "name"]
-    if not sources:
-        return [required(field, "must specify a volume type")]
     ordered = sorted(sources, key=lambda name: _ORDER.index(name) if name in _ORDER else len(_ORDER))
-    errors = _SOURCES[ordered[0]](volume[ordered[0]], f"{field}.{ordered[0]}") if ordered[0] in _SOURCES else []
-    return errors + [forbidden(f"{field}.{name}", "may not specify more than 1 volume type") for name in ordered[1:]]
+    return _one_of_sources(ordered, volume, field, _SOURCES)
+
+
+def _one_of_sources(names: Sequence[str], volume: Json, field: str, rules: Mapping[str, _Rule]) -> list[FieldError]:
+    """The faults of the first; that there are others is a fault as well."""
+    if not names:
+        return [required(field, "must specify a volume type")]
+    first, *others = names
+    errors = rules[first](volume[first], f"{field}.{first}") if first in rules else []
+    return errors + [forbidden(f"{field}.{name}", "may not specify more than 1 volume type") for name in others]
 
 
 def _empty_dir(source: Json, field: str) -> list[FieldError]:
@@ -92,7 +135,16 @@ def _nfs(source: Json, field: str) -> list[FieldError]:
 
 
 def _csi(source: Json, field: str) -> list[FieldError]:
-    return _named("driver", source, field)
+    return driver_name_errors(f"{field}.driver", source.get("driver", ""))
+
+
+def _persistent_csi(source: Json, field: str) -> list[FieldError]:
+    return _csi(source, field) + _named("volumeHandle", source, field)
+
+
+def _local(source: Json, field: str) -> list[FieldError]:
+    path = source.get("path", "")
+    return _backstep_errors(path, f"{field}.path") if path else [required(f"{field}.path")]
 
 
 def _image(source: Json, field: str) -> list[FieldError]:
@@ -201,7 +253,7 @@ def _backstep_errors(path: str, field: str) -> list[FieldError]:
     return [invalid(field, path, "must not contain '..'")] if ".." in path.split(posixpath.sep) else []
 
 
-_SOURCES: dict[str, Callable[[Json, str], list[FieldError]]] = {
+_SOURCES: dict[str, _Rule] = {
     "emptyDir": _empty_dir,
     "hostPath": _host_path,
     "secret": _secret,

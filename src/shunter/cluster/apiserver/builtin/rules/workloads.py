@@ -106,6 +106,17 @@ def replication_controller_errors(controller: Json, old: Json | None) -> list[Fi
     return errors + template_errors(template, "spec.template") + _pod_errors(template["spec"], "ReplicationController")
 
 
+def pod_template_errors(template: Json, old: Json | None) -> list[FieldError]:
+    return template_errors(template["template"], "template")
+
+
+def controller_revision_errors(revision: Json, old: Json | None) -> list[FieldError]:
+    errors = negative("revision", revision.get("revision"))
+    if not revision.get("data"):
+        errors.append(required("data", "data is mandatory"))
+    return errors if old is None else errors + changed("data", revision.get("data"), old.get("data"))
+
+
 def _selector_errors(spec: Json, kind: str) -> list[FieldError]:
     selector = spec.get("selector")
     if selector is None:

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from shunter.cluster.apiserver.builtin.quota_rules import limit_range_errors, resource_quota_errors
+from shunter.cluster.apiserver.builtin.rules.quotas import limit_range_errors, resource_quota_errors
 
 SELECTOR = "spec.scopeSelector.matchExpressions"
 

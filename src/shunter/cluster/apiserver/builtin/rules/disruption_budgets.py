@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from shunter.api.field_errors import FieldError, invalid
 from shunter.api.meta import Json
-from shunter.cluster.apiserver.builtin.workload_rules import share_errors, whole_errors
+from shunter.cluster.apiserver.builtin.rules.workloads import share_errors, whole_errors
 from shunter.cluster.apiserver.field_rules import selector_errors, unsupported
 
 _EVICTION_POLICIES = ["AlwaysAllow", "IfHealthyBudget"]

@@ -14,7 +14,7 @@ from shunter.api.meta import Json
 from shunter.api.names import label_key_faults
 from shunter.api.pod_requests import may_overcommit
 from shunter.api.quantity import canonical, parse
-from shunter.cluster.apiserver.builtin.resource_rules import (
+from shunter.cluster.apiserver.builtin.rules.resources import (
     COUNTED,
     amount_errors,
     container_resource_name_errors,

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from shunter.cluster.apiserver.builtin.network_policy_rules import network_policy_errors
+from shunter.cluster.apiserver.builtin.rules.network_policies import network_policy_errors
 
 
 def errors(old: dict[str, Any] | None = None, **spec: Any) -> list[str]:
