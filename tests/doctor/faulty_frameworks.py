@@ -64,7 +64,8 @@ def xgboost() -> None:
     rank, size, port = (int(os.environ[name]) for name in ("RANK", "WORLD_SIZE", "MASTER_PORT"))
     if rank == 0:
         own = socket.gethostbyname(socket.gethostname())
-        RabitTracker(n_workers=size, host_ip=own, port=port, sortby="task").start()
+        tracker = RabitTracker(n_workers=size, host_ip=own, port=port, sortby="task")
+        tracker.start()
     else:
         own = _address(os.environ["MASTER_ADDR"])
 

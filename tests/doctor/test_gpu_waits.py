@@ -30,6 +30,7 @@ class Work(NamedTuple):
     cpu: float = SECONDS
     switches: int = 1
     uses_cuda: bool | None = True
+    uses_mpi: bool = False
     next_line: int = 0
     """Where it is in the second sample; 0 for the same line."""
     frames: tuple[Frame, ...] = ()
@@ -56,6 +57,7 @@ class Work(NamedTuple):
             cpu_seconds=30 + self.cpu * is_last,
             switches=100 + self.switches * is_last,
             uses_cuda=self.uses_cuda,
+            uses_mpi=self.uses_mpi,
         )
 
 

@@ -47,6 +47,8 @@ class Process(Struct, frozen=True):
     """Voluntary context switches of the main thread: they stand still while it waits for one thing."""
     uses_cuda: bool | None = None
     """Whether it has loaded NVIDIA's driver library; None where that could not be read, as in recordings before 2026-11-26."""
+    uses_mpi: bool = False
+    """Whether it has loaded a library of MPI."""
 
 
 class Sample(Struct, frozen=True):

@@ -1,5 +1,5 @@
 # Writes the Python processes of this container, one after another: P pid ppid state ticks switches, E variables that tell the rank,
-# G 1 with libcuda and 0 without, C the command line, S the stack as JSON of py-spy (the program in $1; empty for none), X why there is none. $2: options of py-spy.
+# G 1 with libcuda and 0 without, M 1 with a library of MPI, C the command line, S the stack as JSON of py-spy (the program in $1; empty for none), X why there is none. $2: options of py-spy.
 spy=$1
 [ -n "$spy" ] && spy=$(command -v "$spy" 2>/dev/null)
 echo "H $(getconf CLK_TCK 2>/dev/null || echo 100) ${spy:-none}"
@@ -19,6 +19,7 @@ for d in /proc/[0-9]*; do
   tr '\0' '\n' < "$d/environ" 2>/dev/null | grep -E '^(RANK|OMPI_COMM_WORLD_RANK|PMI_RANK|JAX_PROCESS_ID|TORCH_WORKER_SERVER_SOCKET)=' | sed 's/^/E /'
   grep -q 'libcuda\.so' "$d/maps" 2>/dev/null
   case $? in 0) echo "G 1" ;; 1) echo "G 0" ;; esac
+  grep -q '/libmpi[._]' "$d/maps" 2>/dev/null && echo "M 1"
   echo "C $(tr '\0\n' '  ' < "$d/cmdline" 2>/dev/null | cut -c 1-300)"
   if [ -n "$spy" ]; then
     # An interpreter that has only just started is not recognized: one more attempt.

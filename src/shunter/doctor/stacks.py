@@ -71,6 +71,8 @@ def container_sample(pod: str, container: str, output: str) -> ContainerSample:
                 sockets[found[-1].pid] = value
         elif kind == "G" and found:
             found[-1] = msgspec.structs.replace(found[-1], uses_cuda=rest == "1")
+        elif kind == "M" and found:
+            found[-1] = msgspec.structs.replace(found[-1], uses_mpi=True)
         elif kind == "C" and found:
             found[-1] = msgspec.structs.replace(found[-1], command=rest.strip())
         elif kind == "S" and found:

@@ -1,7 +1,7 @@
 """What each rank does, by the stacks of two samples: starting, waiting for others, waiting for data, or its own work. Pure.
 
 A wait for the GPU does not show in a Python stack: CUDA waits in C, and keeps a CPU busy meanwhile. `Rank.spins` says what that
-looks like.
+looks like. So does a wait in a call of MPI, which asks for messages without rest.
 
 One sample lies: a rank that is still importing looks idle, and so does a straggler. So a rank counts only when it does the same
 in two samples, and the group only when nothing has gone on between them.
@@ -34,6 +34,10 @@ _SIGNS = {
     "collective": re.compile(
         r"torch/distributed/|_engine_run_backward|torch/cuda/(?:__init__|streams)\.py|horovod/|xgboost/(?:collective|rabit)"
         r"|block_until_ready|jax/experimental/multihost_utils|mpi4py|deepspeed/comm/|tensorflow/python/distribute"
+        r"|paddle/distributed/(?!launch)"
+    ),
+    "computes or waits": re.compile(
+        r"xgboost/core\.py|tensorflow/python/eager/execute\.py|jax/_src/(?:pmap|pjit|array|dispatch|interpreters/pxla)\.py"
     ),
     "cuda wait": re.compile(r"\b(?:synchronize|wait_event|wait_stream)\b"),
     "data": re.compile(r"torch/utils/data/"),
@@ -41,6 +45,7 @@ _SIGNS = {
     "next data": re.compile(r"_next_data"),
     "agent": re.compile(
         r"torch/distributed/(?:run|launcher|elastic)|bin/torchrun|accelerate/commands/launch|deepspeed/launcher|mpirun"
+        r"|paddle/distributed/launch"
     ),
 }
 """What a call is a sign of, by its file and function. Thousands of processes have the same few hundred calls."""
@@ -76,8 +81,8 @@ class Rank(NamedTuple):
     is_same: bool
     """Whether it did the same in both."""
     spins: bool = False
-    """Whether it stood at one line of its own code in both and ran all the time, as one that waits for its GPU. A long
-    computation looks the same. False for a process that has not loaded CUDA."""
+    """Whether it stood at one line of its own code in both and ran all the time, as one that waits for its GPU, or in a call of
+    MPI. A long computation looks the same. False for a process that has loaded neither."""
     may_go_on: bool = False
     """Whether it may do what ends by itself: it, or a process that it started, uses a CPU or a disk or wakes often, as in a
     download, or it compiles or saves. False in the rendezvous, where ranks wake to ask whether others have come."""
@@ -131,9 +136,9 @@ def _group(case: Case) -> Group | None:
         if earlier is None or not process.frames or not earlier.frames:
             continue
         children = tuple(started.get((process.pod, process.pid), ()))
-        does = doing(process.frames)
-        same = does == doing(earlier.frames) and _point(process.frames) == _point(earlier.frames)
         seconds = (last.at - first.at).total_seconds()
+        same = doing(process.frames) == doing(earlier.frames) and _point(process.frames) == _point(earlier.frames)
+        does: Doing = "collective" if same and _waits_in_library(earlier, process, seconds) else doing(process.frames)
         spins = same and does == "own" and _spins(earlier, process, seconds)
         own = [process]
         for one in own:
@@ -214,14 +219,21 @@ def _point(frames: Sequence[Frame]) -> object:
     return place(frames), [(frame.file, frame.function) for frame in frames[:INNERMOST]]
 
 
+def _waits_in_library(first: Process, last: Process, seconds: float) -> bool:
+    """Whether a process rests in a call in which its framework computes, and waits for other ranks: XGBoost, TensorFlow and JAX
+    exchange what they need from others in there, without a call of its own in the stack."""
+    is_in_call = _has("computes or waits", last.frames[:1])
+    return is_in_call and first.state == last.state == "S" and last.cpu_seconds - first.cpu_seconds <= IDLE * seconds
+
+
 def _spins(first: Process, last: Process, seconds: float) -> bool:
     """Whether a process ran from one sample to the other without leaving its innermost line, or giving up its CPU more than
-    the samples themselves make it."""
+    the samples themselves make it. With MPI a machine often has more ranks than CPUs: then each of them runs part of the time."""
     return (
-        last.uses_cuda is not False
+        (last.uses_cuda is not False or last.uses_mpi)
         and first.frames == last.frames
         and first.state == last.state == "R"
-        and last.cpu_seconds - first.cpu_seconds >= UNBROKEN * seconds
+        and last.cpu_seconds - first.cpu_seconds >= (IDLE if last.uses_mpi else UNBROKEN) * seconds
         and last.switches - first.switches <= seconds
     )
 
@@ -260,7 +272,8 @@ def call(rank: Rank) -> str:
     frames = rank.last.frames
     if rank.spins:
         at = where(rank.place) if rank.place is not None else frames[0].function
-        return f"{at}, running all the time, as a rank that waits for its GPU"
+        what = "in a call of MPI" if rank.last.uses_mpi else "for its GPU"
+        return f"{at}, running all the time, as a rank that waits {what}"
     name = next(
         (frame.function for frame in frames[:INNERMOST] if "distributed_c10d" in frame.file and frame.function != "wrapper"), ""
     )

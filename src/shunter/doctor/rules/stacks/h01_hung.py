@@ -68,7 +68,8 @@ def verdict(case: Case, id: str, ranks: Group, odd: list[Rank], *, text: str, re
     waiting = [rank for rank in ranks.ranks if rank not in odd]
     # One rank that runs while another rests may as well compute what that one waits for.
     for_gpu = [rank for rank in waiting if rank.spins]
-    is_unsure = bool(for_gpu) and (len(waiting) <= len(odd) or not all(rank.last.uses_cuda for rank in for_gpu))
+    may_spin = all(rank.last.uses_cuda or rank.last.uses_mpi for rank in for_gpu)
+    is_unsure = bool(for_gpu) and (len(waiting) <= len(odd) or not may_spin)
     confidence: Confidence = "likely" if made.is_comparable and not is_unsure and not may_go_on(odd) else "possible"
     twice = f"same in 2 samples, {ranks.seconds:.0f} s apart"
     evidence = [item for rank in odd for item in _stack(rank, twice)]
@@ -110,7 +111,8 @@ def _text(ranks: Group, odd: list[Rank]) -> str:
     if any(rank.doing == "rendezvous" for rank in waiting):
         text = f"{rank_list(numbers)} {do} not join the rendezvous in which {others} {wait}"
     elif all(rank.spins for rank in waiting):
-        text = f"{rank_list(numbers)} {do} not go on while {others} {wait}, as it seems, for their GPUs"
+        what = "in calls of MPI" if all(rank.last.uses_mpi for rank in waiting) else "for their GPUs"
+        text = f"{rank_list(numbers)} {do} not go on while {others} {wait}, as it seems, {what}"
     else:
         text = f"{rank_list(numbers)} {do} not take part in the collective in which {others} {wait}"
     return f"{text}: busy or stuck" if may_go_on(odd) else text
