@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import asyncio
 import base64
-import os
 import ssl
 from typing import NamedTuple
 from urllib.parse import urlsplit
 
+from shunter.cluster.dial_errors import dial_error
 from shunter.kube.http.client import Answer, HttpClient
 from shunter.kube.http.connection import Origin
 from shunter.kube.tls.certificates import verifying
@@ -57,8 +57,7 @@ class WebhookCalls:
         except ssl.SSLError as error:
             why = f"tls: {error.reason or error}"
         except OSError as error:
-            number = error.errno or 0
-            why = f"dial tcp {url.netloc}: connect: {os.strerror(number).lower()}" if number > 0 else str(error)
+            why = dial_error(url.netloc, error)
         raise CallError(f'failed to call webhook: Post "{where.url}": {why}')
 
     def _client(self, where: Destination) -> HttpClient:

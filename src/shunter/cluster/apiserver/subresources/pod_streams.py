@@ -7,7 +7,6 @@ k8s.io/apimachinery `util/proxy`.
 from __future__ import annotations
 
 import asyncio
-import os
 from collections.abc import Mapping
 from contextlib import suppress
 from typing import NamedTuple
@@ -20,6 +19,7 @@ from shunter.cluster.apiserver.registry import ServedKind
 from shunter.cluster.apiserver.requests import Call, flag
 from shunter.cluster.apiserver.status import StatusError, bad_request, method_not_allowed, plain
 from shunter.cluster.apiserver.subresources.pod_logs import NodeClient, container_name, node_address
+from shunter.cluster.dial_errors import dial_error
 from shunter.kube.http.connection_streams import BUFFER_BYTES, connection_streams
 from shunter.kube.http.request import Request
 from shunter.kube.http.response import Response
@@ -83,7 +83,7 @@ async def proxy(request: Request, location: StreamLocation, nodes: NodeClient) -
     try:
         reader, writer = await nodes.open(location.address, BUFFER_BYTES)
     except OSError as error:
-        raise _unreachable(location, "connect: " + (os.strerror(error.errno) if error.errno else str(error)).lower()) from None
+        raise plain(500, f"error dialing backend: {dial_error(location.address, error)}") from None
     try:
         writer.write(_head(request, location))
         try:

@@ -4,11 +4,13 @@
 
 With a holder file it works in a user namespace (see user_namespace). A request is a length, a JSON object and one file
 descriptor. For `run` that is the write end of the attempt's `events` FIFO; for every other request a socket on which the child
-answers with one JSON object, `{"error": ...}` when it failed. Descriptors that were asked for come before it, with a blank.
+answers with one JSON object, `{"error": ..., "errno": ...}` when it failed. Descriptors that were asked for come before it, with
+a blank.
 """
 
 from __future__ import annotations
 
+import errno
 import json
 import os
 import socket
@@ -64,7 +66,8 @@ def _answer(request: dict[str, Any], descriptor: int, problem: str) -> NoReturn:
             else:
                 answer = {"result": _HANDLERS[request["do"]](request)}
         except OSError as error:
-            answer = {"error": f"{error.strerror}: {error.filename}" if error.filename else str(error)}
+            number = errno.ETIMEDOUT if isinstance(error, TimeoutError) else error.errno
+            answer = {"error": f"{error.strerror}: {error.filename}" if error.filename else str(error), "errno": number or 0}
         except RuntimeError as error:
             answer = {"error": str(error)}
         except Exception:

@@ -10,6 +10,7 @@ from __future__ import annotations
 import asyncio
 import struct
 
+from shunter.cluster.dial_errors import dial_error
 from shunter.cluster.node.runtime.launcher import Launcher
 
 USER_AGENT = "kube-probe/1.36"
@@ -32,7 +33,7 @@ async def health_complaint(launcher: Launcher, address: str, port: int, service:
     except TimeoutError:
         return f'timeout: failed to connect service "{target}" within {timeout:g}s: context deadline exceeded'
     except OSError as error:
-        return f'error: failed to connect service at "{target}": {error}'
+        return f'error: failed to connect service at "{target}": {dial_error(target, error)}'
     try:
         async with asyncio.timeout_at(deadline):
             reader, writer = await asyncio.open_connection(sock=connection)

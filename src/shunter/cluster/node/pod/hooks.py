@@ -7,11 +7,14 @@ import ssl
 from pathlib import Path
 
 from shunter.api.meta import Json
+from shunter.cluster.dial_errors import dial_error, system_error
 from shunter.cluster.node.content.mounts import Mount
 from shunter.cluster.node.content.substitution import substituted_paths
 from shunter.cluster.node.launch import attempt
 from shunter.cluster.node.pod.grpc_probe import USER_AGENT, health_complaint
 from shunter.cluster.node.runtime.launcher import Launcher, LauncherError
+
+_TOO_LATE = "context deadline exceeded (Client.Timeout exceeded while awaiting headers)"
 
 
 async def run_hook(launcher: Launcher, directory: Path, container: Json, handler: Json, *, address: str, timeout: float) -> str:
@@ -61,11 +64,12 @@ async def _connect(launcher: Launcher, container: Json, target: Json, address: s
     host = str(target.get("host") or address)
     try:
         port = port_number(container, target["port"])
+    except ValueError as error:
+        return str(error)
+    try:
         (await launcher.connect(host, port, timeout)).close()
-    except TimeoutError:
-        return f"dial tcp {host}: i/o timeout"
-    except (OSError, ValueError) as error:
-        return f"dial tcp {host}: {error}"
+    except OSError as error:
+        return dial_error(f"{host}:{port}", error)
     return ""
 
 
@@ -81,22 +85,28 @@ async def _http_get(launcher: Launcher, container: Json, target: Json, address: 
     headers = {"Host": f"{host}:{port}", "User-Agent": USER_AGENT, "Accept": "*/*", "Connection": "close"}
     headers.update({one["name"]: one["value"] for one in target.get("httpHeaders") or ()})
     request = f"GET {path} HTTP/1.1\r\n" + "".join(f"{name}: {value}\r\n" for name, value in headers.items()) + "\r\n"
+    deadline = asyncio.get_running_loop().time() + timeout
     try:
-        async with asyncio.timeout(timeout):
-            connection = await launcher.connect(host, port, timeout)
+        connection = await launcher.connect(host, port, timeout)
+    except TimeoutError:
+        return f'Get "{url}": {_TOO_LATE}'
+    except OSError as error:
+        return f'Get "{url}": {dial_error(f"{host}:{port}", error)}'
+    try:
+        async with asyncio.timeout_at(deadline):
             reader, writer = await asyncio.open_connection(
                 sock=connection, ssl=_unverified() if secure else None, server_hostname=host if secure else None
             )
             writer.write(request.encode())
-            answer = (await reader.readline()).split()
+            answer = await reader.readline()
             writer.close()
-        status = int(answer[1])
+        status = int(answer.split()[1])
     except TimeoutError:
-        return f'Get "{url}": context deadline exceeded (Client.Timeout exceeded while awaiting headers)'
+        return f'Get "{url}": {_TOO_LATE}'
     except OSError as error:
-        return f'Get "{url}": {error}'
+        return f'Get "{url}": {system_error(error)}'
     except (IndexError, ValueError):
-        return f'Get "{url}": malformed HTTP response'
+        return f'Get "{url}": {"malformed HTTP response" if answer else "EOF"}'
     return "" if 200 <= status < 400 else f"HTTP probe failed with statuscode: {status}"
 
 

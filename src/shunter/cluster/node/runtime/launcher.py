@@ -123,7 +123,7 @@ class Launcher:
         try:
             _, (connection,) = await self._ask("sockets", arguments, descriptors=1)
         except LauncherError as error:
-            raise ConnectionError(error.message) from error
+            raise OSError(error.errno, error.message) if error.errno else ConnectionError(error.message) from error
         return connection
 
     async def connect_inside(self, namespace: str, port: int, timeout: float) -> socket.socket:
@@ -159,7 +159,9 @@ class Launcher:
             raise LauncherError(f"the launcher was killed while it handled {do!r}")
         reply = json.loads(data)
         if "error" in reply:
-            raise LauncherError(reply["error"])
+            error = LauncherError(reply["error"])
+            error.errno = reply.get("errno", 0)
+            raise error
         return reply.get("result"), received
 
     async def _send(self, request: dict[str, Any], descriptor: int) -> None:

@@ -16,6 +16,9 @@ _MAX_DESCRIPTORS = 4
 class LauncherError(EnvironmentProblem):
     """The launcher could not do what it was asked; the message is the kernel's."""
 
+    errno = 0
+    """The kernel's number of the error, where it has one."""
+
 
 class LauncherCall:
     """One call. Raises LauncherError, from `receive` or `result`, when it could not."""
