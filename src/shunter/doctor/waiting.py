@@ -269,18 +269,20 @@ def read_at(rank: Rank) -> str:
 
 def call(rank: Rank) -> str:
     """What a rank waits in, as `all_reduce, called from main (train.py:55)`."""
-    frames = rank.last.frames
     if rank.spins:
-        at = where(rank.place) if rank.place is not None else frames[0].function
+        at = where(rank.place) if rank.place is not None else rank.last.frames[0].function
         what = "in a call of MPI" if rank.last.uses_mpi else "for its GPU"
         return f"{at}, running all the time, as a rank that waits {what}"
-    name = next(
-        (frame.function for frame in frames[:INNERMOST] if "distributed_c10d" in frame.file and frame.function != "wrapper"), ""
-    )
+    return f"{collective(rank)}{called(rank)}"
+
+
+def collective(rank: Rank) -> str:
+    """The call in which a rank waits, as `all_reduce`."""
+    frames = rank.last.frames
     if any(frame.function == "_engine_run_backward" for frame in frames[:INNERMOST]):
-        name = "backward of the autograd engine"
-    name = name or ("the rendezvous" if rank.doing == "rendezvous" else frames[0].function)
-    return f"{name}{called(rank)}"
+        return "backward of the autograd engine"
+    names = (frame.function for frame in frames[:INNERMOST] if "distributed_c10d" in frame.file and frame.function != "wrapper")
+    return next(names, "") or ("the rendezvous" if rank.doing == "rendezvous" else frames[0].function)
 
 
 def called(rank: Rank) -> str:

@@ -1,13 +1,19 @@
-"""H03: all ranks wait in two samples, and nothing goes on: for the network, or a rank that is not the job's. Names no link."""
+"""H03: all ranks wait in two samples, and nothing goes on: for the network, or a rank that is not the job's. Names no link.
+
+Where they wait in different collectives, their calls may not match; a rank that the network cut off may be a call behind, too.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from shunter.doctor.case import Case
+from shunter.doctor.places import rank_list
 from shunter.doctor.rules.rule import Rule
 from shunter.doctor.rules.stacks import h04_recorder
 from shunter.doctor.rules.stacks.h01_hung import needs
 from shunter.doctor.verdicts import Excerpt, Verdict
-from shunter.doctor.waiting import call, group, progress
+from shunter.doctor.waiting import Rank, call, collective, group, progress
 
 
 def judge(case: Case) -> list[Verdict]:
@@ -24,6 +30,10 @@ def judge(case: Case) -> list[Verdict]:
     if joining:
         text = f"all {number} ranks wait in the rendezvous: for another rank, or for an address where no process listens"
         remedy = f"WORLD_SIZE and --nnodes must match the job ({number}). Use the MASTER_ADDR and MASTER_PORT that the job sets."
+    elif len(calls := _calls(ranks.ranks)) > 1:
+        each = "; ".join(f"{rank_list(numbers)} in {name}" for name, numbers in calls.items())
+        text = f"all {number} ranks wait, and not in the same collective: {each}"
+        remedy = "Look for a rank that has fewer batches than others, or a collective under `if rank == ...`."
     else:
         text = f"all {number} ranks wait in a collective: for the network, or for a rank outside the job"
         remedy = "Find the silent connection with NCCL (ncclras, NCCL_DEBUG=INFO); compare the flight recorders of the ranks."
@@ -42,6 +52,14 @@ def judge(case: Case) -> list[Verdict]:
             remedy=remedy,
         )
     ]
+
+
+def _calls(ranks: Sequence[Rank]) -> dict[str, list[int]]:
+    """The ranks by the call in which they wait, the fewest first."""
+    found: dict[str, list[int]] = {}
+    for rank in ranks:
+        found.setdefault(collective(rank), []).append(rank.rank)
+    return dict(sorted(found.items(), key=lambda item: len(item[1])))
 
 
 RULE = Rule("H03", judge, needs)

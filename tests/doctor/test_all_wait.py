@@ -1,0 +1,32 @@
+"""All ranks wait: for one thing, or in calls that do not match."""
+
+from __future__ import annotations
+
+from doctor.test_gpu_waits import Work, found
+from shunter.doctor.evidence import Frame
+
+
+def waits(call: str, line: int) -> Work:
+    """A rank that rests in this collective."""
+    frames = (
+        Frame(function=call, file="torch/distributed/distributed_c10d.py", line=3000),
+        Frame(function="wrapper", file="torch/distributed/c10d_logger.py", line=83),
+        Frame(function="train", file="train.py", line=line, is_own=True),
+    )
+    return Work(line=0, state="S", cpu=0.0, uses_cuda=False, frames=frames)
+
+
+ALL_REDUCE, BARRIER = waits("all_reduce", 33), waits("barrier", 40)
+
+
+def test_a_rank_that_has_left_the_loop_is_named_by_where_it_waits() -> None:
+    (verdict,) = found(ALL_REDUCE, BARRIER, ALL_REDUCE)
+    assert (verdict.id, verdict.confidence) == ("H03", "possible")
+    assert verdict.cause == "all 3 ranks wait, and not in the same collective: rank 1 in barrier; ranks 0 and 2 in all_reduce"
+    assert "fewer batches" in verdict.remedy
+    assert [one.text for one in verdict.evidence][1] == "barrier, called from train (train.py:40)"
+
+
+def test_ranks_that_wait_in_one_collective_from_different_lines_may_wait_for_the_network() -> None:
+    (verdict,) = found(ALL_REDUCE, waits("all_reduce", 57), ALL_REDUCE)
+    assert verdict.cause == "all 3 ranks wait in a collective: for the network, or for a rank outside the job"
