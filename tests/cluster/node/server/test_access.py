@@ -134,6 +134,11 @@ def test_a_certificates_subject_is_a_user() -> None:
     assert user_of_certificate(CERTIFICATE) == User("ann", groups=("ops", "all", "system:authenticated"))
 
 
+def test_a_certificate_that_names_the_group_of_all_known_users_has_it_once() -> None:
+    subject = ((("organizationName", "system:authenticated"),), (("commonName", "ann"),))
+    assert user_of_certificate({"subject": subject}) == User("ann", groups=("system:authenticated",))
+
+
 def test_a_token_that_is_not_authenticated_is_nobodys() -> None:
     assert reviewed_user({"authenticated": False, "user": {"username": "ann"}}) is None
 

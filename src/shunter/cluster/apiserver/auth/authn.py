@@ -18,10 +18,9 @@ from shunter.cluster.apiserver.backend import utc_now
 from shunter.cluster.apiserver.requests import User
 from shunter.cluster.apiserver.status import quoted
 from shunter.cluster.apiserver.storage.store import Store
+from shunter.kube.tls.certificate_user import user_and_groups, with_authenticated
 
 log = logging.getLogger(__name__)
-
-_AUTHENTICATED = "system:authenticated"
 
 
 class _KnownUser(msgspec.Struct, gc=False):
@@ -52,7 +51,8 @@ class Authenticator:
         if authorization:
             scheme, _, token = authorization.partition(" ")
             return self._user_of_token(token.strip()) if scheme.lower() == "bearer" else None
-        return user_of_certificate(certificate) if certificate else None
+        name, groups = user_and_groups(certificate or {})
+        return User(name, groups) if name else None
 
     def _user_of_token(self, token: str) -> User | None:
         try:
@@ -90,16 +90,4 @@ class Authenticator:
             log.error("%s: %s", self._file, error)
             return
         self._seen = changed
-        self._users = {token: User(entry.user, _with_authenticated(entry.groups)) for token, entry in known.items()}
-
-
-def _with_authenticated(groups: tuple[str, ...]) -> tuple[str, ...]:
-    return groups if _AUTHENTICATED in groups else (*groups, _AUTHENTICATED)
-
-
-def user_of_certificate(certificate: Mapping[str, Any]) -> User | None:
-    """The common name is the user, the organizations are the groups; as `ssl.getpeercert()` shows them."""
-    names = [pair for attributes in certificate.get("subject", ()) for pair in attributes]
-    name = next((value for key, value in names if key == "commonName"), "")
-    groups = tuple(value for key, value in names if key == "organizationName")
-    return User(name, _with_authenticated(groups)) if name else None
+        self._users = {token: User(entry.user, with_authenticated(entry.groups)) for token, entry in known.items()}

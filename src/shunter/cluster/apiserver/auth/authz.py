@@ -11,6 +11,7 @@ from shunter.cluster.apiserver.auth.rbac import Action, Rbac, allows
 from shunter.cluster.apiserver.requests import Call, User
 from shunter.cluster.apiserver.selectors import exact_name
 from shunter.cluster.apiserver.status import StatusError
+from shunter.kube.tls.certificate_user import AUTHENTICATED
 
 _OPEN_RULES: tuple[Json, ...] = (
     {"verbs": ["create"], "apiGroups": ["authentication.k8s.io"], "resources": ["selfsubjectreviews"]},
@@ -30,7 +31,6 @@ _OPEN_RULES: tuple[Json, ...] = (
 )
 """What everyone who is known may do. Source: the cluster roles `system:basic-user`, `system:discovery` and
 `system:public-info-viewer`, k8s.io/kubernetes 1.36 `plugin/pkg/auth/authorizer/rbac/bootstrappolicy`."""
-_AUTHENTICATED = "system:authenticated"
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,7 +59,7 @@ class Authorizer:
 
     def rules(self, user: User, namespace: str) -> list[Json]:
         """Every rule that holds for the user in a namespace."""
-        open_rules = _OPEN_RULES if _AUTHENTICATED in user.groups else ()
+        open_rules = _OPEN_RULES if AUTHENTICATED in user.groups else ()
         return [*open_rules, *self.rbac.rules(user, namespace)]
 
     def refusal(self, call: Call) -> StatusError | None:
@@ -88,7 +88,7 @@ def _action(call: Call) -> Action:
 
 
 def _is_open(user: User, action: Action) -> bool:
-    return _AUTHENTICATED in user.groups and any(allows(rule, action) for rule in _OPEN_RULES)
+    return AUTHENTICATED in user.groups and any(allows(rule, action) for rule in _OPEN_RULES)
 
 
 def forbidden(user: User, action: Action) -> StatusError:

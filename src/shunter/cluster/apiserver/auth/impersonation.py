@@ -14,11 +14,12 @@ from shunter.cluster.apiserver.auth.authz import Authorizer, forbidden
 from shunter.cluster.apiserver.auth.rbac import Action
 from shunter.cluster.apiserver.requests import User
 from shunter.cluster.apiserver.status import StatusError, bad_request
+from shunter.kube.tls.certificate_user import AUTHENTICATED
 
 _ACCOUNT = "system:serviceaccount:"
 _PREFIX = "impersonate-"
 _EXTRA = "impersonate-extra-"
-_AUTHENTICATED, _UNAUTHENTICATED, _ANONYMOUS = "system:authenticated", "system:unauthenticated", "system:anonymous"
+_UNAUTHENTICATED, _ANONYMOUS = "system:unauthenticated", "system:anonymous"
 
 
 def is_asked(headers: Mapping[str, str]) -> bool:
@@ -64,7 +65,7 @@ def _completed(name: str, groups: tuple[str, ...]) -> tuple[str, ...]:
     elif _UNAUTHENTICATED in groups:
         return groups
     else:
-        wanted = _AUTHENTICATED
+        wanted = AUTHENTICATED
     return groups if wanted in groups else (*groups, wanted)
 
 

@@ -17,6 +17,7 @@ from shunter.api.resources import NODES, SUBJECT_ACCESS_REVIEWS, TOKEN_REVIEWS
 from shunter.kube.client import Client
 from shunter.kube.errors import ApiError
 from shunter.kube.reviews import ReviewCache, User, access_review, reviewed_user, token_review
+from shunter.kube.tls.certificate_user import user_and_groups
 from shunter.kube.tls.certificates import KeyPair
 
 TOKEN_SECONDS = 120.0
@@ -118,11 +119,9 @@ class ReviewedCallers:
 
 
 def user_of_certificate(certificate: Mapping[str, Any]) -> User | None:
-    """The common name is the user, the organizations are the groups; None without a common name."""
-    names = [pair for attributes in certificate.get("subject", ()) for pair in attributes]
-    name = next((value for key, value in names if key == "commonName"), "")
-    groups = tuple(value for key, value in names if key == "organizationName")
-    return User(name, groups=(*groups, "system:authenticated")) if name else None
+    """None where no name is in it."""
+    name, groups = user_and_groups(certificate)
+    return User(name, groups=groups) if name else None
 
 
 def subresource(path: str) -> str:
