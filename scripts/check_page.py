@@ -33,7 +33,7 @@ def main(link: str) -> None:
         if path.endswith(".js"):
             names = {imports.get(name, urljoin(path, name)) for found in _IMPORTED.findall(text) for name in found if name}
             left |= {name for name in names if name.startswith("/assets/")} - seen
-    assert "/assets/vendor/uplot.js" in seen, f"the library of the curves is not among {sorted(seen)}"
+    assert {"/assets/vendor/preact.js", "/assets/js/plot.js"} <= seen, f"what the page is made with is not among {sorted(seen)}"
     with page.answer("/api/live?view=jobs") as stream:
         assert stream.readline() == b"event: snapshot\n", "the page shows no jobs"
     print(f"the page serves its shell and all of the {len(seen)} files that it needs")

@@ -32,7 +32,6 @@ MOST_BYTES = 250_000
 TAKEN = {
     "preact": {"preact.js": "dist/preact.mjs", "hooks.js": "hooks/dist/hooks.mjs", "preact.LICENSE": "LICENSE"},
     "htm": {"htm.js": "dist/htm.mjs", "htm.LICENSE": "LICENSE"},
-    "uplot": {"uplot.js": "dist/uPlot.iife.min.js", "uplot.css": "dist/uPlot.min.css", "uplot.LICENSE": "LICENSE"},
 }
 """Package -> name in `vendor` -> its file in the package."""
 
@@ -53,10 +52,12 @@ def main() -> int:
         _install()
         COMPONENTS.write_text(json.dumps(_components(), indent=2) + "\n")
     elif not changed_files(VENDOR):
+        _remove_others()
         return 0
     else:
         _install()
     VENDOR.mkdir(exist_ok=True)
+    _remove_others()
     for package, files in TAKEN.items():
         for name, path in files.items():
             shutil.copyfile(PAGE / "node_modules" / package / path, VENDOR / name)
@@ -64,6 +65,14 @@ def main() -> int:
     if changed:
         print(f"page_vendor: {', '.join(changed)}: not the file that {COMPONENTS.name} locks", file=sys.stderr)
     return 1 if changed else 0
+
+
+def _remove_others() -> None:
+    """What stands in `vendor` from an earlier lock: a wheel must not have it."""
+    locked = dict(locked_files())
+    for path in VENDOR.glob("*"):
+        if path.name not in locked:
+            path.unlink()
 
 
 def changed_files(vendor: Path) -> list[str]:

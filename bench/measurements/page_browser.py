@@ -66,7 +66,7 @@ def measure(settings: dict[str, Any]) -> list[Figure]:
 def _assets(browser: Browser, served: RunningPage) -> list[Figure]:
     """What a browser that knows nothing yet asks for, compressed."""
     figures = []
-    for title, path, whole in (("the list", "/jobs", "tr.row"), ("a job with a curve", JOB, ".curve canvas")):
+    for title, path, whole in (("the list", "/jobs", "tr.row"), ("a job with a curve", JOB, ".curve path.line")):
         tab = _Tab(browser, served)
         tab.forget()
         tab.page.goto(served.url + path)

@@ -3,7 +3,6 @@
 `assets/shell.html` is the same for every address. In it `{{importmap}}` becomes the content of `assets/importmap.json`, which
 says where the scripts of others are, `{{boot}}` that of `assets/boot.js`, which starts the page, and `{{preloads}}` a link for
 each of our modules, which are then asked for at once. These are sent without their comments, which are an eighth of the page.
-uPlot, a third of the page, is imported once there is a curve.
 """
 
 from __future__ import annotations
@@ -33,8 +32,6 @@ TYPES = {
 }
 TYPES_ONLY = "js/wire.js"
 """Imported in comments alone."""
-EXPORTS = {"vendor/uplot.js": "uPlot"}
-"""Scripts that define a variable, and it: they are sent as modules whose default export it is."""
 _COMMENT = re.compile(r"/\*\*.*?\*/ ?|^[ \t]*//.*?$", re.DOTALL | re.MULTILINE)
 _PACKED = (".css", ".html", ".js", ".json", ".mjs", ".svg")
 """What is worth compressing."""
@@ -81,8 +78,6 @@ class Assets:
 
 
 def _sent(name: str, path: Path) -> bytes:
-    if name in EXPORTS:
-        return path.read_bytes() + f"\nexport default {EXPORTS[name]};\n".encode()
     return without_comments(path.read_text()).encode() if name.startswith("js/") else path.read_bytes()
 
 

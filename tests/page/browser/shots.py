@@ -21,7 +21,7 @@ SCHEMES: tuple[Literal["light", "dark"], ...] = ("light", "dark")
 SIZE = {"width": 1360, "height": 720}
 VIEWS = {
     "jobs": ("/jobs", "tr.row"),
-    "job": ("/jobs/nlp/PyTorchJob/giant", ".u-over"),
+    "job": ("/jobs/nlp/PyTorchJob/giant", ".curve path.line"),
     "migration": ("/migration", ".wave"),
     "cluster": ("/cluster", "td .meter"),
 }

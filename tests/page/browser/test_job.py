@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from typing import Any
 
@@ -146,24 +147,41 @@ def test_the_heading_keeps_the_focus_while_its_job_loads(look: Look) -> None:
 
 def test_values_stand_beside_a_curve_only_while_one_points_at_it(look: Look) -> None:
     page = look(BERT).page
-    expect(page.locator(".u-legend")).to_have_text("loss", use_inner_text=True)
-    page.locator(".u-over").hover()
-    expect(page.locator(".u-legend")).to_contain_text("step", use_inner_text=True)
-    expect(page.locator(".u-legend")).not_to_contain_text("--", use_inner_text=True)
+    legend = page.locator(".legend")
+    expect(legend).to_have_text("loss", use_inner_text=True)
+    page.locator(".curve > svg").hover()
+    expect(legend).to_contain_text(re.compile(r"step 6\d\d\s+loss 0\.\d+"), use_inner_text=True)
+    page.locator("h1").hover()
+    expect(legend).to_have_text("loss", use_inner_text=True)
 
 
-def test_what_draws_a_curve_is_loaded_with_the_first_one_and_again_where_that_fails(look: Look, given_page: RunningPage) -> None:
-    tab = look("/jobs")
-    asked: list[str] = []
-    tab.page.on("request", lambda request: asked.append(request.url) if "uplot.js" in request.url else None)
-    tab.page.route("**/uplot.js", lambda route: route.abort())
-    tab.page.reload()
-    expect(tab.page.locator("tr.row").first).to_be_visible()
-    assert asked == []
-    tab.page.goto(given_page.url + BERT)
-    expect(tab.page.locator(".curve canvas")).to_be_visible()
-    assert [url.rpartition("/")[2] for url in asked] == ["uplot.js", "uplot.js?again=1"]
-    tab.errors.clear()
+def test_a_stretch_of_a_curve_that_is_dragged_over_is_looked_at_closer(look: Look) -> None:
+    page = look(BERT).page
+    curve = page.locator(".curve > svg")
+    labels = curve.locator("text[text-anchor=middle]")
+    expect(labels.last).to_have_text("1,200")
+    place = curve.bounding_box()
+    assert place is not None
+    left, middle = place["x"] + 60, place["y"] + place["height"] / 2
+    page.mouse.move(left, middle)
+    page.mouse.down()
+    page.mouse.move(left + (place["width"] - 64) / 4, middle, steps=4)
+    page.mouse.up()
+    expect(labels.last).to_have_text("300")
+    page.get_by_role("button", name="Whole curve").click()
+    expect(labels.last).to_have_text("1,200")
+
+
+def test_a_curve_has_round_numbers_on_its_axes(look: Look) -> None:
+    found = look(BERT).page.evaluate(
+        """async () => {
+          const { nearest, ticks } = await import("/assets/js/plot.js");
+          return [ticks([0, 1218], 6), ticks([0.31, 0.42], 4), ticks([-3, 3], 4), ticks([5, 5.0001], 2), ticks([0, 1e9], 3),
+                  nearest([0, 10, 20], 14), nearest([0, 10, 20], 99), nearest([], 1)];
+        }"""
+    )
+    assert found[:2] == [[0, 500, 1000], [0.35, 0.4]]
+    assert found[2:] == [[-2, 0, 2], [5, 5.00005, 5.0001], [0, 500_000_000, 1_000_000_000], 10, 20, None]
 
 
 def test_the_strip_has_one_tab_stop_and_arrows_move_in_it(look: Look) -> None:
@@ -199,7 +217,7 @@ def test_ranks_are_coloured_by_what_is_chosen(look: Look) -> None:
 
 def test_the_curve_has_its_values_as_a_table(look: Look) -> None:
     page = look(BERT).page
-    expect(page.locator(".curve canvas")).to_be_visible()
+    expect(page.locator(".curve path.line")).to_be_visible()
     expect(page.get_by_role("img", name="loss: from 2.6 at 0 to 0.4678 at 1218")).to_be_visible()
     page.get_by_text("Values as a table").click()
     expect(page.locator("details tr")).to_have_count(611)

@@ -11,6 +11,8 @@ import { openStream } from "./streams.js";
 
 const LINE = 18;
 const WRAPPED = 400;
+/** Milliseconds between two drawings of lines that come. */
+const PACE = 100;
 /** Seconds back, as they stand in the address. @type {[string, string][]} */
 const SINCE = [["", "all times"], ["600", "last 10 minutes"], ["3600", "last hour"]];
 
@@ -57,7 +59,7 @@ export function Log({ job, rows, ranks, find, since, onChange }) {
       onEvent: (name, data) => {
         if (name === "lines") lines.add(data);
         if (name === "end" && data.why) message = data.why;
-        shown.draw();
+        shown.drawSoon();
         tell();
       },
       onState: (next, refusal) => {
@@ -108,7 +110,9 @@ class LogBox {
   #look = { times: false, wrap: false, find: "", isMany: true };
   #isFollowing = true;
   #isDue = false;
+  #isComing = false;
   #drawn = "";
+  #drawnAt = -Infinity;
   lastTop = 0;
   #top = document.createElement("div");
   #body = document.createElement("div");
@@ -156,6 +160,16 @@ class LogBox {
     this.draw();
   }
 
+  /** For lines that come, perhaps faster than anybody reads: at once after a pause, and then every `PACE`. */
+  drawSoon() {
+    if (this.#isComing) return;
+    this.#isComing = true;
+    setTimeout(() => {
+      this.#isComing = false;
+      this.draw();
+    }, Math.max(0, this.#drawnAt + PACE - performance.now()));
+  }
+
   /** At the next frame. */
   draw() {
     if (this.#isDue) return;
@@ -177,6 +191,7 @@ class LogBox {
     const drawn = `${shown[0]?.number}-${shown.at(-1)?.number}-${lines.length}`;
     if (drawn === this.#drawn && lines.length) return;
     this.#drawn = drawn;
+    this.#drawnAt = performance.now();
     this.#body.style.transform = wrap ? "" : `translateY(${first * LINE}px)`;
     this.#body.replaceChildren(...(lines.length ? shown.map((line) => lineNode(line, this.#look)) : [noneNode()]));
     if (this.#isFollowing && wrap) this.box.scrollTop = this.box.scrollHeight;

@@ -59,11 +59,15 @@ export function Ranks({ rows, job, chosen, onChoose, now }) {
     <div class="inspector">${looked ? html`<b>rank ${looked.rank ?? looked.label}</b> ${rankFacts(looked, now)}` : null}</div></section>`;
 }
 
+/** Fields of a rank that its cell shows: others, such as what it uses, change all the time. @type {(keyof Rank)[]} */
+const SHOWN = ["id", "rank", "label", "pod", "node", "state", "differs", "step"];
+
 class Cell extends Component {
   /** @param {any} next */
   shouldComponentUpdate(next) {
     const old = /** @type {any} */ (this.props);
-    return next.rank !== old.rank || next.level !== old.level || next.isActive !== old.isActive || next.isSelected !== old.isSelected || next.at !== old.at || next.isNumbered !== old.isNumbered;
+    if (next.level !== old.level || next.isActive !== old.isActive || next.isSelected !== old.isSelected || next.at !== old.at || next.isNumbered !== old.isNumbered) return true;
+    return next.rank !== old.rank && SHOWN.some((field) => next.rank[field] !== old.rank[field]);
   }
   /** @param {any} props */
   render({ rank, at, isActive, isSelected, level, isNumbered }) {

@@ -108,7 +108,10 @@ async function once(url, listener, control) {
 export function eventParser(onEvent) {
   let rest = "";
   return (/** @type {string} */ piece) => {
+    // A long event comes in many pieces: only what is new is looked through for its end.
+    const from = Math.max(0, rest.length - 1);
     rest += piece;
+    if (rest.indexOf("\n\n", from) < 0) return;
     const events = rest.split("\n\n");
     rest = events.pop() ?? "";
     for (const event of events) {
