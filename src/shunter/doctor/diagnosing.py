@@ -9,7 +9,7 @@ from datetime import datetime
 from shunter.api.meta import Json
 from shunter.doctor.case import Case
 from shunter.doctor.evidence import Evidence, Missing
-from shunter.doctor.redaction import masked_verdict
+from shunter.doctor.redaction import masked_verdicts
 from shunter.doctor.rules import RULES
 from shunter.doctor.rules.rule import Rule
 from shunter.doctor.verdicts import CONFIDENCES, NotChecked, Report, Seconds, Verdict
@@ -37,7 +37,7 @@ def diagnose(evidence: Evidence, now: datetime, rules: Sequence[Rule] = RULES) -
         state=row.state,
         ranks=max(len(case.all_ranks), wanted(case.job, jobset) or 0),
         at=now,
-        verdicts=tuple(masked_verdict(verdict, evidence) for verdict in told),
+        verdicts=masked_verdicts(told, evidence),
         not_checked=_not_checked(case, rules),
         is_well=row.state == "Succeeded" or (row.state != "Failed" and case.runs_in_full),
         seconds=Seconds(rules=time.perf_counter() - begun),

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from shunter.api.meta import Json
 from shunter.jobs.training_pods import ranks as pod_ranks
 from shunter.jobs.training_pods import training_container, training_pods
-from shunter.operator.overview import is_pod_of, is_v1, is_v2, member
+from shunter.operator.overview import Members, is_pod_of, is_v1, is_v2
 
 _NPROC = re.compile(r"--?nproc[_-]per[_-]node[= ]+(\d+)")
 NPROC_VARIABLE = "PET_NPROC_PER_NODE"
@@ -20,15 +20,15 @@ GPU_WORDS = ("auto", "gpu")
 
 def places(job: Json, pods: Sequence[Json]) -> dict[str, tuple[int, ...]]:
     """The ranks of each pod that trains, by the pod's name. Pods that stand for others that are gone have the ranks of those."""
-    own = [pod for pod in pods if is_pod_of(job, pod)]
+    own, members = [pod for pod in pods if is_pod_of(job, pod)], Members(job)
     newest = training_pods(job, own)
-    trains = [pod for pod in newest if member(job, pod).role != LAUNCHER] or newest
+    trains = [pod for pod in newest if members.of(pod).role != LAUNCHER] or newest
     numbers = pod_ranks(job, trains) if is_v2(job) else _numbers(job, trains)
-    by_label = {member(job, pod).label: number for pod, number in zip(trains, numbers, strict=True)}
+    by_label = {members.of(pod).label: number for pod, number in zip(trains, numbers, strict=True)}
     slots = job.get("spec", {}).get("slotsPerWorker") if job.get("kind") == "MPIJob" else None
     found = {}
     for pod in own:
-        number = by_label.get(member(job, pod).label)
+        number = by_label.get(members.of(pod).label)
         if number is None:
             continue
         size = int(slots) if isinstance(slots, int) else processes(pod)
@@ -38,9 +38,10 @@ def places(job: Json, pods: Sequence[Json]) -> dict[str, tuple[int, ...]]:
 
 def _numbers(job: Json, trains: Sequence[Json]) -> list[int]:
     """The place of each pod of a v1 job, or of a Job, among those that hold ranks."""
-    members = [member(job, pod) for pod in trains]
-    has_launcher = is_v1(job) and job.get("kind") == "MPIJob" and all(one.role != LAUNCHER for one in members)
-    return [(one.rank or 0) - has_launcher for one in members]
+    members = Members(job)
+    found = [members.of(pod) for pod in trains]
+    has_launcher = is_v1(job) and job.get("kind") == "MPIJob" and all(one.role != LAUNCHER for one in found)
+    return [(one.rank or 0) - has_launcher for one in found]
 
 
 def processes(pod: Json) -> int:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Sequence
 from functools import cache
 from typing import Any
 
@@ -40,20 +40,23 @@ def redacted(evidence: Evidence, secrets: Collection[str] = ()) -> Evidence:
     )
 
 
-def masked_verdict(verdict: Verdict, evidence: Evidence) -> Verdict:
-    """A verdict without the credentials that stand in the job and its pods by name: evidence of others may not be redacted."""
-    known = credentials([evidence.job, *evidence.pods])
+def masked_verdicts(verdicts: Sequence[Verdict], evidence: Evidence) -> tuple[Verdict, ...]:
+    """Verdicts without the credentials that stand in the job and its pods by name: evidence of others may not be redacted."""
+    known = credentials([evidence.job, *evidence.pods]) if verdicts else set()
 
     # Ranks that wait for another do it all at one place.
     @cache
     def hidden(text: str) -> str:
         return masked(text, known)
 
-    return msgspec.structs.replace(
-        verdict,
-        cause=hidden(verdict.cause),
-        remedy=hidden(verdict.remedy),
-        evidence=tuple(msgspec.structs.replace(one, text=hidden(one.text)) for one in verdict.evidence),
+    return tuple(
+        msgspec.structs.replace(
+            verdict,
+            cause=hidden(verdict.cause),
+            remedy=hidden(verdict.remedy),
+            evidence=tuple(msgspec.structs.replace(one, text=hidden(one.text)) for one in verdict.evidence),
+        )
+        for verdict in verdicts
     )
 
 
