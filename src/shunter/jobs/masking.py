@@ -50,7 +50,7 @@ _LABELLED = re.compile(
 
 def credentials(value: Any) -> set[str]:
     """The values in an object that must not be shown, as programs get them."""
-    found: set[str] = set()
+    found, seen = set[str](), set[str]()
     for part in _parts(value):
         if isinstance(part, dict):
             name, given = part.get("name"), part.get("value")
@@ -58,7 +58,8 @@ def credentials(value: Any) -> set[str]:
                 found.add(given)
         elif isinstance(part, list):
             found.update(after for flag, after in _pairs(part) if is_flag(flag) and may_follow(after))
-        else:
+        elif part not in seen:
+            seen.add(part)  # Pods of a job repeat nearly all of their texts.
             matches = (match for pattern in (_ASSIGNED, _FOLLOWING) for match in pattern.finditer(part))
             found.update(match[2].strip("\\\"'") for match in matches if _NO_TOKENIZER.search(match[1]))
             found.update(match[2] for match in _IN_ADDRESS.finditer(part))
@@ -94,7 +95,8 @@ def _parts(value: Any) -> Iterator[Json | list[Any] | str]:
         part = left.pop()
         if isinstance(part, dict):
             yield part
-            left += part.values()
+            # Whose fields these are is no value of any.
+            left += [inner for name, inner in part.items() if name != "managedFields"]
         elif isinstance(part, list):
             yield part
             left += part

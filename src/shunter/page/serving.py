@@ -7,6 +7,7 @@ import errno
 import secrets
 import signal
 import ssl
+import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import NamedTuple
@@ -26,6 +27,8 @@ from shunter.page.views.view import PageOptions
 SECRET_BYTES = 16
 """A proxy's secret has at least so many."""
 IDLE_SECONDS = 3600.0
+SWITCH_SECONDS = 0.001
+"""How long what tells changes waits for a thread in which a diagnosis is worked out; Python's own 5 ms are paid at every step."""
 
 
 NEXT_PORTS = 20
@@ -184,6 +187,7 @@ async def listening(server: PageServer, host: str, port: int, tls: ssl.SSLContex
 
 async def until_stopped(server: PageServer) -> None:
     """Waits for SIGINT or SIGTERM, then ends all streams."""
+    sys.setswitchinterval(SWITCH_SECONDS)
     stopped = asyncio.Event()
     for number in (signal.SIGINT, signal.SIGTERM):
         asyncio.get_running_loop().add_signal_handler(number, stopped.set)

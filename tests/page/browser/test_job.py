@@ -150,7 +150,7 @@ def test_values_stand_beside_a_curve_only_while_one_points_at_it(look: Look) -> 
     legend = page.locator(".legend")
     expect(legend).to_have_text("loss", use_inner_text=True)
     page.locator(".curve > svg").hover()
-    expect(legend).to_contain_text(re.compile(r"step 6\d\d\s+loss 0\.\d+"), use_inner_text=True)
+    expect(legend).to_contain_text(re.compile(r"step 5\d\d\s+loss 0\.\d+"), use_inner_text=True)
     page.locator("h1").hover()
     expect(legend).to_have_text("loss", use_inner_text=True)
 

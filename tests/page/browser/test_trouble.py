@@ -296,6 +296,21 @@ def test_a_hidden_window_holds_no_stream(browser: Browser, given_page: RunningPa
         expect(tab.page.locator(".live")).to_have_text("live")
 
 
+def test_after_a_laptop_has_slept_a_stream_that_says_nothing_is_opened_again(look: Look, given: Given) -> None:
+    """Nobody told either side that the connection is dead: no beat came for longer than the server is ever silent."""
+    page = look().page
+    expect(page.locator("tr.row").first).to_be_visible()
+    page.clock.install()
+    # The wait for the next event begins with the last one.
+    given.rows["jobs"] = {"jobs": given.rows["jobs"]["jobs"][:3]}
+    expect(page.locator("tr.row")).to_have_count(3)
+    with page.expect_request("**/api/live?*"):
+        page.clock.fast_forward(41_000)
+    given.rows["jobs"] = {"jobs": given.rows["jobs"]["jobs"][:2]}
+    expect(page.locator("tr.row")).to_have_count(2)
+    expect(page.locator(".live")).to_have_text("live")
+
+
 @pytest.mark.skipif(not shutil.which("ip"), reason="network interfaces are made with ip, of the package iproute2")
 def test_network_interfaces_that_come_while_the_page_loads_do_not_break_it(browser: Browser, given_page: RunningPage) -> None:
     """As pods of the embedded cluster bring them: Chromium fails what is pending with ERR_NETWORK_CHANGED."""

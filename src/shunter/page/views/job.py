@@ -36,7 +36,7 @@ from shunter.page.job_readings import Diagnosing, Diagnosis, Usage, usage
 from shunter.page.views.job_head import Around, job_detail, with_why
 from shunter.page.views.job_rows import checkpoint_rows, series_rows, timeline_rows, verdict_rows
 from shunter.page.views.jobs import JobReading, KeptJob, job_row, kept_job
-from shunter.page.views.rank_rows import RankRows, kept_pod, pods_of_rows
+from shunter.page.views.rank_rows import KeptPod, RankRows, kept_pod, pods_of_rows
 from shunter.page.views.view import Observed, Parameters, Reading, Rows, View, Viewer, Watch
 from shunter.page.wire import CheckpointRow, TimelineRow
 
@@ -65,6 +65,14 @@ class Logged(NamedTuple):
     is_refused: bool = False
 
 
+class KeptEvent(NamedTuple):
+    """What stays of an event."""
+
+    object: Json
+    may_tell: bool
+    """It may stand in the timeline: most of the thousands about a large job's pods do not."""
+
+
 class JobView:
     """The view of the job of one name."""
 
@@ -73,11 +81,12 @@ class JobView:
         self._resource = resource
         self._namespace = namespace
         self._name = name
+        self._shared: dict[bytes, Any] = {}
         stub = {"apiVersion": resource.api_version, "kind": resource.kind, "metadata": {"name": name}}
         named = f"metadata.name={name}"
         watches = [
             Watch("job", resource, _kept, ("job",), "This job is not shown.", namespace, field_selector=named),
-            Watch("pods", PODS, kept_pod, ("ranks",), _RANKS, namespace, label_selector=pod_selector(stub)),
+            Watch("pods", PODS, self._kept_pod, ("ranks",), _RANKS, namespace, label_selector=pod_selector(stub)),
             Watch("events", CORE_EVENTS, self._kept_event, ("timeline",), "Events are not in the timeline.", namespace),
         ]
         if is_v2(stub):
@@ -149,13 +158,13 @@ class JobView:
 
     def _timeline(self, observed: Observed, job: Json) -> list[TimelineRow]:
         uid = job["metadata"]["uid"]
-        told = [event for event in observed.objects["events"].values() if tells(event, uid)]
+        told = [one.object for one in observed.objects["events"].values() if one.may_tell and tells(one.object, uid)]
         pods, children = observed.objects["pods"], [*observed.objects.get("jobset", {}).values()]
         key = (uid, job.get("status") or {}, [*map(id, told)], [*pods], [*map(id, children)])
         before = self._shown.get("timeline")
         if before is None or before[0] != key:
-            places, own = [one.place for one in pods.values()], [one for one in children if is_jobset_of(job, one)]
-            before = self._shown["timeline"] = key, timeline_rows(job, own_events(job, places, told, own))
+            own = [one for one in children if is_jobset_of(job, one)]
+            before = self._shown["timeline"] = key, timeline_rows(job, own_events(job, pods_of_rows(pods.values()), told, own))
         found: list[TimelineRow] = before[1]
         return found
 
@@ -169,10 +178,15 @@ class JobView:
         found = observed.objects.get("jobset", {})
         return next((one for one in found.values() if is_jobset_of(job, one)), None)
 
-    def _kept_event(self, event: Json) -> Json | None:
+    def _kept_pod(self, pod: Json) -> KeptPod:
+        return kept_pod(pod, self._shared)
+
+    def _kept_event(self, event: Json) -> KeptEvent | None:
         """Of the namespace's events those about the job, and what is named like it."""
         event["metadata"].pop("managedFields", None)
-        return event if str(event.get("involvedObject", {}).get("name", "")).startswith(self._name) else None
+        about = event.get("involvedObject", {})
+        may_tell = event.get("type") == "Warning" or about.get("kind") != PODS.kind
+        return KeptEvent(event, may_tell) if str(about.get("name", "")).startswith(self._name) else None
 
     # Readings.
 
@@ -180,8 +194,8 @@ class JobView:
         job = _newest(observed.objects["job"])
         if job is None:
             return Diagnosis("")
-        kept = [*observed.objects["pods"].values()]
-        return await self._diagnosing.read(client, job, lambda: pods_of_rows(kept), [*observed.objects["events"].values()])
+        kept, events = [*observed.objects["pods"].values()], [one.object for one in observed.objects["events"].values()]
+        return await self._diagnosing.read(client, job, lambda: pods_of_rows(kept), events)
 
     async def _used(self, client: Client, observed: Observed) -> Mapping[str, Usage] | None:
         job = _newest(observed.objects["job"])

@@ -32,36 +32,23 @@ _METADATA_FIELDS = ("name", "namespace", "uid", "labels", "ownerReferences", "cr
 class KeptPod(NamedTuple):
     """What stays of a pod."""
 
-    place: Json
-    """What says whose and which it is, and whether it is up."""
-    object: bytes
-    """What its state and its cause are read from, as JSON."""
+    object: Json
+    """What its place, its state and its cause are read from. What the pods of a job have in common they share."""
     memory_limit: int | None
     gpus: int
 
 
-def kept_pod(pod: Json) -> KeptPod:
-    """For `Watch.keep`."""
+def kept_pod(pod: Json, shared: dict[bytes, Any] | None = None) -> KeptPod:
+    """For `Watch.keep`. `shared` holds, and gets, the parts that pods have in common."""
     container = next(one for one in pod["spec"]["containers"] if one["name"] == training_container(pod))
     limit = ((container.get("resources") or {}).get("limits") or {}).get("memory")
-    slim = _slim(pod)
-    containers = [{"state": dict.fromkeys(one.get("state") or ())} for one in slim["status"].get("containerStatuses") or ()]
-    place = {
-        "metadata": slim["metadata"],
-        "spec": {"containers": [{"name": pod["spec"]["containers"][0]["name"]}]},
-        "status": {"phase": slim["status"].get("phase"), "containerStatuses": containers},
-    }
-    return KeptPod(place, msgspec.json.encode(slim), int(parse(limit)) if limit is not None else None, gpus_of(pod["spec"]))
+    slim = _slim(pod, {} if shared is None else shared)
+    return KeptPod(slim, int(parse(limit)) if limit is not None else None, gpus_of(pod["spec"]))
 
 
 def pods_of_rows(kept: Iterable[KeptPod]) -> list[Json]:
     """The pods, as far as they were kept."""
-    return [_decoded(one) for one in kept]
-
-
-def _decoded(kept: KeptPod) -> Json:
-    pod: Json = msgspec.json.decode(kept.object)
-    return pod
+    return [one.object for one in kept]
 
 
 class SeenPod(NamedTuple):
@@ -122,7 +109,7 @@ class RankRows:
     def lowest(self, job: Json, kept: Mapping[str, KeptPod], most: int) -> dict[int, Json]:
         """The pods of the lowest ranks that have one, in order, as far as they were kept."""
         self._look(job, kept)
-        return {rank: _decoded(kept[self._uid_of[rank]]) for rank in sorted(self._uid_of)[:most]}
+        return {rank: kept[self._uid_of[rank]].object for rank in sorted(self._uid_of)[:most]}
 
     def measured(
         self, rows: Sequence[Rank], paces: Mapping[int, Pace], used: Mapping[str, Usage], differing: Sequence[Difference]
@@ -154,7 +141,8 @@ class RankRows:
         for uid, one in kept.items():
             before = self._seen.get(uid)
             if before is None or before.kept is not one:
-                now = SeenPod(one, is_pod_of(job, one.place), places.of(one.place), pod_up(members, one.place))
+                pod = one.object
+                now = SeenPod(one, is_pod_of(job, pod), places.of(pod), pod_up(members, pod))
                 is_moved = is_moved or before is None or (before.is_own, before.place) != (now.is_own, now.place)
                 before = now
             seen[uid] = before
@@ -186,7 +174,7 @@ def _with_measures(row: Rank, pace: Pace | None, used: Usage | None, differs: st
 
 
 def _projected(job: Json, rule: RankStates, rank: int | None, kept: KeptPod) -> tuple[RankState | None, Rank]:
-    pod = _decoded(kept)
+    pod = kept.object
     if rank is None:
         state, reason = state_of_pod(job, pod)
         restarts = sum(int(one.get("restartCount", 0)) for one in (pod.get("status") or {}).get("containerStatuses") or ())
@@ -232,20 +220,21 @@ def _context(job: Json) -> Any:
     )
 
 
-def _slim(pod: Json) -> Json:
+def _slim(pod: Json, shared: dict[bytes, Any]) -> Json:
     """What states, causes and verdicts are read from."""
+
+    def common(value: Any) -> Any:
+        return shared.setdefault(msgspec.json.encode(value), value)
+
     metadata, spec = pod["metadata"], pod["spec"]
-    slim = {field: spec[field] for field in _SPEC_FIELDS if field in spec}
+    slim = {field: common(spec[field]) for field in _SPEC_FIELDS if field in spec}
     for field in ("containers", "initContainers"):
         if field in spec:
-            slim[field] = [_container(one) for one in spec[field]]
-    return {
-        "apiVersion": "v1",
-        "kind": "Pod",
-        "metadata": {field: metadata[field] for field in _METADATA_FIELDS if field in metadata},
-        "spec": slim,
-        "status": pod.get("status") or {},
-    }
+            slim[field] = common([_container(one) for one in spec[field]])
+    found = {field: metadata[field] for field in _METADATA_FIELDS if field in metadata}
+    if "ownerReferences" in found:
+        found["ownerReferences"] = common(found["ownerReferences"])
+    return {"apiVersion": "v1", "kind": "Pod", "metadata": found, "spec": slim, "status": pod.get("status") or {}}
 
 
 def _container(container: Json) -> Json:
