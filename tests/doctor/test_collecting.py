@@ -44,3 +44,13 @@ async def test_of_more_ranks_than_logs_are_read_those_that_failed_are_read_and_t
         ("bert-node-0-17", True),
     ]
     assert [one.why for one in found.missing if one.what == "logs"] == ["the logs of 4 of 30 pods were read"]
+
+
+async def test_events_of_who_watches_them_are_not_listed_again() -> None:
+    job, event = load_yaml(TRAIN_JOB), {"involvedObject": {"name": "bert", "uid": "job-1"}, "reason": "Started", "metadata": {}}
+    server = Logs(pods=[train_pod(0)])
+    found = await api_evidence(Client(server), job, events=[event])
+    assert [one["reason"] for one in found.events] == ["Started"]
+    assert "/api/v1/namespaces/vision/events" not in server.asked
+    await api_evidence(Client(server), job)
+    assert "/api/v1/namespaces/vision/events" in server.asked

@@ -34,7 +34,7 @@ def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
     async def no_lines(client: Client, job: Json, pods: list[Json]) -> dict[str, list[str]]:
         return {}
 
-    async def evidence(client: Client, job: Json, *, reads_secrets: bool, most_logs: int) -> Evidence:
+    async def evidence(client: Client, job: Json, *, reads_secrets: bool, **_: object) -> Evidence:
         assert not reads_secrets
         return Evidence(job=job, at=datetime(2026, 1, 1, 0, 10, tzinfo=UTC), pods=tuple(PODS))
 

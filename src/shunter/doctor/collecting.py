@@ -35,19 +35,36 @@ MOST_LOGS = 256
 POD_METRICS = Resource("metrics.k8s.io", "v1beta1", "PodMetrics", "pods")
 
 
-async def api_evidence(client: Client, job: Json, *, reads_secrets: bool = True, most_logs: int = MOST_LOGS) -> Evidence:
-    """What the API server says of the job, without credentials. Secrets are read only to know their values in logs."""
-    return await Reader(client, job, reads_secrets=reads_secrets, most_logs=most_logs).read()
+async def api_evidence(
+    client: Client,
+    job: Json,
+    *,
+    reads_secrets: bool = True,
+    most_logs: int = MOST_LOGS,
+    events: Sequence[Json] | None = None,
+) -> Evidence:
+    """What the API server says of the job, without credentials. Secrets are read only to know their values in logs. `events` are
+    those about the job, of a caller that watches them; else those of its namespace are listed."""
+    return await Reader(client, job, reads_secrets=reads_secrets, most_logs=most_logs, events=events).read()
 
 
 class Reader:
     """Reads of one job."""
 
-    def __init__(self, client: Client, job: Json, *, reads_secrets: bool = True, most_logs: int = MOST_LOGS) -> None:
+    def __init__(
+        self,
+        client: Client,
+        job: Json,
+        *,
+        reads_secrets: bool = True,
+        most_logs: int = MOST_LOGS,
+        events: Sequence[Json] | None = None,
+    ) -> None:
         self._client = client
         self._job = job
         self._reads_secrets = reads_secrets
         self._most_logs = most_logs
+        self._events = events
         self._namespace: str = job["metadata"]["namespace"]
         self._missing: dict[str, Missing] = {}
         self._rights = Rights(namespace=self._namespace)
@@ -56,7 +73,7 @@ class Reader:
         """Two rounds: the job's objects, then its logs and what those objects make one ask for."""
         self._rights, seen, claims, node_events = await asyncio.gather(
             rights_in(self._client, self._namespace),
-            evidence_of(self._client, self._job),
+            evidence_of(self._client, self._job, self._events),
             self._listed(PERSISTENT_VOLUME_CLAIMS),
             self._listed(CORE_EVENTS, "default", field_selector="involvedObject.kind=Node", what="node events"),
         )

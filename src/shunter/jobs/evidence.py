@@ -196,14 +196,16 @@ async def _with_events(reader: _Reader, jobs: Sequence[Json], namespace: str, po
     return found
 
 
-async def evidence_of(client: Client, job: Json) -> Evidence:
-    """Everything that may tell why one job does not train, also its place in a queue."""
+async def evidence_of(client: Client, job: Json, events: Sequence[Json] | None = None) -> Evidence:
+    """Everything that may tell why one job does not train, also its place in a queue. `events` are those about it, of a caller
+    that watches them: a namespace may have many thousands of others."""
     reader = _Reader(client)
     namespace = job["metadata"]["namespace"]
-    pods, events = await asyncio.gather(
-        reader.listed(PODS, namespace, pod_selector(job)),
-        reader.listed(CORE_EVENTS, namespace),
-    )
+    lists = [reader.listed(PODS, namespace, pod_selector(job))]
+    if events is None:
+        lists.append(reader.listed(CORE_EVENTS, namespace))
+    pods, *found = await asyncio.gather(*lists)
+    events = found[0] if events is None else events
     return await _completed(client, reader, job, Evidence(pods=pods, events=events))
 
 

@@ -66,10 +66,13 @@ class Diagnosing:
         self._seen: object = None
         self._state: object = None
 
-    async def read(self, client: Client, job: Json, pods: Callable[[], Sequence[Json]], events: Sequence[Json]) -> Diagnosis:
-        """`pods` makes those that are watched, in a thread; `events` are those that are watched. Raises ApiError."""
+    async def read(
+        self, client: Client, job: Json, pods: Callable[[], Sequence[Json]], events: Sequence[Json] | None
+    ) -> Diagnosis:
+        """`pods` makes those that are watched, in a thread; `events` are those that are watched, None where they may not be.
+        Raises ApiError."""
         uid = job["metadata"]["uid"]
-        evidence, is_well = await asyncio.to_thread(_first_evidence, job, pods, events)
+        evidence, is_well = await asyncio.to_thread(_first_evidence, job, pods, events or ())
         if uid != self._last.uid:
             self._last, self._looked = Diagnosis(uid), float("-inf")
         state = (job_state(job), (job.get("status") or {}).get("rankFailures"))
@@ -83,7 +86,7 @@ class Diagnosing:
         pause = LEAST_SECONDS if state != self._state else CALM_SECONDS if is_well else LOOK_SECONDS
         if now - self._looked >= pause:
             self._looked, self._state = now, state
-            report = await _report(client, job, evidence, is_well=is_well)
+            report = await _report(client, job, evidence, events, is_well=is_well)
         self._seen = seen
         found = Diagnosis(uid, why, remedy, report, tuple(evidence.unread))
         self._last = found if found != self._last else self._last
@@ -113,14 +116,16 @@ async def _why(client: Client, job: Json, evidence: Evidence) -> tuple[str, str]
     return (found.sentence, found.remedy) if found is not None else ("", "")
 
 
-async def _report(client: Client, job: Json, evidence: Evidence, *, is_well: bool) -> Report | None:
+async def _report(
+    client: Client, job: Json, evidence: Evidence, events: Sequence[Json] | None, *, is_well: bool
+) -> Report | None:
     """The doctor's, from the API and logs; of a large job that runs in full from what is there already. None for one that has
     succeeded, of which there is nothing to say."""
     if job_state(job) == "Succeeded":
         return None
     if is_well and len(evidence.pods) > MOST_LOGS:
         return await asyncio.to_thread(diagnose_from_api, job, evidence, datetime.now(UTC))
-    found = await api_evidence(client, job, reads_secrets=False, most_logs=MOST_FAILED_LOGS)
+    found = await api_evidence(client, job, reads_secrets=False, most_logs=MOST_FAILED_LOGS, events=events)
     return await asyncio.to_thread(diagnose, found, found.at)
 
 

@@ -194,7 +194,9 @@ class JobView:
         job = _newest(observed.objects["job"])
         if job is None:
             return Diagnosis("")
-        kept, events = [*observed.objects["pods"].values()], [one.object for one in observed.objects["events"].values()]
+        kept = [*observed.objects["pods"].values()]
+        may_read = "events" not in observed.refused
+        events = [one.object for one in observed.objects["events"].values()] if may_read else None
         return await self._diagnosing.read(client, job, lambda: pods_of_rows(kept), events)
 
     async def _used(self, client: Client, observed: Observed) -> Mapping[str, Usage] | None:
