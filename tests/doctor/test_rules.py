@@ -81,6 +81,26 @@ def test_a_rank_that_fails_again_and_again_in_pods_that_are_gone_is_a_loop() -> 
     assert (verdict.id, verdict.ranks) == ("K07", (1,))
 
 
+@pytest.mark.parametrize(
+    ("code", "words", "cause", "remedy"),
+    [
+        (255, "exec /bin/train: exec format error", "exit code 255: exec /bin/train: exec format error", "architecture"),
+        (132, "step 1 loss 0.5", "was ended by illegal instruction (exit code 132)", "newer processors"),
+        (134, "malloc(): invalid size (unsorted)", "ended with malloc(): invalid size (unsorted)", ""),
+        (134, "free(): double free detected in tcache 2", "ended with free(): double free detected in tcache 2", ""),
+        (1, traceback("RuntimeError: DataLoader worker (pid 8) is killed by signal: Killed. "), "signal: Killed.", "num_workers"),
+        (1, traceback("RuntimeError: DataLoader worker (pid(s) 8) exited unexpectedly"), "unexpectedly", "num_workers"),
+    ],
+)  # fmt: skip
+def test_ends_without_an_exception_of_their_own_are_named(code: int, words: str, cause: str, remedy: str) -> None:
+    lost = [log(rank, traceback("RuntimeError: [1] Connection reset by peer"), at=29) for rank in (0, 2)]
+    pods = [pod(0, **ended(1, at=29)), pod(1, **ended(code)), pod(2, **ended(1, at=29))]
+    (verdict,) = diagnose(failed(*pods, logs=(*lost, log(1, words))), NOW).verdicts
+    assert (verdict.id, verdict.ranks, verdict.victims, verdict.confidence) == ("T00", (1,), (0, 2), "certain")
+    assert cause in verdict.cause
+    assert remedy in verdict.remedy
+
+
 def test_what_failed_is_known_from_events_where_a_job_has_no_record() -> None:
     told = "rank 1, pod j-worker-0, container pytorch: Error, exit code 1. Last log lines:\nKeyError: 'DATASET'"
     evidence = failed(events=[event(v1_job(2)["metadata"]["uid"], RANK_FAILED, told)])

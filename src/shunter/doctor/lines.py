@@ -15,13 +15,17 @@ _WARNING = re.compile(r"^\[?W\d{4} |\bWARN(?:ING)?\b|\b\w*Warning: |^\[rank\d+\]
 _TRACEBACK = "Traceback (most recent call last)"
 _EXCEPTION = re.compile(r"[A-Za-z_][\w.]*(?:Error|Exception|Interrupt|Exit|Failure|Expired|Warning)\b(?::|$)")
 _SUMMARY = ("ChildFailedError",)
-_ABORT = re.compile(r"terminate called after throwing|what\(\): |Fatal Python error|Bus error|Segmentation fault")
+_ABORT = re.compile(
+    r"terminate called after throwing|what\(\): |Fatal Python error|Bus error|Segmentation fault"
+    r"|^(?:malloc|realloc|free|munmap_chunk)\(\): |double free or corruption|\*\*\* stack smashing detected|corrupted size vs"
+)
 MOST_LINES = 60
 """Lines of one error: an exception may have a long message."""
 END_LINES = 2 * MOST_LINES
 """Of these some may be warnings, or another rank's."""
 _WORDS = (
     *("Traceback", "terminate called", "what():", "Fatal Python", "Bus error", "Segmentation fault"),
+    *("malloc(): ", "realloc(): ", "free(): ", "munmap_chunk(): ", "double free", "stack smashing", "corrupted size"),
     *("Error", "Exception", "Interrupt", "Exit", "Failure", "Expired", "Warning"),
 )
 """One of these is in each line at which an error begins or is named: by these a healthy log is told without its lines."""

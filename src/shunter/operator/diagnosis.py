@@ -83,9 +83,12 @@ VICTIM = re.compile(
 TOGETHER = timedelta(seconds=10)
 """Ranks that fail within this time of the first may be its causes as well as its victims: times have whole seconds."""
 _EXCEPTION = re.compile(r"(\[[^\]]*\]:? *)*(?P<name>[A-Za-z_][\w.]*([Ee]rror|Exception|Interrupt|Exit|Failure|Expired))\b(:|$)")
-ERROR_LINE = re.compile(r"\s*(?:\S+: )?(?:error: \S|can't open file '|No module named |Error while finding module specification)")
+ERROR_LINE = re.compile(
+    r"\s*(?:\S+: )?(?:error: \S|can't open file '|No module named |Error while finding module specification)"
+    r"|.*\bexec format error$"
+)
 """The line in which a program says what is wrong: it begins with `error:`, or with the program's name and that, as argparse's;
-and what Python says of a program that is not there."""
+what Python says of a program that is not there, and a container runtime of one that is for another processor."""
 LAUNCHER_LINE = re.compile(r"\bfailed \(exitcode: -?\d+\) local_rank: \d+ ")
 """What torchrun says first of ranks that failed; its own traceback and summary follow, up to a hundred lines."""
 _RULE = re.compile(r"([=*_-])\1{4,}$")
@@ -222,7 +225,16 @@ def unschedulable(status: Json) -> str:
     return ""
 
 
-SIGNALS = {130: "SIGINT", 134: "SIGABRT", 135: "SIGBUS", 137: "SIGKILL", 139: "segmentation fault", 143: "SIGTERM"}
+SIGNALS = {
+    130: "SIGINT",
+    132: "illegal instruction",
+    134: "SIGABRT",
+    135: "SIGBUS",
+    136: "SIGFPE",
+    137: "SIGKILL",
+    139: "segmentation fault",
+    143: "SIGTERM",
+}
 
 
 def meaning(exit_code: int) -> str:

@@ -6,6 +6,8 @@ order ranks that ended within a second of each other unless their log lines have
 
 from __future__ import annotations
 
+import re
+
 from shunter.doctor.case import Case
 from shunter.doctor.endings import TOGETHER, Ending
 from shunter.doctor.places import rank_list
@@ -15,7 +17,17 @@ from shunter.doctor.verdicts import Excerpt, Verdict
 from shunter.operator import needs as program_needs
 from shunter.operator.diagnosis import SIGNALS
 
-KILL = 137
+KILL, ILLEGAL_INSTRUCTION = 137, 132
+OTHER_PROCESSOR = (
+    "The image is for other processors than the node's: use one for its architecture, or select nodes by kubernetes.io/arch."
+)
+_REMEDIES = (
+    (re.compile(r"exec format error$"), OTHER_PROCESSOR),
+    (
+        re.compile(r"DataLoader worker \(pid.*\) (?:is killed by signal: Killed|exited unexpectedly)"),
+        "A process that loads data was killed, mostly for lack of memory: raise resources.limits.memory, or lower num_workers.",
+    ),
+)
 
 
 def judge(case: Case) -> list[Verdict]:
@@ -76,6 +88,11 @@ def _place(ending: Ending) -> list[Excerpt]:
 def _remedy(case: Case, ending: Ending) -> str:
     if need := program_needs.for_missing("\n".join((ending.text, ending.whole))):
         return need
+    said_last = ending.error.text if ending.error is not None else ending.refusal
+    if known := next((remedy for pattern, remedy in _REMEDIES if pattern.search(said_last)), ""):
+        return known
+    if ending.error is None and ending.exit_code == ILLEGAL_INSTRUCTION:
+        return "The program, or a library, was built for newer processors than the node's: use another build, or other nodes."
     if ending.error is None and ending.exit_code == KILL:
         return "It was killed by kill -9, or at the end of its grace period. Kubernetes does not report a lack of memory."
     if not ending.has_log:
