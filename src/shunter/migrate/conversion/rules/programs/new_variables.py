@@ -34,6 +34,8 @@ _OF_PLUGINS: dict[str, tuple[str, ...]] = {
     "mpi": (*OPEN_MPI_ENVIRONMENT, "SSH_CONNECTION", "SSH_CLIENT"),  # mpirun starts processes by ssh
     "xgboost": TRACKER_ENVIRONMENT,
 }
+_JOINT = re.compile(r"""["']\s*\+?\s*["']""")
+"""Where a program joins two literals."""
 
 
 def apply(draft: Draft) -> None:
@@ -42,16 +44,22 @@ def apply(draft: Draft) -> None:
     for programs in all_programs(draft):
         texts = words_and_texts(programs.container, programs.volumes, draft.texts_of)
         names = [COMPLETION_INDEX_ENV, *(of_plugin if programs.group.trains and programs.field == "containers" else ())]
-        if not any(name in text for name in names for text, _ in texts):
+        if not any(name.partition("_")[0] in text for name in names for text, _ in texts):
             continue
         own = {str(variable.get("name")) for variable in programs.container.get("env") or ()}
         new = [name for name in names if name not in own | draft.operator_variables(programs.roles[0])]
-        pattern = re.compile(rf"\b(?:{'|'.join(new)})\b(?!\s*=[^=])")
+        pattern = re.compile(rf"\b(?:{'|'.join(map(_in_pieces, new))})\b(?!\s*=[^=])")
         for text, spot in texts:
             found: dict[str, int] = {}
             for match in pattern.finditer(text) if new else ():
-                found.setdefault(match[0], match.start())
+                found.setdefault(_JOINT.sub("", match[0]), match.start())
             for name, start in found.items():
                 path, offset = place(programs, spot, spot.offset(start))
                 says = f"{quoted(text, start, spot)} asks for {name}, which is not set in v1 and is set in v2."
                 draft.report(ONLY_IN_V2, path, says, offset=offset)
+
+
+def _in_pieces(name: str) -> str:
+    """A pattern for the name, also where it is put together of literals at an underscore."""
+    joint = f"(?:{_JOINT.pattern})?"
+    return f"{joint}_{joint}".join(name.split("_"))
