@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from datetime import UTC, datetime
+from itertools import pairwise
 
 import pytest
 
@@ -70,6 +71,25 @@ async def test_a_job_that_fails_right_after_a_look_is_looked_at_again(clock: Clo
     assert (again.report.state, again.report is first.report) == ("Failed", False)
     clock.now += 100
     assert await diagnosing.read(client, failed, lambda: PODS, []) is again, "nothing has changed since"
+
+
+async def test_the_doctor_looks_less_often_at_a_job_at_which_it_looks_for_long(
+    clock: Clock, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    client, diagnosing, looks = Client(NoServer()), Diagnosing(), list[float]()
+    job = load_yaml(V1_JOB)
+    PODS[:] = [v1_pod("master", 0)]
+
+    async def slow(*_: object, **__: object) -> Evidence:
+        looks.append(clock.now)
+        clock.now += 2
+        return Evidence(job=job, at=datetime(2026, 1, 1, 0, 10, tzinfo=UTC), pods=tuple(PODS))
+
+    monkeypatch.setattr(job_readings, "api_evidence", slow)
+    for _ in range(70):
+        await diagnosing.read(client, job, lambda: PODS, [])
+        clock.now += 1
+    assert [later - before for before, later in pairwise(looks)] == [30.0, 30.0]
 
 
 async def test_another_job_of_the_name_has_a_diagnosis_of_its_own(clock: Clock) -> None:

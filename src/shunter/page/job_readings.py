@@ -35,6 +35,8 @@ LOOK_SECONDS = 10.0
 """Between two looks of the doctor at one job, at least."""
 LEAST_SECONDS = 2.0
 """The same, where the job has come into another state, or another of its ranks has failed."""
+REST = 15.0
+"""The same, in times of what the last look took: that of a thousand ranks in trouble takes a second."""
 CALM_SECONDS = 60.0
 """The same, of a job that runs in full."""
 
@@ -63,6 +65,7 @@ class Diagnosing:
     def __init__(self) -> None:
         self._last = Diagnosis("")
         self._looked = float("-inf")
+        self._took = 0.0
         self._seen: object = None
         self._state: object = None
 
@@ -83,10 +86,11 @@ class Diagnosing:
             evidence = await completed(client, job, evidence)
         why, remedy = await _why(client, job, evidence)
         report, now = self._last.report, time.monotonic()
-        pause = LEAST_SECONDS if state != self._state else CALM_SECONDS if is_well else LOOK_SECONDS
-        if now - self._looked >= pause:
+        pause = CALM_SECONDS if is_well else max(LOOK_SECONDS, REST * self._took)
+        if now - self._looked >= (LEAST_SECONDS if state != self._state else pause):
             self._looked, self._state = now, state
             report = await _report(client, job, evidence, events, is_well=is_well)
+            self._took = time.monotonic() - now
         self._seen = seen
         found = Diagnosis(uid, why, remedy, report, tuple(evidence.unread))
         self._last = found if found != self._last else self._last
