@@ -325,6 +325,19 @@ def test_a_change_of_one_of_a_thousand_pods_reads_no_other(monkeypatch: pytest.M
     assert all(row is old for row, old in zip(view.rows(state, NOW)["ranks"], after, strict=True))
 
 
+def test_pods_share_what_they_have_in_common_and_what_is_shared_stays_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
+    shared = dict[bytes, Any]()
+    first, second = (kept_pod(v1_pod("worker", index), shared).object for index in range(2))
+    assert first["spec"]["containers"] is second["spec"]["containers"]
+    assert first["metadata"]["name"] != second["metadata"]["name"]
+    monkeypatch.setattr(rank_rows, "MOST_SHARED", 10)
+    for index in range(100):
+        pod = v1_pod("worker", index)
+        pod["spec"]["containers"][0]["args"] = [str(index)]
+        assert kept_pod(pod, shared).object["spec"]["containers"][0]["args"] == [str(index)]
+    assert len(shared) <= 13
+
+
 def test_a_pod_that_is_replaced_moves_no_other_rank() -> None:
     job = load_yaml(V1_JOB)
     view, pods = view_of(job), [v1_pod("master", 0), v1_pod("worker", 0), v1_pod("worker", 1)]

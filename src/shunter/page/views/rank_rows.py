@@ -29,6 +29,10 @@ _SPEC_FIELDS = ("nodeName", "schedulerName", "schedulingGroup", "schedulingGates
 _METADATA_FIELDS = ("name", "namespace", "uid", "labels", "ownerReferences", "creationTimestamp", "deletionTimestamp")
 
 
+MOST_SHARED = 1000
+"""Parts of pods, after which what pods share is found anew: a job whose pods have nothing in common must not fill the memory."""
+
+
 class KeptPod(NamedTuple):
     """What stays of a pod."""
 
@@ -226,8 +230,10 @@ def _slim(pod: Json, shared: dict[bytes, Any]) -> Json:
     def common(value: Any) -> Any:
         return shared.setdefault(msgspec.json.encode(value), value)
 
+    if len(shared) > MOST_SHARED:
+        shared.clear()
     metadata, spec = pod["metadata"], pod["spec"]
-    slim = {field: common(spec[field]) for field in _SPEC_FIELDS if field in spec}
+    slim = {field: spec[field] for field in _SPEC_FIELDS if field in spec}
     for field in ("containers", "initContainers"):
         if field in spec:
             slim[field] = common([_container(one) for one in spec[field]])
