@@ -91,6 +91,16 @@ def test_logs_of_jobs_that_failed_are_read_after_those_of_running_ones_and_not_a
     assert (row.state, row.progress and row.progress.step) == ("Failed", 820)
 
 
+def test_where_no_log_tells_anything_they_are_read_one_by_one_until_one_does() -> None:
+    view, jobs = Jobs(""), {str(number): kept_job(job(str(number))) for number in range(100)}
+    first = view._due(jobs, 0.0)
+    assert len(first) == 20
+    view._note_told(jobs, first, {}, 0.0)
+    (one,) = view._due(jobs, 5.0)
+    view._note_told(jobs, [one], {one: Progress(step=1, source="log")}, 5.0)
+    assert len(view._due(jobs, 10.0)) == 4
+
+
 def test_how_far_a_job_came_stays_when_its_log_is_gone() -> None:
     view, jobs = Jobs(""), {"a": kept_job(job("a"))}
     view._note_told(jobs, ["a"], {"a": Progress(step=820, source="log")}, 0.0)

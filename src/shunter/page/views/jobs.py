@@ -35,11 +35,13 @@ WHY_SECONDS = 5.0
 """How often jobs that do not run in full are looked at without a change of their own: their pods are not watched here."""
 LOG_SECONDS = 15.0
 """How often a log is read that tells how far its job is."""
-LOGS_AT_ONCE = 4
 LONGEST_LOG_SECONDS = 960.0
 """One that does not is read ever more seldom, down to this."""
 LONGEST_LAST_SECONDS = 60.0
 """The log of a job that has failed says the same for ever: it is read no more once it has told something, or for so long not."""
+LOGS_AT_ONCE = 4
+"""Of jobs whose logs have told nothing yet, at each time; one, once so many as are read first have told nothing, one after
+another: programs that print nothing of the kind must not keep a page busy that nobody looks at."""
 SETTLE_SECONDS = 0.3
 """A job, its pods and events change one after another."""
 STATES: Mapping[str, wire.State] = {
@@ -109,6 +111,8 @@ class Jobs:
         self._rows: dict[str, MadeRow] = {}
         self._told: dict[str, Progress] = {}
         self._log_times: dict[str, LogTime] = {}
+        self._in_vain = 0
+        """Logs that told nothing since one last told something."""
         self.watches = tuple(
             Watch(
                 resource.plural if resource != JOBS else "batch-jobs",
@@ -193,6 +197,7 @@ class Jobs:
         """What logs told, and when those that were read are to be read again."""
         for uid in due:
             told, pause = found.get(uid), self._log_times.get(uid, LogTime()).pause
+            self._in_vain = 0 if told is not None else self._in_vain + 1
             pause = LOG_SECONDS if told is not None else min(2 * pause, LONGEST_LOG_SECONDS)
             has_all = not silent[uid].job.is_running and (told is not None or pause > LONGEST_LAST_SECONDS)
             self._log_times[uid] = LogTime(inf if has_all else now + pause, pause, silent[uid].job.state)
@@ -208,7 +213,7 @@ class Jobs:
         due = [uid for uid, at in times.items() if now >= at]
         told = heapq.nsmallest(MOST_JOBS, (uid for uid in due if uid in self._told), key=times.__getitem__)
         others = heapq.nsmallest(
-            MOST_JOBS if is_first else LOGS_AT_ONCE,
+            MOST_JOBS if is_first else LOGS_AT_ONCE if self._in_vain < MOST_JOBS else 1,
             (uid for uid in due if uid not in self._told),
             key=lambda uid: (times[uid], not silent[uid].job.is_running, -_created(silent[uid])),
         )
