@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 import shutil
-import socket
 import subprocess
 from collections.abc import Iterator
 from pathlib import Path
@@ -12,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from control_plane import GoMissing, build
-from e2e.running_cluster import REPOSITORY, SHUNTER, Cluster
+from e2e.running_cluster import REPOSITORY, SHUNTER, Cluster, own_address
 from launch.test_torch_checkpoint import BYTES, METADATA
 from recipes.s3_servers import S3Server, moto, versitygw
 
@@ -34,13 +33,6 @@ def server(tmp_path: Path) -> Iterator[S3Server]:
         directory.mkdir()
         with versitygw(program, directory, own_address()) as server:
             yield server
-
-
-def own_address() -> str:
-    """One of this machine's that pods reach, too: a pod has a loopback of its own. Nothing is sent."""
-    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as asking:
-        asking.connect(("192.0.2.1", 9))
-        return str(asking.getsockname()[0])
 
 
 def test_a_job_goes_on_from_its_bucket(cluster: Cluster, namespace: str, server: S3Server, tmp_path: Path) -> None:

@@ -12,8 +12,8 @@ from pathlib import Path
 import pytest
 
 from e2e.embedded_cluster import EmbeddedCluster
-from e2e.running_cluster import REPOSITORY, Cluster
-from recipes.mlflow_server import Runs
+from e2e.running_cluster import REPOSITORY, Cluster, SharedClaim, own_address
+from recipes.mlflow_server import Runs, mlflow_server
 
 pytestmark = pytest.mark.timeout(400)
 
@@ -116,6 +116,27 @@ def test_a_server_of_the_cluster_is_for_the_embedded_one(cluster: Cluster, names
     done = cluster.shunter("run", str(project / "train.py"), "-n", namespace, "--mlflow", "local", "--detach")
     assert (done.returncode, "--mlflow local is a server of the embedded cluster" in done.stderr) == (2, True), done.stderr
     assert cluster.get("trainjobs", "-n", namespace)["items"] == []
+
+
+@pytest.mark.timeout(800)
+def test_a_job_that_starts_twice_is_one_run_on_a_server_elsewhere(
+    cluster: Cluster, namespace: str, shared_claim: SharedClaim, project: Path, tmp_path: Path
+) -> None:
+    if cluster.kind == "embedded":
+        pytest.skip("is asked of the server that it has")
+    (project / "train.py").write_text(TWICE)
+    (tmp_path / "mlflow").mkdir()
+    with mlflow_server(tmp_path / "mlflow", own_address()) as port:
+        address = f"http://{own_address()}:{port}"
+        run = ["run", str(project / "train.py"), "-n", namespace, "--nodes", "2", "--mlflow", address]
+        done = cluster.shunter(*run, "--checkpoints", shared_claim.name, timeout=350)
+        assert done.returncode == 0, done.stdout + done.stderr
+        assert "mlflow: parameter lr stays 0.1 in the run, although this start has 0.2" in done.stdout
+        assert f"MLflow: {address}, experiment {namespace}, run train\n" in done.stderr
+        runs = Runs(port, namespace, own_address())
+        assert runs.curve() == [(step, float(step)) for step in range(1, 21)], "two starts of two ranks"
+        assert (runs.one.data.params, runs.one.info.status) == ({"lr": "0.1", "ranks": "2"}, "FINISHED")
+        assert runs.one.data.tags["shunter.dev/job"] == f"{namespace}/train"
 
 
 @pytest.fixture

@@ -17,16 +17,16 @@ from recipes.ranks import eventually
 
 
 @contextmanager
-def mlflow_server(directory: Path) -> Iterator[int]:
-    """Its port on 127.0.0.1. Its data is in SQLite, and gone with the directory."""
+def mlflow_server(directory: Path, host: str = "127.0.0.1") -> Iterator[int]:
+    """Its port on an address of this machine. Its data is in SQLite, and gone with the directory."""
     port = free_port()
-    argv = [sys.executable, "-m", "mlflow", "server", "--workers", "1", "--host", "127.0.0.1", "--port", str(port)]
+    argv = [sys.executable, "-m", "mlflow", "server", "--workers", "1", "--host", host, "--port", str(port)]
     argv += ["--backend-store-uri", f"sqlite:///{directory}/runs.sqlite3", "--artifacts-destination", f"{directory}/artifacts"]
     environment = {**os.environ, "MLFLOW_SERVER_ENABLE_JOB_EXECUTION": "false", "MLFLOW_DISABLE_TELEMETRY": "true"}
     with open(directory / "log", "wb") as log:
         process = subprocess.Popen(argv, env=environment, stdout=log, stderr=log, stdin=subprocess.DEVNULL)
     try:
-        eventually(lambda: process.poll() is not None or answers(port), seconds=500)
+        eventually(lambda: process.poll() is not None or answers(port, host), seconds=500)
         assert process.poll() is None, (directory / "log").read_text()
         yield port
     finally:
@@ -34,8 +34,8 @@ def mlflow_server(directory: Path) -> Iterator[int]:
         process.wait(30)
 
 
-def answers(port: int) -> bool:
-    with suppress(OSError), urllib.request.urlopen(f"http://127.0.0.1:{port}/health", timeout=5) as response:
+def answers(port: int, host: str = "127.0.0.1") -> bool:
+    with suppress(OSError), urllib.request.urlopen(f"http://{host}:{port}/health", timeout=5) as response:
         return bool(response.status == 200)
     return False
 
@@ -49,10 +49,10 @@ def free_port() -> int:
 class Runs:
     """What the server at a port has of an experiment."""
 
-    def __init__(self, server: int, experiment: str) -> None:
+    def __init__(self, server: int, experiment: str, host: str = "127.0.0.1") -> None:
         from mlflow.tracking import MlflowClient
 
-        self.client = MlflowClient(f"http://127.0.0.1:{server}")
+        self.client = MlflowClient(f"http://{host}:{server}")
         self._experiment = experiment
 
     @property
