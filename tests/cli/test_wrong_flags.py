@@ -50,6 +50,27 @@ WRONG = {
     ),
     "an option that is none, beside a manifest": (("run", "binary", "--steps", "3"), 2, "no option --steps.\n       See them: "),
     "an option that is none, of another command": (("delete", "j", "--xyz"), 2, "no option --xyz.\n       See them: "),
+    "an option that is needed": (
+        ("scale", "j"),
+        2,
+        "error: --nodes is missing.\n       See how it is written: ",
+    ),
+    "an argument that is needed": (
+        ("delete",),
+        2,
+        "error: JOB is missing.\n       See how it is written: ",
+    ),
+    "an option without its value": (
+        ("run", "train.py", "--nodes"),
+        2,
+        "error: --nodes needs a value.\n       See how it is written: ",
+    ),
+    "an argument too many": (
+        ("checkpoints", "a", "b"),
+        2,
+        "error: unexpected extra argument(s) (b).\n       See how it is written: ",
+    ),
+    "an argument that is needed, of a command of a group": (("images", "add"), 2, "error: IMAGE is missing.\n"),
     "GPUs that are no number": (
         ("run", "-m", "train", "--gpus", "lots"),
         2,

@@ -8,7 +8,6 @@ from typing import Annotated
 import typer
 
 from shunter.cli.options import completion
-from shunter.cli.options.command import Command
 from shunter.cli.output.console import ObjectForm, print_objects, say
 from shunter.cli.target import ContextOption, KubeconfigOption, connect
 from shunter.errors import InputError
@@ -22,7 +21,7 @@ def runtime() -> None:
     """Create TrainingRuntimes from others."""
 
 
-@app.command("create", cls=Command, short_help="Create a runtime with a fast network or with restarts.")
+@app.command("create", short_help="Create a runtime with a fast network or with restarts.")
 def create(
     name: Annotated[str, typer.Argument(metavar="NAME", help="Name of the TrainingRuntime.")],
     fabric: Annotated[str, typer.Option("--fabric", metavar="PROFILE", help="Fast network: efa, gib, ib or tcpxo.")] = "",

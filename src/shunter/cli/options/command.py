@@ -21,6 +21,8 @@ class Command(TyperCommand):
                 raise self.missing_option(ctx, getattr(error, "option_name", ""), args) from None
             if type(error).__name__ == "BadParameter" and getattr(error, "param", None) is not None:
                 raise refused_value(ctx.command_path, error) from None
+            if sentence := incomplete(error):
+                raise InputError(sentence, f"See how it is written: {ctx.command_path} --help") from None
             raise
 
     def missing_option(self, ctx: Any, missing: str, words: list[str]) -> InputError:
@@ -31,11 +33,28 @@ class Command(TyperCommand):
         return InputError(f"no option {missing}.", remedy)
 
 
+def incomplete(error: Any) -> str:
+    """What a command line lacks, or has too much; empty for another error."""
+    match type(error).__name__:
+        case "MissingParameter" if error.param is not None:
+            return f"{shown_name(error.param)} is missing."
+        case "BadOptionUsage":
+            return f"{error.option_name} needs a value."
+        case "UsageError":
+            return f"{error.message.removeprefix('Got ').rstrip('.')}."
+    return ""
+
+
+def shown_name(parameter: Any) -> str:
+    """`--nodes`, or `JOB` of an argument."""
+    is_option = parameter.param_type_name == "option"
+    return str(max(parameter.opts, key=len) if is_option else parameter.human_readable_name)
+
+
 def refused_value(command: str, error: Any) -> InputError:
     """What to tell of an option's value, or an argument's, that is not of its type: for a number what one looks like."""
     parameter, message = error.param, str(error.message).rstrip(".")
-    is_option = parameter.param_type_name == "option"
-    name = max(parameter.opts, key=len) if is_option else parameter.human_readable_name
+    is_option, name = parameter.param_type_name == "option", shown_name(parameter)
     value, is_no_number, kind = message.partition(" is not a valid ")
     numbers = {"int": "whole number", "float": "number"}
     if not is_no_number or kind.split()[0] not in numbers:

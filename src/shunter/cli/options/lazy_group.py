@@ -31,6 +31,8 @@ class Entry(NamedTuple):
         group = typer.Typer(add_completion=False, rich_markup_mode=None)
         group.callback()(lambda: None)
         if isinstance(found, typer.Typer):
+            for one in found.registered_commands:
+                one.cls = Command if one.cls is TyperCommand else one.cls
             group.add_typer(found, name=name, short_help=self.short_help)
         else:
             settings = {"cls": Command, **self.settings}
