@@ -232,16 +232,17 @@ def test_the_language_model_shows_its_progress_and_goes_on_with_another_node(
 
     eventually(reported if is_mounted else logged, seconds=120)
     shown = row()
-    assert 0 < shown["step"] < shown["steps"] == 1_000_000
+    assert shown["step"] > 0
     assert shown["checkpoint"]["step"] > 0, "the newest in the directory, which may be ahead of the last report"
     assert 0 < shown["loss"] < 10
-    if is_mounted:  # elsewhere the status server is off by default, and the log is read
+    if is_mounted:  # elsewhere the status server is off by default, and the log is read, which has not all of it
+        assert shown["step"] < shown["steps"] == 1_000_000
         assert shown["checkpoint"]["every"] == 200
         assert 0 < shown["checkpoint"]["seconds"] < 120
         assert shown["leftSeconds"] > 0
-    header, line = cluster.shunter("jobs", "-n", namespace).stdout.splitlines()
-    assert header.split()[6:10] == ["PROGRESS", "LOSS", "LEFT", "CHECKPOINT"]
-    assert "/1000000" in line
+        header, line = cluster.shunter("jobs", "-n", namespace).stdout.splitlines()
+        assert header.split()[6:10] == ["PROGRESS", "LOSS", "LEFT", "CHECKPOINT"]
+        assert "/1000000" in line
     done = cluster.shunter("scale", "lm", "--nodes", "2", "-n", namespace, timeout=150)
     assert done.returncode == 0, done.stderr
     saved = newest()

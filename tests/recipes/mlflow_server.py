@@ -21,6 +21,7 @@ def mlflow_server(directory: Path, host: str = "127.0.0.1") -> Iterator[int]:
     """Its port on an address of this machine. Its data is in SQLite, and gone with the directory."""
     port = free_port()
     argv = [sys.executable, "-m", "mlflow", "server", "--workers", "1", "--host", host, "--port", str(port)]
+    argv += ["--allowed-hosts", f"{host}:*,localhost:*"]  # by itself it answers to private addresses only
     argv += ["--backend-store-uri", f"sqlite:///{directory}/runs.sqlite3", "--artifacts-destination", f"{directory}/artifacts"]
     environment = {**os.environ, "MLFLOW_SERVER_ENABLE_JOB_EXECUTION": "false", "MLFLOW_DISABLE_TELEMETRY": "true"}
     with open(directory / "log", "wb") as log:
@@ -73,8 +74,8 @@ class Gate:
     """A port that leads to a server while it is `open`. Closed, it refuses connections; `silent`, it accepts them and never
     answers. Whatever changes, connections that are there are cut."""
 
-    def __init__(self, target: int) -> None:
-        self.port, self._target = free_port(), target
+    def __init__(self, target: int, host: str = "127.0.0.1") -> None:
+        self.port, self.host, self._target = free_port(), host, target
         self.accepted = 0
         self._listener: socket.socket | None = None
         self._connections: list[socket.socket] = []
@@ -99,7 +100,7 @@ class Gate:
         self._connections.clear()
 
     def _listen(self, *, is_silent: bool) -> None:
-        self._listener = socket.create_server(("127.0.0.1", self.port))
+        self._listener = socket.create_server((self.host, self.port))
         threading.Thread(target=self._accept, args=(self._listener, is_silent), daemon=True).start()
 
     def _accept(self, listener: socket.socket, is_silent: bool) -> None:

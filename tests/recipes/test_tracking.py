@@ -8,6 +8,7 @@ import signal
 import subprocess
 import sys
 import threading
+import time
 from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
@@ -211,6 +212,26 @@ def test_a_server_that_stays_away_does_not_hold_up_the_end(
     tracking.close()
     said = capsys.readouterr().err
     assert said.count("100 metrics were not sent; ") == 1, said
+
+
+def test_a_server_that_was_not_told_its_name_is_told_how(
+    recipe: ModuleType, server: int, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """MLflow answers 403 to any name and any public address that is not among its --allowed-hosts."""
+    gate = Gate(server, "127.0.0.2")
+    gate.open()
+    monkeypatch.setenv("MLFLOW_TRACKING_URI", f"http://me:s3cret@127.0.0.2:{gate.port}")
+    tracking = recipe.Tracking()
+    train(tracking, 1)
+    said = ""
+    deadline = time.monotonic() + 60
+    while "--allowed-hosts" not in said and time.monotonic() < deadline:
+        said += capsys.readouterr().err
+        time.sleep(0.05)
+    gate.close()
+    tracking.close()
+    assert f"the server does not answer to this name; start it with: mlflow server --allowed-hosts 127.0.0.2:{gate.port}" in said
+    assert "s3cret" not in said
 
 
 def test_steps_wait_in_a_bounded_number_and_those_beyond_are_counted(recipe: ModuleType, gate: Gate, job: str) -> None:
