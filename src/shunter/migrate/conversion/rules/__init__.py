@@ -47,6 +47,7 @@ from shunter.migrate.conversion.rules.programs import (
     lookups,
     new_variables,
     ports_of_v1,
+    whole_environment,
 )
 
 Rule = Callable[[Draft], None]
@@ -81,6 +82,7 @@ ORDER: tuple[Rule, ...] = (
     new_variables.apply,
     files_of_v1.apply,
     lookups.apply,
+    whole_environment.apply,
     # Last: what the TrainJob says itself, the replicated jobs, and whether a shipped runtime says as much.
     trainer.apply,
     profiles.apply,

@@ -1,0 +1,41 @@
+"""A file with all variables is told of, wherever it is written; a list that only people read is not."""
+
+from __future__ import annotations
+
+import pytest
+
+from migrate.rules.test_indirect_reads import converted, limits, python, shell
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "env > .env; python train.py --env-file .env",
+        "printenv | grep -v SECRET >> /tmp/e; python t.py",
+        "export -p > e.sh",
+        "declare -px > vars",
+        "cd /a && (set > vars)",
+        "for i in 1; do env > e; done",
+        "env | sort | tee e",
+    ],
+)
+def test_a_file_of_all_variables_is_told_of(text: str) -> None:
+    assert "HOST022" in limits(converted(shell(f"{text}\ntorchrun t.py")))
+
+
+@pytest.mark.parametrize(
+    "text", ["json.dump(dict(os.environ), open('e', 'w'))", "f.write(str(os.environ))", "pickle.dump(os.environ, f)"]
+)
+def test_python_that_writes_all_variables_is_told_of(text: str) -> None:
+    assert "HOST022" in limits(converted(python(f"import os, json, pickle\nf = open('e', 'wb')\n{text}")))
+
+
+@pytest.mark.parametrize(
+    "text", ["env | sort", "env >&2", "env > /dev/null", "env A=1 python t.py > log", "set -e; python t.py > log", "cat .env > e"]
+)
+def test_a_list_for_people_is_not(text: str) -> None:
+    assert limits(converted(shell(f"{text}\ntorchrun t.py"))) == []
+
+
+def test_one_variable_is_not_all() -> None:
+    assert limits(converted(python("import os, json; json.dump(os.environ['A'], open('e', 'w'))"))) == []
