@@ -188,6 +188,35 @@ def test_a_file_that_cannot_be_read_is_named(open_directory: Path, closed: str) 
         (open_directory / closed).chmod(0o700)
 
 
+@pytest.mark.integration
+def test_a_directory_that_git_cannot_read_is_named_and_not_passed_over(
+    open_directory: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    root = open_directory / "sub"
+    write(root, "train.py", "data/a.txt", ".shunterignore", content="# nothing\n")
+    git(open_directory, "init", "-q")
+    monkeypatch.setenv("HOME", str(open_directory))
+    as_root = os.geteuid() == 0
+    if as_root:
+        for path in (open_directory, *open_directory.rglob("*")):
+            os.chown(path, NOBODY, NOBODY)
+    (root / "data").chmod(0)
+    if as_root:
+        os.seteuid(NOBODY)
+    try:
+        with pytest.raises(InputError, match=r"/sub/data cannot be read: Permission denied. Make it readable"):
+            packed_code(root)
+        write(root, ".shunterignore", content="data/\n")
+        assert packed_names(packed_code(root)) == [".shunterignore", "train.py"]
+        write(root, ".shunterignore", content="# nothing\n")
+        write(open_directory, ".gitignore", content="data\n")
+        assert packed_names(packed_code(root)) == [".shunterignore", "train.py"]
+    finally:
+        if as_root:
+            os.seteuid(0)
+        (root / "data").chmod(0o700)
+
+
 def test_a_directory_of_2_gigabytes_is_refused_without_being_read(tmp_path: Path) -> None:
     write(tmp_path, "train.py", "a.bin", "b.bin")
     for name, size in (("a.bin", 2 * 10**9), ("b.bin", 5 * 10**6)):

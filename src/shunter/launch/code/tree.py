@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import errno
 import itertools
 import os
+import re
 import stat
 import subprocess
 from collections.abc import Iterator, Sequence
@@ -16,6 +18,8 @@ from shunter.launch.code.packing import UNPACKED_LIMIT, Entry, TooLarge, archive
 from shunter.launch.options import Program
 
 GIT_SECONDS = 60
+_CLOSED = re.compile(r"^warning: could not open directory '(.+)/': Permission denied$", re.MULTILINE)
+"""In git's words; the path is that below the repository's top."""
 FILES_LIMIT = 20_000
 """Files, but for those of directories that are left out: a directory of more was not meant, as a home directory."""
 
@@ -26,7 +30,8 @@ def packed_code(root: Path, program: Program | None = None) -> PackedCode:
     root = root.absolute()
     repository = git_directory(root)
     ignored = ignore_lines(root)
-    names = list(itertools.islice(git_files(root) if repository else walked_files(root, ignored), FILES_LIMIT + 1))
+    listed = git_files(root, ignored) if repository else walked_files(root, ignored)
+    names = list(itertools.islice(listed, FILES_LIMIT + 1))
     if len(names) > FILES_LIMIT:
         raise InputError(
             f"the code does not fit: {root} has more than {FILES_LIMIT:,} files.",
@@ -86,10 +91,15 @@ def git_directory(root: Path) -> Path | None:
     return next((found for above in (root, *root.parents) if (found := above / ".git").exists()), None)
 
 
-def git_files(root: Path) -> Iterator[str]:
-    """What git knows or would add below a directory, with the files of submodules and of repositories within it."""
-    listed = _git(root, "ls-files", "-co", "--exclude-standard", "--deduplicate", "-z")
-    for name in filter(None, listed.split("\0")):
+def git_files(root: Path, ignored: Sequence[str] = ()) -> Iterator[str]:
+    """What git knows or would add below a directory, with the files of submodules and of repositories within it. InputError for
+    a directory that cannot be read, which git passes over, unless the lines of a .shunterignore leave it out."""
+    done = _git_done(root, "ls-files", "-co", "--exclude-standard", "--deduplicate", "-z")
+    top = (git_directory(root) or root).parent
+    for name in _CLOSED.findall(os.fsdecode(done.stderr)):
+        if not is_ignored(os.path.relpath(top / name, root), ignored):
+            raise _unreadable(str(top / name), PermissionError(errno.EACCES, os.strerror(errno.EACCES)))
+    for name in filter(None, os.fsdecode(done.stdout).split("\0")):
         path = root / name
         if path.is_dir() and not path.is_symlink():
             inner = git_files(path) if (path / ".git").exists() else walked_files(path)
@@ -159,9 +169,15 @@ def _unreadable(path: str, error: OSError) -> InputError:
 
 
 def _git(root: Path, *arguments: str, fails: bool = False) -> str:
-    """What git prints about a directory; with `fails` nothing where it exits with an error. Else InputError: without its answer
-    files would travel that .gitignore keeps back."""
-    environment = {name: value for name, value in os.environ.items() if not name.startswith("GIT_")}
+    """What git prints about a directory; with `fails` nothing where it exits with an error."""
+    done = _git_done(root, *arguments, fails=fails)
+    return "" if done.returncode else os.fsdecode(done.stdout)
+
+
+def _git_done(root: Path, *arguments: str, fails: bool = False) -> subprocess.CompletedProcess[bytes]:
+    """What becomes of git; without `fails` InputError where it exits with an error: without its answer files would travel that
+    .gitignore keeps back."""
+    environment = {name: value for name, value in os.environ.items() if not name.startswith("GIT_")} | {"LC_ALL": "C"}
     command = ["git", "-C", str(root), *arguments]
     remedy = "Fix that, or copy the files to send to a directory outside the repository and name it with --workdir."
     try:
@@ -175,4 +191,4 @@ def _git(root: Path, *arguments: str, fails: bool = False) -> str:
         raise InputError(f"git does not answer within {GIT_SECONDS} s about {root}.", remedy) from error
     if done.returncode and not fails:
         raise InputError(f"git cannot list {root}: {os.fsdecode(done.stderr).strip().partition(chr(10))[0]}.", remedy)
-    return "" if done.returncode else os.fsdecode(done.stdout)
+    return done
