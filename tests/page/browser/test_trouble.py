@@ -227,8 +227,9 @@ def test_a_token_that_expires_is_said_once_and_leads_to_the_login(browser: Brows
             expect(page.locator(".live.open")).to_be_visible()
             asked: list[str] = []
             page.on("request", lambda request: asked.append(request.url))
+            session = served.session(cookie_of(page))  # before: a page that asks by itself may end it at once
             revoke(page_cluster, token)
-            served.review(served.session(cookie_of(page)))
+            served.review(session)
             expect(page.get_by_role("alert")).to_have_text("Your login has expired.")
             expect(page.get_by_role("textbox", name="Token")).to_be_visible()
             page.wait_for_timeout(2000)
