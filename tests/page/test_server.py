@@ -54,7 +54,8 @@ def test_a_job_comes_runs_and_goes_in_one_stream(page: RunningPage, page_namespa
 def test_a_stream_without_news_has_a_beat_whatever_wakes_it(page: RunningPage, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("shunter.page.server.BEAT_SECONDS", 0.5)
     with page.stream("/api/live?view=cluster", cookie := page.cookie()) as stream:
-        assert next(stream)[0] == "snapshot"
+        # A busy machine may need longer than a beat for the first look.
+        assert next(name for name, _ in stream if name != "beat") == "snapshot"
         (shown,) = page.session(cookie)._views.values()
 
         async def wake() -> None:
