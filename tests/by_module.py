@@ -7,9 +7,12 @@ much, but pytest-xdist 3.8 does not see them with pytest 9.2.
 from __future__ import annotations
 
 import re
+import zlib
 from functools import cache
 from pathlib import Path
 
+LONG = ("conformance", "e2e", "recipes")
+"""Folders below tests/ whose tests take up to minutes."""
 _IN_COMMON = re.compile(r'scope="module"|\bends: Ends\b')
 """A fixture of the module; or that of tests/e2e/conftest.py which lives all stories of a module."""
 
@@ -25,6 +28,12 @@ def scope_of(nodeid: str, root: Path) -> str:
     if path.endswith("vectors/test_vectors.py") and "[" in test:
         return f"{path}::{test.partition('[')[2].partition(':')[0]}"
     return path if _has_in_common(root / path) else nodeid
+
+
+def turn(nodeid: str) -> float:
+    """From 0 to 1: when a test runs that shares nothing. The last tenth of a run is for tests that are short."""
+    place = zlib.crc32(nodeid.encode()) / 2**32
+    return place * 0.9 if nodeid.split("/")[1] in LONG else place
 
 
 @cache

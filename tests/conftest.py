@@ -12,7 +12,7 @@ from xdist.scheduler import LoadScopeScheduling
 
 import unit_tests
 import unpassed
-from by_module import scope_of
+from by_module import scope_of, turn
 from control_plane import ControlPlane
 from full_disk import SmallDisk, mounted
 
@@ -40,10 +40,19 @@ def pytest_configure(config: pytest.Config) -> None:
 
 
 class ByFixture(LoadScopeScheduling):
-    """Gives tests of one scope to one process."""
+    """Gives tests of one scope to one process. Those of several tests come first, as with pytest-xdist; the others are mixed, so
+    that tests which wait and tests which compute run beside each other all the time. On a real cluster those of a folder stay
+    together: see `pytest_runtest_teardown`."""
 
     def _split_scope(self, nodeid: str) -> str:
         return scope_of(nodeid, self.config.rootpath)
+
+    def schedule(self) -> None:
+        is_first = self.collection is None
+        super().schedule()
+        if is_first and self.config.getoption("cluster") == "embedded":
+            scopes = sorted(self.workqueue.items(), key=lambda scope: turn(scope[0]) if len(scope[1]) == 1 else -1)
+            self.workqueue = type(self.workqueue)(scopes)
 
 
 @pytest.hookimpl(optionalhook=True)
