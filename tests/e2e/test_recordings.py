@@ -24,7 +24,7 @@ from shunter.kube.client import connect
 AT_ONCE = 12
 QUIET_EMBEDDED = 0.8
 """Seconds; the embedded cluster's controllers act at once, Kubernetes' own gather changes for up to a second."""
-TIMED_AT_ONCE = 3
+TIMED_AT_ONCE = 6
 """Cases that have seconds in them run first and few at a time, so that a busy machine does not miss a deadline."""
 
 
