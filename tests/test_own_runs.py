@@ -127,6 +127,6 @@ def test_tests_with_something_in_common_run_in_one_process_and_others_where_ther
 
 def test_long_tests_are_spread_over_a_run_but_for_its_end() -> None:
     turns = [turn(f"tests/e2e/test_doctor.py::test_{number}") for number in range(1000)]
-    assert max(turns) < 0.9
-    assert all(sum(at <= found < at + 0.1 for found in turns) > 50 for at in (0.0, 0.4, 0.8))
+    assert max(turns) < 0.8
+    assert all(sum(at <= found < at + 0.1 for found in turns) > 50 for at in (0.0, 0.4, 0.7))
     assert max(turn(f"tests/jobs/test_causes.py::test_{number}") for number in range(1000)) > 0.99
