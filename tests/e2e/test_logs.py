@@ -95,7 +95,8 @@ def test_following_begins_with_the_tail_and_shows_all_of_what_starts_later(clust
     eventually(lambda: cluster.shunter("logs", "j", "-n", namespace).stdout.count("two") == 1)
     following = start("logs", "-f", "j", "-n", namespace, "--tail", "1")
     assert following.stdout.readline() == "[master-0] two\n"
-    cluster.kubectl("exec", "-n", namespace, "j-master-0", "--", "touch", "/state/go")
+    touched = cluster.try_kubectl("exec", "-n", namespace, "j-master-0", "--", "touch", "/state/go")
+    assert touched.returncode in (0, 137), touched.stderr  # the container may end before it does, and kill it
     rest, _ = following.communicate(timeout=90)
     assert [line for line in rest.splitlines() if line.startswith("[")] == ["[master-0] one", "[master-0] two"]
     assert following.returncode == 0

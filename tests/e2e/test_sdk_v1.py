@@ -103,7 +103,8 @@ def test_a_job_of_each_kind_is_created_followed_updated_and_deleted(
 
     for pod in names:
         cluster.kubectl("wait", f"pod/{pod}", "-n", namespace, "--for=condition=Ready", "--timeout=30s")
-        cluster.kubectl("exec", pod, "-n", namespace, "--", "touch", "/tmp/go")
+        touched = cluster.try_kubectl("exec", pod, "-n", namespace, "--", "touch", "/tmp/go")
+        assert touched.returncode in (0, 137), touched.stderr  # the container may end before it does, and kill it
     logs, _ = client.get_job_logs(name, job_kind=kind, is_master=False, follow=True)
     assert logs == dict.fromkeys(names, "begunover"), "as the SDK joins lines"
     done = client.wait_for_job_conditions(name, job_kind=kind, wait_timeout=60, polling_interval=1)
