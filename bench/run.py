@@ -4,7 +4,7 @@
 
 NAME: help, up, render, cached_pod, creates, jobs, job_list, page, page_browser, page_latency, admission, operator,
 status_server, inventory, convert, moving, first_all_reduce, warm_start, run_program, recovery, packing, tracking, saves,
-doctor, sizes, scale, fairness, upstream; all when none is given.
+doctor, sizes, scale, fairness, upstream, failure_record; all when none is given.
 `--write` puts the result into docs/benchmarks.md. Exits 1 when a limit is missed.
 """
 
@@ -27,6 +27,7 @@ from measurements import (
     convert,
     creates,
     doctor,
+    failure_record,
     fairness,
     first_all_reduce,
     inventory,
@@ -83,6 +84,7 @@ MEASUREMENTS = {
     "scale": scale.measure,
     "fairness": fairness.measure,
     "upstream": upstream.measure,
+    "failure_record": failure_record.measure,
 }
 _RESULT = re.compile(r"(<!-- result: written by bench/run.py -->\n).*(<!-- end of result -->)", re.S)
 

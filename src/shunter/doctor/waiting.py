@@ -43,13 +43,13 @@ _SIGNS = {
     "data": re.compile(r"torch/utils/data/"),
     "loader": re.compile(r"_MultiProcessingDataLoaderIter"),
     "next data": re.compile(r"_next_data"),
+    "takes long": re.compile(r"torch/(?:_inductor|_dynamo|serialization)|triton/|safetensors"),
     "agent": re.compile(
         r"torch/distributed/(?:run|launcher|elastic)|bin/torchrun|accelerate/commands/launch|deepspeed/launcher|mpirun"
         r"|paddle/distributed/launch"
     ),
 }
 """What a call is a sign of, by its file and function. Thousands of processes have the same few hundred calls."""
-_TAKES_LONG = re.compile(r"torch/(?:_inductor|_dynamo|serialization)|triton/|safetensors")
 INNERMOST = 4
 """Calls from the innermost in which a wait must stand: an outer one is only where the work was started from."""
 BUSY = 0.3
@@ -137,15 +137,14 @@ def _group(case: Case) -> Group | None:
             continue
         children = tuple(started.get((process.pod, process.pid), ()))
         seconds = (last.at - first.at).total_seconds()
-        same = doing(process.frames) == doing(earlier.frames) and _point(process.frames) == _point(earlier.frames)
+        same = process.frames == earlier.frames or _point(process.frames) == _point(earlier.frames)
         does: Doing = "collective" if same and _waits_in_library(earlier, process, seconds) else doing(process.frames)
         spins = same and does == "own" and _spins(earlier, process, seconds)
         own = [process]
         for one in own:
             own += started.get((one.pod, one.pid), ())
         active = any(_is_active(before_of.get((one.pod, one.pid)), one, seconds) for one in own)
-        long = any(_TAKES_LONG.search(frame.file) for frame in process.frames[:INNERMOST])
-        may_go_on = does != "rendezvous" and (active or long)
+        may_go_on = does != "rendezvous" and (active or _has("takes long", process.frames[:INNERMOST]))
         found.append(Rank(rank, process.pod, does, earlier, process, children, same, spins, may_go_on))
     whole = {rank.rank for rank in found} >= set(case.all_ranks) and len(found) == len({rank.rank for rank in found})
     return Group(tuple(sorted(found)), (last.at - first.at).total_seconds(), whole and bool(found))
@@ -214,9 +213,9 @@ def place(frames: Sequence[Frame]) -> Frame | None:
     return next((frame for frame in frames if frame.is_own), None)
 
 
-def _point(frames: Sequence[Frame]) -> object:
-    """Where a process stands: its innermost calls, and the line of its own code."""
-    return place(frames), [(frame.file, frame.function) for frame in frames[:INNERMOST]]
+def _point(frames: tuple[Frame, ...]) -> object:
+    """Where a process stands: what it does, its innermost calls, and the line of its own code."""
+    return doing(frames), place(frames), [(frame.file, frame.function) for frame in frames[:INNERMOST]]
 
 
 def _waits_in_library(first: Process, last: Process, seconds: float) -> bool:

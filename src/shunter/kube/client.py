@@ -17,7 +17,7 @@ from shunter.api.meta import Json
 from shunter.api.resources import PODS, Resource
 from shunter.errors import InputError
 from shunter.kube.answers import Page, decoded, decoded_page
-from shunter.kube.cache.watch_events import Bookmark, Change, Malformed, line_decoder, lines
+from shunter.kube.cache.watch_events import Bookmark, Change, Malformed, Pause, line_decoder, lines
 from shunter.kube.errors import ApiError, from_answer
 from shunter.kube.retry import DEFAULT, RetryPolicy, may_retry
 from shunter.kube.transport import MAX_REQUESTS, HttpTransport, Transport
@@ -258,10 +258,11 @@ class Client:
         timeout_seconds: int | None = None,
         send_initial_events: bool = False,
         silence: float | None = None,
+        pause: Pause | None = None,
     ) -> AsyncGenerator[Change[T] | Bookmark | Malformed]:
         """Changes after `resource_version`, until the server ends the watch. With `send_initial_events` the present objects come
         first, as ADDED, closed by a bookmark. Raises what an ERROR line carries, e.g. Gone, and ConnectionProblem when nothing
-        comes for `silence` seconds. Never retried here."""
+        comes for `silence` seconds. Rests for the `pause` between reads that find little. Never retried here."""
         params = _selectors(label_selector, field_selector)
         params |= {"watch": "true", "allowWatchBookmarks": "true"}
         if resource_version:
@@ -272,7 +273,7 @@ class Client:
             params |= {"sendInitialEvents": "true", "resourceVersionMatch": "NotOlderThan"}
         decode = line_decoder(cast("type[T]", view or dict))
         async with aclosing(self.stream(resource.path(namespace), params=params)) as chunks:
-            async for batch in lines(chunks, silence=silence):
+            async for batch in lines(chunks, silence=silence, pause=pause):
                 for line in batch:
                     yield decode(line)
 

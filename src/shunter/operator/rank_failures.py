@@ -43,6 +43,8 @@ class NewFailure(NamedTuple):
     failure: RankFailure
     has_run_since: bool
     """Whether another run of the container has begun, or is about to: its log is then that of the run before."""
+    is_log_gone: bool = False
+    """Whether more than one run has followed."""
 
 
 class _Run(NamedTuple):
@@ -58,24 +60,26 @@ def recorded(
     record: RankFailures | None, pods: Sequence[Pod], rank: Callable[[Pod], int | None]
 ) -> tuple[RankFailures | None, tuple[NewFailure, ...]]:
     """The record with what failed in these pods, and what of that is new, the first to fail first. `pods` are all pods of the job
-    that are there; without news the record stays as it is."""
+    that are there, also several versions of one, in order; without news the record stays as it is."""
     before = record or RankFailures()
     marks = _marks(before)
     found: list[NewFailure] = []
     unseen = 0
+    latest = {pod.metadata.uid: pod for pod in pods}
     for pod in pods:
         if has_failure(pod):
             new, missed = _of_pod(pod, rank(pod), marks)
-            found += new
+            last = latest[pod.metadata.uid]
+            found += new if last is pod else [_with_log_of(last, one) for one in new]
             unseen += missed
+            marks |= _marks_of(new)
     if not found:
         return record, ()
     found.sort(key=lambda new: _order(new.failure))
     every = (*before.last, *(new.failure for new in found))
-    there = {pod.metadata.uid for pod in pods}
-    counted = {place: runs for place, runs in before.counted.items() if place.partition("/")[0] in there}
+    counted = {place: runs for place, runs in before.counted.items() if place.partition("/")[0] in latest}
     for failure in every[:-MOST_KEPT]:
-        if failure.pod_uid in there:
+        if failure.pod_uid in latest:
             place = _place(failure.pod_uid, failure.container)
             counted[place] = max(counted.get(place, 0), failure.restart + 1)
     after = RankFailures(count=before.count + len(found) + unseen, last=every[-MOST_KEPT:], counted=counted)
@@ -91,6 +95,12 @@ def has_failure(pod: Pod) -> bool:
         for one in (*pod.status.container_statuses, *pod.status.init_container_statuses)
         for ended in (one.state.terminated, one.last_state.terminated)
     )
+
+
+def is_hidden(before: Pod, after: Pod | None) -> bool:
+    """Whether a failure that a pod told of is not told by its next version, or there is none: of a run that others followed, or
+    of a pod that is removed."""
+    return not _told(before) <= (_told(after) if after is not None else set())
 
 
 def has_failed_by(pod: Pod, moment: datetime) -> bool:
@@ -139,9 +149,11 @@ def _is_near(one: NewFailure, first: NewFailure) -> bool:
 
 
 def _log(job: Ref, new: NewFailure) -> ContainerLog | None:
-    """The log of the run that failed; none of a pod as a whole."""
+    """The log of the run that failed; none of a pod as a whole, nor where it is gone."""
     failure = new.failure
-    return ContainerLog(job.namespace, failure.pod, failure.container, previous=new.has_run_since) if failure.container else None
+    if not failure.container or new.is_log_gone:
+        return None
+    return ContainerLog(job.namespace, failure.pod, failure.container, previous=new.has_run_since)
 
 
 def summary(failure: RankFailure) -> str:
@@ -185,6 +197,16 @@ def _of_pod(pod: Pod, rank: int | None, marks: Marks) -> tuple[list[NewFailure],
     if whole is not None and not is_end_known:
         found.append(NewFailure(whole, has_run_since=False))
     return found, unseen
+
+
+def _with_log_of(pod: Pod, new: NewFailure) -> NewFailure:
+    """A failure that an earlier version of the pod told of, with the place where the log of that run is now."""
+    for container, _ in _containers(pod):
+        if container.name == new.failure.container:
+            is_next_due = container.state.waiting is not None and container.last_state.terminated is not None
+            since = container.restart_count + is_next_due - new.failure.restart
+            return new._replace(has_run_since=since > 0, is_log_gone=since > 1)
+    return new
 
 
 def _runs(container: ContainerStatus) -> Iterator[_Run]:
@@ -280,12 +302,23 @@ def _failure(pod: Pod, rank: int | None, container: str, run: _Run) -> RankFailu
     )
 
 
-def _marks(record: RankFailures) -> Marks:
+def _marks(record: RankFailures) -> dict[str, int]:
     marks = dict(record.counted)
     for failure in record.last:
         place = _place(failure.pod_uid, failure.container)
         marks[place] = max(marks.get(place, 0), failure.restart + 1)
     return marks
+
+
+def _marks_of(new: Iterable[NewFailure]) -> dict[str, int]:
+    """Of what is found in one pod, where runs come in order."""
+    return {_place(one.failure.pod_uid, one.failure.container): one.failure.restart + 1 for one in new}
+
+
+def _told(pod: Pod) -> set[tuple[str, int]]:
+    """The failures that a pod tells of, by container and run."""
+    new = recorded(None, (pod,), lambda _: None)[1]
+    return {(one.failure.container, one.failure.restart) for one in new}
 
 
 def _place(uid: str, container: str) -> str:

@@ -3,8 +3,10 @@
 import asyncio
 import logging
 import random
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
-from contextlib import asynccontextmanager
+from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable
+from contextlib import aclosing, asynccontextmanager
+from dataclasses import replace
+from typing import Any
 
 import pytest
 
@@ -15,15 +17,19 @@ from shunter.kube.cache.informer import Informer
 from shunter.kube.cache.reflector import Timing
 from shunter.kube.client import Client
 from shunter.kube.controllers.plan import Key
+from shunter.kube.transport import Transport
 from shunter.kube.transports.faults import CutStream, Disconnect, EndStream, FaultTransport, Mangle, Refuse, Silence
 
 COLLECTION = "/api/v1/configmaps"
 FAST = Timing(first_wait=0.01, longest_wait=0.05, longest_wait_for_kind=0.05, silence=5.0)
 
+Json = dict[str, Any]
+RESTING = replace(FAST, pause=0.2)
+
 Eventually = Callable[[Callable[[], object]], Awaitable[object]]
 
 
-def config_map(name: str, namespace: str = "n", **data: str) -> dict:
+def config_map(name: str, namespace: str = "n", **data: str) -> Json:
     return {"metadata": {"name": name, "namespace": namespace}, "data": data}
 
 
@@ -59,15 +65,15 @@ def names(informer: Informer[ConfigMap]) -> list[str]:
 
 
 @pytest.fixture(params=[True, False], ids=["streaming list", "paged list"])
-def any_list(request: pytest.FixtureRequest, peer: Peer) -> Iterator[None]:
+def any_list(request: pytest.FixtureRequest, peer: Peer) -> None:
     peer.has_watch_list = request.param
-    return
 
 
 @pytest.mark.usefixtures("any_list")
-async def test_the_store_follows_the_collection(peer: Peer, client: Client, eventually: Eventually) -> None:
+@pytest.mark.parametrize("timing", [FAST, RESTING], ids=["at once", "with pauses"])
+async def test_the_store_follows_the_collection(peer: Peer, client: Client, eventually: Eventually, timing: Timing) -> None:
     await peer.put(COLLECTION, config_map("a"))
-    informer, heard = new_informer(client), Heard()
+    informer, heard = new_informer(client, timing), Heard()
     informer.add_handler(heard)
     async with running(informer):
         assert names(informer) == ["a"]
@@ -76,6 +82,64 @@ async def test_the_store_follows_the_collection(peer: Peer, client: Client, even
         await peer.remove(COLLECTION, "n", "a")
         await eventually(lambda: names(informer) == ["b"])
     assert heard.words == ["+a", "+b", "~b", "-a"]
+
+
+class CountedReads:
+    """A transport that counts what streams give at once."""
+
+    def __init__(self, inner: Transport) -> None:
+        self._inner = inner
+        self.request = inner.request
+        self.close = inner.close
+        self.reads = 0
+
+    async def stream(self, method: str, path: str, **options: Any) -> AsyncGenerator[bytes]:
+        async with aclosing(self._inner.stream(method, path, **options)) as chunks:
+            async for chunk in chunks:
+                self.reads += 1
+                yield chunk
+
+
+async def test_changes_during_a_pause_are_read_together_and_none_is_lost(
+    peer: Peer, client: Client, eventually: Eventually
+) -> None:
+    counted = CountedReads(client.transport)
+    informer, heard = new_informer(client.through(counted), RESTING), Heard()
+    informer.add_handler(heard)
+    async with running(informer):
+        await peer.put(COLLECTION, config_map("first"))
+        await eventually(lambda: heard.words == ["+first"])
+        before = counted.reads
+        for number in range(100):
+            await peer.put(COLLECTION, config_map("a", x=str(number)))
+            await peer.remove(COLLECTION, "n", "a")
+            await asyncio.sleep(0)
+        await peer.put(COLLECTION, config_map("last"))
+        await eventually(lambda: names(informer) == ["first", "last"])
+    assert heard.words == ["+first", *["+a", "-a"] * 100, "+last"]
+    assert counted.reads - before < 20
+
+
+async def test_nobody_rests_before_all_objects_are_there(peer: Peer, client: Client) -> None:
+    for number in range(300):
+        await peer.put(COLLECTION, config_map(f"c{number}"))
+    informer = new_informer(client, replace(FAST, pause=60.0))
+    for _ in range(2):
+        async with running(informer):
+            assert len(informer.store) == 300
+        informer.refresh()
+
+
+async def test_a_pause_ends_early_where_that_is_asked_for(peer: Peer, client: Client, eventually: Eventually) -> None:
+    informer, heard = new_informer(client, replace(FAST, pause=60.0)), Heard()
+    informer.add_handler(heard)
+    async with running(informer):
+        await peer.put(COLLECTION, config_map("a"))
+        await asyncio.sleep(0.1)
+        informer.hurry()
+        await eventually(lambda: heard.words == ["+a"])
+        await peer.put(COLLECTION, config_map("b"))
+        await eventually(lambda: heard.words == ["+a", "+b"])
 
 
 @pytest.mark.usefixtures("any_list")
@@ -217,8 +281,7 @@ async def test_a_kind_that_comes_later_is_waited_for_and_said(
     task = asyncio.create_task(informer.run())
     with caplog.at_level(logging.WARNING):
         await eventually(lambda: informer.trouble)
-    assert informer.trouble is not None
-    assert informer.trouble.is_missing_kind
+    assert informer.is_kind_missing
     assert "Install its CustomResourceDefinition" in caplog.text
     peer.served.add(COLLECTION)
     await asyncio.wait_for(informer.wait_synced(), 5)
@@ -290,7 +353,7 @@ async def test_all_objects_are_there_after_a_hundred_random_faults(
 ) -> None:
     """Sieve in small: every request may fail in any way, the store converges once the faults end."""
     random_faults = random.Random(7)
-    choices = [CutStream(1), CutStream(2), EndStream(1), Disconnect(), Refuse(500), Refuse(410), Refuse(429)]
+    choices: list[Any] = [CutStream(1), CutStream(2), EndStream(1), Disconnect(), Refuse(500), Refuse(410), Refuse(429)]
     async with running(new_informer(client)) as informer:
         for round in range(100):
             faults.inject(random_faults.choice(choices), path="configmaps")

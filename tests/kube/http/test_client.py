@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from shunter.kube.http.client import HttpClient, target
-from shunter.kube.http.connection import BUFFER_BYTES, HEAD_LIMIT, Origin
+from shunter.kube.http.connection import HEAD_LIMIT, Origin
 from shunter.kube.tls.certificates import KeyPair, issue, new_authority
 
 pytestmark = pytest.mark.integration
@@ -339,14 +339,14 @@ async def test_stream_gives_its_bytes_as_they_come_and_then_its_connection_back(
 
 
 async def test_stream_that_nobody_reads_stops_the_sender() -> None:
-    size = 64 * BUFFER_BYTES
+    part = 2**20
     stuck = asyncio.Event()
 
     async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         await reader.readuntil(b"\r\n\r\n")
-        writer.write(b"HTTP/1.1 200 OK\r\nContent-Length: %d\r\n\r\n" % size)
+        writer.write(b"HTTP/1.1 200 OK\r\nContent-Length: %d\r\n\r\n" % (64 * part))
         for _ in range(64):
-            writer.write(b"x" * BUFFER_BYTES)
+            writer.write(b"x" * part)
             draining = asyncio.create_task(writer.drain())
             if not (await asyncio.wait([draining], timeout=0.2))[0]:
                 stuck.set()
@@ -355,7 +355,7 @@ async def test_stream_that_nobody_reads_stops_the_sender() -> None:
     async with serving(serve) as port, client(port) as http:
         stream = await http.stream("GET", "/", ())
         await stuck.wait()
-        assert len(await stream.read()) == size
+        assert len(await stream.read()) == 64 * part
 
 
 @pytest.fixture(scope="module")
@@ -374,6 +374,32 @@ def server_tls(authority: KeyPair, directory: Path, name: str) -> ssl.SSLContext
 
 def client_tls(authority: KeyPair) -> ssl.SSLContext:
     return ssl.create_default_context(cadata=authority.certificate.decode())
+
+
+@pytest.mark.parametrize("size", [1, 1000, 20_000], ids=["bytes", "kilobytes", "more than a record of TLS"])
+@pytest.mark.parametrize("is_secure", [False, True], ids=["plain", "TLS"])
+async def test_reader_who_rests_gets_what_came_meanwhile_in_order(
+    authority: KeyPair, tmp_path: Path, size: int, is_secure: bool
+) -> None:
+    parts = [bytes([number]) * size for number in range(100 if size > 1000 else 250)]
+
+    async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        await reader.readuntil(b"\r\n\r\n")
+        writer.write(b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n")
+        for part in parts:
+            writer.write(b"%x\r\n%b\r\n" % (len(part), part))
+            await writer.drain()
+            await asyncio.sleep(0)
+        writer.write(b"0\r\n\r\n")
+
+    ours, theirs = (server_tls(authority, tmp_path, "api.test"), client_tls(authority)) if is_secure else (None, None)
+    async with serving(serve, ours) as port, client(port, tls=theirs, server_name="api.test") as http:
+        stream, chunks = await http.stream("GET", "/", ()), []
+        async for chunk in stream.chunks():
+            chunks.append(chunk)
+            await asyncio.sleep(0.02)
+    assert b"".join(chunks) == b"".join(parts)
+    assert len(chunks) < len(parts) / (1 if size > 1000 else 5)
 
 
 @pytest.mark.parametrize(("server_name", "is_trusted"), [("api.test", True), ("", False)])

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from datetime import datetime
 
 import msgspec
@@ -10,14 +10,17 @@ import pytest
 
 from shunter.api.core import PodStatus
 from shunter.api.meta import Json, ObjectMeta
+from shunter.api.rank_failures import MOST_KEPT
+from shunter.api.resources import TRAIN_JOBS
 from shunter.api.trainer.trainjob import TrainJob, TrainJobStatus
 from shunter.kube.cache.store import Store
-from shunter.kube.controllers.plan import Key, Patch, Plan
-from shunter.operator.rank_failures import recorded
+from shunter.kube.controllers.plan import Key, Patch, Plan, Ref
+from shunter.operator.rank_failures import notes, recorded
 from shunter.operator.trainer.failed_pods import FAILED_INDEX, FailedPods, failed_of, train_job_of_failed
 from shunter.operator.trainer.plan import Observed, plan
 from shunter.operator.trainer.views import LiveJobSet, RankPod
 
+REF = Ref(TRAIN_JOBS, "team-a", "mnist", "u1")
 MakeTrainJob = Callable[..., TrainJob]
 MakeRuntime = Callable[..., Json]
 
@@ -30,6 +33,7 @@ def pod(
     finished: str | None = None,
     deleted: str = "",
     removed: str = "",
+    conditions: Sequence[Json] = (),
 ) -> RankPod:
     """`deleted` and `removed` are its deletionTimestamp, with a grace period of 30 seconds and without one."""
     state: Json = {"running": {}} if exit_code is None else {"terminated": {"exitCode": exit_code, "finishedAt": finished}}
@@ -47,6 +51,7 @@ def pod(
         "phase": {None: "Running", 0: "Succeeded"}.get(exit_code, "Failed"),
         "podIP": "10.0.0.1",
         "containerStatuses": [{"name": "node", "state": state}],
+        "conditions": conditions,
     }
     return msgspec.json.decode(msgspec.json.encode({"metadata": metadata, "status": status}), type=RankPod)
 
@@ -141,8 +146,8 @@ def test_a_pod_that_was_replaced_before_anybody_looked_is_remembered_until_it_is
         pods.changed(*store.put(one))
     pods.changed(*store.remove(Key("team-a", "gone")))
     pods.changed(*store.remove(Key("team-a", "healthy")))
-    assert pods.of(job) == (there, gone)
-    assert pods.of(job) == (there, gone)
+    assert pods.of(job) == (gone, there)
+    assert pods.of(job) == (gone, there)
     record = msgspec.convert(
         {"rankFailures": {"count": 1, "last": [{"pod": "gone", "podUID": "gone", "container": "node"}]}}, TrainJobStatus
     )
@@ -157,7 +162,7 @@ def test_a_rank_that_was_killed_is_known_after_its_pod_is_removed(make_trainjob:
     killed, removed = pod("k", exit_code=137), pod("k", exit_code=137, removed="2026-11-21T12:00:09Z")
     for one in (killed, removed):
         pods.changed(*store.put(one))
-    assert pods.of(job) == (killed,)
+    assert pods.of(job) == (killed, removed)
     assert [new.failure.pod for new in recorded(None, pods.of(job), lambda _: 1)[1]] == ["k"]
     pods.changed(*store.remove(Key("team-a", "k")))
     assert [new.failure.pod for new in recorded(None, pods.of(job), lambda _: 1)[1]] == ["k"]
@@ -207,6 +212,66 @@ def test_a_rank_that_its_deletion_killed_has_not_failed(make_trainjob: MakeTrain
         pods.changed(*store.put(one))
     pods.changed(*store.remove(Key("team-a", "v")))
     assert recorded(None, pods.of(job), lambda _: 1)[1] == ()
+
+
+def restarted(run: int, *, is_waiting: bool = False) -> RankPod:
+    """A pod whose container has failed that often, and is started again in place."""
+    state: Json = {"waiting": {"reason": "CrashLoopBackOff"}} if is_waiting else {"running": {}}
+    last = {"terminated": {"exitCode": 1, "finishedAt": "2026-11-21T12:00:00Z"}}
+    container = {"name": "node", "state": state, "lastState": last, "restartCount": run - is_waiting}
+    labels = {"jobset.sigs.k8s.io/jobset-name": "mnist"}
+    made: Json = {
+        "metadata": {
+            "name": "r",
+            "namespace": "team-a",
+            "uid": "r",
+            "creationTimestamp": "2026-11-21T11:30:00Z",
+            "labels": labels,
+        },
+        "spec": {"restartPolicy": "Never"},
+        "status": {"phase": "Running", "containerStatuses": [container]},
+    }
+    return msgspec.json.decode(msgspec.json.encode(made), type=RankPod)
+
+
+def test_runs_that_fail_in_place_between_two_looks_all_count(make_trainjob: MakeTrainJob) -> None:
+    """As with restartPolicyRules of a container (Kubernetes 1.34), whose pods have restartPolicy Never."""
+    store: Store[RankPod] = Store()
+    pods, job = failed_pods(store), make_trainjob()
+    for run in (1, 2, 3):
+        for is_waiting in (True, False):
+            pods.changed(*store.put(restarted(run, is_waiting=is_waiting)))
+    record, new = recorded(None, pods.of(job), lambda _: 1)
+    assert record is not None
+    assert (record.count, [one.failure.restart for one in new]) == (3, [0, 1, 2])
+    logs = [(log.container, log.previous) if (log := note.last_words) else None for note in notes(REF, [new[2]])]
+    assert logs == [("node", True)]
+    assert notes(REF, [new[0]])[0].last_words is None, "the log of a run that two others followed is gone"
+    job = msgspec.structs.replace(job, status=TrainJobStatus(rank_failures=record))
+    assert failures(pods, job) == []
+    pods.changed(*store.remove(Key("team-a", "r")))
+    assert failures(pods, job) == []
+
+
+def test_a_preemption_counts_though_the_rank_ends_well_before_anybody_looks(make_trainjob: MakeTrainJob) -> None:
+    store: Store[RankPod] = Store()
+    pods, job = failed_pods(store), make_trainjob()
+    taken = {"type": "DisruptionTarget", "status": "True", "reason": "PreemptionByScheduler"}
+    running = pod("p", exit_code=None, deleted="2026-11-21T12:00:30Z", conditions=[taken])
+    for one in (running, pod("p", exit_code=0, deleted="2026-11-21T12:00:30Z", conditions=[taken])):
+        pods.changed(*store.put(one))
+    pods.changed(*store.remove(Key("team-a", "p")))
+    (new,) = recorded(None, pods.of(job), lambda _: 1)[1]
+    assert (new.failure.reason, new.failure.container) == ("PreemptionByScheduler", "")
+
+
+def test_what_nobody_records_is_remembered_of_the_last_runs_only(make_trainjob: MakeTrainJob) -> None:
+    """As in a replica that does not lead."""
+    store: Store[RankPod] = Store()
+    pods = failed_pods(store)
+    for run in range(1, 10 * MOST_KEPT):
+        pods.changed(*store.put(restarted(run)))
+    assert len(pods.of(make_trainjob())) == MOST_KEPT + 1
 
 
 def test_nothing_is_remembered_of_a_job_that_is_gone(make_trainjob: MakeTrainJob) -> None:

@@ -94,6 +94,11 @@ class Informer(Generic[T]):
         self._known.clear()
         self._refreshing.set()
 
+    def hurry(self) -> None:
+        """Has what waits for the end of a pause (`Timing.pause`) read now."""
+        for reflector in self._reflectors:
+            reflector.hurry()
+
     def add_handler(self, handler: Handler[T]) -> None:
         """Calls `handler` for every difference from now on, and at once for each object that is already there."""
         self._handlers.append(handler)

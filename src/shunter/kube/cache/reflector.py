@@ -18,7 +18,7 @@ from typing import Generic, NamedTuple, Protocol, TypeVar
 
 from shunter.api.resources import Resource
 from shunter.kube.cache.store import Object, key_of
-from shunter.kube.cache.watch_events import Bookmark, Change, Malformed
+from shunter.kube.cache.watch_events import Bookmark, Change, Malformed, Pause
 from shunter.kube.client import PAGE_SIZE, Client
 from shunter.kube.controllers.plan import Key
 from shunter.kube.errors import (
@@ -53,6 +53,9 @@ class Timing:
     longest_wait: float = 30.0
     longest_wait_for_kind: float = 5.0
     """While the server does not serve the kind at all: its CRD may be installed any moment."""
+    pause: float = 0.0
+    """After each read of a watch, for collections that may be seen a little late: what comes meanwhile is read at once, in order
+    and without loss, which costs a fraction of reading each change as it comes."""
 
 
 class CollectionProblem(NamedTuple):
@@ -110,11 +113,17 @@ class Reflector(Generic[T]):
         self._label_selector = label_selector
         self._field_selector = field_selector
         self._timing = timing
+        self._pause = Pause(timing.pause) if timing.pause else None
         self._resource_version = ""
         """Where the next watch resumes; empty when the collection must be listed."""
         self._has_watch_list = True
         self._malformed: set[Key] = set()
         self._failures = 0
+
+    def hurry(self) -> None:
+        """Ends a pause between two reads."""
+        if self._pause is not None:
+            self._pause.end()
 
     async def run(self) -> None:
         """Never returns; ends by being cancelled. Starts with a list."""
@@ -177,6 +186,8 @@ class Reflector(Generic[T]):
 
     async def _watch_list(self) -> None:
         """Lists and goes on watching in one request; servers that cannot are listed the old way from then on."""
+        if self._pause is not None:
+            self._pause.is_due = False
         try:
             async with aclosing(self._watch(send_initial_events=True)) as events:
                 if await self._receive_initial(events):
@@ -213,6 +224,8 @@ class Reflector(Generic[T]):
             await self._receive(events)
 
     async def _receive(self, events: AsyncGenerator[Change[T] | Bookmark | Malformed, None]) -> None:
+        if self._pause is not None:
+            self._pause.is_due = True
         async for event in events:
             match event:
                 case Change(type="DELETED", object=obj):
@@ -261,6 +274,7 @@ class Reflector(Generic[T]):
             timeout_seconds=round(random.uniform(*self._timing.watch)),
             send_initial_events=send_initial_events,
             silence=self._timing.silence,
+            pause=self._pause,
         )
 
     def _complain(self, bad: Malformed) -> None:

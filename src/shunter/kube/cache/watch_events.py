@@ -7,6 +7,7 @@ larger than any reader's line limit.
 from __future__ import annotations
 
 import asyncio
+import time
 from collections.abc import AsyncGenerator, Callable
 from contextlib import suppress
 from functools import lru_cache
@@ -22,6 +23,30 @@ T = TypeVar("T")
 
 INITIAL_EVENTS_END = "k8s.io/initial-events-end"
 """Annotation of the bookmark that ends the initial list of a watch with sendInitialEvents."""
+
+
+class Pause:
+    """What a reader of a watch rests for between two reads, in seconds; it can be ended. While the initial objects come
+    (`is_due` is False) nobody rests."""
+
+    def __init__(self, seconds: float) -> None:
+        self.is_due = False
+        self._seconds = seconds
+        self._ended = asyncio.Event()
+        self._awake_until = 0.0
+
+    async def rest(self) -> None:
+        """Returns when the pause is over."""
+        if self.is_due and time.monotonic() >= self._awake_until:
+            self._ended.clear()
+            with suppress(TimeoutError):
+                async with asyncio.timeout(self._seconds):
+                    await self._ended.wait()
+
+    def end(self) -> None:
+        """Ends a pause that is under way, and any that would begin shortly: what is expected may not be here yet."""
+        self._awake_until = time.monotonic() + AWAKE_SECONDS
+        self._ended.set()
 
 
 class Change(msgspec.Struct, Generic[T], frozen=True, gc=False):
@@ -79,6 +104,11 @@ class ObjectIdentity(Struct, frozen=True):
     metadata: Meta = Meta()
 
 
+LARGE_CHUNK = 16 * 1024
+"""Bytes. As much at once is there only when several changes have come meanwhile: there may be more."""
+
+AWAKE_SECONDS = 0.2
+
 Decode = Callable[[bytes], Change[T] | Bookmark | Malformed]
 
 
@@ -126,10 +156,13 @@ def _other(line: bytes, error: str, view: type[T]) -> Change[T] | Bookmark | Mal
     return Malformed(frame.type, metadata.key, metadata.resource_version, error)
 
 
-async def lines(chunks: AsyncGenerator[bytes, None], *, silence: float | None = None) -> AsyncGenerator[list[bytes], None]:
+async def lines(
+    chunks: AsyncGenerator[bytes, None], *, silence: float | None = None, pause: Pause | None = None
+) -> AsyncGenerator[list[bytes], None]:
     """The complete lines of each chunk, without their ends; an unfinished last line is dropped, since it never was sent.
 
-    ConnectionProblem when nothing comes for `silence` seconds.
+    ConnectionProblem when nothing comes for `silence` seconds. Rests for the `pause` after each chunk, unless that was so large
+    that more is waiting.
     """
     buffer = bytearray()
     while (chunk := await _next(chunks, silence)) is not None:
@@ -140,6 +173,8 @@ async def lines(chunks: AsyncGenerator[bytes, None], *, silence: float | None = 
         buffer += chunk[:end]
         yield [line for line in bytes(buffer).split(b"\n") if line]
         buffer = bytearray(chunk[end + 1 :])
+        if pause is not None and len(chunk) < LARGE_CHUNK:
+            await pause.rest()
 
 
 async def _next(chunks: AsyncGenerator[bytes, None], silence: float | None) -> bytes | None:

@@ -14,6 +14,7 @@ import ssl
 import time
 from collections.abc import Awaitable, Callable, Collection, Coroutine, Iterator, Mapping, Sequence
 from contextlib import contextmanager, nullcontext
+from dataclasses import replace
 from datetime import UTC, datetime
 from logging import getLogger
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
@@ -66,6 +67,7 @@ class _Share(NamedTuple):
     namespaces: tuple[str, ...]
     label_selector: str
     field_selector: str
+    pause: float
 
 
 class _Registered(NamedTuple):
@@ -149,11 +151,13 @@ class Manager:
         field_selector: str = "",
         indexes: Mapping[str, Index[T]] = {},
         is_optional: bool = False,
+        pause: float = 0.0,
     ) -> Informer[T]:
         """The informer of these objects, shared by all who ask for the same; indexes add up. With the view MetadataOnly the
-        server is asked for no more than that. Nobody is warned when a kind that `is_optional` is not served."""
+        server is asked for no more than that. Nobody is warned when a kind that `is_optional` is not served. `pause`: see
+        `Timing`."""
         scope = tuple(sorted(self.namespaces if namespaces is None else namespaces)) if resource.namespaced else ()
-        share = _Share(resource, view, scope, label_selector, field_selector)
+        share = _Share(resource, view, scope, label_selector, field_selector, pause)
         informer: Informer[T] | None = self._informers.get(share)
         if informer is None:
             is_partial = view is MetadataOnly
@@ -164,7 +168,7 @@ class Manager:
                 namespaces=scope,
                 label_selector=label_selector,
                 field_selector=field_selector,
-                timing=self._timing,
+                timing=replace(self._timing, pause=pause),
                 is_optional=is_optional,
                 ended=self.metrics.restart_counter(resource.plural) if self.metrics else lambda reason: None,
             )

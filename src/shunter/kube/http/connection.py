@@ -1,7 +1,8 @@
 """One connection of the HTTP client: made, directly or through a proxy, asked, and read.
 
-What to know before changing it: one request is under way at a time, and waiting costs one future a request or a chunk. Parsing
-is httptools'.
+What to know before changing it: one request is under way at a time, and waiting costs one future a request or a chunk. A stream
+is read no further while what came last waits for its reader: that bounds what is held, and leaves to the kernel what a reader
+who rests lets come. Parsing is httptools'.
 """
 
 from __future__ import annotations
@@ -18,8 +19,7 @@ import httptools
 
 from shunter.kube.tls.certificates import verifying
 
-BUFFER_BYTES = 2**20
-"""What a stream holds for its reader before the connection is read no further."""
+TLS_RECORD_BYTES = 17 * 1024
 HEAD_LIMIT = 2**20
 """Bytes that may come before an answer's head is complete, hints (status 1xx) included; Go's clients take as much by default."""
 HEADER_LIMIT = 1000
@@ -71,12 +71,12 @@ class Connection(asyncio.Protocol):
         self._trouble: OSError | None = None
         self._is_asking = False
         self._may_upgrade = False
+        self._is_whole = False
         self._has_head = False
         self._head_bytes = 0
         self._header_count = 0
         self._keeps = False
         self._body: list[bytes] = []
-        self._waiting_bytes = 0
         self._is_paused = False
 
     @property
@@ -91,7 +91,7 @@ class Connection(asyncio.Protocol):
         """Returns when the answer is here, the whole of it or its head. Raises OSError, after so many seconds TimeoutError. With
         `may_upgrade` the answer may be 101: see `take_over`."""
         self._is_asking, self._has_head, self.was_answered, self._keeps = True, False, False, True
-        self._may_upgrade = may_upgrade
+        self._may_upgrade, self._is_whole = may_upgrade, whole
         self._body = []
         self._head_bytes = 0
         if self._transport is None:
@@ -135,7 +135,6 @@ class Connection(asyncio.Protocol):
             return None
         chunk = self.body()
         self._body = []
-        self._waiting_bytes = 0
         if self._is_paused and self._transport is not None:
             self._is_paused = False
             self._transport.resume_reading()
@@ -161,12 +160,16 @@ class Connection(asyncio.Protocol):
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         self._transport = transport  # type: ignore[assignment]  # uvloop's is no asyncio.Transport
+        if set_limits := getattr(transport, "set_read_buffer_limits", None):
+            # Of TLS: so much is still received while reading is paused. The rest of a record must come where a part is there.
+            set_limits(high=TLS_RECORD_BYTES + 1, low=TLS_RECORD_BYTES)
 
     def data_received(self, data: bytes) -> None:
         if not self._is_asking:
             self.abort()
             return
         self.was_answered = True
+        is_read_slowly = bool(self._body) and not self._is_whole
         try:
             self._parser.feed_data(data)
         except httptools.HttpParserUpgrade as upgrade:
@@ -183,6 +186,9 @@ class Connection(asyncio.Protocol):
             self._head_bytes += len(data)
             if self._head_bytes > HEAD_LIMIT:
                 self._fail(ConnectionError(f"the answer has headers of more than {HEAD_LIMIT} bytes"))
+        if is_read_slowly and self._is_asking and self._trouble is None and not self._is_paused and self._transport is not None:
+            self._is_paused = True
+            self._transport.pause_reading()
 
     def connection_lost(self, error: Exception | None) -> None:
         self._transport = None
@@ -224,13 +230,8 @@ class Connection(asyncio.Protocol):
         if not self._is_asking:
             return
         self._body.append(part)
-        if self._wants != "end":
-            self._waiting_bytes += len(part)
-            if self._waiting_bytes > BUFFER_BYTES and not self._is_paused and self._transport is not None:
-                self._is_paused = True
-                self._transport.pause_reading()
-            if self._wants == "chunk":
-                self._tell()
+        if self._wants == "chunk":
+            self._tell()
 
     def on_message_complete(self) -> None:
         if self.status < 200 or not self._is_asking:

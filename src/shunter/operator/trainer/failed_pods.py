@@ -7,11 +7,12 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from shunter.api.core import Pod
+from shunter.api.rank_failures import MOST_KEPT
 from shunter.api.trainer.trainjob import TrainJob
 from shunter.kube.cache.store import Store, key_of
 from shunter.kube.controllers.plan import Key
-from shunter.operator.deletions import Deletions, is_removed
-from shunter.operator.rank_failures import without_counted
+from shunter.operator.deletions import Deletions
+from shunter.operator.rank_failures import is_hidden, without_counted
 from shunter.operator.trainer.status import COMPLETE, find
 from shunter.operator.trainer.views import RankPod
 
@@ -29,46 +30,48 @@ def failed_of(pod: RankPod) -> Iterable[str]:
 
 
 class FailedPods:
-    """Those that are there, from the cache (`store` has the index FAILED_INDEX), and those that went, from memory."""
+    """As they are there, from the cache (`store` has the index FAILED_INDEX), and what the cache had of them before and has no
+    more, from memory: changes come in one after another, and jobs are looked at later."""
 
     def __init__(self, store: Store[RankPod]) -> None:
         self._store = store
         self._deletions = Deletions()
-        self._gone: dict[Key, dict[str, Pod]] = {}
-        """By UID: pods that went, and the last version of a pod before one that hides how it ended."""
+        self._earlier: dict[Key, dict[str, tuple[Pod, ...]]] = {}
+        """By UID: versions of pods that told of a failure, each of which the next one hides, or after which the pod went."""
 
     def changed(self, old: RankPod | None, new: RankPod | None) -> None:
-        """For the informer: remembers a pod that goes, and one of which a removal hides how it ended."""
+        """For the informer: remembers a pod that goes, and one that no longer tells of a failure."""
         before = self._deletions.restored(old) if old is not None else None
         self._deletions.changed(old, new)
         if old is None or before is None:
             return
         is_same = new is not None and new.metadata.uid == old.metadata.uid
-        if new is not None and is_same and (is_removed(before) or not is_removed(self._deletions.restored(new))):
-            return
+        after = self._deletions.restored(new) if new is not None and is_same else None
         for key in train_job_of_failed(old):
-            self._gone.setdefault(key, {}).setdefault(old.metadata.uid, before)
+            if is_hidden(before, after):
+                versions = self._earlier.setdefault(key, {})
+                versions[old.metadata.uid] = (*versions.get(old.metadata.uid, ()), before)[-MOST_KEPT:]
 
     def of(self, job: TrainJob) -> tuple[Pod, ...]:
-        """Those of this job, and not of an earlier one of its name, each once: what its record has of those that went is
-        forgotten."""
+        """Those of this job, and not of an earlier one of its name, also several versions of one, in order. What the job's record
+        has of earlier ones is forgotten."""
         key, record = key_of(job), job.status.rank_failures
         complete = find(job.status.conditions, COMPLETE)
         if complete is not None and complete.is_true:
             self.forget(key)
-        there = {pod.metadata.uid: self._deletions.restored(pod) for pod in self._store.by_index(FAILED_INDEX, str(key))}
-        gone = {
-            uid: pod
-            for uid, pod in self._gone.pop(key, {}).items()
-            if _is_of(job, pod) and (uid in there or without_counted((pod,), record))
+        earlier = {
+            uid: kept
+            for uid, versions in self._earlier.pop(key, {}).items()
+            if (kept := tuple(without_counted((pod for pod in versions if _is_of(job, pod)), record)))
         }
-        if gone:
-            self._gone[key] = gone
-        return tuple(pod for pod in {**there, **gone}.values() if _is_of(job, pod))
+        if earlier:
+            self._earlier[key] = earlier
+        there = (self._deletions.restored(pod) for pod in self._store.by_index(FAILED_INDEX, str(key)) if _is_of(job, pod))
+        return (*(pod for versions in earlier.values() for pod in versions), *there)
 
     def forget(self, key: Key) -> None:
         """The job is gone, or over."""
-        self._gone.pop(key, None)
+        self._earlier.pop(key, None)
 
 
 def _is_of(job: TrainJob, pod: Pod) -> bool:
