@@ -142,6 +142,8 @@ def joined(*logs: Log) -> Log:
 
 
 ALL_RUN = [pod(rank, **runs()) for rank in range(3)]
+MPI = v1_job(2, kind="MPIJob", conditions=[{"type": "Running", "status": "True", "reason": "JobRunning", "message": ""}])
+RAISES = f"step 1 loss 0.5\n{traceback('ValueError: no data')}"
 
 _API = "torch/distributed/elastic/multiprocessing/api.py:1003"
 RESTARTED = f"E1126 10:42:36.635000 1 {_API}] failed (exitcode: -6) local_rank: 0 (pid: 7) of binary: /usr/bin/python3"
@@ -388,5 +390,10 @@ CASES: dict[str, tuple[Evidence, list[str]]] = {
         ),
         ["T15"],
     ),
+    "an exception is the last of an MPIJob": (seen(*ALL_RUN, job=MPI, logs=(log(0, RAISES),)), ["T16"]),
+    "an MPIJob goes on after an exception": (seen(*ALL_RUN, job=MPI, logs=(log(0, RAISES, "step 2 loss 0.4"),)), []),
+    "an MPIJob writes another line after an exception": (seen(*ALL_RUN, job=MPI, logs=(log(0, RAISES, "retrying"),)), []),
+    "an exception of an MPIJob is new": (seen(*ALL_RUN, job=MPI, logs=(log(0, RAISES, at=5),)), []),
+    "an exception is the last of a job without MPI": (seen(*ALL_RUN, logs=(log(0, RAISES),)), []),
     "only victims are left": (failed(pod(0, **ended(1)), logs=(log(0, traceback(RESET)),)), ["T90"]),
 }

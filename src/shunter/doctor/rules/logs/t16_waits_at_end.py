@@ -1,0 +1,49 @@
+"""T16: the last that a running MPIJob wrote is an exception: the rank that raised it waits for the others at its end.
+
+MPI is finalized when Python ends, and that waits for all ranks, which wait in a collective for this one. Which rank it is the
+launcher's log does not tell. Silent while anything is written, and where anything follows the exception.
+"""
+
+from __future__ import annotations
+
+from shunter.doctor.case import Case
+from shunter.doctor.endings import reason
+from shunter.doctor.lines import errors
+from shunter.doctor.rules.rule import Rule
+from shunter.doctor.verdicts import Excerpt, Verdict
+from shunter.doctor.waiting import LEAST_SILENCE, quiet
+
+
+def judge(case: Case) -> list[Verdict]:
+    if case.job.get("kind") != "MPIJob" or case.overview.state != "Running" or not case.runs_in_full:
+        return []
+    silence, _ = quiet(case, case.now)
+    if silence is None or silence < LEAST_SILENCE:
+        return []
+    found = []
+    for pod, lines in case.last_lines.items():
+        error = reason(errors(lines))
+        if error is not None and error.frames and error.text == lines[-1].text.strip():
+            found.append(
+                Verdict(
+                    id="T16",
+                    title="FAILED, AND DOES NOT END",
+                    cause=f"a rank ended with {error.text}, and MPI waits for the others at its end; all are silent",
+                    confidence="likely",
+                    ranks=(error.rank,) if error.rank is not None else (),
+                    pods=(pod,),
+                    evidence=(
+                        Excerpt(source="log", text=error.text, pod=pod, at=error.at),
+                        Excerpt(source="log", text=f"no rank has written a line for {int(silence)} s", pod=pod),
+                    ),
+                    remedy="Start the ranks with python -m mpi4py: an exception of one then ends the job.",
+                )
+            )
+    return found
+
+
+def needs(case: Case) -> tuple[str, ...]:
+    return ("logs",) if case.job.get("kind") == "MPIJob" and case.overview.state == "Running" else ()
+
+
+RULE = Rule("T16", judge, needs)
