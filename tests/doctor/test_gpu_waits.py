@@ -15,7 +15,7 @@ from job_evidence import NOW, v1_job
 from shunter.doctor import recording
 from shunter.doctor.case import Case
 from shunter.doctor.diagnosing import diagnose
-from shunter.doctor.evidence import Evidence, Frame, Process, Sample
+from shunter.doctor.evidence import Evidence, Frame, Log, Process, Sample
 from shunter.doctor.sampling import may_have_straggler
 from shunter.doctor.verdicts import Verdict
 
@@ -66,7 +66,7 @@ RESTS = Work(line=37, state="S", cpu=0.0)
 COMPUTES = Work(line=20)
 
 
-def found(*works: Work, silent: float = 40.0) -> list[Verdict]:
+def found(*works: Work, silent: float = 40.0, logs: Sequence[Log] = ()) -> list[Verdict]:
     samples = tuple(
         Sample(
             at=NOW - timedelta(seconds=0 if is_last else SECONDS),
@@ -79,7 +79,8 @@ def found(*works: Work, silent: float = 40.0) -> list[Verdict]:
     evidence: Evidence = seen(
         *(pod(rank, **runs()) for rank in range(len(works))),
         job=v1_job(len(works) - 1, conditions=running),
-        logs=tuple(log(rank, "step 1 loss 0.5", "step 2 loss 0.4", at=silent, every=0.2) for rank in range(len(works))),
+        logs=tuple(logs)
+        or tuple(log(rank, "step 1 loss 0.5", "step 2 loss 0.4", at=silent, every=0.2) for rank in range(len(works))),
         samples=samples,
     )
     return list(diagnose(evidence, NOW).verdicts)
@@ -196,6 +197,28 @@ def test_nobody_is_accused(works: tuple[Work, ...]) -> None:
 
 def test_nobody_is_accused_before_the_ranks_have_been_silent_for_long() -> None:
     assert found(WAITS, RESTS, WAITS, silent=9.0) == []
+
+
+EVERY = 600.0
+TABLE = [f"| layer {number} | 1.0 |" for number in range(60)]
+
+
+def steps(rank: int, number: int, *, silent: float, last: Sequence[str] = ()) -> Log:
+    """A log with a step each ten minutes, the latest that many seconds ago, and these lines with it."""
+    written = log(rank, *(f"step {step} loss 0.5" for step in range(number)), at=silent - EVERY, every=EVERY)
+    return msgspec.structs.replace(written, text=written.text + log(rank, *last, at=silent).text)
+
+
+@pytest.mark.parametrize(
+    ("number", "last"),
+    [(2, ()), (3, ()), (51, ()), (52, ()), (8, TABLE), (2, ["W1123 11:59:20.0 torch: retrying"] * 60)],
+    ids=["two lines", "three", "51", "52", "a table at the end", "warnings at the end"],
+)
+def test_ranks_that_seldom_write_have_not_been_silent_for_long(number: int, last: Sequence[str]) -> None:
+    works = (IN_CALL, RESTS, IN_CALL)
+    assert found(*works, logs=[steps(rank, number, silent=40, last=last) for rank in range(3)]) == []
+    (verdict,) = found(*works, logs=[steps(rank, number, silent=3.1 * EVERY, last=last) for rank in range(3)])
+    assert (verdict.id, verdict.ranks, verdict.confidence) == ("H01", (1,), "likely")
 
 
 SLEEPS, BESIDE = ("S", 63), ("S", 67)

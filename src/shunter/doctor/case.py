@@ -109,8 +109,8 @@ class Case:
 
     @cached_property
     def last_lines(self) -> dict[str, list[Line]]:
-        """The last of these lines of each."""
-        return {pod: parsed("\n".join(text.rsplit("\n", LAST_LINES + 1)[1:])) for pod, text in self.rank_logs.items()}
+        """The last of these lines of each: all of a short log."""
+        return {pod: parsed(_end(text)) for pod, text in self.rank_logs.items()}
 
     @cached_property
     def endings(self) -> list[Ending]:
@@ -157,3 +157,9 @@ class Case:
             if one.word in words and not one.is_loop:
                 found.setdefault((one.word, one.text, one.remedy), []).extend(self.by_label.get(one.label, ()))
         return found
+
+
+def _end(text: str) -> str:
+    """The last LAST_LINES lines, each of them whole."""
+    pieces = text.rsplit("\n", LAST_LINES + 1)
+    return text if len(pieces) <= LAST_LINES + 1 else "\n".join(pieces[1:])

@@ -345,15 +345,22 @@ def quiet(case: Case, now: datetime) -> tuple[float | None, float | None]:
 
 
 def _pace(case: Case) -> tuple[datetime | None, float | None]:
-    """When a rank last wrote a line that is no warning, and the median gap: by the last lines of each log, unless all of those
-    are warnings."""
+    """When a rank last wrote a line that is no warning, and the median gap: by the last lines of each log, or by all where those
+    are only warnings, or one message (a table of layers, for example), which tell no pace."""
     last, gaps = None, []
     for pod, lines in case.last_lines.items():
-        times = _times(lines) or _times(case.rank_lines[pod])
+        times = _times(lines)
+        steps = _steps(times)
+        if not steps:
+            times = _times(case.rank_lines[pod])
+            steps = _steps(times)
         if times:
             last = max(last or times[-1], times[-1])
-        # Lines of one message come at once; what is between messages tells the pace.
-        steps = [seconds for one, other in pairwise(times) if (seconds := (other - one).total_seconds()) > MESSAGE_SECONDS]
         if steps:
             gaps.append(median(steps))
     return last, max(gaps, default=None)
+
+
+def _steps(times: Sequence[datetime]) -> list[float]:
+    """The seconds between messages. Lines of one message come at once."""
+    return [seconds for one, other in pairwise(times) if (seconds := (other - one).total_seconds()) > MESSAGE_SECONDS]
