@@ -98,7 +98,7 @@ def test_directions(spec: dict[str, Any], expected: Limits) -> None:
             [Allowance(block="10.0.0.0/24", excepted=("10.0.0.4/32",))],
             id="a block less what is excepted",
         ),
-        pytest.param({"from": [{"ipBlock": {"cidr": "2001:db8::/64"}}]}, [], id="pods have no IPv6"),
+        pytest.param({"from": [{"ipBlock": {"cidr": "2001:db8::/64"}}]}, [], id="a block of IPv6 is nothing to a pod with IPv4"),
         pytest.param({"from": [{"ipBlock": {"cidr": "10.0.0.9/08"}}]}, [Allowance(block="10.0.0.0/8")], id="leading 0s"),
         pytest.param({"from": [{"ipBlock": {"cidr": "10.0.0.0"}}]}, [], id="what is no block is nothing"),
         pytest.param({"from": [{"ipBlock": {"cidr": "10.0.0.0/8", "except": ["x"]}}]}, [], id="an exception that cannot be read"),
@@ -169,6 +169,46 @@ def test_whether_a_worker_may_connect_to_its_master(case: tuple[list[Json], bool
 def test_a_namespace_of_which_the_labels_are_not_known_is_named_by_any_selector() -> None:
     world = World([policy(ingress=[{"from": [BLUE]}])], {"a": None}, [WEB, CLIENT], DNS)
     assert limits(world)["1"] == Limits(ingress=(at(WEB.address, CLIENT.address),))
+
+
+IPV6_WEB, IPV6_CLIENT = WEB._replace(address="fd00::1"), CLIENT._replace(address="fd00::2")
+
+
+@pytest.mark.parametrize(
+    ("block", "is_open"),
+    [
+        ({"cidr": "::/0"}, True),
+        ({"cidr": "fd00::/64", "except": ["fd00::3/128"]}, True),
+        ({"cidr": "fd00::/64", "except": ["fd00::2/128"]}, False),
+        ({"cidr": "fd01::/64"}, False),
+        ({"cidr": "0.0.0.0/0"}, False),
+    ],
+    ids=["any", "around it", "from which it is excepted", "without it", "of IPv4"],
+)
+def test_pods_with_addresses_of_ipv6_are_in_blocks_of_ipv6(block: Json, is_open: bool) -> None:
+    for ways in (
+        {"ingress": [{"from": [{"ipBlock": block}]}]},
+        {"policyTypes": ["Egress"], "egress": [{"to": [{"ipBlock": block}]}]},
+    ):
+        found = limits(World([policy(**ways)], NAMESPACES, [IPV6_WEB, IPV6_CLIENT], DNS))["1"]
+        allowances = found.egress if "egress" in ways else found.ingress
+        assert lets_through(allowances, "fd00::2", "TCP", 80) is is_open
+
+
+@pytest.mark.parametrize(
+    ("block", "address", "is_open"),
+    [
+        ({"cidr": "x"}, CLIENT.address, True),
+        ({"cidr": "10.0.0.0/8", "except": ["x"]}, CLIENT.address, True),
+        ({"cidr": "10.0.0.0/8", "except": ["x", "10.0.0.3/32"]}, CLIENT.address, False),
+        ({"cidr": "10.0.0.0/8", "except": ["x"]}, "192.168.0.1", False),
+    ],
+    ids=["a block", "an exception", "beside one that can be read", "of a block that the address is not in"],
+)
+def test_what_cannot_be_read_is_open_for_who_asks_so_and_closed_for_others(block: Json, address: str, is_open: bool) -> None:
+    world = World([policy(ingress=[{"from": [{"ipBlock": block}]}])], NAMESPACES, [WEB, CLIENT], DNS)
+    assert not lets_through(limits(world)["1"].ingress, address, "TCP", 80)
+    assert lets_through(limits(world._replace(opens_unreadable=True))["1"].ingress, address, "TCP", 80) is is_open
 
 
 def test_ports_with_names_are_those_of_containers_that_go_on_running() -> None:

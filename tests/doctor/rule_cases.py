@@ -75,12 +75,12 @@ def loops(**more: Any) -> Json:
     return {**waiting("CrashLoopBackOff", restartCount=3, lastState=last), "phase": "Running", **more}
 
 
-def kept_apart(*specs: Json, spec: Json | None = None) -> Evidence:
+def kept_apart(*specs: Json, spec: Json | None = None, addresses: tuple[str, str] = (MASTER_ADDRESS, WORKER_ADDRESS)) -> Evidence:
     """A worker that cannot connect to its master, where there are NetworkPolicies of these specs."""
     ports = {"ports": [{"name": PORT_NAME, "containerPort": PORT, "protocol": "TCP"}]}
     return failed(
-        pod(0, container=ports, spec=spec or {}, podIP=MASTER_ADDRESS, **ended(1)),
-        pod(1, container=MASTER, spec=spec or {}, podIP=WORKER_ADDRESS, **ended(1)),
+        pod(0, container=ports, spec=spec or {}, podIP=addresses[0], **ended(1)),
+        pod(1, container=MASTER, spec=spec or {}, podIP=addresses[1], **ended(1)),
         logs=(log(1, traceback(CLIENT.format("j-master-0", PORT))),),
         policies=tuple({"metadata": {"name": "closed", "namespace": "n"}, "spec": one} for one in specs),
     )

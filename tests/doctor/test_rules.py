@@ -10,7 +10,7 @@ from doctor.rule_cases import ASKS, CASES, DENIED, FULL, MOUNTED, SAVE_DENIED, k
 from doctor.test_corpus import CORPUS, EXPECTED
 from job_evidence import NOW, ago, event, v1_job, waiting
 from network_policy_cases import CASES as POLICY_CASES
-from network_policy_cases import ingress
+from network_policy_cases import ingress, of_block
 from shunter.api.meta import Json
 from shunter.doctor import recording
 from shunter.doctor.case import Case
@@ -125,7 +125,10 @@ def test_a_policy_is_named_where_it_keeps_the_ranks_apart(case: tuple[list[Json]
 
 def test_no_policy_is_named_that_is_not_about_the_pods_or_of_which_that_is_not_known() -> None:
     of_other_namespaces = ingress({"from": [{"namespaceSelector": {"matchLabels": {"team": "red"}}}]})
-    for evidence in (kept_apart(ingress(), spec={"hostNetwork": True}), kept_apart(of_other_namespaces)):
+    unreadable = ingress({"from": [of_block("10.0.0.0/8", "x")]})
+    from_anywhere = kept_apart(ingress({"from": [of_block("::/0")]}), addresses=("fd00::1", "fd00::2"))
+    host_network = kept_apart(ingress(), spec={"hostNetwork": True})
+    for evidence in (host_network, kept_apart(of_other_namespaces), kept_apart(unreadable), from_anywhere):
         (found,) = (verdict for verdict in diagnose(evidence, NOW).verdicts if verdict.id == "T07")
         assert found.confidence == "possible"
 

@@ -9,7 +9,7 @@ The embedded cluster enforces this, and `shunter doctor` asks it whether a polic
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from ipaddress import IPv4Network, ip_address, ip_network
+from ipaddress import ip_address, ip_network
 from typing import NamedTuple
 
 from shunter.api import cidr
@@ -68,12 +68,14 @@ class Limits(NamedTuple):
 
 class World(NamedTuple):
     """What policies are about. `namespaces` has the labels of each, None where they are not known: any selector then names it.
-    `name_server` is the address of the cluster's DNS."""
+    `name_server` is the address of the cluster's DNS. `opens_unreadable` says whether what cannot be read of a block of addresses
+    counts as open, for who must not call a port closed that is not, or as closed, for who enforces."""
 
     policies: Sequence[NetworkPolicy]
     namespaces: Mapping[str, Mapping[str, str] | None]
     pods: Sequence[NetworkPod]
     name_server: str
+    opens_unreadable: bool = False
 
 
 def limits(world: World) -> dict[str, Limits]:
@@ -105,7 +107,7 @@ def _limits(pod: NetworkPod, world: World) -> Limits:
     egress = [policy for policy in found if "Egress" in policy.spec["policyTypes"]]
     return Limits(
         ingress=tuple(_distinct(one for policy in ingress for one in _ingress(policy, pod, world))) if ingress else None,
-        egress=tuple(_distinct(one for policy in egress for one in _egress(policy, world))) if egress else None,
+        egress=tuple(_distinct(one for policy in egress for one in _egress(policy, pod, world))) if egress else None,
     )
 
 
@@ -125,44 +127,49 @@ def _distinct(allowances: Iterable[Allowance]) -> Iterable[Allowance]:
 def _ingress(policy: NetworkPolicy, pod: NetworkPod, world: World) -> Iterable[Allowance]:
     """Names of ports are those of the pod that the policy selects."""
     for rule in policy.spec.get("ingress") or ():
-        for where in _places(policy, rule.get("from") or (), world):
+        for where in _places(policy, rule.get("from") or (), pod, world):
             for port in rule.get("ports") or _ANY_PORT:
                 yield from _at_ports(where, port, pod.ports)
 
 
-def _egress(policy: NetworkPolicy, world: World) -> Iterable[Allowance]:
+def _egress(policy: NetworkPolicy, pod: NetworkPod, world: World) -> Iterable[Allowance]:
     """Names of ports are those of the pods that traffic goes to, so each of these has its own."""
     for rule in policy.spec.get("egress") or ():
         peers = rule.get("to") or ()
         for port in rule.get("ports") or _ANY_PORT:
             is_named = isinstance(port.get("port"), str)
             if is_named:
-                for pod in _pods(policy, peers, world):
-                    yield from _at_ports(Allowance((pod.address,)), port, pod.ports)
+                for other in _pods(policy, peers, world):
+                    yield from _at_ports(Allowance((other.address,)), port, other.ports)
             else:
-                for where in _places(policy, peers, world):
+                for where in _places(policy, peers, pod, world):
                     yield from _at_ports(where, port, ())
             if any(_names_dns(policy, peer, world) for peer in peers) or (is_named and not peers):
                 yield from _dns(port, world.name_server)
 
 
-def _places(policy: NetworkPolicy, peers: Sequence[Json], world: World) -> Iterable[Allowance]:
-    """Where traffic may come from or go to, at any port: without peers, anywhere."""
+def _places(policy: NetworkPolicy, peers: Sequence[Json], pod: NetworkPod, world: World) -> Iterable[Allowance]:
+    """Where traffic of the pod may come from or go to, at any port: without peers, anywhere."""
     if not peers:
         yield Allowance()
         return
     for peer in peers:
         if block := peer.get("ipBlock"):
-            yield from _of_block(block)
+            yield from _of_block(block, pod, world)
     if addresses := tuple(sorted({pod.address for pod in _pods(policy, peers, world)})):
         yield Allowance(addresses)
 
 
-def _of_block(written: Json) -> Iterable[Allowance]:
-    """Nothing for IPv6, which pods here do not have, nor where an exception cannot be read: it would be let through."""
+def _of_block(written: Json, pod: NetworkPod, world: World) -> Iterable[Allowance]:
+    """Nothing of another IP family than that of the pod's address: no such traffic is the pod's."""
     whole, *excepted = (cidr.block(text) for text in (written["cidr"], *(written.get("except") or ())))
-    if isinstance(whole, IPv4Network) and all(isinstance(one, IPv4Network) for one in excepted):
-        yield Allowance(block=str(whole), excepted=tuple(map(str, excepted)))
+    if whole is None:
+        if world.opens_unreadable:
+            yield Allowance()
+        return
+    readable = [one for one in excepted if one is not None and one.version == whole.version]
+    if whole.version == ip_address(pod.address).version and (world.opens_unreadable or len(readable) == len(excepted)):
+        yield Allowance(block=str(whole), excepted=tuple(map(str, readable)))
 
 
 def _pods(policy: NetworkPolicy, peers: Sequence[Json], world: World) -> Iterable[NetworkPod]:

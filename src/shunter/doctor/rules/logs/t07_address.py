@@ -85,11 +85,11 @@ def _same(host: str, port: str, given: tuple[str, str]) -> bool:
 
 def _closing_policy(case: Case, port: str) -> str:
     """The NetworkPolicy that keeps all other ranks from the first one's port: where they may not come in, or not go out. Of
-    namespaces the labels are not known."""
+    namespaces the labels are not known, and what cannot be read of a policy counts as open."""
     namespace = case.overview.namespace
     policies = tuple(msgspec.convert(policy, NetworkPolicy) for policy in case.evidence.policies)
     first, *others = (_network_pod(pod) for pod in case.ranked)
-    between = limits(World(policies, {namespace: None}, (first, *others), name_server=""))
+    between = limits(World(policies, {namespace: None}, (first, *others), name_server="", opens_unreadable=True))
     others = [one for one in others if one.address]
     if first.uid not in between or not others:
         return ""
