@@ -48,19 +48,33 @@ def test_that_all_rest_in_their_framework_is_only_possibly_a_hang(framework: str
 IN_MPI = WAITS._replace(uses_cuda=False, uses_mpi=True)
 
 
-def test_a_rank_that_rests_while_the_others_ask_for_messages_is_named() -> None:
+def test_a_rank_that_rests_while_the_others_ask_for_messages_may_be_stuck() -> None:
+    """The others may as well compute at one line, and the rank wait for them in an MPI that sleeps."""
     (verdict,) = found(IN_MPI, RESTS, IN_MPI)
-    assert (verdict.id, verdict.ranks, verdict.confidence) == ("H01", (1,), "likely")
+    assert (verdict.id, verdict.ranks, verdict.confidence) == ("H01", (1,), "possible")
     assert verdict.cause == "rank 1 does not go on while ranks 0 and 2 wait, as it seems, in calls of MPI"
     assert any("as a rank that waits in a call of MPI" in one.text for one in verdict.evidence)
     (verdict,) = found(IN_MPI, RESTS)
-    assert (verdict.id, verdict.ranks, verdict.confidence) == ("H01", (1,), "possible"), "one may as well compute"
+    assert (verdict.id, verdict.ranks, verdict.confidence) == ("H01", (1,), "possible")
+
+
+@pytest.mark.parametrize(("cpu", "confidence"), [(SECONDS, "likely"), (0.5 * SECONDS, "possible")], ids=["unbroken", "broken"])
+def test_ranks_of_mpi_that_use_cuda_wait_for_their_gpus_only_if_they_never_rest(cpu: float, confidence: str) -> None:
+    spins = IN_MPI._replace(uses_cuda=True, cpu=cpu)
+    (verdict,) = found(spins, RESTS, spins)
+    assert (verdict.id, verdict.ranks, verdict.confidence) == ("H01", (1,), confidence)
+
+
+def test_a_rank_that_does_not_come_to_a_call_of_mpi_that_its_stack_shows_is_named() -> None:
+    frames = (Frame(function="Allreduce", file="mpi4py/MPI.pyx", line=9), *OWN)
+    (verdict,) = found(IN_MPI._replace(frames=frames), RESTS)
+    assert (verdict.id, verdict.ranks, verdict.confidence) == ("H01", (1,), "likely")
 
 
 def test_ranks_of_mpi_that_share_a_cpu_wait_all_the_same() -> None:
     shares = IN_MPI._replace(cpu=0.3 * SECONDS)
     (verdict,) = found(shares, RESTS, shares)
-    assert (verdict.id, verdict.ranks, verdict.confidence) == ("H01", (1,), "likely")
+    assert (verdict.id, verdict.ranks, verdict.confidence) == ("H01", (1,), "possible")
     assert found(shares._replace(switches=500), RESTS, shares._replace(switches=500)) == []
 
 

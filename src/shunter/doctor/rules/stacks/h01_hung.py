@@ -5,6 +5,8 @@ Silent while any rank still imports, and when anything tells of progress. Says `
 
 Ranks that wait for their GPUs seem to work (`Rank.spins`). They count as waiting only when they are at one line, ranks whose logs
 are silent, and the others rest: whoever computes on a CPU is accused of nothing, and none is the one that others wait for.
+Of ranks that have loaded only MPI this is never more than `possible`: a stack does not show calls of MPI, and ranks that compute
+at one line on their CPUs while another rests in MPI look the same.
 """
 
 from __future__ import annotations
@@ -16,7 +18,7 @@ from shunter.doctor.places import rank_list
 from shunter.doctor.rules.logs import t14_timeout
 from shunter.doctor.rules.rule import Rule
 from shunter.doctor.verdicts import Confidence, Excerpt, Verdict
-from shunter.doctor.waiting import BUSY, Group, Rank, call, group, place, progress, read_at, stands, where
+from shunter.doctor.waiting import BUSY, UNBROKEN, Group, Rank, call, group, place, progress, read_at, stands, where
 
 
 def judge(case: Case) -> list[Verdict]:
@@ -66,10 +68,10 @@ def verdict(case: Case, id: str, ranks: Group, odd: list[Rank], *, text: str, re
     """The verdict about ranks that others wait for."""
     made = progress(case, ranks)
     waiting = [rank for rank in ranks.ranks if rank not in odd]
-    # One rank that runs while another rests may as well compute what that one waits for.
-    for_gpu = [rank for rank in waiting if rank.spins]
-    may_spin = all(rank.last.uses_cuda or rank.last.uses_mpi for rank in for_gpu)
-    is_unsure = bool(for_gpu) and (len(waiting) <= len(odd) or not may_spin)
+    # One rank that runs while another rests may as well compute what that one waits for, and so may ranks without CUDA.
+    spinning = [rank for rank in waiting if rank.spins]
+    for_gpu = all(rank.last.uses_cuda and rank.cpu_seconds >= UNBROKEN * ranks.seconds for rank in spinning)
+    is_unsure = bool(spinning) and (len(waiting) <= len(odd) or not for_gpu)
     confidence: Confidence = "likely" if made.is_comparable and not is_unsure and not may_go_on(odd) else "possible"
     twice = f"same in 2 samples, {ranks.seconds:.0f} s apart"
     evidence = [item for rank in odd for item in _stack(rank, twice)]
