@@ -32,6 +32,21 @@ def test_what_only_looks_like_a_time_is_text() -> None:
     assert (line.at, line.text) == ("", "2026-13-01T00:00:00Z starts")
 
 
+@pytest.mark.parametrize(
+    ("written", "text"),
+    [
+        ("\x1b[31mstep 1\x1b[0m", "step 1"),
+        ("\x9b31mstep 1\x9b0m", "step 1"),
+        ("ab\x08\x08step 1", "abstep 1"),
+        ("\x1b]0;title\x07step 1", "step 1"),
+    ],
+    ids=["colours", "colours in one byte", "backspaces", "a title"],
+)
+def test_what_is_written_for_terminals_is_left_out(written: str, text: str) -> None:
+    (line,) = parsed(f"2026-11-25T20:00:00Z {written}\n")
+    assert line.text == text
+
+
 def test_under_torchrun_the_reason_is_the_rank_s_own_exception_not_the_summary() -> None:
     found = reason(errors(parsed(TORCHRUN)))
     assert found is not None

@@ -76,7 +76,7 @@ def parsed(log: str) -> list[Line]:
     found = []
     for raw in log.splitlines():
         at, text = split_time(raw)
-        if "\r" in text or "\x1b" in text:
+        if "\x1b" in text or "\r" in text or "\x08" in text or "\x9b" in text:
             text = ESCAPES.sub("", text.rsplit("\r", 1)[-1])
         rank = None
         while text.startswith("[") and (prefix := _RANK.match(text)):
