@@ -11,7 +11,7 @@ from typing import ClassVar
 
 import msgspec
 
-from shunter.api.meta import Condition, Json, MetadataOnly, ObjectMeta, Struct
+from shunter.api.meta import Condition, Json, MetadataOnly, ObjectMeta, Struct, condition_of
 from shunter.api.selectors import LabelSelector
 
 REVISION_HASH = "controller-revision-hash"
@@ -49,7 +49,7 @@ class ReplicaSetStatus(Status, frozen=True):
     conditions: tuple[Condition, ...] = ()
 
     def condition(self, type: str) -> Condition | None:
-        return next((condition for condition in self.conditions if condition.type == type), None)
+        return condition_of(self.conditions, type)
 
 
 class ReplicaSet(Struct, frozen=True):

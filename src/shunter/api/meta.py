@@ -6,7 +6,7 @@ JSON (`Json`), built by the pure functions of operator/ and cluster/controllers/
 
 from collections.abc import Iterable
 from datetime import UTC, datetime, timedelta
-from typing import Any, TypeAlias
+from typing import Any, Protocol, TypeAlias, TypeVar
 
 import msgspec
 
@@ -75,6 +75,16 @@ class MetadataOnly(Struct, frozen=True):
     metadata: ObjectMeta
 
 
+class HasType(Protocol):
+    """A condition of any list."""
+
+    @property
+    def type(self) -> str: ...
+
+
+C = TypeVar("C", bound=HasType)
+
+
 class Condition(Struct, frozen=True):
     """metav1.Condition; also decodes the condition lists of Jobs and pods, which have fewer required fields."""
 
@@ -88,6 +98,18 @@ class Condition(Struct, frozen=True):
     @property
     def is_true(self) -> bool:
         return self.status == "True"
+
+
+def condition_of(conditions: Iterable[C], type: str) -> C | None:
+    """The condition of this type; None where there is none."""
+    return next((condition for condition in conditions if condition.type == type), None)
+
+
+def stored_condition(obj: Json, type: str) -> Json:
+    """The condition of this type in an object's status; empty where there is none."""
+    conditions = (obj.get("status") or {}).get("conditions") or ()
+    found: Json = next((condition for condition in conditions if condition.get("type") == type), {})
+    return found
 
 
 def condition_json(condition: Condition) -> Json:

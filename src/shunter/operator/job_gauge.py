@@ -12,10 +12,10 @@ from typing import Any, NamedTuple
 from prometheus_client.core import GaugeMetricFamily
 from prometheus_client.registry import Collector
 
+from shunter.api.meta import condition_of
 from shunter.api.trainer.trainjob import TrainJob
 from shunter.kube.cache.store import Store
 from shunter.operator.overview import V1_STATES, V2_STATES
-from shunter.operator.trainer.status import find
 from shunter.operator.training.job import JobView
 
 OTHER_STATES = {*V1_STATES, *(type for type, _ in V2_STATES)} - {"Created"}
@@ -72,7 +72,7 @@ def v1_state(job: JobView) -> str:
 
 def v2_state(job: TrainJob) -> str:
     for type, state in V2_STATES:
-        condition = find(job.status.conditions, type)
+        condition = condition_of(job.status.conditions, type)
         if condition is not None and condition.is_true:
             return state
     return "Running" if any(counted.active or counted.ready for counted in job.status.jobs_status) else "Created"

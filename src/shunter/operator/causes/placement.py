@@ -8,7 +8,7 @@ from datetime import datetime
 
 import msgspec
 
-from shunter.api.meta import Json
+from shunter.api.meta import Json, stored_condition
 from shunter.operator.causes.held import PATIENCE, Held, age
 
 AUTOSCALER_REASONS = ("TriggeredScaleUp", "Nominated")
@@ -24,7 +24,7 @@ _GANG = re.compile(r"pod group|PodGroup|in gang|gang ", re.IGNORECASE)
 
 def unplaced(label: str, pod: Json, events: Sequence[Json], now: datetime) -> Held | None:
     """A pod without a node, by the scheduler's condition."""
-    scheduled = _condition(pod, "PodScheduled")
+    scheduled = stored_condition(pod, "PodScheduled")
     scheduler = pod.get("spec", {}).get("schedulerName") or "default-scheduler"
     message = _PREEMPTION.sub("", str(scheduled.get("message", ""))).strip()
     group = str((pod.get("spec", {}).get("schedulingGroup") or {}).get("podGroupName") or "")
@@ -77,9 +77,3 @@ def _scheduling(message: str) -> tuple[str, str, str]:
         return "Unschedulable", "the scheduler found no node for it and gives no reason", ""
     remedy = "Request less in the pod template, free resources, or add a node." if "Insufficient" in message else ""
     return "Unschedulable", message, remedy
-
-
-def _condition(pod: Json, type: str) -> Json:
-    conditions = pod.get("status", {}).get("conditions") or []
-    found: Json = next((condition for condition in conditions if condition.get("type") == type), {})
-    return found

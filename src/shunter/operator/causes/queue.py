@@ -10,7 +10,7 @@ from collections.abc import Collection, Sequence
 from datetime import datetime, timedelta
 
 from shunter.api.kueue import QUEUE_LABEL
-from shunter.api.meta import Json, Struct
+from shunter.api.meta import Json, Struct, stored_condition
 from shunter.operator.causes.words import Cause
 from shunter.operator.overview import moment
 
@@ -90,7 +90,7 @@ def _of_workload(workload: Json, queue: str, position: Position | None, now: dat
         checks = [_check(state) for state in states if state.get("state") != "Ready"]
         text = f"queue {queue} has reserved quota for it; admission checks: {', '.join(checks) or 'not all done'}"
         return Cause("WaitingForAdmissionCheck", text)
-    condition = _condition(workload, "QuotaReserved")
+    condition = stored_condition(workload, "QuotaReserved")
     said = str(condition.get("message", "")).strip() or "Kueue has not reported a reason yet"
     text = f"it waits in queue {queue}{_place(position)}: {said}{_past(workload, now)}"
     return Cause(_word(condition), text)
@@ -127,15 +127,9 @@ def _past(workload: Json, now: datetime) -> str:
     return text
 
 
-def _condition(workload: Json, type: str) -> Json:
-    conditions = workload.get("status", {}).get("conditions") or []
-    found: Json = next((condition for condition in conditions if condition.get("type") == type), {})
-    return found
-
-
 def _is_true(workload: Json, type: str) -> bool:
-    return _condition(workload, type).get("status") == "True"
+    return stored_condition(workload, type).get("status") == "True"
 
 
 def _message(workload: Json, type: str) -> str:
-    return str(_condition(workload, type).get("message", "")).strip()
+    return str(stored_condition(workload, type).get("message", "")).strip()

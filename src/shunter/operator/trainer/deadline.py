@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from datetime import datetime
 
-from shunter.api.meta import Condition
+from shunter.api.meta import Condition, condition_of
 from shunter.api.trainer.trainjob import TrainJob
-from shunter.operator.trainer.status import DEADLINE_EXCEEDED, FAILED, SUSPENDED, Conditions, find
+from shunter.operator.trainer.status import DEADLINE_EXCEEDED, FAILED, SUSPENDED, Conditions
 
 EXCEEDED = Condition(type=FAILED, status="True", reason=DEADLINE_EXCEEDED, message="TrainJob exceeded its active deadline")
 
@@ -16,7 +16,7 @@ def remaining(job: TrainJob, conditions: Conditions, now: datetime) -> float | N
     seconds = job.spec.active_deadline_seconds
     if not seconds or job.spec.suspend:
         return None
-    suspension = find(conditions, SUSPENDED)
+    suspension = condition_of(conditions, SUSPENDED)
     if suspension is not None and suspension.is_true:
         return None  # it is to be resumed, and waits for its pods of before
     start = suspension.last_transition_time if suspension is not None else job.metadata.creation_timestamp

@@ -7,13 +7,14 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from shunter.api.core import Pod
+from shunter.api.meta import condition_of
 from shunter.api.rank_failures import MOST_KEPT
 from shunter.api.trainer.trainjob import TrainJob
 from shunter.kube.cache.store import Store, key_of
 from shunter.kube.controllers.plan import Key
 from shunter.operator.deletions import Deletions
 from shunter.operator.rank_failures import is_hidden, without_counted
-from shunter.operator.trainer.status import COMPLETE, find
+from shunter.operator.trainer.status import COMPLETE
 from shunter.operator.trainer.views import RankPod
 
 FAILED_INDEX = "failed"
@@ -56,7 +57,7 @@ class FailedPods:
         """Those of this job, and not of an earlier one of its name, also several versions of one, in order. What the job's record
         has of earlier ones is forgotten."""
         key, record = key_of(job), job.status.rank_failures
-        complete = find(job.status.conditions, COMPLETE)
+        complete = condition_of(job.status.conditions, COMPLETE)
         if complete is not None and complete.is_true:
             self.forget(key)
         earlier = {

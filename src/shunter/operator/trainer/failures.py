@@ -7,19 +7,20 @@ from collections.abc import Sequence
 import msgspec
 
 from shunter.api.core import Pod
+from shunter.api.meta import condition_of
 from shunter.api.resources import TRAIN_JOBS
 from shunter.api.trainer.trainjob import TrainJob
 from shunter.kube.controllers.plan import Plan
 from shunter.operator import rank_failures
 from shunter.operator.overview import member
-from shunter.operator.trainer.status import COMPLETE, failures_json, find
+from shunter.operator.trainer.status import COMPLETE, failures_json
 
 
 def with_failures(job: TrainJob, failed_pods: Sequence[Pod], plan: Plan) -> Plan:
     """The plan with what is new in these pods in the job's status, before anything that may take the pods away. The record was
     read at this version of the job, and is written to no other. Of a job that is complete nothing is recorded any more: pods that
     are left end with it."""
-    complete = find(job.status.conditions, COMPLETE)
+    complete = condition_of(job.status.conditions, COMPLETE)
     if plan.status is None or (complete is not None and complete.is_true):
         return plan
     record, new = rank_failures.recorded(job.status.rank_failures, failed_pods, _rank)

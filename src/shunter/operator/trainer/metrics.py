@@ -10,9 +10,9 @@ from datetime import UTC, datetime
 
 from prometheus_client import CollectorRegistry, Counter, Histogram
 
-from shunter.api.meta import Condition
+from shunter.api.meta import Condition, condition_of
 from shunter.api.trainer.trainjob import TrainJob
-from shunter.operator.trainer.status import COMPLETE, FAILED, SUSPENDED, find
+from shunter.operator.trainer.status import COMPLETE, FAILED, SUSPENDED
 from shunter.operator.trainer.views import LiveJobSet
 
 _SECONDS = [0.1, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0, 60.0, 300.0, 1800.0, 7200.0]
@@ -59,7 +59,7 @@ class TrainJobMetrics:
             if condition is not None and _true(old, type) is None:
                 counter.labels(namespace, condition.reason).inc()
         created = new.metadata.creation_timestamp
-        if is_first_run and created is not None and find(new.status.conditions, SUSPENDED) is None:
+        if is_first_run and created is not None and condition_of(new.status.conditions, SUSPENDED) is None:
             self._until_running.observe((self._now() - created).total_seconds())
 
     def jobset_changed(self, old: LiveJobSet | None, new: LiveJobSet | None) -> None:
@@ -72,7 +72,7 @@ class TrainJobMetrics:
 
 
 def _true(job: TrainJob, type: str) -> Condition | None:
-    found = find(job.status.conditions, type)
+    found = condition_of(job.status.conditions, type)
     return found if found is not None and found.is_true else None
 
 

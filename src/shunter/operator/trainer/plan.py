@@ -8,7 +8,7 @@ from datetime import datetime
 import msgspec
 
 from shunter.api.core import Pod
-from shunter.api.meta import Condition, Json, MetadataOnly, ObjectMeta, stamp
+from shunter.api.meta import Condition, Json, MetadataOnly, ObjectMeta, condition_of, stamp
 from shunter.api.podgroups import PodGroup
 from shunter.api.resources import CONFIG_MAPS, JOBSETS, SECRETS, TRAIN_JOBS, Resource
 from shunter.api.trainer.trainjob import MANAGED_BY_US, TrainJob, TrainJobStatus
@@ -28,7 +28,6 @@ from shunter.operator.trainer.status import (
     FAILED,
     SUSPENDED,
     Conditions,
-    find,
     is_finished,
     jobs_status,
     status_json,
@@ -129,7 +128,7 @@ def _plan(observed: Observed, now: datetime) -> Plan:
     missing = _missing_kind(observed, wanted)
     if missing is not None:
         obstacle = not_installed(missing)
-        is_new = find(job.status.conditions, obstacle.type) is None
+        is_new = condition_of(job.status.conditions, obstacle.type) is None
         return _held_up(observed, obstacle, obstacle.message if is_new else "", now)
     assert wanted is not None
     outgrown = observed.outgrown_jobset(wanted)
@@ -301,7 +300,7 @@ def _status(
         if not missed_deadline:
             conditions = with_outcome(conditions, jobset, now)
     remaining = None
-    failed = find(conditions, FAILED)
+    failed = condition_of(conditions, FAILED)
     if not is_finished(msgspec.structs.replace(status, conditions=conditions)) and (failed is None or not failed.is_true):
         remaining = deadline.remaining(job, conditions, now)
         if remaining is not None and remaining <= 0:
@@ -319,14 +318,14 @@ def _last_status(observed: Observed, now: datetime) -> TrainJobStatus:
 
 
 def _is_suspended(conditions: Conditions) -> bool:
-    suspension = find(conditions, SUSPENDED)
+    suspension = condition_of(conditions, SUSPENDED)
     return suspension is not None and suspension.is_true
 
 
 def _with_placement(observed: Observed, status: TrainJobStatus, kept: Sequence[str], now: datetime) -> TrainJobStatus:
     """Says what the pods of a job that was suspended keep of earlier placements; nothing once the job has ended."""
     jobset, condition = observed.own_jobset, None
-    was_suspended = find(status.conditions, SUSPENDED) is not None
+    was_suspended = condition_of(status.conditions, SUSPENDED) is not None
     if kept and was_suspended and jobset is not None and not is_finished(status):
         condition = resumption.keeps_placement(jobset, kept, resumption.losses(jobset, observed.jobs) or "it runs")
     conditions = with_only(status.conditions, resumption.KEPT_PLACEMENT, condition, _stamp(observed.job, now))
@@ -339,7 +338,7 @@ def _stamp(job: TrainJob, now: datetime) -> datetime:
 
 
 def _has_missed_deadline(status: TrainJobStatus) -> bool:
-    failed = find(status.conditions, FAILED)
+    failed = condition_of(status.conditions, FAILED)
     return failed is not None and failed.is_true and failed.reason == DEADLINE_EXCEEDED
 
 

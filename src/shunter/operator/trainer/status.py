@@ -7,7 +7,7 @@ from datetime import datetime
 import msgspec
 
 from shunter.api.jobset import ReplicatedJobStatus
-from shunter.api.meta import Condition, Json, condition_json
+from shunter.api.meta import Condition, Json, condition_json, condition_of
 from shunter.api.rank_failures import RankFailures
 from shunter.api.trainer.trainjob import TrainJobJobStatus, TrainJobStatus
 from shunter.operator.trainer.views import LiveJobSet
@@ -18,14 +18,10 @@ DEADLINE_EXCEEDED = "DeadlineExceeded"
 Conditions = tuple[Condition, ...]
 
 
-def find(conditions: Conditions, type: str) -> Condition | None:
-    return next((condition for condition in conditions if condition.type == type), None)
-
-
 def is_finished(status: TrainJobStatus) -> bool:
     """Whether the job has ended for good. Any failure but a missed deadline is taken back when its JobSet is made anew."""
-    failed = find(status.conditions, FAILED)
-    complete = find(status.conditions, COMPLETE)
+    failed = condition_of(status.conditions, FAILED)
+    complete = condition_of(status.conditions, COMPLETE)
     missed_deadline = failed is not None and failed.is_true and failed.reason == DEADLINE_EXCEEDED
     return missed_deadline or (complete is not None and complete.is_true)
 
@@ -33,7 +29,7 @@ def is_finished(status: TrainJobStatus) -> bool:
 def with_condition(conditions: Conditions, wanted: Condition, now: datetime) -> Conditions:
     """The list with this condition in its type's place, or at the end. The transition time stays while the status does; a new
     one is the wanted condition's own, or now."""
-    current = find(conditions, wanted.type)
+    current = condition_of(conditions, wanted.type)
     if current is not None and current.status == wanted.status:
         changed = current.last_transition_time
     else:
@@ -53,7 +49,7 @@ def with_only(conditions: Conditions, type: str, wanted: Condition | None, now: 
 
 def with_suspension(conditions: Conditions, is_suspended: bool, now: datetime, *, waiting: str = "") -> Conditions:
     """Suspended while the job is; Resumed afterwards, only if it ever was, and once there is nothing left to be waited for."""
-    current = find(conditions, SUSPENDED)
+    current = condition_of(conditions, SUSPENDED)
     if is_suspended:
         wanted = Condition(type=SUSPENDED, status="True", reason="Suspended", message="TrainJob is suspended")
         return with_condition(conditions, wanted, now)
@@ -73,7 +69,7 @@ def without_retryable_failure(conditions: Conditions) -> Conditions:
 def with_outcome(conditions: Conditions, jobset: LiveJobSet, now: datetime) -> Conditions:
     """The end of the JobSet is the end of the job, in its words and with its time."""
     for type, own in (("Completed", COMPLETE), ("Failed", FAILED)):
-        condition = find(jobset.status.conditions, type)
+        condition = condition_of(jobset.status.conditions, type)
         if condition is not None and condition.is_true:
             conditions = with_condition(conditions, msgspec.structs.replace(condition, type=own), now)
     return conditions

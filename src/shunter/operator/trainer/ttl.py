@@ -6,11 +6,12 @@ Where the runtime has no such time the JobSet was deleted by a person, who wants
 
 from __future__ import annotations
 
+from shunter.api.meta import condition_of
 from shunter.api.trainer.trainjob import TrainJob
 from shunter.operator.trainer.model import BuildError
 from shunter.operator.trainer.runtime_spec import runtime_spec
 from shunter.operator.trainer.snapshot import runtime_in
-from shunter.operator.trainer.status import FAILED, Conditions, find
+from shunter.operator.trainer.status import FAILED, Conditions
 from shunter.operator.trainer.views import ConfigMap, LiveJobSet
 
 
@@ -29,5 +30,5 @@ def failed_for_good(job: TrainJob, jobset: LiveJobSet | None, snapshot: ConfigMa
 
 
 def _is_true(conditions: Conditions) -> bool:
-    failed = find(conditions, FAILED)
+    failed = condition_of(conditions, FAILED)
     return failed is not None and failed.is_true

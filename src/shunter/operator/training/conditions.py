@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from datetime import datetime
 
+from shunter.api.meta import condition_of
 from shunter.api.training.job import JobCondition
 
 Conditions = tuple[JobCondition, ...]
@@ -22,7 +23,7 @@ def with_condition(
     """
     if is_true(conditions, "Failed"):
         return conditions
-    current = find(conditions, type)
+    current = condition_of(conditions, type)
     if current is not None and (current.status, current.reason) == (status, reason):
         return conditions
     changed = current is None or current.status != status
@@ -39,12 +40,8 @@ def with_condition(
     return (*(_stopped(other) if type in _ENDS else other for other in kept), condition)
 
 
-def find(conditions: Conditions, type: str) -> JobCondition | None:
-    return next((condition for condition in conditions if condition.type == type), None)
-
-
 def is_true(conditions: Conditions, type: str) -> bool:
-    condition = find(conditions, type)
+    condition = condition_of(conditions, type)
     return condition is not None and condition.is_true
 
 

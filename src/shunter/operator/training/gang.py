@@ -13,7 +13,7 @@ from fractions import Fraction
 import msgspec
 
 from shunter.api.core import Pod
-from shunter.api.meta import Json
+from shunter.api.meta import Json, condition_of
 from shunter.api.podgroups import (
     COSCHEDULING_GROUP,
     COSCHEDULING_POD_GROUPS,
@@ -28,7 +28,6 @@ from shunter.api.resources import Resource
 from shunter.api.training.job import SchedulingPolicy
 from shunter.kube.controllers.plan import Create, Delete, Note, Patch, Ref, Write
 from shunter.kube.merge_patch import difference
-from shunter.operator.training.conditions import find
 from shunter.operator.training.job import AnyJob
 from shunter.operator.training.progress import Progress
 
@@ -106,10 +105,10 @@ def gang_ready(progress: Progress, job: AnyJob) -> Progress:
 
 def _created(progress: Progress, reason: str, message: str) -> Progress:
     """With these words in the condition Created, where it stands: the last condition is what `kubectl get` shows."""
-    observed = find(progress.observed.conditions, "Created")
+    observed = condition_of(progress.observed.conditions, "Created")
     if observed is not None and (observed.reason, observed.message) == (reason, message):
         return progress.replaced(observed)
-    created = find(progress.conditions, "Created")
+    created = condition_of(progress.conditions, "Created")
     if created is None:
         return progress
     return progress.replaced(msgspec.structs.replace(created, reason=reason, message=message, last_update_time=progress.now))

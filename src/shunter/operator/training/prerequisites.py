@@ -8,10 +8,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+from shunter.api.meta import condition_of
 from shunter.api.podgroups import COSCHEDULING_POD_GROUPS, VOLCANO_POD_GROUPS
 from shunter.api.resources import HORIZONTAL_POD_AUTOSCALERS
 from shunter.kube.controllers.plan import Create, Failure, Patch, Write
-from shunter.operator.training.conditions import find
 from shunter.operator.training.observed import Observed
 from shunter.operator.training.progress import Progress
 
@@ -42,7 +42,7 @@ def waiting(observed: Observed, progress: Progress, failure: Failure) -> Progres
     """The condition Created says which prerequisite was refused, and how; unchanged when it says so already."""
     job, reason = observed.job, _reason(failure.write)
     message = f"{job.kind} {job.name} has no pods yet: {failure.message}"
-    created = find(progress.observed.conditions, "Created")
+    created = condition_of(progress.observed.conditions, "Created")
     if created is not None and created.message == message:
         return progress
     return progress.without("Created").condition("Created", message, cause=reason, status="False")

@@ -8,11 +8,11 @@ from typing import Literal
 
 import msgspec
 
-from shunter.api.meta import Json, stamp
+from shunter.api.meta import Json, condition_of, stamp
 from shunter.api.rank_failures import RankFailures
 from shunter.api.training.job import JobCondition, JobStatus, ReplicaStatus
 from shunter.kube.controllers.plan import Note, Ref, StatusLogLine, StatusWrite
-from shunter.operator.training.conditions import Conditions, find, is_true, with_condition
+from shunter.operator.training.conditions import Conditions, is_true, with_condition
 from shunter.operator.training.job import AnyJob
 
 EventType = Literal["Normal", "Warning"]
@@ -99,7 +99,7 @@ class Progress(msgspec.Struct, frozen=True, kw_only=True):
 
     def created(self, name: str) -> Progress:
         """With the condition Created, which every job starts with."""
-        created = find(self.conditions, "Created")
+        created = condition_of(self.conditions, "Created")
         if self.conditions and (created is None or created.is_true):
             return self
         return self.condition("Created", f"{self.kind} {name} is created.")

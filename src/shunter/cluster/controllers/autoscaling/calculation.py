@@ -11,6 +11,7 @@ from datetime import datetime, timedelta
 from typing import NamedTuple
 
 from shunter.api.formats.durations import seconds
+from shunter.api.meta import condition_of
 from shunter.api.quantity import parse
 from shunter.cluster.controllers.autoscaling.views import PodMetrics, ScaledPod, Unable
 from shunter.errors import InputError
@@ -177,7 +178,7 @@ def _careful(ratio: float, anew: float, pods: int, current: int, tolerances: Tol
 
 
 def _is_starting(pod: ScaledPod, use: PodUsage, now: datetime) -> bool:
-    ready = next((condition for condition in pod.status.conditions if condition.type == "Ready"), None)
+    ready = condition_of(pod.status.conditions, "Ready")
     started = pod.status.start_time
     if ready is None or started is None:
         return True

@@ -10,7 +10,7 @@ from typing import Literal, NamedTuple
 
 import msgspec
 
-from shunter.api.meta import Condition, Json, condition_json, rfc3339, stamp
+from shunter.api.meta import Condition, Json, condition_json, condition_of, rfc3339, stamp
 from shunter.api.quantity import parse
 from shunter.api.resources import HORIZONTAL_POD_AUTOSCALERS, Resource
 from shunter.cluster.controllers.autoscaling.calculation import TOLERANCE, Tolerances
@@ -53,7 +53,7 @@ class _Draft(NamedTuple):
 
     def condition(self, type: str, status: str, reason: str, message: str) -> _Draft:
         """With the condition in its place, or at the end; its time is that of the last change of its status."""
-        before = next((one for one in self.status.conditions if one.type == type), None)
+        before = condition_of(self.status.conditions, type)
         since = before.last_transition_time if before is not None and before.status == status else None
         new = Condition(
             type=type, status=status, reason=reason, message=message, last_transition_time=since or _whole(self.now, self.status)

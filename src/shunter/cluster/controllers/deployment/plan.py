@@ -9,7 +9,7 @@ import msgspec
 
 from shunter.api.apps import Deployment, DeploymentStatus, ReplicaSet, ReplicaSetSpec, status_json
 from shunter.api.core import Pod
-from shunter.api.meta import Json, ObjectMeta
+from shunter.api.meta import Json, ObjectMeta, condition_of
 from shunter.api.resources import DEPLOYMENTS, REPLICA_SETS
 from shunter.cluster.controllers.deployment import sizes as sizing
 from shunter.cluster.controllers.deployment.history import (
@@ -23,7 +23,6 @@ from shunter.cluster.controllers.deployment.history import (
 )
 from shunter.cluster.controllers.deployment.progress import (
     PROGRESSING,
-    condition_of,
     counted,
     has_deadline,
     is_complete,
@@ -92,7 +91,7 @@ def plan_failure(observed: Observed, failure: Failure, now: datetime) -> Plan:
 
 
 def _found_new(deployment: Deployment, status: DeploymentStatus, found: Versions, now: datetime) -> DeploymentStatus:
-    if found.new is None or not has_deadline(deployment) or condition_of(status, PROGRESSING) is not None:
+    if found.new is None or not has_deadline(deployment) or condition_of(status.conditions, PROGRESSING) is not None:
         return status
     return with_condition(
         status, PROGRESSING, "True", "FoundNewReplicaSet", f'Found new replica set "{found.new.metadata.name}"', now

@@ -7,7 +7,7 @@ from datetime import datetime, timedelta
 import msgspec
 
 from shunter.api.apps import Deployment, DeploymentCondition, DeploymentStatus
-from shunter.api.meta import Condition
+from shunter.api.meta import Condition, condition_of
 from shunter.cluster.controllers.deployment.bounds import max_unavailable
 from shunter.cluster.controllers.deployment.history import NO_LIMIT, Versions
 
@@ -22,13 +22,9 @@ def has_deadline(deployment: Deployment) -> bool:
     return deployment.spec.progress_deadline_seconds != NO_LIMIT
 
 
-def condition_of(status: DeploymentStatus, type: str) -> DeploymentCondition | None:
-    return next((condition for condition in status.conditions if condition.type == type), None)
-
-
 def with_condition(status: DeploymentStatus, type: str, value: str, reason: str, message: str, now: datetime) -> DeploymentStatus:
     """The status with a condition, moved to the end; one that has the value and the reason already stays as it is."""
-    known = condition_of(status, type)
+    known = condition_of(status.conditions, type)
     if known is not None and (known.status, known.reason) == (value, reason):
         return status
     return _replaced(status, type, value, reason, message, now)
@@ -41,7 +37,7 @@ def without_condition(status: DeploymentStatus, type: str) -> DeploymentStatus:
 
 def paused_or_resumed(deployment: Deployment, now: datetime) -> DeploymentStatus:
     """The stored status, with the word that the Deployment was paused, or goes on: its deadline starts again then."""
-    status, known = deployment.status, condition_of(deployment.status, PROGRESSING)
+    status, known = deployment.status, condition_of(deployment.status.conditions, PROGRESSING)
     reason = known.reason if known is not None else ""
     if not has_deadline(deployment) or reason == TIMED_OUT:
         return status
@@ -88,7 +84,7 @@ def rolled_out(deployment: Deployment, before: DeploymentStatus, versions: Versi
     status = counted(deployment, before, versions, now)
     if not has_deadline(deployment):
         status = without_condition(status, PROGRESSING)
-    known = condition_of(before, PROGRESSING)
+    known = condition_of(before.conditions, PROGRESSING)
     settled = status.replicas == status.updated_replicas and known is not None and known.reason == COMPLETE
     if has_deadline(deployment) and not settled:
         status = _progressed(deployment, before, status, versions, now)
@@ -100,7 +96,7 @@ def rolled_out(deployment: Deployment, before: DeploymentStatus, versions: Versi
 
 def until_deadline(deployment: Deployment, status: DeploymentStatus, now: datetime) -> float | None:
     """Seconds until a rollout that makes no progress is late; None when there is nothing to wait for."""
-    known = condition_of(status, PROGRESSING)
+    known = condition_of(status.conditions, PROGRESSING)
     if known is None or known.last_update_time is None or known.reason in (TIMED_OUT, COMPLETE):
         return None
     if not has_deadline(deployment) or is_complete(deployment, status):
@@ -114,7 +110,7 @@ def _progressed(
 ) -> DeploymentStatus:
     new = versions.new
     subject = f'Deployment "{deployment.metadata.name}"' if new is None else f'ReplicaSet "{new.metadata.name}"'
-    known = condition_of(status, PROGRESSING)
+    known = condition_of(status.conditions, PROGRESSING)
     if is_complete(deployment, status):
         return with_condition(status, PROGRESSING, "True", COMPLETE, f"{subject} has successfully progressed.", now)
     if _has_progressed(before, status):
@@ -145,7 +141,7 @@ def _replica_failure(versions: Versions) -> Condition | None:
 
 def _with_replica_failure(status: DeploymentStatus, failure: Condition) -> DeploymentStatus:
     """The ReplicaSet's condition as the Deployment's, with its times."""
-    known = condition_of(status, REPLICA_FAILURE)
+    known = condition_of(status.conditions, REPLICA_FAILURE)
     if known is not None and (known.status, known.reason) == (failure.status, failure.reason):
         return status
     since = failure.last_transition_time
@@ -162,7 +158,7 @@ def _with_replica_failure(status: DeploymentStatus, failure: Condition) -> Deplo
 
 
 def _replaced(status: DeploymentStatus, type: str, value: str, reason: str, message: str, now: datetime) -> DeploymentStatus:
-    known = condition_of(status, type)
+    known = condition_of(status.conditions, type)
     since = known.last_transition_time if known is not None and known.status == value else None
     condition = DeploymentCondition(
         type=type,

@@ -8,7 +8,7 @@ from datetime import datetime, timedelta
 import msgspec
 
 from shunter.api.core import Pod
-from shunter.api.meta import Condition, Json
+from shunter.api.meta import Condition, Json, condition_of
 from shunter.api.policy import DisruptionBudget, DisruptionBudgetStatus
 from shunter.api.resources import POD_DISRUPTION_BUDGETS
 from shunter.cluster.controllers.workloads.claiming import ref_of
@@ -107,7 +107,7 @@ def _scale(observed: Observed) -> int:
 def _with_condition(
     status: DisruptionBudgetStatus, value: str, reason: str, message: str, generation: int, now: datetime
 ) -> DisruptionBudgetStatus:
-    known = next((condition for condition in status.conditions if condition.type == _ALLOWED), None)
+    known = condition_of(status.conditions, _ALLOWED)
     since = known.last_transition_time if known is not None and known.status == value else None
     condition = Condition(
         type=_ALLOWED,

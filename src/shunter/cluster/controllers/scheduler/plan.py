@@ -7,7 +7,7 @@ from datetime import UTC, datetime
 import msgspec
 
 from shunter.api.core import Node
-from shunter.api.meta import Json, rfc3339
+from shunter.api.meta import Json, condition_of, rfc3339
 from shunter.api.pod_requests import Amounts, requested
 from shunter.api.resources import PODS
 from shunter.cluster.controllers.scheduler import claims, fit
@@ -112,7 +112,7 @@ def _binding(pod: SchedulablePod, node: Node) -> Create:
 
 def _refused(pod: SchedulablePod, message: str, now: datetime) -> Plan:
     """The condition and the event of a pod that no node takes; nothing when the pod says so already."""
-    before = next((condition for condition in pod.status.conditions if condition.type == "PodScheduled"), None)
+    before = condition_of(pod.status.conditions, "PodScheduled")
     if before is not None and (before.reason, before.message) == ("Unschedulable", message):
         return NOTHING
     since = before.last_transition_time if before is not None and before.status == "False" else None

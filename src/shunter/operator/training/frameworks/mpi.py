@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from msgspec.structs import replace
 
 from shunter.api.field_errors import FieldError
-from shunter.api.meta import Json, MetadataOnly
+from shunter.api.meta import Json, MetadataOnly, condition_of
 from shunter.api.resources import CONFIG_MAPS, ROLE_BINDINGS, ROLES, SERVICE_ACCOUNTS, Resource
 from shunter.api.training import mpi_rules
 from shunter.api.training.job import ReplicaStatus
@@ -15,7 +15,6 @@ from shunter.api.training.mpi import KIND, LAUNCHER, MPI_JOBS, MPI_OPERATOR, OTH
 from shunter.kube.controllers.plan import Failure, Note, Write
 from shunter.operator.training import failures
 from shunter.operator.training.children import Children
-from shunter.operator.training.conditions import find
 from shunter.operator.training.framework import Environment, ExtraKind, KindInfo, Settings, Verdict
 from shunter.operator.training.job import TrainingJob
 from shunter.operator.training.mpi import judgement, pods, replica_sync
@@ -123,7 +122,7 @@ class MPI:
         message = f"{job.kind} failed validation because {fault}"
         if job.status.start_time is not None:
             return progress.event("Warning", FAILED_VALIDATION, message)
-        created = find(progress.observed.conditions, "Created")
+        created = condition_of(progress.observed.conditions, "Created")
         if created is not None and created.message == message:
             return Progress.of(job, progress.now)
         progress = progress.event("Warning", FAILED_VALIDATION, message)

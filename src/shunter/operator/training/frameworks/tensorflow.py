@@ -10,12 +10,11 @@ from collections.abc import Iterable, Iterator, Mapping
 import msgspec
 
 from shunter.api.field_errors import FieldError
-from shunter.api.meta import Json
+from shunter.api.meta import Json, condition_of
 from shunter.api.training import tensorflow_rules
 from shunter.api.training.job import ReplicaStatus
 from shunter.api.training.tensorflow import ALL_WORKERS, CHIEF, KIND, MASTER, PS, WORKER, TFJob, TFJobSpec
 from shunter.operator.training.children import Children, index
-from shunter.operator.training.conditions import find
 from shunter.operator.training.framework import Environment, KindInfo, Settings, Verdict
 from shunter.operator.training.job import TrainingJob
 from shunter.operator.training.names import replica_name
@@ -126,7 +125,7 @@ def _progress(job: Job, replica_type: str, count: ReplicaStatus, children: Child
 def _failure(job: Job, replica_type: str, count: ReplicaStatus) -> Iterable[Verdict]:
     """A failed pod fails the job, unless it is being restarted, or is a worker that may go. A restart stays the job's state
     also where Running has just taken its place."""
-    restarting = find(job.status.conditions, "Restarting")
+    restarting = condition_of(job.status.conditions, "Restarting")
     if restarting is not None:
         return [Verdict("Restarting", restarting.message, is_news=False)]
     if job.spec.enable_dynamic_worker and replica_type == WORKER:
