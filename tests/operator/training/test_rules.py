@@ -9,7 +9,7 @@ import msgspec
 import pytest
 
 from shunter.api.core import Pod
-from shunter.api.meta import Json
+from shunter.api.meta import Json, rfc3339
 from shunter.api.training.job import JobCondition
 from shunter.kube.controllers.plan import NOTHING, Create, Delete, Failure, Plan
 from shunter.operator.training.children import Children, children_of
@@ -154,6 +154,27 @@ def test_only_a_status_that_tells_no_more_than_that_all_was_made_may_wait(
     make_job: MakeJob, observe: Observe, now: datetime, phases: dict[str, str], status: Json, allowed: bool
 ) -> None:
     assert plan(PYTORCH, observe(make_job(status=status), phases), now).may_status_wait is allowed
+
+
+def test_a_job_whose_first_status_waited_started_with_its_pods(make_job: MakeJob, observe: Observe, now: datetime) -> None:
+    observed = observe(job := make_job(policy={"activeDeadlineSeconds": 100}))
+    made = rfc3339(now - timedelta(seconds=7))
+    pods = [
+        msgspec.convert(
+            {**msgspec.to_builtins(pod), "metadata": {**msgspec.to_builtins(pod.metadata), "creationTimestamp": made}}, Pod
+        )
+        for pod in observed.children.pods
+    ]
+    first = plan(PYTORCH, msgspec.structs.replace(observed, children=children_of(job, pods, observed.children.services)), now)
+    assert first.status is not None
+    assert first.status.wanted["startTime"] == made
+    assert first.requeue_after == 93
+
+
+def test_a_job_that_ends_before_its_first_status_gets_no_further_pods(make_job: MakeJob, observe: Observe, now: datetime) -> None:
+    made = plan(PYTORCH, observe(make_job(), {"bert-master-0": "Succeeded", "bert-worker-0": ""}), now)
+    assert "Succeeded=True" in states(made)
+    assert not [write for write in made.writes if isinstance(write, Create)]
 
 
 def test_a_job_past_its_deadline_fails_and_one_before_comes_back_in_time(

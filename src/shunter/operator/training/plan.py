@@ -9,6 +9,7 @@ import msgspec
 from shunter.api.resources import PODS, SERVICES
 from shunter.kube.controllers.plan import NOTHING, Create, Delete, Failure, Note, Plan, StatusWrite, Write
 from shunter.operator.training import autoscaler, failures, gang, prerequisites
+from shunter.operator.training.children import Children
 from shunter.operator.training.conditions import is_true
 from shunter.operator.training.framework import AnyFramework
 from shunter.operator.training.observed import Observed
@@ -110,15 +111,20 @@ def _running(framework: AnyFramework, observed: Observed, progress: Progress, re
         # The status first: once a failed pod is gone, nothing else tells that it failed.
         writes = [write for write in writes if not isinstance(write, Delete)]
     writes, is_over = prerequisites.in_order(observed, before, writes), progress.status.is_finished
-    is_first = progress.status.start_time is None
-    if is_first:
-        progress = progress.started()
-        remaining = job.run_policy.active_deadline_seconds
-    elif is_over:
+    is_new = progress.status.start_time is None and not children.pods
+    if progress.status.start_time is None:
+        progress = progress.started(_first_creation(children))
+        remaining = deadline.remaining(msgspec.structs.replace(job, status=progress.status), progress.now)
+    if is_over and not is_new:
         # What is missing of a job that is over would run on, or, where it is refused, hold up the word that the job is over.
         writes = [write for write in writes if not isinstance(write, Create)]
     planned = _written(progress, writes, None if is_over else remaining)
-    return msgspec.structs.replace(planned, may_status_wait=is_first and not children.pods)
+    return msgspec.structs.replace(planned, may_status_wait=is_new and not is_over and not progress.has_new_failures)
+
+
+def _first_creation(children: Children) -> datetime | None:
+    """Of pods that are there though the status does not say yet that the job has started."""
+    return min((made for pod in children.pods if (made := pod.metadata.creation_timestamp) is not None), default=None)
 
 
 def _finished(framework: AnyFramework, observed: Observed, progress: Progress) -> Plan:

@@ -85,9 +85,9 @@ class Progress(msgspec.Struct, frozen=True, kw_only=True):
     def notes(self, notes: tuple[Note, ...]) -> Progress:
         return msgspec.structs.replace(self, events=(*self.events, *notes))
 
-    def started(self) -> Progress:
-        """With now as the start of the job."""
-        return self._with_status(msgspec.structs.replace(self.status, start_time=self.now))
+    def started(self, at: datetime | None = None) -> Progress:
+        """With this time, now when not given, as the start of the job."""
+        return self._with_status(msgspec.structs.replace(self.status, start_time=at or self.now))
 
     def held_back(self) -> Progress:
         """With now as the time at which pods were kept back."""
