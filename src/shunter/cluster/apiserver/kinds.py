@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Literal, NamedTuple, Protocol
 
-from shunter.api.field_errors import FieldError
+from shunter.api.field_errors import FieldError, made_worse
 from shunter.api.meta import Json
 from shunter.api.names import subdomain_faults
 from shunter.api.resources import Resource
@@ -160,3 +160,10 @@ class Kind:
     """In place, before a status write is validated; spec is the stored one by then."""
     validate_status: Callable[[Json, Json | None], list[FieldError]] = no_rules
     """Hand-written rules of a status write; `old` is never None."""
+
+    def rule_errors(self, document: Json, old: Json | None, *, status: bool = False) -> list[FieldError]:
+        """What the hand-written rules find; of an update only what the object did not have already. So one that was stored before
+        there was a rule can be changed, and its deletion goes on."""
+        rules = self.validate_status if status else self.validate
+        errors = rules(document, old)
+        return made_worse(errors, rules(old, old)) if errors and old is not None else errors

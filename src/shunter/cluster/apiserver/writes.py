@@ -392,8 +392,7 @@ def _refuse_invalid(served: ServedKind, document: Json, old: Json | None, *, sta
         errors = object_meta.update_errors(metadata, old["metadata"], namespaced=namespaced)
     if not served.custom and served.resource.plural != crd_lifecycle.PLURAL:
         errors += object_meta.builtin_finalizer_errors(metadata)
-    rules = kind.validate_status if status else kind.validate
-    errors += rules(document, old)
+    errors += kind.rule_errors(document, old, status=status)
     found = kind.schema().validate(document, old)
     errors += _about_status(found) if status and served.custom else found
     if errors:

@@ -84,8 +84,9 @@ class WorkQueue:
     def postpone(self, key: Key) -> None:
         """Has a key that a worker has reconciled again when no other key waits, or in `POSTPONED_SECONDS`. To add it meanwhile
         does not bring it forward."""
-        self._postponed.setdefault(key, time.monotonic())
-        self.add(key)
+        if not self._closed:
+            self._postponed.setdefault(key, time.monotonic())
+            self.add(key)
 
     def add_after(self, key: Key, seconds: float) -> None:
         """Has the key reconciled in `seconds` at the latest; a later appointment gives way to an earlier one."""

@@ -75,3 +75,18 @@ async def test_an_answer_that_is_none_is_told_as_kubelet_does(answer: bytes | No
             Launcher(Path("log")), Path("attempt"), {"name": "c"}, handler, address="127.0.0.1", timeout=timeout
         )
     assert told == f'Get "http://127.0.0.1:{port}/": {complaint}'
+
+
+@pytest.mark.integration
+async def test_a_server_without_tls_is_told_as_kubelet_does() -> None:
+    async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        await reader.read(1)
+        writer.write(b"HTTP/1.1 400 Bad Request\r\n\r\n")
+        writer.close()
+
+    server = await asyncio.start_server(serve, "127.0.0.1", 0)
+    port = server.sockets[0].getsockname()[1]
+    async with server:
+        handler = {"httpGet": {"port": port, "scheme": "HTTPS"}}
+        told = await run_hook(Launcher(Path("log")), Path("attempt"), {"name": "c"}, handler, address="127.0.0.1", timeout=5.0)
+    assert told == f'Get "https://127.0.0.1:{port}/": http: server gave HTTP response to HTTPS client'

@@ -14,6 +14,7 @@ from shunter.cluster.apiserver.field_rules import faults
 from shunter.cluster.apiserver.kinds import Kind
 
 _FINALIZER = "kubernetes"
+_STANDARD_FINALIZERS = (_FINALIZER, "orphan", "foregroundDeletion")
 _NAME_LABEL = "kubernetes.io/metadata.name"
 
 
@@ -52,7 +53,7 @@ def _validate(namespace: Json, old: Json | None) -> list[FieldError]:
     errors: list[FieldError] = []
     for name in namespace["spec"].get("finalizers", ()):
         errors += faults("spec.finalizers", name, label_key_faults(name))
-        if "/" not in name and name != _FINALIZER:
+        if "/" not in name and name not in _STANDARD_FINALIZERS:
             detail = "name is neither a standard finalizer name nor is it fully qualified"
             errors.append(invalid("spec.finalizers", name, detail))
     return errors

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from datetime import UTC, datetime
 from math import ceil
+from typing import Any
 
 from shunter.api.field_errors import FieldError, duplicate, forbidden, invalid, not_supported, required
 from shunter.api.meta import Json, annotations_of, rfc3339
@@ -20,6 +21,13 @@ from shunter.cluster.apiserver.field_rules import IMMUTABLE, changed, faults, on
 from shunter.cluster.apiserver.kinds import Kind, Objects
 
 _ACCESS_MODES = ["ReadOnlyMany", "ReadWriteMany", "ReadWriteOnce", "ReadWriteOncePod"]
+_STABLE_LABELS = {
+    "beta.kubernetes.io/arch": "kubernetes.io/arch",
+    "beta.kubernetes.io/os": "kubernetes.io/os",
+    "beta.kubernetes.io/instance-type": "node.kubernetes.io/instance-type",
+    "failure-domain.beta.kubernetes.io/region": "topology.kubernetes.io/region",
+    "failure-domain.beta.kubernetes.io/zone": "topology.kubernetes.io/zone",
+}
 _RECLAIM_POLICIES = ["Delete", "Recycle", "Retain"]
 _VOLUME_MODES = ["Block", "Filesystem"]
 _CLAIM_IS_IMMUTABLE = "spec is immutable after creation except resources.requests and volumeAttributesClassName for bound claims"
@@ -201,13 +209,32 @@ def _affinity_errors(affinity: Json, field: str) -> list[FieldError]:
 def _volume_update_errors(spec: Json, old: Json) -> list[FieldError]:
     """What the server prints of both sources beside this, a difference of Go's structs, is left out."""
     errors = changed("volumeMode", spec.get("volumeMode"), old.get("volumeMode"))
-    if [spec[name] for name in persistent_sources(spec)] != [old[name] for name in persistent_sources(old)]:
+    if _fixed_source(spec, old) != _fixed_source(old, old):
         field = "spec.persistentvolumesource"
         errors.append(forbidden(field, f"{field} is immutable after creation"))
-    if "nodeAffinity" in old and spec.get("nodeAffinity") != old["nodeAffinity"]:
+    if "nodeAffinity" in old and not _is_as_before(spec.get("nodeAffinity"), old["nodeAffinity"]):
         detail = f"{IMMUTABLE}, except for updating from beta label to GA"
         errors.append(invalid("nodeAffinity", spec.get("nodeAffinity"), detail))
     return errors
+
+
+def _fixed_source(spec: Json, old: Json) -> Json:
+    """What never changes of a source: the Secret for expansion may be added."""
+    sources = {name: spec[name] for name in persistent_sources(spec)}
+    if "csi" in sources and "controllerExpandSecretRef" not in (old.get("csi") or {}):
+        sources["csi"] = {name: value for name, value in spec["csi"].items() if name != "controllerExpandSecretRef"}
+    return sources
+
+
+def _is_as_before(new: Any, old: Any) -> bool:
+    """Whether two values are equal, but for keys of labels that were beta and are stable now."""
+    if isinstance(new, dict) and isinstance(old, dict):
+        return new.keys() == old.keys() and all(
+            (name == "key" and new[name] == _STABLE_LABELS.get(old[name])) or _is_as_before(new[name], old[name]) for name in new
+        )
+    if isinstance(new, list) and isinstance(old, list):
+        return len(new) == len(old) and all(map(_is_as_before, new, old))
+    return bool(new == old)
 
 
 def _default_class(storage_class: Json) -> None:

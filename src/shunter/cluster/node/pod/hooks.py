@@ -103,11 +103,19 @@ async def _http_get(launcher: Launcher, container: Json, target: Json, address: 
         status = int(answer.split()[1])
     except TimeoutError:
         return f'Get "{url}": {_TOO_LATE}'
+    except ssl.SSLError as error:
+        return f'Get "{url}": {_of_tls(error)}'
     except OSError as error:
         return f'Get "{url}": {system_error(error)}'
     except (IndexError, ValueError):
         return f'Get "{url}": {"malformed HTTP response" if answer else "EOF"}'
     return "" if 200 <= status < 400 else f"HTTP probe failed with statuscode: {status}"
+
+
+def _of_tls(error: ssl.SSLError) -> str:
+    if error.reason in ("WRONG_VERSION_NUMBER", "HTTP_REQUEST"):
+        return "http: server gave HTTP response to HTTPS client"
+    return f"tls: {error.reason or error}"
 
 
 def _unverified() -> ssl.SSLContext:

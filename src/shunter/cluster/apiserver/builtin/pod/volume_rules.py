@@ -33,6 +33,7 @@ _PERSISTENT = (
     "iscsi",
     "cinder",
     "fc",
+    "flexVolume",
     "azureFile",
     "vsphereVolume",
     "photonPersistentDisk",

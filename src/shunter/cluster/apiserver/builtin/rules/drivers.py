@@ -59,8 +59,13 @@ def csi_node_errors(node: Json, old: Json | None) -> list[FieldError]:
     if old is not None:
         before = {one.get("name"): one for one in old["spec"].get("drivers") or ()}
         for driver in node["spec"].get("drivers") or ():
-            errors += changed("spec.drivers", driver, before.get(driver.get("name"), driver))
+            errors += changed("spec.drivers", _identity(driver), _identity(before.get(driver.get("name"), driver)))
     return errors
+
+
+def _identity(driver: Json) -> Json:
+    """What never changes while the driver is there; how many volumes it takes may."""
+    return {name: value for name, value in driver.items() if name != "allocatable"}
 
 
 def volume_attachment_errors(attachment: Json, old: Json | None) -> list[FieldError]:

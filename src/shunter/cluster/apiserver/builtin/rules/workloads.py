@@ -111,10 +111,10 @@ def pod_template_errors(template: Json, old: Json | None) -> list[FieldError]:
 
 
 def controller_revision_errors(revision: Json, old: Json | None) -> list[FieldError]:
-    errors = negative("revision", revision.get("revision"))
-    if not revision.get("data"):
-        errors.append(required("data", "data is mandatory"))
-    return errors if old is None else errors + changed("data", revision.get("data"), old.get("data"))
+    errors, data = negative("revision", revision.get("revision")), revision.get("data")
+    if old is not None:
+        return errors + changed("data", data, old.get("data"))
+    return [*errors, required("data", "data is mandatory")] if data is None else errors
 
 
 def _selector_errors(spec: Json, kind: str) -> list[FieldError]:
