@@ -38,13 +38,14 @@ class TimelineEntry(Struct, frozen=True):
 
 
 def timeline(job: Json, events: Iterable[Json]) -> list[TimelineEntry]:
-    """The oldest first. `events` are those about the job, its pods and what the operator made for it (`description.is_about`). A
-    failure that the job's record has is not repeated from its event."""
+    """The oldest first; of one second a failure before the condition that follows from it. `events` are those about the job, its
+    pods and what the operator made for it (`description.own_events`). A failure that the job's record has is not repeated from
+    its event."""
     created = moment(job["metadata"].get("creationTimestamp"))
     first = [TimelineEntry(created, "created", "Created")] if created is not None else []
     events = list(events)
     words = dict(recorded_failure(event) for event in events if event.get("reason") == RANK_FAILED)
-    later = sorted((*_conditions(job), *_failures(job, words), *_events(job, events)), key=lambda entry: entry.time)
+    later = sorted((*_failures(job, words), *_conditions(job), *_events(job, events)), key=lambda entry: entry.time)
     return [*first, *later[-(MOST - 1) :]]
 
 

@@ -34,9 +34,11 @@ export class LogLines {
 
 /** Whether a line reads like trouble. @param {string} text */
 export function isTrouble(text) {
-  return TROUBLE.test(text);
+  return TROUBLE.test(text) || EXCEPTION.test(text);
 }
 const TROUBLE = /\b(error|exception|traceback|fatal|panic|killed|oom|segmentation fault|nan)\b/i;
+/** `ValueError`, `torch.OutOfMemoryError`; not `mean_error`, which is a metric. */
+const EXCEPTION = /\b[A-Z]\w*(Error|Exception)\b/;
 
 /** Pieces of `text`, those equal to `find` (in any case) at the odd places. @param {string} text @param {string} find @returns {string[]} */
 export function pieces(text, find) {

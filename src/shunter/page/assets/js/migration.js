@@ -41,7 +41,8 @@ export function Migration({ route, onLive }) {
 /** @param {{wave: import("./wire.js").Wave, moves: Move[]}} props */
 function WaveSection({ wave, moves }) {
   if (!moves.length) return null;
-  return html`<section class="wave" aria-label=${wave.title}><header><h2>${wave.title}</h2><span class="faint">${wave.done} of ${wave.total} done</span></header>
+  const [name, ...reason] = wave.title.split(": ");
+  return html`<section class="wave" aria-label=${wave.title}><header><h2>${name}</h2><span class="faint">${[...reason, `${wave.done} of ${wave.total} done`].join("; ")}</span></header>
     <table class="list"><thead><tr><th class="m-state">State</th><th class="m-name">Job</th><th class="m-kind fold">Kind</th><th>What is left</th><th class="m-proof fold">Proof</th><th class="m-next fold"><span class="sr">Next step</span></th></tr></thead><tbody>
       ${moves.map((move) => html`<tr class="row" key=${move.id}><td class="c-state m-state"><${State} state=${move.state} /></td>
           <td class="c-name m-name"><a href=${moveUrl(move)} title=${`${move.namespace}/${move.name}`}>${move.name}</a> <span class="faint">${move.namespace}</span></td>

@@ -1,7 +1,7 @@
 /** One job on its way: findings with their remedies, both YAMLs side by side, pods rank by rank, how far it is proved. */
 import { Fragment, html, useEffect, useMemo, useState } from "./html.js";
 import { changedLines } from "./changed_lines.js";
-import { Command, Heading, Refused } from "./parts.js";
+import { Command, Heading, Refused, stateClass } from "./parts.js";
 import { apiUrl } from "./route.js";
 import { get, refusal } from "./streams.js";
 
@@ -31,7 +31,7 @@ export function MoveView({ route }) {
   if (refused) return html`<header class="head"><div>${crumb}</div></header><${Refused} refusal=${refused} what="move" />`;
   if (!detail) return html`<header class="head"><div>${crumb}</div></header>`;
   return html`<header class="head"><div>${crumb}</div></header>
-    <div class="facts"><div><b class=${`state ${detail.move.state}`}>${detail.move.state}</b>${detail.move.wave ? `wave ${detail.move.wave}` : "no wave"}</div>
+    <div class="facts"><div><b class=${stateClass(detail.move.state)}>${detail.move.state}</b>${detail.move.wave ? `wave ${detail.move.wave}` : "no wave"}</div>
       <div><b>${detail.move.blocking ?? 0}</b>blocking ${detail.move.blocking === 1 ? "finding" : "findings"}</div>
       <div><b>${detail.move.findings ?? 0}</b>findings in all</div></div>
     <${Proof} rungs=${detail.proof} />

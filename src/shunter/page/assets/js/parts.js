@@ -6,9 +6,14 @@ import { useTick } from "./live.js";
 /** In the order of the lists. @type {import("./wire.js").JobRow["state"][]} */
 export const STATES = ["Failed", "Restarting", "Waiting", "Running", "Suspended", "Succeeded"];
 
+/** Classes of an element that shows a state; some have two words. @param {string} state */
+export function stateClass(state) {
+  return `state ${state.replaceAll(" ", "-")}`;
+}
+
 /** Shape, colour and word. @param {{state: string}} props */
 export function State({ state }) {
-  return html`<span class=${`state ${state}`}>${state}</span>`;
+  return html`<span class=${stateClass(state)}>${state}</span>`;
 }
 
 /** A bar of `share`, 0 to 1. @param {{share: number, tone?: string, label: string, isLong?: boolean}} props */
