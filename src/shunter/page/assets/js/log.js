@@ -184,17 +184,24 @@ class LogBox {
     const lines = this.#lines.lines;
     const { wrap } = this.#look;
     const height = this.box.clientHeight;
+    // Where it will stand is reckoned, not asked for: asking between two changes costs a layout of its own.
+    const top = this.#isFollowing ? Math.max(0, lines.length * LINE - height) : this.box.scrollTop;
+    const around = this.#isFollowing ? 1 : 5;
+    const first = wrap ? Math.max(0, lines.length - WRAPPED) : Math.max(0, Math.floor(top / LINE) - around);
+    const shown = wrap ? lines.slice(first) : lines.slice(first, first + Math.ceil(height / LINE) + 2 * around);
     this.#top.style.height = wrap ? "auto" : `${lines.length * LINE}px`;
-    if (this.#isFollowing && !wrap) this.box.scrollTop = lines.length * LINE;
-    const first = wrap ? Math.max(0, lines.length - WRAPPED) : Math.max(0, Math.floor(this.box.scrollTop / LINE) - 5);
-    const shown = wrap ? lines.slice(first) : lines.slice(first, first + Math.ceil(height / LINE) + 10);
-    const drawn = `${shown[0]?.number}-${shown.at(-1)?.number}-${lines.length}`;
-    if (drawn === this.#drawn && lines.length) return;
+    const drawn = `${shown[0]?.number}-${shown.at(-1)?.number}-${first}`;
+    if (drawn !== this.#drawn || !lines.length) this.#put(drawn, shown, first);
+    if (this.#isFollowing) this.box.scrollTop = wrap ? this.box.scrollHeight : lines.length * LINE;
+  }
+
+  /** @param {string} drawn what is drawn, as a mark @param {import("./log_lines.js").Line[]} shown @param {number} first index of the first of them */
+  #put(drawn, shown, first) {
+    const { wrap } = this.#look;
     this.#drawn = drawn;
     this.#drawnAt = performance.now();
     this.#body.style.transform = wrap ? "" : `translateY(${first * LINE}px)`;
-    this.#body.replaceChildren(...(lines.length ? shown.map((line) => lineNode(line, this.#look)) : [noneNode()]));
-    if (this.#isFollowing && wrap) this.box.scrollTop = this.box.scrollHeight;
+    this.#body.replaceChildren(...(shown.length ? shown.map((line) => lineNode(line, this.#look)) : [noneNode()]));
   }
 }
 
