@@ -73,7 +73,7 @@ class Cell extends Component {
   render({ rank, at, isActive, isSelected, level, isNumbered }) {
     const /** @type {Rank} */ row = rank;
     // The state stands in the cell already.
-    const differs = (row.differs ?? "").replace(new RegExp(`^${row.state}(: |$)`, "i"), "");
+    const differs = row.differs ? row.differs.replace(new RegExp(`^${row.state}(: |$)`, "i"), "") : "";
     const name = `rank ${row.rank ?? row.label}, ${row.state}${row.differs ? `, ${row.differs}` : ""}`;
     return html`<i id=${`rank-${at}`} data-id=${row.id} role="option" aria-selected=${isSelected} aria-label=${isNumbered ? undefined : name} class=${`${row.state} ${level} ${row.differs ? "differs" : ""} ${isActive ? "active" : ""}`}>
       ${isNumbered ? html`<b><span><span class="sr">${"rank "}</span>${row.rank ?? row.label}</span><span>${row.step === undefined ? row.state : row.state === "Running" ? `step ${row.step}` : row.state}</span></b><span>${differs || row.node || row.pod || row.label}</span>` : null}</i>`;
