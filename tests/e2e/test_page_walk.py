@@ -107,7 +107,7 @@ def test_a_job_that_fails_is_found_understood_and_run_again(
         expect(tab.get_by_text("This job is gone.")).to_be_visible()
 
         tab.goto(f"{page.url}/jobs/{namespace}/PyTorchJob/steady")
-        expect(tab.locator(".curve path.line")).to_be_visible()
+        expect(tab.locator(".curve path.line").first).to_be_visible()
         expect(tab.locator(".facts")).to_contain_text("of 9,999")
         act(tab, "Suspend", "kubectl patch pytorchjob steady")
         expect(state(tab)).to_have_text("Suspended")

@@ -65,7 +65,7 @@ export function Plot({ curves, xs, unit, label }) {
       ${onY.map((y) => html`<text key=${`y${y}`} x=${LEFT - 8} y=${TOP + toY(y) + 4} text-anchor="end">${figure(y)}</text>`)}
       <svg x=${LEFT} y=${TOP} width=${inner} height=${high}>
         <path class="grid" d=${grid} />
-        ${lines}
+        ${width ? lines : null}
         ${at === null ? null : html`<path class="cursor" d=${`M${toX(at)} 0V${high}`} />`}
         ${dragged ? html`<rect class="dragged" x=${Math.min(...dragged)} width=${Math.abs(dragged[1] - dragged[0])} height=${high} />` : null}
       </svg>
