@@ -80,4 +80,5 @@ def pod_in(body: Json, phase: str, *, exit_code: int = 1, restarts: int = 0) -> 
     if phase in ("Succeeded", "Failed"):
         state = {"terminated": {"exitCode": exit_code if phase == "Failed" else 0}}
     status = {"phase": phase, "containerStatuses": [{"name": "pytorch", "restartCount": restarts, "state": state}]}
-    return msgspec.convert({**body, "status": status}, Pod)
+    metadata = {"uid": f"uid-of-{body['metadata']['name']}", **body["metadata"]}
+    return msgspec.convert({**body, "metadata": metadata, "status": status}, Pod)
