@@ -35,9 +35,8 @@ demo: $(DEMO_READY) ## start an embedded cluster, train three distributed jobs, 
 demo-migrate: $(DEMO_READY) ## move v1 example jobs to v2 with evidence: assess, convert, prove, train beside the originals, compare, report
 	@.venv/bin/shunter migrate demo --results build/migration-demo
 
-test: lint every-test ## lint, types, layers, unit, scenario and e2e tests
-
-every-test: setup # make test without lint, which .ci/run does beside other things
+# `LINTED=yes`: .ci/run has done it just before, beside other things.
+test: setup $(if $(LINTED),,lint) ## lint, types, layers, unit, scenario and e2e tests
 	@$(PYTEST) -n 4 --dist loadgroup --durations 20 --durations-min 5 --ignore tests/faults
 
 unit: setup ## the tests that start no process and open no connection; under a minute on two free cores
@@ -115,4 +114,4 @@ format: setup ## format the code
 clean: ## remove .venv and caches
 	@rm -rf .venv .mypy_cache .ruff_cache .pytest_cache .hypothesis dist build
 
-.PHONY: help setup demo demo-migrate test every-test unit unit-versions release fuzz faults conformance conformance-core again conformance-again conformance-core-again lint site generate lock page-shots vectors kubectl-answers format clean
+.PHONY: help setup demo demo-migrate test unit unit-versions release fuzz faults conformance conformance-core again conformance-again conformance-core-again lint site generate lock page-shots vectors kubectl-answers format clean
