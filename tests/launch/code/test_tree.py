@@ -255,6 +255,35 @@ def test_a_directory_with_too_many_files_is_refused(tmp_path: Path, monkeypatch:
     assert packed_code(tmp_path).files == 5, "nor is what .shunterignore leaves out"
 
 
+@pytest.mark.parametrize(
+    "by_git", [pytest.param(True, marks=pytest.mark.integration, id="git"), pytest.param(False, id="no git")]
+)
+@pytest.mark.parametrize(
+    ("lines", "sent"),
+    [
+        pytest.param("*\n!*.py\n", ["data/b.py", "pkg/a.py", "pkg/sub/c.py", "train.py"], id="any name"),
+        pytest.param("*\n!*/\n!*.py\n", ["data/b.py", "pkg/a.py", "pkg/sub/c.py", "train.py"], id="as git wants it"),
+        pytest.param("*\n!/pkg/**/*.py\n", ["pkg/a.py", "pkg/sub/c.py"], id="any depth"),
+        pytest.param("*\n!/pkg/*.py\n", ["pkg/a.py"], id="one directory"),
+        pytest.param("*\n!*.py\ndata/\n", ["pkg/a.py", "pkg/sub/c.py", "train.py"], id="a directory after it"),
+        pytest.param("pkg/\n!pkg/sub/\ndata/\n", [".shunterignore", "pkg/sub/c.py", "pkg/sub/d.txt", "train.py"], id="below it"),
+    ],
+)
+def test_what_a_line_of_shunterignore_brings_back_travels_with_and_without_git(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, by_git: bool, lines: str, sent: list[str]
+) -> None:
+    """A directory that is left out by the last line may have any number of files."""
+    write(tmp_path, "train.py", "pkg/a.py", "pkg/e.txt", "pkg/sub/c.py", "pkg/sub/d.txt", "data/b.py", "data/f.txt")
+    write(tmp_path, ".shunterignore", content=lines)
+    if by_git:
+        git(tmp_path, "init", "-q")
+    code = packed_code(tmp_path)
+    assert (packed_names(code), code.from_git) == (sent, by_git)
+    if lines.endswith("data/\n"):
+        monkeypatch.setattr(tree, "FILES_LIMIT", 6)
+        assert packed_names(packed_code(tmp_path)) == sent
+
+
 def test_an_archive_in_pieces_is_the_archive(tmp_path: Path) -> None:
     (tmp_path / "a.bin").write_bytes(random.Random(7).randbytes(2_500_000))
     code = packed_code(tmp_path)

@@ -5,6 +5,7 @@ Secrets and what is never code stay behind whatever git says: who may read a nam
 
 from __future__ import annotations
 
+import posixpath
 from collections.abc import Iterable, Sequence
 from functools import cache
 from typing import TYPE_CHECKING, NamedTuple
@@ -38,7 +39,9 @@ def selection(names: Iterable[str], ignored: Sequence[str] = ()) -> Selection:
     """Of the files of a tree, by their paths below its root with `/`, those that travel. `ignored` are the lines of its
     .shunterignore."""
     spec = _spec(tuple(ignored))
-    asked = [name for name in sorted(set(names)) if not spec.match_file(name)]
+    asked = [
+        name for name in sorted(set(names)) if not spec.match_file(name) and not is_ignored(posixpath.dirname(name), ignored)
+    ]
     environments = tuple(name.removesuffix(VENV_MARK) for name in asked if name.rpartition("/")[2] == VENV_MARK and "/" in name)
     kept = [name for name in asked if not never_sent(name) and not name.startswith(environments)]
     chosen = set(kept)
@@ -51,8 +54,24 @@ def never_sent(name: str) -> bool:
 
 
 def is_ignored(directory: str, ignored: Sequence[str]) -> bool:
-    """Whether the lines of a .shunterignore leave out a whole directory, by its path below the root."""
-    return bool(ignored) and _spec(tuple(ignored)).match_file(f"{directory}/")
+    """Whether the lines of a .shunterignore leave out a whole directory, by its path below the root. Otherwise than in a
+    .gitignore a line with `!` brings back files of a directory that a line above it leaves out: as `!*.py` after `*`."""
+    return bool(directory and ignored) and _is_left_out(directory, tuple(ignored))
+
+
+@cache
+def _is_left_out(directory: str, lines: tuple[str, ...]) -> bool:
+    last = max((number for number, line in enumerate(lines, 1) if line.startswith("!") and _reaches(line, directory)), default=0)
+    return _spec(lines[last:]).match_file(f"{directory}/")
+
+
+def _reaches(line: str, directory: str) -> bool:
+    """Whether a line with `!` may be about a file below a directory; true where that is hard to say."""
+    path = line[1:].rstrip().rstrip("/")
+    if "/" not in path or "\\" in path or "[" in path:
+        return True
+    above = path.removeprefix("/").split("/")[: directory.count("/") + 1]
+    return "**" in above or _spec((f"/{'/'.join(above)}",)).match_file(f"{directory}/")
 
 
 @cache

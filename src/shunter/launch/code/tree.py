@@ -92,8 +92,9 @@ def git_directory(root: Path) -> Path | None:
 
 
 def git_files(root: Path, ignored: Sequence[str] = ()) -> Iterator[str]:
-    """What git knows or would add below a directory, with the files of submodules and of repositories within it. InputError for
-    a directory that cannot be read, which git passes over, unless the lines of a .shunterignore leave it out."""
+    """What git knows or would add below a directory, with the files of submodules and of repositories within it, but for
+    directories that the lines of a .shunterignore leave out. InputError for any other that cannot be read, which git passes
+    over."""
     done = _git_done(root, "ls-files", "-co", "--exclude-standard", "--deduplicate", "-z")
     top = (git_directory(root) or root).parent
     for name in _CLOSED.findall(os.fsdecode(done.stderr)):
@@ -101,7 +102,10 @@ def git_files(root: Path, ignored: Sequence[str] = ()) -> Iterator[str]:
             raise _unreadable(str(top / name), PermissionError(errno.EACCES, os.strerror(errno.EACCES)))
     for name in filter(None, os.fsdecode(done.stdout).split("\0")):
         path = root / name
-        if path.is_dir() and not path.is_symlink():
+        is_directory = path.is_dir() and not path.is_symlink()
+        if is_ignored(name.rstrip("/") if is_directory else os.path.dirname(name), ignored):
+            continue
+        if is_directory:
             inner = git_files(path) if (path / ".git").exists() else walked_files(path)
             yield from (f"{name.rstrip('/')}/{below}" for below in inner)
         elif os.path.lexists(path):
