@@ -62,17 +62,22 @@ class _Versitygw(S3Server):
 class _Moto(S3Server):
     def user_without(self, action: str) -> dict[str, str]:
         """By a policy of the user, as moto looks at no bucket's. From now on the server asks who it is."""
+        self._asks_after(1_000_000_000)
         iam = self.client("iam", "root", "root")
-        iam.create_user(UserName="trainer")
+        user = action.replace(":", "-")
+        iam.create_user(UserName=user)
         statements = [
             {"Effect": "Allow", "Action": "s3:*", "Resource": "*"},
             {"Effect": "Deny", "Action": action, "Resource": "*"},
         ]
         policy = json.dumps({"Version": "2012-10-17", "Statement": statements})
-        iam.put_user_policy(UserName="trainer", PolicyName="p", PolicyDocument=policy)
-        key = iam.create_access_key(UserName="trainer")["AccessKey"]
-        requests.post(f"{self.url}/moto-api/reset-auth", data=b"0", timeout=10).raise_for_status()
+        iam.put_user_policy(UserName=user, PolicyName="p", PolicyDocument=policy)
+        key = iam.create_access_key(UserName=user)["AccessKey"]
+        self._asks_after(0)
         return self.environment(key["AccessKeyId"], key["SecretAccessKey"])
+
+    def _asks_after(self, requests_from_now: int) -> None:
+        requests.post(f"{self.url}/moto-api/reset-auth", data=str(requests_from_now).encode(), timeout=10).raise_for_status()
 
 
 @contextmanager

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import asyncio
 import os
 import sys
 from collections.abc import Callable, Iterator
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
 
 import pytest
 
@@ -14,8 +17,10 @@ from control_plane import GoMissing, build
 from recipes.ranks import Ranks, logged
 from recipes.s3_servers import S3Server, moto, versitygw
 from shunter.errors import InputError
-from shunter.launch.bucket_checkpoints import bucket_below, damage_in_bucket, refusal_of_s3
+from shunter.launch.bucket_access import require_bucket
+from shunter.launch.bucket_checkpoints import _s3_client, bucket_below, damage_in_bucket, refusal_of_s3
 from shunter.launch.checkpoints import SavedStep, saved_steps, steps_of
+from shunter.launch.options import Checkpoints
 
 pytestmark = pytest.mark.timeout(300)
 
@@ -162,25 +167,50 @@ def test_a_bucket_that_cannot_be_used_is_told_in_one_sentence_before_anything_is
 
 
 def test_a_bucket_that_a_job_may_not_use_is_known_before_the_job_is_created(
-    server: S3Server, credentials: Callable[[dict[str, str]], None]
+    server: S3Server, credentials: Callable[[dict[str, str]], None], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """`shunter run` asks with what the job is given: what this shell has counts for nothing, and nothing stays in the bucket."""
+    """`shunter run` asks with what the job is given: what this shell has counts for nothing, and nothing is left in the bucket,
+    not for a moment. What is denied from here may be allowed from the pods' network, so it refuses nothing."""
     credentials({"AWS_ENDPOINT_URL": "http://127.0.0.1:1", "AWS_ACCESS_KEY_ID": "none", "AWS_SECRET_ACCESS_KEY": "none"})
+    asked: list[str] = []
+
+    def client(variables: dict[str, str]) -> Any:
+        made = _s3_client(variables)
+        made.meta.events.register("before-call.s3", lambda model, **_: asked.append(model.name))
+        return made
+
+    monkeypatch.setattr("shunter.launch.bucket_checkpoints._s3_client", client)
     given = server.environment()
-    assert refusal_of_s3("s3://models/runs", given, may_write=True) == ("", "")
-    assert (server.names(), server.s3.list_multipart_uploads(Bucket="models").get("Uploads", [])) == ([], [])
-    refusal, _ = refusal_of_s3("s3://nowhere/runs", given, may_write=True)
-    assert "NoSuchBucket" in refusal
-    refusal, reason = refusal_of_s3("s3://models/runs", given | {"AWS_ENDPOINT_URL": "http://127.0.0.1:1"}, may_write=True)
-    assert (refusal, "Could not connect" in reason) == ("", True)
-    refusal, reason = refusal_of_s3("s3://models/runs", server.user_without("s3:ListBucket"), may_write=True)
-    assert (refusal, "AccessDenied" in reason) == ("", True)
+    refusal, doubt = refusal_of_s3("s3://models/runs", given, may_write=True)
+    # moto has no answer about an upload that does not exist.
+    assert (refusal, doubt) == ("", "") or "(500)" in doubt
+    assert "NoSuchBucket" in refusal_of_s3("s3://nowhere/runs", given, may_write=True)[0]
+    refusal, doubt = refusal_of_s3("s3://models/runs", given | {"AWS_ENDPOINT_URL": "http://127.0.0.1:1"}, may_write=True)
+    assert (refusal, "Could not connect" in doubt) == ("", True)
+    refusal, doubt = refusal_of_s3("s3://models/runs", server.user_without("s3:ListBucket"), may_write=False)
+    assert (refusal, "AccessDenied" in doubt) == ("", True)
     reader = server.user_without("s3:PutObject")
-    refusal, _ = refusal_of_s3("s3://models/runs", reader, may_write=True)
-    assert "AccessDenied" in refusal
+    refusal, doubt = refusal_of_s3("s3://models/runs", reader, may_write=True)
+    assert (refusal, "AccessDenied" in doubt) == ("", True)
     assert refusal_of_s3("s3://models/runs", reader, may_write=False) == ("", "")
-    refusal, _ = refusal_of_s3("s3://models/runs", reader | {"AWS_SECRET_ACCESS_KEY": "wrong"}, may_write=False)
-    assert "SignatureDoesNotMatch" in refusal
+    wrong = {"AWS_SECRET_ACCESS_KEY": "wrong"}
+    assert "SignatureDoesNotMatch" in refusal_of_s3("s3://models/runs", reader | wrong, may_write=False)[0]
+    assert "InvalidAccessKeyId" in refusal_of_s3("s3://models/runs", reader | {"AWS_ACCESS_KEY_ID": "none"}, may_write=True)[0]
+    assert set(asked) == {"UploadPart", "ListObjectsV2"}, "neither of them writes"
+
+    def told(variables: dict[str, str]) -> list[str]:
+        lines: list[str] = []
+        environment = tuple({"name": name, "value": value} for name, value in variables.items())
+        options = SimpleNamespace(checkpoints=Checkpoints(url="s3://models/runs"), environment=environment, name="train")
+        asyncio.run(require_bucket(None, "team", options, may_write=True, tell=lines.append))  # type: ignore[arg-type]
+        return lines
+
+    (warning,) = told(reader)
+    assert warning.startswith("warning: s3://models/runs, asked with the job's credentials from this machine: ")
+    assert "AccessDenied" in warning
+    assert warning.endswith("the job fails when it starts or first saves; see it with shunter logs train -n team")
+    with pytest.raises(InputError, match="SignatureDoesNotMatch"):
+        told(reader | wrong)
 
 
 def test_who_may_not_delete_is_told_before_anything_is_trained(server: S3Server, tmp_path: Path) -> None:

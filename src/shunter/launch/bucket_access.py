@@ -44,9 +44,10 @@ async def s3_variables(client: Client, namespace: str, environment: Iterable[Jso
 async def require_bucket(
     client: Client, namespace: str, options: LaunchOptions, *, may_write: bool, tell: Callable[[str], None]
 ) -> None:
-    """InputError where the place for checkpoints is in S3 and the job's own credentials cannot use it; whether they may write is
-    asked where `may_write`. Nothing is asked for jobs that get their credentials in their pods, by an identity. `tell` gets a
-    sentence where there is no answer, or where they may not list it."""
+    """InputError where the place for checkpoints is in S3 and its bucket does not exist or the job's own credentials are wrong.
+    `tell` gets a warning where there is no answer, or where they may not list it or, asked where `may_write`, not write to it:
+    the pods, in another network, may be let in. Nothing is asked for jobs that get their credentials in their pods, by an
+    identity."""
     place = options.checkpoints
     if place is None or not place.url.startswith("s3://"):
         return
@@ -58,7 +59,10 @@ async def require_bucket(
     if refusal:
         raise InputError(
             f"--checkpoints {asked}: {refusal}.",
-            "Name a bucket that they may list, write to and delete from, or other credentials: --env-from secret/NAME.",
+            "Name a bucket that exists, or other credentials: --env-from secret/NAME.",
         )
     if doubt:
-        tell(f"warning: {asked}: {doubt}")
+        tell(
+            f"warning: {asked} from this machine: {doubt}. If its pods get the same answer, the job fails when it starts or "
+            f"first saves; see it with shunter logs {options.name or 'JOB'} -n {namespace}"
+        )

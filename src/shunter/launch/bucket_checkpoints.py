@@ -19,10 +19,14 @@ from shunter.launch.checkpoint_location import ENDPOINT_VARIABLES, endpoint_of
 from shunter.launch.checkpoints import COMPLETE, SavedStep, StoredFile, newest_damage, steps_of
 
 CONNECT_SECONDS, READ_SECONDS = 5, 15
-REFUSED = (401, 403, 404)
-"""What S3 answers where trying again does not help."""
+WRONG_ANYWHERE = {
+    *("NoSuchBucket", "InvalidBucketName", "AllAccessDisabled"),
+    *("InvalidAccessKeyId", "SignatureDoesNotMatch", "InvalidToken", "ExpiredToken"),
+}
+"""Answers of S3 about a bucket or keys, whoever asks. AccessDenied is none: a policy may let in only the network of the pods."""
 KEYS = ("AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY", "AWS_SESSION_TOKEN")
 PROBE = "shunter-asks-whether-it-may-write"
+"""The name of no object, and of no upload."""
 NONE: Mapping[str, str] = MappingProxyType({})
 LONGEST_REASON = 250
 """Characters: some libraries tell everything that they tried."""
@@ -71,26 +75,23 @@ def damage_in_bucket(bucket: Bucket) -> tuple[str, str]:
 
 
 def refusal_of_s3(url: str, variables: Mapping[str, str], *, may_write: bool) -> tuple[str, str]:
-    """Why a job with these variables cannot use the place of an s3:// URL, as the server says it: no such bucket, other keys or,
-    where `may_write`, no right to write. And what else it may not do, or why there was no answer. Both empty if all is well, and
-    where boto3 is not installed. Nothing stays in the bucket: a write is begun and given up."""
+    """Why a job with these variables cannot use the place of an s3:// URL, wherever it runs, as the server says it: no such
+    bucket, or other keys. And what it may not do when asked from here, or why there was no answer. Both empty if all is well, and
+    where boto3 is not installed. Where `may_write`, a part of an upload that does not exist is sent: who may write is told so,
+    anyone else that access is denied, and nothing stays in the bucket, even if this is killed."""
     try:
         client, errors = _s3_client(variables), import_module("botocore.exceptions")
     except ImportError:
         return "", ""
     bucket, prefix = _bucket_and_prefix(url)
-    place = {"Bucket": bucket, "Key": prefix + PROBE}
     try:
         if may_write:
-            begun = client.create_multipart_upload(**place)
-            with contextlib.suppress(errors.ClientError):
-                client.abort_multipart_upload(**place, UploadId=begun["UploadId"])
+            with contextlib.suppress(client.exceptions.NoSuchUpload):
+                client.upload_part(Bucket=bucket, Key=prefix + PROBE, UploadId=PROBE, PartNumber=1, Body=b"")
         client.list_objects_v2(Bucket=bucket, Prefix=prefix, MaxKeys=1)
     except errors.ClientError as error:
-        status, code = error.response["ResponseMetadata"]["HTTPStatusCode"], error.response["Error"]["Code"]
-        # A program of one's own may only write, and never list.
-        is_needed = error.operation_name != "ListObjectsV2" or code != "AccessDenied"
-        return (_sentence(error), "") if status in REFUSED and is_needed else ("", _sentence(error))
+        is_certain = error.response["Error"]["Code"] in WRONG_ANYWHERE
+        return (_sentence(error), "") if is_certain else ("", _sentence(error))
     except Exception as error:  # no server
         return "", _sentence(error)
     return "", ""
