@@ -21,7 +21,7 @@ from shunter.kube.client import Client
 from shunter.kube.transport import Response
 from shunter.page.job_readings import Diagnosis, Usage
 from shunter.page.views import rank_rows
-from shunter.page.views.job import JobView, Logged, open_job
+from shunter.page.views.job import JobView, KeptEvent, Logged, open_job
 from shunter.page.views.rank_rows import KeptPod, kept_pod
 from shunter.page.views.view import Observed, PageOptions, Parameters, Rows, Viewer
 from shunter.page.wire import JobDetail, Rank
@@ -397,6 +397,34 @@ def test_a_failure_stays_when_its_pod_was_replaced() -> None:
         "rank 1, pod bert-node-0-1, container node: OOMKilled, exit code 137 (SIGKILL): RuntimeError: CUDA out of memory <U+202E>"
     )
     assert told == [("Created", None, 1, "plain"), (failure, 1, 2, "bad")]
+
+
+def test_an_event_that_changes_twice_between_two_looks_is_told_as_it_is_now() -> None:
+    """Even where its newest object lies in memory where the one last shown was."""
+    job = load_yaml(TRAIN_JOB)
+    events: dict[str, KeptEvent] = {}
+    view, seen = view_of(job), Observed({**observed(job, []).objects, "events": events}, {}, frozenset())
+    event: Json = {
+        "metadata": {"uid": "event"},
+        "type": "Warning",
+        "reason": "Queued",
+        "involvedObject": {"kind": "TrainJob", "name": "bert", "namespace": "vision", "uid": "job-1"},
+        "lastTimestamp": "2026-01-01T00:00:03Z",
+    }
+
+    def told() -> list[str]:
+        return [row.text for row in view.rows(seen, NOW)["timeline"]][1:]  # type: ignore[attr-defined]
+
+    events["event"] = KeptEvent(event | {"message": "one"}, may_tell=True)
+    assert told() == ["Queued: one"]
+    newest = {"message": "three"}
+    place = id(events["event"].object)
+    events["event"] = KeptEvent(event | {"message": "two"}, may_tell=True)
+    others = [event | newest]
+    while id(others[-1]) != place and len(others) < 1000:
+        others.append(event | newest)
+    events["event"] = KeptEvent(others[-1], may_tell=True)
+    assert told() == ["Queued: three"]
 
 
 def test_the_headline_is_what_was_diagnosed_of_this_job_and_no_other() -> None:

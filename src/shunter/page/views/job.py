@@ -7,6 +7,7 @@ shortly after a change, or every few seconds.
 from __future__ import annotations
 
 import asyncio
+import operator
 from collections.abc import Collection, Mapping, Sequence
 from typing import Any, NamedTuple
 
@@ -160,11 +161,12 @@ class JobView:
         uid = job["metadata"]["uid"]
         told = [one.object for one in observed.objects["events"].values() if one.may_tell and tells(one.object, uid)]
         pods, children = observed.objects["pods"], [*observed.objects.get("jobset", {}).values()]
-        key = (uid, job.get("status") or {}, [*map(id, told)], [*pods], [*map(id, children)])
+        values, objects = (uid, job.get("status") or {}, [*pods]), (told, children)
         before = self._shown.get("timeline")
-        if before is None or before[0] != key:
+        if before is None or before[0][0] != values or not all(map(_are_same, before[0][1], objects)):
             own = [one for one in children if is_jobset_of(job, one)]
-            before = self._shown["timeline"] = key, timeline_rows(job, own_events(job, pods_of_rows(pods.values()), told, own))
+            made = timeline_rows(job, own_events(job, pods_of_rows(pods.values()), told, own))
+            before = self._shown["timeline"] = (values, objects), made
         found: list[TimelineRow] = before[1]
         return found
 
@@ -260,6 +262,11 @@ def open_job(viewer: Viewer, parameters: Parameters) -> View:
 def _kept(obj: Json) -> Json:
     obj["metadata"].pop("managedFields", None)
     return obj
+
+
+def _are_same(before: Sequence[Json], now: Sequence[Json]) -> bool:
+    """Whether these are the very same objects: those before are held, so that none has the place of one that is gone."""
+    return len(before) == len(now) and all(map(operator.is_, before, now))
 
 
 def _newest(jobs: Mapping[str, Json]) -> Json | None:
