@@ -17,7 +17,7 @@ _CONFIG_KEY = "[-._a-zA-Z0-9]+"
 _PORT_NAME = re.compile(r"[-a-z0-9]+", re.ASCII)
 _PATH = "[a-z0-9]+((\\.|_|__|-+)[a-z0-9]+)*"
 _IMAGE = re.compile(
-    r"([a-zA-Z0-9]([-.a-zA-Z0-9]*[a-zA-Z0-9])?(:[0-9]+)?/)?"
+    r"(([a-zA-Z0-9]([-.a-zA-Z0-9]*[a-zA-Z0-9])?|\[[0-9a-fA-F:]+\])(:[0-9]+)?/)?"
     rf"{_PATH}(/{_PATH})*(:\w[\w.-]{{0,127}})?(@[A-Za-z][A-Za-z0-9]*([-_+.][A-Za-z][A-Za-z0-9]*)*:[0-9a-fA-F]{{32,}})?",
     re.ASCII,
 )
