@@ -16,7 +16,10 @@ SECRETS = (
 SECRET_DIRECTORIES = (".aws", ".kube", ".ssh", ".gnupg", ".git", ".docker", ".env.d")
 BULK = ("weights.pt", "model.safetensors", "last.ckpt", "model.pth", "mlflow.db")
 BULK_DIRECTORIES = ("mlruns", "wandb", "__pycache__", ".venv", "venv", "node_modules")
-names = st.text(alphabet="abcXYZ019-_. é", min_size=1, max_size=8).filter(lambda name: name.strip(". ") != "")
+names = st.one_of(
+    st.text(alphabet="abcXYZ019-_. é", min_size=1, max_size=8).filter(lambda name: name.strip(". ") != ""),
+    st.sampled_from(["id_work.old", "id_map.py"]),
+)
 folders = st.lists(names, max_size=3)
 
 
@@ -32,7 +35,7 @@ def test_nothing_in_a_directory_of_secrets_travels(above: list[str], directory: 
     assert path not in selection([path]).kept
 
 
-@pytest.mark.parametrize("name", ["train.py", "id_map.py", "environment.yaml", "keys.py", "pt.py", "data/x.json"])
+@pytest.mark.parametrize("name", ["train.py", "id_map.py", "id_maps/a.py", "environment.yaml", "keys.py", "pt.py", "data/x.json"])
 def test_code_travels(name: str) -> None:
     assert selection([name]) == ([name], [])
 

@@ -153,6 +153,11 @@ def test_a_link_out_of_the_directory_is_refused(tmp_path: Path) -> None:
         packed_code(tmp_path / "root")
 
 
+def test_a_package_that_is_named_like_a_key_of_ssh_travels(tmp_path: Path) -> None:
+    write(tmp_path, "id_maps/__init__.py", "id_maps/id_work", "id_work")
+    assert packed_names(packed_code(tmp_path)) == ["id_maps/__init__.py"]
+
+
 def test_a_link_does_not_carry_a_secret_out(tmp_path: Path) -> None:
     write(tmp_path, "train.py")
     write(tmp_path, ".env", content="TOKEN=abc123\n")

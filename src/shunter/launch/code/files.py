@@ -6,6 +6,7 @@ Secrets and what is never code stay behind whatever git says: who may read a nam
 from __future__ import annotations
 
 import posixpath
+import re
 from collections.abc import Iterable, Sequence
 from functools import cache
 from typing import TYPE_CHECKING, NamedTuple
@@ -19,11 +20,12 @@ NEVER = (
     *(".env*", "*.pem", "*.key", "*.p12", "*.pfx", "*.jks", "*.keystore", "*.ppk", "*.kdbx", "*.gpg"),
     *(".netrc", "_netrc", ".pypirc", ".npmrc", ".git-credentials", ".pgpass", ".htpasswd", "kubeconfig", "*.kubeconfig"),
     *(".aws", ".kube", ".ssh", ".gnupg", ".docker", ".azure", ".gcloud", ".huggingface", "application_default_credentials.json"),
-    # Keys of ssh are id_KIND and id_KIND.pub; id_map.py is a program.
-    *("id_*", "!id_*.*", "id_rsa*", "id_dsa*", "id_ecdsa*", "id_ed25519*"),
+    *("id_rsa*", "id_dsa*", "id_ecdsa*", "id_ed25519*"),
     *("mlruns", "wandb", "mlflow.db", "*.pt", "*.pth", "*.safetensors", "*.ckpt"),
 )
-"""Patterns of gitignore, against names in lower case."""
+"""Patterns of gitignore, against names in lower case. None has `!`: that would bring back files of a directory of secrets."""
+_KEY = re.compile(r"id_[^.]*")
+"""Keys of ssh are id_KIND and id_KIND.pub; id_map.py is a program, and id_maps/ a package."""
 VENV_MARK = "pyvenv.cfg"
 """Stands at the top of a virtual environment."""
 
@@ -49,8 +51,10 @@ def selection(names: Iterable[str], ignored: Sequence[str] = ()) -> Selection:
 
 
 def never_sent(name: str) -> bool:
-    """Whether a file is a secret, or what is never code, by its path alone. A directory's name decides for all that is in it."""
-    return _spec(NEVER).match_file(name.lower())
+    """Whether a file, or a directory if its path ends in `/`, is a secret or what is never code, by its path alone. A directory's
+    name decides for all that is in it."""
+    lower = name.lower()
+    return _spec(NEVER).match_file(lower) or _KEY.fullmatch(posixpath.basename(lower)) is not None
 
 
 def is_ignored(directory: str, ignored: Sequence[str]) -> bool:

@@ -129,7 +129,7 @@ def walked_files(root: Path, ignored: Sequence[str] = ()) -> Iterator[str]:
             name
             for name in directories
             if name not in linked
-            and not never_sent(name)
+            and not never_sent(f"{name}/")
             and not is_ignored(os.path.relpath(os.path.join(directory, name), root), ignored)
         ]
         for name in (*files, *linked):
