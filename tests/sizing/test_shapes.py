@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from typing import Any
 
 import msgspec
@@ -48,7 +47,6 @@ def configuration(model: Model, layers: int) -> dict[str, Any]:
 
 
 def transformers_count(model: Model, layers: int) -> int:
-    os.environ.setdefault("HF_HUB_OFFLINE", "1")
     torch = pytest.importorskip("torch")
     transformers = pytest.importorskip("transformers")
     causal = "Gemma3ForCausalLM" if model.architecture == "Gemma3Text" else None

@@ -29,7 +29,9 @@ _NEEDED_KEYS = {
 
 def kinds() -> list[Kind]:
     return [
-        typed(CONFIG_MAPS, short_names=("cm",), tracks_generation=False, validate=_config_map_errors),
+        typed(
+            CONFIG_MAPS, short_names=("cm",), tracks_generation=False, default=_default_config_map, validate=_config_map_errors
+        ),
         typed(
             SECRETS,
             tracks_generation=False,
@@ -40,14 +42,25 @@ def kinds() -> list[Kind]:
     ]
 
 
+def _default_config_map(config_map: Json) -> None:
+    _empty_nulls(config_map, "binaryData")
+
+
 def _default_secret(secret: Json) -> None:
     secret.setdefault("type", "Opaque")
+    _empty_nulls(secret, "data")
     plain = secret.pop("stringData", None)
     if plain:
         secret["data"] = {
             **secret.get("data", {}),
             **{key: base64.b64encode(text.encode()).decode() for key, text in plain.items()},
         }
+
+
+def _empty_nulls(obj: Json, name: str) -> None:
+    """No bytes are stored as empty ones."""
+    if name in obj:
+        obj[name] = {key: "" if value is None else value for key, value in obj[name].items()}
 
 
 def _config_map_errors(config_map: Json, old: Json | None) -> list[FieldError]:
@@ -94,6 +107,8 @@ def _frozen_errors(new: Json, old: Json | None, names: tuple[str, ...]) -> list[
 
 
 def _json_errors(encoded: str, field: str) -> list[FieldError]:
+    if not encoded:
+        return [invalid(field, "<secret contents redacted>", "unexpected end of JSON input")]
     try:
         parsed: Any = json.loads(base64.b64decode(encoded))
     except ValueError as error:
