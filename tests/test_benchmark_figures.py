@@ -1,7 +1,9 @@
-"""`bench/figures.py`: what a measured figure is made of."""
+"""Measurements: what a figure of `bench/figures.py` is made of, and that they start."""
 
 from __future__ import annotations
 
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -29,3 +31,10 @@ def test_a_percentile_is_the_smallest_value_that_so_many_stay_within(figures: An
 
 def test_a_spread_is_said_in_three_digits(figures: Any) -> None:
     assert figures.spread([1.2345, 0.5, 12.3456]) == "0.5 to 12.3"
+
+
+@pytest.mark.integration
+def test_the_measurements_start_as_they_are_called() -> None:
+    """Outside of pytest, whose path has more directories."""
+    found = subprocess.run([sys.executable, BENCH / "run.py", "--help"], capture_output=True, text=True, check=False)
+    assert found.returncode == 0, found.stderr

@@ -24,6 +24,8 @@ from typing import Any, NamedTuple
 import uvloop
 import yaml
 
+sys.path.append(str(Path(__file__).resolve().parents[2] / "conformance"))
+
 import usage
 from control_plane import ControlPlane
 from embedded import SHUNTER, objects
