@@ -16,7 +16,7 @@ lines.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import NamedTuple, TypeVar
 
 from shunter.api.core import ContainerStatus, Pod, TerminatedState
@@ -103,10 +103,13 @@ def is_hidden(before: Pod, after: Pod | None) -> bool:
     return not _told(before) <= (_told(after) if after is not None else set())
 
 
-def has_failed_by(pod: Pod, moment: datetime) -> bool:
-    """Whether something in this pod failed, and nothing after that moment."""
+def has_failed_by(pod: Pod, moment: datetime, *, counts_undated: bool) -> bool:
+    """Whether something in this pod failed, and nothing after that moment, nor because the pod was asked to go. `counts_undated`
+    says whether a failure without a time, as an eviction is, counts as one before."""
+    asked = pod.metadata.deletion_requested
+    last = moment if asked is None else min(moment, asked - timedelta(seconds=1))
     times = [new.failure.time for new in recorded(None, (pod,), lambda _: None)[1]]
-    return bool(times) and all(time is None or time <= moment for time in times)
+    return bool(times) and all(counts_undated if time is None else time <= last for time in times)
 
 
 def notes(job: Ref, new: Sequence[NewFailure]) -> tuple[Note, ...]:

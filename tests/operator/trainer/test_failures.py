@@ -105,6 +105,25 @@ def test_pods_that_are_left_when_a_job_is_complete_have_not_failed(
     assert made.events == ()
 
 
+@pytest.mark.parametrize(("finished", "is_recorded"), [("2026-11-21T11:39:59Z", True), ("2026-11-21T11:40:00Z", False)])
+def test_what_failed_and_ran_again_just_before_a_job_was_complete_is_recorded(
+    make_trainjob: MakeTrainJob, make_runtime: MakeRuntime, now: datetime, finished: str, is_recorded: bool
+) -> None:
+    """Pods are looked at once a second: the job may be complete before its last failure is seen."""
+    complete = {"type": "Complete", "status": "True", "reason": "AllJobsCompleted", "lastTransitionTime": "2026-11-21T11:40:00Z"}
+    made = planned(make_trainjob(status={"conditions": [complete]}), make_runtime(), now, pod(finished=finished))
+    assert [event.reason for event in made.events] == ["RankFailed"] * is_recorded
+
+
+def test_pods_that_went_with_a_complete_job_are_given_once(make_trainjob: MakeTrainJob) -> None:
+    complete = {"type": "Complete", "status": "True", "reason": "AllJobsCompleted", "lastTransitionTime": "2026-11-21T11:40:00Z"}
+    job, store = make_trainjob(status={"conditions": [complete]}), Store[RankPod]({FAILED_INDEX: failed_of})
+    pods = FailedPods(store)
+    pods.changed(pod(finished="2026-11-21T11:39:59Z"), None)
+    assert len(pods.of(job)) == 1
+    assert pods.of(job) == ()
+
+
 def test_a_suspension_takes_no_failure_along(make_trainjob: MakeTrainJob, make_runtime: MakeRuntime, now: datetime) -> None:
     owner = {"apiVersion": "v1", "kind": "TrainJob", "name": "mnist", "uid": "u1", "controller": True}
     jobset = msgspec.convert(

@@ -55,17 +55,16 @@ class FailedPods:
 
     def of(self, job: TrainJob) -> tuple[Pod, ...]:
         """Those of this job, and not of an earlier one of its name, also several versions of one, in order. What the job's record
-        has of earlier ones is forgotten."""
+        has of earlier ones is forgotten, and of a job that is complete all of them once they were given."""
         key, record = key_of(job), job.status.rank_failures
         complete = condition_of(job.status.conditions, COMPLETE)
-        if complete is not None and complete.is_true:
-            self.forget(key)
+        is_complete = complete is not None and complete.is_true
         earlier = {
             uid: kept
             for uid, versions in self._earlier.pop(key, {}).items()
             if (kept := tuple(without_counted((pod for pod in versions if _is_of(job, pod)), record)))
         }
-        if earlier:
+        if earlier and not is_complete:
             self._earlier[key] = earlier
         there = (self._deletions.restored(pod) for pod in self._store.by_index(FAILED_INDEX, str(key)) if _is_of(job, pod))
         return (*(pod for versions in earlier.values() for pod in versions), *there)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from datetime import datetime, timedelta
 
 import msgspec
 
@@ -18,11 +19,13 @@ from shunter.operator.trainer.status import COMPLETE, failures_json
 
 def with_failures(job: TrainJob, failed_pods: Sequence[Pod], plan: Plan) -> Plan:
     """The plan with what is new in these pods in the job's status, before anything that may take the pods away. The record was
-    read at this version of the job, and is written to no other. Of a job that is complete nothing is recorded any more: pods that
-    are left end with it."""
-    complete = condition_of(job.status.conditions, COMPLETE)
-    if plan.status is None or (complete is not None and complete.is_true):
+    read at this version of the job, and is written to no other. Pods that are left end with a job that is complete: of those only
+    what failed before."""
+    if plan.status is None:
         return plan
+    complete = condition_of(job.status.conditions, COMPLETE)
+    if complete is not None and complete.is_true:
+        failed_pods = _failed_before(complete.last_transition_time, failed_pods)
     record, new = rank_failures.recorded(job.status.rank_failures, failed_pods, _rank)
     if not new:
         return plan
@@ -34,6 +37,14 @@ def with_failures(job: TrainJob, failed_pods: Sequence[Pod], plan: Plan) -> Plan
     )
     events = (*rank_failures.notes(plan.status.ref, new), *plan.events)
     return msgspec.structs.replace(plan, status=status, events=events, is_status_first=bool(plan.writes), may_status_wait=False)
+
+
+def _failed_before(ended: datetime | None, pods: Sequence[Pod]) -> list[Pod]:
+    """Those that failed in a second before this one."""
+    if ended is None:
+        return []
+    moment = ended - timedelta(seconds=1)
+    return [pod for pod in pods if rank_failures.has_failed_by(pod, moment, counts_undated=False)]
 
 
 def _rank(pod: Pod) -> int | None:

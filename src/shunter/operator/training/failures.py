@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from datetime import UTC, datetime, timedelta
 
 from shunter.api.core import Pod
 from shunter.operator import rank_failures
@@ -50,14 +49,8 @@ def recorded_late(job: AnyJob, children: Children, progress: Progress) -> Progre
     ended = job.status.completion_time
     if ended is None:
         return progress
-    near = [pod for pod in children.pods if rank_failures.has_failed_by(pod, min(ended + TOGETHER, _left_alone_until(pod)))]
+    near = [pod for pod in children.pods if rank_failures.has_failed_by(pod, ended + TOGETHER, counts_undated=True)]
     return _with_new(job, near, progress)
-
-
-def _left_alone_until(pod: Pod) -> datetime:
-    """The last second before its deletion was asked for."""
-    asked = pod.metadata.deletion_requested
-    return datetime.max.replace(tzinfo=UTC) if asked is None else asked - timedelta(seconds=1)
 
 
 def _with_new(job: AnyJob, pods: Sequence[Pod], progress: Progress) -> Progress:
