@@ -25,6 +25,7 @@ from shunter.jobs.evidence import evidence_of
 from shunter.jobs.training_pods import training_container
 from shunter.kube.client import Client
 from shunter.kube.errors import ApiError, BadRequest, ConnectionProblem, NotFound
+from shunter.operator.diagnosis import failed
 from shunter.operator.overview import is_pod_of
 
 TAIL_LINES = 1000
@@ -45,21 +46,13 @@ async def api_evidence(
 ) -> Evidence:
     """What the API server says of the job, without credentials. Secrets are read only to know their values in logs. `events` are
     those about the job, of a caller that watches them; else those of its namespace are listed."""
-    return await Reader(client, job, reads_secrets=reads_secrets, most_logs=most_logs, events=events).read()
+    return await _Reader(client, job, reads_secrets, most_logs, events).read()
 
 
-class Reader:
+class _Reader:
     """Reads of one job."""
 
-    def __init__(
-        self,
-        client: Client,
-        job: Json,
-        *,
-        reads_secrets: bool = True,
-        most_logs: int = MOST_LOGS,
-        events: Sequence[Json] | None = None,
-    ) -> None:
+    def __init__(self, client: Client, job: Json, reads_secrets: bool, most_logs: int, events: Sequence[Json] | None) -> None:
         self._client = client
         self._job = job
         self._reads_secrets = reads_secrets
@@ -220,10 +213,9 @@ def _containers(pod: Json) -> list[tuple[Json, str, bool]]:
     """The logs to read of a pod: pod, container, whether of the run before."""
     status, name = pod.get("status", {}), training_container(pod)
     found = []
-    for one in [*(status.get("initContainerStatuses") or ()), *(status.get("containerStatuses") or ())]:
+    for one in _container_statuses(status):
         state, last = one.get("state", {}), one.get("lastState", {})
-        has_failed = bool((state.get("terminated") or {}).get("exitCode"))
-        if one["name"] == name or has_failed:
+        if one["name"] == name or failed(state) is not None:
             if "running" in state or "terminated" in state:
                 found.append((pod, one["name"], False))
             if "terminated" in last:
@@ -232,13 +224,13 @@ def _containers(pod: Json) -> list[tuple[Json, str, bool]]:
 
 
 def _has_failed(pod: Json) -> bool:
-    status = pod.get("status", {})
-    ended = [
-        one.get(state, {}).get("terminated") or {}
-        for one in [*(status.get("initContainerStatuses") or ()), *(status.get("containerStatuses") or ())]
-        for state in ("state", "lastState")
-    ]
-    return status.get("phase") == "Failed" or any(one.get("exitCode") for one in ended)
+    status, states = pod.get("status", {}), ("state", "lastState")
+    runs = [one.get(state) or {} for one in _container_statuses(status) for state in states]
+    return status.get("phase") == "Failed" or any(failed(run) is not None for run in runs)
+
+
+def _container_statuses(status: Json) -> list[Json]:
+    return [*(status.get("initContainerStatuses") or ()), *(status.get("containerStatuses") or ())]
 
 
 def _holder(pod: Json) -> Json:

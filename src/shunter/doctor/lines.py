@@ -13,21 +13,22 @@ from shunter.operator.diagnosis import VICTIM
 _RANK = re.compile(r"\[(?:default|rank)(\d+)\]:? ?")
 _WARNING = re.compile(r"^\[?W\d{4} |\bWARN(?:ING)?\b|\b\w*Warning: |^\[rank\d+\]:\[W\d{4} ")
 _TRACEBACK = "Traceback (most recent call last)"
-_EXCEPTION = re.compile(r"[A-Za-z_][\w.]*(?:Error|Exception|Interrupt|Exit|Failure|Expired|Warning)\b(?::|$)")
+_NAMES = ("Error", "Exception", "Interrupt", "Exit", "Failure", "Expired", "Warning")
+"""What the names of exceptions end with."""
+_EXCEPTION = re.compile(rf"[A-Za-z_][\w.]*(?:{'|'.join(_NAMES)})\b(?::|$)")
 _SUMMARY = ("ChildFailedError",)
-_ABORT = re.compile(
-    r"terminate called after throwing|what\(\): |Fatal Python error|Bus error|Segmentation fault"
-    r"|^(?:malloc|realloc|free|munmap_chunk)\(\): |double free or corruption|\*\*\* stack smashing detected|corrupted size vs"
+_ABORTS = (
+    *("terminate called after throwing", "what(): ", "Fatal Python error", "Bus error", "Segmentation fault"),
+    *("double free or corruption", "*** stack smashing detected", "corrupted size vs"),
 )
+_HEAP_CALLS = ("malloc(): ", "realloc(): ", "free(): ", "munmap_chunk(): ")
+"""With which the C library begins a line that says what is wrong with the heap."""
+_ABORT = re.compile(f"{'|'.join(map(re.escape, _ABORTS))}|^(?:{'|'.join(map(re.escape, _HEAP_CALLS))})")
 MOST_LINES = 60
 """Lines of one error: an exception may have a long message."""
 END_LINES = 2 * MOST_LINES
 """Of these some may be warnings, or another rank's."""
-_WORDS = (
-    *("Traceback", "terminate called", "what():", "Fatal Python", "Bus error", "Segmentation fault"),
-    *("malloc(): ", "realloc(): ", "free(): ", "munmap_chunk(): ", "double free", "stack smashing", "corrupted size"),
-    *("Error", "Exception", "Interrupt", "Exit", "Failure", "Expired", "Warning"),
-)
+_WORDS = (_TRACEBACK, *_ABORTS, *_HEAP_CALLS, *_NAMES)
 """One of these is in each line at which an error begins or is named: by these a healthy log is told without its lines."""
 _FRAME = re.compile(r'File "([^"]+)", line (\d+), in (\S+)')
 _CHAINED = re.compile(r"(?:During handling of the above exception|The above exception was the direct cause)")
@@ -76,8 +77,8 @@ def parsed(log: str) -> list[Line]:
     found = []
     for raw in log.splitlines():
         at, text = split_time(raw)
-        if "\x1b" in text or "\r" in text or "\x08" in text or "\x9b" in text:
-            text = ESCAPES.sub("", text.rsplit("\r", 1)[-1])
+        if "\x1b" in text or "\x08" in text or "\x9b" in text:
+            text = ESCAPES.sub("", text)
         rank = None
         while text.startswith("[") and (prefix := _RANK.match(text)):
             rank, text = int(prefix[1]), text[prefix.end() :]
