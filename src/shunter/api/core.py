@@ -145,3 +145,9 @@ class Service(Struct, frozen=True):
 class ConfigMap(Struct, frozen=True):
     metadata: ObjectMeta
     data: dict[str, str] = {}
+
+
+def container_statuses(pod: Json) -> list[Json]:
+    """What the kubelet says of each container of a pod as JSON, init containers first."""
+    status = pod.get("status") or {}
+    return [*(status.get("initContainerStatuses") or ()), *(status.get("containerStatuses") or ())]

@@ -11,6 +11,7 @@ from datetime import UTC, datetime
 
 import msgspec
 
+from shunter.api.core import container_statuses
 from shunter.api.meta import Json
 from shunter.api.quantity import parse
 from shunter.api.resources import CORE_EVENTS, NETWORK_POLICIES, NODES, PERSISTENT_VOLUME_CLAIMS, PODS, SECRETS, Resource
@@ -211,9 +212,8 @@ class _Reader:
 
 def _containers(pod: Json) -> list[tuple[Json, str, bool]]:
     """The logs to read of a pod: pod, container, whether of the run before."""
-    status, name = pod.get("status", {}), training_container(pod)
-    found = []
-    for one in _container_statuses(status):
+    found, name = [], training_container(pod)
+    for one in container_statuses(pod):
         state, last = one.get("state", {}), one.get("lastState", {})
         if one["name"] == name or failed(state) is not None:
             if "running" in state or "terminated" in state:
@@ -224,13 +224,8 @@ def _containers(pod: Json) -> list[tuple[Json, str, bool]]:
 
 
 def _has_failed(pod: Json) -> bool:
-    status, states = pod.get("status", {}), ("state", "lastState")
-    runs = [one.get(state) or {} for one in _container_statuses(status) for state in states]
-    return status.get("phase") == "Failed" or any(failed(run) is not None for run in runs)
-
-
-def _container_statuses(status: Json) -> list[Json]:
-    return [*(status.get("initContainerStatuses") or ()), *(status.get("containerStatuses") or ())]
+    runs = [one.get(state) or {} for one in container_statuses(pod) for state in ("state", "lastState")]
+    return pod.get("status", {}).get("phase") == "Failed" or any(failed(run) is not None for run in runs)
 
 
 def _holder(pod: Json) -> Json:

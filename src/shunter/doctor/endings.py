@@ -6,6 +6,7 @@ import re
 from collections.abc import Mapping, Sequence
 from datetime import datetime, timedelta
 
+from shunter.api.core import container_statuses
 from shunter.api.meta import Json, Struct
 from shunter.api.rank_failures import RankFailure
 from shunter.doctor.lines import Error, Line, errors, is_warning, parsed, parsed_end
@@ -84,12 +85,7 @@ def endings(
 ) -> list[Ending]:
     """The endings of the job's pods, causes first: in the order of time, victims of others behind them. `logs` by pod, container
     and whether they are of the run before; `ranks` by pod."""
-    statuses = {
-        (pod["metadata"]["name"], status["name"]): status
-        for pod in pods
-        for key in ("initContainerStatuses", "containerStatuses")
-        for status in pod.get("status", {}).get(key) or ()
-    }
+    statuses = {(pod["metadata"]["name"], status["name"]): status for pod in pods for status in container_statuses(pod)}
     found = []
     for fault in faults(pods):
         if not fault.container or fault.exit_code is None:

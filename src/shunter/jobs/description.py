@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from datetime import datetime
 
+from shunter.api.core import container_statuses
 from shunter.api.meta import Json
 from shunter.jobs.ages import age
 from shunter.jobs.failure_record import cell, failure_record, heading
@@ -115,7 +116,7 @@ def pod_lines(job: Json, pod: Json) -> Iterator[str]:
 def phase(pod: Json) -> str:
     """The phase, or the more telling reason that a container waits for."""
     status = pod.get("status", {})
-    for container in [*status.get("initContainerStatuses", []), *status.get("containerStatuses", [])]:
+    for container in container_statuses(pod):
         waiting = container.get("state", {}).get("waiting", {}).get("reason", "")
         if waiting not in ("", "PodInitializing"):
             return str(waiting)

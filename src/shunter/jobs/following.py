@@ -9,7 +9,7 @@ from collections import deque
 from collections.abc import Coroutine, Mapping, Sequence
 from typing import NamedTuple
 
-from shunter.api.core import COLD_START
+from shunter.api.core import COLD_START, container_statuses
 from shunter.api.meta import Json
 from shunter.api.resources import CORE_EVENTS, JOBSETS, PODS, Resource
 from shunter.api.training.kinds import JOB_KINDS
@@ -175,8 +175,7 @@ class JobFollower:
             self._show_progress()
 
     def _tail_started_containers(self, pod: Json) -> None:
-        status = pod.get("status", {})
-        for container in [*status.get("initContainerStatuses", []), *status.get("containerStatuses", [])]:
+        for container in container_statuses(pod):
             state = container.get("state", {})
             key = (pod["metadata"]["uid"], container["name"], container.get("restartCount", 0))
             has_started = "running" in state or "terminated" in state
@@ -281,8 +280,7 @@ class JobFollower:
 
 
 def has_ended(pod: Json, container: str) -> bool:
-    status = pod.get("status", {})
-    for entry in [*status.get("initContainerStatuses", []), *status.get("containerStatuses", [])]:
+    for entry in container_statuses(pod):
         if entry["name"] == container:
             return "terminated" in entry.get("state", {})
     return False

@@ -8,6 +8,7 @@ from datetime import timedelta
 
 import msgspec
 
+from shunter.api.core import container_statuses
 from shunter.api.counts import count
 from shunter.api.meta import Json, Struct
 from shunter.operator.overview import moment
@@ -60,7 +61,7 @@ def faults(pods: Sequence[Json]) -> list[Fault]:
     for pod in pods:
         status = pod.get("status", {})
         name = pod["metadata"]["name"]
-        containers = [*status.get("initContainerStatuses", []), *status.get("containerStatuses", [])]
+        containers = container_statuses(pod)
         if status.get("phase") == "Failed" and status.get("reason"):
             # Its node ended it (evicted, past its deadline): how its containers took that says nothing.
             ended = max(map(when, containers), default="")

@@ -13,6 +13,7 @@ from collections.abc import AsyncGenerator, Coroutine, Iterator, Sequence
 from contextlib import aclosing
 from typing import NamedTuple
 
+from shunter.api.core import container_statuses
 from shunter.api.counts import count
 from shunter.api.meta import Json
 from shunter.api.resources import PODS, Resource
@@ -115,8 +116,7 @@ def _containers(job: Json, pods: Sequence[Json], chosen: frozenset[int]) -> Iter
         rank = rank_of(pod)
         if chosen and rank not in chosen:
             continue
-        status = pod.get("status") or {}
-        for one in [*(status.get("initContainerStatuses") or ()), *(status.get("containerStatuses") or ())]:
+        for one in container_statuses(pod):
             state, name, restarts = one.get("state") or {}, one["name"], int(one.get("restartCount", 0))
             if name in OPERATOR_CONTAINERS and not (state.get("terminated") or {}).get("exitCode"):
                 continue

@@ -8,6 +8,7 @@ from typing import Annotated, NamedTuple
 
 import typer
 
+from shunter.api.core import container_statuses
 from shunter.api.formats.durations import seconds
 from shunter.api.meta import Json
 from shunter.errors import InputError
@@ -55,9 +56,3 @@ def attempts(pods: Iterable[Json]) -> frozenset[tuple[str, str, int]]:
         for status in container_statuses(pod)
         if {"running", "terminated"} & set(status.get("state") or ())
     )
-
-
-def container_statuses(pod: Json) -> list[Json]:
-    """What the kubelet says of each container, init containers first."""
-    status = pod.get("status") or {}
-    return [*(status.get("initContainerStatuses") or ()), *(status.get("containerStatuses") or ())]

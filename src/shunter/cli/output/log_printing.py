@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from shunter.api.core import container_statuses
 from shunter.api.meta import Json
-from shunter.cli.options.log_options import LogOptions, attempts, container_statuses
+from shunter.cli.options.log_options import LogOptions, attempts
 from shunter.cli.output.console import say
 from shunter.cli.output.display import SingleRankDisplay, display
 from shunter.errors import EnvironmentProblem, InputError

@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterable, Sequence
 from datetime import datetime, timedelta
 
+from shunter.api.core import container_statuses
 from shunter.api.meta import Json
 from shunter.operator import needs
 from shunter.operator.causes.events import event_time
@@ -106,7 +107,7 @@ def _rank(job: Json, pod: Json) -> tuple[bool, int, str]:
 
 def _held(label: str, pod: Json, events: Sequence[Json], now: datetime) -> Held | None:
     status = pod.get("status", {})
-    containers = [*(status.get("initContainerStatuses") or []), *(status.get("containerStatuses") or [])]
+    containers = container_statuses(pod)
     if not pod.get("spec", {}).get("nodeName") and not containers:
         return unplaced(label, pod, events, now)
     for container in containers:
