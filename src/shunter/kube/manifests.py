@@ -21,6 +21,7 @@ from shunter.api.meta import Json
 from shunter.api.yaml import Loader
 from shunter.errors import InputError
 from shunter.kube.positions import followed
+from shunter.missing_file import missing_file
 
 SUFFIXES = (".yaml", ".yml", ".json")
 
@@ -95,7 +96,7 @@ def load(source: str) -> list[Manifest]:
     try:
         content = path.read_bytes()
     except FileNotFoundError:
-        raise InputError(f"{source}: no such file or directory.") from None
+        raise missing_file(source) from None
     except OSError as error:
         raise InputError(f"{source}: cannot be read: {error.strerror}.") from error
     return some(parse(_decoded(content, source), source), source)

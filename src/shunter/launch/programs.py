@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ast
-import difflib
 import os
 from collections.abc import Sequence
 from pathlib import Path
@@ -12,6 +11,7 @@ from shunter.errors import InputError
 from shunter.launch.code.delivery import Code, ImageCode, MountedCode
 from shunter.launch.code.tree import packed_code, require_program
 from shunter.launch.options import Program, require_unicode
+from shunter.missing_file import missing_file
 
 
 def program_of(
@@ -35,12 +35,7 @@ def program_of(
     if script.exists() and not script.is_file():
         raise InputError(f"{path} is not a regular file.", "Give the path of an existing script.")
     if not script.is_file():
-        there = [entry.name for entry in script.parent.glob("*.py")] if script.parent.is_dir() else []
-        close = difflib.get_close_matches(script.name, there, n=1)
-        hint = (
-            f"Did you mean {os.path.join(os.path.dirname(path), close[0])}?" if close else "Give the path of an existing script."
-        )
-        raise InputError(f"{path}: no such file.", hint)
+        raise missing_file(path, what="file", pattern="*.py", remedy="Give the path of an existing script.")
     root = given or (here if script.is_relative_to(here) else script.parent)
     if root == Path(root.anchor):
         raise InputError(

@@ -23,6 +23,7 @@ from shunter.migrate.conversion.source.kustomization import FILE_NAMES, is_patch
 from shunter.migrate.conversion.source.objects import SourceObject
 from shunter.migrate.conversion.source.versions import OTHER_OPERATOR, is_of_mpi_operator, is_v1_job
 from shunter.migrate.findings import Finding, Place, Topic
+from shunter.missing_file import missing_file
 
 STANDARD_INPUT = "standard input"
 _PARTIAL = ".tpl"
@@ -261,7 +262,7 @@ def _file(path: Path, source: str, relative: Path) -> TextFile:
         with path.open("rb") as file:
             return _named(_decoded(_content(file), source, path, relative))
     except FileNotFoundError:
-        raise InputError(f"{source}: no such file or directory.") from None
+        raise missing_file(source) from None
     except OSError as error:
         raise InputError(f"{source}: cannot be read: {error.strerror}.") from error
 

@@ -12,6 +12,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from shunter.errors import InputError
+from shunter.missing_file import missing_file
 
 LARGEST = 4 * 1024 * 1024
 """Bytes; larger files are data."""
@@ -29,7 +30,7 @@ def listed(root: Path) -> list[Path]:
     try:
         is_directory = stat.S_ISDIR(root.stat().st_mode)
     except FileNotFoundError:
-        raise InputError(f"{root}: no such file or directory.") from None
+        raise missing_file(root) from None
     except OSError as error:
         raise InputError(f"{root}: cannot be read: {error.strerror}.") from error
     if not is_directory:

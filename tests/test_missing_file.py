@@ -1,0 +1,25 @@
+"""A file that is not there: the error names it, and what may be meant."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from shunter.missing_file import missing_file
+
+
+@pytest.mark.parametrize(
+    ("name", "pattern", "remedy"),
+    [
+        ("job.yml", "*", "Did you mean {}/job.yaml?"),
+        ("job.yml", "*.py", "Name one that exists."),
+        ("other.txt", "*", "Name one that exists."),
+        ("gone/job.yml", "*", "Name one that exists."),
+    ],
+    ids=["nearly so called", "of another kind", "nothing like it", "no such directory"],
+)
+def test_what_has_nearly_the_name_is_suggested(tmp_path: Path, name: str, pattern: str, remedy: str) -> None:
+    (tmp_path / "job.yaml").touch()
+    error = missing_file(tmp_path / name, pattern=pattern, remedy="Name one that exists.")
+    assert (error.message, error.remedy) == (f"{tmp_path / name}: no such file or directory.", remedy.format(tmp_path))
