@@ -18,15 +18,15 @@ from shunter.api.counts import count
 from shunter.api.meta import Json
 from shunter.api.resources import PODS, Resource
 from shunter.jobs.display import prefix
-from shunter.jobs.finding import own_pods, pods_of
+from shunter.jobs.finding import pods_of
 from shunter.jobs.following import OPERATOR_CONTAINERS
 from shunter.jobs.logs.visible_text import LONGEST, visible
-from shunter.jobs.training_pods import ranks, training_pods
+from shunter.jobs.training_pods import Place, Places, ranks_of_places
 from shunter.kube.client import Client
 from shunter.kube.errors import ApiError, BadRequest, NotFound
 from shunter.kube.pods.log_reading import LogPart, followed_lines, log_lines
 from shunter.kube.watching import follow
-from shunter.operator.overview import is_finished, member, pod_selector
+from shunter.operator.overview import Members, is_finished, is_pod_of, pod_selector
 from shunter.page.calls import LogQuery
 from shunter.page.log_buffer import FRAMES_A_SECOND, LogBuffer, Source
 from shunter.page.wire import LogLines
@@ -53,7 +53,7 @@ def frames(client: Client, resource: Resource, job: Json, request: LogQuery) -> 
 async def whole_log(client: Client, job: Json, chosen: frozenset[int]) -> AsyncGenerator[bytes]:
     """The logs of the chosen ranks (all when empty), as they were written, one container after another; each line begins with
     `[worker-1] ` where there are several containers. Holds no more than what comes at a time."""
-    containers = list(_containers(job, await pods_of(client, job), chosen))
+    containers = list(_Runs(job, chosen).of(await pods_of(client, job)))
     for one in containers:
         begin = f"[{one.source.label}] ".encode() if len(containers) > 1 else b""
         is_new_line = True
@@ -99,32 +99,60 @@ class _Container(NamedTuple):
         return str(self.pod["metadata"]["namespace"])
 
 
-def _containers(job: Json, pods: Sequence[Json], chosen: frozenset[int]) -> Iterator[_Container]:
-    """Those whose log may be read, by rank; of one that was restarted in its pod the run before comes first. Containers of the
-    operator's own are left out unless they failed."""
-    ranked = training_pods(job, pods)
-    by_label = {member(job, pod).label: rank for rank, pod in zip(ranks(job, ranked), ranked, strict=True)}
+class _Runs:
+    """The runs of containers whose log may be read, of the pods of one job. Looks at a pod when it changes, and at the ranks of
+    all only when one came or went: a job has a thousand."""
 
-    def rank_of(pod: Json) -> int | None:
-        return by_label.get(member(job, pod).label)
+    def __init__(self, job: Json, chosen: frozenset[int]) -> None:
+        self._chosen = chosen
+        self._members = Members(job)
+        self._places = Places(job)
+        self._place_of: dict[str, Place] = {}
+        self._rank_of: dict[str, int] | None = {}
+        """By the label of a place; None until it is worked out anew."""
 
-    def order(pod: Json) -> tuple[bool, int, str]:
-        rank = rank_of(pod)
-        return rank is None, rank or 0, str(pod["metadata"].get("creationTimestamp", ""))
+    def put(self, pod: Json) -> None:
+        """A pod that is new or has changed."""
+        uid, place = pod["metadata"]["uid"], self._places.of(pod)
+        if self._place_of.get(uid) != place:
+            self._place_of[uid], self._rank_of = place, None
 
-    for pod in sorted(pods, key=order):
-        rank = rank_of(pod)
-        if chosen and rank not in chosen:
-            continue
+    def remove(self, uid: str) -> None:
+        if self._place_of.pop(uid, None) is not None:
+            self._rank_of = None
+
+    def of(self, pods: Sequence[Json]) -> Iterator[_Container]:
+        """Those of these pods, by rank."""
+        for pod in pods:
+            self.put(pod)
+        for pod in sorted(pods, key=self._order):
+            yield from self.of_one(pod)
+
+    def of_one(self, pod: Json) -> Iterator[_Container]:
+        """Those of one pod, which was put; of one that was restarted in its pod the run before comes first. Containers of the
+        operator's own are left out unless they failed."""
         for one in container_statuses(pod):
             state, name, restarts = one.get("state") or {}, one["name"], int(one.get("restartCount", 0))
+            has_run, runs = "terminated" in (one.get("lastState") or {}), "running" in state or "terminated" in state
             if name in OPERATOR_CONTAINERS and not (state.get("terminated") or {}).get("exitCode"):
                 continue
-            source = Source(rank, prefix(member(job, pod), name)[1:-1])
-            if "terminated" in (one.get("lastState") or {}):
+            if not (has_run or runs) or (self._chosen and self._rank(pod) not in self._chosen):
+                continue
+            source = Source(self._rank(pod), prefix(self._members.of(pod), name)[1:-1])
+            if has_run:
                 yield _Container(pod, name, restarts - 1, True, source)
-            if "running" in state or "terminated" in state:
+            if runs:
                 yield _Container(pod, name, restarts, False, source)
+
+    def _order(self, pod: Json) -> tuple[bool, int, str]:
+        rank = self._rank(pod)
+        return rank is None, rank or 0, str(pod["metadata"].get("creationTimestamp", ""))
+
+    def _rank(self, pod: Json) -> int | None:
+        if self._rank_of is None:
+            ranks = ranks_of_places(self._place_of)
+            self._rank_of = {self._place_of[uid].label: rank for uid, rank in ranks.items()}
+        return self._rank_of.get(self._place_of[pod["metadata"]["uid"]].label)
 
 
 class _Reading:
@@ -135,6 +163,7 @@ class _Reading:
         self._resource = resource
         self._job = job
         self._request = request
+        self._runs = _Runs(job, request.ranks)
         self._buffer = LogBuffer(request.find)
         self._changed = asyncio.Event()
         self._room = asyncio.Event()
@@ -179,7 +208,7 @@ class _Reading:
             await asyncio.gather(*tasks, return_exceptions=True)
 
     async def _read_all(self) -> None:
-        found = list(_containers(self._job, await pods_of(self._client, self._job), self._request.ranks))
+        found = list(self._runs.of(await pods_of(self._client, self._job)))
         if not found and not self._request.follow:
             self._notes.append("No container has started, or their logs went with their pods.")
         limit = MOST_CONTAINERS if self._request.follow else len(found)
@@ -254,15 +283,15 @@ class _Reading:
 
     async def _watch_pods(self) -> None:
         """Reads the containers that start from now on, all of what they write."""
-        pods: dict[str, Json] = {}
         async for seen in follow(self._client, PODS, self._namespace, label_selector=pod_selector(self._job)):
-            uid = seen.object["metadata"]["uid"]
             if seen.gone:
-                pods.pop(uid, None)
+                self._runs.remove(seen.object["metadata"]["uid"])
                 continue
-            pods[uid] = seen.object
-            for one in _containers(self._job, own_pods(self._job, list(pods.values())), self._request.ranks):
-                if one.pod is not seen.object or one.key in self._begun:
+            if not is_pod_of(self._job, seen.object):
+                continue
+            self._runs.put(seen.object)
+            for one in self._runs.of_one(seen.object):
+                if one.key in self._begun:
                     continue
                 if len(self._tasks) <= MOST_CONTAINERS:
                     self._begin(one, None)
