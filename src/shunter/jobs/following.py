@@ -67,6 +67,8 @@ class JobFollower:
         self._pods: dict[str, Json] = {}
         self._gone: set[str] = set()
         """Those of the pods that were deleted, as by a suspension."""
+        self._phases: dict[str, tuple[str, str]] = {}
+        """Of the pods that are there: label and phase. Kept, as all of a thousand are shown whenever one changes."""
         self._disrupted: set[str] = set()
         self._tails: dict[tuple[str, str, int], asyncio.Task[None]] = {}
         self._written: dict[tuple[str, str], deque[str]] = {}
@@ -153,9 +155,7 @@ class JobFollower:
                     self._display.note(text)
 
     def _show_progress(self) -> None:
-        there = (pod for uid, pod in self._pods.items() if uid not in self._gone)
-        phases = {member(self._job, pod).label: pod.get("status", {}).get("phase", "Pending") for pod in there}
-        self._display.progress(overview(self._job), phases)
+        self._display.progress(overview(self._job), dict(self._phases.values()))
 
     async def _watch_pods(self) -> None:
         async for seen in follow(self._client, PODS, self._namespace, label_selector=pod_selector(self._job)):
@@ -166,6 +166,10 @@ class JobFollower:
             self._pods[uid] = seen.object
             if seen.gone:
                 self._gone.add(uid)
+                self._phases.pop(uid, None)
+            else:
+                phase = seen.object.get("status", {}).get("phase", "Pending")
+                self._phases[uid] = member(self._job, seen.object).label, phase
             if is_new:
                 for event in [event for event in self._events.values() if event.get("involvedObject", {}).get("uid") == uid]:
                     self._show_warning(event)

@@ -283,7 +283,8 @@ class _Reading:
 
     async def _watch_pods(self) -> None:
         """Reads the containers that start from now on, all of what they write."""
-        async for seen in follow(self._client, PODS, self._namespace, label_selector=pod_selector(self._job)):
+        selector = pod_selector(self._job)
+        async for seen in follow(self._client, PODS, self._namespace, label_selector=selector, keeps_objects=False):
             if seen.gone:
                 self._runs.remove(seen.object["metadata"]["uid"])
                 continue
