@@ -40,8 +40,8 @@ LONGEST_LOG_SECONDS = 960.0
 LONGEST_LAST_SECONDS = 60.0
 """The log of a job that has failed says the same for ever: it is read no more once it has told something, or for so long not."""
 LOGS_AT_ONCE = 4
-"""Of jobs whose logs have told nothing yet, at each time; one, once so many as are read first have told nothing, one after
-another: programs that print nothing of the kind must not keep a page busy that nobody looks at."""
+"""Of jobs whose logs have told nothing yet, at each time; one every `LOG_SECONDS`, once so many as are read first have told
+nothing, one after another: programs that print nothing of the kind must not keep a page busy that nobody looks at."""
 SETTLE_SECONDS = 0.3
 """A job, its pods and events change one after another."""
 STATES: Mapping[str, wire.State] = {
@@ -113,6 +113,8 @@ class Jobs:
         self._log_times: dict[str, LogTime] = {}
         self._in_vain = 0
         """Logs that told nothing since one last told something."""
+        self._next_in_vain = -inf
+        """When the next log is read that tells nothing, as so many before; by the monotonic clock."""
         self.watches = tuple(
             Watch(
                 resource.plural if resource != JOBS else "batch-jobs",
@@ -212,8 +214,14 @@ class Jobs:
         times = {uid: self._log_times.get(uid, LogTime()).due for uid in silent}
         due = [uid for uid, at in times.items() if now >= at]
         told = heapq.nsmallest(MOST_JOBS, (uid for uid in due if uid in self._told), key=times.__getitem__)
+        if self._in_vain < MOST_JOBS:
+            most = MOST_JOBS if is_first else LOGS_AT_ONCE
+        elif now < self._next_in_vain:
+            return told
+        else:
+            most, self._next_in_vain = 1, now + LOG_SECONDS
         others = heapq.nsmallest(
-            MOST_JOBS if is_first else LOGS_AT_ONCE if self._in_vain < MOST_JOBS else 1,
+            most,
             (uid for uid in due if uid not in self._told),
             key=lambda uid: (times[uid], not silent[uid].job.is_running, -_created(silent[uid])),
         )
