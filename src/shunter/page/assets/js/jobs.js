@@ -6,7 +6,7 @@ import { useLive, useTick } from "./live.js";
 import { Command, Heading, Notices, Pending, Progress, STATES, State } from "./parts.js";
 import { apiUrl, jobUrl, jobsUrl, navigate } from "./route.js";
 
-const AROUND = 12;
+const AROUND = 8;
 
 /** @param {{filter: import("./route.js").JobFilter, onLive: (live: import("./live.js").Live) => void}} props */
 export function Jobs({ filter, onLive }) {
@@ -64,27 +64,35 @@ function Space({ rows, height }) {
   return html`<tr class="space" aria-hidden="true"><td style=${{ height: `${Math.max(0, rows) * height}px` }}></td></tr>`;
 }
 
+/** A row that moves, because another one came or changed its state, keeps its cells. */
 class Row extends Component {
+  /** @type {unknown[] | null} */
+  cells = null;
   /** @param {any} next */
   shouldComponentUpdate(next) {
     const { row, now, index } = /** @type {any} */ (this.props);
     const times = (/** @type {number} */ at) => [age(ageOf(row, at)), progressText(row.progress, at, row.state === "Running")].join();
-    return next.row !== row || next.index !== index || (next.now !== now && times(next.now) !== times(now));
+    if (next.row !== row || (next.now !== now && times(next.now) !== times(now))) this.cells = null;
+    return !this.cells || next.index !== index;
   }
   /** @param {any} props */
   render({ row, now, index }) {
-    const /** @type {import("./wire.js").JobRow} */ job = row;
-    const ranks = !job.wanted ? "-" : job.finished ? count(job.wanted) : `${job.up === undefined ? "?" : count(job.up)}/${count(job.wanted)}`;
-    return html`<tr class=${`row ${job.state}`} aria-rowindex=${index + 2} data-index=${index}>
-      <td class="c-state"><${State} state=${job.state} /></td>
-      <td class="c-name"><a href=${jobUrl(job)} title=${job.name}>${job.name}</a></td>
-      <td class="c-namespace">${job.namespace}</td><td class="c-kind">${job.kind}</td>
-      <td class="c-ranks n">${ranks}</td>
-      <td class="c-progress"><${Progress} progress=${job.progress} state=${job.state} now=${now} /></td>
-      <td class="c-age n">${job.created ? age(ageOf(job, now)) : ""}</td>
-      <td class="c-why" title=${job.why}>${job.why}</td>
-      <td class="under" aria-hidden="true">${job.namespace} ${"\u00b7"} ${job.kind} ${"\u00b7"} ${ranks}</td></tr>`;
+    this.cells ??= cellsOf(row, now);
+    return html`<tr class=${`row ${row.state}`} aria-rowindex=${index + 2} data-index=${index}>${this.cells}</tr>`;
   }
+}
+
+/** @param {import("./wire.js").JobRow} job @param {number} now @returns {any} */
+function cellsOf(job, now) {
+  const ranks = !job.wanted ? "-" : job.finished ? count(job.wanted) : `${job.up === undefined ? "?" : count(job.up)}/${count(job.wanted)}`;
+  return html`<td class="c-state"><${State} state=${job.state} /></td>
+    <td class="c-name"><a href=${jobUrl(job)} title=${job.name}>${job.name}</a></td>
+    <td class="c-namespace">${job.namespace}</td><td class="c-kind">${job.kind}</td>
+    <td class="c-ranks n">${ranks}</td>
+    <td class="c-progress"><${Progress} progress=${job.progress} state=${job.state} now=${now} /></td>
+    <td class="c-age n">${job.created ? age(ageOf(job, now)) : ""}</td>
+    <td class="c-why" title=${job.why}>${job.why}</td>
+    <td class="under" aria-hidden="true">${job.namespace} ${"\u00b7"} ${job.kind} ${"\u00b7"} ${ranks}</td>`;
 }
 
 /** Index of the first row to render, of the one after the last, and the height of a row in pixels. @param {{current: HTMLElement | null}} body @param {number} total */
