@@ -6,10 +6,12 @@ import asyncio
 from typing import Any
 
 import msgspec
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from shunter.page.live import Listener, Table, encoded
+from shunter.page.running import PACE_SECONDS, pause_after
 from shunter.page.wire import Hidden, NodeRow, Row, Session
 
 FACTS = Session(user="ann", cluster="prod", is_read_only=False, version="1", now=0.0)
@@ -77,10 +79,12 @@ def test_nothing_is_sent_before_everything_was_read_once() -> None:
 def test_rows_that_are_the_same_are_not_sent_again() -> None:
     table = Table()
     listener = table.listen(lambda: FACTS)
-    table.replace({"nodes": [row(1, 0)]})
+    assert table.replace({"nodes": [row(1, 0)]})
     listener.take(0.0)
-    table.replace({"nodes": [row(1, 0)]})
+    assert not table.replace({"nodes": [row(1, 0)]})
     assert listener.take(0.0) == []
+    assert table.replace({"nodes": [row(1, 1)]})
+    assert table.replace({"nodes": []})
 
 
 def test_a_listener_that_does_not_read_holds_no_more_than_ids() -> None:
@@ -162,3 +166,9 @@ def test_an_event_is_one_block_whatever_is_in_it() -> None:
     block = encoded(("delta", {"nodes": {"set": [hostile], "del": []}}))
     assert block.count(b"\n") == 3
     assert b"\r" not in block
+
+
+def test_what_changes_no_row_delays_the_next_change_by_little() -> None:
+    assert pause_after(0.004, is_news=True) == PACE_SECONDS
+    assert pause_after(0.004, is_news=False) == pytest.approx(0.02)
+    assert pause_after(1.0, is_news=False) == PACE_SECONDS

@@ -55,8 +55,8 @@ class Table:
         self._listeners.add(listener)
         return listener
 
-    def replace(self, rows: Rows) -> None:
-        """These are all rows now."""
+    def replace(self, rows: Rows) -> bool:
+        """These are all rows now. Whether any of them is another than before."""
         is_news, self.is_complete = not self.is_complete, True
         for collection in {*self._rows, *rows}:
             before = self._rows.get(collection, {})
@@ -70,6 +70,7 @@ class Table:
                     listener.note(collection, changed)
         if is_news:
             self._wake()
+        return is_news
 
     def broken(self, cause: Hashable, collections: Iterable[str], since: float, why: str) -> bool:
         """For this cause the rows of these are as they were at that time (seconds since 1970). False if that was known."""

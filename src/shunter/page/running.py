@@ -26,7 +26,10 @@ from shunter.page.wire import Hidden
 log = logging.getLogger(__name__)
 
 PACE_SECONDS = 0.05
-"""Between two projections; the first change after a pause is projected at once."""
+"""Between a projection that changed a row and the next; the first change after a pause is projected at once."""
+VAIN_SHARE = 0.2
+"""Of the time, at most, is spent on projections that change nothing: most of what is watched changes no row, and a change that
+does must not wait for it."""
 REVIEW_SECONDS = 60.0
 """How often rights are asked for again."""
 MISSING_KIND_SECONDS = 10.0
@@ -333,24 +336,26 @@ class RunningView:
         while True:
             await self._changed.wait()
             self._changed.clear()
-            if self._may_show:
-                self._show()
+            began = time.monotonic()
+            is_news = self._may_show and self._show()
+            pause = pause_after(time.monotonic() - began, is_news=is_news)
             async with self._moved:
                 self._moved.notify_all()
-            await asyncio.sleep(PACE_SECONDS)
+            await asyncio.sleep(pause)
 
     @property
     def _may_show(self) -> bool:
         return (self._is_answered or not self._watches) and not self._unlisted
 
-    def _show(self) -> None:
+    def _show(self) -> bool:
+        """Whether a row has changed."""
         try:
             rows = self._view.rows(self._observed(), time.time())
         except Exception as error:
             self._fails(PROJECTION, error)
-        else:
-            self.table.replace(rows)
-            self.table.whole(PROJECTION)
+            return True
+        self.table.whole(PROJECTION)
+        return self.table.replace(rows)
 
     def _run(self, key: Scope | str, work: Coroutine[Any, Any, None]) -> None:
         def report(task: asyncio.Task[None]) -> None:
@@ -366,6 +371,11 @@ class RunningView:
         collections = {name for watch in self._watches.values() for name in watch.collections}
         if self.table.broken(key, collections, time.time(), f"internal error: {error!r}"):
             log.error("the page's view fails: %s", key, exc_info=error)
+
+
+def pause_after(seconds: float, *, is_news: bool) -> float:
+    """Seconds until the next projection, after one that took so long and has changed a row or none."""
+    return PACE_SECONDS if is_news else min(PACE_SECONDS, seconds / VAIN_SHARE)
 
 
 def _reading_key(reading: Reading) -> str:
