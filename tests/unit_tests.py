@@ -20,8 +20,6 @@ FOLDERS = ("conformance", "e2e", "faults", "fuzz", "recipes", "vectors")
 FIXTURES = ("api_server", "peer")
 """Servers that tests of several folders share."""
 OTHERS = ("integration", "slow", "e2e", "conformance")
-WARNINGS = ("error", "ignore::ResourceWarning")
-"""A warning fails a unit test, but for sockets left open: those are found in whichever test runs when garbage is collected."""
 _NEVER_UNIT = frozenset(Path(__file__).parent / name for name in FOLDERS)
 _OTHER_MODULE = re.compile(rf"^pytestmark = .*pytest\.mark\.(?:{'|'.join(OTHERS)})\b", re.MULTILINE)
 _FORBIDDEN = frozenset(
@@ -89,7 +87,6 @@ class _Marking:
         for item in items:
             if is_unit(item):
                 item.add_marker("unit")
-                item.add_marker(pytest.mark.filterwarnings(*WARNINGS), append=False)
 
     @pytest.hookimpl(wrapper=True)
     def pytest_runtest_protocol(self, item: pytest.Item) -> Generator[None, object, object]:
