@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from datetime import UTC, datetime
 from itertools import pairwise
 
+import msgspec
 import pytest
 
 from page.views.test_job import V1_JOB, NoServer, v1_pod
@@ -12,6 +14,7 @@ from shunter.api.meta import Json
 from shunter.api.yaml import load_yaml
 from shunter.doctor.evidence import Evidence
 from shunter.kube.client import Client
+from shunter.kube.transport import Response
 from shunter.operator.causes import Evidence as ApiEvidence
 from shunter.page import job_readings
 from shunter.page.job_readings import Diagnosing
@@ -102,3 +105,23 @@ async def test_another_job_of_the_name_has_a_diagnosis_of_its_own(clock: Clock) 
     assert (first.uid, second.uid) == ("job-1", "job-2")
     assert second.report is not None
     assert second.report is not first.report
+
+
+async def test_what_pods_use_is_that_of_the_very_pod_and_not_of_one_that_had_its_name() -> None:
+    """Metrics are by name, and some seconds old."""
+
+    def measured(name: str, second: int) -> Json:
+        usage = [{"name": "pytorch", "usage": {"cpu": "1500m", "memory": "1Ki"}}]
+        return {"metadata": {"name": name}, "timestamp": f"2026-01-01T00:00:{second:02}Z", "containers": usage}
+
+    class Metrics(NoServer):
+        async def request(
+            self, method: str, path: str, *, params: Mapping[str, str] = {}, headers: Mapping[str, str] = {}, body: bytes = b""
+        ) -> Response:
+            items = [measured("bert-worker-0", 30), measured("bert-worker-1", 30), measured("bert-worker-9", 30)]
+            return Response(200, {}, msgspec.json.encode({"metadata": {"resourceVersion": "1"}, "items": items}))
+
+    pods = [v1_pod("worker", 0), v1_pod("worker", 1), v1_pod("worker", 2)]
+    pods[1]["metadata"] |= {"uid": "made-again", "creationTimestamp": "2026-01-01T00:00:31Z"}
+    found = await job_readings.usage(Client(Metrics()), load_yaml(V1_JOB), pods)
+    assert found == {"uid-bert-worker-0": job_readings.Usage(1.5, 1024)}

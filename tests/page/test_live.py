@@ -106,7 +106,8 @@ def test_a_break_is_told_once_with_its_age_and_that_it_has_passed() -> None:
     listener.take(100.0)
     table.broken("watch", ["nodes"], 88.0, "no answer")
     table.broken("watch", ["nodes"], 95.0, "still none")
-    assert listener.take(100.0) == [("gone", {"collection": "nodes", "since": 12.0, "why": "no answer"})]
+    told = {"collection": "nodes", "since": 12.0, "why": "no answer", "isAway": True}
+    assert listener.take(100.0) == [("gone", told)]
     assert listener.take(101.0) == []
     table.whole("watch")
     assert listener.take(102.0) == [("back", {"collection": "nodes"})]
@@ -118,13 +119,14 @@ def test_a_collection_is_up_to_date_again_when_the_last_of_its_breaks_has_passed
     table.replace({"nodes": [], "waiting": []})
     listener.take(100.0)
     table.broken("trainjobs", ["waiting"], 88.0, "no answer")
-    table.broken("a bug", ["nodes", "waiting"], 90.0, "internal error")
-    told = {data["collection"]: (data["since"], data["why"]) for _, data in listener.take(100.0)}
-    assert told == {"waiting": (12.0, "no answer"), "nodes": (10.0, "internal error")}
+    table.broken("a bug", ["nodes", "waiting"], 90.0, "internal error", is_away=False)
+    told = {data["collection"]: (data["since"], data["why"], data["isAway"]) for _, data in listener.take(100.0)}
+    assert told == {"waiting": (12.0, "no answer", True), "nodes": (10.0, "internal error", False)}
     table.whole("pytorchjobs")
     assert listener.take(100.0) == []
     table.whole("trainjobs")
-    assert listener.take(100.0) == [("gone", {"collection": "waiting", "since": 10.0, "why": "internal error"})]
+    left = {"collection": "waiting", "since": 10.0, "why": "internal error", "isAway": False}
+    assert listener.take(100.0) == [("gone", left)]
     table.whole("a bug")
     assert listener.take(100.0) == [("back", {"collection": "nodes"}), ("back", {"collection": "waiting"})]
 

@@ -20,6 +20,7 @@ from page.server import RunningPage, allow, new_user, page_of, rows_of, running
 from shunter.api.resources import NAMESPACES
 from shunter.kube import kubeconfig
 from shunter.kube.client import Client
+from shunter.kube.errors import ServerProblem, Status
 from shunter.page import running as running_views
 from shunter.page.logins import LocalLogin, TokenLogin
 from shunter.page.views.view import Observed, Reading, Rows, Watch
@@ -220,6 +221,46 @@ def test_a_bug_in_a_reading_or_in_rows_is_shown_until_it_has_passed(
         page_cluster.kubectl("label", "namespace", page_namespace, "step=9", "--overwrite")
         assert any(event[0] == "back" for event in stream)
     assert caplog.text.count("the page's view fails") == 2
+
+
+class Refusing(Namespaces):
+    """A view whose reading the API server answers with an error, as often as it says so."""
+
+    def __init__(self, failures: int) -> None:
+        self.failures = failures
+        self.readings = (Reading("why", self.read, 0.2),)
+
+    async def read(self, client: Client, observed: Observed) -> str:
+        self.failures -= 1
+        if self.failures >= 0:
+            raise ServerProblem(Status(code=500, message="etcdserver: request timed out"))
+        return "read"
+
+
+def test_a_reading_that_fails_again_is_said_to_be_old_until_it_is_made(page_cluster: EmbeddedCluster) -> None:
+    """Else a list would show the causes of yesterday beside the states of today."""
+    view = Refusing(3)
+    login = LocalLogin(kubeconfig.load(page_cluster.kubeconfig))
+    with (
+        running(page_of(page_cluster, login, view_named=lambda _: lambda viewer, parameters: view)) as page,
+        page.stream("/api/live?view=names", page.cookie()) as stream,
+    ):
+        told = next(data for name, data in stream if name == "gone")
+        assert (told["why"], told["isAway"]) == ("why: etcdserver: request timed out", False)
+        assert next(data for name, data in stream if name == "back") == {"collection": told["collection"]}
+
+
+def test_a_reading_that_fails_once_is_nothing_to_speak_of(page_cluster: EmbeddedCluster) -> None:
+    view = Refusing(1)
+    login = LocalLogin(kubeconfig.load(page_cluster.kubeconfig))
+    with (
+        running(page_of(page_cluster, login, view_named=lambda _: lambda viewer, parameters: view)) as page,
+        page.stream("/api/live?view=names", cookie := page.cookie()) as stream,
+    ):
+        assert next(stream)[0] == "snapshot"
+        (shown,) = page.session(cookie)._views.values()
+        eventually(lambda: view.failures < 0)
+        assert not shown.table.gone
 
 
 @pytest.mark.parametrize("part", ["follow", "allowed"])

@@ -19,17 +19,23 @@ class Refused(NamedTuple):
     namespace: str
     """Empty: in all of them, or of a kind that is in none."""
     consequence: str
+    is_subject: bool = False
+    """As in `Watch`."""
 
 
 def hidden(refused: Iterable[Refused], user: str, shown: Sequence[str] = ()) -> tuple[Hidden, ...]:
     """One for each namespace and consequence. `shown` are the namespaces that are read where all together may not be."""
-    groups: dict[tuple[str, bool, str], set[Resource]] = {}
+    groups: dict[tuple[str, bool, str, bool], set[Resource]] = {}
     for one in refused:
-        groups.setdefault((one.namespace, one.resource.namespaced, one.consequence), set()).add(one.resource)
+        groups.setdefault((one.namespace, one.resource.namespaced, one.consequence, one.is_subject), set()).add(one.resource)
     return tuple(
-        Hidden(what=_what(resources, namespace), consequence=_consequence(key, shown), role=_role(resources, namespace, user))
-        for key, resources in sorted(groups.items(), key=lambda item: item[0])
-        for namespace in [key[0]]
+        Hidden(
+            what=_what(resources, namespace),
+            consequence=_consequence(namespace, consequence, shown if is_namespaced else ()),
+            role=_role(resources, namespace, user),
+            is_subject=is_subject,
+        )
+        for (namespace, is_namespaced, consequence, is_subject), resources in sorted(groups.items(), key=lambda item: item[0])
     )
 
 
@@ -40,9 +46,8 @@ def _what(resources: Iterable[Resource], namespace: str) -> str:
     return f"{', '.join(names)} in all namespaces" if any(resource.namespaced for resource in resources) else ", ".join(names)
 
 
-def _consequence(key: tuple[str, bool, str], shown: Sequence[str]) -> str:
-    namespace, is_namespaced, consequence = key
-    if namespace or not is_namespaced or not shown:
+def _consequence(namespace: str, consequence: str, shown: Sequence[str]) -> str:
+    if namespace or not shown:
         return consequence
     few = f"{len(shown)} namespace{'s are' if len(shown) > 1 else ' is'} shown"
     return f"{few} ({', '.join(shown)}); others are hidden from you."

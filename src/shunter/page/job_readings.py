@@ -25,7 +25,7 @@ from shunter.jobs.last_log_lines import last_log_lines
 from shunter.kube.client import Client
 from shunter.kube.errors import ApiError, Forbidden, NotFound
 from shunter.operator.causes import Evidence, cause, runs_in_full
-from shunter.operator.overview import is_finished, job_state, pod_selector
+from shunter.operator.overview import is_finished, job_state, moment, pod_selector
 
 MOST_LOGS = 32
 """Ranks of a job that runs whose logs the doctor reads; of larger ones it reads them when something is wrong."""
@@ -133,8 +133,9 @@ async def _report(
     return await asyncio.to_thread(diagnose, found, found.at)
 
 
-async def usage(client: Client, job: Json) -> dict[str, Usage] | None:
-    """By the name of the pod, where the cluster serves metrics; None where it does not, or not to this viewer."""
+async def usage(client: Client, job: Json, pods: Sequence[Json]) -> dict[str, Usage] | None:
+    """Of these pods of the job, by their uid, where the cluster serves metrics; None where it does not, or not to this viewer.
+    What a pod used that had the name before, or may have, is left out."""
     try:
         page = await client.list(POD_METRICS, job["metadata"]["namespace"], label_selector=pod_selector(job))
     except (NotFound, Forbidden):
@@ -143,7 +144,15 @@ async def usage(client: Client, job: Json) -> dict[str, Usage] | None:
         if error.code == 503:  # It is registered, and its server does not run.
             return None
         raise
-    return {item["metadata"]["name"]: _usage(item) for item in page.items}
+    used = {item["metadata"]["name"]: item for item in page.items}
+    pairs = ((pod["metadata"], used.get(pod["metadata"]["name"])) for pod in pods)
+    return {metadata["uid"]: _usage(item) for metadata, item in pairs if item is not None and not _is_older(item, metadata)}
+
+
+def _is_older(item: Json, pod: Json) -> bool:
+    """Whether what was measured ended before the pod of this metadata was made."""
+    measured, made = moment(item.get("timestamp")), moment(pod.get("creationTimestamp"))
+    return measured is not None and made is not None and measured < made
 
 
 def _usage(item: Json) -> Usage:

@@ -32,6 +32,8 @@ class Break(NamedTuple):
     since: float
     """Seconds since 1970."""
     why: str
+    is_away: bool
+    """The cluster does not answer."""
 
 
 class Table:
@@ -72,11 +74,11 @@ class Table:
             self._wake()
         return is_news
 
-    def broken(self, cause: Hashable, collections: Iterable[str], since: float, why: str) -> bool:
+    def broken(self, cause: Hashable, collections: Iterable[str], since: float, why: str, *, is_away: bool = True) -> bool:
         """For this cause the rows of these are as they were at that time (seconds since 1970). False if that was known."""
         if cause in self._breaks:
             return False
-        self._breaks[cause] = Break(frozenset(collections), since, why)
+        self._breaks[cause] = Break(frozenset(collections), since, why, is_away)
         self._wake()
         return True
 
@@ -109,10 +111,10 @@ class Table:
         return self._rows
 
     @property
-    def gone(self) -> Mapping[str, tuple[float, str]]:
-        """Collections that are out of date: since when, and why, of the break that has lasted for longest."""
+    def gone(self) -> Mapping[str, Break]:
+        """Collections that are out of date, with the break that has lasted for longest."""
         breaks = sorted(self._breaks.values(), key=lambda one: one.since, reverse=True)
-        return {collection: (one.since, one.why) for one in breaks for collection in sorted(one.collections)}
+        return {collection: one for one in breaks for collection in sorted(one.collections)}
 
     @property
     def hidden(self) -> tuple[Hidden, ...]:
@@ -130,7 +132,7 @@ class Listener:
         self._table = table
         self._session = session
         self._changed: dict[str, dict[str, None]] = {}
-        self._gone: dict[str, tuple[float, str]] = {}
+        self._gone: dict[str, Break] = {}
         self._hidden: tuple[Hidden, ...] = ()
         self._has_snapshot = False
         self._end = ""
@@ -202,9 +204,10 @@ class Listener:
 
     def _breaks(self, now: float) -> list[Event]:
         gone, events = self._table.gone, list[Event]()
-        for collection, (since, why) in gone.items():
-            if self._gone.get(collection) != (since, why):
-                events.append(("gone", {"collection": collection, "since": round(now - since, 1), "why": why}))
+        for collection, one in gone.items():
+            if self._gone.get(collection) != one:
+                told = {"since": round(now - one.since, 1), "why": one.why, "isAway": one.is_away}
+                events.append(("gone", {"collection": collection, **told}))
         events += [("back", {"collection": collection}) for collection in self._gone if collection not in gone]
         self._gone = dict(gone)
         return events

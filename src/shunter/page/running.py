@@ -192,6 +192,7 @@ class RunningView:
                     what=f"{watch.resource.kind} {name}",
                     consequence="It could not be shown: this version of shunter expects another form.",
                     role="",
+                    is_subject=watch.is_subject,
                 )
                 self._tell_hidden()
             return None
@@ -207,7 +208,8 @@ class RunningView:
         self._changed.set()
 
     def _broken(self, watch: Watch, scope: Scope, problem: ApiError) -> None:
-        self.table.broken(scope, watch.collections, time.time(), problem.message)
+        is_away = isinstance(problem, ConnectionProblem)
+        self.table.broken(scope, watch.collections, time.time(), problem.message, is_away=is_away)
         self._miss(watch, scope)
 
     def _miss(self, watch: Watch, scope: Scope) -> None:
@@ -218,7 +220,7 @@ class RunningView:
 
     def _refuse(self, watch: Watch, namespace: str) -> None:
         self._is_answered = True
-        self._refused[watch.name, namespace] = Refused(watch.resource, namespace, watch.consequence)
+        self._refused[watch.name, namespace] = Refused(watch.resource, namespace, watch.consequence, watch.is_subject)
         if not namespace and self._is_free(watch):
             for each in self._own:
                 self._begin(watch, each)
@@ -295,6 +297,7 @@ class RunningView:
         async with self._moved:
             await self._moved.wait_for(lambda: self._may_show)
         key = _reading_key(reading)
+        whole, failures = time.time(), 0
         while True:
             at = self._changes
             try:
@@ -302,12 +305,18 @@ class RunningView:
                 if reading.name not in self._readings or self._readings[reading.name] is not result:
                     self._readings[reading.name] = result
                     self._changed.set()
+                whole, failures = time.time(), 0
                 self.table.whole(key)
             except Unauthorized:
                 self._on_expired()
                 return
             except ApiError as problem:
                 log.debug("reading %s: %s", reading.name, problem)
+                failures += 1
+                if failures > 1:
+                    # One alone passes by itself: a pod went between two requests, or the server was busy.
+                    why = f"{reading.name}: {problem.message}"
+                    self.table.broken(key, (key,), whole, why, is_away=isinstance(problem, ConnectionProblem))
             except Exception as error:
                 self._fails(key, error)
             if reading.settle is None:
@@ -369,7 +378,8 @@ class RunningView:
     def _fails(self, key: Scope | str, error: BaseException) -> None:
         """A bug of ours is said in the log, once, and on the page for as long as it lasts."""
         collections = {name for watch in self._watches.values() for name in watch.collections}
-        if self.table.broken(key, collections, time.time(), f"internal error: {error!r}"):
+        why = f"internal error: {error!r}"
+        if self.table.broken(key, collections, time.time(), why, is_away=False):
             log.error("the page's view fails: %s", key, exc_info=error)
 
 

@@ -295,7 +295,7 @@ class PageServer:
                 if not events:
                     if time.monotonic() - sent < BEAT_SECONDS:
                         continue
-                    events = [("beat", {})]
+                    events = [("beat", {"now": time.time()})]
                 await stream.write(b"".join(map(encoded, events)))
                 sent = time.monotonic()
                 if events[-1][0] == "end":

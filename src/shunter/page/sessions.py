@@ -85,6 +85,8 @@ class Session:
             version=shunter.__version__,
             now=time.time(),
             namespaces=namespaces,
+            kubectl=options.kubectl,
+            options=options.options,
         )
 
     @asynccontextmanager

@@ -5,11 +5,11 @@ The event stream `GET /api/live?view=VIEW&...` sends these events; data is JSON:
 
     snapshot   {"session": Session, "rows": {COLLECTION: [row, ...]}}    the first event; replaces all that is shown
     delta      {COLLECTION: {"set": [row, ...], "del": [id, ...]}}       a row replaces the one of its id
-    gone       {"collection": ..., "since": seconds, "why": text}         a watch broke: rows stay, greyed, with their age;
-                                                                          before the snapshot: it waits for the cluster
+    gone       {"collection": ..., "since": seconds, "why": text,         a watch broke, or a reading fails: rows stay, greyed,
+                "isAway": whether the cluster does not answer}            with their age; before the snapshot: it waits
     back       {"collection": ...}                                        it is whole again
     hidden     [Hidden, ...]                                              what is missing on the page, all of it each time
-    beat       {}                                                         after 15 seconds without another event
+    beat       {"now": the server's clock}                                after 15 seconds without another event
     end        {"why": "expired" | "logged out" | "too many streams"}     no reconnect: log in again
                {"why": "stopped"}                                         the server: reconnect, as after a break
 
@@ -59,6 +59,10 @@ class Session(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     """Those that are shown where the viewer may not list all; empty: all are, or those in the address of the page."""
     can_log_out: bool = False
     """The viewer logged in with a token, and can log in with another."""
+    kubectl: str = "kubectl"
+    """How a command line of kubectl for this cluster begins."""
+    options: str = ""
+    """What a command line of shunter for this cluster needs; begins with a blank."""
 
 
 class Hidden(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
@@ -70,6 +74,8 @@ class Hidden(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     """What is missing on the page for it."""
     role: str
     """YAML of a Role or ClusterRole that would allow it, with the command that binds it. Empty: no permission is missing."""
+    is_subject: bool = False
+    """It is what the view is about: nothing else of it can be shown."""
 
 
 class Progress(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True):
@@ -81,6 +87,8 @@ class Progress(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_d
     share: float | None = None
     ends: float = 0
     loss: float | None = None
+    not_finite: Literal["", "NaN", "infinite"] = ""
+    """What the loss is where it is no finite number."""
     checkpoint_step: int | None = None
     checkpoint_saved: float = 0
     reported: float = 0

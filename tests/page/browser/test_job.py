@@ -16,7 +16,7 @@ from page.browser.chromium import Tab, logged_in
 from page.browser.given import FAULT, Given
 from page.server import RunningPage
 from shunter.kube.errors import Conflict, Status
-from shunter.page.wire import JobDetail, LogLines
+from shunter.page.wire import JobDetail, LogLines, Progress, SeriesRow
 
 pytestmark = [pytest.mark.integration, pytest.mark.browser]
 
@@ -50,6 +50,41 @@ def test_from_the_evidence_to_the_log_of_that_rank(look: Look, given: Given) -> 
     expect(log.locator(".line").last).to_have_text(f"3{FAULT[3]}")
     expect(page.get_by_role("status").filter(has_text="301 lines")).to_be_visible()
     assert given.queries[-1].ranks == {3}
+
+
+def test_the_log_of_a_rank_comes_into_view(look: Look) -> None:
+    page = look(BERT, viewport={"width": 1280, "height": 500}).page
+    expect(page.locator(".log")).not_to_be_in_viewport()
+    page.get_by_role("button", name="Log of rank 3").click()
+    expect(page.locator(".log")).to_be_in_viewport()
+    expect(page.locator(".log")).to_be_focused()
+
+
+def test_an_address_leads_to_the_log(look: Look) -> None:
+    page = look(f"{BERT}?tab=logs&ranks=3", viewport={"width": 1280, "height": 500}).page
+    expect(page.locator(".log")).to_be_in_viewport()
+    expect(page.locator(".log")).to_be_focused()
+
+
+def test_a_job_that_was_made_again_under_its_name_has_a_log_of_its_own(look: Look, given: Given) -> None:
+    given.lines = (LogLines(lines=((0, "master-0", 1.7e9, "of the first run"),)),)
+    page = look(BERT).page
+    expect(page.locator(".log .line")).to_have_text("0of the first run")
+    expect(page.get_by_role("status").filter(has_text="this is its end")).to_be_visible()
+    given.lines = (LogLines(lines=((0, "master-0", 1.7e9, "of the second run"),)),)
+    change(given, id="bert-2", uid="bert-2", state="Running")
+    expect(page.locator(".log .line")).to_have_text("0of the second run")
+
+
+def test_a_rank_that_the_job_does_not_have_is_said_and_not_asked_for(look: Look, given: Given) -> None:
+    page = look(f"{BERT}?ranks=5000-5001").page
+    expect(page.get_by_text("this job has no rank 5000-5001")).to_be_visible()
+    assert not any(query.ranks for query in given.queries)
+    chosen = page.get_by_label("Ranks whose log is shown")
+    chosen.fill("2-3")
+    chosen.press("Enter")
+    expect(page.locator(".log .line").last).to_have_text(f"3{FAULT[3]}")
+    assert given.queries[-1].ranks == {2, 3}
 
 
 def test_find_is_asked_of_the_server_and_marked(look: Look, given: Given) -> None:
@@ -153,6 +188,22 @@ def test_values_stand_beside_a_curve_only_while_one_points_at_it(look: Look) -> 
     expect(legend).to_contain_text(re.compile(r"step 5\d\d\s+loss 0\.\d+"), use_inner_text=True)
     page.locator("h1").hover()
     expect(legend).to_have_text("loss", use_inner_text=True)
+
+
+def test_a_value_that_is_no_number_leaves_a_gap_and_is_said(look: Look, given: Given) -> None:
+    values = [1.0, 0.9, None, 0.7, 0.6, None, None]
+    points = tuple((float(step), value) for step, value in enumerate(values))
+    lost = SeriesRow(id="a", name="loss", rank=0, source="log", points=points)
+    odd = SeriesRow(id="b", name="loss", rank=1, source="log", points=points[:5])
+    given.rows["job"] = {**given.rows["job"], "series": [lost, odd]}
+    change(given, progress=Progress(step=6, steps=20, share=0.3, not_finite="NaN"))
+    page = look(BERT).page
+    expect(page.locator(".gap")).to_have_text(
+        ["rank 0 is NaN or infinite since step 5.", "rank 1 is NaN or infinite in places, first at step 2."]
+    )
+    drawn = page.locator(".curve path.line").first.get_attribute("d") or ""
+    assert drawn.count("M") == 2
+    expect(page.locator(".facts")).to_contain_text("NaNloss")
 
 
 def test_a_stretch_of_a_curve_that_is_dragged_over_is_looked_at_closer(look: Look) -> None:

@@ -103,6 +103,20 @@ def test_keys_walk_the_list_and_open_a_job(look: Look) -> None:
     expect(page.locator("tr.row").first).to_be_visible()
 
 
+def test_the_list_and_its_jobs_have_a_command_line(look: Look) -> None:
+    page = look("/jobs?state=Waiting&state=Failed&namespace=vision").page
+    page.get_by_role("button", name="Copy as command").click()
+    expect(page.locator("#toast")).to_contain_text("shunter jobs -n vision --state Created --state Failed")
+    page.goto(page.url.partition("?")[0])
+    expect(page.locator("tr.row").first).to_be_visible()
+    page.keyboard.press("c")
+    expect(page.locator("#toast")).to_have_text(re.compile(r"shunter jobs$"))
+    page.keyboard.press("j")
+    expect(page.get_by_role("link", name="bert-large")).to_be_focused()
+    page.keyboard.press("c")
+    expect(page.locator("#toast")).to_contain_text("kubectl get pytorchjob bert-large -n vision -o yaml")
+
+
 def test_a_thousand_jobs_have_elements_for_those_in_view_only(look: Look, given: Given) -> None:
     given.rows["jobs"] = {"jobs": samples.jobs(1000)}
     page = look().page

@@ -135,10 +135,54 @@ def test_rows_are_as_old_as_the_last_event_until_a_snapshot_comes(look: Look) ->
 
 def test_a_view_that_never_had_rows_says_that_the_cluster_is_away(look: Look) -> None:
     tab = look()
-    reload_with(tab, ("gone", {"collection": "jobs", "since": 3, "why": "no route to host"}))
+    reload_with(tab, ("gone", {"collection": "jobs", "since": 3, "why": "no route to host", "isAway": True}))
     expect(tab.page.get_by_text("The cluster does not answer.")).to_be_visible()
     expect(tab.page.get_by_text("no route to host")).to_be_visible()
     expect(tab.page.locator(".skeleton")).to_have_count(0)
+
+
+SESSION = {"user": "ann", "cluster": "prod", "now": 0, "namespaces": [], "isReadOnly": False, "kubectl": "kubectl", "options": ""}
+JOB = "/jobs/vision/PyTorchJob/bert-large"
+
+
+def test_an_answer_that_could_not_be_had_is_not_a_cluster_that_is_away(look: Look) -> None:
+    tab = look()
+    why = "why: etcdserver: request timed out"
+    gone = {"collection": "reading why", "since": 40, "why": why, "isAway": False}
+    reload_with(tab, ("snapshot", {"session": SESSION, "rows": {"jobs": []}}), ("gone", gone))
+    expect(tab.page.get_by_text("Not everything could be read.")).to_be_visible()
+    expect(tab.page.locator(".notice")).to_contain_text(f"Shown as of 40s ago, retrying.{why}")
+    expect(tab.page.locator(".live")).to_have_text("partly live")
+    expect(tab.page.get_by_text("The cluster does not answer.")).to_have_count(0)
+
+
+def test_a_job_that_may_not_be_read_or_shown_is_not_said_to_be_missing(look: Look, given: Given) -> None:
+    role = {"what": "pytorchjobs", "consequence": "This job is not shown.", "role": "kind: Role", "isSubject": True}
+    malformed = {"what": "PyTorchJob vision/bert-large", "consequence": "Another form.", "role": "", "isSubject": True}
+    tab = look(JOB)
+    for hidden, said in (
+        (role, "You may not read pytorchjobs."),
+        (malformed, "Could not be shown: PyTorchJob vision/bert-large."),
+    ):
+        reload_with(tab, ("snapshot", {"session": SESSION, "rows": {"job": []}}), ("hidden", [hidden]))
+        expect(tab.page.get_by_text(said)).to_be_visible()
+        expect(tab.page.get_by_text("There is no such job")).to_have_count(0)
+    reload_with(tab, ("snapshot", {"session": SESSION, "rows": {"job": []}}), ("hidden", [{**role, "isSubject": False}]))
+    expect(tab.page.get_by_text("There is no such job")).to_be_visible()
+
+
+def test_the_page_of_a_move_says_when_it_was_looked_at_and_looks_again(look: Look) -> None:
+    page = look("/migration/vision/PyTorchJob/bert-large").page
+    expect(page.get_by_text("as of ")).to_be_visible()
+    with page.expect_response("**/api/migration/**"):
+        page.get_by_role("button", name="Look again").click()
+
+
+def test_a_state_that_no_move_is_in_says_so(look: Look) -> None:
+    page = look("/migration?state=finished").page
+    expect(page.get_by_role("heading", name="No job is finished")).to_be_visible()
+    page.get_by_role("button", name="Show all jobs").click()
+    expect(page.locator(".wave tr.row").first).to_be_visible()
 
 
 def test_what_could_not_be_shown_is_told_from_what_may_not_be_read(look: Look) -> None:

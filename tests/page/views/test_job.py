@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncGenerator, Mapping
+from collections.abc import AsyncGenerator, Mapping, Sequence
 from datetime import UTC, datetime
 from typing import Any
 
@@ -19,6 +19,7 @@ from shunter.jobs.metrics import Point, Series
 from shunter.jobs.pods_up import up
 from shunter.kube.client import Client
 from shunter.kube.transport import Response
+from shunter.operator.training_progress import Progress
 from shunter.page.job_readings import Diagnosis, Usage
 from shunter.page.views import rank_rows
 from shunter.page.views.job import JobView, KeptEvent, Logged, open_job
@@ -230,7 +231,7 @@ def test_a_cell_says_where_its_pod_is_and_what_it_has_without_values_of_its_vari
     job = load_yaml(V1_JOB)
     kept = kept_pod(v1_pod("worker", 1))
     assert "s3cret" not in str(kept.object)
-    used = {"bert-worker-1": Usage(1.5, 1024)}
+    used = {"uid-bert-worker-1": Usage(1.5, 1024)}
     rows = view_of(job).rows(observed(job, [v1_pod("worker", 1)], usage=used), NOW)
     cell = next(row for row in rows["ranks"] if isinstance(row, Rank) and row.pod)
     assert (cell.rank, cell.label, cell.node, cell.gpus) == (2, "worker-1", "node-a", 8)
@@ -277,7 +278,11 @@ CHANGES = st.lists(
 @given(CHANGES)
 def test_ranks_depend_on_what_is_there_and_not_on_how_it_came(changes: list[tuple[str, int, str | None]]) -> None:
     """A view that has seen every change says what one says that sees their end for the first time."""
-    job, kept, used = load_yaml(TRAIN_JOB), dict[str, Any](), {f"bert-node-0-{index}": Usage(0.5, index) for index in range(2)}
+    job, kept, used = (
+        load_yaml(TRAIN_JOB),
+        dict[str, Any](),
+        {f"uid-bert-node-0-{index}": Usage(0.5, index) for index in range(2)},
+    )
     view = view_of(job)
     for number, (change, index, created) in enumerate(changes):
         pod = train_pod(index, **STATES_OF_PODS.get(change, {}))
@@ -302,7 +307,7 @@ def test_a_change_of_one_of_a_thousand_pods_reads_no_other(monkeypatch: pytest.M
     job = load_yaml(V1_JOB)
     job["spec"]["pytorchReplicaSpecs"]["Worker"]["replicas"] = 999
     view, pods = view_of(job), [v1_pod("master", 0), *(v1_pod("worker", index) for index in range(999))]
-    state = observed(job, pods, usage={pod["metadata"]["name"]: Usage(1.0, 1) for pod in pods})
+    state = observed(job, pods, usage={pod["metadata"]["uid"]: Usage(1.0, 1) for pod in pods})
     before = view.rows(state, NOW)["ranks"]
     read = list[str]()
 
@@ -453,7 +458,7 @@ def test_what_may_not_be_read_is_unknown_and_not_none() -> None:
     rows = view_of(job).rows(observed(job, [], refused="pods"), NOW)
     assert (head(rows).up, head(rows).wanted) == (None, 3)
     assert rows["ranks"] == []
-    refused = view_of(job).rows(observed(job, [], logs=Logged(is_refused=True)), NOW)
+    refused = view_of(job).rows(observed(job, [], logs=Logged("job-1", is_refused=True)), NOW)
     assert ("Logs", "you may not read the logs of these pods") in head(refused).facts
 
 
@@ -483,14 +488,18 @@ def test_curves_say_where_they_are_from_and_ranks_that_are_slow_are_named() -> N
 
     by_rank = {0: told(1.0), 1: told(1.0), 2: told(1.5)}
     by_rank = {rank: (Series("loss", rank=rank, points=series[0].points),) for rank, series in by_rank.items()}
-    rows = view_of(job).rows(observed(job, [train_pod(index) for index in range(3)], logs=Logged(by_rank, range(3))), NOW)
+    rows = view_of(job).rows(
+        observed(job, [train_pod(index) for index in range(3)], logs=Logged("job-1", by_rank, range(3))), NOW
+    )
     assert [(row.name, row.rank, row.source, len(row.points)) for row in rows["series"]] == [  # type: ignore[attr-defined]
         ("loss", rank, "log", 20) for rank in range(3)
     ]
     assert head(rows).differing == ("2 slow (steps take 50 % longer)",)
     cells = [(row.step, row.differs) for row in rows["ranks"] if isinstance(row, Rank)]
     assert cells == [(19, ""), (19, ""), (19, "slow (steps take 50 % longer)")]
-    rows = view_of(job).rows(observed(job, [train_pod(index) for index in range(3)], logs=Logged(by_rank, range(2))), NOW)
+    rows = view_of(job).rows(
+        observed(job, [train_pod(index) for index in range(3)], logs=Logged("job-1", by_rank, range(2))), NOW
+    )
     assert head(rows).differing == (), "its log is read no more"
 
 
@@ -546,6 +555,58 @@ async def test_a_job_that_was_made_again_has_curves_of_its_own() -> None:
     assert steps_read(await view._logged(Client(server), observed(job, []))) == {}
     server.write("bert-node-0-0", 1)
     assert steps_read(await view._logged(Client(server), observed(job, [train_pod(0)]))) == {0: 1}
+
+
+def test_what_was_read_of_a_job_says_nothing_of_another_of_its_name() -> None:
+    """Until the logs of the new one are read it has no curve and no progress, and its ranks use nothing."""
+    job = load_yaml(TRAIN_JOB)
+    series = {0: (Series("loss", rank=0, points=tuple(Point((float(step),), 1.0, 1000.0 + step) for step in range(20))),)}
+    logged = Logged("job-1", series, (0,), progress=Progress(step=19, steps=20, source="log"))
+    used = {"uid-bert-node-0-0": Usage(1.5, 1024)}
+    rows = view_of(job).rows(observed(job, [train_pod(0)], logs=logged, usage=used), NOW)
+    assert (len(rows["series"]), head(rows).progress is not None) == (1, True)
+    assert next((row.step, row.cpu) for row in rows["ranks"] if isinstance(row, Rank)) == (19, 1.5)
+    job["metadata"]["uid"] = "job-2"
+    again = train_pod(0)
+    again["metadata"]["uid"] = "uid-of-the-new-pod"
+    rows = view_of(job).rows(observed(job, [again], logs=logged, usage=used), NOW)
+    assert (rows["series"], head(rows).progress) == ([], None)
+    assert next((row.step, row.cpu) for row in rows["ranks"] if isinstance(row, Rank)) == (None, None)
+
+
+ODD: Sequence[tuple[str, Any]] = (
+    ("trainerStatus", {"progressPercentage": "half", "metrics": []}),
+    ("trainerStatus", {"estimatedRemainingSeconds": "soon", "lastUpdatedTime": "2026-01-01T00:00:00Z"}),
+    ("trainerStatus", {"metrics": [{"name": 7, "value": "1"}]}),
+    ("trainerStatus", [1]),
+    ("conditions", "Failed"),
+    ("conditions", [{"status": "True"}]),
+    ("conditions", [{"type": 7, "status": "True", "message": 8}]),
+    ("jobsStatus", [{"name": "node", "active": "many", "ready": "1"}]),
+    ("jobsStatus", {"node": 1}),
+    ("replicaStatuses", {"Worker": {"active": "3", "failed": "no"}}),
+    ("replicaStatuses", [3]),
+    ("completionTime", 17),
+    ("rankFailures", "none"),
+)
+"""Fields of a status in a form that no version of ours writes."""
+
+
+@pytest.mark.parametrize("manifest", [TRAIN_JOB, V1_JOB], ids=["v2", "v1"])
+@pytest.mark.parametrize(("field", "value"), ODD, ids=[f"{field}-{number}" for number, (field, _) in enumerate(ODD)])
+def test_a_status_of_another_form_is_shown_as_far_as_it_goes_or_fails_where_the_job_is_named(
+    manifest: str, field: str, value: object
+) -> None:
+    """`keep` may fail: the page then says which job could not be shown. What it has kept `rows` must be able to show."""
+    job = load_yaml(manifest)
+    job["status"] = {**job.get("status", {}), field: value}
+    view = view_of(job)
+    (watch,) = [watch for watch in view.watches if watch.is_subject]
+    try:
+        kept = watch.keep(job)
+    except Exception:
+        return
+    assert msgspec.json.encode(view.rows(observed(kept, [v1_pod("worker", 0), train_pod(0)]), NOW))
 
 
 async def test_the_logs_of_a_job_that_has_ended_are_read_once() -> None:

@@ -44,25 +44,49 @@ def test_a_job_by_itself(state: str) -> None:
 
 def test_what_was_read_is_shown_until_it_is_read_again() -> None:
     cause = Cause("Unschedulable", "no node has 8 GPUs free", "wait, or ask for fewer")
-    read = JobReading("1", JobCause(cause, up=1), 3)
+    read = JobReading("1", "Running", JobCause(cause, up=1), 3)
     row = job_row(kept_job(job(active=2, version="2")), read, None)
     assert (row.up, row.wanted, row.why, row.remedy) == (1, 3, cause.sentence, "wait, or ask for fewer")
 
 
+def test_the_cause_of_a_state_that_has_passed_is_not_shown() -> None:
+    """A job that waited for GPUs and runs now, or ran and has failed, until its pods are read again."""
+    waited = JobReading("1", "Created", JobCause(Cause("Unschedulable", "no node has 8 GPUs free", "wait"), up=0), 3)
+    row = job_row(kept_job(job(state="Running", active=2, version="2")), waited, None)
+    assert (row.state, row.why, row.remedy) == ("Running", "", "")
+    assert job_row(kept_job(job(state="Created", active=2, version="2")), waited, None).why == "no node has 8 GPUs free"
+
+
+def test_a_job_of_which_no_row_can_be_made_fails_alone() -> None:
+    """`keep` is called for one job, and names it; `rows` is of all of them."""
+    odd = job() | {"apiVersion": "trainer.kubeflow.org/v1alpha1", "kind": "TrainJob", "spec": {}}
+    odd["status"] = {"trainerStatus": {"progressPercentage": "half"}}
+    with pytest.raises(TypeError):
+        kept_job(odd)
+
+
+def test_what_turns_text_around_is_seen_in_a_row() -> None:
+    turned = job()
+    turned["status"]["conditions"][0]["reason"] = "Run\u202ening"
+    read = JobReading("1", "Running", JobCause(Cause("X", "killed\u202e\x1b[31m by\u200b it", "wait\u2066")), 3)
+    row = job_row(kept_job(turned), read, None)
+    assert (row.reason, row.why, row.remedy) == ("Run<U+202E>ning", "killed<U+202E> by<U+200B> it", "wait<U+2066>")
+
+
 def test_a_job_that_has_succeeded_has_no_cause() -> None:
-    read = JobReading("1", JobCause(Cause("Unschedulable", "no node has 8 GPUs free")), 3)
+    read = JobReading("1", "Succeeded", JobCause(Cause("Unschedulable", "no node has 8 GPUs free")), 3)
     assert job_row(kept_job(job(state="Succeeded")), read, None).why == ""
 
 
 def test_pods_that_could_not_be_read_are_not_none_that_run() -> None:
-    read = JobReading("1", JobCause(None, ("pods",), up=None), 3)
+    read = JobReading("1", "Running", JobCause(None, ("pods",), up=None), 3)
     assert job_row(kept_job(job(active=2)), read, None).up is None
 
 
 def test_pods_that_were_read_say_more_than_the_status_of_the_job() -> None:
-    read = JobReading("1", JobCause(None, up=2), 3)
+    read = JobReading("1", "Running", JobCause(None, up=2), 3)
     assert job_row(kept_job(job(active=3)), read, None).up == Row(overview(job()), read.why, None, wanted=3).up == 2
-    read = JobReading("1", JobCause(None, is_all_up=True), 3)
+    read = JobReading("1", "Running", JobCause(None, is_all_up=True), 3)
     assert job_row(kept_job(job(active=3)), read, None).up == Row(overview(job()), read.why, None, wanted=3).up == 3
 
 

@@ -58,6 +58,8 @@ _RANKS = "The ranks of this job are not shown."
 class Logged(NamedTuple):
     """What logs and reports told so far."""
 
+    uid: str = ""
+    """Of the job."""
     by_rank: Mapping[int, Sequence[Series]] = {}
     followed: Collection[int] = ()
     """Ranks whose logs are read on."""
@@ -86,13 +88,15 @@ class JobView:
         stub = {"apiVersion": resource.api_version, "kind": resource.kind, "metadata": {"name": name}}
         named = f"metadata.name={name}"
         watches = [
-            Watch("job", resource, _kept, ("job",), "This job is not shown.", namespace, field_selector=named),
+            Watch(
+                "job", resource, self._kept, ("job",), "This job is not shown.", namespace, field_selector=named, is_subject=True
+            ),
             Watch("pods", PODS, self._kept_pod, ("ranks",), _RANKS, namespace, label_selector=pod_selector(stub)),
             Watch("events", CORE_EVENTS, self._kept_event, ("timeline",), "Events are not in the timeline.", namespace),
         ]
         if is_v2(stub):
             consequence = "How many ranks it wants, and its restarts, may not be known."
-            watches.append(Watch("jobset", JOBSETS, _kept, ("job",), consequence, namespace, field_selector=named))
+            watches.append(Watch("jobset", JOBSETS, _slim, ("job",), consequence, namespace, field_selector=named))
         self.watches = tuple(watches)
         self.readings = (
             Reading("diagnosis", self._diagnosed, DIAGNOSIS_SECONDS, settle=SETTLE_SECONDS),
@@ -117,7 +121,9 @@ class JobView:
             return {"job": (), "ranks": (), "verdicts": (), "timeline": (), "series": (), "checkpoints": ()}
         jobset = self._jobset(observed, job)
         diagnosis = _of(observed.readings.get("diagnosis"), job)
-        logged: Logged = observed.readings.get("logs", Logged())
+        logged: Logged = observed.readings.get("logs", _NOT_LOGGED)
+        if logged.uid != job["metadata"]["uid"]:
+            logged = _NOT_LOGGED
         pace = self._once("paces", logged, lambda: paces(logged.by_rank, logged.followed))
         wanted_ranks = wanted(job, jobset)
         may_read = "pods" not in observed.refused
@@ -127,7 +133,9 @@ class JobView:
         differing: list[Difference] = differing_ranks(self._ranks.states, pace)
         used: Mapping[str, Usage] = observed.readings.get("usage") or {}
         running = self._ranks.up(job) if may_read else None
-        row = job_row(self._kept_job(job), JobReading("", JobCause(None, up=running), wanted_ranks or 0), logged.progress)
+        kept = self._kept_job(job)
+        read = JobReading("", kept.job.state, JobCause(None, up=running), wanted_ranks or 0)
+        row = job_row(kept, read, logged.progress)
         commands = Commands(self._viewer.page.options, self._viewer.page.kubectl)
         around = Around(
             jobset=jobset,
@@ -180,6 +188,12 @@ class JobView:
         found = observed.objects.get("jobset", {})
         return next((one for one in found.values() if is_jobset_of(job, one)), None)
 
+    def _kept(self, job: Json) -> Json:
+        """The job. One of which no row can be made fails here, where it is named."""
+        slim = _slim(job)
+        job_detail(job_row(self._kept_job(slim), None, None), slim, Around())
+        return slim
+
     def _kept_pod(self, pod: Json) -> KeptPod:
         return kept_pod(pod, self._shared)
 
@@ -203,7 +217,8 @@ class JobView:
 
     async def _used(self, client: Client, observed: Observed) -> Mapping[str, Usage] | None:
         job = _newest(observed.objects["job"])
-        return await usage(client, job) if job is not None and not is_finished(job) else {}
+        pods = pods_of_rows(observed.objects["pods"].values())
+        return await usage(client, job, pods) if job is not None and not is_finished(job) else {}
 
     async def _logged(self, client: Client, observed: Observed) -> Logged:
         """Reads on in the logs of the lowest ranks; of a job that has ended once more only when a pod of it has changed."""
@@ -226,12 +241,12 @@ class JobView:
             await asyncio.gather(self._first_log.read(pods, [first]), self._other_logs.read(pods, others))
             told = await progress_in_log(client, pods[first]) if progress(job) is None and first in pods else None
         except Forbidden:
-            return Logged(reported=self._reported, is_refused=True)
+            return Logged(self._logs_of, reported=self._reported, is_refused=True)
         # While the pod of a lower rank was missing, `_first_log` read another one, and what it knows of that has grown old.
         lowest, reports = self._first_log.reports(), self._other_logs.reports()
         reports = {**lowest, **reports, **{rank: lowest[rank] for rank in [first] if rank in lowest}}
         by_rank = {rank: report.series for rank, report in sorted(reports.items())}
-        return Logged(by_rank, (first, *others), self._reported, told)
+        return Logged(self._logs_of, by_rank, (first, *others), self._reported, told)
 
     def _begin_logs(self, uid: str) -> None:
         """For the job of this uid: one that was made again under its name has logs of its own."""
@@ -259,7 +274,7 @@ def open_job(viewer: Viewer, parameters: Parameters) -> View:
     return JobView(viewer, resource_of_kind(parameters.kind), parameters.namespace, parameters.name)
 
 
-def _kept(obj: Json) -> Json:
+def _slim(obj: Json) -> Json:
     obj["metadata"].pop("managedFields", None)
     return obj
 
@@ -282,3 +297,4 @@ def _of(diagnosis: Diagnosis | None, job: Json) -> Diagnosis:
 
 
 _NOTHING = Diagnosis("")
+_NOT_LOGGED = Logged()

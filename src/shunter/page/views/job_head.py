@@ -69,9 +69,9 @@ def _conditions(job: Json) -> Iterable[Condition]:
     for one in (job.get("status") or {}).get("conditions") or ():
         time = moment(one.get("lastTransitionTime"))
         yield Condition(
-            type=one["type"],
-            status=one.get("status", ""),
-            reason=one.get("reason", ""),
+            type=visible(one["type"]),
+            status=visible(one.get("status", "")),
+            reason=visible(one.get("reason", "")),
             message=visible(one.get("message", "")),
             time=time.timestamp() if time is not None else 0,
         )

@@ -108,6 +108,7 @@ def _series_row(curve: Curve) -> SeriesRow:
 
 def checkpoint_rows(saved: Sequence[SavedStep], reported: Checkpoint | None, place: str) -> list[CheckpointRow]:
     """Newest first: those that are in a directory of this machine, and the one that the program reported."""
+    place = visible(place)
     rows = [
         CheckpointRow(
             id=f"step-{one.step}",

@@ -11,7 +11,7 @@ import time
 import zlib
 from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
-from math import inf
+from math import inf, isfinite, isnan
 from sys import intern
 from typing import NamedTuple
 
@@ -23,6 +23,7 @@ from shunter.jobs.evidence import JobCause, why_of_all
 from shunter.jobs.failure_record import failure_record
 from shunter.jobs.jobsets import jobsets_of_all
 from shunter.jobs.logs.progress import MOST_JOBS, TOLD_STATES, progress_in_logs
+from shunter.jobs.logs.visible_text import visible
 from shunter.jobs.pods_up import is_well, wanted
 from shunter.kube.client import Client
 from shunter.operator.native_jobs import NOT_OF_JOBSETS, has_ranks, stands_alone
@@ -79,6 +80,8 @@ class JobReading(NamedTuple):
     """What was read about one version of a job."""
 
     version: str
+    state: str
+    """Of the job then: of one that is in another state now, the cause says nothing."""
     why: JobCause
     wanted: int
 
@@ -163,7 +166,8 @@ class Jobs:
         read = {uid: old for uid, old in self._read.items() if uid in kept}
         for one in objects:
             uid = one["metadata"]["uid"]
-            fresh = JobReading(doubtful[uid].version, found.get(uid, JobCause(None)), wanted(one, jobsets.get(uid)) or 0)
+            why, job = found.get(uid, JobCause(None)), doubtful[uid]
+            fresh = JobReading(job.version, job.job.state, why, wanted(one, jobsets.get(uid)) or 0)
             # A row is made again only for what has changed.
             read[uid] = old if (old := read.get(uid)) == fresh else fresh
         # Where nothing has changed the very result of before tells that no row has to be looked at.
@@ -234,10 +238,11 @@ def open_jobs(viewer: Viewer, parameters: Parameters) -> View:
 
 
 def kept_job(job: Json) -> KeptJob:
-    """What rows are made of. Pure. A thousand jobs share the texts that they have in common, and the row shows no message."""
+    """What rows are made of. Pure; fails for a job of which none can be made. A thousand jobs share the texts that they have in
+    common, and the row shows no message."""
     row, record = overview(job), failure_record(job)
     shared = {field: intern(getattr(row, field) or "") for field in ("kind", "namespace", "reason")}
-    return KeptJob(
+    kept = KeptJob(
         msgspec.structs.replace(row, message="", **shared),
         wanted(job) or 0,
         record.count if record is not None else 0,
@@ -246,6 +251,8 @@ def kept_job(job: Json) -> KeptJob:
         b"" if row.state == "Succeeded" else zlib.compress(msgspec.json.encode(_slim(job)), 1),
         job["metadata"].get("resourceVersion", ""),
     )
+    job_row(kept, None, None)
+    return kept
 
 
 def kept_native(job: Json) -> KeptJob | None:
@@ -254,23 +261,24 @@ def kept_native(job: Json) -> KeptJob | None:
 
 
 def job_row(kept: KeptJob, read: JobReading | None, logged: Progress | None) -> wire.JobRow:
-    """The row. Pure. What was read about an older version of the job stays until it is read again."""
+    """The row. Pure. What was read about an older version of the job stays until it is read again, but for the cause of a state
+    that has passed."""
     job = kept.job
     wanted_ranks = read.wanted if read is not None else kept.wanted
-    cause = read.why.cause if read is not None else None
+    cause = read.why.cause if read is not None and read.state == job.state else None
     return wire.JobRow(
         id=job.uid,
         namespace=job.namespace,
         name=job.name,
         kind=job.kind,
         state=STATES[job.state],
-        reason=job.reason,
+        reason=visible(job.reason),
         up=_up(kept, read, wanted_ranks),
         wanted=wanted_ranks,
         created=_created(kept),
         finished=job.finished.timestamp() if job.finished else 0,
-        why=cause.sentence if cause is not None and job.state != "Succeeded" else "",
-        remedy=cause.remedy if cause is not None and job.state != "Succeeded" else "",
+        why=visible(cause.sentence) if cause is not None and job.state != "Succeeded" else "",
+        remedy=visible(cause.remedy) if cause is not None and job.state != "Succeeded" else "",
         failures=kept.failures,
         progress=progress_of(kept.progress or logged),
     )
@@ -295,7 +303,8 @@ def progress_of(found: Progress | None) -> wire.Progress | None:
         steps=found.steps,
         share=found.percentage / 100 if found.percentage is not None else _share(found),
         ends=found.ends.timestamp() if found.ends else 0,
-        loss=found.loss if found.loss is not None and abs(found.loss) < float("inf") else None,
+        loss=found.loss if found.loss is not None and isfinite(found.loss) else None,
+        not_finite="" if found.loss is None or isfinite(found.loss) else "NaN" if isnan(found.loss) else "infinite",
         checkpoint_step=checkpoint.step if checkpoint is not None else None,
         checkpoint_saved=checkpoint.saved.timestamp() if checkpoint is not None and checkpoint.saved else 0,
         reported=found.reported.timestamp() if found.reported else 0,

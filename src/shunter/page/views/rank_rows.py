@@ -118,12 +118,12 @@ class RankRows:
     def measured(
         self, rows: Sequence[Rank], paces: Mapping[int, Pace], used: Mapping[str, Usage], differing: Sequence[Difference]
     ) -> list[Rank]:
-        """The rows with steps, usage by the name of the pod, and in what a rank differs."""
+        """The rows with steps, usage by the uid of the pod, and in what a rank differs."""
         texts = {one.rank: visible(one.text) for one in differing}
         measured, found = dict[str, tuple[Any, Rank]](), list[Rank]()
         for row in rows:
             rank = row.rank if row.rank is not None else -1
-            pace, usage, differs = paces.get(rank), used.get(row.pod), texts.get(rank, "")
+            pace, usage, differs = paces.get(rank), used.get(row.id), texts.get(rank, "")
             if pace is None and usage is None and not differs:
                 found.append(row)
                 continue

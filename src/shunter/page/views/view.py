@@ -120,6 +120,8 @@ class Watch(NamedTuple):
     """It is of all namespaces, whichever the page shows: a part of its objects would say something else than all of them."""
     is_one_of_several: bool = False
     """Rows are shown without its objects while it cannot be listed, as out of date: it is one of several kinds of jobs."""
+    is_subject: bool = False
+    """Its object is what the view is about: without it nothing is shown."""
 
 
 class Reading(NamedTuple):
@@ -127,8 +129,9 @@ class Reading(NamedTuple):
 
     name: str
     read: Callable[[Client, Observed], Awaitable[Any]]
-    """May raise ApiError: the last result stays then, as after any other error, which the page shows as one of its own. Where
-    nothing has changed it returns the very result of before, and no rows are made."""
+    """May raise ApiError: the last result stays then, and is said to be old if that happens again; as after any other error,
+    which the page shows as one of its own. Where nothing has changed it returns the very result of before, and no rows are
+    made."""
     seconds: float
     """Between the end of one and the next."""
     resources: tuple[Resource, ...] = ()

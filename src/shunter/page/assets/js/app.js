@@ -92,7 +92,7 @@ function Top({ route, live, onHelp }) {
   const last = useRef(live?.session);
   const session = (last.current = live?.session ?? last.current);
   const state = live?.state === "open" && !live.broken.size && !live.lost ? "open" : "retrying";
-  const words = state === "open" ? "live" : live?.state === "queued" ? "not live" : live?.state === "ended" ? "ended" : live?.session ? "reconnecting" : "connecting";
+  const words = state === "open" ? "live" : live?.state === "queued" ? "not live" : live?.state === "ended" ? "ended" : live?.state === "open" && !live.lost && live.broken.size && !live.isAway ? "partly live" : live?.session ? "reconnecting" : "connecting";
   return html`<header class="top"><a class="brand" href="/jobs"><img src="/assets/icon.svg" alt="" width="20" height="20" />Shunter</a>
     <nav aria-label="Views">${PLACES.map(([url, title, views]) => html`<a key=${url} href=${url} aria-current=${views.includes(route.view) ? "page" : undefined}>${title}</a>`)}</nav>
     <div class="where">${session ? html`<span title=${session.cluster}>${session.cluster}</span>${session.user ? html`<span title=${session.user}>${session.user}</span>` : null}` : null}

@@ -2,7 +2,7 @@
 import { html, useEffect } from "./html.js";
 import { bytes, count, plural } from "./format.js";
 import { useLive, useTick } from "./live.js";
-import { Heading, Meter, Notices, Pending } from "./parts.js";
+import { Heading, Meter, Notices, Pending, copy } from "./parts.js";
 import { apiUrl, jobUrl } from "./route.js";
 
 /** @typedef {import("./wire.js").NodeRow} NodeRow */
@@ -17,8 +17,10 @@ export function Cluster({ onLive }) {
   const nodes = /** @type {NodeRow[]} */ ([...live.list("nodes")]).sort((a, b) => a.name.localeCompare(b.name, "en", { numeric: true }));
   const waiting = /** @type {import("./wire.js").JobRow[]} */ (live.list("waiting"));
   const queues = /** @type {import("./wire.js").QueueRow[]} */ (live.list("queues"));
+  const kubectl = live.session.kubectl;
   const hasGpus = nodes.some((node) => node.gpus);
-  return html`<${Notices} live=${live} /><${Heading}>Cluster<//>
+  return html`<${Notices} live=${live} />
+    <div class="bar"><${Heading}>Cluster<//><span class="push"></span><button onClick=${() => copy(`${kubectl} describe nodes`)}>Copy as kubectl</button></div>
     ${summary ? html`<${Summary} summary=${summary} />` : null}
     <section class="panel" aria-labelledby="nodes"><header><h2 id="nodes">Nodes</h2></header>
       ${nodes.length

@@ -1,6 +1,6 @@
 /** Curves of one metric at a time, as reported or as logs tell; the same values as a table for screen readers. */
 import { html, useMemo, useState } from "./html.js";
-import { figure } from "./format.js";
+import { count, figure } from "./format.js";
 import { Plot } from "./plot.js";
 
 /** @typedef {import("./wire.js").SeriesRow} SeriesRow */
@@ -17,7 +17,20 @@ export function Curves({ series }) {
   const source = shown[0]?.source === "trainerStatus" ? "as the job reports it" : "as its log says";
   return html`<section class="panel" aria-labelledby="curve"><header><h2 id="curve">${names.length ? "Curve of" : "Curves"}</h2>
       ${names.length ? html`<select value=${name} aria-label="Metric" onChange=${(/** @type {any} */ event) => setChosen(event.target.value)}>${names.map((one) => html`<option key=${one} value=${one}>${one}</option>`)}</select><span class="faint">${source}</span>` : null}</header>
-    ${shown.length ? html`<${Plot} key=${name} curves=${curves} xs=${xs} unit=${unit} label=${described(shown)} /><${Values} series=${shown} xs=${xs} />` : html`<p class="faint">No metric yet: none was reported, and the log names none.</p>`}</section>`;
+    ${shown.length ? html`<${Plot} key=${name} curves=${curves} xs=${xs} unit=${unit} label=${described(shown)} />${gaps(shown).map((text) => html`<p class="gap" key=${text}>${text}</p>`)}<${Values} series=${shown} xs=${xs} />` : html`<p class="faint">No metric yet: none was reported, and the log names none.</p>`}</section>`;
+}
+
+/** What the picture cannot show: a loss that is NaN. @param {SeriesRow[]} series */
+export function gaps(series) {
+  return series.flatMap((one) => {
+    const points = one.points ?? [];
+    const first = points.find(([, y]) => y === null);
+    if (!first) return [];
+    const isLast = points.at(-1)?.[1] === null;
+    const since = isLast ? points[points.findLastIndex(([, y]) => y !== null) + 1] : first;
+    const where = `${one.isCounted ? "report" : "step"} ${count(since?.[0] ?? 0)}`;
+    return [`${title(one)} is NaN or infinite ${isLast ? `since ${where}` : `in places, first at ${where}`}.`];
+  });
 }
 
 /** @param {SeriesRow} one */

@@ -9,7 +9,7 @@ const KEYS = [
   [["Enter"], "Open the job; in the ranks, choose the log of one"],
   [["l"], "Of a job: its log"],
   [["y"], "Of a job: its YAML"],
-  [["c"], "Of a job: copy the kubectl command that shows it"],
+  [["c"], "Of a job, or of the list: copy the command that shows it"],
   [["g", "j"], "Jobs"],
   [["g", "m"], "Migration"],
   [["g", "c"], "Cluster"],

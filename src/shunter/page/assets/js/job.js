@@ -31,11 +31,18 @@ export function Job({ route, onLive }) {
     if (job) setLast(job);
   }, [job]);
   const verdicts = /** @type {import("./wire.js").VerdictRow[]} */ (live.list("verdicts"));
+  const isShown = job !== undefined;
+  useEffect(() => {
+    if (isShown && route.isAtLog) showLog();
+  }, [isShown]);
   const setLog = (/** @type {import("./route.js").LogChoice} */ part) => navigate(jobUrl(route, { ranks, find, since, ...part }), { replace: true });
   useFailedRank(job, verdicts, ranks, (rank) => setLog({ ranks: String(rank) }));
   useJobKeys({ y: () => setYamlOpen(true), c: () => job?.kubectl && copy(job.kubectl), l: showLog, Escape: () => goBack("/jobs") });
   if (!live.session) return html`<${Heading} isHidden=${true}>${name}<//><${Pending} live=${live} what="job" />`;
-  const shown = job ?? last;
+  // What a viewer may not read any more goes, and is not said to be gone.
+  const isHidden = live.hidden.some((one) => one.isSubject);
+  const shown = job ?? (isHidden ? null : last);
+  if (!shown && isHidden) return html`<${Heading} isHidden=${true}>${name}<//><${Notices} live=${live} />`;
   if (!shown) return html`<${Heading} isHidden=${true}>${name}<//><${Refused} what="job" refusal=${{ status: 404, message: `${kind} ${name} is not in namespace ${namespace}.`, remedy: "", url: "" }} />`;
   const rows = /** @type {import("./wire.js").Rank[]} */ (live.list("ranks"));
   return html`<${Notices} live=${live} />
@@ -47,10 +54,10 @@ export function Job({ route, onLive }) {
           ${shown.kubectl ? html`<button onClick=${() => copy(shown.kubectl ?? "")}>Copy as kubectl</button>` : null}
           <button onClick=${() => setYamlOpen(true)}>YAML</button></div></header>
       <${Head} job=${shown} now=${live.now()} />
-      <${Verdicts} verdicts=${verdicts} job=${shown} onRank=${(/** @type {number} */ rank) => setLog({ ranks: String(rank) })} />
+      <${Verdicts} verdicts=${verdicts} job=${shown} onRank=${(/** @type {number} */ rank) => (setLog({ ranks: String(rank) }), showLog())} />
       <${Ranks} rows=${rows} job=${shown} chosen=${ranks} onChoose=${(/** @type {string} */ next) => setLog({ ranks: next })} now=${live.now()} />
       <div class="columns"><${Curves} series=${live.list("series")} /><${Timeline} rows=${live.list("timeline")} now=${live.now()} /></div>
-      <${Log} job=${route} rows=${rows} ranks=${ranks} find=${find} since=${since} onChange=${setLog} />
+      <${Log} job=${route} uid=${shown.uid} rows=${rows} ranks=${ranks} find=${find} since=${since} onChange=${setLog} />
       <${Details} job=${shown} checkpoints=${live.list("checkpoints")} />
     </div>
     ${isYamlOpen ? html`<${Yaml} job=${shown} onClose=${() => setYamlOpen(false)} />` : null}`;
@@ -105,7 +112,7 @@ function Head({ job, now }) {
     ${fact(job.state, [job.reason !== job.state && job.reason, job.created && `${age(ageOf(job, now))} ${job.finished ? "in all" : "old"}`].filter(Boolean).join(", "), `state ${job.state}`)}
     ${job.wanted && job.finished ? fact(count(job.wanted), job.wanted === 1 ? "rank" : "ranks") : job.wanted ? fact(`${job.up === undefined ? "?" : count(job.up)} / ${count(job.wanted)}`, job.up === undefined ? "ranks, how many are up is not known" : "ranks up") : null}
     ${progress?.share !== undefined ? fact(percent(progress.share), [steps, ...times, source].filter(Boolean).join(", ")) : steps ? fact(count(progress?.step ?? 0), ["step", ...times, source].filter(Boolean).join(", ")) : null}
-    ${progress?.loss !== undefined ? fact(figure(progress.loss), "loss") : null}
+    ${progress?.notFinite ? fact(progress.notFinite, "loss", "state Failed") : progress?.loss !== undefined ? fact(figure(progress.loss), "loss") : null}
     ${job.restarts || job.restartLimit !== undefined ? fact(job.restartLimit === undefined ? job.restarts : `${job.restarts ?? 0} of ${job.restartLimit}`, job.restartLimit === undefined && job.restarts === 1 ? "restart" : "restarts") : null}
     ${progress?.checkpointStep !== undefined ? fact(`step ${count(progress.checkpointStep)}`, progress.checkpointSaved ? `checkpoint, ${age(now - progress.checkpointSaved)} ago` : "last checkpoint") : null}
   </div>`;

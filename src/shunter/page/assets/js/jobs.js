@@ -3,8 +3,8 @@ import { Component, html, useEffect, useLayoutEffect, useMemo, useRef, useState 
 import { age, count, plural, progressText } from "./format.js";
 import { COLUMNS, ageOf, countsByState, ordered, searched } from "./job_list.js";
 import { useLive, useTick } from "./live.js";
-import { Command, Heading, Notices, Pending, Progress, STATES, State } from "./parts.js";
-import { apiUrl, jobUrl, jobsUrl, navigate } from "./route.js";
+import { Command, Heading, Notices, Pending, Progress, STATES, State, copy } from "./parts.js";
+import { apiUrl, jobCommand, jobUrl, jobsCommand, jobsUrl, navigate } from "./route.js";
 
 const AROUND = 8;
 
@@ -13,7 +13,8 @@ export function Jobs({ filter, onLive }) {
   const live = useLive(apiUrl("live", { view: "jobs", namespace: filter.namespaces }));
   useTick(5);
   useEffect(() => onLive(live), [live]);
-  if (!live.session) return html`<${Heading} isHidden=${true}>Jobs<//><${Pending} live=${live} what="jobs" />`;
+  const session = live.session;
+  if (!session) return html`<${Heading} isHidden=${true}>Jobs<//><${Pending} live=${live} what="jobs" />`;
   const all = /** @type {import("./wire.js").JobRow[]} */ (live.list("jobs"));
   const now = Math.floor(live.now());
   const found = searched(all, filter);
@@ -23,8 +24,9 @@ export function Jobs({ filter, onLive }) {
       <${Counters} counts=${countsByState(found)} filter=${filter} change=${change} />
       ${filter.namespaces.map((one) => html`<button key=${one} onClick=${() => change({ namespaces: filter.namespaces.filter((other) => other !== one) })} aria-label=${`Stop showing only namespace ${one}`}>namespace ${one} ${"\u2715"}</button>`)}
       <input id="search" class="search push" type="search" aria-label="Search jobs by name, namespace, kind or cause" placeholder="Search   /" value=${filter.find}
-        onInput=${(/** @type {any} */ event) => change({ find: event.target.value }, true)} /></div>
-    ${all.length ? html`<${Table} rows=${found} filter=${filter} now=${now} change=${change} isStale=${live.staleFor("jobs") > 2} />` : html`<${NoJobs} isHidden=${live.hidden.length > 0} />`}`;
+        onInput=${(/** @type {any} */ event) => change({ find: event.target.value }, true)} />
+      <button onClick=${() => copy(jobsCommand(session, filter))}>Copy as command</button></div>
+    ${all.length ? html`<${Table} rows=${found} session=${session} filter=${filter} now=${now} change=${change} isStale=${live.staleFor("jobs") > 2} />` : html`<${NoJobs} isHidden=${live.hidden.length > 0} />`}`;
 }
 
 /** @param {{counts: Record<string, number>, filter: import("./route.js").JobFilter, change: Function}} props */
@@ -36,13 +38,13 @@ function Counters({ counts, filter, change }) {
   )}</div>`;
 }
 
-/** @param {{rows: import("./wire.js").JobRow[], filter: import("./route.js").JobFilter, now: number, change: Function, isStale: boolean}} props */
-function Table({ rows, filter, now, change, isStale }) {
+/** @param {{rows: import("./wire.js").JobRow[], session: import("./wire.js").Session, filter: import("./route.js").JobFilter, now: number, change: Function, isStale: boolean}} props */
+function Table({ rows, session, filter, now, change, isStale }) {
   const minute = filter.sort.endsWith("age") ? now : 0;
   const shown = useMemo(() => ordered(rows, filter, now), [rows, filter, minute]);
   const body = useRef(/** @type {HTMLTableSectionElement | null} */ (null));
   const { first, last, height } = useRowsInView(body, shown.length);
-  useListKeys(body, shown, height);
+  useListKeys(body, shown, height, (job) => copy(job ? jobCommand(session, job) : jobsCommand(session, filter)));
   if (!shown.length) {
     return html`<div class="empty"><h2>No job matches</h2><p><button onClick=${() => change({ find: "", states: [] })}>Show all jobs</button></p></div>`;
   }
@@ -124,8 +126,10 @@ function useRowsInView(body, total) {
   return { first, last: Math.min(total, first + view.count), height: view.height };
 }
 
-/** j and k, or the arrows, move between rows; the row's link has the focus, so that Enter opens it. @param {{current: HTMLElement | null}} body @param {unknown[]} shown @param {number} height */
-function useListKeys(body, shown, height) {
+/** j and k, or the arrows, move between rows; the row's link has the focus, so that Enter opens it. c copies what shows that job, or the list. @param {{current: HTMLElement | null}} body @param {import("./wire.js").JobRow[]} shown @param {number} height @param {(job: import("./wire.js").JobRow | undefined) => void} onCopy */
+function useListKeys(body, shown, height, onCopy) {
+  const copies = useRef(onCopy);
+  copies.current = onCopy;
   // The row that gets the focus at the next frame: keys can come faster than that.
   const next = useRef(/** @type {number | null} */ (null));
   useEffect(() => {
@@ -134,6 +138,7 @@ function useListKeys(body, shown, height) {
       if (event.ctrlKey || event.metaKey || event.altKey || target.matches("input, select, textarea, dialog *, pre")) return;
       const step = event.key === "j" || event.key === "ArrowDown" ? 1 : event.key === "k" || event.key === "ArrowUp" ? -1 : 0;
       const row = /** @type {HTMLElement | null} */ (target.closest("tr[data-index]"));
+      if (event.key === "c") copies.current(row ? shown[Number(row.dataset.index)] : undefined);
       const from = next.current ?? (row ? Number(row.dataset.index) : null);
       if (!step || (event.key.startsWith("Arrow") && from === null)) return;
       event.preventDefault();

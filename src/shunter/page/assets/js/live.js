@@ -5,7 +5,7 @@ import { openStream } from "./streams.js";
 /**
  * @typedef {import("./wire.js").Session} Session
  * @typedef {import("./wire.js").Hidden} Hidden
- * @typedef {{why: string, since: number}} Broken `since` in seconds of the browser's clock: what is shown is as of then.
+ * @typedef {{why: string, since: number, isAway: boolean}} Broken `since` in seconds of the browser's clock: what is shown is as of then.
  */
 
 export class Live {
@@ -52,6 +52,11 @@ export class Live {
     return Date.now() / 1000 + this.#ahead;
   }
 
+  /** Whether it is the cluster that does not answer. */
+  get isAway() {
+    return [...this.broken.values()].some((one) => one.isAway);
+  }
+
   /** Seconds since what is shown was current; 0 where it is. @param {string} [collection] */
   staleFor(collection) {
     const broken = collection ? this.broken.get(collection)?.since : Math.min(...[...this.broken.values()].map((one) => one.since));
@@ -70,10 +75,11 @@ export class Live {
     this.#heard = Date.now() / 1000;
     if (name === "snapshot") this.#replace(data);
     else if (name === "delta") this.#change(data);
-    else if (name === "gone") this.broken.set(data.collection, { why: data.why, since: Math.min(this.broken.get(data.collection)?.since ?? Infinity, this.#heard - data.since) });
+    else if (name === "gone") this.broken.set(data.collection, { why: data.why, isAway: data.isAway, since: Math.min(this.broken.get(data.collection)?.since ?? Infinity, this.#heard - data.since) });
     else if (name === "back") this.broken.delete(data.collection);
     else if (name === "hidden") this.hidden = data;
     else if (name === "end") this.ended = data.why;
+    else if (name === "beat") this.#ahead = data.now - Date.now() / 1000;
     this.#tell();
   }
 

@@ -5,7 +5,7 @@
 import { html, useEffect, useMemo, useRef, useState } from "./html.js";
 import { clock, count, plural } from "./format.js";
 import { LogLines, isTrouble, pieces } from "./log_lines.js";
-import { rankFilter, rankList } from "./rank_shades.js";
+import { rankFilter, rankNumbers } from "./rank_shades.js";
 import { apiUrl } from "./route.js";
 import { openStream } from "./streams.js";
 
@@ -17,12 +17,12 @@ const PACE = 100;
 const SINCE = [["", "all times"], ["600", "last 10 minutes"], ["3600", "last hour"]];
 
 /**
- * @typedef {{job: {namespace: string, kind: string, name: string}, rows: import("./wire.js").Rank[], ranks: string, find: string, since: string, onChange: (part: import("./route.js").LogChoice) => void}} Props
+ * @typedef {{job: {namespace: string, kind: string, name: string}, uid: string, rows: import("./wire.js").Rank[], ranks: string, find: string, since: string, onChange: (part: import("./route.js").LogChoice) => void}} Props
  * @typedef {{times: boolean, wrap: boolean, find: string, isMany: boolean}} Look
  */
 
 /** @param {Props} props */
-export function Log({ job, rows, ranks, find, since, onChange }) {
+export function Log({ job, uid, rows, ranks, find, since, onChange }) {
   const [follow, setFollow] = useState(true);
   const [wrap, setWrap] = useState(false);
   const [times, setTimes] = useState(false);
@@ -32,7 +32,9 @@ export function Log({ job, rows, ranks, find, since, onChange }) {
   const query = useSettled(find, 300);
   const numbers = useMemo(() => rows.map((row) => row.rank).filter((rank) => rank !== undefined), [rows]);
   const isChosen = rankFilter(ranks);
-  const asked = ranks ? rankList(/** @type {number[]} */ (numbers).filter(isChosen)).split(",").filter(Boolean).flatMap(expanded).join(",") || ranks : "";
+  const found = ranks ? /** @type {number[]} */ (numbers).filter(isChosen) : [];
+  const asked = ranks ? (found.length ? found : rankNumbers(ranks)).join(",") : "";
+  const isNone = ranks !== "" && numbers.length > 0 && !found.length;
   const path = `logs/${job.namespace}/${job.kind}/${job.name}`;
 
   useEffect(() => {
@@ -46,15 +48,21 @@ export function Log({ job, rows, ranks, find, since, onChange }) {
     let state = "connecting";
     let message = "";
     let due = false;
+    let isOver = false;
     const tell = () => {
       if (due) return;
       due = true;
       setTimeout(() => {
         due = false;
+        if (isOver) return;
         setStatus({ total: lines.total, skipped: lines.skipped, dropped: lines.dropped, notes: lines.notes, state, message });
       }, 200);
     };
     shown.show(lines);
+    if (isNone) {
+      setStatus({ total: 0, skipped: 0, dropped: 0, notes: [], state: "refused", message: `this job has no rank ${ranks}` });
+      return undefined;
+    }
     const close = openStream(apiUrl(path, { ranks: asked, find: query, since, follow: "true" }), {
       onEvent: (name, data) => {
         if (name === "lines") lines.add(data);
@@ -71,8 +79,12 @@ export function Log({ job, rows, ranks, find, since, onChange }) {
       },
     });
     tell();
-    return close;
-  }, [path, asked, query, since]);
+    return () => {
+      isOver = true;
+      close();
+    };
+    // A job that was made again under its name has a log of its own.
+  }, [path, uid, asked, isNone, query, since]);
   useEffect(() => box.current?.look({ times, wrap, find: query, isMany: rows.length > 1 }), [times, wrap, query, rows.length > 1]);
   useEffect(() => box.current?.follow(follow), [follow]);
 
@@ -227,12 +239,6 @@ function element(name, className, text) {
   node.className = className;
   node.textContent = text;
   return node;
-}
-
-/** `3`, `4`, `5` for `3-5`. @param {string} span */
-function expanded(span) {
-  const [from = 0, to = from] = span.split("-").map(Number);
-  return Array.from({ length: to - from + 1 }, (_, index) => String(from + index));
 }
 
 /** `value`, once it has been the same for so long. @template T @param {T} value @param {number} milliseconds */

@@ -33,7 +33,7 @@ export function Migration({ route, onLive }) {
       )}</div></div>
     ${total ? html`<div class="moved"><span>${count(left)} of ${count(total)} v1 jobs left</span><${Meter} share=${1 - left / total} tone="done" isLong=${true} label=${`${percent(1 - left / total)} moved`} /></div>` : null}
     ${moves.length
-      ? waves.map((wave) => html`<${WaveSection} key=${wave.id} wave=${wave} moves=${shown.filter((move) => move.wave === wave.number)} />`)
+      ? html`${shown.length ? null : html`<div class="empty"><h2>No job is ${route.state}</h2><p><button onClick=${() => choose(route.state)}>Show all jobs</button></p></div>`}${waves.map((wave) => html`<${WaveSection} key=${wave.id} wave=${wave} moves=${shown.filter((move) => move.wave === wave.number)} />`)}`
       : html`<div class="empty"><h2>No v1 jobs</h2><p>Nothing in what you may read is of kubeflow.org/v1; there is nothing to move.</p></div>`}
     ${summary?.commands?.length ? html`<section class="panel" aria-labelledby="commands"><header><h2 id="commands">To go on</h2></header>${summary.commands.map(([title, text]) => html`<${Command} key=${text} title=${title} text=${text} />`)}</section>` : null}`;
 }

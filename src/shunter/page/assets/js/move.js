@@ -1,6 +1,7 @@
 /** One job on its way: findings with their remedies, both YAMLs side by side, pods rank by rank, how far it is proved. */
 import { Fragment, html, useEffect, useMemo, useState } from "./html.js";
 import { changedLines } from "./changed_lines.js";
+import { clock } from "./format.js";
 import { Command, Heading, Refused, stateClass } from "./parts.js";
 import { apiUrl } from "./route.js";
 import { get, refusal } from "./streams.js";
@@ -15,22 +16,31 @@ export function MoveView({ route }) {
   const { namespace, kind, name } = route;
   const [detail, setDetail] = useState(/** @type {MoveDetail | null} */ (null));
   const [refused, setRefused] = useState(/** @type {import("./streams.js").Refusal | null} */ (null));
+  const [looked, setLooked] = useState({ at: 0, times: 0 });
+  const again = () => setLooked(({ at, times }) => ({ at, times: times + 1 }));
+  useEffect(() => {
+    const onShown = () => document.hidden || again();
+    document.addEventListener("visibilitychange", onShown);
+    return () => document.removeEventListener("visibilitychange", onShown);
+  }, []);
   useEffect(() => {
     let isCurrent = true;
     get(apiUrl(`migration/${namespace}/${kind}/${name}`))
       .then(async (answer) => {
         const body = answer.ok ? await answer.json() : await refusal(answer);
-        if (isCurrent) answer.ok ? setDetail(body) : setRefused(body);
+        if (!isCurrent) return;
+        setRefused(answer.ok ? null : body);
+        if (answer.ok) (setDetail(body), setLooked(({ times }) => ({ at: Date.now() / 1000, times })));
       })
       .catch(() => isCurrent && setRefused({ status: 0, message: "No connection to the server of this page.", remedy: "", url: "" }));
     return () => {
       isCurrent = false;
     };
-  }, [namespace, kind, name]);
+  }, [namespace, kind, name, looked.times]);
   const crumb = html`<div class="crumb"><a href="/migration">Migration</a> / ${namespace}</div><${Heading}>${name}<small>${kind}${detail?.move.twin ? ` \u2192 TrainJob ${detail.move.twin}` : ""}</small><//>`;
   if (refused) return html`<header class="head"><div>${crumb}</div></header><${Refused} refusal=${refused} what="move" />`;
   if (!detail) return html`<header class="head"><div>${crumb}</div></header>`;
-  return html`<header class="head"><div>${crumb}</div></header>
+  return html`<header class="head"><div>${crumb}</div><div class="bar"><span class="faint">as of ${clock(looked.at)}</span><button onClick=${again}>Look again</button></div></header>
     <div class="facts"><div><b class=${stateClass(detail.move.state)}>${detail.move.state}</b>${detail.move.wave ? `wave ${detail.move.wave}` : "no wave"}</div>
       <div><b>${detail.move.blocking ?? 0}</b>blocking ${detail.move.blocking === 1 ? "finding" : "findings"}</div>
       <div><b>${detail.move.findings ?? 0}</b>findings in all</div></div>

@@ -121,11 +121,13 @@ function Stale({ live }) {
     <span>Shown as of ${age(seconds)} ago${isOver ? "" : ", retrying"}.</span>${why ? html`<span class="faint">${why}</span>` : null}</div>`;
 }
 
+const NOT_ALL = "Not everything could be read.";
+
 /** @param {import("./live.js").Live} live */
 function staleTitle(live) {
   if (live.state === "refused") return "The server refused this.";
   if (live.state === "ended" || live.state === "queued") return "This is not current.";
-  if (live.broken.size && (live.state === "open" || !live.lost)) return "The cluster does not answer.";
+  if (live.broken.size && (live.state === "open" || !live.lost)) return live.isAway ? "The cluster does not answer." : NOT_ALL;
   return live.state === "open" ? "Waiting for the server of this page." : "No connection to the server of this page.";
 }
 
@@ -157,7 +159,7 @@ export function Pending({ live, what }) {
   if (live.refusal) return html`<${Refused} refusal=${live.refusal} what=${what} />`;
   if (live.state === "queued") return html`<${Notices} live=${live} />`;
   if (live.ended === TOO_MANY) return html`<${TooMany} />`;
-  if (live.broken.size && live.state === "open") return html`<div class="notice warn" role="status"><b>The cluster does not answer.</b><span>Retrying.</span><span class="faint">${[...live.broken.values()][0]?.why}</span></div>`;
+  if (live.broken.size && live.state === "open") return html`<div class="notice warn" role="status"><b>${live.isAway ? "The cluster does not answer." : NOT_ALL}</b><span>Retrying.</span><span class="faint">${[...live.broken.values()][0]?.why}</span></div>`;
   if (live.lost && live.state !== "open") return html`<div class="notice warn" role="status"><b>No connection to the server of this page.</b><span>Retrying. Does <code>shunter ui</code> still run?</span></div>`;
   return isSlow ? html`<div class="skeleton" role="status" aria-label=${`Loading ${what}`}>${[1, 2, 3, 4, 5, 6].map((n) => html`<i key=${n}></i>`)}</div>` : null;
 }

@@ -77,9 +77,16 @@ export function Plot({ curves, xs, unit, label }) {
 
 /** @param {Curve} curve @param {number} index @param {(x: number) => number} toX @param {(y: number) => number} toY */
 function line({ title, points }, index, toX, toY) {
-  const places = points.filter(([, y]) => y !== null).map(([x, y]) => `${toX(x).toFixed(1)} ${toY(/** @type {number} */ (y)).toFixed(1)}`);
+  /** Stretches between values that are no numbers, which leave a gap. @type {string[][]} */
+  const stretches = [[]];
+  for (const [x, y] of points) {
+    if (y === null) stretches.push([]);
+    else stretches.at(-1)?.push(`${toX(x).toFixed(1)} ${toY(y).toFixed(1)}`);
+  }
+  const isFew = stretches.reduce((sum, one) => sum + one.length, 0) < 3;
   // A line of no length with round ends is a point.
-  return html`<path key=${title} class=${`line c${index % COLOURS} ${places.length < 3 ? "points" : ""}`} d=${places.length < 3 ? places.map((one) => `M${one}h0`).join("") : `M${places.join("L")}`} />`;
+  const d = stretches.filter((one) => one.length).map((one) => (isFew ? one.map((place) => `M${place}h0`).join("") : one.length === 1 ? `M${one[0]}h0` : `M${one.join("L")}`));
+  return html`<path key=${title} class=${`line c${index % COLOURS} ${isFew ? "points" : ""}`} d=${d.join("")} />`;
 }
 
 /** @param {Curve} curve @param {number} at */

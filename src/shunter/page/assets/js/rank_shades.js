@@ -65,6 +65,17 @@ export function rankFilter(text) {
   return (rank) => rank !== undefined && spans.some(([from, to]) => rank >= (from ?? NaN) && rank <= (to ?? from ?? NaN));
 }
 
+const MOST_NAMED = 1000;
+
+/** The numbers that `0,3-5` names, at most a thousand. @param {string} text */
+export function rankNumbers(text) {
+  const numbers = text.split(",").flatMap((part) => {
+    const [from = NaN, to = from] = part.trim().split("-").map(Number);
+    return to >= from ? Array.from({ length: Math.min(MOST_NAMED, to - from + 1) }, (_, index) => from + index) : [];
+  });
+  return [...new Set(numbers)].slice(0, MOST_NAMED);
+}
+
 /** `0,3-5` for ranks 0, 3, 4 and 5. @param {number[]} ranks */
 export function rankList(ranks) {
   const sorted = [...new Set(ranks)].sort((a, b) => a - b);

@@ -2,7 +2,7 @@
 
 /**
  * @typedef {{view: "jobs", filter: JobFilter}
- *   | {view: "job", namespace: string, kind: string, name: string, ranks: string, find: string, since: string}
+ *   | {view: "job", namespace: string, kind: string, name: string, ranks: string, find: string, since: string, isAtLog: boolean}
  *   | {view: "migration", namespaces: string[], state: string}
  *   | {view: "move", namespace: string, kind: string, name: string}
  *   | {view: "cluster"}
@@ -31,7 +31,7 @@ export function parse(path, search) {
     };
   }
   if (view === "jobs" && isJob) {
-    return { view: "job", namespace, kind, name, ranks: query.get("ranks") ?? "", find: query.get("find") ?? "", since: /^\d{1,7}$/.exec(query.get("since") ?? "")?.[0] ?? "" };
+    return { view: "job", namespace, kind, name, ranks: query.get("ranks") ?? "", find: query.get("find") ?? "", since: /^\d{1,7}$/.exec(query.get("since") ?? "")?.[0] ?? "", isAtLog: query.get("tab") === "logs" };
   }
   if (view === "migration" && !rest.length) return { view: "migration", namespaces: query.getAll("namespace"), state: query.get("state") ?? "" };
   if (view === "migration" && isJob) return { view: "move", namespace, kind, name };
@@ -69,6 +69,23 @@ export function apiUrl(path, parameters = {}) {
   const query = new URLSearchParams();
   for (const [key, value] of Object.entries(parameters)) for (const one of [value ?? ""].flat()) if (one) query.append(key, one);
   return withQuery(`/api/${path.split("/").map(encodeURIComponent).join("/")}`, query);
+}
+
+/** The words of a command line as a shell takes them; names of Kubernetes need no quotes. @param {string[]} words */
+function line(words) {
+  return words.map((word) => (/^[\w@%+=:,./-]+$/.test(word) ? word : `'${word.replaceAll("'", `'"'"'`)}'`)).join(" ");
+}
+
+/** What lists the same jobs in a terminal, as far as a command can. @param {import("./wire.js").Session} session @param {JobFilter} filter */
+export function jobsCommand(session, { states, namespaces }) {
+  const words = namespaces.length === 1 ? ["-n", namespaces[0] ?? ""] : [];
+  for (const state of states) words.push("--state", state === "Waiting" ? "Created" : state);
+  return `shunter jobs${words.length ? ` ${line(words)}` : ""}${session.options}`;
+}
+
+/** What shows a job in a terminal. @param {import("./wire.js").Session} session @param {{namespace: string, kind: string, name: string}} job */
+export function jobCommand(session, { namespace, kind, name }) {
+  return `${session.kubectl} get ${line([kind.toLowerCase(), name, "-n", namespace])} -o yaml`;
 }
 
 /** Shows another URL; `replace` for what needs no step back, such as a letter typed. @param {string} url @param {{replace?: boolean}} [how] */

@@ -12,6 +12,8 @@
  * @property {number} now
  * @property {Array<string>} namespaces
  * @property {boolean} canLogOut
+ * @property {string} kubectl
+ * @property {string} options
  */
 
 /**
@@ -19,6 +21,7 @@
  * @property {string} what
  * @property {string} consequence
  * @property {string} role
+ * @property {boolean} isSubject
  */
 
 /**
@@ -28,6 +31,7 @@
  * @property {number} [share]
  * @property {number} [ends]
  * @property {number} [loss]
+ * @property {"" | "NaN" | "infinite"} [notFinite]
  * @property {number} [checkpointStep]
  * @property {number} [checkpointSaved]
  * @property {number} [reported]
