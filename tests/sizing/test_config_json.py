@@ -112,6 +112,16 @@ def test_a_published_config_gives_the_known_count(config: dict[str, Any], name: 
         (without(model_type="mixtral", num_local_experts=2, num_experts_per_tok=8), "num_experts_per_tok is 8, of 2 experts"),
         (without(model_type="mixtral"), "num_local_experts is missing"),
         (without(model_type="phi", qk_layernorm=True), "qk_layernorm is not modeled"),
+        (without(model_type="gpt2", add_cross_attention=True, n_embd=8, n_head=2), "add_cross_attention is not modeled"),
+        (without(model_type=["llama"]), "model_type ['llama'] is not modeled"),
+        (without(tie_word_embeddings="false"), "tie_word_embeddings is 'false'; it must be true or false"),
+        (without(attention_bias=1), "attention_bias is 1; it must be true or false"),
+        (without(architectures=["LlamaForSequenceClassification"]), "architectures ['LlamaForSequenceClassification']: only"),
+        (
+            without(architectures=["LlamaModel"]),
+            "architectures ['LlamaModel']: only language models (...ForCausalLM) are modeled",
+        ),
+        (without(architectures="LlamaForCausalLM"), "architectures 'LlamaForCausalLM'"),
     ],
 )
 def test_what_is_wrong_is_said_with_its_key_and_value(config: dict[str, Any], message: str) -> None:
@@ -124,6 +134,22 @@ def test_a_quantized_model_is_sized_in_the_precision_asked_for_and_says_so() -> 
     shape = shape_of(without(quantization_config={"bits": 4}), "config.json", "x")
     assert shape.total == 8_030_261_248
     assert "quantization_config is ignored" in shape.note
+
+
+@pytest.mark.parametrize(
+    ("kind", "key", "value"),
+    [
+        ("mistral", "num_key_value_heads", 8),
+        ("qwen3", "head_dim", 128),
+        ("gemma3_text", "head_dim", 256),
+        ("llama", "num_key_value_heads", 32),
+    ],
+)
+def test_a_key_that_is_missing_counts_as_transformers_takes_it(kind: str, key: str, value: int) -> None:
+    config = without(key, model_type=kind)
+    assert shape_of(config, "c", "x").total == shape_of(config | {key: value}, "c", "x").total
+    if kind == "mistral":
+        assert shape_of(config | {key: None}, "c", "x").total == shape_of(config | {key: 32}, "c", "x").total
 
 
 def test_biases_that_a_config_switches_on_are_counted() -> None:

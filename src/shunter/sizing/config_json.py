@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -48,6 +49,20 @@ _GPT2_NAMES = {
     "num_attention_heads": "n_head",
     "intermediate_size": "n_inner",
 }
+_KEY_VALUE_HEADS = {
+    "mistral": 8,
+    "mixtral": 8,
+    "qwen2": 32,
+    "qwen3": 32,
+    "qwen3_moe": 4,
+    "gemma": 16,
+    "gemma2": 4,
+    "gemma3_text": 4,
+}
+_HEAD_DIM = {"qwen3": 128, "gemma": 256, "gemma2": 256, "gemma3_text": 256}
+"""What transformers 5 takes where the key is missing, of kinds whose default is not what follows from the number of heads."""
+_CAUSAL = ("ForCausalLM", "LMHeadModel")
+"""Ends the names of classes that have what is counted here: layers, and a head that predicts the next token."""
 _REDUCED = ("quantization_config",)
 
 
@@ -70,10 +85,12 @@ def read_shape(path: Path) -> Shape:
 def shape_of(config: Mapping[str, Any], title: str, name: str) -> Shape:
     """The shape that a config.json with this content describes; `title` stands in errors. Raises as `read_shape` does."""
     kind = config.get("model_type")
-    if kind not in _TRAITS:
+    if not isinstance(kind, str) or kind not in _TRAITS:
         remedy = "Use --params with its number of parameters, or a known model."
         raise InputError(f"{title}: model_type {kind!r} is not modeled; available: {', '.join(_TRAITS)}.", remedy)
+    _refuse_other_classes(config, title)
     traits = dict(_TRAITS[kind])
+    flag = partial(_flag, config, title)
     numbers = _Numbers(config, title, _GPT2_NAMES if kind == "gpt2" else {})
     hidden = numbers.required("hidden_size")
     heads = numbers.required("num_attention_heads")
@@ -87,23 +104,25 @@ def shape_of(config: Mapping[str, Any], title: str, name: str) -> Shape:
         ffn = numbers.required("moe_intermediate_size")
         if config.get("mlp_only_layers") or config.get("decoder_sparse_step", 1) != 1:
             raise InputError(f"{title}: layers with experts mixed with layers without are not modeled.")
-    if config.get("qk_layernorm"):
-        raise InputError(f"{title}: qk_layernorm is not modeled.", "Use --params with its number of parameters.")
+    for key in ("qk_layernorm", "add_cross_attention"):
+        if flag(key):
+            raise InputError(f"{title}: {key} is not modeled.", "Use --params with its number of parameters.")
     if kind == "gpt2":
         traits["positions"] = numbers.required("n_positions")
-    if "tie_word_embeddings" in config:
-        traits["tied"] = bool(config["tie_word_embeddings"])
-    if kind in ("llama", "qwen3", "qwen3_moe", "gemma", "gemma2", "gemma3_text") and config.get("attention_bias"):
+    traits["tied"] = flag("tie_word_embeddings", default=traits.get("tied", False))
+    if kind in ("llama", "qwen3", "qwen3_moe", "gemma", "gemma2", "gemma3_text") and flag("attention_bias"):
         traits |= {"qkv_bias": True, "output_bias": True}
-    if kind == "llama" and config.get("mlp_bias"):
+    if kind == "llama" and flag("mlp_bias"):
         traits["mlp_bias"] = True
-    head_dim = numbers.optional("head_dim", 256 if kind.startswith("gemma") else 0)
+    head_dim = numbers.optional("head_dim", _HEAD_DIM.get(kind, 0))
     if not head_dim and hidden % heads:
         raise InputError(
             f"{title}: hidden_size {hidden} is no multiple of num_attention_heads {heads}, and head_dim is not set.",
             "Correct one of them.",
         )
-    kv_heads = numbers.optional("num_key_value_heads", heads)
+    kv_heads = numbers.optional(
+        "num_key_value_heads", heads if "num_key_value_heads" in config else _KEY_VALUE_HEADS.get(kind, heads)
+    )
     if heads % kv_heads:
         raise InputError(f"{title}: num_attention_heads {heads} is no multiple of num_key_value_heads {kv_heads}.")
     return Shape(
@@ -120,6 +139,23 @@ def shape_of(config: Mapping[str, Any], title: str, name: str) -> Shape:
         ),
         **traits,
     )
+
+
+def _flag(config: Mapping[str, Any], title: str, key: str, *, default: bool = False) -> bool:
+    value = config.get(key)
+    if value is None:
+        return default
+    if not isinstance(value, bool):
+        raise InputError(f"{title}: {key} is {value!r}; it must be true or false.")
+    return value
+
+
+def _refuse_other_classes(config: Mapping[str, Any], title: str) -> None:
+    """The same kinds of layers stand in models without a head, or with one of other size."""
+    classes = config.get("architectures") or []
+    if not isinstance(classes, list) or any(not str(one).endswith(_CAUSAL) for one in classes):
+        remedy = "Use --params with its number of parameters."
+        raise InputError(f"{title}: architectures {classes!r}: only language models (...{_CAUSAL[0]}) are modeled.", remedy)
 
 
 class _Numbers:

@@ -19,6 +19,8 @@ from shunter.sizing.throughput import Throughput, pace
 
 LONGEST: Final = 8192
 """Tokens of a sequence where none are asked for."""
+LEAST_PARAMETERS: Final = 10**6
+"""Below that a unit was forgotten."""
 _ORDER: Final[tuple[Verdict, ...]] = ("fits", "tight", "unknown", "no")
 
 
@@ -125,7 +127,10 @@ def _shape(model: str, parameters: str) -> Shape:
     if bool(model) == bool(parameters):
         raise InputError("size: name a model, a config.json, or --params; one of them.", "As in: shunter size Llama-3.1-8B")
     if parameters:
-        return assumed(amount("--params", parameters))
+        number = amount("--params", parameters)
+        if number < LEAST_PARAMETERS:
+            raise InputError(f"--params {parameters!r} is less than a million.", "Write it like --params 8B, 350M or 1.5B.")
+        return assumed(number)
     path = Path(model)
     if path.suffix == ".json" or path.is_file():
         return read_shape(path)
