@@ -8,13 +8,14 @@ import subprocess
 import sys
 from collections.abc import AsyncIterator
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
 from shunter.api.resources import PODS
 from shunter.cluster.node.launch.attempt import read_json
 from shunter.cluster.node.layout import PodDirectory
+from shunter.cluster.node.pod import lifecycle
 from shunter.cluster.node.runtime.launcher import Launcher, LauncherError
 from shunter.cluster.node.runtime.protocol import Level
 
@@ -129,6 +130,21 @@ async def test_a_container_whose_supervisor_is_killed_ends_and_says_so(node: Nod
     ended = finished["status"]["containerStatuses"][0]["state"]["terminated"]
     assert (finished["status"]["phase"], ended["reason"], ended["exitCode"]) == ("Failed", "ContainerStatusUnknown", 137)
     await node.eventually(lambda: not Path(f"/proc/{state['pid']}").exists())
+
+
+async def test_a_pod_shows_its_end_though_we_failed_when_we_looked_at_it(
+    node: NodeUnderTest, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    faults, decide = [ValueError("a fault of ours")], lifecycle.decide
+
+    def failing_once(*arguments: Any, **more: Any) -> lifecycle.Decision:
+        if faults and any(state.is_over for state in arguments[1].values()):
+            raise faults.pop()
+        return decide(*arguments, **more)
+
+    monkeypatch.setattr(lifecycle, "decide", failing_once)
+    assert (await node.run_shell("p", "true"))["status"]["phase"] == "Succeeded"
+    assert not faults
 
 
 async def test_a_pod_is_removed_though_the_launcher_is_killed_over_it(

@@ -16,6 +16,7 @@ import pytest
 
 from full_disk import SmallDisk
 from shunter.cluster.node.launch import attempt
+from shunter.cluster.node.pod import container_attempts
 
 pytestmark = pytest.mark.integration
 
@@ -74,6 +75,11 @@ def log(directory: Path) -> list[str]:
 )
 def test_what_the_agent_is_told_of_a_state(data: bytes, told: object) -> None:
     assert attempt.reported_state(data, {"pid": 1}) == told
+
+
+def test_a_state_that_a_crash_of_the_machine_left_empty_is_none(tmp_path: Path) -> None:
+    (tmp_path / "state.json").touch()
+    assert container_attempts.observed(tmp_path, 0, {}, alive=False) is None
 
 
 def test_how_a_container_ended_is_told_while_it_cannot_be_written(small_disk: SmallDisk) -> None:

@@ -32,11 +32,11 @@ def write_json(path: str, value: Any) -> None:
 
 
 def read_json(path: str) -> Any:
-    """The content, or None when there is no such file."""
+    """The content, or None when there is no such file, or it is cut off: a machine that loses its power may leave it empty."""
     try:
         with open(path) as file:
             return json.load(file)
-    except FileNotFoundError:
+    except (FileNotFoundError, json.JSONDecodeError):
         return None
 
 

@@ -51,7 +51,7 @@ QUIET_START_SECONDS = 0.05
 """A pod that starts at once is not reported as Pending first: that write would only be in the way of the next one."""
 VOLUME_REFRESH_SECONDS = 60.0
 DEFAULT_GRACE_SECONDS = 30.0
-_REMOVAL_RETRY_SECONDS = 1.0
+_RETRY_SECONDS = 1.0
 _WHOLE_POD = ""
 _DEADLINE_EXCEEDED = ("Failed", "DeadlineExceeded", "Pod was active on the node longer than the specified deadline")
 
@@ -219,7 +219,11 @@ class PodWorker:
                 wake_in = await self._turn()
             except (LauncherError, OSError) as error:
                 log.error("Pod %s: %s", self._pod.title, error)
-                wake_in = 1.0
+                wake_in = _RETRY_SECONDS
+            except Exception:
+                # Without its worker the pod would show what it was last seen to do for ever.
+                log.exception("Pod %s", self._pod.title)
+                wake_in = _RETRY_SECONDS
             if not self._vanished or self._containers.any_active:
                 with suppress(TimeoutError):
                     async with asyncio.timeout(wake_in):
@@ -236,7 +240,7 @@ class PodWorker:
                 return await self._starter.remove()
             except (LauncherError, OSError) as error:
                 log.error("Pod %s could not be removed, trying again: %s", self._pod.title, error)
-            await asyncio.sleep(_REMOVAL_RETRY_SECONDS)
+            await asyncio.sleep(_RETRY_SECONDS)
 
     async def _turn(self) -> float | None:
         """Observes, decides, acts, reports. Returns the seconds after which to look again; None means only at an event."""
