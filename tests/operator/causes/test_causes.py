@@ -419,6 +419,19 @@ def test_a_rank_that_starts_after_another_has_succeeded_is_told_at_once() -> Non
     assert answer.sentence == "node-1 started after node-0 had succeeded: they can never have met"
 
 
+@pytest.mark.parametrize("began", [30, 60])
+def test_a_rank_that_was_restarted_after_another_had_succeeded_is_told_at_once(began: int) -> None:
+    """Also in the second in which that one ended: then it lost its peer, and its first restart takes no time."""
+    answer = found(native_job(), native_pod(0, **succeeded(60)), native_pod(1, **running(began, **AGAIN)))
+    assert answer is not None
+    assert answer.word == "PeersSucceeded"
+    assert answer.sentence == "rank-1 was restarted after rank-0 had succeeded: they cannot meet again"
+
+
+def test_a_rank_that_was_restarted_before_another_succeeded_has_met_it() -> None:
+    assert found(native_job(), native_pod(0, **succeeded(60)), native_pod(1, **running(61, **AGAIN))) is None
+
+
 def test_a_loop_beside_a_rank_that_has_succeeded_says_that_they_cannot_meet() -> None:
     loop = {"phase": "Running", **waiting("CrashLoopBackOff", **BACK_OFF)}
     answer = found(v2_job(), v2_pod(0, **succeeded(60)), v2_pod(1, **loop), children=jobset())

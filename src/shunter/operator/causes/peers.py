@@ -21,8 +21,8 @@ TORCH_GROUP = "PET_NNODES"
 
 
 def peers_succeeded(job: Json, pods: Sequence[Json], now: datetime) -> Cause | None:
-    """Told at once of a rank that started after another had succeeded, since the two can never have met; of other ranks that run
-    on after LONG."""
+    """Told at once of a rank that started, or was restarted, after another had succeeded, since the two cannot meet; of other
+    ranks that run on after LONG."""
     if job["kind"] == "MPIJob" or all(pod.get("status", {}).get("phase") != "Succeeded" for pod in pods):
         return None
     if _take_turns(job):
@@ -33,10 +33,14 @@ def peers_succeeded(job: Json, pods: Sequence[Json], now: datetime) -> Cause | N
         if not done or not running:
             continue
         first = min(done, key=lambda label: done[label])
-        if is_torch_group(job, pods) and (alone := _restarted_since(job, group, running, done[first], pods)):
-            text = f"{_list(list(done))} {_be(done)} done, {_list(alone)} {_be(alone, 'was', 'were')} restarted alone"
+        again = _restarted_since(job, group, running, done[first], pods)
+        if again and is_torch_group(job, pods):
+            text = f"{_list(list(done))} {_be(done)} done, {_list(again)} {_be(again, 'was', 'were')} restarted alone"
             return Cause("PeersSucceeded", f"{text} and cannot form the group", GROUP_REMEDY)
         late = [label for label, began in running.items() if began > done[first]]
+        if again and set(late) <= set(again):
+            text = f"{_list(again)} {_be(again, 'was', 'were')} restarted after {first} had succeeded: they cannot meet again"
+            return Cause("PeersSucceeded", text, REMEDY)
         if late:
             text = f"{_list(late)} started after {first} had succeeded: they can never have met"
             return Cause("PeersSucceeded", text, REMEDY)
