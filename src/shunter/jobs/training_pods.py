@@ -48,7 +48,9 @@ def ranks_of_places(places: Mapping[Key, Place]) -> dict[Key, int]:
     took one place after another only of the last."""
     latest = {places[key].label: key for key in sorted(places, key=lambda key: places[key].created) if places[key].trains}
     ranked = sorted(latest.values(), key=lambda key: places[key].order)
-    orders = [places[key].order for key in ranked]
+    # Jobs of initializers are counted among all of a JobSet, and come first.
+    prepare = {place.order[0] for place in places.values() if not place.trains}
+    orders = [(at - sum(one < at for one in prepare), completion) for at, completion in (places[key].order for key in ranked)]
     if all(completion == 0 for _, completion in orders):
         return {key: place for key, (place, _) in zip(ranked, orders, strict=True)}
     if all(place == 0 for place, _ in orders):
@@ -64,11 +66,6 @@ def training_pods(job: Json, pods: Sequence[Json]) -> list[Json]:
 def pods_by_rank(job: Json, pods: Sequence[Json]) -> dict[int, Json]:
     """The pods that train, each under its rank, in order."""
     return {rank: pods[at] for at, rank in _ranks(job, pods).items()}
-
-
-def ranks(job: Json, ranked: Sequence[Json]) -> list[int]:
-    """The rank of each pod that trains, as far as pods that are gone let it be told."""
-    return [*_ranks(job, ranked).values()]
 
 
 def _ranks(job: Json, pods: Sequence[Json]) -> dict[int, int]:

@@ -9,7 +9,7 @@ import pytest
 
 from shunter.jobs.logs.metrics import told
 from shunter.jobs.metrics import Process
-from shunter.jobs.training_pods import ranks, training_pods
+from shunter.jobs.training_pods import pods_by_rank, training_pods
 from shunter.migrate.moving.runs import marks
 from shunter.migrate.moving.runs.integrity import grouping
 from shunter.migrate.moving.runs.observation import observed
@@ -68,8 +68,8 @@ def test_pods_of_a_group_with_a_job_for_each_keep_the_ranks_of_their_jobs() -> N
 
 
 def test_a_pod_keeps_its_rank_when_those_before_it_are_gone() -> None:
-    assert ranks(train_job(3), [v2_pod("node", 0, 2, 0)]) == [2]
-    assert ranks(train_job(3), [v2_pod("worker", 1, 0, 2)]) == [2]
+    assert list(pods_by_rank(train_job(3), [v2_pod("node", 0, 2, 0)])) == [2]
+    assert list(pods_by_rank(train_job(3), [v2_pod("worker", 1, 0, 2)])) == [2]
 
 
 def test_initializers_do_not_train() -> None:

@@ -11,7 +11,7 @@ from shunter.api.meta import Json
 from shunter.api.pod_requests import PodRequests, total
 from shunter.jobs.logs.metrics import LogReport
 from shunter.jobs.metrics import Point, Series, finite
-from shunter.jobs.training_pods import ranks, training_pods
+from shunter.jobs.training_pods import pods_by_rank, training_pods
 from shunter.migrate.moving.runs import marks
 from shunter.migrate.moving.runs.record import Pod, Run
 from shunter.operator.overview import default_replicas, is_v2, member, moment, overview, replica_specs
@@ -37,7 +37,7 @@ def observed(job: Json, pods: Sequence[Json], logs: Mapping[str, LogReport], job
         started=min((time for pod in pods if (time := moment(pod.get("status", {}).get("startTime")))), default=None),
         finished=max((time for pod in ranked for time in _ends(pod)), default=seen.finished) if seen.is_finished else None,
         first_step=min((one.first_step for one in tellings if one.first_step), default=None),
-        pods=tuple(_pod(job, pods, pod, rank) for rank, pod in zip(ranks(job, ranked), ranked, strict=True)),
+        pods=tuple(_pod(job, pods, pod, rank) for rank, pod in pods_by_rank(job, pods).items()),
         gone=max((len(planned) or seen.ranks) - len(ranked), 0) if seen.is_finished else 0,
         planned=planned,
         processes=tuple(process for one in tellings for process in one.processes),

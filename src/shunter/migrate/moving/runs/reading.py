@@ -10,7 +10,7 @@ from shunter.api.meta import Json
 from shunter.api.resources import JOBSETS, PODS
 from shunter.jobs.logs.metrics import LogReader, LogReport, MetricPattern, told
 from shunter.jobs.logs.reading import CONCURRENT_LOGS
-from shunter.jobs.training_pods import ranks, training_container, training_pods
+from shunter.jobs.training_pods import pods_by_rank, training_container
 from shunter.kube.client import Client
 from shunter.kube.errors import BadRequest, Forbidden, NotFound
 from shunter.kube.pods.log_lines import text_lines
@@ -41,8 +41,7 @@ async def run_of(
             said = await _log_report(client, pod, LogReader(label, rank, extra))
         return pod["metadata"]["name"], said or told(heard.get(label, ()), pod=label, rank=rank, extra=extra)
 
-    ranked = training_pods(job, pods)
-    tellings = await asyncio.gather(*(read(rank, pod) for rank, pod in zip(ranks(job, ranked), ranked, strict=True)))
+    tellings = await asyncio.gather(*(read(rank, pod) for rank, pod in pods_by_rank(job, pods).items()))
     return observed(job, pods, dict(tellings), await _jobset(client, job))
 
 
