@@ -1,6 +1,6 @@
 """A rank of a job of another framework than torch, of which rank 1 stops after some steps (`hang`), or fails (`fail`):
 
-faulty_frameworks.py mpi|jax|xgboost|tensorflow hang|fail
+faulty_frameworks.py mpi|jax|xgboost|tensorflow|paddle hang|fail
 """
 
 from __future__ import annotations
@@ -103,7 +103,20 @@ def tensorflow() -> None:
         step(rank, number)
 
 
-PROGRAMS: dict[str, Callable[[], None]] = {"mpi": mpi, "jax": jax, "xgboost": xgboost, "tensorflow": tensorflow}
+def paddle() -> None:
+    import paddle
+    import paddle.distributed as dist
+
+    paddle.set_device("cpu")  # type: ignore[attr-defined]
+    dist.init_parallel_env()
+    for number in range(STEPS):
+        dist.all_reduce(paddle.to_tensor([1.0]))
+        step(dist.get_rank(), number)
+
+
+PROGRAMS: dict[str, Callable[[], None]] = {
+    "mpi": mpi, "jax": jax, "xgboost": xgboost, "tensorflow": tensorflow, "paddle": paddle,
+}  # fmt: skip
 
 if __name__ == "__main__":
     PROGRAMS[FRAMEWORK]()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import signal
 import subprocess
 import sys
 import textwrap
@@ -52,6 +53,25 @@ def sampled(program: str, environment: dict[str, str], tmp_path: Path) -> Proces
     finally:
         process.kill()
         process.wait()
+
+
+@pytest.mark.integration
+@pytest.mark.parametrize("stopped_before", [False, True])
+def test_a_process_that_is_looked_at_stays_as_it_was(stopped_before: bool, tmp_path: Path) -> None:
+    """py-spy stops a process to read it. One that lets go too early leaves it stopped, as this one does."""
+    process = subprocess.Popen([sys.executable, "-c", "input()"], stdin=subprocess.PIPE)
+    program = tmp_path / "stops"
+    program.write_text(f"#!/bin/sh\n[ $3 = {process.pid} ] && kill -STOP $3\necho '[]'\n")
+    program.chmod(0o755)
+    try:
+        if stopped_before:
+            process.send_signal(signal.SIGSTOP)
+        subprocess.run(stacks.command(str(program)), capture_output=True, timeout=60, check=True)
+        state = Path(f"/proc/{process.pid}/stat").read_text().rpartition(") ")[2][0]
+        assert (state == "T") is stopped_before
+    finally:
+        process.kill()
+        process.communicate()
 
 
 @pytest.mark.integration

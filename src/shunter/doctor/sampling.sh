@@ -16,7 +16,7 @@ for d in /proc/[0-9]*; do
     case $key in voluntary_ctxt_switches:) switches=$value ;; esac
   done < "$d/status" 2>/dev/null
   echo "P $p $2 $1 $((${12} + ${13})) $switches"
-  tr '\0' '\n' < "$d/environ" 2>/dev/null | grep -E '^(RANK|OMPI_COMM_WORLD_RANK|PMI_RANK|JAX_PROCESS_ID|TORCH_WORKER_SERVER_SOCKET)=' | sed 's/^/E /'
+  tr '\0' '\n' < "$d/environ" 2>/dev/null | grep -E '^(RANK|OMPI_COMM_WORLD_RANK|PMI_RANK|JAX_PROCESS_ID|PADDLE_TRAINER_ID|TORCH_WORKER_SERVER_SOCKET)=' | sed 's/^/E /'
   grep -q 'libcuda\.so' "$d/maps" 2>/dev/null
   case $? in 0) echo "G 1" ;; 1) echo "G 0" ;; esac
   grep -q '/libmpi[._]' "$d/maps" 2>/dev/null && echo "M 1"
@@ -29,5 +29,7 @@ for d in /proc/[0-9]*; do
     else
       echo "X $(echo "$said" | tr '\n' ' ' | cut -c 1-300)"
     fi
+    # py-spy stops a process to read it. It shall not stay stopped if py-spy lets go before all of its threads have stopped.
+    [ "$1" = T ] || kill -CONT "$p" 2>/dev/null
   fi
 done

@@ -10,7 +10,7 @@ import msgspec
 
 from shunter.doctor.evidence import Frame, Process
 
-RANKS = ("RANK", "OMPI_COMM_WORLD_RANK", "PMI_RANK", "JAX_PROCESS_ID")
+RANKS = ("RANK", "OMPI_COMM_WORLD_RANK", "PMI_RANK", "JAX_PROCESS_ID", "PADDLE_TRAINER_ID")
 MAIN = "MainThread"
 MOST_FRAMES = 64
 _LIBRARY = re.compile(r"site-packages|dist-packages|/lib(?:64)?/python\d|^<|^[^/]*$|/bin/torchrun$")
