@@ -41,6 +41,7 @@ CLIENT = "torch.distributed.DistNetworkError: The client socket has timed out af
 DENIED = "PermissionError: [Errno 13] Permission denied"
 SAVE_DENIED = "RuntimeError: [enforce fail at inline_container.cc:746] . open file failed with strerror: Permission denied"
 SPAWN = f'Traceback (most recent call last):\n  File "/usr/lib/python3.11/subprocess.py", line 9, in _execute_child\n{DENIED}: '
+NO_SHARED_MEMORY = "RuntimeError: unable to write to file </torch_1234_4711_0>: No space left on device (28)"
 FULL = "OSError: [Errno 28] No space left on device: '/data/ckpt/7.pt'"
 CENTRAL = "RuntimeError: PytorchStreamReader failed reading zip archive: failed finding central directory"
 BARRIER = "RuntimeError: [Rank 0]: Rank 1 failed to pass monitoredBarrier in 5000 ms"
@@ -183,6 +184,14 @@ CASES: dict[str, tuple[Evidence, list[str]]] = {
     "a shell does not find a command": (failed(pod(0, **ended(127)), logs=(log(0, "sh: 1: trian: not found"),)), ["K04"]),
     "a memory limit is exceeded": (failed(pod(0, **ended(137, reason="OOMKilled"))), ["K05"]),
     "137 without OOMKilled": (failed(pod(0, **ended(137)), logs=(log(0, "step 1 loss 0.5"),)), ["T00"]),
+    "shared memory that torch cannot get": (
+        failed(pod(0, **ended(1)), logs=(log(0, traceback(NO_SHARED_MEMORY)),)),
+        ["K06"],
+    ),
+    "a full disk, of a file that torch calls its own": (
+        failed(pod(0, **ended(1)), logs=(log(0, traceback("OSError: [Errno 28] No space left on device: '/data/torch_7'")),)),
+        ["T08"],
+    ),
     "a bus error without /dev/shm": (failed(pod(0, **ended(135)), logs=(log(0, "loading"),)), ["K06"]),
     "a bus error with /dev/shm": (failed(pod(0, container=SHM, **ended(135)), logs=(log(0, "loading"),)), ["K06"]),
     "torch says that shared memory is short": (

@@ -59,7 +59,12 @@ class Case:
     @cached_property
     def ranks(self) -> dict[str, tuple[int, ...]]:
         """By the name of the pod."""
-        return places(self.job, self.evidence.pods)
+        return places(self.job, self.evidence.pods, self.jobset)
+
+    @cached_property
+    def jobset(self) -> Json | None:
+        """That of a TrainJob, where it was read."""
+        return next((child for child in self.evidence.children if child.get("kind") == "JobSet"), None)
 
     @cached_property
     def all_ranks(self) -> tuple[int, ...]:

@@ -9,11 +9,11 @@ from datetime import datetime
 from shunter.api.meta import Json
 from shunter.doctor.case import Case
 from shunter.doctor.evidence import Evidence, Missing
+from shunter.doctor.places import rank_count
 from shunter.doctor.redaction import masked_verdicts
 from shunter.doctor.rules import RULES
 from shunter.doctor.rules.rule import Rule
 from shunter.doctor.verdicts import CONFIDENCES, NotChecked, Report, Seconds, Verdict
-from shunter.jobs.pods_up import wanted
 from shunter.operator import causes
 
 
@@ -31,11 +31,10 @@ def diagnose(evidence: Evidence, now: datetime, rules: Sequence[Rule] = RULES) -
     told = [verdict for rule, verdict in found if not _is_said_better(rule, verdict, explained, again)]
     told.sort(key=lambda verdict: CONFIDENCES.index(verdict.confidence))
     row = case.overview
-    jobset = next((child for child in evidence.children if child.get("kind") == "JobSet"), None)
     return Report(
         job=f"{row.kind} {row.namespace}/{row.name}",
         state=row.state,
-        ranks=max(len(case.all_ranks), wanted(case.job, jobset) or 0),
+        ranks=rank_count(case.job, case.ranks, case.jobset),
         at=now,
         verdicts=masked_verdicts(told, evidence),
         not_checked=_not_checked(case, rules),

@@ -18,7 +18,7 @@ class Log(Struct, frozen=True):
     """Whether it is that of the run before the last restart."""
 
 
-class Frame(Struct, frozen=True):
+class Frame(Struct, frozen=True, cache_hash=True):
     """One call of a stack."""
 
     function: str

@@ -3,27 +3,30 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from shunter.api.meta import Json
-from shunter.jobs.training_pods import ranks as pod_ranks
-from shunter.jobs.training_pods import training_container, training_pods
+from shunter.api.resources import TRAIN_JOBS
+from shunter.jobs.pods_up import wanted
+from shunter.jobs.training_pods import pods_by_rank, training_container, training_pods
 from shunter.operator.overview import Members, is_pod_of, is_v1, is_v2
 
 _NPROC = re.compile(r"--?nproc[_-]per[_-]node[= ]+(\d+)")
 NPROC_VARIABLE = "PET_NPROC_PER_NODE"
 """What torchrun reads when no option says how many processes it is to start."""
-LAUNCHER = "launcher"
-"""Role of the pods that start ranks in others (mpirun) and are none themselves."""
+NO_RANKS = ("launcher", "ps", "evaluator")
+"""Roles of pods that are no ranks: those that start ranks in others (mpirun), and tasks of TensorFlow that take part in no
+collective and run on by design."""
 GPU_WORDS = ("auto", "gpu")
 
 
-def places(job: Json, pods: Sequence[Json]) -> dict[str, tuple[int, ...]]:
+def places(job: Json, pods: Sequence[Json], jobset: Json | None = None) -> dict[str, tuple[int, ...]]:
     """The ranks of each pod that trains, by the pod's name. Pods that stand for others that are gone have the ranks of those."""
     own, members = [pod for pod in pods if is_pod_of(job, pod)], Members(job)
     newest = training_pods(job, own)
-    trains = [pod for pod in newest if members.of(pod).role != LAUNCHER] or newest
-    numbers = pod_ranks(job, trains) if is_v2(job) else _numbers(job, trains)
+    without = _without_ranks(job, jobset)
+    trains = [pod for pod in newest if members.of(pod).role not in without] or newest
+    numbers = _v2_numbers(job, own, trains) if is_v2(job) else _numbers(job, trains)
     by_label = {members.of(pod).label: number for pod, number in zip(trains, numbers, strict=True)}
     slots = job.get("spec", {}).get("slotsPerWorker") if job.get("kind") == "MPIJob" else None
     found = {}
@@ -36,11 +39,35 @@ def places(job: Json, pods: Sequence[Json]) -> dict[str, tuple[int, ...]]:
     return found
 
 
+def rank_count(job: Json, found: Mapping[str, tuple[int, ...]], jobset: Json | None = None) -> int:
+    """How many ranks the job has once all its pods are there, by those that `places` found; where none is there, one in each."""
+    slots = job.get("spec", {}).get("slotsPerWorker") if job.get("kind") == "MPIJob" else None
+    size = max(map(len, found.values()), default=slots if isinstance(slots, int) else 1)
+    pods = wanted(job, jobset, without=_without_ranks(job, jobset)) or wanted(job, jobset) or 0
+    return max(len({rank for ranks in found.values() for rank in ranks}), pods * size)
+
+
+def _without_ranks(job: Json, jobset: Json | None) -> tuple[str, ...]:
+    """The roles of this job that are no ranks. A TrainJob whose launcher is counted among its nodes trains there as well."""
+    if not is_v2(job) or jobset is None or job["kind"] != TRAIN_JOBS.kind:
+        return NO_RANKS
+    nodes = (job["spec"].get("trainer") or {}).get("numNodes")
+    return tuple(role for role in NO_RANKS if role != "launcher" or nodes != wanted(job, jobset))
+
+
+def _v2_numbers(job: Json, own: Sequence[Json], trains: Sequence[Json]) -> list[int]:
+    """The same for a TrainJob: its rank, but for the pods before it that are none."""
+    ranks = {pod["metadata"]["name"]: rank for rank, pod in pods_by_rank(job, own).items()}
+    found = [ranks[pod["metadata"]["name"]] for pod in trains]
+    others = set(ranks.values()) - set(found)
+    return [rank - sum(one < rank for one in others) for rank in found]
+
+
 def _numbers(job: Json, trains: Sequence[Json]) -> list[int]:
     """The place of each pod of a v1 job, or of a Job, among those that hold ranks."""
     members = Members(job)
     found = [members.of(pod) for pod in trains]
-    has_launcher = is_v1(job) and job.get("kind") == "MPIJob" and all(one.role != LAUNCHER for one in found)
+    has_launcher = is_v1(job) and job.get("kind") == "MPIJob" and all(one.role not in NO_RANKS for one in found)
     return [(one.rank or 0) - has_launcher for one in found]
 
 

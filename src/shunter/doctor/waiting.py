@@ -13,7 +13,7 @@ import re
 from collections import Counter, defaultdict
 from collections.abc import Sequence
 from datetime import datetime
-from functools import cache, lru_cache
+from functools import lru_cache
 from itertools import pairwise
 from statistics import median
 from typing import Literal, NamedTuple
@@ -85,7 +85,7 @@ class Rank(NamedTuple):
     MPI. A long computation looks the same. False for a process that has loaded neither."""
     may_go_on: bool = False
     """Whether it may do what ends by itself: it, or a process that it started, uses a CPU or a disk or wakes often, as in a
-    download, or it compiles or saves. False in the rendezvous, where ranks wake to ask whether others have come."""
+    download, or it compiles or saves. False of ranks that wait: in the rendezvous they wake to ask whether others have come."""
 
     @property
     def place(self) -> Frame | None:
@@ -131,7 +131,7 @@ def _group(case: Case) -> Group | None:
     for process in last.processes:
         started[process.pod, process.parent].append(process)
     found = []
-    for rank, process in ranked(case, last):
+    for rank, process in ranked(case):
         earlier = before.get((process.pod, process.pid))
         if earlier is None or not process.frames or not earlier.frames:
             continue
@@ -140,11 +140,13 @@ def _group(case: Case) -> Group | None:
         same = process.frames == earlier.frames or _point(process.frames) == _point(earlier.frames)
         does: Doing = "collective" if same and _waits_in_library(earlier, process, seconds) else doing(process.frames)
         spins = same and does == "own" and _spins(earlier, process, seconds)
-        own = [process]
-        for one in own:
-            own += started.get((one.pod, one.pid), ())
-        active = any(_is_active(before_of.get((one.pod, one.pid)), one, seconds) for one in own)
-        may_go_on = does != "rendezvous" and (active or _has("takes long", process.frames[:INNERMOST]))
+        may_go_on = False
+        if does in ("own", "data"):  # Of ranks that wait nobody asks, and there may be thousands with eight processes each.
+            own = [process]
+            for one in own:
+                own += started.get((one.pod, one.pid), ())
+            active = any(_is_active(before_of.get((one.pod, one.pid)), one, seconds) for one in own)
+            may_go_on = active or _has("takes long", process.frames[:INNERMOST])
         found.append(Rank(rank, process.pod, does, earlier, process, children, same, spins, may_go_on))
     whole = {rank.rank for rank in found} >= set(case.all_ranks) and len(found) == len({rank.rank for rank in found})
     return Group(tuple(sorted(found)), (last.at - first.at).total_seconds(), whole and bool(found))
@@ -154,13 +156,20 @@ def trainers(sample: Sample) -> list[Process]:
     """The processes that are ranks: with a rank in their environment and no such parent, else those of a pod that nobody started
     but a launcher."""
     by_pid = {(one.pod, one.pid): one for one in sample.processes}
+    known: dict[int, bool] = {}
 
-    @cache
-    def is_started_by_rank(pod: str, parent: int) -> bool:
-        above = by_pid.get((pod, parent))
-        return above is not None and not is_agent(above)
+    def is_rank(one: Process) -> bool:
+        found = known.get(id(one))
+        if found is None:
+            found = known[id(one)] = not is_agent(one)
+        return found
 
-    return [one for one in sample.processes if not is_started_by_rank(one.pod, one.parent) and not is_agent(one)]
+    found = []
+    for one in sample.processes:
+        above = by_pid.get((one.pod, one.parent))
+        if (above is None or not is_rank(above)) and is_rank(one):
+            found.append(one)
+    return found
 
 
 def is_agent(process: Process) -> bool:
@@ -168,18 +177,23 @@ def is_agent(process: Process) -> bool:
     return _has("agent", process.frames)
 
 
-def ranked(case: Case, sample: Sample) -> list[tuple[int, Process]]:
-    """The processes that are ranks, each with its number, without those whose number is not known."""
-    found = trainers(sample)
+def ranked(case: Case) -> list[tuple[int, Process]]:
+    """The processes that are ranks in the second sample, each with its number, without those whose number is not known."""
+    return case.once(_ranked)
+
+
+def _ranked(case: Case) -> list[tuple[int, Process]]:
+    found = trainers(case.evidence.samples[1])
     in_pod = Counter(one.pod for one in found)
     numbers = [_rank_of(case, one, is_alone=in_pod[one.pod] == 1) for one in found]
     return [(rank, one) for rank, one in zip(numbers, found, strict=True) if rank is not None]
 
 
 def _rank_of(case: Case, process: Process, *, is_alone: bool) -> int | None:
-    """By the process's own environment, else by its pod, when it is the only one there."""
+    """By the process's own environment, else by its pod, when it is the only one there. Of MPI the pod does not tell: mpirun
+    decides where each rank runs."""
     own = case.ranks.get(process.pod, ())
-    if process.rank is not None and (process.rank in own or not own or not is_alone):
+    if process.rank is not None and (process.rank in own or not own or not is_alone or process.uses_mpi):
         return process.rank
     return own[0] if len(own) == 1 and is_alone else process.rank
 

@@ -27,15 +27,17 @@ INITIALIZER = "initializer"
 """Ends the names of replicated jobs whose pods do not train."""
 
 
-def wanted(job: Json, jobset: Json | None = None) -> int | None:
-    """The pods that train when all are there. A TrainJob may leave their number to its runtime: then its JobSet tells, and None
-    is returned while, or once, there is none."""
+def wanted(job: Json, jobset: Json | None = None, *, without: Collection[str] = ()) -> int | None:
+    """The pods that train when all are there, but for those of the roles to leave out. A TrainJob may leave their number to its
+    runtime: then its JobSet tells, and None is returned while, or once, there is none."""
     if not is_v2(job):
-        return job_ranks(job)
+        return job_ranks(job, without=without)
     groups = ((jobset or {}).get("spec") or {}).get("replicatedJobs")
     if not groups:
         return None if leaves_nodes_to_runtime(job) else job_ranks(job)
-    return sum(_pods(group) for group in groups if not str(group.get("name", "")).endswith(INITIALIZER))
+    return sum(
+        _pods(group) for group in groups if not (name := str(group.get("name", ""))).endswith(INITIALIZER) and name not in without
+    )
 
 
 class PodUp(NamedTuple):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from datetime import datetime, timedelta
 
 from shunter.api.batch import COMPLETION_INDEX, JOB_CONTROLLER
@@ -117,11 +117,13 @@ def manager_of_others(job: Json) -> str:
     return "" if manager in (("", JOB_CONTROLLER) if is_native(job) else OWN_MANAGERS) else manager
 
 
-def job_ranks(job: Json) -> int:
-    """Pods that take part in the training when all are there, by the job alone."""
+def job_ranks(job: Json, *, without: Collection[str] = ()) -> int:
+    """Pods that take part in the training when all are there, by the job alone; without those of some roles of a v1 job."""
     if is_native(job):
         return native_jobs.ranks(job)
-    return v2_ranks(job) if is_v2(job) else sum(_replicas(job, role, spec) for role, spec in replica_specs(job).items())
+    if is_v2(job):
+        return v2_ranks(job)
+    return sum(_replicas(job, role, spec) for role, spec in replica_specs(job).items() if role.lower() not in without)
 
 
 def pod_selector(job: Json) -> str:

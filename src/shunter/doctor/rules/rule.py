@@ -7,7 +7,9 @@ from typing import NamedTuple
 
 from shunter.doctor.case import Case
 from shunter.doctor.endings import Ending
+from shunter.doctor.places import rank_list
 from shunter.doctor.verdicts import Excerpt, Verdict
+from shunter.operator.overview import member
 
 
 def nothing(case: Case) -> tuple[str, ...]:
@@ -55,13 +57,23 @@ def of_error(ending: Ending) -> Excerpt:
 
 
 def logs_command(case: Case, ending: Ending, *options: str) -> str:
-    """The command that shows the log of a container that ended."""
-    rank = ("--rank", str(ending.ranks[0])) if ending.ranks else ()
+    """The command that shows the log of a container that ended. Its `--rank` is that of the pod, which may hold several ranks."""
+    pod = case.pod(ending.pod)
+    place = member(case.job, pod).rank if pod else next(iter(ending.ranks), None)
+    rank = ("--rank", str(place)) if place is not None else ()
     return " ".join(("shunter logs", case.overview.name, "-n", case.overview.namespace, *rank, *options))
 
 
 def ranks_of(endings: Sequence[Ending]) -> tuple[int, ...]:
     return tuple(sorted({rank for one in endings for rank in one.failed_ranks}))
+
+
+def who(endings: Sequence[Ending]) -> str:
+    """Their ranks, as `ranks 0 and 2`; of containers that are no rank, as a launcher's or a sidecar's, the first with its pod."""
+    ranks = ranks_of(endings)
+    if ranks:
+        return rank_list(ranks)
+    return f"container {endings[0].container} of pod {endings[0].pod}"
 
 
 def pods_of(endings: Sequence[Ending]) -> tuple[str, ...]:

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from shunter.doctor.case import Case
 from shunter.doctor.endings import Ending
-from shunter.doctor.places import rank_list
 from shunter.doctor.rules.carried import of_held_pods
-from shunter.doctor.rules.rule import Rule, of_error, pods_and_events, pods_of, ranks_of
+from shunter.doctor.rules.rule import Rule, of_error, pods_and_events, pods_of, ranks_of, who
 from shunter.doctor.verdicts import Verdict
 from shunter.operator import needs as program_needs
 
@@ -25,7 +24,7 @@ def judge(case: Case) -> list[Verdict]:
         Verdict(
             id="K04",
             title="CANNOT START",
-            cause=f"{rank_list(ranks_of(ones))}: {text}",
+            cause=f"{who(ones)}: {text}",
             confidence="certain",
             ranks=ranks_of(ones),
             pods=pods_of(ones),

@@ -8,8 +8,7 @@ from __future__ import annotations
 
 from shunter.doctor.case import Case
 from shunter.doctor.endings import Ending
-from shunter.doctor.places import rank_list
-from shunter.doctor.rules.rule import Rule, pods_and_events, pods_of, ranks_of
+from shunter.doctor.rules.rule import Rule, pods_and_events, pods_of, ranks_of, who
 from shunter.doctor.verdicts import Excerpt, Verdict
 from shunter.kube.pods.log_times import time_of
 
@@ -26,9 +25,8 @@ def judge(case: Case) -> list[Verdict]:
 
 def _verdict(limit: str, ones: list[Ending]) -> Verdict:
     ranks = ranks_of(ones)
-    who = rank_list(ranks) if ranks else f"container {ones[0].container}"
     many = len(ranks) > 1
-    text = f"{who} exceeded {'their' if many else 'its'} memory limit{f' of {limit}' if limit else ''}"
+    text = f"{who(ones)} exceeded {'their' if many else 'its'} memory limit{f' of {limit}' if limit else ''}"
     return Verdict(
         id="K05",
         title="OUT OF MEMORY (host)",

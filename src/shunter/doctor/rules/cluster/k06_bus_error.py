@@ -9,12 +9,15 @@ import re
 
 from shunter.doctor.case import Case
 from shunter.doctor.endings import Ending
-from shunter.doctor.places import rank_list
-from shunter.doctor.rules.rule import Rule, of_error, pods_and_events, pods_of, ranks_of
+from shunter.doctor.rules.rule import Rule, of_error, pods_and_events, pods_of, ranks_of, who
 from shunter.doctor.verdicts import Confidence, Excerpt, Verdict
 
 SIGBUS = 135
-_TORCH = re.compile(r"out of shared memory|insufficient shared memory|killed by signal: Bus error", re.IGNORECASE)
+_TORCH = re.compile(
+    r"out of shared memory|insufficient shared memory|killed by signal: Bus error"
+    r"|unable to (?:allocate|resize|write to|mmap)[^\n]{0,60}</torch_[^\n]{0,60}(?:No space left|Cannot allocate)",
+    re.IGNORECASE,
+)
 SHM = "/dev/shm"
 REMEDY = "Mount an emptyDir with medium Memory at /dev/shm; it counts against limits.memory."
 
@@ -22,17 +25,20 @@ REMEDY = "Mount an emptyDir with medium Memory at /dev/shm; it counts against li
 def judge(case: Case) -> list[Verdict]:
     groups: dict[tuple[bool, bool], list[Ending]] = {}
     for ending in case.reasons:
-        says_so = _TORCH.search("\n".join((ending.whole, *ending.last_lines))) is not None
+        says_so = lacks_shared_memory(ending)
         if says_so or ending.exit_code == SIGBUS:
             groups.setdefault((says_so, _has_shm(case, ending)), []).append(ending)
     return [_verdict(ones, says_so=says_so, has_shm=has_shm) for (says_so, has_shm), ones in groups.items()]
 
 
+def lacks_shared_memory(ending: Ending) -> bool:
+    """Whether torch said so at the end: its files there have no directory in their names."""
+    return _TORCH.search("\n".join((ending.whole, *ending.last_lines))) is not None
+
+
 def _verdict(ones: list[Ending], *, says_so: bool, has_shm: bool) -> Verdict:
     ranks, confidence = ranks_of(ones), _confidence(says_so, has_shm)
-    text = (
-        f"{rank_list(ranks)} ran out of shared memory" if says_so else f"{rank_list(ranks)} died of SIGBUS (exit code {SIGBUS})"
-    )
+    text = f"{who(ones)} {'ran out of shared memory' if says_so else f'died of SIGBUS (exit code {SIGBUS})'}"
     mounts = (
         "a volume is mounted at /dev/shm"
         if has_shm

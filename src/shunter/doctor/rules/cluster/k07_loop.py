@@ -7,8 +7,7 @@ from __future__ import annotations
 
 from shunter.doctor.case import Case
 from shunter.doctor.endings import Ending, said_in
-from shunter.doctor.places import rank_list
-from shunter.doctor.rules.rule import Rule, logs_command, of_error, of_pods, pods_and_events, pods_of, ranks_of
+from shunter.doctor.rules.rule import Rule, logs_command, of_error, of_pods, pods_and_events, pods_of, ranks_of, who
 from shunter.doctor.verdicts import Excerpt, Verdict
 from shunter.operator import needs as program_needs
 from shunter.operator.causes.pods import LOOP_RESTARTS
@@ -44,7 +43,7 @@ def _again(case: Case, ending: Ending) -> str:
 def _verdict(case: Case, text: str, ones: list[Ending]) -> Verdict:
     ranks = ranks_of(ones)
     codes = {one.exit_code for one in ones}
-    ends = "ends" if len(ranks) == 1 else "end"
+    ends = "end" if len(ranks) > 1 else "ends"
     last = {one.said for one in ones if one.said}
     how = f"with {text} each time" if text else f"repeatedly{f' with exit code {codes.pop()}' if len(codes) == 1 else ''}"
     if not text and len(last) == 1:
@@ -55,7 +54,7 @@ def _verdict(case: Case, text: str, ones: list[Ending]) -> Verdict:
     return Verdict(
         id="K07",
         title="RESTARTS IN A LOOP",
-        cause=f"{rank_list(ranks) if ranks else ones[0].container} {ends} {how}",
+        cause=f"{who(ones)} {ends} {how}",
         confidence="certain",
         ranks=ranks,
         pods=pods_of(ones),

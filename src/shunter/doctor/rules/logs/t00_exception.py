@@ -12,7 +12,7 @@ from shunter.doctor.case import Case
 from shunter.doctor.endings import TOGETHER, Ending
 from shunter.doctor.places import rank_list
 from shunter.doctor.rules.logs.texts import said, verdict
-from shunter.doctor.rules.rule import Rule, logs_command, logs_of_failures, of_error, ranks_of
+from shunter.doctor.rules.rule import Rule, logs_command, logs_of_failures, of_error, ranks_of, who
 from shunter.doctor.verdicts import Excerpt, Verdict
 from shunter.operator import needs as program_needs
 from shunter.operator.diagnosis import SIGNALS
@@ -47,13 +47,12 @@ def _how(ending: Ending) -> str:
 
 def _verdict(case: Case, how: str, ones: list[Ending]) -> Verdict:
     ranks = ranks_of(ones)
-    who = rank_list(ranks) if ranks else f"container {ones[0].container} of pod {ones[0].pod}"
     how = how.replace("was ", "were ", 1) if len(ranks) > 1 else how
     return verdict(
         case,
         "T00",
         "FAILED",
-        f"{who} {how}{_order(case, ones)}",
+        f"{who(ones)} {how}{_order(case, ones)}",
         ones,
         confidence="certain" if ones[0].error is not None or ones[0].exit_code in SIGNALS or ones[0].refusal else "possible",
         remedy=_remedy(case, ones[0]),

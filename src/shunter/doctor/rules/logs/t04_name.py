@@ -5,9 +5,8 @@ from __future__ import annotations
 import re
 
 from shunter.doctor.case import Case
-from shunter.doctor.places import rank_list
 from shunter.doctor.rules.logs.texts import line, matching, said, verdict
-from shunter.doctor.rules.rule import Rule, logs_of_failures, ranks_of
+from shunter.doctor.rules.rule import Rule, logs_of_failures, ranks_of, who
 from shunter.doctor.verdicts import Verdict
 
 _TEXT = re.compile(
@@ -27,13 +26,13 @@ def judge(case: Case) -> list[Verdict]:
     ones = [ending for ending, _ in found]
     host = next((name for ending, match in found if (name := _host(line(match)) or _host(ending.whole))), "")
     named = f"the name {host}" if host else "a host's name"
-    many = "s" if len(ranks_of(ones)) == 1 else ""
+    many = "" if len(ranks_of(ones)) > 1 else "s"
     return [
         verdict(
             case,
             "T04",
             "NAME NOT RESOLVED",
-            f"{rank_list(ranks_of(ones))} need{many} {named}, which does not resolve",
+            f"{who(ones)} need{many} {named}, which does not resolve",
             ones,
             confidence="likely",
             evidence=[said(ending, line(match)) for ending, match in found],

@@ -14,9 +14,9 @@ from typing import NamedTuple
 from shunter.api.meta import Json
 from shunter.doctor.case import Case
 from shunter.doctor.endings import Ending
-from shunter.doctor.places import rank_list
+from shunter.doctor.rules.cluster.k06_bus_error import lacks_shared_memory
 from shunter.doctor.rules.logs.texts import said, verdict
-from shunter.doctor.rules.rule import Rule, logs_of_failures, ranks_of
+from shunter.doctor.rules.rule import Rule, logs_of_failures, ranks_of, who
 from shunter.doctor.verdicts import Verdict
 
 DENIED = "Permission denied"
@@ -55,7 +55,7 @@ def judge(case: Case) -> list[Verdict]:
     groups: dict[Fault, dict[str, list[Ending]]] = {}
     for ending in case.reasons:
         # The exception itself: a library's message about a path that it does without stands elsewhere in the log.
-        if found := _said(case, ending):
+        if not lacks_shared_memory(ending) and (found := _said(case, ending)):
             what, path = found
             groups.setdefault(Fault(what, *_place(case, ending, path)), {}).setdefault(path, []).append(ending)
     return [_verdict(case, fault, ones) for fault, ones in groups.items()]
@@ -78,14 +78,15 @@ def _said(case: Case, ending: Ending) -> tuple[str, str] | None:
 
 def _verdict(case: Case, fault: Fault, by_path: dict[str, list[Ending]]) -> Verdict:
     ones = [one for group in by_path.values() for one in group]
-    who, paths = rank_list(ranks_of(ones)), _listed([path for path in by_path if path])
+    paths = _listed([path for path in by_path if path])
     if fault.what == DENIED:
         title, remedy = "NOT PERMITTED", _remedy(fault)
         be = "are" if len(ranks_of(ones)) > 1 else "is"
-        text = f"{who} {be} denied access to {paths or 'a file'}{f' on {fault.place}' if fault.place else ''}"
+        text = f"{who(ones)} {be} denied access to {paths or 'a file'}{f' on {fault.place}' if fault.place else ''}"
     else:
         title, is_so, remedy = TITLES[fault.what]
-        text = f"{who} cannot write{f' at {paths}' if paths else ''}: {fault.place or 'a file system that is not named'} {is_so}"
+        place = fault.place or "a file system that is not named"
+        text = f"{who(ones)} cannot write{f' at {paths}' if paths else ''}: {place} {is_so}"
     return verdict(
         case, "T08", title, text, ones, confidence="certain", evidence=[said(one, one.text) for one in ones], remedy=remedy
     )

@@ -6,9 +6,8 @@ import re
 
 from shunter.doctor.case import Case
 from shunter.doctor.endings import Ending
-from shunter.doctor.places import rank_list
 from shunter.doctor.rules.logs.texts import said, verdict
-from shunter.doctor.rules.rule import Rule, logs_of_failures, ranks_of
+from shunter.doctor.rules.rule import Rule, logs_of_failures, who
 from shunter.doctor.verdicts import Verdict
 
 _TEXT = re.compile(
@@ -32,7 +31,7 @@ def judge(case: Case) -> list[Verdict]:
             case,
             "T09",
             "CHECKPOINT UNREADABLE",
-            f"{rank_list(ranks_of(ones))} cannot read the checkpoint{f' {path}' if path else ''}",
+            f"{who(ones)} cannot read the checkpoint{f' {path}' if path else ''}",
             ones,
             confidence="likely",
             evidence=[said(one, one.text) for one in ones],

@@ -1,0 +1,170 @@
+"""Which pods are ranks, how many ranks there are, and what is said of containers that are none."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+from typing import Any
+
+import msgspec
+import pytest
+
+from doctor.evidences import ended, failed, log, pod, runs, seen, traceback
+from doctor.rule_cases import CUDA, DENIED, RESET, UNKNOWN
+from job_evidence import NOW, v1_job, v1_pod, v2_job
+from shunter.doctor.case import Case
+from shunter.doctor.diagnosing import diagnose
+from shunter.doctor.evidence import Evidence, Frame, Log, Process, Sample
+from shunter.doctor.places import places, rank_count
+from shunter.doctor.text import report_lines
+from shunter.doctor.waiting import ranked
+from shunter.jobs.training_pods import pods_by_rank
+
+Json = dict[str, Any]
+
+
+def v1(kind: str, **roles: int) -> Json:
+    field = f"{kind.removesuffix('Job').lower()}ReplicaSpecs"
+    made = v1_job(kind=kind)
+    return {**made, "spec": {field: {role: {"replicas": count} for role, count in roles.items()}, "slotsPerWorker": 2}}
+
+
+def train_job(nodes: int | None, **groups: int) -> tuple[Json, Json]:
+    """A TrainJob and its JobSet, with the pods of each group."""
+    jobs = [
+        {"name": name.replace("_", "-"), "replicas": 1, "template": {"spec": {"parallelism": count}}}
+        for name, count in groups.items()
+    ]
+    return v2_job(nodes), {"kind": "JobSet", "metadata": {"name": "j"}, "spec": {"replicatedJobs": jobs}}
+
+
+def group_pod(name: str, number: int, *, group: int | None = None) -> Json:
+    """The only pod of a Job, which is that number of all; `group` is the number of the first of its replicated job."""
+    labels = {
+        "jobset.sigs.k8s.io/jobset-name": "j",
+        "jobset.sigs.k8s.io/replicatedjob-name": name,
+        "jobset.sigs.k8s.io/job-global-index": str(number),
+        "jobset.sigs.k8s.io/job-index": str(number - (number if group is None else group)),
+        "batch.kubernetes.io/job-completion-index": "0",
+    }
+    return {"metadata": {"name": f"{name}-0", "labels": labels}, "spec": {"containers": [{"name": "node"}]}, "status": {}}
+
+
+@pytest.mark.parametrize(
+    ("job", "jobset", "count"),
+    [
+        pytest.param(v1("MPIJob", Launcher=1, Worker=2), None, 4, id="an MPIJob has slots in its workers"),
+        pytest.param(v1("TFJob", Chief=1, Worker=2, PS=2, Evaluator=1), None, 3, id="servers and evaluators are no ranks"),
+        pytest.param(v1("PyTorchJob", Master=1, Worker=3), None, 4, id="each pod"),
+        pytest.param(*train_job(None, model_initializer=1, node=3), 3, id="initializers are no ranks"),
+        pytest.param(*train_job(2, launcher=1, node=2), 2, id="a launcher that is no node"),
+        pytest.param(*train_job(3, launcher=1, node=2), 3, id="a launcher that is a node as well"),
+        pytest.param(*train_job(1, launcher=1), 1, id="a launcher alone"),
+        pytest.param(v2_job(None), None, 0, id="a number that only the runtime knows"),
+    ],
+)
+def test_how_many_ranks_a_job_has_before_its_pods_are_there(job: Json, jobset: Json | None, count: int) -> None:
+    assert rank_count(job, {}, jobset) == count
+
+
+@pytest.mark.parametrize(
+    ("nodes", "ranks"), [(1, {"node-0": (0,)}), (2, {"launcher-0": (0,), "node-0": (1,)}), (None, {"node-0": (0,)})]
+)
+def test_a_launcher_has_a_rank_where_it_is_a_node(nodes: int | None, ranks: dict[str, tuple[int, ...]]) -> None:
+    train, jobset = train_job(nodes, launcher=1, node=1)
+    assert places(train, [group_pod("launcher", 0), group_pod("node", 1)], jobset) == ranks
+
+
+@pytest.mark.parametrize("index", [0, 1])
+def test_the_jobs_of_initializers_come_before_the_first_rank_and_are_none(index: int) -> None:
+    """Of one node, and of the second of two with a Job each, whose first is gone."""
+    train, jobset = train_job(index + 1, dataset_initializer=1, model_initializer=1, node=index + 1)
+    pods = [group_pod("dataset-initializer", 0), group_pod("model-initializer", 1), group_pod("node", 2 + index, group=2)]
+    assert places(train, pods, jobset) == {"node-0": (index,)}
+    assert list(pods_by_rank(train, pods)) == [index]
+
+
+def test_a_pod_that_is_missing_counts_with_all_of_its_ranks() -> None:
+    parts = {"container": {"command": ["torchrun", "--nproc-per-node=4", "train.py"]}}
+    assert diagnose(seen(pod(0, **runs(), **parts)), NOW).ranks == 12
+
+
+CALL = (Frame(function="quick_execute", file="tensorflow/python/eager/execute.py", line=9),)
+SLEEPS = (Frame(function="wait_for_checkpoint", file="eval.py", line=7, is_own=True),)
+
+
+def process(pod: str, frames: tuple[Frame, ...], **more: Any) -> Process:
+    return Process(pod=pod, container="tensorflow", pid=1, frames=frames, state="S", **more)
+
+
+def sampled(job: Json, pods: list[Json], *processes: Process) -> Evidence:
+    """Of a job that runs, of which each process does the same in two samples."""
+    samples = tuple(Sample(at=NOW - timedelta(seconds=before), processes=processes) for before in (5, 0))
+    logs = tuple(Log(pod=one["metadata"]["name"], container="tensorflow", text=log(0, "step 1 loss 1.0").text) for one in pods)
+    job["status"]["conditions"] = [{"type": "Running", "status": "True", "reason": "x", "message": "y"}]
+    return seen(*pods, job=job, samples=samples, logs=logs)
+
+
+def task(role: str, index: int = 0) -> Json:
+    return v1_pod(role, index, spec={"containers": [{"name": "tensorflow"}]}, **runs())
+
+
+@pytest.mark.parametrize("role", ["PS", "Evaluator"])
+def test_a_task_that_takes_part_in_no_collective_is_not_what_others_wait_for(role: str) -> None:
+    """A parameter server rests in its own call, and an evaluator sleeps until there is a checkpoint."""
+    tf = v1("TFJob", Chief=1, Worker=1, **{role: 1})
+    pods = [task("chief"), task("worker"), task(role.lower())]
+    evidence = sampled(tf, pods, process("j-chief-0", CALL), process("j-worker-0", CALL), process(f"j-{role.lower()}-0", SLEEPS))
+    report = diagnose(evidence, NOW)
+    assert report.ranks == 2
+    assert [(one.id, one.confidence, one.ranks) for one in report.verdicts] == [("H03", "possible", (0, 1))]
+
+
+def test_of_mpi_the_process_says_which_rank_it_is() -> None:
+    """mpirun decides where each rank runs."""
+    mpi = v1("MPIJob", Worker=2)
+    mpi["spec"]["slotsPerWorker"] = 1
+    pods = [task("worker", 0), task("worker", 1)]
+    evidence = sampled(
+        mpi, pods, process("j-worker-0", CALL, rank=1, uses_mpi=True), process("j-worker-1", SLEEPS, rank=0, uses_mpi=True)
+    )
+    assert [(rank, one.pod) for rank, one in ranked(Case(evidence, NOW))] == [(1, "j-worker-0"), (0, "j-worker-1")]
+
+
+def of_launcher(text: str, code: int = 1) -> Evidence:
+    """An MPIJob whose launcher has ended with this."""
+    mpi = v1("MPIJob", Launcher=1, Worker=1)
+    mpi["status"]["conditions"] = [{"type": "Failed", "status": "True", "reason": "x", "message": "y"}]
+    launcher = v1_pod("launcher", spec={"containers": [{"name": "pytorch"}]}, **ended(code))
+    worker = v1_pod("worker", spec={"containers": [{"name": "pytorch"}]}, **runs())
+    lines = msgspec.structs.replace(log(0, traceback(text)), pod="j-launcher-0")
+    return failed(launcher, worker, logs=(lines,), job=mpi)
+
+
+@pytest.mark.parametrize(
+    ("text", "code", "id", "who"),
+    [
+        (CUDA, 1, "T03", "container pytorch of pod j-launcher-0 ran out of GPU memory"),
+        (UNKNOWN, 1, "T04", "container pytorch of pod j-launcher-0 needs a host's name"),
+        (f"{DENIED}: '/data/x'", 1, "T08", "container pytorch of pod j-launcher-0 is denied access"),
+        ("", 127, "K04", "container pytorch of pod j-launcher-0: a command"),
+        ("", 135, "K06", "container pytorch of pod j-launcher-0 died of SIGBUS"),
+        (RESET, 1, "T90", "container pytorch of pod j-launcher-0 ended because a peer was lost"),
+    ],
+)
+def test_a_launcher_that_fails_is_named_as_what_it_is(text: str, code: int, id: str, who: str) -> None:
+    evidence = of_launcher(text, code)
+    report = diagnose(evidence, evidence.at)
+    assert (report.verdicts[0].id, report.verdicts[0].ranks) == (id, ())
+    assert report.verdicts[0].cause.startswith(who)
+    assert "no rank" not in "\n".join(report_lines(report))
+
+
+def test_the_command_for_a_log_names_the_pod_whose_log_it_is() -> None:
+    """Of an MPIJob `logs --rank 0` is the launcher, and of torchrun a pod has several ranks."""
+    mpi = v1("MPIJob", Launcher=1, Worker=2)
+    mpi["status"]["conditions"] = [{"type": "Failed", "status": "True", "reason": "x", "message": "y"}]
+    pods = [v1_pod("worker", at, spec={"containers": [{"name": "pytorch"}]}, **ended(1)) for at in (0, 1)]
+    lines = Log(pod="j-worker-1", container="pytorch", text=log(0, traceback("ValueError: no data")).text)
+    evidence = failed(pods[1], logs=(lines,), job=mpi)
+    (verdict,) = diagnose(evidence, evidence.at).verdicts
+    assert (verdict.ranks, verdict.remedy.partition("shunter logs ")[2]) == ((2, 3), "j -n n --rank 2")
