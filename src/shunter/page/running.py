@@ -175,8 +175,10 @@ class RunningView:
                 return
             self._scope_of[watch.name].pop(uid, None)
         else:
-            self._objects[watch.name][uid] = kept
             self._scope_of[watch.name][uid] = namespace
+            if self._objects[watch.name].get(uid) == kept:
+                return  # As when a node says that it is still there.
+            self._objects[watch.name][uid] = kept
         self._note_change()
 
     def _kept(self, watch: Watch, found: Json) -> Any:
