@@ -1,40 +1,45 @@
-"""`shunter migrate VERB`: a module a verb; no logic of their own. Nothing heavy is imported before a verb runs."""
+"""`shunter migrate VERB`: a module a verb; no logic of their own. A verb is imported when it runs."""
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Mapping
+from typing import Any, ClassVar
 
 import typer
-from typer.core import TyperGroup
 from typer.exceptions import TyperException
 
-from shunter.cli.migrate import (
-    apply,
-    assess,
-    backup,
-    cleanup,
-    compare,
-    convert,
-    demo,
-    diff,
-    exit_codes,
-    explain,
-    inventory,
-    plan,
-    report,
-    restore,
-    rollback,
-    scan,
-    status,
-    trial,
-    validate,
-)
+from shunter.cli.migrate import exit_codes
+from shunter.cli.options.lazy_group import Entry, LazyGroup
 from shunter.errors import ShunterError
 
 
-class Verbs(TyperGroup):
+class Verbs(LazyGroup):
     """Their errors end with FAILED: all other codes say what was found (`exit_codes`). Those of `diff` are kubectl's, where 1 is
     a difference."""
+
+    table: ClassVar[Mapping[str, Entry]] = {
+        "compare": Entry("shunter.cli.migrate.compare", "compare", "Compare a run of a v1 job with a run of its TrainJob."),
+        "convert": Entry("shunter.cli.migrate.convert", "convert", "Convert v1 jobs to TrainJobs and their runtimes."),
+        "test": Entry("shunter.cli.migrate.trial", "trial", "Run a converted job beside its original and compare them."),
+        "test-deploy": Entry("shunter.cli.migrate.trial", "trial", "Alias of test."),
+        "inventory": Entry("shunter.cli.migrate.inventory", "inventory", "List v1 jobs and the effort to migrate each."),
+        "scan": Entry("shunter.cli.migrate.scan", "scan", "Find other v1 references in a repository."),
+        "validate": Entry("shunter.cli.migrate.validate", "validate", "Prove conversions, and report how far the proof reaches."),
+        "diff": Entry("shunter.cli.migrate.diff", "diff", "Show how the pods differ, rank by rank."),
+        "explain": Entry("shunter.cli.migrate.explain", "explain", "Explain a finding by its id, or a field of v1."),
+        "assess": Entry("shunter.cli.migrate.assess", "assess", "Check whether a cluster is ready for v2."),
+        "validate-readiness": Entry("shunter.cli.migrate.assess", "assess", "Alias of assess."),
+        "backup": Entry("shunter.cli.migrate.backup", "backup", "Save all jobs of a cluster to a directory."),
+        "restore": Entry("shunter.cli.migrate.restore", "restore", "Recreate objects from a backup."),
+        "plan": Entry("shunter.cli.migrate.plan", "plan", "Plan the migration of a cluster's v1 jobs."),
+        "apply": Entry("shunter.cli.migrate.apply", "apply", "Execute a migration plan."),
+        "live-migrate": Entry("shunter.cli.migrate.apply", "live_migrate", "Plan and apply in one step."),
+        "status": Entry("shunter.cli.migrate.status", "status", "Show the progress of a plan."),
+        "rollback": Entry("shunter.cli.migrate.rollback", "rollback", "Undo what a plan did."),
+        "cleanup": Entry("shunter.cli.migrate.cleanup", "cleanup", "Archive and delete v1 jobs that are no longer needed."),
+        "report": Entry("shunter.cli.migrate.report", "report", "Write an HTML report: a summary page and a page per job."),
+        "demo": Entry("shunter.cli.migrate.demo", "demo", "Migrate the example jobs on a temporary cluster."),
+    }
 
     def invoke(self, context: Any) -> Any:
         try:
@@ -53,24 +58,3 @@ app = typer.Typer(
     rich_markup_mode=None,
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 110},
 )
-app.command("compare", short_help="Compare a run of a v1 job with a run of its TrainJob.")(compare.compare)
-app.command("convert", short_help="Convert v1 jobs to TrainJobs and their runtimes.")(convert.convert)
-app.command("test", short_help="Run a converted job beside its original and compare them.")(trial.trial)
-app.command("test-deploy", short_help="Alias of test.")(trial.trial)
-app.command("inventory", short_help="List v1 jobs and the effort to migrate each.")(inventory.inventory)
-app.command("scan", short_help="Find other v1 references in a repository.")(scan.scan)
-app.command("validate", short_help="Prove conversions, and report how far the proof reaches.")(validate.validate)
-app.command("diff", short_help="Show how the pods differ, rank by rank.")(diff.diff)
-app.command("explain", short_help="Explain a finding by its id, or a field of v1.")(explain.explain)
-app.command("assess", short_help="Check whether a cluster is ready for v2.")(assess.assess)
-app.command("validate-readiness", short_help="Alias of assess.")(assess.assess)
-app.command("backup", short_help="Save all jobs of a cluster to a directory.")(backup.backup)
-app.command("restore", short_help="Recreate objects from a backup.")(restore.restore)
-app.command("plan", short_help="Plan the migration of a cluster's v1 jobs.")(plan.plan)
-app.command("apply", short_help="Execute a migration plan.")(apply.apply)
-app.command("live-migrate", short_help="Plan and apply in one step.")(apply.live_migrate)
-app.command("status", short_help="Show the progress of a plan.")(status.status)
-app.command("rollback", short_help="Undo what a plan did.")(rollback.rollback)
-app.command("cleanup", short_help="Archive and delete v1 jobs that are no longer needed.")(cleanup.cleanup)
-app.command("report", short_help="Write an HTML report: a summary page and a page per job.")(report.report)
-app.command("demo", short_help="Migrate the example jobs on a temporary cluster.")(demo.demo)
