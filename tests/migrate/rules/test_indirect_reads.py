@@ -15,11 +15,12 @@ from shunter.migrate.conversion.one_job import Conversion, convert
 from shunter.migrate.conversion.source.objects import SourceObject
 from shunter.migrate.options import Options
 
-ROLES = {
+ROLES: dict[str, tuple[str, str, tuple[str, ...]]] = {
     "PyTorchJob": ("pytorchReplicaSpecs", "pytorch", ("Master", "Worker")),
     "TFJob": ("tfReplicaSpecs", "tensorflow", ("Chief", "Worker")),
     "MPIJob": ("mpiReplicaSpecs", "mpi", ("Launcher", "Worker")),
     "XGBoostJob": ("xgbReplicaSpecs", "xgboost", ("Master", "Worker")),
+    "JAXJob": ("jaxReplicaSpecs", "jax", ("Worker",)),
 }
 
 

@@ -91,6 +91,8 @@ def _stems(kinds: Mapping[tuple[str, str], tuple[str, ...]]) -> Mapping[tuple[st
 def _well_formed(value: Json) -> Json:
     """The object with the metadata and the texts that have the types of the API."""
     metadata, data = _object(value.get("metadata")), _object(value.get("data"))
+    if value.get("kind") == "ConfigMap":
+        data = {**data, **{key: _decoded(text) for key, text in _object(value.get("binaryData")).items()}}
     if value.get("kind") == "Secret":
         data = {**{key: _decoded(text) for key, text in data.items()}, **_object(value.get("stringData"))}
     owners = metadata.get("ownerReferences")
@@ -100,7 +102,7 @@ def _well_formed(value: Json) -> Json:
 
 
 def _decoded(text: object) -> str | None:
-    """The text of a value of a Secret; None for what is none."""
+    """The text of a value that is written in base64; None for what is none."""
     try:
         return base64.b64decode(str(text), validate=True).decode()
     except ValueError:

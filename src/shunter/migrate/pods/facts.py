@@ -65,7 +65,9 @@ class Side:
                 case "volumes":
                     for volume in value:
                         for key, item in volume.items():
-                            if key != "name":
+                            if key in ("downwardAPI", "projected"):
+                                self._flat(found, _with_training(item, replica), (field, volume["name"], key))
+                            elif key != "name":
                                 self._shared(found, item, (field, volume["name"], key))
                 case "affinity" | "topologySpreadConstraints":
                     self._flat(found, self._with_selections(value), ("spec", field))
@@ -179,6 +181,18 @@ class Side:
             "matchLabels": {key: value for key, value in (selector.get("matchLabels") or {}).items() if not _is_own(key)},
             "matchExpressions": [rule for rule in rules if not _is_own(str(rule.get("key", "")))],
         }
+
+
+def _with_training(value: Any, replica: Replica) -> Any:
+    """A volume's source, with the training container called TRAINING where it is asked for its resources."""
+    if isinstance(value, list):
+        return [_with_training(item, replica) for item in value]
+    if not isinstance(value, dict):
+        return value
+    return {
+        key: TRAINING if key == "containerName" and item == replica.container else _with_training(item, replica)
+        for key, item in value.items()
+    }
 
 
 def _beside_training(replica: Replica) -> str:

@@ -46,9 +46,11 @@ def mentions(text: str, variables: Mapping[str, str]) -> Iterator[Read]:
 
 
 def insertions(text: str, variables: Mapping[str, str]) -> Iterator[Read]:
-    """Every place of a file of settings that has one put in: `${HOSTNAME}`, `${oc.env:HOSTNAME}`, `{{ env "HOSTNAME" }}`. Under a
+    """Every place of a file of settings that has one put in: `${HOSTNAME}`, `${oc.env:HOSTNAME}`, `{{ env "HOSTNAME" }}`, and
+    what supervisord calls it, `%(host_node_name)s`. Under a
     key that says a rank it decides."""
-    for match in re.finditer(rf"(?:[$%][({{]|\{{\{{|!ENV)[^\n}})]{{0,24}}?\b(?P<variable>{_names(variables)})\b", text):
+    names = rf"\b(?:ENV_)?(?P<variable>{_names(variables)})\b|\bhost_node_name\b"
+    for match in re.finditer(rf"(?:[$%][({{]|\{{\{{|!ENV)[^\n}})]{{0,24}}?(?:{names})", text):
         key = _SETTING.search(line_before(text, match.start()))
         yield Read(_called(match, variables), match.start(), key is not None and is_rank(key[1]))
 

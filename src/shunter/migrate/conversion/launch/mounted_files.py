@@ -62,3 +62,12 @@ def sources(volume: Json) -> Iterator[tuple[str, Json]]:
             name = next((source[key] for key in names if source.get(key)), "")
             if name:
                 yield f"{kind} {name}", source
+
+
+def env_sources(source: Json, find: FindObject) -> Iterator[tuple[str, dict[str, str]]]:
+    """What an entry of envFrom sets, with the title of the object, if somebody has it: the prefix is before the names."""
+    for kind, field in (("ConfigMap", "configMapRef"), ("Secret", "secretRef")):
+        reference = source.get(field)
+        if reference and (found := find(f"{kind} {reference.get('name')}")):
+            prefix = source.get("prefix") or ""
+            yield f"{kind} {reference['name']}", {f"{prefix}{key}": value for key, value in found["data"].items()}

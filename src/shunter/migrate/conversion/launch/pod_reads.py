@@ -152,6 +152,12 @@ def _all(container: Json, volumes: Sequence[Json], find: FindObject, variables: 
         yield from (one for one in _of_words(words, variables) if one.spot.path not in read_as_text)
     for text, spot in _values(container, find):
         yield from (_at(read, text, spot) for read in mentions(text, variables) if "$" in text or "(" in text)
+    for number, mount in enumerate(container.get("volumeMounts") or ()):
+        expression = str(mount.get("subPathExpr") or "")
+        spot = Spot(("volumeMounts", number, "subPathExpr"), 0, len(expression), is_item=True)
+        for match in _REFERENCE.finditer(expression):
+            if match[1] in variables:
+                yield _at(Read(variables[match[1]], match.start(), decides=False), expression, spot)
     for place, file in mounted_files(container, volumes, find).items():
         if (file.spot.file, file.spot.path) not in known:
             search = insertions if PurePosixPath(place).suffix in _DATA else mentions

@@ -15,7 +15,7 @@ from shunter.migrate.conversion.launch import python_code
 from shunter.migrate.conversion.launch.mentions import mentions
 from shunter.migrate.conversion.launch.python_code import called
 from shunter.migrate.conversion.launch.python_sources import Sources
-from shunter.migrate.conversion.launch.reads import BETWEEN_NAMES, TF_CONFIG, Read, is_rank, takes_last_number
+from shunter.migrate.conversion.launch.reads import BETWEEN_NAMES, LOCAL, TF_CONFIG, Read, is_rank, takes_last_number
 
 _ADDRESSES = frozenset({"gethostbyname", "gethostbyname_ex", "getaddrinfo"})
 """What is asked of an own name here is its address: another one in every pod of either generation."""
@@ -189,7 +189,7 @@ class _Code:
             operands = self._decided_by_call(node)
         elif isinstance(node, ast.Compare) and any(isinstance(op, (ast.Eq, ast.NotEq, ast.In, ast.NotIn)) for op in node.ops):
             sides = [node.left, *node.comparators]
-            if not any(isinstance(side, ast.Constant) and side.value in ("", None) for side in sides):
+            if not any(_is_no_name(side) for side in sides):
                 operands = [*sides]
         elif isinstance(node, ast.Subscript):
             if isinstance(node.ctx, ast.Store):
@@ -251,6 +251,13 @@ class _Code:
         line = getattr(node, "lineno", 0)
         around = [one for one in self._statements if one.lineno <= line <= (one.end_lineno or line)]
         return around[-1] if around else node
+
+
+def _is_no_name(node: ast.AST) -> bool:
+    """Whether it is nothing that a pod is called in either generation."""
+    if isinstance(node, (ast.Tuple, ast.List, ast.Set)):
+        return bool(node.elts) and all(map(_is_no_name, node.elts))
+    return isinstance(node, ast.Constant) and (node.value in ("", None) or node.value in LOCAL)
 
 
 def _assignments(node: ast.AST) -> Iterator[tuple[ast.expr, ast.expr]]:

@@ -18,6 +18,8 @@ HOST_LIST = "/etc/mpi/hostfile"
 OF_HOST_NAME = frozenset({"/etc/hostname", "/proc/sys/kernel/hostname"})
 _PATH = re.compile(r"/(?:etc|proc/sys/kernel)/(?:mpi/)?(?:\[h|[h?])[\w*?\[\]]*(?:\.[\w*]+)*")
 """A file, or a pattern of names."""
+LOCAL = frozenset({"localhost", "127.0.0.1", "::1", "0.0.0.0"})
+"""What no pod is called, in v1 or in v2: a comparison with one of them ends alike."""
 TF_CONFIG = "TF_CONFIG"
 BETWEEN_NAMES = frozenset({",", ";", ":", " ", "\n", "\t", None})
 """What stands between the names of a list, and between a name and its port: to cut there leaves the names whole."""
@@ -36,6 +38,18 @@ _LAST = re.compile(
 )
 _SHORTEST = 4
 """Characters of a variable's name that a search among all variables must have to mean it."""
+_JOINING = re.compile(r"[\"']\s*\+\s*$")
+_URL = re.compile(r"(?:\w+:/{2,3}|@|/dev/(?:tcp|udp)/)[^\s\"']*$")
+_IN_A_PATH = re.compile(r"(?:(?<![\w:/])|(?<=[=\"']))(?:[\w.{}$-]*/)[\w./{}$-]*$")
+"""A path up to the value."""
+_INSERTED = re.compile(r"[$\"']?\$?\{?\w")
+_PATH_FOLLOWS = re.compile(r"\$\{?\w+\}?/[\w$]")
+_NAMED = re.compile(
+    r"(?:--?|\b)(?:[a-z]+[_-])?(?:run|experiment|exp|job|project|group|session|output|out|log|ckpt|checkpoint|save)"
+    r"[_-]?(?:name|id|dir|path|tag)?(?:=|\s+)[\"']?\w*[-_]?$|(?:\bpath\.join|\bPath|\bmakedirs|\bmkdir)\([^\n]*$",
+    re.IGNORECASE,
+)
+"""An option or a variable that names a run, up to its value, and what makes paths."""
 _ANY_CASE = re.compile(
     r"\bgrep\s+(?:-\S+\s+)*-[a-zA-Z]*i|\bsed\b.*/I|IGNORECASE|re\.I\b|nocasematch|\b(?:to)?(?:lower|upper|Lower|Upper|casefold)\b"
 )
@@ -83,6 +97,19 @@ def line_of(text: str, start: int) -> str:
     """The line of the text that the place is in, without the blanks around it."""
     end = text.find("\n", start)
     return text[text.rfind("\n", 0, start) + 1 : len(text) if end < 0 else end].strip()
+
+
+def is_for_a_name(text: str, start: int) -> bool:
+    """Whether the value that is read there becomes a part of a path, or the name of a run: `/ckpt/$MASTER_ADDR`,
+    `--run-name $MASTER_ADDR`, `os.path.join("/ckpt", os.environ["MASTER_ADDR"])`; not of an address."""
+    begin = text.rfind("\n", 0, start) + 1
+    before, line = _JOINING.sub("", text[begin:start]), line_of(text, start)
+    behind = text[start : begin + len(text[begin:].partition("\n")[0])]
+    if _URL.search(before):
+        return False
+    return bool(
+        (_IN_A_PATH.search(before) and _INSERTED.match(behind)) or _PATH_FOLLOWS.match(behind) or _NAMED.search(before)
+    ) and not line.startswith("#")
 
 
 def takes_task(name: str, text: str) -> bool:

@@ -17,6 +17,7 @@ from shunter.migrate.conversion.launch.reads import (
     HOST_LIST,
     HOST_NAME,
     HOSTS_FILE,
+    LOCAL,
     Read,
     is_rank,
     paths,
@@ -204,7 +205,7 @@ def _given(reading: ShellText, words: tuple[Word, ...], depth: int, *, is_cut: b
         before = words[number - 1].literal or ""
         text = written(reading, word)
         if name in TESTS:
-            decides = before not in {"-z", "-n", "-v"}
+            decides = before not in {"-z", "-n", "-v"} and not any(one.literal in LOCAL for one in words)
         elif is_cutter or name in LOOK_UPS or (cuts and _is_read(reading, text)):
             decides = True
         else:

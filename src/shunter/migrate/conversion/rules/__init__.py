@@ -47,6 +47,7 @@ from shunter.migrate.conversion.rules.programs import (
     lookups,
     new_variables,
     ports_of_v1,
+    ports_of_v2,
     whole_environment,
 )
 
@@ -71,6 +72,7 @@ ORDER: tuple[Rule, ...] = (
     network.apply,
     hosts.apply,
     ports_of_v1.apply,
+    ports_of_v2.apply,
     environment.apply,
     init_containers.apply,
     pod_metadata.apply,

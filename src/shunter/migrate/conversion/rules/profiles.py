@@ -21,13 +21,14 @@ from shunter.migrate.conversion.rules.trainer import fits
 from shunter.migrate.conversion.versions import has
 from shunter.migrate.findings import Topic
 from shunter.migrate.paths import Path
+from shunter.operator.trainer.plugins.jax import PROCESS_ENVIRONMENT
 
 MANAGER = "migrate.shunter.dev/conversion"
 SHIPPED = {"torch": "torch-distributed", "jax": "jax-distributed"}
 """The runtime that sets up a framework and nothing else."""
 FIRST_ENDS: Json = {"rules": [{"succeededIndexes": "0"}]}
 """The Job's successPolicy by which it is done when its first node is."""
-_SET_BEFORE = {"jax": ("JAX_NUM_PROCESSES", "JAX_PROCESS_ID", "JAX_COORDINATOR_ADDRESS")}
+_SET_BEFORE = {"jax": PROCESS_ENVIRONMENT}
 """Variables of a plugin that stand before those of the TrainJob; torch's stand behind them."""
 _PATCHABLE = frozenset({
     "serviceAccountName", "volumes", "imagePullSecrets", "securityContext", "nodeSelector", "affinity", "tolerations",

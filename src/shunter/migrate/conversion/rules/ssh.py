@@ -67,7 +67,8 @@ def apply(draft: Draft) -> None:
         training["volumeMounts"] = [*(training.get("volumeMounts") or []), {"name": volume, "mountPath": SETUP_PATH}]
         if group.roles == (WORKER,):
             training.setdefault("readinessProbe", {"tcpSocket": {"port": PORT}, "periodSeconds": 2})
-            _idle(spec["containers"][0])
+            if _idle(spec["containers"][0]):
+                draft.changed(group, ("spec", "containers", 0, "args"), "v1 puts 365d in their place, as there is no command")
         _let_group_read(group)
 
 
@@ -109,10 +110,14 @@ def _set_up(training: Json, name: str, volume: str) -> Json:
     }
 
 
-def _idle(first: Json) -> None:
-    """v1 lets the workers' first container sleep where it is told no command, also beside a main container."""
-    if not first.get("command"):
-        first |= {"command": ["sleep"], "args": ["365d"]}
+def _idle(first: Json) -> bool:
+    """v1 lets the workers' first container sleep where it is told no command, also beside a main container. Returns whether
+    arguments were lost by that."""
+    if first.get("command"):
+        return False
+    had_arguments = bool(first.get("args"))
+    first |= {"command": ["sleep"], "args": ["365d"]}
+    return had_arguments
 
 
 def _let_group_read(group: Group) -> None:

@@ -99,7 +99,7 @@ def _below(value: Any, node: yaml.Node | None, path: Path, host: SourceObject) -
             is_embedded=True,
             host_namespace=host.namespace,
         )
-        if path and is_convertible(job):
+        if path and _is_job(job):
             is_block = isinstance(node, yaml.MappingNode) and not node.flow_style
             yield Embedded(job, host, path, is_text=not is_block or not host.kind or _is_pointed_into(node, host))
             return
@@ -110,6 +110,11 @@ def _below(value: Any, node: yaml.Node | None, path: Path, host: SourceObject) -
         items = node.value if isinstance(node, yaml.SequenceNode) else [None] * len(value)
         for index, inner in enumerate(value):
             yield from _below(inner, items[index], (*path, index), host)
+
+
+def _is_job(found: SourceObject) -> bool:
+    """Whether it is a job, not only a reference to one, such as that of an autoscaler."""
+    return is_convertible(found) and ("spec" in found.value or "name" not in found.value)
 
 
 def _is_pointed_into(job: yaml.Node | None, host: SourceObject) -> bool:
@@ -148,7 +153,7 @@ def _jobs_in_text(text: str) -> Iterator[dict[str, Any]]:
 
 def _jobs_in(value: Any) -> Iterator[dict[str, Any]]:
     if isinstance(value, dict):
-        if is_convertible(SourceObject(value, "")):
+        if _is_job(SourceObject(value, "")):
             yield value
             return
         for inner in value.values():

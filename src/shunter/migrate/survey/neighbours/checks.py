@@ -6,12 +6,14 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import PurePath
 
+from shunter.api.batch import COMPLETION_INDEX
 from shunter.api.counts import count
 from shunter.api.meta import Json
 from shunter.api.selectors import notation
 from shunter.kube.positions import followed
 from shunter.migrate.conversion.batch import Batch
 from shunter.migrate.conversion.rules.pods.placement import JOBSET_NAME
+from shunter.migrate.conversion.rules.programs.hosts import IN_A_SCRIPT
 from shunter.migrate.conversion.source.documents import Document
 from shunter.migrate.conversion.source.kustomization import FILE_NAMES
 from shunter.migrate.conversion.source.objects import SourceObject
@@ -19,14 +21,19 @@ from shunter.migrate.conversion.source.provider import Input
 from shunter.migrate.findings import Finding
 from shunter.migrate.survey.neighbours import topics
 from shunter.migrate.survey.neighbours.changes import Change, Counts, change_of, counts_of, placement_changes
-from shunter.migrate.survey.neighbours.job_pods import Jobs
+from shunter.migrate.survey.neighbours.job_pods import JobPods, Jobs
+from shunter.migrate.survey.neighbours.references import references_to_jobs
 from shunter.migrate.survey.neighbours.selections import Selection, selections
 from shunter.migrate.survey.neighbours.selector_texts import NotRewrittenError, item_with_selectors, with_selectors
 from shunter.migrate.survey.scan.manifests import MONITOR, SELECTOR
 from shunter.migrate.survey.scan.references import findings_of
-from shunter.migrate.v1_texts.rules import LABEL
+from shunter.migrate.v1_texts.rules import HOST, LABEL, MAYBE_HOST
 
 _MOST_NAMES = 3
+_SERVICE = (
+    "Use JOB-node-0-INDEX.JOB as host. Where a Service must be named (Ingress, routes), make one that selects "
+    f"{JOBSET_NAME} and {COMPLETION_INDEX}."
+)
 _AS_MANIFEST = "manifest.yaml"
 """The name under which the scan reads a document: what it finds is placed afterwards."""
 _OF_LABELS = (SELECTOR, MONITOR, LABEL)
@@ -54,7 +61,8 @@ def neighbours(given: Input, batch: Batch, *, update_selectors: bool = False) ->
         told, evaluated = _of_selections(document, others, jobs, found, update_selectors=update_selectors)
         is_read_elsewhere = document.findings or PurePath(document.source).name in FILE_NAMES
         if not is_read_elsewhere and not left_out.intersection((id(document), *map(id, document.objects))):
-            told += _of_scan(document, others, evaluated)
+            told += _of_scan(document, others, evaluated, jobs)
+            told += [found for source in others for found in references_to_jobs(source, jobs)]
         found.findings += sorted(told, key=lambda finding: finding.place[1:])
     changes = (change for job in jobs.all for change in placement_changes(job, jobs))
     found.findings += [_finding(change, None) for change in changes]
@@ -169,16 +177,34 @@ def _remedy(change: Change, new: str, obstacle: str) -> str:
     return f"Select {new}; --update-selectors writes that."
 
 
-def _of_scan(document: Document, others: Sequence[SourceObject], evaluated: Sequence[Selection]) -> Iterator[Finding]:
-    """What the scan finds in the document, but for labels in selectors that were evaluated, and mere mentions."""
+def _of_scan(document: Document, others: Sequence[SourceObject], evaluated: Sequence[Selection], jobs: Jobs) -> Iterator[Finding]:
+    """What the scan finds in the document, but for labels in selectors that were evaluated, and mere mentions. A name that may be
+    a pod's is one where a job of the input is called so."""
     spans = [_lines(selection) for selection in evaluated]
     for finding in findings_of(_AS_MANIFEST, document.text):
         line = finding.place.line + document.first_line
+        if finding.topic is MAYBE_HOST and (job := _job_of_host(finding, others, jobs)):
+            finding = finding._replace(topic=HOST, message=f"{finding.message.partition(' ')[0]} {job}", remedy=_SERVICE)
         is_said = finding.topic in _OF_LABELS and any(line in span for span in spans)
         if is_said or finding.topic.severity == "info":
             continue
         title = others[0].title if len(others) == 1 else document.source
         yield finding._replace(object=title, place=finding.place._replace(source=document.source, line=line))
+
+
+def _job_of_host(finding: Finding, others: Sequence[SourceObject], jobs: Jobs) -> str:
+    """What to say of the host of a converted job that a finding begins with; empty when no job has it, or its pods mount the
+    text, of which the conversion tells (HOST005)."""
+    host = finding.message.partition(" ")[0]
+    for job in jobs.all:
+        if job.has_host(host) and not any(_is_told(source, job) for source in others):
+            return f"is a pod of {job.title} and its Service in v1; {job.new_title} has neither of that name."
+    return ""
+
+
+def _is_told(source: SourceObject, job: JobPods) -> bool:
+    start = f"{source.kind} {source.name} "
+    return any(finding.topic is IN_A_SCRIPT and finding.message.startswith(start) for finding in job.outcome.findings)
 
 
 def _lines(selection: Selection) -> range:

@@ -79,6 +79,24 @@ class JobPods:
         """Whether it is converted from the v1 job of that name."""
         return self.result is not None and self.outcome.source.name == name
 
+    def has_host(self, host: str) -> bool:
+        """Whether it is converted, and v1 gave one of its pods that name (`bert-worker-3`) and a Service of it."""
+        role, _, index = host.removeprefix(f"{self.outcome.source.name}-").rpartition("-")
+        if self.result is None or not host.startswith(f"{self.outcome.source.name}-"):
+            return False
+        if not role:
+            return index == LAUNCHER.lower() and framework_of(self.outcome.source) is not mpi_operator.FRAMEWORK
+        counts = {known.lower(): number for known, number in self.counts.items()}
+        return index.isdecimal() and int(index) < counts.get(role, 0)
+
+    @cached_property
+    def counts(self) -> dict[str, int]:
+        """How many pods v1 makes of each role."""
+        framework = framework_of(self.outcome.source)
+        assert framework is not None, "it was converted"
+        job, _ = read(self.outcome.source, framework)
+        return {role: job.replica_count(role) for role in job.replicas}
+
     @cached_property
     def pairs(self) -> tuple[PodPair, ...]:
         """The pods; none of a job that gets no pods, which `validate` tells."""

@@ -62,3 +62,17 @@ REWRITTEN = Topic(
     ),
     remedy="Nothing to do. v1 jobs that still run are not selected any more.",
 )
+REFERENCE = Topic(
+    id="SELECT005",
+    title="an object refers to a v1 job that is converted",
+    severity="warning",
+    impact="advisory",
+    change="semantic-change",
+    grade="N",
+    explanation=(
+        "An object of the input names the v1 job by kind and name, as autoscalers and owner references do. The reference "
+        "stays as it is: it is about the v1 job, and ends with it."
+    ),
+    remedy="Refer to the TrainJob, kind TrainJob of trainer.kubeflow.org/v1alpha1, where that kind serves the purpose.",
+    effort=1,
+)

@@ -9,17 +9,20 @@ from shunter.operator.trainer.model import Model
 from shunter.operator.trainer.plugin import Plugin
 from shunter.operator.trainer.rendezvous import PORT, RANK_SOURCE, first_node, introduce, set_nodes
 
+PROCESS_ENVIRONMENT = ("JAX_NUM_PROCESSES", "JAX_PROCESS_ID", "JAX_COORDINATOR_ADDRESS")
+
 
 class JAX(Plugin):
     def apply(self, model: Model) -> None:
         if model.policy is None or model.policy.jax is None or model.trainer_set is None:
             return
         set_nodes(model)
+        processes, process, address = PROCESS_ENVIRONMENT
         introduce(
             model,
             [
-                {"name": "JAX_NUM_PROCESSES", "value": str(model.trainer_set.count)},
-                {"name": "JAX_PROCESS_ID", "valueFrom": RANK_SOURCE},
-                {"name": "JAX_COORDINATOR_ADDRESS", "value": f"{first_node(model.job)}:{PORT}"},
+                {"name": processes, "value": str(model.trainer_set.count)},
+                {"name": process, "valueFrom": RANK_SOURCE},
+                {"name": address, "value": f"{first_node(model.job)}:{PORT}"},
             ],
         )

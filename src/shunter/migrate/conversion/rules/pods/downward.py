@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterator
 from typing import Any
 
+from shunter.api.batch import COMPLETION_INDEX
 from shunter.api.meta import Json
 from shunter.migrate.conversion.draft import Draft, Group
 from shunter.migrate.conversion.rules.pods.placement import JOBSET_NAME, REPLICATED_JOB, V1_PREFIX, kept_labels
@@ -14,7 +15,7 @@ from shunter.migrate.paths import Path
 from shunter.operator.training.names import JOB_NAME, REPLICA_INDEX, REPLICA_TYPE
 
 _KEYED = re.compile(r"metadata\.(labels|annotations)\['([^']*)'\]")
-_COMPLETION_INDEX = "metadata.annotations['batch.kubernetes.io/job-completion-index']"
+_COMPLETION_INDEX = f"metadata.annotations['{COMPLETION_INDEX}']"
 _JOB_INDEX = "metadata.labels['jobset.sigs.k8s.io/job-index']"
 
 READ_ELSEWHERE = Topic(
@@ -77,14 +78,15 @@ POD_NAME = Topic(
 )
 ALL_LABELS = Topic(
     id="POD019",
-    title="a container reads all labels of its pod",
+    title="a container reads all labels or annotations of its pod",
     severity="warning",
     impact="advisory",
     change="semantic-change",
     grade="D",
     explanation=(
         "In v1 the variable or file has training.kubeflow.org/job-name, replica-type and replica-index; in v2 it has labels of "
-        "JobSet and Job in their place. A program that looks there for its role or its index finds nothing, or another number."
+        "JobSet and Job in their place. A program that looks there for its role or its index finds nothing, or another number. "
+        "Among the annotations are those of JobSet and Job in v2, batch.kubernetes.io/job-completion-index for one."
     ),
     remedy="Read the rank from RANK or JOB_COMPLETION_INDEX; --v1-labels gives pods the labels of v1 as well.",
     effort=1,
@@ -110,7 +112,7 @@ OWN_DIRECTORY = Topic(
     explains=("none",),
     limits_proof=True,
 )
-_WHOLE_LABELS = "metadata.labels"
+_WHOLE_LABELS, _WHOLE_ANNOTATIONS = "metadata.labels", "metadata.annotations"
 
 
 def apply(draft: Draft) -> None:
@@ -123,6 +125,10 @@ def apply(draft: Draft) -> None:
                 draft.report(POD_NAME, place, "The pod's name is read here.")
             if field == _WHOLE_LABELS and not draft.options.v1_labels:
                 draft.report(ALL_LABELS, place, f"All labels are read here, and {REPLICA_INDEX} is none of them in v2.")
+            if field == _WHOLE_ANNOTATIONS:
+                says = f"All annotations are read here, and {COMPLETION_INDEX} is one of them in v2."
+                remedy = "Have the program look for the annotations that it needs by their names."
+                draft.report(ALL_LABELS, place, says, remedy=remedy)
             keyed = _KEYED.fullmatch(field)
             if keyed is None or not keyed[2].startswith(V1_PREFIX) or keyed[2] in kept_labels(draft):
                 continue

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from shunter.migrate.conversion.draft import Draft, Group
 from shunter.migrate.findings import Topic
+from shunter.migrate.paths import Path
 
 HOST_NAME = Topic(
     id="HOST001",
@@ -34,6 +35,21 @@ NODE_NETWORK = Topic(
     remedy="Spread the pods by anti-affinity on kubernetes.io/hostname, or give up hostNetwork.",
     effort=1,
 )
+FULL_NAME = Topic(
+    id="HOST024",
+    title="setHostnameAsFQDN is dropped, as it has no effect in v1",
+    severity="info",
+    impact="none",
+    change="lossless",
+    grade="E",
+    explanation=(
+        "The field makes the full name of a pod its host name. Pods of v1 have no subdomain, so their full name is the short "
+        "one. Pods of v2 have one: the host name would be JOB-node-0-1.JOB.NAMESPACE.svc.cluster.local, and a pod whose name is "
+        "longer than 64 characters does not start."
+    ),
+    remedy="Remove the field from the source: it has no effect there.",
+    explains=("spec.setHostnameAsFQDN",),
+)
 
 
 def apply(draft: Draft) -> None:
@@ -42,9 +58,18 @@ def apply(draft: Draft) -> None:
         for field in ("hostname", "subdomain"):
             if spec.pop(field, None) is not None:
                 _report_dropped(draft, group, field)
+        if spec.get("setHostnameAsFQDN") and not any(_has_subdomain(draft, template) for template in draft.template_paths(group)):
+            del spec["setHostnameAsFQDN"]
+            for template in draft.template_paths(group):
+                path = (*template, "spec", "setHostnameAsFQDN")
+                draft.report_if_given(FULL_NAME, path, "Host names stay short, as in v1.")
         if spec.get("hostNetwork") and group.count * group.replicas > 1:
             path = (*draft.template_paths(group)[0], "spec", "hostNetwork")
             draft.report(NODE_NETWORK, path, f"The {group.count * group.replicas} pods of {group.name} use their node's ports.")
+
+
+def _has_subdomain(draft: Draft, template: Path) -> bool:
+    return draft.is_given((*template, "spec", "subdomain"))
 
 
 def _report_dropped(draft: Draft, group: Group, field: str) -> None:

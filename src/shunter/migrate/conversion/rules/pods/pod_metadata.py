@@ -8,7 +8,7 @@ from functools import partial
 from shunter.api.meta import Json
 from shunter.migrate.conversion.draft import Draft, Group
 from shunter.migrate.conversion.rules.pods.placement import kept_labels
-from shunter.migrate.conversion.rules.pods.written_metadata import BY_KUEUE, by_kueue, by_v1
+from shunter.migrate.conversion.rules.pods.written_metadata import BY_KUEUE, JOB_LABELS, by_kueue, by_v1
 from shunter.migrate.findings import Topic
 from shunter.operator.training.names import REPLICA_TYPE, replica_type_labels
 
@@ -86,11 +86,27 @@ OF_SEVERAL_ROLES = Topic(
     ),
     remedy="Select by job-name, and by batch.kubernetes.io/job-completion-index: the Master has index 0.",
 )
+OF_JOBS = Topic(
+    id="POD020",
+    title="a label that Jobs set themselves is dropped",
+    severity="warning",
+    impact="advisory",
+    change="lossy",
+    grade="L",
+    explanation=(
+        "Pods of v2 belong to Jobs. The Job controller labels them with the Job's name and uid, job-name and controller-uid "
+        "among these labels, and the API server refuses a Job whose template says another value: the TrainJob would never start."
+    ),
+    remedy="Give the pods a label with a name of your own, and select that.",
+    effort=1,
+    explains=tuple(f"labels.{key}" for key in JOB_LABELS),
+)
 
 
 def apply(draft: Draft) -> None:
     for group in draft.groups:
         metadata = group.pod.get("metadata") or {}
+        _leave_to_jobs(draft, group, metadata)
         written_by_kueue = [f"{field} {key}" for field in BY_KUEUE for key in by_kueue(metadata, field)]
         for field in BY_KUEUE:
             _leave_out(draft, group, metadata, field, partial(by_kueue, field=field), "Kueue writes it")
@@ -122,6 +138,15 @@ def _leave_out(draft: Draft, group: Group, metadata: Json, field: str, written: 
         given = draft.given((*template, "metadata"))
         for key in written(given) if isinstance(given, dict) else ():
             draft.default((*template, "metadata", field, key), why)
+
+
+def _leave_to_jobs(draft: Draft, group: Group, metadata: Json) -> None:
+    """Drops the labels of which the Job controller decides the value."""
+    for key in [key for key in metadata.get("labels") or {} if key in JOB_LABELS]:
+        value = metadata["labels"].pop(key)
+        for template in draft.template_paths(group):
+            path = (*template, "metadata", "labels", key)
+            draft.report_if_given(OF_JOBS, path, f"Pods have {key}={value} in v1; in v2 the Job controller sets {key}.")
 
 
 def _open_gates(draft: Draft, group: Group) -> list[str]:

@@ -1,4 +1,4 @@
-"""Programs that ask for a variable which only v2 sets: in v1 it was not there, and they took another way."""
+"""Variables that only v2 sets: programs that ask for one took another way in v1, and one of envFrom is overridden."""
 
 from __future__ import annotations
 
@@ -7,9 +7,11 @@ import re
 from shunter.api.trainer.torch_validation import TORCHRUN_ENVIRONMENT
 from shunter.cluster.controllers.job.pods import COMPLETION_INDEX_ENV
 from shunter.migrate.conversion.draft import Draft
+from shunter.migrate.conversion.launch.mounted_files import env_sources
 from shunter.migrate.conversion.launch.pod_reads import words_and_texts
-from shunter.migrate.conversion.rules.programs.texts import all_programs, place, quoted
+from shunter.migrate.conversion.rules.programs.texts import Programs, all_programs, place, quoted
 from shunter.migrate.findings import Topic
+from shunter.operator.trainer.plugins.jax import PROCESS_ENVIRONMENT
 from shunter.operator.trainer.plugins.mpi import OPEN_MPI_ENVIRONMENT
 from shunter.operator.trainer.plugins.xgboost import TRACKER_ENVIRONMENT
 
@@ -29,11 +31,32 @@ ONLY_IN_V2 = Topic(
     explains=("none",),
     limits_proof=True,
 )
+OVERRIDDEN = Topic(
+    id="ENV006",
+    title="a variable of envFrom is overridden in v2",
+    severity="warning",
+    impact="advisory",
+    change="semantic-change",
+    grade="L",
+    explanation=(
+        "A ConfigMap or a Secret of envFrom sets a variable that v1 left to the user and v2 sets itself: what a container's env "
+        "says wins over envFrom, so the program sees v2's value."
+    ),
+    remedy="Compare the value with what v2 sets, and pass it as an argument of the program where it must differ.",
+    effort=1,
+    limits_proof=True,
+)
 _OF_PLUGINS: dict[str, tuple[str, ...]] = {
     "torch": TORCHRUN_ENVIRONMENT,
+    "jax": PROCESS_ENVIRONMENT,
     "mpi": (*OPEN_MPI_ENVIRONMENT, "SSH_CONNECTION", "SSH_CLIENT"),  # mpirun starts processes by ssh
     "xgboost": TRACKER_ENVIRONMENT,
 }
+_ADDRESS = PROCESS_ENVIRONMENT[-1]
+_INITIALIZES = re.compile(r"\bdistributed\.initialize\(\s*(?:\)|local_device_ids|initialization_timeout)")
+"""JAX told nothing of the group: it looks for the variable."""
+_SMALL_LETTERS = re.compile(r"\benviron\b[\s\S]*\.(?:lower|casefold)\(|\.(?:lower|casefold)\([\s\S]*\benviron\b")
+"""A program that writes the names of all variables in small letters."""
 _JOINT = re.compile(r"""["']\s*\+?\s*["']""")
 """Where a program joins two literals."""
 
@@ -42,21 +65,36 @@ def apply(draft: Draft) -> None:
     """Tells of each text once for each variable."""
     of_plugin = [name for policy in draft.ml_policy for name in _OF_PLUGINS.get(policy, ())]
     for programs in all_programs(draft):
-        texts = words_and_texts(programs.container, programs.volumes, draft.texts_of)
         names = [COMPLETION_INDEX_ENV, *(of_plugin if programs.group.trains and programs.field == "containers" else ())]
-        if not any(name.partition("_")[0] in text for name in names for text, _ in texts):
-            continue
         own = {str(variable.get("name")) for variable in programs.container.get("env") or ()}
         new = [name for name in names if name not in own | draft.operator_variables(programs.roles[0])]
+        _look_at_sources(draft, programs, new)
+        texts = words_and_texts(programs.container, programs.volumes, draft.texts_of)
+        if not any(name.partition("_")[0] in text.upper() for name in new for text, _ in texts):
+            continue
         pattern = re.compile(rf"\b(?:{'|'.join(map(_in_pieces, new))})\b(?!\s*=[^=])")
+        in_small_letters = re.compile(rf"[\"'](?:{'|'.join(new).lower()})[\"']")
         for text, spot in texts:
             found: dict[str, int] = {}
-            for match in pattern.finditer(text) if new else ():
+            for match in pattern.finditer(text):
                 found.setdefault(_JOINT.sub("", match[0]), match.start())
+            for match in in_small_letters.finditer(text) if _SMALL_LETTERS.search(text) else ():
+                found.setdefault(match[0][1:-1].upper(), match.start())
+            if _ADDRESS in new and (call := _INITIALIZES.search(text)):
+                found.setdefault(_ADDRESS, call.start())
             for name, start in found.items():
                 path, offset = place(programs, spot, spot.offset(start))
                 says = f"{quoted(text, start, spot)} asks for {name}, which is not set in v1 and is set in v2."
                 draft.report(ONLY_IN_V2, path, says, offset=offset)
+
+
+def _look_at_sources(draft: Draft, programs: Programs, names: list[str]) -> None:
+    """Says which of the variables a ConfigMap or a Secret of envFrom sets, if the input has it."""
+    for index, source in enumerate(programs.container.get("envFrom") or ()):
+        for title, given in env_sources(source, draft.texts_of):
+            if overridden := [name for name in names if name in given]:
+                says = f"{title} sets {', '.join(overridden)}, which v2 sets itself."
+                draft.report(OVERRIDDEN, (*programs.path, "envFrom", index), says)
 
 
 def _in_pieces(name: str) -> str:

@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from shunter.api.meta import Json
 from shunter.migrate.conversion.draft import Draft
 from shunter.migrate.conversion.launch.pod_reads import PodRead, pod_reads
-from shunter.migrate.conversion.launch.reads import HOST_LIST, HOST_NAME, HOSTS_FILE
+from shunter.migrate.conversion.launch.reads import HOST_LIST, HOST_NAME, HOSTS_FILE, is_for_a_name
 from shunter.migrate.conversion.rules.programs.texts import Programs, all_programs, place, quoted
 from shunter.migrate.findings import Topic
 from shunter.migrate.paths import Path
@@ -72,11 +72,12 @@ def report(draft: Draft, train_job: Json, runtime: Json | None) -> None:
     is_asked = False
     for programs in all_programs(draft):
         variables = _variables(draft, programs)
+        hosts = {*_of_hosts(draft, programs.roles[0])}
         found = [
             one
             for one in pod_reads(programs.container, programs.volumes, draft.texts_of, variables)
-            # That a variable is told of the pod has a finding of its own (POD005, POD007).
-            if one.read.decides or one.read.name in (HOST_NAME, HOSTS_FILE)
+            # That a variable is told of the pod has a finding of its own (POD005, POD007), and addresses are there to be called.
+            if one.read.decides or one.read.name in (HOST_NAME, HOSTS_FILE) or _is_in_a_name(one, hosts)
         ]
         if found and not is_asked:
             values, is_asked = pod_values(draft.source.value, train_job, runtime, draft.options), True
@@ -105,6 +106,11 @@ def _report(draft: Draft, programs: Programs, reads: list[PodRead], values: PodV
         host = next(iter(draft.hosts))
         message += f" It lists {host.partition('.')[0]} in v1, and {draft.host(*draft.hosts[host])} in v2."
     draft.report(topic, path, message, remedy=_remedy(draft, programs) if deciding else "", offset=offset)
+
+
+def _is_in_a_name(one: PodRead, hosts: set[str]) -> bool:
+    """Whether an address becomes a part of the name of a file, a directory or a run."""
+    return one.read.name in hosts and (one.spot.path[-1:] == ("subPathExpr",) or is_for_a_name(one.text, one.start))
 
 
 def _message(one: PodRead, others: int, values: list[PodValue], *, decides: bool) -> str:
