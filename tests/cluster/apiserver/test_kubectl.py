@@ -151,6 +151,9 @@ def test_patch_label_annotate_and_edit_by_replace(kubectl: Kubectl) -> None:
     assert kubectl("wait", "--for=jsonpath={.status.phase}=Running", "pod/web", "--timeout=10s") == "pod/web condition met\n"
 
 
+NEW_FIELDS = "regarding.kind=Pod,regarding.name=web,reportingController=tests,type=Normal"
+
+
 def test_describe_shows_events_from_either_api(kubectl: Kubectl) -> None:
     kubectl("create", "-f", "-", stdin=POD)
     pod = kubectl.object("pod", "web")["metadata"]
@@ -171,6 +174,13 @@ def test_describe_shows_events_from_either_api(kubectl: Kubectl) -> None:
     for shown in (kubectl("describe", "pod", "web"), kubectl("events"), kubectl("get", "events")):
         assert "Tested" in shown
         assert "a note on the pod" in shown
+    # Each API selects by its own names (asked of a real server of 1.36).
+    for kind, fields in (("events", "involvedObject.name=web,reportingComponent=tests"), ("events.v1.events.k8s.io", NEW_FIELDS)):
+        assert "a note on the pod" in kubectl("get", kind, f"--field-selector={fields},reason=Tested", "-o", "json")
+        assert "a note on the pod" not in kubectl("get", kind, f"--field-selector={fields},reason=Other", "-o", "json")
+    for field in ("involvedObject.name", "reportingComponent", "source"):
+        refusal = kubectl("get", "events.v1.events.k8s.io", f"--field-selector={field}=web", fails=True)
+        assert f"field label not supported: {field}" in refusal
 
 
 def test_custom_kinds_are_explained_checked_and_scaled_like_built_in_ones(kubectl: Kubectl) -> None:

@@ -6,8 +6,8 @@ watch, tables) never asks which kind it serves.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field
 from typing import Literal, NamedTuple, Protocol
 
 from shunter.api.field_errors import FieldError, made_worse
@@ -124,6 +124,8 @@ class Kind:
     """Custom kinds: additionalPrinterColumns. Built-in kinds have row functions in tables.py instead."""
     selectable_fields: tuple[str, ...] = ()
     """Dotted paths usable in fieldSelector besides metadata.name and metadata.namespace."""
+    stored_fields: Mapping[str, str] = field(default_factory=dict)
+    """Of selectable fields: the paths at which they are stored, where those are others."""
     tracks_generation: bool = True
     """metadata.generation starts at 1 and grows when anything but metadata and status changes."""
     deprecation: str = ""

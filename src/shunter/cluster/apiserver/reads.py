@@ -20,18 +20,18 @@ from shunter.cluster.apiserver.negotiation import Form, encoded
 from shunter.cluster.apiserver.printers.tables import check_include, partial, table
 from shunter.cluster.apiserver.registry import ServedKind
 from shunter.cluster.apiserver.requests import Call, Query, number, revision
-from shunter.cluster.apiserver.selectors import Selector, field_terms, label_requirements
+from shunter.cluster.apiserver.selectors import Selector, Term, field_terms, label_requirements
 from shunter.cluster.apiserver.status import StatusError, bad_request, expired, invalid, revision_too_large
 from shunter.cluster.apiserver.storage.store import Collection, Entry, ExpiredError
 
 
 def selector(call: Call, served: ServedKind) -> Selector:
     """The selectors of a request. Raises 400."""
-    labels, fields = call.query.get("labelSelector", ""), call.query.get("fieldSelector", "")
-    return Selector(
-        label_requirements(labels) if labels else (),
-        field_terms(fields, served.kind.selectable_fields, unsupported=_unsupported_field(served)) if fields else (),
-    )
+    labels, fields, kind = call.query.get("labelSelector", ""), call.query.get("fieldSelector", ""), served.kind
+    terms: tuple[Term, ...] = ()
+    if fields:
+        terms = field_terms(fields, kind.selectable_fields, stored=kind.stored_fields, unsupported=_unsupported_field(served))
+    return Selector(label_requirements(labels) if labels else (), terms)
 
 
 def _unsupported_field(served: ServedKind) -> str:

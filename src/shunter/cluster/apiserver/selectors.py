@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
+from types import MappingProxyType
 from typing import NamedTuple
 
 from shunter.api.names import label_key_faults
@@ -187,9 +188,11 @@ def _checked(value: str, where: str) -> str:
 _FIELD_TERM = re.compile(r"((?:\\.|[^\\=!,])+?)\s*(!=|==|=)((?:\\.|[^\\,])*)")
 
 
-def field_terms(text: str, selectable: Sequence[str], *, unsupported: str = "") -> tuple[Term, ...]:
-    """`metadata.name=a,spec.nodeName!=b` as terms; only metadata.name, metadata.namespace and the kind's own fields.
-    `unsupported` is what is said of others, where `{}` stands for the field."""
+def field_terms(
+    text: str, selectable: Sequence[str], *, stored: Mapping[str, str] = MappingProxyType({}), unsupported: str = ""
+) -> tuple[Term, ...]:
+    """`metadata.name=a,spec.nodeName!=b` as terms; only metadata.name, metadata.namespace and the kind's own fields, some of
+    which are stored at other paths. `unsupported` is what is said of others, where `{}` stands for the field."""
     known = ("metadata.name", "metadata.namespace", *selectable)
     terms: list[Term] = []
     for part in re.split(r"(?<!\\),", text):
@@ -204,7 +207,7 @@ def field_terms(text: str, selectable: Sequence[str], *, unsupported: str = "") 
                 raise bad_request(unsupported.format(path))
             names = ", ".join(f'"{name}"' for name in known)
             raise bad_request(f'"{path}" is not a known field selector: only {names}')
-        terms.append(Term(path, value, operator == "!="))
+        terms.append(Term(stored.get(path, path), value, operator == "!="))
     return tuple(terms)
 
 

@@ -27,6 +27,13 @@ _SELECTABLE = (
     "source",
     "type",
 )
+_SELECTABLE_NEW = {
+    **{path.replace("involvedObject", "regarding"): path for path in _SELECTABLE if path.startswith("involvedObject.")},
+    "reason": "reason",
+    "reportingController": "reportingComponent",
+    "type": "type",
+}
+"""Of events.k8s.io, with the core paths."""
 _TEXT_LIMITS = (("reportingInstance", 128), ("action", 128), ("reason", 128))
 _NOTE_LIMIT = 1024
 _FROZEN = (
@@ -63,7 +70,8 @@ def kinds() -> list[Kind]:
             durable=False,
             created_by_update=True,
             tracks_generation=False,
-            selectable_fields=_SELECTABLE,
+            selectable_fields=tuple(_SELECTABLE_NEW),
+            stored_fields=_SELECTABLE_NEW,
             validate=_errors,
         ),
     ]
