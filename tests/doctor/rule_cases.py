@@ -42,6 +42,7 @@ DENIED = "PermissionError: [Errno 13] Permission denied"
 SAVE_DENIED = "RuntimeError: [enforce fail at inline_container.cc:746] . open file failed with strerror: Permission denied"
 SPAWN = f'Traceback (most recent call last):\n  File "/usr/lib/python3.11/subprocess.py", line 9, in _execute_child\n{DENIED}: '
 NO_SHARED_MEMORY = "RuntimeError: unable to write to file </torch_1234_4711_0>: No space left on device (28)"
+CUT_OFF = "RuntimeError: [enforce fail at inline_container.cc:671] . unexpected pos 704 vs 598"
 FULL = "OSError: [Errno 28] No space left on device: '/data/ckpt/7.pt'"
 CENTRAL = "RuntimeError: PytorchStreamReader failed reading zip archive: failed finding central directory"
 BARRIER = "RuntimeError: [Rank 0]: Rank 1 failed to pass monitoredBarrier in 5000 ms"
@@ -191,6 +192,14 @@ CASES: dict[str, tuple[Evidence, list[str]]] = {
     "a full disk, of a file that torch calls its own": (
         failed(pod(0, **ended(1)), logs=(log(0, traceback("OSError: [Errno 28] No space left on device: '/data/torch_7'")),)),
         ["T08"],
+    ),
+    "a file that torch.save could not finish": (
+        failed(pod(0, container=MOUNTED, **ended(1), spec=OF_CLAIM), logs=(log(0, traceback(CUT_OFF)),)),
+        ["T08"],
+    ),
+    "a position of a program's own": (
+        failed(pod(0, **ended(1)), logs=(log(0, traceback("ValueError: unexpected pos 704 vs 598")),)),
+        ["T00"],
     ),
     "a bus error without /dev/shm": (failed(pod(0, **ended(135)), logs=(log(0, "loading"),)), ["K06"]),
     "a bus error with /dev/shm": (failed(pod(0, container=SHM, **ended(135)), logs=(log(0, "loading"),)), ["K06"]),

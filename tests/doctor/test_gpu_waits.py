@@ -127,6 +127,13 @@ IN_CALL = Work(line=70, state="S", cpu=0.0, frames=CALL)
 WORKER = Work(line=5, state="S", cpu=0.0, uses_cuda=False)
 
 
+def test_a_rank_that_a_signal_has_stopped_is_named_wherever_it_stood() -> None:
+    (verdict,) = found(IN_CALL, IN_CALL._replace(state="T"), IN_CALL)
+    assert (verdict.id, verdict.ranks, verdict.victims, verdict.confidence) == ("H01", (1,), (0, 2), "likely")
+    assert verdict.evidence[0].text.startswith("stopped by a signal in train (train.py:70)")
+    assert "kill -CONT" in verdict.remedy
+
+
 @pytest.mark.parametrize("waits", [WAITS, IN_CALL], ids=["for their GPUs", "in a collective"])
 @pytest.mark.parametrize(
     ("work", "children", "confidence"),

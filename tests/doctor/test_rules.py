@@ -90,6 +90,11 @@ def test_a_rank_that_fails_again_and_again_in_pods_that_are_gone_is_a_loop() -> 
         (134, "free(): double free detected in tcache 2", "ended with free(): double free detected in tcache 2", ""),
         (1, traceback("RuntimeError: DataLoader worker (pid 8) is killed by signal: Killed. "), "signal: Killed.", "num_workers"),
         (1, traceback("RuntimeError: DataLoader worker (pid(s) 8) exited unexpectedly"), "unexpectedly", "num_workers"),
+        (
+            1, traceback('RuntimeError: Error(s) in loading state_dict for Net:\n\tMissing key(s) in state_dict: "bias". '),
+            'ended with RuntimeError: Error(s) in loading state_dict for Net: Missing key(s) in state_dict: "bias".', "traceback",
+        ),
+        (1, traceback("OSError: [Errno 24] Too many open files: 'f'"), "Too many open files: 'f'", "sharing_strategy"),
     ],
 )  # fmt: skip
 def test_ends_without_an_exception_of_their_own_are_named(code: int, words: str, cause: str, remedy: str) -> None:

@@ -136,6 +136,8 @@ def _errors(lines: Sequence[Line], rank: int | None) -> list[Error]:
             start = max(begin, number - MOST_LINES, 0)
             block = tuple(line.text for line in lines[start:end])
             said = next((line.text.strip() for line in lines[number:end] if "what():" in line.text), text)
+            if said.endswith(":") and number + 1 < end:
+                said = f"{said} {lines[number + 1].text.strip()}"  # torch lists what does not fit in the lines that follow
             went_on = any(is_step(line.text) for line in lines[end:])
             if found and _CHAINED.match(found[-1].lines[-1]):
                 block = (*found.pop().lines, *block)

@@ -64,6 +64,8 @@ LEAST_SILENCE = 15.0
 """and seconds: one rank may be saving a checkpoint while the others wait."""
 UNBROKEN = 0.9
 """Share of the time between samples on a CPU from which a process has not rested: CUDA waits for a GPU like that."""
+STOPPED = "T"
+"""State of a process that a signal has stopped, in /proc/PID/stat."""
 LEAST_AGE = 90.0
 """Seconds that ranks which have written nothing must have run."""
 
@@ -96,6 +98,11 @@ class Rank(NamedTuple):
     def is_asleep(self) -> bool:
         """Whether it was so in both: what runs, waits for a CPU or for a disk waits for no rank. Who waits for a GPU may run."""
         return self.first.state == self.last.state == "S" or _has("cuda wait", self.last.frames[:2])
+
+    @property
+    def is_stopped(self) -> bool:
+        """Whether a signal (SIGSTOP) had stopped it in both samples."""
+        return self.first.state == self.last.state == STOPPED
 
     @property
     def cpu_seconds(self) -> float:
@@ -139,6 +146,8 @@ def _group(case: Case) -> Group | None:
         seconds = (last.at - first.at).total_seconds()
         same = process.frames == earlier.frames or _point(process.frames) == _point(earlier.frames)
         does: Doing = "collective" if same and _waits_in_library(earlier, process, seconds) else doing(process.frames)
+        if earlier.state == process.state == STOPPED:
+            does = "own"  # wherever it was then
         spins = same and does == "own" and _spins(earlier, process, seconds)
         may_go_on = False
         if does in ("own", "data"):  # Of ranks that wait nobody asks, and there may be thousands with eight processes each.
@@ -270,12 +279,16 @@ def has_gpu_waits(ranks: Group) -> bool:
 
 def stands(rank: Rank) -> str:
     """Where a rank is that others wait for, as `its own code: load (train.py:9)`."""
+    if rank.is_stopped:
+        return f"stopped by a signal{f' in {where(rank.place)}' if rank.place is not None else ''}"
     what = "DataLoader" if rank.doing == "data" else "the rendezvous" if rank.doing == "rendezvous" else "its own code"
     return f"{what}: {where(rank.place)}" if rank.place is not None else what
 
 
 def read_at(rank: Rank) -> str:
     """What to do about a rank that others wait for: its line; empty where no line of the program is known."""
+    if rank.is_stopped:
+        return "Find out what stopped it (SIGSTOP, a debugger, a profiler), and let it go on: kill -CONT in its container."
     frame = rank.place
     return f"Read {frame.file.rsplit('/', 1)[-1]}:{frame.line} on rank {rank.rank}." if frame is not None else ""
 

@@ -24,6 +24,10 @@ OTHER_PROCESSOR = (
 _REMEDIES = (
     (re.compile(r"exec format error$"), OTHER_PROCESSOR),
     (
+        re.compile(r"^OSError: \[Errno 24\]|Too many open files"),
+        "Close files after use; for tensors of DataLoader workers: torch.multiprocessing.set_sharing_strategy('file_system').",
+    ),
+    (
         re.compile(r"DataLoader worker \(pid.*\) (?:is killed by signal: Killed|exited unexpectedly)"),
         "A process that loads data was killed, mostly for lack of memory: raise resources.limits.memory, or lower num_workers.",
     ),

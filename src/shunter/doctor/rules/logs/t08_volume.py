@@ -17,7 +17,7 @@ from shunter.doctor.endings import Ending
 from shunter.doctor.rules.cluster.k06_bus_error import lacks_shared_memory
 from shunter.doctor.rules.logs.texts import said, verdict
 from shunter.doctor.rules.rule import Rule, logs_of_failures, ranks_of, who
-from shunter.doctor.verdicts import Verdict
+from shunter.doctor.verdicts import Confidence, Verdict
 
 DENIED = "Permission denied"
 _TEXT = re.compile(r"(No space left on device|Read-only file system|Disk quota exceeded)(?:[^'\"/]*['\"]?(/[^'\"\s]*))?")
@@ -26,12 +26,20 @@ _DENIED = re.compile(
     rf"\[Errno 13\] {DENIED}: b?['\"]([^'\"]+)|{DENIED} \(os error 13\) at path \"([^\"]+)"
     rf"|open file failed with strerror: {DENIED}"
 )
+CUT_OFF = "cut off"
+# What torch.save says where the last write of a file fails: it does not tell why.
+_CUT_OFF = re.compile(r"inline_container\.cc:\d+\] \. unexpected pos \d+ vs \d+|PytorchStreamWriter failed writing")
 _STARTS_A_PROGRAM = ("_execute_child", "execv", "execve", "execvp", "execvpe")
 _QUOTED = re.compile(r"['\"](/[\w./-]+)['\"]")
 _SAVED = re.compile(r"\bsave\w*\([^'\"]*['\"](/[\w./-]+)['\"]")
 _OF_THE_KERNEL = ("/dev/", "/proc/", "/sys/")
 TITLES = {
     "No space left on device": ("VOLUME FULL", "is full", "Free space there, or make the volume larger."),
+    CUT_OFF: (
+        "VOLUME FULL",
+        "is probably full: torch.save could not finish the file",
+        "Free space there, or make the volume larger.",
+    ),
     "Disk quota exceeded": ("VOLUME FULL", "has no quota left", "Free space there, or raise the quota."),
     "Read-only file system": ("NOT WRITABLE", "is read-only", "Write to another path, or mount the volume without readOnly."),
 }
@@ -66,6 +74,8 @@ def _said(case: Case, ending: Ending) -> tuple[str, str] | None:
     workingDir."""
     if match := _TEXT.search(ending.text):
         return match[1], match[2] or _path(ending, _QUOTED)
+    if _CUT_OFF.search(ending.text):
+        return CUT_OFF, _path(ending, _SAVED)
     match = _DENIED.search(ending.text)
     if match is None or ending.error is None or any(frame[2] in _STARTS_A_PROGRAM for frame in ending.error.frames):
         return None
@@ -87,9 +97,9 @@ def _verdict(case: Case, fault: Fault, by_path: dict[str, list[Ending]]) -> Verd
         title, is_so, remedy = TITLES[fault.what]
         place = fault.place or "a file system that is not named"
         text = f"{who(ones)} cannot write{f' at {paths}' if paths else ''}: {place} {is_so}"
-    return verdict(
-        case, "T08", title, text, ones, confidence="certain", evidence=[said(one, one.text) for one in ones], remedy=remedy
-    )
+    evidence = [said(one, one.text) for one in ones]
+    confidence: Confidence = "likely" if fault.what == CUT_OFF else "certain"
+    return verdict(case, "T08", title, text, ones, confidence=confidence, evidence=evidence, remedy=remedy)
 
 
 def _listed(paths: list[str]) -> str:
