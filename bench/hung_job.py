@@ -1,4 +1,4 @@
-"""The evidence of a large job that hangs, as `shunter doctor` would read it."""
+"""The evidence of a large job that hangs, or that one rank slows, as `shunter doctor` would read it."""
 
 from __future__ import annotations
 
@@ -10,6 +10,8 @@ import msgspec
 
 from shunter.api.meta import Json, rfc3339
 from shunter.doctor.evidence import Evidence, Frame, Log, Process, Sample
+from shunter.doctor.sampling import PACE_SAMPLES, PACE_SECONDS
+from shunter.doctor.waiting import trainers
 
 RANKS_OF_POD = 8
 
@@ -48,6 +50,17 @@ def hang(ranks: int) -> Evidence:
     )
     # Each process has calls of its own, as when they are read.
     return msgspec.json.decode(msgspec.json.encode(read), type=Evidence)
+
+
+def straggling(ranks: int) -> Evidence:
+    """The same where logs go on, so that more samples were taken, of the ranks only: the one in the middle is slow."""
+    found = hang(ranks)
+    first, second = found.samples
+    second = msgspec.structs.replace(second, last_lines=dict.fromkeys(second.last_lines, rfc3339(second.at)))
+    of_ranks = tuple(trainers(second))
+    more = [Sample(at=second.at + timedelta(seconds=PACE_SECONDS * number), processes=of_ranks) for number in range(PACE_SAMPLES)]
+    seen = msgspec.structs.replace(found, samples=(first, second, *more))
+    return msgspec.json.decode(msgspec.json.encode(seen), type=Evidence)
 
 
 def _pod(number: int) -> Json:

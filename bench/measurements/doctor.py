@@ -8,13 +8,14 @@ import statistics
 import subprocess
 import sys
 import time
+from collections.abc import Callable
 from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
 from embedded import SHUNTER, Cluster, cluster, job
 from figures import Figure, spread
-from hung_job import hang
+from hung_job import hang, straggling
 from shunter.doctor import recording
 from shunter.doctor.diagnosing import diagnose
 from shunter.doctor.evidence import Evidence
@@ -45,7 +46,8 @@ def measure(settings: dict[str, Any]) -> list[Figure]:
             "diagnosis, API only", many["seconds"]["api"], "s", f"a job of {settings['pods']} pods, logs of all of them included"
         ),
         Figure("rules", rules * 1000, "ms", "the recorded fault that takes longest"),
-        *(_rules_of_hang(ranks) for ranks in settings["hung_ranks"]),
+        *(_rules_of_many(f"hang of {ranks} ranks", hang, ranks, "H01") for ranks in settings["hung_ranks"]),
+        *(_rules_of_many(f"straggler of {ranks} ranks", straggling, ranks, "S01") for ranks in settings["hung_ranks"][-1:]),
         Figure(
             "stacks, two samples",
             entered["seconds"]["exec"] - SAMPLE,
@@ -80,18 +82,19 @@ def _seen(started: Cluster, *options: str) -> dict[str, Any]:
     return report
 
 
-def _rules_of_hang(ranks: int) -> Figure:
-    found = hang(ranks)
+def _rules_of_many(what: str, make: Callable[[int], Evidence], ranks: int, id: str) -> Figure:
+    found = make(ranks)
     diagnose(found, found.at)
     (verdict,) = diagnose(found, found.at).verdicts
-    if (verdict.id, verdict.ranks) != ("H01", (ranks // 2,)):
-        raise RuntimeError(f"{ranks} ranks: {verdict}")
+    if (verdict.id, verdict.ranks) != (id, (ranks // 2,)):
+        raise RuntimeError(f"{what}: {verdict}")
     processes, lines = len(found.samples[0].processes), sum(log.text.count("\n") for log in found.logs)
-    seconds = [_rules(hang(ranks)) for _ in range(5)]
+    seconds = [_rules(make(ranks)) for _ in range(5)]
     note = (
-        f"{processes:,} processes in {len(found.pods)} pods, {lines:,} lines of logs; {spread([1000 * one for one in seconds])}"
+        f"{processes:,} processes in {len(found.pods)} pods, {len(found.samples)} samples, {lines:,} lines of logs;"
+        f" {spread([1000 * one for one in seconds])}"
     )
-    return Figure(f"rules, hang of {ranks} ranks", statistics.median(seconds) * 1000, "ms", note)
+    return Figure(f"rules, {what}", statistics.median(seconds) * 1000, "ms", note)
 
 
 def _rules(evidence: Evidence) -> float:

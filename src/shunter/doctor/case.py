@@ -16,7 +16,7 @@ from shunter.jobs.training_pods import training_container, training_pods
 from shunter.operator.causes import Cause, cause, runs_in_full
 from shunter.operator.causes.held import Held
 from shunter.operator.causes.pods import held_pods, loops
-from shunter.operator.overview import Overview, is_pod_of, member, overview
+from shunter.operator.overview import Members, Overview, is_pod_of, overview
 
 LAST_LINES = 50
 T = TypeVar("T")
@@ -77,8 +77,9 @@ class Case:
     def by_label(self) -> dict[str, list[str]]:
         """The names of the pods of each place."""
         found: dict[str, list[str]] = {}
+        members = Members(self.job)
         for pod in self.pods:
-            found.setdefault(member(self.job, pod).label, []).append(pod["metadata"]["name"])
+            found.setdefault(members.of(pod).label, []).append(pod["metadata"]["name"])
         return found
 
     def pod(self, name: str) -> Json:

@@ -26,7 +26,8 @@ class Turn(NamedTuple):
 
 
 def judge(case: Case) -> list[Verdict]:
-    pods = [pod for pod, lines in case.last_lines.items() if not _is_finite(lines)]
+    suspects = [pod for pod, text in case.rank_logs.items() if _names_other(text)]
+    pods = [pod for pod in suspects if not _is_finite(case.last_lines[pod])]
     turns = [turn for pod in pods if (turn := _turn(pod, case.rank_lines[pod])) is not None]
     if not turns:
         return []
@@ -52,6 +53,19 @@ def judge(case: Case) -> list[Verdict]:
 
 def _ranks(case: Case, turn: Turn) -> tuple[int, ...]:
     return (turn.line.rank,) if turn.line.rank is not None else case.ranks_of([turn.pod])
+
+
+def _names_other(text: str) -> bool:
+    """Whether `nan` or `inf` stands in a log as a word. To look for losses line by line takes longer, and few have one."""
+    text = text.lower()
+    for word in ("nan", "inf"):
+        at = text.find(word)
+        while at >= 0:
+            after = text[at + 3 : at + 4]
+            if not text[max(at - 1, 0) : at].isalpha() and (not after.isalpha() or text.startswith("inity", at + 3)):
+                return True
+            at = text.find(word, at + 1)
+    return False
 
 
 def _is_finite(lines: list[Line]) -> bool:

@@ -14,11 +14,11 @@ IDLE_CORES = 0.05
 
 
 def judge(case: Case) -> list[Verdict]:
-    silence, gap = quiet(case, case.now)
     names = [pod["metadata"]["name"] for pod in case.ranked]
-    if case.overview.state != "Running" or silence is None or gap is None or silence < max(GAPS * gap, LEAST_SECONDS):
+    if case.overview.state != "Running" or not names or any(case.evidence.cpu.get(name, 1.0) > IDLE_CORES for name in names):
         return []
-    if not names or any(case.evidence.cpu.get(name, 1.0) > IDLE_CORES for name in names):
+    silence, gap = quiet(case, case.now)
+    if silence is None or gap is None or silence < max(GAPS * gap, LEAST_SECONDS):
         return []
     return [
         Verdict(

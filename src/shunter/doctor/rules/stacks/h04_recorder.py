@@ -28,6 +28,8 @@ def judge(case: Case) -> list[Verdict]:
     groups: dict[tuple[str, str], list[Recording]] = {}
     for recording in case.evidence.recordings:
         groups.setdefault((recording.group, recording.id), []).append(recording)
+    if not groups:
+        return []
     ranks = group(case)
     goes_on = ranks is not None and (progress(case, ranks).is_made or not all(rank.is_same for rank in ranks.ranks))
     found = []
