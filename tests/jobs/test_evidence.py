@@ -162,7 +162,7 @@ async def test_every_reader_counts_the_same_ranks_where_a_sidecar_has_ended() ->
     for one in full:
         one["spec"] |= {"containers": [{"name": "pytorch"}, {"name": "logs"}]}
     read = await why(Lists(pods=full), job)
-    listed = job_row(kept_job(job), JobReading("1", read, 2), None).up
+    listed = job_row(kept_job(job), JobReading("1", "Running", read, 2), None).up
     head = open_job(Viewer(Client(Lists()), "ann", PageOptions("prod")), Parameters(("n",), "PyTorchJob", "j"))
     objects = {"job": {"u-j": job}, "pods": {one["metadata"]["name"]: kept_pod(one) for one in full}, "events": {}}
     (detail,) = head.rows(Observed(objects, {}), 0)["job"]
