@@ -174,12 +174,12 @@ class Replay:
         self._later.pop(turn, None)
         try:
             failure = self._execute(plan, turn.controller)
+            if failure is not None:
+                self._execute(on_failure(failure), turn.controller)
         except KilledError:
             self._queue[turn] = None
             return
         if failure is not None:
-            after = on_failure(failure)
-            self._execute(after, turn.controller)
             if failure.reason == "Conflict":
                 self._queue[turn] = None
             return
@@ -188,9 +188,15 @@ class Replay:
 
     def _execute(self, plan: Plan, component: str) -> Failure | None:
         for batch in batches(plan.writes):
-            failures = [failure for write in batch if (failure := self._written(write, component))]
-            if failures:
-                return failures[0]
+            first: Failure | None = None
+            for write in batch:
+                failure = self._written(write, component)
+                if failure is not None and first is None:
+                    first = failure
+                    if write.failed:
+                        self._note(_filled(write.failed, "{error}", failure.message), component)
+            if first is not None:
+                return first
         if plan.status is not None and (patch := difference(plan.status.observed, plan.status.wanted)):
             self._may_die()
             ref = plan.status.ref
@@ -227,8 +233,6 @@ class Replay:
                 case _:
                     raise AssertionError(write)
         except RefusedError as refused:
-            if write.failed:
-                self._note(_filled(write.failed, "{error}", refused.message), component)
             return Failure(write, refused.code, refused.reason, refused.message)
         if write.succeeded:
             self._note(_filled(write.succeeded, "{name}", name), component)

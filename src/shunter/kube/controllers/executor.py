@@ -1,7 +1,8 @@
 """Carries out plans: the only code that writes. It decides nothing, and may be killed between any two writes.
 
-Writes go in the plan's order. Neighbours of the same verb and resource go together, in batches of 1, 2, 4, 8, ... as client-go's
-controllers do, so that a thousand creations that are all refused (quota, webhook down) cost one request and not a thousand.
+Writes go in the plan's order. Neighbours of the same verb and resource go together, in batches of 4, 8, 16, ... as client-go's
+controllers do, which begin with one: a thousand creations that are all refused (quota, webhook down) cost four requests and not a
+thousand, and the pods of a small job do not wait for one another.
 """
 
 from __future__ import annotations
@@ -40,6 +41,8 @@ from shunter.kube.events import EventRecorder
 from shunter.kube.merge_patch import difference
 from shunter.kube.pods.log_lines import text_lines
 
+FIRST_BATCH = 4
+"""Neighbours that are sent before it is known that any of them is accepted."""
 READ_LINES = 48
 """Of a log: torchrun writes about thirty lines after the exception that ended its ranks."""
 LAST_LINES = 5
@@ -86,9 +89,16 @@ class Executor:
         """The first refusal; what was carried out is added to `written`."""
         for batch in batches(writes):
             results = await asyncio.gather(*(self._write(write) for write in batch))
+            failure = None
+            for write, result in zip(batch, results, strict=True):
+                if not isinstance(result, Failure):
+                    self._say_done(write, result)
+                elif failure is None:
+                    # One for the batch: the others were most likely refused for the same reason.
+                    failure = result
+                    self._say_refused(write, failure)
             written += [result for result in results if isinstance(result, CompletedWrite)]
-            failure = next((result for result in results if isinstance(result, Failure)), None)
-            if failure:
+            if failure is not None:
                 return failure
         return None
 
@@ -106,15 +116,17 @@ class Executor:
     async def _write(self, write: Write) -> CompletedWrite | Failure | None:
         """None when there was nothing to write to (any more)."""
         try:
-            written = await self._send(write)
+            return await self._send(write)
         except ApiError as error:
-            failure = Failure(write, error.code, "Conflict" if _is_conflict(error) else error.reason, error.message)
-            if write.failed and concerns_user(failure):
-                self._record(_with(write.failed, "{error}", error.message))
-            return failure
+            return Failure(write, error.code, "Conflict" if _is_conflict(error) else error.reason, error.message)
+
+    def _say_done(self, write: Write, written: CompletedWrite | None) -> None:
         if write.succeeded and (written or isinstance(write, Create)):
             self._record(_with(write.succeeded, "{name}", written.key.name if written else ""))
-        return written
+
+    def _say_refused(self, write: Write, failure: Failure) -> None:
+        if write.failed and concerns_user(failure):
+            self._record(_with(write.failed, "{error}", failure.message))
 
     async def _send(self, write: Write) -> CompletedWrite | None:
         """None also for what was posted to a subresource: its answer does not say which version it led to."""
@@ -219,10 +231,10 @@ class Executor:
 
 
 def batches(writes: Sequence[Write]) -> Iterator[Sequence[Write]]:
-    """Runs of writes of the same verb and resource, cut into batches that double from one."""
+    """Runs of writes of the same verb and resource, cut into batches that double from the first."""
     for _, run in groupby(writes, key=lambda write: (type(write), _resource(write))):
         waiting = list(run)
-        size = 1
+        size = FIRST_BATCH
         while waiting:
             yield waiting[:size]
             waiting = waiting[size:]
