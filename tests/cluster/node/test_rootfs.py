@@ -64,8 +64,11 @@ def test_a_driver_that_is_mounted_as_an_image_is_shown(tmp_path: Path, refused: 
             linux.unmount(mounted_place)
 
 
-@pytest.mark.parametrize("place", ["/snap/core/1", "/var/lib/docker/overlay2/a/merged"])
-def test_images_of_other_programs_are_left_out(place: str, monkeypatch: pytest.MonkeyPatch) -> None:
+OTHERS_POD = f"/home/me/.local/state/shunter/other/node/pods/{uuid.uuid4()}"
+
+
+@pytest.mark.parametrize("place", ["/snap/core/1", "/var/lib/docker/overlay2/a/merged", f"{OTHERS_POD}/shm"])
+def test_images_and_pods_of_others_are_left_out(place: str, monkeypatch: pytest.MonkeyPatch) -> None:
     table = f"29 27 254:16 / {place} ro,relatime - squashfs /dev/vdb ro\n30 27 254:17 / /opt/driver ro - squashfs /dev/vdc ro\n"
     monkeypatch.setattr(rootfs, "open", lambda *_, **__: io.StringIO(table), raising=False)
     assert rootfs._host_mounts([]) == [("/opt/driver", "squashfs")]
@@ -109,6 +112,31 @@ def test_a_file_system_is_shown_whatever_its_place_is_called(tmp_path: Path) -> 
         assert os.listdir(target) == ["file"]
     finally:
         linux.unmount(str(target))
+
+
+@pytest.mark.parametrize("is_refused", [False, True])
+def test_the_end_of_a_layer_writes_nothing_to_the_disk(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, is_refused: bool) -> None:
+    """Its end wrote all that the machine had in memory for that disk. Kernels before 5.10 refuse the option."""
+    mount = linux.mount
+
+    def old_kernel(source: str, target: str, fstype: str = "", flags: int = 0, options: str = "") -> None:
+        if "volatile" in options:
+            raise OSError(22, "Invalid argument")
+        mount(source, target, fstype, flags, options)
+
+    if is_refused:
+        monkeypatch.setattr(linux, "mount", old_kernel)
+    target = tmp_path / "target"
+    target.mkdir()
+    rootfs._overlay("/usr", str(tmp_path / "upper"), str(tmp_path / "work"), str(target))
+    try:
+        assert os.listdir(target) == os.listdir("/usr")
+        (line,) = (line for line in Path("/proc/self/mountinfo").read_text().splitlines() if f" {target} " in line)
+        assert ("volatile" in line) is not is_refused
+    finally:
+        linux.unmount(str(target))
+        removal.delete_tree(str(tmp_path / "work"))
+    assert not (tmp_path / "work").exists()
 
 
 def test_what_another_has_unmounted_meanwhile_is_left_alone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -139,9 +139,13 @@ def _seal_root(volumes: set[str]) -> None:
 def _connect(host: RouteSocket, bridge: int, network: dict[str, Any]) -> None:
     own = RouteSocket()
     descriptor = os.open("/proc/self/ns/net", os.O_RDONLY | os.O_CLOEXEC)
-    # The name of a host end is derived from the address, so one that is left over belongs to a pod that is gone.
-    host.delete_link(network["host_end"])
-    host.add_veth(network["host_end"], bridge=bridge, peer="eth0", peer_address=network["address"], peer_namespace=descriptor)
+    cable: dict[str, Any] = {"bridge": bridge, "peer": "eth0", "peer_address": network["address"], "peer_namespace": descriptor}
+    try:
+        host.add_veth(network["host_end"], **cable)
+    except FileExistsError:
+        # The name of a host end is derived from the address, so one that is left over belongs to a pod that is gone.
+        host.delete_link(network["host_end"])
+        host.add_veth(network["host_end"], **cable)
     os.close(descriptor)
     own.set_up("lo")
     own.add_address("eth0", network["address"], network["prefix"])
