@@ -287,6 +287,31 @@ async def test_a_program_beside_a_module_of_an_imported_name_starts_cold(node: N
     assert "decimal.py" in await how_started(node, "p")
 
 
+async def test_a_program_beside_a_package_with_a_backend_of_torch_starts_cold(node: NodeUnderTest) -> None:
+    metadata = code(node) / "own-1.0.dist-info"
+    metadata.mkdir(parents=True)
+    await run(node, "other", "print('ran')")
+    assert await how_started(node, "other") == WARM
+    (metadata / "entry_points.txt").write_text("[torch.distributed.backends]\ngloo = own:register\n")
+    await run(node, "p", "print('ran')")
+    assert "own-1.0.dist-info" in await how_started(node, "p")
+
+
+async def test_a_parent_runs_the_nodes_own_package_whatever_is_installed(node: NodeUnderTest, tmp_path: Path) -> None:
+    (tmp_path / "shunter").mkdir()
+    (tmp_path / "shunter" / "__init__.py").write_text("WHOSE = 'theirs'")
+    places: Json = {"env": [{"name": "PYTHONPATH", "value": str(tmp_path)}]}
+    names: list[str] = []
+
+    async def is_warm() -> bool:
+        names.append(f"p{len(names)}")
+        await run(node, names[-1], "import shunter; print(shunter.WHOSE)", **places)
+        return await how_started(node, names[-1]) == WARM
+
+    await node.until(is_warm)
+    assert (await node.log(names[-1])).strip() == "theirs"
+
+
 async def test_copies_share_no_randomness(node: NodeUnderTest) -> None:
     text = "import random, multiprocessing.process as m; print(random.random(), bytes(m.current_process().authkey).hex())"
     for name in ("a", "b"):

@@ -25,6 +25,7 @@ from shunter.cluster.node.launch.executable import execute
 from shunter.cluster.node.launch.forking import close_descriptors
 
 _SUFFIXES = ("py", "pyc", "so")
+_METADATA = (".dist-info", ".egg-info")
 
 
 class Program(BaseException):
@@ -62,6 +63,8 @@ def obstacle(program: dict[str, Any], imported: Collection[str]) -> str:
         return f"{path} is no file that can be read"
     directory = _search_directory(program)
     for entry in sorted(os.listdir(directory)) if directory else ():
+        if entry.endswith(_METADATA) and _offers_backends(os.path.join(directory, entry)):
+            return f"{directory} has {entry}, and the warm parent has looked for backends of torch elsewhere"
         name, _, rest = entry.partition(".")
         if name not in imported or name in sys.builtin_module_names:
             continue
@@ -69,6 +72,15 @@ def obstacle(program: dict[str, Any], imported: Collection[str]) -> str:
         if is_package or rest.rpartition(".")[2] in _SUFFIXES:
             return f"{directory} has {entry}, and the warm parent has imported another module of that name"
     return ""
+
+
+def _offers_backends(metadata: str) -> bool:
+    """Whether a package's metadata names backends of torch.distributed."""
+    try:
+        with open(os.path.join(metadata, "entry_points.txt"), "rb") as file:
+            return b"torch.distributed.backends" in file.read()
+    except OSError:
+        return False
 
 
 def prepare(program: Program, own: dict[str, str]) -> None:

@@ -6,6 +6,7 @@ So a fork returns from here into the interpreter's own C code, which then runs a
 from __future__ import annotations
 
 import importlib
+import importlib.util
 import os
 import site
 import sys
@@ -27,8 +28,8 @@ def _serve() -> None:
     if site.ENABLE_USER_SITE:
         site.execusercustomize()
     sys.dont_write_bytecode = compiles
-    sys.path.append(os.path.abspath(os.path.join(here, *[os.pardir] * 5)))
     try:
+        _load_own_package(os.path.abspath(os.path.join(here, *[os.pardir] * 4)))
         warm_parent = importlib.import_module("shunter.cluster.node.launch.warm_parent")
         is_program = warm_parent.main(int(sys.argv[1]), *sys.argv[2:])
     except BaseException:
@@ -36,6 +37,15 @@ def _serve() -> None:
         os._exit(1)
     if not is_program:
         os._exit(0)
+
+
+def _load_own_package(directory: str) -> None:
+    """The agent's, whatever else of that name the interpreter would find: it may have another version installed."""
+    spec = importlib.util.spec_from_file_location("shunter", os.path.join(directory, "__init__.py"))
+    assert spec is not None
+    assert spec.loader is not None
+    package = sys.modules["shunter"] = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(package)
 
 
 if __name__ == "sitecustomize":
