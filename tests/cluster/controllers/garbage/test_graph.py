@@ -2,6 +2,8 @@
 
 from datetime import UTC, datetime
 
+from msgspec.structs import replace
+
 from shunter.api.meta import MetadataOnly, ObjectMeta, OwnerReference
 from shunter.api.resources import JOBS, NODES, PODS
 from shunter.cluster.controllers.garbage.graph import Graph
@@ -50,6 +52,18 @@ def test_owner_that_arrived_is_present() -> None:
     known.changed(JOBS, None, obj("j"))
     known.changed(PODS, None, obj("p", job("j")))
     assert states(known.look_at("p")) == (OwnerState.PRESENT,)
+
+
+def test_a_change_that_no_rule_looks_at_is_taken_in_and_concerns_nobody() -> None:
+    known, before = graph(), obj("p", job("j"))
+    known.changed(JOBS, None, obj("j"))
+    assert known.changed(PODS, None, before) == {"p"}
+    after = replace(before, metadata=replace(before.metadata, resource_version="2", labels={"a": "b"}))
+    assert known.changed(PODS, before, after) == set()
+    seen = known.look_at("p")
+    assert isinstance(seen, Observed)
+    assert seen.member.metadata == after.metadata
+    assert known.changed(PODS, after, replace(after, metadata=replace(after.metadata, owner_references=(job("k"),)))) == {"p"}
 
 
 def test_owner_that_never_arrived_is_to_be_verified_first() -> None:

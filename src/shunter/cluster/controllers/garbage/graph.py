@@ -37,6 +37,9 @@ class Graph:
     def changed(self, resource: Resource, old: MetadataOnly | None, new: MetadataOnly | None) -> set[str]:
         """Takes in a difference of one object, from an informer."""
         touched: set[str] = set()
+        if old is not None and new is not None and _said(old) == _said(new):
+            self._members[new.metadata.uid] = _member(resource, new)
+            return touched
         if old is not None:
             member = _member(resource, old)
             self._drop(member)
@@ -106,6 +109,12 @@ class Graph:
                 others.discard(member.ref.uid)
                 if not others:
                     del self._dependents[reference.uid]
+
+
+def _said(obj: MetadataOnly) -> tuple[object, ...]:
+    """All that the rules look at. Most changes are of a status, and leave it as it is."""
+    metadata = obj.metadata
+    return metadata.uid, metadata.owner_references, metadata.deletion_timestamp, metadata.finalizers
 
 
 def _member(resource: Resource, obj: MetadataOnly) -> Member:

@@ -16,7 +16,7 @@ import random
 import runpy
 import signal
 import sys
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Iterable
 from importlib.machinery import BuiltinImporter
 from typing import Any
 
@@ -83,8 +83,9 @@ def _offers_backends(metadata: str) -> bool:
         return False
 
 
-def prepare(program: Program, own: dict[str, str]) -> None:
-    """Has the interpreter run the program next. `own` are variables that the interpreter and its imports set themselves."""
+def prepare(program: Program, own: dict[str, str], modules: Iterable[str]) -> None:
+    """Has the interpreter run the program next. `own` are variables that the interpreter and its imports set themselves,
+    `modules` are ours."""
     words, argv, environment = program.spec["warm"], program.spec["argv"], program.environment
     close_descriptors()
     if shell := words.get("shell"):
@@ -117,7 +118,7 @@ def prepare(program: Program, own: dict[str, str]) -> None:
     }  # fmt: skip
     if sys.version_info < (3, 14):
         main["__annotations__"] = {}
-    for name in [name for name in sys.modules if name.partition(".")[0] == "shunter"]:
+    for name in modules:
         del sys.modules[name]
     run_module = vars(runpy)["_run_module_as_main"]  # what `python -m` calls
 
