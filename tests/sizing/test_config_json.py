@@ -9,7 +9,7 @@ import msgspec
 import pytest
 
 from shunter.errors import InputError
-from shunter.sizing.config_json import read_shape, shape_of
+from shunter.sizing.config_json import KINDS, read_shape, shape_of
 from shunter.sizing.shapes import known_models
 
 LLAMA = {
@@ -150,6 +150,42 @@ def test_a_key_that_is_missing_counts_as_transformers_takes_it(kind: str, key: s
     assert shape_of(config, "c", "x").total == shape_of(config | {key: value}, "c", "x").total
     if kind == "mistral":
         assert shape_of(config | {key: None}, "c", "x").total == shape_of(config | {key: 32}, "c", "x").total
+
+
+VARIANTS: list[dict[str, Any]] = [
+    {},
+    {"tie_word_embeddings": True, "attention_bias": True, "mlp_bias": True, "num_key_value_heads": 8},
+    {"tie_word_embeddings": False, "attention_bias": True, "head_dim": 16, "num_key_value_heads": 4},
+    {"tie_word_embeddings": None, "attention_bias": False, "num_key_value_heads": 2},
+]
+SMALL = {"hidden_size": 64, "num_attention_heads": 32, "num_hidden_layers": 2, "intermediate_size": 48, "vocab_size": 128}
+OF_KIND: dict[str, dict[str, Any]] = {
+    "mixtral": {"num_local_experts": 4, "num_experts_per_tok": 2},
+    "qwen3_moe": {"num_experts": 4, "num_experts_per_tok": 2, "moe_intermediate_size": 24},
+    "gpt2": {"n_embd": 64, "n_layer": 2, "n_head": 4, "n_inner": None, "n_positions": 32, "vocab_size": 128},
+}
+
+
+@pytest.mark.integration
+@pytest.mark.parametrize("kind", KINDS)
+def test_what_a_config_says_counts_as_in_transformers(kind: str) -> None:
+    """Whatever it switches on, changes or leaves out: the same count, or a refusal."""
+    torch, transformers = pytest.importorskip("torch"), pytest.importorskip("transformers")
+    counted = 0
+    for variant in VARIANTS:
+        config = {"model_type": kind, **(SMALL if kind != "gpt2" else {}), **OF_KIND.get(kind, {}), **variant}
+        try:
+            ours = shape_of(config, "c", "x").total
+        except InputError:
+            continue
+        known = {key: value for key, value in config.items() if value is not None}
+        tokens = dict.fromkeys(("pad_token_id", "bos_token_id", "eos_token_id"))
+        with torch.device("meta"):
+            model = transformers.AutoModelForCausalLM.from_config(transformers.AutoConfig.for_model(**known, **tokens))
+        model.tie_weights()
+        assert ours == sum(parameter.numel() for parameter in model.parameters()), variant
+        counted += 1
+    assert counted >= 2
 
 
 def test_biases_that_a_config_switches_on_are_counted() -> None:

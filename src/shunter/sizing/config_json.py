@@ -49,6 +49,7 @@ _GPT2_NAMES = {
     "num_attention_heads": "n_head",
     "intermediate_size": "n_inner",
 }
+KINDS = tuple(_TRAITS)
 _KEY_VALUE_HEADS = {
     "mistral": 8,
     "mixtral": 8,
@@ -91,6 +92,8 @@ def shape_of(config: Mapping[str, Any], title: str, name: str) -> Shape:
     _refuse_other_classes(config, title)
     traits = dict(_TRAITS[kind])
     flag = partial(_flag, config, title)
+    if kind == "gpt2":  # It has as many heads of keys as of queries, whatever else a config says.
+        config = {key: value for key, value in config.items() if key not in ("num_key_value_heads", "head_dim")}
     numbers = _Numbers(config, title, _GPT2_NAMES if kind == "gpt2" else {})
     hidden = numbers.required("hidden_size")
     heads = numbers.required("num_attention_heads")
