@@ -57,6 +57,19 @@ def test_a_failure_without_a_record_is_told_by_its_event() -> None:
     assert shown(v1_job(1), events)[1:] == [("failure", "rank 1: it failed")]
 
 
+def test_what_a_condition_says_is_not_said_again_by_its_event() -> None:
+    events = [
+        event("u-j", "PyTorchJobRunning", "it runs", at=499, type="Normal"),
+        event("u-j", "PyTorchJobRunning", "it runs", at=900, type="Normal"),
+        event("u-j", "PyTorchJobRunning", "it runs on another node", at=499, type="Normal"),
+    ]
+    assert shown(v1_job(1, conditions=[RUNNING]), events)[1:] == [
+        ("event", "PyTorchJobRunning: it runs"),
+        ("condition", "Running: it runs"),
+        ("event", "PyTorchJobRunning: it runs on another node"),
+    ]
+
+
 def test_of_many_the_newest_and_the_creation_are_kept() -> None:
     events = [event("u-pod", "BackOff", f"number {number}", at=500 - number) for number in range(MOST + 50)]
     found = shown(v1_job(1), events)

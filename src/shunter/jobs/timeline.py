@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import Literal
 
 from shunter.api.meta import Json, Struct
@@ -14,6 +14,8 @@ from shunter.operator.diagnosis import RANK_FAILED, recorded_failure
 from shunter.operator.overview import moment
 from shunter.operator.rank_failures import summary
 
+SAME_MOMENT = timedelta(seconds=2)
+"""An event and a condition with the same words were written for the same thing."""
 MOST = 100
 """Entries that are kept, and no more: the newest, and the creation."""
 
@@ -40,7 +42,7 @@ class TimelineEntry(Struct, frozen=True):
 def timeline(job: Json, events: Iterable[Json]) -> list[TimelineEntry]:
     """The oldest first; of one second a failure before the condition that follows from it. `events` are those about the job, its
     pods and what the operator made for it (`description.own_events`). A failure that the job's record has is not repeated from
-    its event."""
+    its event, nor what a condition of the same moment says."""
     created = moment(job["metadata"].get("creationTimestamp"))
     first = [TimelineEntry(created, "created", "Created")] if created is not None else []
     events = list(events)
@@ -63,6 +65,16 @@ def _conditions(job: Json) -> Iterator[TimelineEntry]:
             yield TimelineEntry(time, "condition", text, tone)
 
 
+def _said(job: Json) -> dict[str, datetime]:
+    """What conditions that stand in the timeline say, and when."""
+    return {
+        message: time
+        for one in job.get("status", {}).get("conditions") or ()
+        if (message := one.get("message")) and (one["type"] == "Created" or sentence(job, one))
+        if (time := moment(one.get("lastTransitionTime"))) is not None
+    }
+
+
 def _failures(job: Json, words: Mapping[str, Sequence[str]]) -> Iterator[TimelineEntry]:
     record = failure_record(job)
     for failure in record.last if record is not None else ():
@@ -74,11 +86,14 @@ def _failures(job: Json, words: Mapping[str, Sequence[str]]) -> Iterator[Timelin
 def _events(job: Json, events: Iterable[Json]) -> Iterator[TimelineEntry]:
     has_record = failure_record(job) is not None
     uid = job["metadata"].get("uid", "")
+    said = _said(job)
     for event in events:
         time, is_failure = event_time(event), event.get("reason") == RANK_FAILED
         if time == LONG_AGO or not tells(event, uid) or (is_failure and has_record):
             continue
         message, kept = recorded_failure(event)
+        if message in said and abs(said[message] - time) <= SAME_MOMENT:
+            continue
         times = f" (x{event['count']})" if event.get("count", 1) > 1 else ""
         text = f"{message}{times}" if is_failure else f"{event.get('reason', '')}: {message}{times}"
         kind: Kind = "failure" if is_failure else "warning" if event.get("type") == "Warning" else "event"

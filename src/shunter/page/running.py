@@ -10,7 +10,7 @@ import asyncio
 import contextlib
 import logging
 import time
-from collections.abc import Callable, Coroutine
+from collections.abc import Callable, Coroutine, Iterable
 from typing import Any
 
 from shunter.api.meta import Json
@@ -97,7 +97,12 @@ class RunningView:
         if self._asked:
             return ()
         free = [name for name, watch in self._watches.items() if self._is_free(watch)]
-        return self._own if free and all((name, "") in self._refused for name in free) else ()
+        return self._own_shown(free) if free and all((name, "") in self._refused for name in free) else ()
+
+    def _own_shown(self, names: Iterable[str]) -> tuple[str, ...]:
+        """Of the namespaces to ask for instead of all those in which one of these watches was not refused."""
+        names = [*names]
+        return tuple(each for each in self._own if any((name, each) not in self._refused for name in names))
 
     # Watches.
 
@@ -242,7 +247,8 @@ class RunningView:
         self.table.restart()
 
     def _tell_hidden(self) -> None:
-        user, shown = self._viewer.user, self._own if not self._asked else ()
+        user, free_names = self._viewer.user, [name for name, watch in self._watches.items() if self._is_free(watch)]
+        shown = self._own_shown(free_names) if not self._asked else ()
         free = [one for (name, _), one in self._refused.items() if self._is_free(self._watches[name])]
         others = [one for (name, _), one in self._refused.items() if not self._is_free(self._watches[name])]
         refused = (*hidden(free, user, shown), *hidden([*others, *self._refused_readings], user))

@@ -60,6 +60,26 @@ def test_the_log_of_a_rank_comes_into_view(look: Look) -> None:
     expect(page.locator(".log")).to_be_focused()
 
 
+@pytest.mark.parametrize(
+    ("remedy", "title", "command"),
+    [
+        ("shunter logs bert", "What to do", "shunter logs bert"),
+        ("resume it with: kubectl patch pytorchjob a -p '{\"b\":1}'", "What to do: resume it with", "kubectl patch pytorchjob a"),
+        ("kubectl get pods, then look at the first", "", ""),
+        ("Give it more memory: see docs", "", ""),
+    ],
+)
+def test_a_remedy_that_is_a_command_can_be_copied(look: Look, given: Given, remedy: str, title: str, command: str) -> None:
+    given.rows["job"] = {**given.rows["job"], "verdicts": []}
+    change(given, remedy=remedy)
+    diagnosis = look(BERT).page.get_by_role("region", name="Diagnosis")
+    if title:
+        expect(diagnosis.get_by_label(title, exact=True)).to_contain_text(command)
+    else:
+        expect(diagnosis.locator(".remedy")).to_contain_text(remedy)
+        expect(diagnosis.get_by_role("button", name="Copy")).to_have_count(0)
+
+
 def test_an_address_leads_to_the_log(look: Look) -> None:
     page = look(f"{BERT}?tab=logs&ranks=3", viewport={"width": 1280, "height": 500}).page
     expect(page.locator(".log")).to_be_in_viewport()

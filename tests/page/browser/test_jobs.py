@@ -61,6 +61,12 @@ def test_a_counter_filters_and_the_address_says_so(look: Look) -> None:
     expect(page.locator("tr.row").nth(4)).to_be_visible()
 
 
+def test_a_state_in_the_address_may_be_written_small(look: Look) -> None:
+    page = look("/jobs?state=failed").page
+    expect(page.locator("tr.row")).to_have_count(1)
+    expect(page.locator("tr.row")).to_contain_text("Failed")
+
+
 def test_search_narrows_counters_and_rows_and_stays_in_the_address(look: Look) -> None:
     page = look().page
     page.keyboard.press("/")
@@ -150,6 +156,13 @@ def test_no_jobs_yet_offers_a_command_that_runs_as_it_stands(look: Look, given: 
     body = re.search(r"<<'END'\n(.*)\nEND\n", command, re.DOTALL)
     assert body is not None
     compile(body[1], "hello.py", "exec")
+
+
+def test_no_jobs_of_a_namespace_is_not_no_jobs_at_all(look: Look, given: Given) -> None:
+    given.rows["jobs"] = {"jobs": []}
+    page = look("/jobs?namespace=vision").page
+    expect(page.get_by_role("heading", name="No jobs yet in vision")).to_be_visible()
+    assert page.locator("pre").first.inner_text().endswith("shunter run hello.py --nodes 2 -n vision")
 
 
 def test_a_job_of_the_cluster_appears_runs_and_goes(browser: Browser, page: RunningPage, page_namespace: str) -> None:

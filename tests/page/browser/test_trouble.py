@@ -161,7 +161,7 @@ def test_a_job_that_may_not_be_read_or_shown_is_not_said_to_be_missing(look: Loo
     malformed = {"what": "PyTorchJob vision/bert-large", "consequence": "Another form.", "role": "", "isSubject": True}
     tab = look(JOB)
     for hidden, said in (
-        (role, "You may not read pytorchjobs."),
+        (role, "You may not read this; whether it exists is not known."),
         (malformed, "Could not be shown: PyTorchJob vision/bert-large."),
     ):
         reload_with(tab, ("snapshot", {"session": SESSION, "rows": {"job": []}}), ("hidden", [hidden]))

@@ -42,7 +42,7 @@ export function Job({ route, onLive }) {
   // What a viewer may not read any more goes, and is not said to be gone.
   const isHidden = live.hidden.some((one) => one.isSubject);
   const shown = job ?? (isHidden ? null : last);
-  if (!shown && isHidden) return html`<${Heading} isHidden=${true}>${name}<//><${Notices} live=${live} />`;
+  if (!shown && isHidden) return html`<div class="head"><${Heading}>${name}<small>${kind}</small><//></div><${Notices} live=${live} />`;
   if (!shown) return html`<${Heading} isHidden=${true}>${name}<//><${Refused} what="job" refusal=${{ status: 404, message: `${kind} ${name} is not in namespace ${namespace}.`, remedy: "", url: "" }} />`;
   const rows = /** @type {import("./wire.js").Rank[]} */ (live.list("ranks"));
   return html`<${Notices} live=${live} />

@@ -26,7 +26,7 @@ export function Jobs({ filter, onLive }) {
       <input id="search" class="search push" type="search" aria-label="Search jobs by name, namespace, kind or cause" placeholder="Search   /" value=${filter.find}
         onInput=${(/** @type {any} */ event) => change({ find: event.target.value }, true)} />
       <button onClick=${() => copy(jobsCommand(session, filter))}>Copy as command</button></div>
-    ${all.length ? html`<${Table} rows=${found} session=${session} filter=${filter} now=${now} change=${change} isStale=${live.staleFor("jobs") > 2} />` : html`<${NoJobs} isHidden=${live.hidden.length > 0} />`}`;
+    ${all.length ? html`<${Table} rows=${found} session=${session} filter=${filter} now=${now} change=${change} isStale=${live.staleFor("jobs") > 2} />` : html`<${NoJobs} isHidden=${live.hidden.length > 0} namespaces=${filter.namespaces} options=${session.options} />`}`;
 }
 
 /** @param {{counts: Record<string, number>, filter: import("./route.js").JobFilter, change: Function}} props */
@@ -158,12 +158,13 @@ function useListKeys(body, shown, height, onCopy) {
   }, [shown, height]);
 }
 
-/** @param {{isHidden: boolean}} props */
-function NoJobs({ isHidden }) {
+/** @param {{isHidden: boolean, namespaces: string[], options: string}} props `options`: what a command needs to reach this cluster */
+function NoJobs({ isHidden, namespaces, options }) {
+  const more = `${namespaces[0] ? ` -n ${namespaces[0]}` : ""}${options}`;
   if (isHidden) return html`<div class="empty"><h2>${plural(0, "job")} in what you may read</h2><p>Others may be hidden from you; see above for what would show them.</p></div>`;
-  return html`<div class="empty"><h2>No jobs yet</h2><p>This page shows PyTorchJob, TFJob, MPIJob, XGBoostJob, JAXJob, PaddleJob and TrainJob as soon as there are any.</p>
-    <${Command} title="Try it: two ranks that count, as it stands" text=${FIRST_JOB} />
-    <${Command} title="Or your own script, or a manifest" text="shunter run train.py --nodes 2" /></div>`;
+  return html`<div class="empty"><h2>No jobs yet${namespaces.length ? ` in ${namespaces.join(", ")}` : ""}</h2><p>This page shows PyTorchJob, TFJob, MPIJob, XGBoostJob, JAXJob, PaddleJob and TrainJob as soon as there are any.</p>
+    <${Command} title="Try it: two ranks that count, as it stands" text=${`${FIRST_JOB}${more}`} />
+    <${Command} title="Or your own script, or a manifest" text=${`shunter run train.py --nodes 2${more}`} /></div>`;
 }
 
 const FIRST_JOB = `cat > hello.py <<'END'

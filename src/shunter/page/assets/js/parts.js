@@ -1,6 +1,6 @@
 /** Small pieces that several views show: a state, a progress, a command to copy, notices of what is stale, hidden or refused. */
 import { Component, html, useEffect, useRef, useState } from "./html.js";
-import { age, progressText } from "./format.js";
+import { age, plural, progressText } from "./format.js";
 import { useTick } from "./live.js";
 
 /** In the order of the lists. @type {import("./wire.js").JobRow["state"][]} */
@@ -78,7 +78,9 @@ export function Command({ text, title }) {
 
 /** What to do; a remedy that is a command line can be copied. @param {{text: string}} props */
 export function Remedy({ text }) {
-  if (/^(shunter|kubectl) /.test(text)) return html`<${Command} text=${text} title="What to do" />`;
+  const [, words, command] = /^(?:([^:`]{1,60}): )?((?:shunter|kubectl) .+)$/.exec(text) ?? [];
+  // Not where more words follow, which nobody could type.
+  if (command && !/[,;] |\. |\.$/.test(command)) return html`<${Command} text=${command} title=${words ? `What to do: ${words}` : "What to do"} />`;
   return html`<p class="remedy"><b>What to do</b><span>${text}</span></p>`;
 }
 
@@ -141,12 +143,18 @@ function HiddenNotice({ hidden, namespaces }) {
 
 /** @param {{refused: import("./wire.js").Hidden[], namespaces: string[]}} props */
 function Forbidden({ refused, namespaces }) {
-  return html`<div class="notice"><b>${namespaces.length ? `${namespaces.length} ${namespaces.length === 1 ? "namespace" : "namespaces"} shown; others are hidden from you.` : "Some of it is hidden from you."}</b>
-    <span class="faint">You may not read ${refused.map((one) => one.what).join("; ")}.</span>
+  const all = refused.map((one) => one.what).join("; ");
+  const title = refused.some((one) => one.isSubject) ? "You may not read this; whether it exists is not known." : namespaces.length ? `${plural(namespaces.length, "namespace")} shown; others are hidden from you.` : "Some of it is hidden from you.";
+  return html`<div class="notice"><b>${title}</b>
+    ${all.length < LONG ? html`<span class="faint">You may not read ${all}.</span>` : null}
     ${refused.map(
-      (one) => html`<details key=${one.what}><summary>${one.consequence || one.what}: what would allow it</summary><${Command} text=${one.role} title="A role to give to an administrator" /></details>`,
+      (one) => html`<details key=${one.what + one.consequence}><summary>${(one.consequence || one.what).replace(/\.$/, "")}: what would allow it</summary>
+        ${all.length < LONG ? null : html`<p class="faint">You may not read ${one.what}.</p>`}<${Command} text=${one.role} title="A role to give to an administrator" /></details>`,
     )}</div>`;
 }
+
+/** Characters that are read at a glance. */
+const LONG = 160;
 
 /** In the place of a view whose stream gave no rows yet: nothing for 150 ms, then a skeleton, or why there is none. @param {{live: import("./live.js").Live, what: string}} props */
 export function Pending({ live, what }) {

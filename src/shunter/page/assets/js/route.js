@@ -23,7 +23,8 @@ export function parse(path, search) {
     return {
       view: "jobs",
       filter: {
-        states: query.getAll("state"),
+        // `failed` too, as people type it.
+        states: query.getAll("state").map((state) => state.slice(0, 1).toUpperCase() + state.slice(1).toLowerCase()),
         namespaces: query.getAll("namespace"),
         find: query.get("find") ?? "",
         sort: query.get("sort") ?? "",
