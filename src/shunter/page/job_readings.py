@@ -57,6 +57,8 @@ class Diagnosis(NamedTuple):
     report: Report | None = None
     unread: tuple[str, ...] = ()
     """Kinds that could not be read."""
+    state: str = ""
+    """Of the job then: of another state it says nothing. Empty: nothing was found yet."""
 
 
 class Diagnosing:
@@ -78,21 +80,22 @@ class Diagnosing:
         evidence, is_well = await asyncio.to_thread(_first_evidence, job, pods, events or ())
         if uid != self._last.uid:
             self._last, self._looked = Diagnosis(uid), float("-inf")
-        state = (job_state(job), (job.get("status") or {}).get("rankFailures"))
+        job_is = job_state(job)
+        state = (job_is, (job.get("status") or {}).get("rankFailures"))
         seen = _version(job, evidence.pods) if is_finished(job) else None
         if seen is not None and seen == self._seen and state == self._state:
             return self._last
         if not is_finished(job) and not is_well:
             evidence = await completed(client, job, evidence)
         why, remedy = await _why(client, job, evidence)
-        report, now = self._last.report, time.monotonic()
+        report, now = self._last.report if self._last.state == job_is else None, time.monotonic()
         pause = CALM_SECONDS if is_well else max(LOOK_SECONDS, REST * self._took)
         if now - self._looked >= (LEAST_SECONDS if state != self._state else pause):
             self._looked, self._state = now, state
             report = await _report(client, job, evidence, events, is_well=is_well)
             self._took = time.monotonic() - now
         self._seen = seen
-        found = Diagnosis(uid, why, remedy, report, tuple(evidence.unread))
+        found = Diagnosis(uid, why, remedy, report, tuple(evidence.unread), job_is)
         self._last = found if found != self._last else self._last
         return self._last
 

@@ -444,13 +444,15 @@ def test_the_headline_is_what_was_diagnosed_of_this_job_and_no_other() -> None:
         remedy="Give it more.",
     )
     report = Report(job="TrainJob vision/bert", state="Failed", ranks=3, at=datetime.now(UTC), verdicts=(verdict,))
-    found = Diagnosis("job-1", "rank 1 was killed", "Give it more.", report)
+    job["status"] = {"conditions": [{"type": "Failed", "status": "True"}]}
+    found = Diagnosis("job-1", "rank 1 was killed", "Give it more.", report, state="Failed")
     rows = view_of(job).rows(observed(job, [], diagnosis=found), NOW)
     assert (head(rows).why, head(rows).remedy) == ("rank 1 was killed", "Give it more.")
     (row,) = rows["verdicts"]
     assert row.evidence[0].text == "step 3 killed"  # type: ignore[attr-defined]
-    other = view_of(job).rows(observed(job, [], diagnosis=found._replace(uid="an earlier one")), NOW)
-    assert (head(other).why, other["verdicts"]) == ("", [])
+    for passed in (found._replace(uid="an earlier one"), found._replace(state="Running")):
+        other = view_of(job).rows(observed(job, [], diagnosis=passed), NOW)
+        assert (head(other).why, other["verdicts"]) == ("", [])
 
 
 def test_what_may_not_be_read_is_unknown_and_not_none() -> None:

@@ -29,7 +29,7 @@ from shunter.kube.client import Client
 from shunter.kube.errors import Forbidden
 from shunter.launch.checkpoint_location import checkpoint_location
 from shunter.launch.checkpoints import SavedStep, saved_steps
-from shunter.operator.overview import is_finished, is_v2, pod_selector
+from shunter.operator.overview import is_finished, is_v2, job_state, pod_selector
 from shunter.operator.restarts import is_jobset_of
 from shunter.operator.training_progress import Progress, progress
 from shunter.page.actions import Commands, allowed_verbs, get_command, offered
@@ -290,8 +290,8 @@ def _newest(jobs: Mapping[str, Json]) -> Json | None:
 
 
 def _of(diagnosis: Diagnosis | None, job: Json) -> Diagnosis:
-    """What was found about this very job."""
-    if diagnosis is None or diagnosis.uid != job["metadata"]["uid"]:
+    """What was found about this very job, in the state in which it is."""
+    if diagnosis is None or diagnosis.uid != job["metadata"]["uid"] or diagnosis.state != job_state(job):
         return _NOTHING
     return diagnosis
 
