@@ -226,6 +226,17 @@ def test_a_value_that_is_no_number_leaves_a_gap_and_is_said(look: Look, given: G
     expect(page.locator(".facts")).to_contain_text("NaNloss")
 
 
+def test_names_and_numbers_of_any_length_keep_the_view_in_its_window(look: Look, given: Given) -> None:
+    points = tuple((float(step), 1e308 * (-1) ** step) for step in range(9))
+    name = "loss" + "of_everything" * 300
+    given.rows["job"] = {**given.rows["job"], "series": [SeriesRow(id="a", name=name, source="trainerStatus", points=points)]}
+    change(given, progress=Progress(step=10**300, steps=10**301, share=0.1, loss=-1e308, checkpoint_step=10**25))
+    page = look(BERT, viewport={"width": 480, "height": 900}).page
+    expect(page.locator(".facts")).to_contain_text("step 1.00e+300 of 1.00e+301")
+    expect(page.locator(".curve path.line")).to_have_attribute("d", re.compile(r"^M[\d.L -]+$"))
+    assert page.evaluate("() => document.documentElement.scrollWidth - innerWidth") <= 0
+
+
 def test_a_stretch_of_a_curve_that_is_dragged_over_is_looked_at_closer(look: Look) -> None:
     page = look(BERT).page
     curve = page.locator(".curve > svg")

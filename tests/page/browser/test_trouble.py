@@ -178,6 +178,21 @@ def test_the_page_of_a_move_says_when_it_was_looked_at_and_looks_again(look: Loo
         page.get_by_role("button", name="Look again").click()
 
 
+def test_the_page_of_a_move_asks_to_log_in_again(browser: Browser, other_page: tuple[RunningPage, Given]) -> None:
+    served, _ = other_page
+    with logged_in(browser, served, "/migration/vision/PyTorchJob/bert-large") as tab:
+        expect(tab.page.get_by_text("as of ")).to_be_visible()
+        session = served.session(cookie_of(tab.page))
+
+        async def log_out() -> None:
+            served.server.sessions.forget(session)
+
+        served.run(log_out)
+        tab.page.get_by_role("button", name="Look again").click()
+        expect(tab.page.get_by_role("heading", name="Log in")).to_be_visible()
+        tab.expect_errors("401")
+
+
 def test_a_state_that_no_move_is_in_says_so(look: Look) -> None:
     page = look("/migration?state=finished").page
     expect(page.get_by_role("heading", name="No job is finished")).to_be_visible()

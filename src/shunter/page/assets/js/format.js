@@ -19,9 +19,9 @@ export function dateTime(time) {
   return time ? `${new Date(time * 1000).toLocaleDateString("sv-SE")} ${clock(time)}` : "unknown";
 }
 
-/** `1,220`. @param {number} value */
+/** `1,220`; `1.00e+30` of what nobody counts. @param {number} value */
 export function count(value) {
-  return value.toLocaleString("en-US");
+  return Math.abs(value) < 1e15 ? value.toLocaleString("en-US") : value.toExponential(2);
 }
 
 /** `1 job`, `2 jobs`. @param {number} n @param {string} one @param {string} [many] */

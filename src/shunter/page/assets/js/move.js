@@ -2,6 +2,7 @@
 import { Fragment, html, useEffect, useMemo, useState } from "./html.js";
 import { changedLines } from "./changed_lines.js";
 import { clock } from "./format.js";
+import { Login } from "./login.js";
 import { Command, Heading, Refused, stateClass } from "./parts.js";
 import { apiUrl } from "./route.js";
 import { get, refusal } from "./streams.js";
@@ -38,6 +39,7 @@ export function MoveView({ route }) {
     };
   }, [namespace, kind, name, looked.times]);
   const crumb = html`<div class="crumb"><a href="/migration">Migration</a> / ${namespace}</div><${Heading}>${name}<small>${kind}${detail?.move.twin ? ` \u2192 TrainJob ${detail.move.twin}` : ""}</small><//>`;
+  if (refused?.status === 401) return html`<${Login} ...${refused} />`;
   if (refused) return html`<header class="head"><div>${crumb}</div></header><${Refused} refusal=${refused} what="move" />`;
   if (!detail) return html`<header class="head"><div>${crumb}</div></header>`;
   return html`<header class="head"><div>${crumb}</div><div class="bar"><span class="faint">as of ${clock(looked.at)}</span><button onClick=${again}>Look again</button></div></header>
