@@ -70,6 +70,22 @@ def test_what_a_condition_says_is_not_said_again_by_its_event() -> None:
     ]
 
 
+def test_a_failure_is_not_pushed_out_by_what_happens_to_a_thousand_pods() -> None:
+    job = v1_job(1, conditions=[RUNNING], rankFailures={"count": 1, "last": [{**FAILURE, "time": ago(499)}]})
+    created = [event("u-j", "SuccessfulCreatePod", f"Created pod: j-worker-{n}", at=400, type="Normal") for n in range(1000)]
+    warnings = [event("u-pod", "BackOff", f"number {number}", at=300 - number) for number in range(200)]
+    found = shown(job, [*created, *warnings])
+    assert len(found) == MOST
+    assert found[:3] == [
+        ("created", "Created"),
+        ("condition", "Running: it runs"),
+        ("failure", "rank 1, pod j-worker-0, container pytorch: Error, exit code 7"),
+    ]
+    few = shown(job, created[:5])
+    assert few[3:] == [("event", "SuccessfulCreatePod: 5 times, Created pod: j-worker-0 first")]
+    assert len(shown(job, created[:3])) == 6
+
+
 def test_of_many_the_newest_and_the_creation_are_kept() -> None:
     events = [event("u-pod", "BackOff", f"number {number}", at=500 - number) for number in range(MOST + 50)]
     found = shown(v1_job(1), events)

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import datetime, timedelta
 from typing import Literal
+
+import msgspec
 
 from shunter.api.meta import Json, Struct
 from shunter.jobs.condition_sentences import sentence
@@ -17,7 +20,9 @@ from shunter.operator.rank_failures import summary
 SAME_MOMENT = timedelta(seconds=2)
 """An event and a condition with the same words were written for the same thing."""
 MOST = 100
-"""Entries that are kept, and no more: the newest, and the creation."""
+"""Entries that are kept, and no more: the creation, conditions, failures, and the newest of the others."""
+FEW = 3
+"""So many events of one reason in a row stand each for themselves; of more only the first, with their number."""
 
 
 Kind = Literal["created", "condition", "failure", "warning", "event"]
@@ -48,7 +53,27 @@ def timeline(job: Json, events: Iterable[Json]) -> list[TimelineEntry]:
     events = list(events)
     words = dict(recorded_failure(event) for event in events if event.get("reason") == RANK_FAILED)
     later = sorted((*_failures(job, words), *_conditions(job), *_events(job, events)), key=lambda entry: entry.time)
-    return [*first, *later[-(MOST - 1) :]]
+    return [*first, *_kept(_merged(later))]
+
+
+def _merged(entries: Sequence[TimelineEntry]) -> Iterator[TimelineEntry]:
+    """A job of a thousand ranks has a thousand pods created, which is one thing that happened."""
+    for (kind, reason), group in itertools.groupby(entries, key=lambda entry: (entry.kind, entry.text.partition(": ")[0])):
+        found = [*group]
+        if kind == "event" and len(found) > FEW:
+            yield msgspec.structs.replace(
+                found[0], text=f"{reason}: {len(found)} times, {found[0].text.partition(': ')[2]} first"
+            )
+        else:
+            yield from found
+
+
+def _kept(entries: Iterable[TimelineEntry]) -> list[TimelineEntry]:
+    """At most `MOST - 1`, in order: a failure is not pushed out by what happens to a thousand pods."""
+    found = [*entries]
+    others = [entry for entry in found if entry.kind in ("warning", "event")]
+    left = {id(entry) for entry in others[: max(0, len(found) - (MOST - 1))]}
+    return [entry for entry in found if id(entry) not in left][-(MOST - 1) :]
 
 
 def tells(event: Json, uid: str) -> bool:

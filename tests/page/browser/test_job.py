@@ -16,7 +16,7 @@ from page.browser.chromium import Tab, logged_in
 from page.browser.given import FAULT, Given
 from page.server import RunningPage
 from shunter.kube.errors import Conflict, Status
-from shunter.page.wire import JobDetail, LogLines, Progress, SeriesRow
+from shunter.page.wire import JobDetail, LogLines, Progress, Rank, SeriesRow
 
 pytestmark = [pytest.mark.integration, pytest.mark.browser]
 
@@ -288,6 +288,14 @@ def test_ranks_that_differ_are_named_beside_the_strip(look: Look) -> None:
     page = look(BERT).page
     page.get_by_role("button", name="rank 3 failed").click()
     page.wait_for_url("**/bert-large?ranks=3")
+
+
+def test_a_rank_that_does_not_run_says_why(look: Look, given: Given) -> None:
+    waiting = Rank(id="rank-0", rank=0, label="rank-0", state="Waiting", reason="Unschedulable")
+    given.rows["job"] = {**given.rows["job"], "ranks": [waiting]}
+    page = look(BERT).page
+    expect(page.get_by_role("option", name="rank 0")).to_contain_text("Unschedulable")
+    expect(page.locator(".inspector")).to_have_text("rank 0 Waiting, Unschedulable")
 
 
 def test_ranks_are_coloured_by_what_is_chosen(look: Look) -> None:

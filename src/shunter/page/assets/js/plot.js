@@ -12,6 +12,7 @@ const APART_X = 90;
 const APART_Y = 45;
 /** Pixels that are no dragging yet. */
 const CLICK = 5;
+const HIGHEST = 1e300;
 /** Classes of lines, c0 and so on. */
 const COLOURS = 8;
 
@@ -101,8 +102,9 @@ function heightOf(curves, [from, to]) {
   for (const { points } of curves) {
     for (const [x, y] of points) {
       if (y === null || x < from || x > to) continue;
-      low = Math.min(low, y);
-      high = Math.max(high, y);
+      // The difference of two numbers has to be one, too.
+      low = Math.min(low, Math.max(y, -HIGHEST));
+      high = Math.max(high, Math.min(y, HIGHEST));
     }
   }
   return low > high ? [0, 1] : widened([low, high], 0.05);

@@ -43,7 +43,7 @@ export function rankFacts(rank, now) {
   const memory = rank.memory === undefined ? "" : rank.memoryLimit ? `${bytes(rank.memory)} of ${bytes(rank.memoryLimit)} (${percent(rank.memory / rank.memoryLimit)})` : bytes(rank.memory);
   return [
     rank.state,
-    rank.differs,
+    rank.differs || rank.reason,
     rank.pod && `pod ${rank.pod}`,
     rank.node && `on ${rank.node}`,
     rank.restarts ? `${rank.restarts} ${rank.restarts === 1 ? "restart" : "restarts"}` : "",

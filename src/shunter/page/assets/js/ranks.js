@@ -60,7 +60,7 @@ export function Ranks({ rows, job, chosen, onChoose, now }) {
 }
 
 /** Fields of a rank that its cell shows: others, such as what it uses, change all the time. @type {(keyof Rank)[]} */
-const SHOWN = ["id", "rank", "label", "pod", "node", "state", "differs", "step"];
+const SHOWN = ["id", "rank", "label", "pod", "node", "state", "reason", "differs", "step"];
 
 class Cell extends Component {
   /** @param {any} next */
@@ -76,8 +76,15 @@ class Cell extends Component {
     const differs = row.differs ? row.differs.replace(new RegExp(`^${row.state}(: |$)`, "i"), "") : "";
     const name = `rank ${row.rank ?? row.label}, ${row.state}${row.differs ? `, ${row.differs}` : ""}`;
     return html`<i id=${`rank-${at}`} data-id=${row.id} role="option" aria-selected=${isSelected} aria-label=${isNumbered ? undefined : name} class=${`${row.state} ${level} ${row.differs ? "differs" : ""} ${isActive ? "active" : ""}`}>
-      ${isNumbered ? html`<b><span><span class="sr">${"rank "}</span>${row.rank ?? row.label}</span><span>${row.step === undefined ? row.state : row.state === "Running" ? `step ${row.step}` : row.state}</span></b><span>${differs || row.node || row.pod || row.label}</span>` : null}</i>`;
+      ${isNumbered ? html`<b><span><span class="sr">${"rank "}</span>${row.rank ?? row.label}</span><span>${row.step === undefined ? row.state : row.state === "Running" ? `step ${row.step}` : row.state}</span></b><span>${differs || row.reason || ending(row.node ?? "") || row.pod || row.label}</span>` : null}</i>`;
   }
+}
+
+const CELL = 16;
+
+/** Names of nodes differ at their end. @param {string} name */
+function ending(name) {
+  return name.length > CELL ? `\u2026${name.slice(1 - CELL)}` : name;
 }
 
 /** Index of the cell that a key leads to, or undefined for other keys. @param {string} key @param {number} index @param {number} total @param {number} inRow */
