@@ -23,9 +23,8 @@ export function Jobs({ filter, onLive }) {
     <div class="bar"><${Heading}>Jobs <span class="faint">${count(all.length)}</span><//>
       <${Counters} counts=${countsByState(found)} filter=${filter} change=${change} />
       ${filter.namespaces.map((one) => html`<button key=${one} onClick=${() => change({ namespaces: filter.namespaces.filter((other) => other !== one) })} aria-label=${`Stop showing only namespace ${one}`}>namespace ${one} ${"\u2715"}</button>`)}
-      <input id="search" class="search push" type="search" aria-label="Search jobs by name, namespace, kind or cause" placeholder="Search   /" value=${filter.find}
-        onInput=${(/** @type {any} */ event) => change({ find: event.target.value }, true)} />
-      <button class="copies" onClick=${() => copy(jobsCommand(session, filter))}>Copy as command</button></div>
+      <div class="bar searching push"><input id="search" class="search" type="search" aria-label="Search jobs by name, namespace, kind or cause" placeholder="Search   /" value=${filter.find}
+        onInput=${(/** @type {any} */ event) => change({ find: event.target.value }, true)} /><button class="copies" onClick=${() => copy(jobsCommand(session, filter))}>Copy as command</button></div></div>
     ${all.length ? html`<${Table} rows=${found} session=${session} filter=${filter} now=${now} change=${change} isStale=${live.staleFor("jobs") > 2} />` : html`<${NoJobs} isHidden=${live.hidden.length > 0} namespaces=${filter.namespaces} options=${session.options} />`}`;
 }
 

@@ -85,9 +85,10 @@ function line({ title, points }, index, toX, toY) {
     else stretches.at(-1)?.push(`${toX(x).toFixed(1)} ${toY(y).toFixed(1)}`);
   }
   const isFew = stretches.reduce((sum, one) => sum + one.length, 0) < 3;
+  const drawn = isFew ? "" : stretches.filter((one) => one.length > 1).map((one) => `M${one.join("L")}`).join("");
   // A line of no length with round ends is a point.
-  const d = stretches.filter((one) => one.length).map((one) => (isFew ? one.map((place) => `M${place}h0`).join("") : one.length === 1 ? `M${one[0]}h0` : `M${one.join("L")}`));
-  return html`<path key=${title} class=${`line c${index % COLOURS} ${isFew ? "points" : ""}`} d=${d.join("")} />`;
+  const alone = stretches.filter((one) => isFew || one.length === 1).flat().map((place) => `M${place}h0`).join("");
+  return [drawn, alone].map((d, part) => (d ? html`<path key=${`${title} ${part}`} class=${`line c${index % COLOURS} ${part ? "points" : ""}`} d=${d} />` : null));
 }
 
 /** @param {Curve} curve @param {number} at */
