@@ -15,7 +15,6 @@ import msgspec
 from shunter.api.field_errors import FieldError
 from shunter.api.meta import Json
 from shunter.api.resources import PRIORITY_CLASSES, Resource
-from shunter.cluster.apiserver import builtin
 from shunter.cluster.apiserver.custom_resources import crd
 from shunter.cluster.apiserver.definitions import custom_resource_definitions
 from shunter.cluster.apiserver.kinds import Kind, MalformedError, RejectedError
@@ -93,7 +92,7 @@ def unknown_fields(obj: Json) -> list[str]:
 
 def field_names(api_version: str, kind: str, path: Path) -> tuple[str, ...]:
     """The fields that a custom kind's schema has at a path; none for a kind of which we have no schema."""
-    found = _kinds().get((api_version, kind))
+    found = _custom_kind(api_version, kind)
     schema = found.schema() if found is not None else None
     return schema.field_names(path) if isinstance(schema, StructuralSchema) else ()
 
@@ -139,12 +138,25 @@ def _fill_defaults(kind: Kind, stored: Json) -> None:
 
 
 def _kind_of(obj: Json) -> Kind:
-    key = str(obj.get("apiVersion")), str(obj.get("kind"))
-    assert key in _kinds(), f"{title(obj)} is of a kind that nobody asks about"
-    return _kinds()[key]
+    api_version, kind = str(obj.get("apiVersion")), str(obj.get("kind"))
+    found = _custom_kind(api_version, kind) or _builtin_kinds().get((api_version, kind))
+    assert found is not None, f"{title(obj)} is of a kind that nobody asks about"
+    return found
 
 
 @cache
-def _kinds() -> dict[tuple[str, str], Kind]:
-    custom = (kind for definition in custom_resource_definitions() for kind in crd.kinds(definition))
-    return {(kind.resource.api_version, kind.resource.kind): kind for kind in (*builtin.kinds(), *custom)}
+def _custom_kind(api_version: str, kind: str) -> Kind | None:
+    """Made when it is asked for: a conversion looks at one or two of them."""
+    group = api_version.partition("/")[0]
+    for definition in custom_resource_definitions():
+        spec = definition["spec"]
+        if spec["group"] == group and spec["names"]["kind"] == kind:
+            return next((made for made in crd.kinds(definition) if made.resource.api_version == api_version), None)
+    return None
+
+
+@cache
+def _builtin_kinds() -> dict[tuple[str, str], Kind]:
+    from shunter.cluster.apiserver import builtin  # takes long to import, and a conversion asks for none of them
+
+    return {(kind.resource.api_version, kind.resource.kind): kind for kind in builtin.kinds()}

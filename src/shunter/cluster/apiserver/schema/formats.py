@@ -15,27 +15,27 @@ from datetime import date
 from typing import Final
 from urllib.parse import urlsplit
 
-_DATE_TIME = re.compile(r"(\d{4})-(\d{2})-(\d{2})[Tt](\d{2}):(\d{2}):(\d{2})(?:\.\d+)?(?:[Zz]|[+-]\d{2}:\d{2})\Z", re.ASCII)
-_DATE = re.compile(r"\d{4}-\d{2}-\d{2}\Z", re.ASCII)
-_HOSTNAME = re.compile(r"(?=.{1,255}\Z)(?:[^\W_](?:-?[^\W_]{0,62})?|(?:[^\W_](?:(?:-|[^\W_]){0,61}[^\W_])?\.)+[^\W\d_]{2,63})\Z")
-_EMAIL = re.compile(r"[^@\s<>]+@[^@\s<>]+\Z")
-_MAC = re.compile(r"(?:[0-9a-fA-F]{2}([:-]))(?:[0-9a-fA-F]{2}\1){4}(?:[0-9a-fA-F]{2}\1[0-9a-fA-F]{2}\1)?[0-9a-fA-F]{2}\Z")
-_DURATION = re.compile(
-    r"[+-]?(?:\d+\.?\d*|\.\d+)\s*(?:ns|us|\u00b5s|ms|s|m|h)(?:(?:\d+\.?\d*|\.\d+)\s*(?:ns|us|\u00b5s|ms|s|m|h))*\Z|0\Z"
-)
-_SCALA_DURATION = re.compile(
-    r"\d+\s*(?:nanos?|nanoseconds?|micros?|microseconds?|millis?|milliseconds?|secs?|seconds?|mins?|minutes?|hours?|hrs?|h|d|days?|w|weeks?|wks?)\Z"
+# Compiled when the first text of the format comes (`_compiled`): most processes see a few of them.
+_DATE_TIME = r"([0-9]{4})-([0-9]{2})-([0-9]{2})[Tt]([0-9]{2}):([0-9]{2}):([0-9]{2})(?:\.[0-9]+)?(?:[Zz]|[+-][0-9]{2}:[0-9]{2})\Z"
+_DATE = r"[0-9]{4}-[0-9]{2}-[0-9]{2}\Z"
+_HOSTNAME = r"(?=.{1,255}\Z)(?:[^\W_](?:-?[^\W_]{0,62})?|(?:[^\W_](?:(?:-|[^\W_]){0,61}[^\W_])?\.)+[^\W\d_]{2,63})\Z"
+_EMAIL = r"[^@\s<>]+@[^@\s<>]+\Z"
+_MAC = r"(?:[0-9a-fA-F]{2}([:-]))(?:[0-9a-fA-F]{2}\1){4}(?:[0-9a-fA-F]{2}\1[0-9a-fA-F]{2}\1)?[0-9a-fA-F]{2}\Z"
+_DURATION = r"[+-]?(?:\d+\.?\d*|\.\d+)\s*(?:ns|us|\u00b5s|ms|s|m|h)(?:(?:\d+\.?\d*|\.\d+)\s*(?:ns|us|\u00b5s|ms|s|m|h))*\Z|0\Z"
+_SCALA_DURATION = (
+    r"\d+\s*(?:nanos?|nanoseconds?|micros?|microseconds?|millis?|milliseconds?"
+    r"|secs?|seconds?|mins?|minutes?|hours?|hrs?|h|d|days?|w|weeks?|wks?)\Z"
 )
 _UUID = "[0-9a-f]{8}-?[0-9a-f]{4}-?%s-?%s-?[0-9a-f]{12}\\Z"
 _HEX4 = "[0-9a-f]{4}"
-_SHORT_NAME = re.compile(r"(?=.{1,63}\Z)[a-z0-9](?:[-a-z0-9]*[a-z0-9])?\Z")
-_LONG_NAME = re.compile(r"(?=.{1,253}\Z)[a-z0-9](?:[-a-z0-9]*[a-z0-9])?(?:\.[a-z0-9](?:[-a-z0-9]*[a-z0-9])?)*\Z")
-_HEX_COLOR = re.compile(r"#?(?:[0-9a-fA-F]{3}|[0-9a-fA-F]{6})\Z")
-_RGB_COLOR = re.compile(r"rgb\(\s*\d{1,3}\s*,\s*\d{1,3}\s*,\s*\d{1,3}\s*\)\Z", re.ASCII)
+_SHORT_NAME = r"(?=.{1,63}\Z)[a-z0-9](?:[-a-z0-9]*[a-z0-9])?\Z"
+_LONG_NAME = r"(?=.{1,253}\Z)[a-z0-9](?:[-a-z0-9]*[a-z0-9])?(?:\.[a-z0-9](?:[-a-z0-9]*[a-z0-9])?)*\Z"
+_HEX_COLOR = r"#?(?:[0-9a-fA-F]{3}|[0-9a-fA-F]{6})\Z"
+_RGB_COLOR = r"(?a:rgb\(\s*\d{1,3}\s*,\s*\d{1,3}\s*,\s*\d{1,3}\s*\)\Z)"
 
 
 def _is_date_time(text: str) -> bool:
-    found = _DATE_TIME.match(text)
+    found = _compiled(_DATE_TIME).match(text)
     if found is None:
         return False
     _, _, _, hour, minute, second = found.groups()
@@ -43,7 +43,7 @@ def _is_date_time(text: str) -> bool:
 
 
 def _is_date(text: str) -> bool:
-    if not _DATE.match(text):
+    if not _compiled(_DATE).match(text):
         return False
     try:
         date.fromisoformat(text)
@@ -85,12 +85,17 @@ def _is_cidr(text: str) -> bool:
     return "/" in text
 
 
-def _matches(pattern: re.Pattern[str]) -> Callable[[str], bool]:
-    return lambda text: pattern.match(text) is not None
+@functools.cache
+def _compiled(pattern: str) -> re.Pattern[str]:
+    return re.compile(pattern)
+
+
+def _matches(pattern: str) -> Callable[[str], bool]:
+    return lambda text: _compiled(pattern).match(text) is not None
 
 
 def _uuid(third: str, fourth: str) -> Callable[[str], bool]:
-    return _matches(re.compile(_UUID % (third, fourth), re.IGNORECASE))
+    return _matches(f"(?i:{_UUID % (third, fourth)})")
 
 
 FORMATS: Final[Mapping[str, Callable[[str], bool]]] = {
@@ -98,7 +103,7 @@ FORMATS: Final[Mapping[str, Callable[[str], bool]]] = {
     "cidr": _is_cidr,
     "date": _is_date,
     "datetime": _is_date_time,
-    "duration": lambda text: bool(_DURATION.match(text) or _SCALA_DURATION.match(text)),
+    "duration": lambda text: bool(_compiled(_DURATION).match(text) or _compiled(_SCALA_DURATION).match(text)),
     "email": _matches(_EMAIL),
     "hexcolor": _matches(_HEX_COLOR),
     "hostname": _matches(_HOSTNAME),

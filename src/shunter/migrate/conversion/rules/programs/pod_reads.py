@@ -7,6 +7,7 @@ warning; what decides by it may train something else, and blocks.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import TYPE_CHECKING
 
 from shunter.api.meta import Json
 from shunter.migrate.conversion.draft import Draft
@@ -15,8 +16,10 @@ from shunter.migrate.conversion.launch.reads import HOST_LIST, HOST_NAME, HOSTS_
 from shunter.migrate.conversion.rules.programs.texts import Programs, all_programs, place, quoted
 from shunter.migrate.findings import Topic
 from shunter.migrate.paths import Path
-from shunter.migrate.pods.values import PodValue, PodValues, pod_values, shown
 from shunter.operator.training.names import REPLICA_INDEX
+
+if TYPE_CHECKING:
+    from shunter.migrate.pods.values import PodValue, PodValues
 
 DECIDES = Topic(
     id="HOST009",
@@ -80,6 +83,8 @@ def report(draft: Draft, train_job: Json, runtime: Json | None) -> None:
             if one.read.decides or one.read.name in (HOST_NAME, HOSTS_FILE) or _is_in_a_name(one, hosts)
         ]
         if found and not is_asked:
+            from shunter.migrate.pods.values import pod_values  # takes long to import, and few programs read a name
+
             values, is_asked = pod_values(draft.source.value, train_job, runtime, draft.options), True
         for reads in _by_value(found):
             _report(draft, programs, reads, values)
@@ -120,6 +125,8 @@ def _message(one: PodRead, others: int, values: list[PodValue], *, decides: bool
     text = f"{line} {'decides by' if decides else 'reads'} {what}{more}."
     if not values:
         return text
+    from shunter.migrate.pods.values import shown
+
     text += f" {shown(values)}."
     if one.read.takes_last_number and any(number for value in values for number in value.numbers):
         before, after = (", ".join(one.numbers[side] or "nothing" for one in values[:8]) for side in (0, 1))
