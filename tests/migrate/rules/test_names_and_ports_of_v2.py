@@ -146,3 +146,28 @@ def test_what_supervisord_puts_in_is_told_of() -> None:
         container = {"command": ["supervisord"], "volumeMounts": mounts}
         data = {"data": {"s.conf": f"[program:t]\ncommand=python t.py --name {text}\n"}}
         assert "HOST010" in limits(with_config_map(container, data, volumes=volumes))
+
+
+def test_a_mount_where_ssh_has_its_keys_blocks() -> None:
+    volumes = {"volumes": [{"name": "key", "secret": {"secretName": "git"}}]}
+    for path, blocks in (("/root/.ssh/", True), ("/etc/mpi-ssh", True), ("/keys", False)):
+        found = converted(["pi"], "MPIJob", volumes, volumeMounts=[{"name": "key", "mountPath": path}]).findings
+        assert any(finding.topic.id == "MPI017" and finding.is_blocking for finding in found) is blocks, path
+
+
+@pytest.mark.parametrize(
+    ("resources", "told"),
+    [
+        ({}, "auto in v1 and 1 in v2"),
+        ({"limits": {"cpu": "4"}}, "auto in v1 and 4 in v2"),
+        ({"limits": {"nvidia.com/gpu": 2}}, ""),
+    ],
+)
+def test_a_program_that_reads_the_number_of_processes_is_told_of(resources: Json, told: str) -> None:
+    command = shell("torchrun --nproc_per_node=$PET_NPROC_PER_NODE t.py")
+    messages = [one.message for one in converted(command, resources=resources).findings if one.topic.id == "TORCH012"]
+    assert [told in message for message in messages] == [True] * bool(told)
+
+
+def test_a_program_that_looks_where_to_report_is_told_of() -> None:
+    assert "HOST014" in limits(converted(python("import os\nos.environ.get('KUBEFLOW_TRAINER_SERVER_URL')")))

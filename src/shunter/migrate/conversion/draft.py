@@ -6,6 +6,7 @@ rest, each its own part. A rule that takes a field of the source says so in the 
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal, NamedTuple
 
@@ -126,6 +127,8 @@ class Draft:
     """Which container of a role trains, where the kind has a rule of its own for it."""
     hosts: dict[str, tuple[Group, int]] = field(default_factory=dict)
     """The names that v1 gave to pods, `bert-master-0`, and which pod of which group that is now (`host`)."""
+    programs: Sequence[Any] | None = None
+    """What `rules/programs/texts.all_programs` has read of the containers; None before it is asked."""
     ledger: Ledger = field(default_factory=Ledger)
     findings: list[Finding] = field(default_factory=list)
 

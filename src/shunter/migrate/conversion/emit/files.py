@@ -28,8 +28,11 @@ from shunter.migrate.conversion.source.embedded import Embedded
 from shunter.migrate.conversion.source.files import TextFile
 from shunter.migrate.conversion.source.objects import SourceObject
 from shunter.migrate.conversion.source.provider import Input, read
+from shunter.migrate.parallel import mapped
 
 RUNTIMES_FILE = "runtimes.yaml"
+LEAST_FILES = 100
+"""For which another process pays: a text takes about a millisecond."""
 NO_TEMPLATES: Mapping[int, str] = {}
 
 RuntimeKey: TypeAlias = tuple[str, str]
@@ -87,7 +90,7 @@ def stream(given: Input, batch: Batch, templates: Mapping[int, str] = NO_TEMPLAT
     """One YAML stream: every file that was named, those found in directories that hold a v1 job, and the jobs of the cluster.
     `templates` are new texts of Helm templates, by document."""
     context = _emit_context(given, batch, templates, keeps_blocked=False)
-    texts = [_file_text(file, context) for file in given.files if _has_job(file, context) or not file.is_found]
+    texts = _file_texts([file for file in given.files if _has_job(file, context) or not file.is_found], context)
     texts += [_live_text(source, context) for source in given.live]
     return joined([text for text in texts if text.strip()])
 
@@ -237,6 +240,37 @@ def staying(given: Input, directory: Path) -> list[TextFile]:
     """The files of a directory of results that `tree` does not write: what an earlier run has put there of other files."""
     written = {_relative(file) for file in given.files}
     return [file for file in read([str(directory)]).files if file.relative not in written] if directory.is_dir() else []
+
+
+def _file_texts(files: Sequence[TextFile], context: EmitContext) -> list[str]:
+    """The texts of files in their order: first of those that write a runtime, then of all others, which need nothing of each
+    other."""
+    found: dict[int, str] = {}
+    later = []
+    for number, file in enumerate(files):
+        if _writes_runtime(file, context):
+            found[number] = _file_text(file, context)
+        else:
+            later.append(number)
+    texts = mapped(lambda number: _file_text(files[number], context), later, least=LEAST_FILES)
+    found.update(zip(later, texts, strict=True))
+    return [found[number] for number in range(len(files))]
+
+
+def _writes_runtime(file: TextFile, context: EmitContext) -> bool:
+    """Whether a job of the file has a runtime that nothing before it has written."""
+    for document in file.documents:
+        outcomes = [context.outcome(source) for source in document.objects]
+        outcomes += [outcome for _, outcome in context.embedded.get(id(document), ())]
+        for outcome in outcomes:
+            conversion = outcome.conversion if outcome is not None else None
+            if (
+                conversion is not None
+                and conversion.runtime is not None
+                and runtime_key(conversion.runtime) not in context.runtimes
+            ):
+                return True
+    return False
 
 
 def _file_text(file: TextFile, context: EmitContext) -> str:

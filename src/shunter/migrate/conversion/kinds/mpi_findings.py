@@ -12,6 +12,7 @@ from shunter.migrate.conversion.kinds.mpi_topics import (
     ACCOUNT,
     ALONE,
     ELASTIC,
+    IN_THE_WAY,
     MAIN_CONTAINER,
     NEEDS_SSH,
     NO_MAIN_CONTAINER,
@@ -23,7 +24,7 @@ from shunter.migrate.conversion.kinds.mpi_topics import (
     WAITING,
 )
 from shunter.migrate.conversion.mpi_operator import MPIOperatorSpec
-from shunter.migrate.conversion.rules.ssh import ROOT_PATH, mount_path
+from shunter.migrate.conversion.rules.ssh import ROOT_PATH, SETUP_PATH, mount_path
 from shunter.migrate.paths import Path
 from shunter.operator.trainer.plugins.mpi import OPEN_MPI
 
@@ -55,6 +56,7 @@ def report(draft: Draft) -> None:
             break
     if not draft.job.replica_count(WORKER):
         draft.report(ALONE, specs, "The job has no workers.")
+    _report_mounts(draft)
     if mount_path(draft) != ROOT_PATH:
         draft.report(USER, specs, "The pods run as another user than root, whom the image must know.")
 
@@ -102,6 +104,16 @@ def _report_command(draft: Draft) -> None:
         draft.report(OWN_COMMAND, path, f"{' '.join(command)[:60]} is not started any more.")
     elif draft.training_containers[WORKER]:
         draft.report(OWN_COMMAND, path, f"The entrypoint of {container.get('image')} is not started any more.")
+
+
+def _report_mounts(draft: Draft) -> None:
+    """Mounts of the containers that ssh is set up in, where it needs the place."""
+    taken = {mount_path(draft), SETUP_PATH}
+    for role in (LAUNCHER, WORKER):
+        for index, mount in enumerate(training_container(draft, role).get("volumeMounts") or ()):
+            if str(mount.get("mountPath")).rstrip("/") in taken:
+                path = (*container_path(draft, role), "volumeMounts", index, "mountPath")
+                draft.report(IN_THE_WAY, path, f"{mount['mountPath']} is where v2 has the keys by which mpirun comes in.")
 
 
 def _only_waits(container: Json) -> bool:

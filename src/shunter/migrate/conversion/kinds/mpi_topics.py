@@ -95,6 +95,21 @@ MAIN_CONTAINER = Topic(
     remedy="Nothing, unless scripts exec into other containers of the workers.",
     effort=1,
 )
+IN_THE_WAY = Topic(
+    id="MPI017",
+    title="a container mounts a directory that ssh needs",
+    severity="error",
+    impact="blocking",
+    change="unsupported",
+    grade="N",
+    explanation=(
+        "v2 mounts the keys of the job in the home directory of the user (/root/.ssh), and the result their set-up in "
+        "/etc/mpi-ssh. Kubernetes refuses a pod with two mounts at one path, and with other keys there mpirun does not get into "
+        "the workers."
+    ),
+    remedy="Mount it at another path, and name the keys in it to what uses them (GIT_SSH_COMMAND='ssh -i /keys/id_rsa').",
+    effort=1,
+)
 NO_MAIN_CONTAINER = Topic(
     id="MPI007",
     title="mainContainer names no container of the workers",

@@ -50,6 +50,7 @@ from shunter.migrate.conversion.rules.programs import (
     ports_of_v2,
     whole_environment,
 )
+from shunter.migrate.conversion.rules.pytorch import processes
 
 Rule = Callable[[Draft], None]
 ORDER: tuple[Rule, ...] = (
@@ -82,6 +83,7 @@ ORDER: tuple[Rule, ...] = (
     built_names.apply,
     container_names.apply,
     new_variables.apply,
+    processes.look_at_reads,
     files_of_v1.apply,
     lookups.apply,
     whole_environment.apply,

@@ -28,7 +28,10 @@ from shunter.migrate.conversion.source.kustomization import kustomizations
 from shunter.migrate.conversion.source.provider import Input
 from shunter.migrate.conversion.versions import has
 from shunter.migrate.options import Options
+from shunter.migrate.parallel import mapped
 
+LEAST_MEMBERS = 100
+"""For which another process pays: to compare two JobSets takes about half a millisecond."""
 _REPLACEABLE = ("image", "command", "args", "env")
 """Parts of the trainer section that a TrainJob may say otherwise than its runtime; the others are merged with the runtime's."""
 
@@ -147,13 +150,13 @@ def _sharing(members: Sequence[_Member]) -> dict[int, Conversion]:
         "metadata": {**first.conversion.runtime["metadata"], "name": runtime_name(first.conversion.source.kind, spec)},
         "spec": spec,
     }
-    found = {}
-    for member in members:
-        said = {part: value for part, value in member.taken.parts.items() if part not in common}
-        changed = _checked(member, runtime, said)
-        if changed is not None:
-            found[id(member.conversion)] = changed
-    return found
+    changed = [
+        on_runtime(member.conversion, runtime, {part: value for part, value in member.taken.parts.items() if part not in common})
+        for member in members
+    ]
+    pairs = [(member.conversion, after) for member, after in zip(members, changed, strict=True)]
+    are_same = mapped(lambda pair: _is_same(*pair, runtime), pairs, least=LEAST_MEMBERS)
+    return {id(before): after for (before, after), is_same in zip(pairs, are_same, strict=True) if is_same}
 
 
 def _common(first: Parts, all_parts: Sequence[Parts]) -> Parts:
@@ -173,7 +176,12 @@ def _common(first: Parts, all_parts: Sequence[Parts]) -> Parts:
 
 def _checked(member: _Member, runtime: Json, said: Parts) -> Conversion | None:
     """The conversion on that runtime, if it makes the same JobSet there."""
-    before, after = member.conversion, on_runtime(member.conversion, runtime, said)
+    after = on_runtime(member.conversion, runtime, said)
+    return after if _is_same(member.conversion, after, runtime) else None
+
+
+def _is_same(before: Conversion, after: Conversion, runtime: Json) -> bool:
+    """Whether a job makes the same JobSet on another runtime."""
     assert before.runtime is not None, "only these are looked at"
     jobs = (msgspec.convert(one, TrainJob) for one in (before.train_job, after.train_job))
-    return after if same_jobset(*zip(jobs, (before.runtime, runtime), strict=True)) else None
+    return same_jobset(*zip(jobs, (before.runtime, runtime), strict=True))

@@ -18,6 +18,9 @@ DIRECTORY = "/var/run/secrets/kubeflow/trainer"
 CA_FILE, TOKEN_FILE = "ca.crt", "token"
 TOKEN_SECONDS = 3600
 
+REPORT_ENVIRONMENT = ("KUBEFLOW_TRAINER_SERVER_URL", "KUBEFLOW_TRAINER_SERVER_CA_CERT", "KUBEFLOW_TRAINER_SERVER_TOKEN")
+"""By which a program is told where to report its progress."""
+
 
 class TrainJobStatus(Plugin):
     companions = (AUTHORITIES,)
@@ -27,14 +30,15 @@ class TrainJobStatus(Plugin):
         if place is None or pods is None:
             return
         metadata = model.job.metadata
+        url, authority, token = REPORT_ENVIRONMENT
         upsert_volumes(pods.volumes, [_volume(model)])
         for container in pods.containers:
             upsert_env(
                 container,
                 [
-                    {"name": "KUBEFLOW_TRAINER_SERVER_URL", "value": place.report_url(metadata.namespace, metadata.name)},
-                    {"name": "KUBEFLOW_TRAINER_SERVER_CA_CERT", "value": f"{DIRECTORY}/{CA_FILE}"},
-                    {"name": "KUBEFLOW_TRAINER_SERVER_TOKEN", "value": f"{DIRECTORY}/{TOKEN_FILE}"},
+                    {"name": url, "value": place.report_url(metadata.namespace, metadata.name)},
+                    {"name": authority, "value": f"{DIRECTORY}/{CA_FILE}"},
+                    {"name": token, "value": f"{DIRECTORY}/{TOKEN_FILE}"},
                 ],
             )
             upsert_mounts(container, [{"name": VOLUME, "mountPath": DIRECTORY, "readOnly": True}])

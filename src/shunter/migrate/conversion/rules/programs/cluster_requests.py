@@ -11,7 +11,6 @@ from itertools import islice
 
 from shunter.migrate.conversion.draft import Draft
 from shunter.migrate.conversion.launch.arguments import Spot
-from shunter.migrate.conversion.launch.pod_reads import words_and_texts
 from shunter.migrate.conversion.rules.programs.texts import Programs, all_programs, place, quoted
 from shunter.migrate.findings import Topic
 from shunter.migrate.v1_texts import rules as scan_text
@@ -73,7 +72,7 @@ def apply(draft: Draft) -> None:
     asked = [topic for topic in _ASKED if topic is not scan_text.LABEL or not draft.options.v1_labels]
     rules = [rule for rule in scan_text.RULES if rule.topic in asked]
     for programs in all_programs(draft):
-        texts = words_and_texts(programs.container, programs.volumes, draft.texts_of)
+        texts = programs.texts
         asks = [(text, spot, start, says) for text, spot in texts for start, says in _asks(draft, text, rules)]
         named = [(text, spot, *found) for text, spot in texts if (found := _named(draft, text))]
         for text, spot, start, says in named:

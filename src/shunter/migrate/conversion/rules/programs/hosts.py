@@ -14,7 +14,6 @@ from shunter.api.meta import Json
 from shunter.api.resources import JOBSETS
 from shunter.migrate.conversion.draft import JOB_NAME, Draft, Group
 from shunter.migrate.conversion.launch.mounted_files import sources
-from shunter.migrate.conversion.launch.pod_reads import words_and_texts
 from shunter.migrate.conversion.launch.wrappers import program_name
 from shunter.migrate.conversion.rules.programs.texts import all_programs, quoted
 from shunter.migrate.conversion.rules.programs.texts import place as programs_place
@@ -240,7 +239,7 @@ def _look_at_ports(draft: Draft, group: Group) -> None:
 def _look_for_srv(draft: Draft) -> None:
     """Says which texts ask DNS for a port of a pod of the job, each once."""
     for programs in all_programs(draft):
-        for text, spot in words_and_texts(programs.container, programs.volumes, draft.texts_of):
+        for text, spot in programs.texts:
             if "._" not in text:
                 continue
             match = next((found for found in _SRV.finditer(text) if found["host"] in draft.hosts), None)

@@ -7,7 +7,6 @@ from collections.abc import Iterator
 
 from shunter.api.training.pytorch import KIND, MASTER
 from shunter.migrate.conversion.draft import Draft
-from shunter.migrate.conversion.launch.pod_reads import words_and_texts
 from shunter.migrate.conversion.launch.reads import line_of
 from shunter.migrate.conversion.rules.programs.texts import all_programs, place, quoted
 from shunter.migrate.findings import Topic
@@ -54,7 +53,7 @@ def apply(draft: Draft) -> None:
     for programs in all_programs(draft):
         if programs.field != "containers" or {*programs.roles} == {MASTER}:
             continue
-        for text, spot in words_and_texts(programs.container, programs.volumes, draft.texts_of):
+        for text, spot in programs.texts:
             code = _COMMENT.sub(lambda comment: " " * len(comment[0]), text)
             match = _LOOK_UP.search(code)
             if match and not _asks_again(code, match.start()):

@@ -8,11 +8,11 @@ from shunter.api.trainer.torch_validation import TORCHRUN_ENVIRONMENT
 from shunter.cluster.controllers.job.pods import COMPLETION_INDEX_ENV
 from shunter.migrate.conversion.draft import Draft
 from shunter.migrate.conversion.launch.mounted_files import env_sources
-from shunter.migrate.conversion.launch.pod_reads import words_and_texts
 from shunter.migrate.conversion.rules.programs.texts import Programs, all_programs, place, quoted
 from shunter.migrate.findings import Topic
 from shunter.operator.trainer.plugins.jax import PROCESS_ENVIRONMENT
 from shunter.operator.trainer.plugins.mpi import OPEN_MPI_ENVIRONMENT
+from shunter.operator.trainer.plugins.trainjobstatus import REPORT_ENVIRONMENT
 from shunter.operator.trainer.plugins.xgboost import TRACKER_ENVIRONMENT
 
 ONLY_IN_V2 = Topic(
@@ -65,11 +65,12 @@ def apply(draft: Draft) -> None:
     """Tells of each text once for each variable."""
     of_plugin = [name for policy in draft.ml_policy for name in _OF_PLUGINS.get(policy, ())]
     for programs in all_programs(draft):
-        names = [COMPLETION_INDEX_ENV, *(of_plugin if programs.group.trains and programs.field == "containers" else ())]
+        is_told = programs.group.trains and programs.field == "containers"
+        names = [COMPLETION_INDEX_ENV, *([*of_plugin, *REPORT_ENVIRONMENT] if is_told else ())]
         own = {str(variable.get("name")) for variable in programs.container.get("env") or ()}
         new = [name for name in names if name not in own | draft.operator_variables(programs.roles[0])]
         _look_at_sources(draft, programs, new)
-        texts = words_and_texts(programs.container, programs.volumes, draft.texts_of)
+        texts = programs.texts
         if not any(name.partition("_")[0] in text.upper() for name in new for text, _ in texts):
             continue
         pattern = re.compile(rf"\b(?:{'|'.join(map(_in_pieces, new))})\b(?!\s*=[^=])")

@@ -12,7 +12,6 @@ from shunter.api.meta import Json
 from shunter.api.training.mpi import WORKER
 from shunter.api.training.pytorch import MASTER
 from shunter.migrate.conversion.draft import Draft, Group
-from shunter.migrate.conversion.launch.pod_reads import words_and_texts
 from shunter.migrate.conversion.launch.reads import line_of
 from shunter.migrate.conversion.rules.programs.texts import all_programs, place, quoted
 from shunter.migrate.conversion.rules.ssh import PORT as SSH_PORT
@@ -96,7 +95,7 @@ def _look_at_programs(draft: Draft, group: Group, port: int, what: str) -> None:
     for programs in all_programs(draft):
         if programs.group is not group:
             continue
-        for text, spot in words_and_texts(programs.container, programs.volumes, draft.texts_of):
+        for text, spot in programs.texts:
             match = next((one for one in pattern.finditer(text) if _is_own(text, one.start())), None)
             if match is not None:
                 path, offset = place(programs, spot, spot.offset(match.start()))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 import msgspec
@@ -30,6 +30,8 @@ class Programs(NamedTuple):
     field: str
     container: Json
     volumes: list[Json]
+    texts: Sequence[tuple[str, Spot]]
+    """All that stands in words, hooks, probes and mounted files, each once."""
 
 
 class Match(NamedTuple):
@@ -44,8 +46,14 @@ class Match(NamedTuple):
     """What fits."""
 
 
-def all_programs(draft: Draft) -> Iterator[Programs]:
+def all_programs(draft: Draft) -> Sequence[Programs]:
     """The containers of all roles; of roles that are written alike once."""
+    if draft.programs is None:
+        draft.programs = [*_programs(draft)]
+    return draft.programs
+
+
+def _programs(draft: Draft) -> Iterator[Programs]:
     alike: dict[bytes, list[str]] = {}
     for role in draft.job.replicas:
         if draft.job.replica_count(role) and any(role in group.roles for group in draft.groups):
@@ -57,13 +65,14 @@ def all_programs(draft: Draft) -> Iterator[Programs]:
         for field in _CONTAINERS:
             for index, container in enumerate(spec.get(field) or ()):
                 path = (*draft.role_path(roles[0]), "template", "spec", field, index)
-                group = draft.group_of(roles[0])
-                yield Programs(tuple(roles), group, path, field, container, spec.get("volumes") or [])
+                group, volumes = draft.group_of(roles[0]), spec.get("volumes") or []
+                texts = words_and_texts(container, volumes, draft.texts_of)
+                yield Programs(tuple(roles), group, path, field, container, volumes, texts)
 
 
 def matches(draft: Draft, programs: Programs, pattern: re.Pattern[str]) -> Iterator[Match]:
     """The first match in each text of the container that has one."""
-    for text, spot in words_and_texts(programs.container, programs.volumes, draft.texts_of):
+    for text, spot in programs.texts:
         if match := pattern.search(text):
             path, offset = place(programs, spot, spot.offset(match.start()))
             yield Match(path, offset, quoted(text, match.start(), spot), match[0])

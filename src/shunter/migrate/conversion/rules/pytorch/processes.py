@@ -5,14 +5,19 @@ v1 hands the word on to torchrun, `auto` when there is none; a TrainJob takes a 
 
 from __future__ import annotations
 
+import re
+
 from shunter.api import counts
+from shunter.api.training.pytorch import KIND
 from shunter.migrate.conversion.draft import Draft, Group
+from shunter.migrate.conversion.rules.programs.texts import all_programs, matches
 from shunter.migrate.conversion.rules.pytorch import launcher_topics as topics
 from shunter.migrate.conversion.rules.pytorch.launcher import LaunchMethod, TrainingContainer
 from shunter.migrate.paths import Path
 from shunter.operator.trainer.resources import cpu_count, gpu_count
 from shunter.operator.training.frameworks.pytorch import processes_per_node
 
+_READ = re.compile(r"\bPET_NPROC_PER_NODE\b(?!\s*=[^=])")
 FIELD: Path = ("spec", "nprocPerNode")
 ELASTIC_FIELD: Path = ("spec", "elasticPolicy", "nProcPerNode")
 AUTO = "auto"
@@ -55,6 +60,21 @@ def say_by_variable(draft: Draft) -> None:
     """In a plain runtime PET_NPROC_PER_NODE says what it said in v1."""
     for field in (FIELD, ELASTIC_FIELD):
         draft.default(field, "the runtime says it in PET_NPROC_PER_NODE")
+
+
+def look_at_reads(draft: Draft) -> None:
+    """Says which programs read the number of processes, where v2 tells another than v1: `auto` is a number there without GPUs."""
+    if draft.kind != KIND.resource.kind or "torch" not in draft.ml_policy or draft.job.spec.elastic_policy:
+        return
+    before = str(draft.job.spec.nproc_per_node or AUTO)
+    for programs in all_programs(draft):
+        resources = programs.container.get("resources") or {}
+        after = str(draft.trainer.get("numProcPerNode") or (AUTO if gpu_count(resources) else max(1, cpu_count(resources))))
+        if programs.field != "containers" or after == before:
+            continue
+        for found in matches(draft, programs, _READ):
+            says = f"{found.line} reads PET_NPROC_PER_NODE, which is {before} in v1 and {after} in v2."
+            draft.report(topics.PROCESSES_BY_REQUEST, found.path, says, offset=found.offset)
 
 
 def number_of_processes(draft: Draft, found: TrainingContainer) -> int:
