@@ -12,6 +12,7 @@ import pytest
 from cluster.api_server import RunningApiServer
 from cluster.apiserver.http_client import Api, client
 from cluster.apiserver.tls_server import issued
+from shunter.api.meta import Json
 
 WHOAMI = "/apis/authentication.k8s.io/v1/selfsubjectreviews"
 
@@ -150,9 +151,8 @@ async def test_a_token_dies_at_once_with_its_account_and_its_pod(api_server: Run
     spec = {"serviceAccountName": "worker", "containers": [{"name": "c", "image": "i"}]}
     await api.create(f"{root}/pods", {"metadata": {"name": "p"}, "spec": spec})
     bound = {"spec": {"boundObjectRef": {"apiVersion": "v1", "kind": "Pod", "name": "p"}}}
-    tokens = [
-        (await api.create(f"{root}/serviceaccounts/worker/token", body))["status"]["token"] for body in (bound, {"spec": {}})
-    ]
+    bodies: list[Json] = [bound, {"spec": {}}]
+    tokens = [(await api.create(f"{root}/serviceaccounts/worker/token", body))["status"]["token"] for body in bodies]
     async with client(api_server, token=tokens[0]) as pod, client(api_server, token=tokens[1]) as account:
         assert [(await one.request("GET", "/apis")).code for one in (pod, account)] == [200, 200]
         await api.request("DELETE", f"{root}/pods/p?gracePeriodSeconds=0")

@@ -52,7 +52,7 @@ def test_durations_read_as_in_kubectl(seconds: int, text: str) -> None:
 
 
 def container(name: str = "c", **state: Any) -> Json:
-    rest = {key: state.pop(key) for key in ("ready", "restartCount", "lastState", "started") if key in state}
+    rest: Json = {key: state.pop(key) for key in ("ready", "restartCount", "lastState", "started") if key in state}
     return {"name": name, "state": state, **rest}
 
 

@@ -73,7 +73,7 @@ class MemoryCluster:
 
     def create(self, body: Json) -> Json:
         """Stores a new object; what a controller creates is defaulted first."""
-        obj = copy.deepcopy(body)
+        obj: Json = copy.deepcopy(body)
         metadata = obj["metadata"]
         if "name" not in metadata:
             self._names += 1

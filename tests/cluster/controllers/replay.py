@@ -100,7 +100,7 @@ class Replay:
         """The object a user created as the API server stored it. Objects that controllers changed in the same step are the
         user's own, admitted."""
         new = step.recorded["new"]
-        obj = copy.deepcopy(new[name] if name in new else new[f"{name}xxxxx"])
+        obj: Json = copy.deepcopy(new[name] if name in new else new[f"{name}xxxxx"])
         if obj["kind"] in ("Job", "JobSet"):
             obj.pop("status", None)
         if "namespace" not in obj["metadata"] and RESOURCES[obj["kind"]].namespaced:

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from shunter.api.meta import Json
 from shunter.api.resources import PODS
 from shunter.cluster.node.launch.attempt import read_json
 from shunter.cluster.node.layout import PodDirectory
@@ -20,6 +21,7 @@ from shunter.cluster.node.runtime.launcher import Launcher, LauncherError
 from shunter.cluster.node.runtime.protocol import Level
 
 if TYPE_CHECKING:
+    from cluster.api_server import RunningApiServer
     from cluster.node.conftest import NodeUnderTest
 
 pytestmark = pytest.mark.e2e
@@ -27,13 +29,14 @@ pytestmark = pytest.mark.e2e
 
 @pytest.fixture(params=[None, Level.PLAIN], ids=["best-level", "plain"])
 def level(request: pytest.FixtureRequest) -> Level | None:
-    return request.param
+    level: Level | None = request.param
+    return level
 
 
 class Agent:
     """The node in a process that can be killed."""
 
-    def __init__(self, node: NodeUnderTest, api_server: object) -> None:
+    def __init__(self, node: NodeUnderTest, api_server: RunningApiServer) -> None:
         self._command = [
             sys.executable, str(Path(__file__).with_name("node_process.py")), str(api_server.kubeconfig),
             str(api_server.state.pki), node.name, str(node.directory), node.level.value if node.level else "",
@@ -50,7 +53,7 @@ class Agent:
 
 
 @pytest.fixture
-async def agent(node: NodeUnderTest, api_server: object) -> AsyncIterator[Agent]:
+async def agent(node: NodeUnderTest, api_server: RunningApiServer) -> AsyncIterator[Agent]:
     """Takes the place of the node's in-process agent."""
     await node.stop()
     started = Agent(node, api_server)
@@ -59,7 +62,7 @@ async def agent(node: NodeUnderTest, api_server: object) -> AsyncIterator[Agent]
     started.kill()
 
 
-def marked(script: str) -> dict:
+def marked(script: str) -> Json:
     """A container that adds a line to a host file whenever it is started."""
     return {"name": "main", "image": "any", "command": ["sh", "-c", script], "volumeMounts": [{"name": "m", "mountPath": "/m"}]}
 
@@ -71,7 +74,7 @@ def marks(tmp_path: Path) -> Path:
     return path
 
 
-def volumes(marks: Path) -> list[dict]:
+def volumes(marks: Path) -> list[Json]:
     return [{"name": "m", "hostPath": {"path": str(marks)}}]
 
 

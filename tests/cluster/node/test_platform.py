@@ -23,7 +23,8 @@ pytestmark = pytest.mark.e2e
 
 @pytest.fixture(params=[None, Level.PLAIN], ids=["best-level", "plain"])
 def level(request: pytest.FixtureRequest) -> Level | None:
-    return request.param
+    level: Level | None = request.param
+    return level
 
 
 async def test_a_pod_reaches_the_api_server_also_after_a_restart_of_the_node(node: NodeUnderTest) -> None:

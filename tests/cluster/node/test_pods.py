@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from shunter.api.meta import Json
 from shunter.api.resources import CONFIG_MAPS, PODS, SECRETS
 from shunter.cluster.node.launch import attempt as files
 from shunter.cluster.node.pod import lifecycle
@@ -23,11 +24,14 @@ pytestmark = pytest.mark.e2e
 
 @pytest.fixture(params=[None, Level.PLAIN], ids=["best-level", "plain"])
 def level(request: pytest.FixtureRequest) -> Level | None:
-    return request.param
+    level: Level | None = request.param
+    return level
 
 
-def terminated(pod: dict, name: str = "main", kind: str = "containerStatuses") -> dict:
-    return next(one for one in pod["status"][kind] if one["name"] == name)["state"]["terminated"]
+def terminated(pod: Json, name: str = "main", kind: str = "containerStatuses") -> Json:
+    state: Json = next(one for one in pod["status"][kind] if one["name"] == name)["state"]
+    ended: Json = state["terminated"]
+    return ended
 
 
 async def test_a_pod_that_ends_well_succeeds(node: NodeUnderTest) -> None:
@@ -82,9 +86,10 @@ async def test_args_that_were_meant_for_an_entrypoint_say_so(node: NodeUnderTest
 async def test_a_container_that_cannot_start_is_tried_again_less_and_less_often(node: NodeUnderTest) -> None:
     await node.create("p", {"containers": [{"name": "main", "image": "any", "command": ["no-such"]}]})
 
-    def waits(status: dict) -> bool:
+    def waits(status: Json) -> bool:
         [container] = status.get("containerStatuses") or [{}]
-        return container.get("state", {}).get("waiting", {}).get("reason") == "CrashLoopBackOff"
+        reason: str = container.get("state", {}).get("waiting", {}).get("reason", "")
+        return reason == "CrashLoopBackOff"
 
     pod = await node.wait("p", waits, "in back-off")
     [container] = pod["status"]["containerStatuses"]
@@ -307,7 +312,7 @@ async def test_a_pod_past_its_deadline_fails(node: NodeUnderTest) -> None:
 
 
 async def test_readiness_follows_its_probe(node: NodeUnderTest) -> None:
-    probe = {"exec": {"command": ["test", "-e", "/ready/yes"]}, "periodSeconds": 1}
+    probe: Json = {"exec": {"command": ["test", "-e", "/ready/yes"]}, "periodSeconds": 1}
     mounts = [{"name": "ready", "mountPath": "/ready"}]
     if node.level is Level.PLAIN:
         probe["exec"]["command"] = ["sh", "-c", "test -e $FLAG"]
@@ -406,9 +411,9 @@ async def test_logs_of_a_pod_are_bounded_however_often_its_container_restarts(
     pod = await node.create("p", {"containers": [main], "terminationGracePeriodSeconds": 0})
     attempts = node.attempts(pod["metadata"]["uid"])
 
-    def restarts(status: dict) -> int:
+    def restarts(status: Json) -> int:
         [container] = status.get("containerStatuses") or [{}]
-        return container.get("restartCount", 0)
+        return int(container.get("restartCount", 0))
 
     await node.wait("p", lambda status: restarts(status) >= 5, "restarted five times")
     assert len(os.listdir(attempts)) <= 3

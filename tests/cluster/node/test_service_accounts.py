@@ -33,7 +33,8 @@ except kubernetes.client.ApiException as error:
 
 @pytest.fixture(params=[None, Level.PLAIN], ids=["best-level", "plain"])
 def level(request: pytest.FixtureRequest) -> Level | None:
-    return request.param
+    level: Level | None = request.param
+    return level
 
 
 async def run(node: NodeUnderTest, name: str, command: list[str], **container: object) -> str:

@@ -6,6 +6,7 @@ import asyncio
 import json
 import os
 from collections.abc import AsyncIterator
+from functools import partial
 from hashlib import sha256
 from typing import TYPE_CHECKING, Any
 
@@ -211,11 +212,14 @@ async def test_attach_shows_raw_output_and_ends_with_the_container(node: NodeUnd
 async def test_a_container_keeps_its_input_when_clients_leave_unless_it_is_once(
     node: NodeUnderTest, streams: StreamClient
 ) -> None:
+    def has_got(word: bytes, channels: dict[int, bytes]) -> bool:
+        return b"got " + word in channels.get(STDOUT, b"")
+
     await start(node, "while read line; do echo got $line; done", stdin=True)
-    for word in ("first", "second"):
+    for word in (b"first\n", b"second\n"):
         async with streams.converse("p", "attach", stdin=1) as conversation:
-            await conversation.send(STDIN, f"{word}\n".encode())
-            await conversation.until(lambda channels, word=word: f"got {word}\n".encode() in channels.get(STDOUT, b""))
+            await conversation.send(STDIN, word)
+            await conversation.until(partial(has_got, word))
             await conversation.close_input()
             assert await conversation.exit_code() == 0
     assert (await node.pod("p"))["status"]["phase"] == "Running"

@@ -39,8 +39,8 @@ def supervised(directory: Path, *argv: str, first: Callable[[], None] = lambda: 
     """The supervisor of a plain attempt in `directory`, with an agent that listens. `first` is done just before it starts."""
     directory.mkdir()
     (directory / "log").touch()
-    spec = {"level": "plain", "argv": argv, "env": {"PATH": os.environ["PATH"]}, "cwd": str(directory), "unknown_program": ""}
-    spec |= {"cgroup_files": [], "oom_files": [], "stdin": False, "stdin_once": False, "terminal": False}
+    spec: dict[str, Any] = {"level": "plain", "argv": argv, "env": {"PATH": os.environ["PATH"]}, "cwd": str(directory)}
+    spec |= {"unknown_program": "", "cgroup_files": [], "oom_files": [], "stdin": False, "stdin_once": False, "terminal": False}
     attempt.write_json(str(directory / "spec.json"), spec)
     for name in ("control", "events"):
         os.mkfifo(directory / name)

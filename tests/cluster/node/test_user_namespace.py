@@ -60,12 +60,12 @@ async def agent(node: NodeUnderTest, api_server: Any) -> AsyncIterator[Agent]:
     await node.client.delete(NODES, node.name)
     started = Agent(node, api_server)
     started.start()
-    await annotations(node)
+    await node_annotations(node)
     yield started
     started.kill()
 
 
-async def annotations(node: NodeUnderTest) -> dict[str, str]:
+async def node_annotations(node: NodeUnderTest) -> dict[str, str]:
     """The node's annotations once it has registered. Skips, with the reason, where the machine allows no user namespaces."""
     found: dict[str, str] = {}
 
@@ -84,7 +84,7 @@ async def annotations(node: NodeUnderTest) -> dict[str, str]:
 
 
 async def test_pods_have_names_probes_and_roots_of_their_own_and_outlive_the_agent(node: NodeUnderTest, agent: Agent) -> None:
-    assert "user namespace" in (await annotations(node))["shunter.dev/level-reason"]
+    assert "user namespace" in (await node_annotations(node))["shunter.dev/level-reason"]
     service = {"clusterIP": "None", "selector": {"job": "j"}}
     metadata = {"name": "job", "namespace": node.namespace}
     await node.client.create(SERVICES, {"apiVersion": "v1", "kind": "Service", "metadata": metadata, "spec": service})
@@ -114,7 +114,7 @@ async def test_pods_have_names_probes_and_roots_of_their_own_and_outlive_the_age
     assert not os.path.exists("/etc/shunter-test")
     assert not os.path.exists("/srv/greeting")
 
-    assert (await annotations(node))[ANNOTATION] == ENFORCED
+    assert (await node_annotations(node))[ANNOTATION] == ENFORCED
     metadata = {"name": "deny", "namespace": node.namespace}
     policy = {"apiVersion": "networking.k8s.io/v1", "kind": "NetworkPolicy", "metadata": metadata}
     await node.client.create(NETWORK_POLICIES, {**policy, "spec": {"podSelector": {}}})

@@ -231,9 +231,11 @@ async def test_an_answer_to_another_question_is_no_answer(
 async def test_a_slow_webhook_times_out_after_its_own_seconds(
     api: Api, api_server: RunningApiServer, tmp_path: Path, namespace: str, config_maps: str
 ) -> None:
-    async with webhook(
-        api, api_server, tmp_path, namespace, lambda r: time.sleep(1.5) or {"allowed": True}, timeoutSeconds=1
-    ) as hook:
+    def slow(request: Json) -> Json:
+        time.sleep(1.5)
+        return {"allowed": True}
+
+    async with webhook(api, api_server, tmp_path, namespace, slow, timeoutSeconds=1) as hook:
         answer = await api.request("POST", config_maps, {"metadata": {"name": "a"}})
     assert answer.code == 500
     assert "context deadline exceeded" in answer.body["message"]

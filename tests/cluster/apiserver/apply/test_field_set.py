@@ -66,7 +66,7 @@ def test_a_difference_that_takes_nothing_is_the_same_object(left: set[Path], rig
 
 
 def test_a_path_and_what_is_below_it_are_told_apart() -> None:
-    both = {"f:a": {SELF: {}, "f:b": {}}}
+    both: FieldSet = {"f:a": {SELF: {}, "f:b": {}}}
     assert difference(both, fields_at(("a",))) == {"f:a": {"f:b": {}}}
     assert difference(both, fields_at(("a", "b"))) == {"f:a": {}}
 
@@ -98,5 +98,5 @@ def test_paths_are_shown_as_conflicts_show_them(path: Any, text: str) -> None:
 
 
 def test_paths_come_members_first_and_in_order() -> None:
-    fields = {"f:b": {}, "f:a": {"f:c": {}}, 'k:{"n":2}': {}, 'k:{"n":10}': {SELF: {}, "f:z": {}}}
+    fields: FieldSet = {"f:b": {}, "f:a": {"f:c": {}}, 'k:{"n":2}': {}, 'k:{"n":10}': {SELF: {}, "f:z": {}}}
     assert [shown(path) for path in paths(fields)] == [".b", "[n=2]", "[n=10]", ".a.c", "[n=10].z"]

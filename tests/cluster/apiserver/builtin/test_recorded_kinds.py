@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
 import yaml
@@ -12,6 +13,9 @@ import yaml
 from shunter.api.meta import Json
 from shunter.cluster.apiserver.builtin import kinds as builtin_kinds
 from shunter.kube.merge_patch import merge_patch
+
+if TYPE_CHECKING:
+    from cluster.apiserver.builtin.conftest import Write
 
 CASES = [
     pytest.param(case, id=f"{path.stem}: {case['name']}")
@@ -52,7 +56,7 @@ def ours(wanted: Json) -> Json:
 
 
 @pytest.mark.parametrize("case", CASES)
-def test_answers_as_the_real_api_server_does(case: Json, write) -> None:
+def test_answers_as_the_real_api_server_does(case: Json, write: Write) -> None:
     wanted = case["answer"]
     if "write" in case:
         answer = write(case["write"])
@@ -66,6 +70,7 @@ def test_answers_as_the_real_api_server_does(case: Json, write) -> None:
     if "message" in wanted:
         assert faults(UUID.sub("<uid>", answer.message)) == faults(wanted["message"])
     else:
+        assert answer.object is not None
         assert stored(answer.object) == ours(wanted["object"])
 
 

@@ -114,7 +114,8 @@ def kubectl_patched(objects: list[Json], patch: Json) -> list[Json] | None:
     if answer.returncode:
         assert "unknown patch type" in answer.stderr, answer.stderr
         return None
-    found, rest = [], answer.stdout.strip()
+    found: list[Json] = []
+    rest = answer.stdout.strip()
     while rest:
         one, end = json.JSONDecoder().raw_decode(rest)
         found.extend(one["items"] if one["kind"] == "List" else [one])

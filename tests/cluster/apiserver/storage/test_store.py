@@ -184,10 +184,9 @@ async def test_of_many_writes_at_once_the_last_of_each_object_is_on_disk(tmp_pat
         for n in range(100)
     ]
     await asyncio.sleep(0)
-    gone = [
-        asyncio.ensure_future(store.remove(maps, config_map(f"m{n}"), previous=maps.head("default", f"m{n}"), durable=True))
-        for n in range(50)
-    ]
+    heads = [head for n in range(50) if (head := maps.head("default", f"m{n}"))]
+    assert len(heads) == 50
+    gone = [asyncio.ensure_future(store.remove(maps, config_map(head.name), previous=head, durable=True)) for head in heads]
     await asyncio.gather(*kept, *again, *gone)
     store.close()
     reopened = Store(path)

@@ -8,7 +8,7 @@ from typing import Any
 import msgspec
 import pytest
 
-from shunter.api.meta import ObjectMeta
+from shunter.api.meta import Json, ObjectMeta
 from shunter.cluster.controllers.volumes.claim_plan import Observed, plan, volume_for
 from shunter.cluster.controllers.volumes.controller import default_class
 from shunter.cluster.controllers.volumes.views import (
@@ -151,7 +151,7 @@ def test_a_claim_without_class_and_volume_says_so() -> None:
 
 
 def test_a_claim_that_lost_its_volume_says_so_once() -> None:
-    lost = {"metadata": {"annotations": {BIND_COMPLETED: "yes"}}, "volumeName": "gone"}
+    lost: Json = {"metadata": {"annotations": {BIND_COMPLETED: "yes"}}, "volumeName": "gone"}
     made = plan(Observed(claim=claim(**lost, status={"phase": "Bound"})))
     assert told(made) == ["ClaimLost"]
     assert plan(Observed(claim=claim(**lost, status={"phase": "Lost"}))) == NOTHING

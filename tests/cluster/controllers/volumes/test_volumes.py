@@ -9,6 +9,7 @@ from typing import Any
 import msgspec
 import pytest
 
+from shunter.api.meta import Json
 from shunter.cluster.controllers.volumes.directories import is_to_be_emptied, remove_tree
 from shunter.cluster.controllers.volumes.views import (
     DIRECTORY_FINALIZER,
@@ -49,7 +50,7 @@ def phase_of(made: Plan) -> str:
     ],
 )
 def test_the_phase_of_a_volume_says_whose_it_is(reference: dict[str, Any] | None, of: Claim | None, expected: str) -> None:
-    spec = {"claimRef": reference} if reference else {}
+    spec: Json = {"claimRef": reference} if reference else {}
     assert phase_of(plan(Observed(volume=volume(**spec), claim=of))) == expected
     assert plan(Observed(volume=volume(phase=expected, **spec), claim=of)) == NOTHING
 

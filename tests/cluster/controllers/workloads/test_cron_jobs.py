@@ -108,7 +108,7 @@ def test_a_starting_deadline_longer_than_the_calendar_is_none(seconds: int) -> N
 
 
 def test_after_the_deadline_a_time_is_missed() -> None:
-    schedule = {"schedule": "0 13 * * *", "startingDeadlineSeconds": 60}
+    schedule: Json = {"schedule": "0 13 * * *", "startingDeadlineSeconds": 60}
     on_time = planned(cron_job(**schedule), minutes=60.2)
     late = planned(cron_job(**schedule), minutes=62)
     assert (len(created(on_time)), created(late)) == (1, [])
@@ -157,7 +157,7 @@ def test_what_others_made_or_deleted_is_told() -> None:
         ({"schedule": "0 0 30 2 *"}, "InvalidSchedule"),
     ],
 )
-def test_a_schedule_without_times_is_told(spec: dict[str, str], reason: str) -> None:
+def test_a_schedule_without_times_is_told(spec: Json, reason: str) -> None:
     done = planned(cron_job(**spec), minutes=6)
     assert (created(done), reasons(done)) == ([], [reason])
 

@@ -27,7 +27,10 @@ def conditions(status: DeploymentStatus) -> dict[str, tuple[str, str]]:
 @pytest.mark.parametrize("seed", range(12))
 def test_a_rollout_keeps_its_bounds_in_whatever_order_pods_become_ready_and_controllers_die(seed: int) -> None:
     random = Random(seed)
-    replicas, surge, unavailable = random.randint(1, 7), random.choice([0, 1, "30%", "100%"]), random.choice([0, 1, "40%"])
+    replicas = random.randint(1, 7)
+    surges: list[int | str] = [0, 1, "30%", "100%"]
+    shortages: list[int | str] = [0, 1, "40%"]
+    surge, unavailable = random.choice(surges), random.choice(shortages)
     if surge == unavailable == 0:
         unavailable = 1
     world = World()

@@ -88,7 +88,7 @@ async def test_the_kernel_holds_a_user_to_its_rights(node: NodeUnderTest, as_roo
     )
     security = {"runAsUser": 4321, "runAsGroup": 4322, "fsGroup": 4323, "supplementalGroups": [4324]}
     mounts = {name: {"name": name, "mountPath": f"/{name}"} for name in ("closed", "theirs", "empty")}
-    paths = {
+    paths: dict[str, Json] = {
         "closed": {"hostPath": {"path": str(closed)}},
         "theirs": {"hostPath": {"path": str(theirs)}},
         "empty": {"emptyDir": {}},
@@ -164,7 +164,8 @@ async def test_a_root_that_must_not_be_is_not_started(node: NodeUnderTest) -> No
 
     def waits(status: Json) -> bool:
         states = status.get("containerStatuses") or [{}]
-        return (states[0].get("state") or {}).get("waiting", {}).get("reason") == "CreateContainerConfigError"
+        reason: str = (states[0].get("state") or {}).get("waiting", {}).get("reason", "")
+        return reason == "CreateContainerConfigError"
 
     waiting = await node.wait("root", waits, "refused")
     assert "breaks non-root policy" in waiting["status"]["containerStatuses"][0]["state"]["waiting"]["message"]

@@ -14,7 +14,7 @@ NOW = datetime(2026, 11, 21, 12, 0, 0, tzinfo=UTC)
 RUNNING = Attempt(0, "id", started_at=1000.0)
 DONE = RUNNING._replace(finished_at=1010.0, exit_code=0, reason="Completed")
 FAILED = RUNNING._replace(finished_at=1010.0, exit_code=1, reason="Error")
-UP = {"started": True, "ready": True}
+UP = ContainerState(Role.MAIN, RUNNING, started=True, ready=True)
 
 
 def spec(policy: str = "Never", **parts: Any) -> Any:
@@ -53,7 +53,7 @@ def conditions(shown: Any) -> dict[str, str]:
 @pytest.mark.parametrize(
     ("state", "expected"),
     [
-        pytest.param(ContainerState(Role.MAIN, RUNNING, **UP), ("True", "True", "True"), id="ready"),
+        pytest.param(UP, ("True", "True", "True"), id="ready"),
         pytest.param(
             ContainerState(Role.MAIN, RUNNING, started=True),
             ("True", "False ContainersNotReady", "False ContainersNotReady"),
@@ -74,10 +74,7 @@ def test_conditions(state: ContainerState, expected: tuple[str, str, str]) -> No
 def test_a_condition_keeps_its_time_while_its_status_stays() -> None:
     old = {"type": "Ready", "status": "True", "lastTransitionTime": "2020-01-01T00:00:00Z"}
     foreign = {"type": "example.com/gate", "status": "True", "lastTransitionTime": "2020-01-01T00:00:00Z"}
-    shown = {
-        one["type"]: one
-        for one in status({"main": ContainerState(Role.MAIN, RUNNING, **UP)}, before={"conditions": [old, foreign]})["conditions"]
-    }
+    shown = {one["type"]: one for one in status({"main": UP}, before={"conditions": [old, foreign]})["conditions"]}
     assert shown["Ready"]["lastTransitionTime"] == "2020-01-01T00:00:00Z"
     assert shown["Initialized"]["lastTransitionTime"] == "2026-11-21T12:00:00Z"
     assert shown["example.com/gate"] == foreign
@@ -85,7 +82,7 @@ def test_a_condition_keeps_its_time_while_its_status_stays() -> None:
 
 def test_a_readiness_gate_holds_readiness_back() -> None:
     gated = spec(readinessGates=[{"conditionType": "example.com/gate"}])
-    shown = status({"main": ContainerState(Role.MAIN, RUNNING, **UP)}, gated)
+    shown = status({"main": UP}, gated)
     ready = next(one for one in shown["conditions"] if one["type"] == "Ready")
     assert (ready["status"], ready["reason"]) == ("False", "ReadinessGatesNotReady")
     assert ready["message"] == 'corresponding condition of pod readiness gate "example.com/gate" does not exist.'
@@ -117,7 +114,7 @@ def test_a_pod_that_ended_has_a_final_phase_whether_it_ever_ran(state: Container
 
 
 def test_a_finished_pod_never_changes_its_phase() -> None:
-    shown = status({"main": ContainerState(Role.MAIN, RUNNING, **UP)}, before={"phase": "Failed", "reason": "Evicted"})
+    shown = status({"main": UP}, before={"phase": "Failed", "reason": "Evicted"})
     assert (shown["phase"], shown["reason"]) == ("Failed", "Evicted")
 
 

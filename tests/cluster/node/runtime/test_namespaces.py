@@ -35,7 +35,7 @@ async def _machine_can(node: NodeUnderTest) -> None:
         pytest.skip(f"level namespaces is not possible: {annotations['shunter.dev/level-reason']}")
 
 
-async def headless(node: NodeUnderTest, name: str, selector: dict, **spec: object) -> None:
+async def headless(node: NodeUnderTest, name: str, selector: dict[str, str], **spec: object) -> None:
     await node.client.create(
         SERVICES,
         {

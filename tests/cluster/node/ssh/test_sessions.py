@@ -28,13 +28,15 @@ class Pod:
         write_files(directory / ".ssh", files)
 
     def sshd(self, *arguments: str) -> subprocess.Popen[str]:
-        command = [self.programs / "sshd", "-De", *arguments]
+        command = [str(self.programs / "sshd"), "-De", *arguments]
         return subprocess.Popen(command, env=self.environment, stderr=subprocess.PIPE, text=True)
 
     def ssh(self, *arguments: str, stdin: str | None = None) -> subprocess.CompletedProcess[str]:
-        given = {"input": stdin} if stdin is not None else {"stdin": subprocess.DEVNULL}
-        command = [self.programs / "ssh", *arguments]
-        return subprocess.run(command, env=self.environment, capture_output=True, text=True, check=False, **given)  # type: ignore[call-overload,no-any-return]
+        command = [str(self.programs / "ssh"), *arguments]
+        nothing = subprocess.DEVNULL if stdin is None else None
+        return subprocess.run(
+            command, env=self.environment, capture_output=True, text=True, check=False, input=stdin, stdin=nothing
+        )
 
 
 @pytest.fixture(scope="module")

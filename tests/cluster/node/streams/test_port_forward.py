@@ -48,14 +48,14 @@ async def forwarding(service: Service) -> AsyncIterator[SpdyPeer]:
             await asyncio.gather(*tasks, return_exceptions=True)
 
 
-def pair(number: int, request: str, port: int = 80) -> list[Frame]:
+def pair(number: int, request: str, port: int = 80) -> tuple[Open, Data, Open]:
     """The two streams of a connection, as kubectl opens them: errors first, and nothing to say there."""
     headers = {"port": str(port), "requestid": request}
-    return [
+    return (
         Open(number, {"streamtype": "error", **headers}),
         Data(number, b"", fin=True),
         Open(number + 2, {"streamtype": "data", **headers}),
-    ]
+    )
 
 
 def text(received: list[Frame], stream: int) -> bytes:

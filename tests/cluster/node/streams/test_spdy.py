@@ -8,10 +8,12 @@ from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from typing import NamedTuple
 
+import pytest
+
 from cluster.node.streams.spdy_peer import SpdyPeer, connected
 from shunter.cluster.node.streams import spdy
 from shunter.cluster.node.streams.spdy import HELD_BYTES, MAX_STREAMS, SpdyConnection, SpdyStream
-from shunter.cluster.node.streams.spdy_frames import CANCEL, REFUSED_STREAM, Data, GoAway, Open, Ping, Reply, Reset
+from shunter.cluster.node.streams.spdy_frames import CANCEL, REFUSED_STREAM, Data, Frame, GoAway, Open, Ping, Reply, Reset
 
 
 class Served(NamedTuple):
@@ -42,7 +44,7 @@ async def served(admit: Callable[[SpdyStream], bool] = lambda _: True) -> AsyncI
             await running
 
 
-def count(kind: type) -> Callable[[list], int]:
+def count(kind: type) -> Callable[[list[Frame]], int]:
     return lambda received: sum(isinstance(frame, kind) for frame in received)
 
 
@@ -143,7 +145,7 @@ async def test_a_writer_is_held_back_while_the_client_does_not_read() -> None:
         await writing
 
 
-async def test_streams_beyond_the_limit_are_refused_and_room_is_made_by_those_that_end(monkeypatch) -> None:
+async def test_streams_beyond_the_limit_are_refused_and_room_is_made_by_those_that_end(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(spdy, "MAX_STREAMS", 2)
     assert MAX_STREAMS > 2
     async with served() as (peer, _, streams, _):
@@ -167,7 +169,9 @@ async def test_a_peer_that_breaks_the_protocol_is_told_so_and_left() -> None:
             async with asyncio.timeout(10):
                 await running
             await peer.until(count(GoAway))
-            assert peer.received[-1].status == 1, name
+            last = peer.received[-1]
+            assert isinstance(last, GoAway), name
+            assert last.status == 1, name
 
 
 async def test_noise_ends_the_connection() -> None:

@@ -67,7 +67,7 @@ def test_frames_are_read_as_they_were_written_wherever_they_are_cut(frames: list
 
 
 def test_frames_are_read_byte_by_byte() -> None:
-    frames = [
+    frames: list[Frame] = [
         Open(1, {"streamtype": "stdin"}),
         Open(3, {"streamtype": "stdout"}, fin=True),
         Data(1, b"hello"),
