@@ -43,7 +43,7 @@ def kubectl_reads(value: str) -> Any:
     """What kubectl makes of a value in YAML, as JSON."""
     indented = "".join(f"  {line}\n" for line in value.splitlines())
     manifest = f"apiVersion: example.com/v1\nkind: Thing\nmetadata: {{name: a}}\nspec:\n{indented}"
-    command = [KUBECTL, "annotate", "--local", "-o", "json", "-f", "-", "a=b"]
+    command = [str(KUBECTL), "annotate", "--local", "-o", "json", "-f", "-", "a=b"]
     answer = subprocess.run(command, input=manifest, capture_output=True, text=True, check=True, timeout=60)
     return json.loads(answer.stdout)["spec"]
 

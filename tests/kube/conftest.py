@@ -1,7 +1,7 @@
 """A small API server per test, a client of it, and waiting for conditions."""
 
 import asyncio
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable
 
 import pytest
 
@@ -11,6 +11,8 @@ from shunter.kube.kubeconfig import Connection
 from shunter.kube.retry import RetryPolicy
 from shunter.kube.transport import HttpTransport
 from shunter.kube.transports.faults import FaultTransport, RecordingTransport
+
+Eventually = Callable[[Callable[[], object]], Awaitable[object]]
 
 
 @pytest.fixture
@@ -39,7 +41,7 @@ def client(recorded: RecordingTransport) -> Client:
 
 
 @pytest.fixture
-def eventually() -> Callable[[Callable[[], object]], object]:
+def eventually() -> Eventually:
     """Waits until a condition holds, for at most five seconds."""
 
     async def wait(condition: Callable[[], object], seconds: float = 5.0) -> object:

@@ -40,10 +40,10 @@ def on_both_loops(test: Callable[..., Coroutine[Any, Any, None]]) -> Callable[..
     signature = inspect.signature(test)
     loop = inspect.Parameter("new_loop", inspect.Parameter.KEYWORD_ONLY)
     on_loop.__signature__ = signature.replace(parameters=[*signature.parameters.values(), loop])  # type: ignore[attr-defined]
-    del on_loop.__wrapped__  # type: ignore[attr-defined]
-    return pytest.mark.parametrize("new_loop", [asyncio.new_event_loop, uvloop.new_event_loop], ids=["asyncio", "uvloop"])(
-        on_loop
-    )
+    del on_loop.__wrapped__
+    loops = pytest.mark.parametrize("new_loop", [asyncio.new_event_loop, uvloop.new_event_loop], ids=["asyncio", "uvloop"])
+    on_both: Callable[..., None] = loops(on_loop)
+    return on_both
 
 
 class Wired(asyncio.Transport):

@@ -24,7 +24,7 @@ PATH = re.compile(
 
 class RefusalError(Exception):
     def __init__(self, code: int, reason: str, message: str) -> None:
-        self.status = {
+        self.status: Json = {
             "kind": "Status", "apiVersion": "v1", "status": "Failure", "code": code, "reason": reason, "message": message,
         }  # fmt: skip
 

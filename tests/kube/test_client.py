@@ -6,6 +6,7 @@ import pytest
 
 from kube.peer import Peer
 from shunter.api.core import ConfigMap
+from shunter.api.meta import Json
 from shunter.api.resources import CONFIG_MAPS, NAMESPACES, PODS
 from shunter.errors import InputError
 from shunter.kube.cache.watch_events import Bookmark, Change, Malformed
@@ -33,7 +34,7 @@ from shunter.kube.transports.faults import Disconnect, FaultTransport, LoseAnswe
 COLLECTION = "/api/v1/configmaps"
 
 
-def config_map(name: str = "a", **data: str) -> dict:
+def config_map(name: str = "a", **data: str) -> Json:
     return {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": name, "namespace": "n"}, "data": data}
 
 
@@ -181,7 +182,9 @@ async def test_a_watch_yields_changes_bookmarks_and_objects_that_do_not_fit(peer
             if isinstance(event, Change) and event.type == "DELETED":
                 break
     assert [type(event) for event in events] == [Change, Malformed, Bookmark, Change]
-    assert events[2].ends_initial_events
+    bookmark = events[2]
+    assert isinstance(bookmark, Bookmark)
+    assert bookmark.ends_initial_events
 
 
 async def test_a_watch_from_a_forgotten_version_raises_gone(peer: Peer, client: Client) -> None:

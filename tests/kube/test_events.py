@@ -6,7 +6,9 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
+from kube.conftest import Eventually
 from kube.peer import Peer
+from shunter.api.meta import Json
 from shunter.api.training.pytorch import PYTORCH_JOBS
 from shunter.kube import events
 from shunter.kube.client import Client
@@ -30,7 +32,7 @@ def new_recorder(
     return EventRecorder(client, "pytorchjob-controller", form=form, instance="host", is_busy=is_busy, now=now)
 
 
-def stored(peer: Peer) -> list[dict]:
+def stored(peer: Peer) -> list[Json]:
     return [obj for key, obj in peer.objects.items() if key[0].endswith("/events")]
 
 
@@ -135,7 +137,7 @@ async def test_a_server_that_refuses_events_disturbs_nobody(
     assert len(stored(peer)) == 1
 
 
-async def test_running_sends_without_being_asked(peer: Peer, client: Client, eventually) -> None:
+async def test_running_sends_without_being_asked(peer: Peer, client: Client, eventually: Eventually) -> None:
     recorder = new_recorder(client)
     task = asyncio.create_task(recorder.run())
     recorder.record(note())
@@ -145,7 +147,7 @@ async def test_running_sends_without_being_asked(peer: Peer, client: Client, eve
 
 
 async def test_repeats_are_sent_together_after_a_while(
-    peer: Peer, client: Client, eventually, monkeypatch: pytest.MonkeyPatch
+    peer: Peer, client: Client, eventually: Eventually, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(events, "UPDATE_SECONDS", 0.05)
     recorder = new_recorder(client)
@@ -159,7 +161,7 @@ async def test_repeats_are_sent_together_after_a_while(
 
 
 async def test_events_wait_for_busy_controllers_but_not_for_ever(
-    peer: Peer, client: Client, eventually, monkeypatch: pytest.MonkeyPatch
+    peer: Peer, client: Client, eventually: Eventually, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(events, "BUSY_POLL", 0.001)
     asked = 0
@@ -182,7 +184,7 @@ async def test_events_wait_for_busy_controllers_but_not_for_ever(
 
 
 async def test_a_crowd_of_events_is_sent_slowly_and_none_is_lost(
-    peer: Peer, client: Client, eventually, monkeypatch: pytest.MonkeyPatch
+    peer: Peer, client: Client, eventually: Eventually, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     # Events for longer than this machine may have been up.
     monkeypatch.setattr(events, "RATE", 1e-9)
@@ -200,7 +202,7 @@ async def test_a_crowd_of_events_is_sent_slowly_and_none_is_lost(
 
 
 async def test_the_more_events_wait_the_more_go_at_a_time(
-    peer: Peer, client: Client, eventually, monkeypatch: pytest.MonkeyPatch
+    peer: Peer, client: Client, eventually: Eventually, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """So that the last event of 10,000 jobs is no later than that of 1,000. One at a time, there would be three of these ten."""
     monkeypatch.setattr(events, "RATE", 1e-9)

@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable
 from datetime import UTC, datetime
+from functools import partial
 
 import msgspec
 import pytest
@@ -150,9 +151,9 @@ async def test_any_value_in_any_field_of_a_v1_job(kind: JobKind) -> None:
         await sweep.ask(what, path, obj)
         await sweep.ask(what, path, obj, base)
         await sweep.ask(what, path, base, obj)
-        sweep.reconcile(what, lambda obj=obj: planned(obj, Gang(scheduler="volcano", group=None)))
+        sweep.reconcile(what, partial(planned, obj, Gang(scheduler="volcano", group=None)))
         if isinstance(obj, dict) and "status" not in what:
-            sweep.reconcile(what, lambda obj=obj: planned({**obj, "status": STARTED}, None))
+            sweep.reconcile(what, partial(planned, {**obj, "status": STARTED}, None))
     sweep.check()
 
 
@@ -168,7 +169,7 @@ async def test_any_value_in_any_field_of_a_runtime(kind: str) -> None:
             sweep.webhooks.keep(obj)
             await sweep.ask(f"a job of {what}", job_path, job)
             observed = trainer.Observed(job=msgspec.convert(job, TrainJob), runtime=obj, randomness=bytes(32))
-            sweep.reconcile(what, lambda observed=observed: trainer.plan(observed, NOW))
+            sweep.reconcile(what, partial(trainer.plan, observed, NOW))
     sweep.check()
 
 

@@ -208,8 +208,8 @@ def life(name: str, policy: str, failures: int, end: str) -> list[Pod]:
         states.append(pod(container(last, restarts=number, last=ended(1, 2 * number - 2) if number else None), **common))
         states.append(pod(container(WAITS, restarts=number, last=last), **common))
         states.append(pod(container(RUNS, restarts=number + 1, last=last), **common))
-    more = {"restarts": failures, "last": last}
-    gone = {"metadata": {"deletionTimestamp": at(130), "deletionGracePeriodSeconds": 30}}
+    more: Json = {"restarts": failures, "last": last}
+    gone: Json = {"metadata": {"deletionTimestamp": at(130), "deletionGracePeriodSeconds": 30}}
     match end:
         case "succeeds":
             states.append(pod(container(ended(0, 99), **more), phase="Succeeded", **common))

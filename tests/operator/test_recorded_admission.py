@@ -6,6 +6,7 @@ import asyncio
 import copy
 import json
 import re
+from collections.abc import Awaitable
 from datetime import UTC, datetime
 
 import msgspec
@@ -23,7 +24,7 @@ from shunter.api.training.job_kind import GROUP
 from shunter.kube.cache.store import Store
 from shunter.kube.client import Client
 from shunter.kube.errors import NotFound, Status
-from shunter.kube.webhooks.server import AdmissionRequest, AdmissionResponse, allowed
+from shunter.kube.webhooks.server import AdmissionRequest, AdmissionResponse, Handler, allowed
 from shunter.operator.trainer.admission import DEFAULTER_PATH, TrainerAdmission, validator_path
 from shunter.operator.trainer.views import Runtime
 from shunter.operator.training.admission import routes
@@ -47,9 +48,9 @@ class PriorityClassesOnly(Client):
 @pytest.mark.parametrize("one", parameters("webhooks", "admission-v1", "admission-v2"))
 def test_new_objects_get_the_recorded_answer(one: Recorded) -> None:
     case = one.case
-    stores: dict[object, Store[Runtime]] = {TRAINING_RUNTIMES: Store(), CLUSTER_TRAINING_RUNTIMES: Store()}
+    stores: dict[Resource, Store[Runtime]] = {TRAINING_RUNTIMES: Store(), CLUSTER_TRAINING_RUNTIMES: Store()}
     server = PriorityClassesOnly()
-    admission = TrainerAdmission(server, stores, Store(), Store(), now=lambda: NOW)  # type: ignore[arg-type]
+    admission = TrainerAdmission(server, stores, Store(), Store(), now=lambda: NOW)
     handlers = {**routes(), **admission.routes()}
     for step in case.steps:
         if step.verb != "apply":
@@ -89,7 +90,7 @@ def _number(text: str) -> float | int:
     return int(float(text)) if float(text).is_integer() else float(text)
 
 
-async def _answer(handlers: dict[str, object], obj: Json) -> AdmissionResponse:
+async def _answer(handlers: dict[str, Handler], obj: Json) -> AdmissionResponse:
     """The verdict of the webhooks on an object as the API server hands it to them."""
     served = SERVED[obj["kind"]]
     schema = served.kind.schema()
@@ -98,17 +99,20 @@ async def _answer(handlers: dict[str, object], obj: Json) -> AdmissionResponse:
     schema.default(obj)
     request = AdmissionRequest(uid="1", operation="CREATE", object=obj)
     if (v1 := f"/validate-kubeflow-org-v1-{obj['kind'].lower()}") in handlers:
-        return handlers[v1](request)  # type: ignore[operator]
+        return await _response(handlers[v1](request))
     if served.resource.group == GROUP:
         return allowed()
     if obj["kind"] == "TrainJob":
-        defaulted = handlers[DEFAULTER_PATH](request)  # type: ignore[operator]
+        defaulted = await _response(handlers[DEFAULTER_PATH](request))
         if not defaulted.allowed:
             return defaulted
         faults: list[FieldError] = schema.validate(obj, None)
         assert not faults, faults
-    answer = handlers[validator_path(served.resource)](request)  # type: ignore[operator]
-    return await answer if asyncio.iscoroutine(answer) else answer
+    return await _response(handlers[validator_path(served.resource)](request))
+
+
+async def _response(answer: AdmissionResponse | Awaitable[AdmissionResponse]) -> AdmissionResponse:
+    return answer if isinstance(answer, AdmissionResponse) else await answer
 
 
 def _as_webhook_says(wanted: Json) -> Json:
@@ -120,7 +124,7 @@ def _as_webhook_says(wanted: Json) -> Json:
     return {**said, "warnings": warnings} if warnings else said
 
 
-def _keep(stores: dict[object, Store[Runtime]], obj: Json) -> None:
+def _keep(stores: dict[Resource, Store[Runtime]], obj: Json) -> None:
     served = SERVED[obj["kind"]]
     stored = copy.deepcopy(obj)
     served.kind.schema().default(stored)

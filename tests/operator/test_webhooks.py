@@ -7,6 +7,7 @@ import contextlib
 import re
 from collections.abc import AsyncIterator, Callable, Iterator
 from datetime import UTC, datetime, timedelta
+from functools import partial
 
 import pytest
 
@@ -30,7 +31,7 @@ from shunter.kube.kubeconfig import Connection
 from shunter.kube.transports.faults import Disconnect, FaultTransport, RecordingTransport, Refuse
 from shunter.kube.webhooks.canary import ANNOTATION, NAME, canary
 from shunter.kube.webhooks.registration import ServiceReference, register
-from shunter.kube.webhooks.server import AdmissionRequest
+from shunter.kube.webhooks.server import AdmissionRequest, AdmissionResponse
 from shunter.operator import webhooks
 from shunter.operator.kinds import EVERYTHING
 from shunter.operator.process import COMPONENT, routes, webhook_configurations
@@ -186,7 +187,9 @@ async def test_a_replica_claims_to_be_ready_while_none_is_and_not_for_long(
     async with Replica(connection, WebhookOptions("127.0.0.1", 0, service=service.name, secret="claimed")).running() as replica:
         await until(lambda: not replica.trouble)
         monkeypatch.setattr(webhooks, "CLAIM_SECONDS", 3600.0)
-        monkeypatch.setattr(replica.webhooks, "_claimed_at", replica.webhooks._claimed_at - 3600.0)
+        claimed_at = replica.webhooks._claimed_at
+        assert claimed_at is not None
+        monkeypatch.setattr(replica.webhooks, "_claimed_at", claimed_at - 3600.0)
         await until(lambda: 'service "shunter-webhook" not found' in replica.trouble)
 
 
@@ -251,6 +254,10 @@ async def test_a_replica_that_does_not_lead_answers_from_warm_caches(connection:
         "spec": {"template": {"spec": {"replicatedJobs": [replicated_job()]}}},
     }
     await client.create(TRAINING_RUNTIMES, runtime)
+
+    def is_synced(manager: Manager) -> bool:
+        return not manager._why_not_synced()
+
     stop = asyncio.Event()
     async with contextlib.AsyncExitStack() as stack:
         running, sent = [], []
@@ -264,7 +271,7 @@ async def test_a_replica_that_does_not_lead_answers_from_warm_caches(connection:
             trainer.add_controllers(manager)
             running.append(asyncio.create_task(manager.run(stop)))
             sent.append(recorded)
-            await until(lambda manager=manager: not manager._why_not_synced())
+            await until(partial(is_synced, manager))
         validate = routes(manager)[validator_path(TRAIN_JOBS)]
         sent[1].requests.clear()
         job = {
@@ -272,8 +279,7 @@ async def test_a_replica_that_does_not_lead_answers_from_warm_caches(connection:
             "spec": {"runtimeRef": {"name": "warm", "kind": TRAINING_RUNTIMES.kind}},
         }
         answer = validate(AdmissionRequest(uid="u", object=job))
-        assert not isinstance(answer, bool)
-        response = await answer if asyncio.iscoroutine(answer) else answer
+        response = answer if isinstance(answer, AdmissionResponse) else await answer
         assert (response.allowed, response.message) == (True, "")
         assert not [request for request in sent[1].requests if "runtimes" in request.path]
         assert not [request for request in sent[1].writes if "leases" not in request.path], "only the leader reconciles"

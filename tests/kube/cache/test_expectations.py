@@ -83,7 +83,7 @@ def test_taking_the_last_finalizer_is_seen_when_it_is_gone_whatever_version_the_
     expectations: Expectations, store: Store[Pod], ending: str
 ) -> None:
     moment = datetime(2026, 11, 21, tzinfo=UTC)
-    held = ObjectMeta(name="pod", namespace="n", uid="u", resource_version="10", deletion_timestamp=moment, finalizers=["a/b"])
+    held = ObjectMeta(name="pod", namespace="n", uid="u", resource_version="10", deletion_timestamp=moment, finalizers=("a/b",))
     store.put(Pod(metadata=held))
     expectations.expect(JOB, [CompletedWrite(PODS, POD, "u", "10", is_released=True)])
     assert expectations.seconds_left(JOB) == 30

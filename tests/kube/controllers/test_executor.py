@@ -55,8 +55,8 @@ def body(name: str, resource: Resource = PODS, **fields: Any) -> dict[str, Any]:
     return {"apiVersion": resource.api_version, "kind": resource.kind, "metadata": {"name": name, "namespace": "n"}, **fields}
 
 
-def create(name: str, resource: Resource = PODS, **notes: Note) -> Create:
-    return Create(resource=resource, body=body(name, resource), **notes)
+def create(name: str, resource: Resource = PODS, *, failed: Note | None = None) -> Create:
+    return Create(resource=resource, body=body(name, resource), failed=failed)
 
 
 def note(message: str) -> Note:

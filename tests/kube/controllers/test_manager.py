@@ -3,7 +3,7 @@
 import asyncio
 import logging
 from collections import Counter
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from datetime import datetime
 from typing import Any, NamedTuple
@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 import aiohttp
 import pytest
 
+from kube.conftest import Eventually
 from kube.peer import Peer
 from shunter.api.core import ConfigMap, Pod
 from shunter.api.meta import controller_reference
@@ -26,8 +27,6 @@ from shunter.kube.transports.faults import Delay, FaultTransport, LoseAnswer, Re
 from shunter.kube.transports.measured import CountingTransport
 
 PODS_AT, CONFIG_MAPS_AT = "/api/v1/pods", "/api/v1/configmaps"
-
-Eventually = Callable[[Callable[[], object]], Awaitable[object]]
 
 
 class Seen(NamedTuple):

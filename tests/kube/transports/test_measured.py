@@ -1,5 +1,6 @@
 """Transports around a transport: a rate is kept to, leases are not held up by it, and requests are counted as client-go does."""
 
+import asyncio
 from collections import Counter
 from collections.abc import AsyncGenerator, Mapping
 
@@ -10,7 +11,6 @@ from shunter.api.resources import CONFIG_MAPS
 from shunter.kube.client import Client
 from shunter.kube.errors import ConnectionProblem, NotFound
 from shunter.kube.transport import Response
-from shunter.kube.transports import measured
 from shunter.kube.transports.faults import Disconnect, FaultTransport
 from shunter.kube.transports.measured import CountingTransport, LimitedTransport, Rate
 
@@ -43,7 +43,7 @@ class Slept:
 @pytest.fixture
 def slept(monkeypatch: pytest.MonkeyPatch) -> Slept:
     world = Slept()
-    monkeypatch.setattr(measured.asyncio, "sleep", world.sleep)
+    monkeypatch.setattr(asyncio, "sleep", world.sleep)
     return world
 
 

@@ -11,6 +11,7 @@ import aiohttp
 import pytest
 
 from kube.peer import Peer
+from shunter.api.meta import Json
 from shunter.api.resources import TRAIN_JOBS
 from shunter.errors import EnvironmentProblem
 from shunter.kube.client import Client
@@ -19,7 +20,7 @@ from shunter.kube.tls import serving_tls
 from shunter.kube.tls.certificates import issue, new_authority
 from shunter.kube.webhooks import server as webhook
 from shunter.kube.webhooks.registration import Configuration, Url, Webhook, register
-from shunter.kube.webhooks.server import AdmissionRequest, AdmissionResponse, WebhookServer, allowed, denied, mutated
+from shunter.kube.webhooks.server import AdmissionRequest, AdmissionResponse, Handler, WebhookServer, allowed, denied, mutated
 
 pytestmark = pytest.mark.integration
 
@@ -27,7 +28,7 @@ AUTHORITY = new_authority("ca")
 PAIR = issue(AUTHORITY, "webhooks", ["127.0.0.1"])
 
 
-async def review(server: WebhookServer, path: str, obj: Any = None, **fields: Any) -> dict[str, Any]:
+async def review(server: WebhookServer, path: str, obj: Any = None, **fields: Any) -> Json:
     request = {
         "uid": "u-1",
         "kind": {"group": "g", "version": "v1", "kind": "Job"},
@@ -46,7 +47,8 @@ async def review(server: WebhookServer, path: str, obj: Any = None, **fields: An
         reviewed = await answer.json()
     assert (reviewed["apiVersion"], reviewed["kind"]) == ("admission.k8s.io/v1", "AdmissionReview")
     assert reviewed["response"]["uid"] == "u-1"
-    return reviewed["response"]
+    response: Json = reviewed["response"]
+    return response
 
 
 class post:  # noqa: N801 -- reads as a verb
@@ -78,7 +80,7 @@ def defaulting(request: AdmissionRequest) -> AdmissionResponse:
 
 @pytest.fixture
 async def server() -> Any:
-    routes = {"/yes": lambda request: allowed(), "/no": late, "/broken": broken, "/default": defaulting}
+    routes: dict[str, Handler] = {"/yes": lambda request: allowed(), "/no": late, "/broken": broken, "/default": defaulting}
     server = WebhookServer("127.0.0.1", 0, PAIR, routes)
     await server.start()
     yield server
@@ -148,15 +150,16 @@ async def test_a_renewed_certificate_is_served_without_a_restart(
         (tmp_path / "tls.key").write_bytes(pair.key)
         (tmp_path / "tls.crt").write_bytes(pair.certificate)
 
+    write("one")
+    server = WebhookServer("127.0.0.1", 0, tmp_path, {})
+
     async def served_name() -> str:
         context = ssl.create_default_context(cadata=AUTHORITY.certificate.decode())
         _, writer = await asyncio.open_connection("127.0.0.1", server.port, ssl=context)
-        subject = dict(pair[0] for pair in writer.get_extra_info("peercert")["subject"])
+        subject: dict[str, str] = dict(pair[0] for pair in writer.get_extra_info("peercert")["subject"])
         writer.close()
         return subject["commonName"]
 
-    write("one")
-    server = WebhookServer("127.0.0.1", 0, tmp_path, {})
     task = asyncio.create_task(server.run())
     await eventually(lambda: not server.why_not_ready())
     assert await served_name() == "one"

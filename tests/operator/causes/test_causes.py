@@ -34,7 +34,7 @@ NO_CLAIM = '0/1 nodes are available: persistentvolumeclaim "data" not found. not
 GANG = "3/3 tasks in gang unschedulable: pod group is not ready, 2 Pending, 3 minAvailable; Pending: 2 Undetermined"
 MOUNT = 'MountVolume.SetUp failed for volume "code" : configmap "train-code" not found'
 QUOTA = 'Error creating: pods "j-worker-1" is forbidden: exceeded quota: team, requested: pods=1, used: pods=2, limited: pods=2'
-BACK_OFF = {"restartCount": 3, "lastState": {"terminated": {"exitCode": 1, "reason": "Error", "finishedAt": ago(20)}}}
+BACK_OFF: Json = {"restartCount": 3, "lastState": {"terminated": {"exitCode": 1, "reason": "Error", "finishedAt": ago(20)}}}
 
 
 def found(job: Json, *pods: Json, **evidence: Any) -> Cause | None:
@@ -440,7 +440,7 @@ def test_a_loop_beside_a_rank_that_has_succeeded_says_that_they_cannot_meet() ->
     assert answer.sentence.endswith("with exit code 1; node-0 succeeded already: they cannot meet again")
 
 
-TORCH = {"spec": {"containers": [{"name": "node", "env": [{"name": "PET_NNODES", "value": "2"}]}]}}
+TORCH: Json = {"spec": {"containers": [{"name": "node", "env": [{"name": "PET_NNODES", "value": "2"}]}]}}
 AGAIN = {"restartCount": 1, "lastState": {"terminated": {"exitCode": 1, "finishedAt": ago(31)}}}
 
 

@@ -180,7 +180,7 @@ def trainjobs(draw: st.DrawFn, runtime: Json) -> TrainJob:
         for name in jobs
         if name.endswith("-initializer")
     }
-    if initializers and draw(st.booleans()):
+    if bool(initializers) and draw(st.booleans()):
         spec["initializer"] = initializers
     if draw(st.booleans()):
         pod = draw(
@@ -233,7 +233,9 @@ def test_a_job_whose_objects_are_there_is_left_alone(pair: tuple[TrainJob, Json]
     again = plan(after(job, made), NOW)
     if not job.spec.suspend:
         assert again.writes == ()
-    assert [write.body for write in again.writes if isinstance(write, Apply)] == [made.writes[-1].body][: len(again.writes)]
+    last = made.writes[-1]
+    assert isinstance(last, Apply)
+    assert [write.body for write in again.writes if isinstance(write, Apply)] == [last.body][: len(again.writes)]
 
 
 @pytest.mark.slow

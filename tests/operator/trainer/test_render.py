@@ -20,11 +20,13 @@ MakeRuntime = Callable[..., Json]
 
 
 def replicated_job(jobset: Json) -> Json:
-    return jobset["spec"]["replicatedJobs"][0]
+    first: Json = jobset["spec"]["replicatedJobs"][0]
+    return first
 
 
 def node(jobset: Json) -> Json:
-    return replicated_job(jobset)["template"]["spec"]["template"]["spec"]["containers"][0]
+    container: Json = replicated_job(jobset)["template"]["spec"]["template"]["spec"]["containers"][0]
+    return container
 
 
 def environment(jobset: Json) -> dict[str, str | None]:

@@ -95,7 +95,8 @@ def conditions(made: Plan) -> dict[str, tuple[str, str]]:
 
 def resumed(made: Plan) -> bool:
     """Whether the JobSet is applied as one that runs."""
-    (write,) = about_jobset(made) or [None]
+    found: list[Write | None] = [*about_jobset(made)] or [None]
+    (write,) = found
     return isinstance(write, Apply) and write.body["spec"]["suspend"] is False
 
 

@@ -116,7 +116,8 @@ def test_a_job_that_waits_no_more_says_no_more_that_it_does(make_job: MakeJob, n
     waits = {"type": "Created", "status": "True", "reason": "WaitingForPodGroup", "message": "PyTorchJob bert waits."}
     resumed = {"type": "Suspended", "status": "False", "reason": "PyTorchJobResumed"}
     status = {"conditions": [waits, resumed], "startTime": "2026-11-21T11:00:00Z"}
-    policy: Json = {"suspended": {"suspend": True}, "too late": {"activeDeadlineSeconds": 1}}.get(then, {})
+    policies: dict[str, Json] = {"suspended": {"suspend": True}, "too late": {"activeDeadlineSeconds": 1}}
+    policy = policies.get(then, {})
     job = make_job(policy=policy, status=status)
     present = group(wanted_spec(job, volcano()), phase="Inqueue" if then == "admitted" else "Pending")
     made = plan(PYTORCH, Observed(job=job, gang=None if then == "without gangs" else volcano(present)), now)
@@ -283,7 +284,8 @@ def test_a_group_that_is_going_is_left_to_go_and_pods_wait_for_the_next(make_job
 def test_the_group_goes_when_the_job_has_nothing_to_place(
     ending: str, make_job: MakeJob, observe: Observe, now: datetime
 ) -> None:
-    policy: Json = {"suspended": {"suspend": True}, "limit": {"activeDeadlineSeconds": 1}}.get(ending, {})
+    policies: dict[str, Json] = {"suspended": {"suspend": True}, "limit": {"activeDeadlineSeconds": 1}}
+    policy = policies.get(ending, {})
     status: Json = {"startTime": "2026-11-21T10:00:00Z", **CREATED}
     if ending == "finished":
         status = {"conditions": [{"type": "Succeeded", "status": "True"}], "completionTime": "2026-11-21T11:00:00Z"}

@@ -27,7 +27,8 @@ GPUS = {"containers": [{"name": "node", "image": "img", "resources": {"limits": 
 
 def hosts(job: TrainJob, runtime: Json) -> list[str]:
     (host_file,) = [one for one in rendered(job, runtime).objects if one["metadata"]["name"] == "mnist-mpi-hostfile"]
-    return host_file["data"]["hostfile"].splitlines()
+    text: str = host_file["data"]["hostfile"]
+    return text.splitlines()
 
 
 def pods(job: TrainJob, runtime: Json) -> dict[str, Json]:
