@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import sys
 import time
+from collections.abc import Iterable
 from datetime import timedelta
 
 FAULT = sys.argv[1]
@@ -22,7 +23,7 @@ def importing() -> None:
     with open("/tmp/slow/slow_module.py", "w") as file:
         file.write("import time\ntime.sleep(600)\n")
     sys.path.insert(0, "/tmp/slow")
-    import slow_module  # noqa: F401
+    __import__("slow_module")
 
 
 if FAULT == "importing" and RANK == 1:
@@ -52,8 +53,8 @@ def never_returns() -> None:
     time.sleep(600)
 
 
-def train(batches: object) -> None:
-    for number, _ in enumerate(batches, 1):  # type: ignore[arg-type, var-annotated]
+def train(batches: Iterable[object]) -> None:
+    for number, _ in enumerate(batches, 1):
         tensor = torch.ones(4)
         if FAULT == "sleep" and RANK == 1 and number == 4:
             never_returns()
@@ -105,7 +106,9 @@ def main() -> None:
 if os.environ.get("TORCH_WORKER_SERVER_SOCKET"):
     from torch.distributed.elastic.control_plane import worker_main
 
-    with worker_main():
+    server = worker_main()
+    assert server is not None
+    with server:
         main()
 else:
     main()

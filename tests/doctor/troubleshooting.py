@@ -63,7 +63,7 @@ REGRESSION = (paced(2, FALLING, 0.5, "PyTorchJob"), paced(2, FALLING, 0.75, "Tra
 
 
 def by_job() -> dict[str, list[str]]:
-    found = {}
+    found: dict[str, list[str]] = {}
     for name in CASES:
         evidence = recording.read(CORPUS / name)
         report = diagnose(evidence, evidence.at)

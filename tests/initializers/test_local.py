@@ -9,7 +9,7 @@ import pytest
 from initializers.conftest import Initialize
 from shunter.initializers import local
 from shunter.initializers.fetching import STATE
-from shunter.initializers.files import RemoteFile, target_of
+from shunter.initializers.files import RemoteFile, digest_of, target_of
 
 FILES = {"a.txt": b"1", "deep/er/b.bin": b"\0" * 3_000_000, "skip.tmp": b"x"}
 
@@ -68,8 +68,7 @@ def test_a_record_that_a_kill_cut_off_is_read(volume: Path, initialize: Initiali
 
 def test_a_copy_that_differs_is_made_again(volume: Path, initialize: Initialize, monkeypatch: pytest.MonkeyPatch) -> None:
     digests = iter(["right", "wrong"])
-    original = local.digest_of
-    monkeypatch.setattr(local, "digest_of", lambda path, algorithm: next(digests, "") or original(path, algorithm))
+    monkeypatch.setattr(local, "digest_of", lambda path, algorithm: next(digests, "") or digest_of(path, algorithm))
     done = initialize(uri(volume / "a.txt"))
     assert (done.code, done.content()) == (0, {"a.txt": b"1"})
     assert any("is not like it. Trying again (1 of 4)." in line for line in done.lines)

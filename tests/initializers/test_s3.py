@@ -11,6 +11,7 @@ import pytest
 from moto.server import ThreadedMotoServer
 
 from initializers.conftest import Initialize, Run
+from shunter.errors import EnvironmentProblem
 from shunter.initializers import fetching
 from shunter.initializers.files import Checksum
 from shunter.initializers.s3 import S3, stated
@@ -91,7 +92,7 @@ def test_a_fetch_that_broke_off_is_gone_on_with(store: Store, fetch: Any, monkey
         offsets.append(part.stat().st_size if part.exists() else 0)
         if len(offsets) == 1:
             part.write_bytes(BIG[:1_000_000])
-            raise fetching.EnvironmentProblem("The connection broke.")
+            raise EnvironmentProblem("The connection broke.")
         original(self, file, part, advance)
 
     monkeypatch.setattr(S3, "fetch", breaking)

@@ -84,7 +84,8 @@ async def test_what_was_installed_is_unchanged_the_second_time(client: Client, s
 
 
 async def test_a_dry_run_changes_nothing_and_says_what_the_real_one_does(client: Client) -> None:
-    for values in ({}, {"namespaces": ["default"], "replicas": 1, "networkPolicy": {"enabled": False}}):
+    limited: Json = {"namespaces": ["default"], "replicas": 1, "networkPolicy": {"enabled": False}}
+    for values in ({}, limited):
         before = await stored(client)
         dry, real = Remembered(), Remembered()
         await install(client, wanted(**values), dry, dry_run=True)
@@ -376,7 +377,8 @@ async def test_a_namespace_that_an_earlier_installation_had_to_leave_stays(clien
 async def test_a_namespace_that_stays_keeps_neither_the_certificate_nor_the_lease(client: Client) -> None:
     """Whatever they are called, and as the operator writes them; other Secrets and Leases are others'."""
     await client.create(NAMESPACES, {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": NAMESPACE}})
-    for resource, body in ((SECRETS, {}), (LEASES, {"spec": {}})):
+    parts: list[tuple[Resource, Json]] = [(SECRETS, {}), (LEASES, {"spec": {}})]
+    for resource, body in parts:
         head = {"apiVersion": resource.api_version, "kind": resource.kind}
         await client.create(resource, {**head, "metadata": {"name": "theirs", "namespace": NAMESPACE}, **body})
     await install(client, wanted(), Remembered())

@@ -26,7 +26,7 @@ def built(directory: Path) -> dict[tuple[str, str, str], Any]:
 
 
 def printed(*flags: str) -> dict[tuple[str, str, str], Any]:
-    command = [BINARIES / "shunter", "install", "--dry-run", "-o", "yaml", *flags]
+    command = [str(BINARIES / "shunter"), "install", "--dry-run", "-o", "yaml", *flags]
     done = subprocess.run(command, capture_output=True, text=True, check=True, timeout=60, env={"PATH": "/usr/bin:/bin"})
     return by_name(list(yaml.load_all(done.stdout, yaml.CSafeLoader)))
 

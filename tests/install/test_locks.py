@@ -28,7 +28,7 @@ def installed_gigabytes(lock: str) -> float:
     """What the files of a lock's packages take in this environment."""
     wanted = [Requirement(pin) for pin in pins(lock)]
     names = [requirement.name for requirement in wanted if requirement.marker is None or requirement.marker.evaluate()]
-    files = [file.locate() for name in names for file in metadata.distribution(name).files or ()]
+    files = [Path(file.locate()) for name in names for file in metadata.distribution(name).files or ()]
     return sum(file.stat().st_size for file in files if file.exists()) / 1e9
 
 

@@ -5,6 +5,7 @@ from typing import Any
 
 import pytest
 
+from shunter.api.meta import Json
 from shunter.cli.demo import reported_world_sizes
 from shunter.jobs.ages import age
 from shunter.jobs.description import description, own_events, phase
@@ -198,7 +199,7 @@ def test_the_last_words_are_not_the_addresses_of_a_native_stack() -> None:
 
 
 def test_a_description_lists_pods_by_rank_and_events_by_time() -> None:
-    events = [
+    events: list[Json] = [
         {
             "type": "Warning",
             "reason": "Late",
@@ -283,7 +284,7 @@ TORCHRUN_TRACEBACK = [
     "Traceback (most recent call last):",
     "torch.distributed.elastic.multiprocessing.api.SignalException: Process 1 got signal: 15",
 ]
-DISRUPTED = {"conditions": [{"type": "DisruptionTarget", "status": "True", "reason": "EvictionByEvictionAPI"}]}
+DISRUPTED: Json = {"conditions": [{"type": "DisruptionTarget", "status": "True", "reason": "EvictionByEvictionAPI"}]}
 
 
 def pod_that_ended(*, code: int = 1, deleted: bool = False, **status: Any) -> dict[str, Any]:

@@ -70,11 +70,10 @@ class Lists:
             items = items[start : start + limit]
         return answer(200, {"metadata": {"resourceVersion": "1"}, "items": items})
 
-    async def stream(
+    def stream(
         self, method: str, path: str, *, params: Mapping[str, str] = {}, headers: Mapping[str, str] = {}
     ) -> AsyncGenerator[bytes]:
         raise AssertionError("nothing is watched")
-        yield b""
 
     async def close(self) -> None:
         return
@@ -157,14 +156,15 @@ async def test_every_reader_counts_the_same_ranks_where_a_sidecar_has_ended() ->
     job = well()
     job["metadata"] |= {"resourceVersion": "1"}
     containers = [{"name": "pytorch", "state": {"running": {}}}, {"name": "logs", "state": {"terminated": {"exitCode": 0}}}]
-    ended = {"phase": "Running", "containerStatuses": containers}
+    ended: Json = {"phase": "Running", "containerStatuses": containers}
     full = [pod(v1_pod("master", **running())), pod(v1_pod("worker", **ended))]
     for one in full:
         one["spec"] |= {"containers": [{"name": "pytorch"}, {"name": "logs"}]}
     read = await why(Lists(pods=full), job)
     listed = job_row(kept_job(job), JobReading("1", "Running", read, 2), None).up
     head = open_job(Viewer(Client(Lists()), "ann", PageOptions("prod")), Parameters(("n",), "PyTorchJob", "j"))
-    objects = {"job": {"u-j": job}, "pods": {one["metadata"]["name"]: kept_pod(one) for one in full}, "events": {}}
+    pods = {one["metadata"]["name"]: kept_pod(one) for one in full}
+    objects: dict[str, Json] = {"job": {"u-j": job}, "pods": pods, "events": {}}
     (detail,) = head.rows(Observed(objects, {}), 0)["job"]
     assert isinstance(detail, JobDetail)
     assert Row(overview(job), read, None, wanted=2).up == listed == detail.up == up(job, full) == 2
@@ -215,7 +215,7 @@ async def test_a_cause_that_only_events_tell_is_found_in_the_list_of_both_genera
     assert found.cause.word == "QuotaExceeded"
 
 
-FAILED = {"conditions": [{"type": "Failed", "status": "True", "reason": "Failed", "message": "backoff limit"}]}
+FAILED: Json = {"conditions": [{"type": "Failed", "status": "True", "reason": "Failed", "message": "backoff limit"}]}
 OUT_OF_MEMORY = {
     "rank": 1,
     "pod": "j-worker-0",

@@ -34,7 +34,8 @@ def job(*failures: Json, count: int = 0, **status: Any) -> Json:
 KILLED_SHORT = "rank 1: exit code 137 (SIGKILL)"
 KILLED = "rank 1, pod j-worker-1, container pytorch: Error, exit code 137 (SIGKILL)"
 THREE = job(failure(at=80), failure(at=40), failure(at=12))
-FAILED = {"conditions": [{"type": "Failed", "status": "True", "reason": "PyTorchJobFailed", "message": "backoffLimit reached"}]}
+REACHED = {"type": "Failed", "status": "True", "reason": "PyTorchJobFailed", "message": "backoffLimit reached"}
+FAILED: Json = {"conditions": [REACHED]}
 
 
 @pytest.mark.parametrize(
@@ -161,7 +162,7 @@ def test_a_diagnosis_of_another_pod_than_the_first_to_fail_is_no_headline() -> N
 
 
 def test_a_job_that_runs_again_is_described_with_what_failed_before() -> None:
-    runs = {"phase": "Running", "containerStatuses": [{"name": "pytorch", "state": {"running": {"startedAt": ago(5)}}}]}
+    runs: Json = {"phase": "Running", "containerStatuses": [{"name": "pytorch", "state": {"running": {"startedAt": ago(5)}}}]}
     pods = [v1_pod("master", **runs), v1_pod("worker", 0, **runs)]
     event = {
         "reason": "RankFailed",

@@ -10,8 +10,8 @@ from job_evidence import v1_job, v1_pod, v2_job, v2_pod
 from shunter.jobs.pods_up import up, wanted
 
 Json = dict[str, Any]
-RUNS = {"phase": "Running", "containerStatuses": [{"name": "node", "state": {"running": {}}}]}
-LOOPS = {"phase": "Running", "containerStatuses": [{"name": "node", "state": {"waiting": {"reason": "CrashLoopBackOff"}}}]}
+RUNS: Json = {"phase": "Running", "containerStatuses": [{"name": "node", "state": {"running": {}}}]}
+LOOPS: Json = {"phase": "Running", "containerStatuses": [{"name": "node", "state": {"waiting": {"reason": "CrashLoopBackOff"}}}]}
 
 
 def group(name: str, replicas: int = 1, parallelism: int | None = None) -> Json:

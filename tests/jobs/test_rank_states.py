@@ -11,8 +11,8 @@ from shunter.jobs.rank_states import RankState, rank_states
 
 Json = dict[str, Any]
 KILLED: Json = {"terminated": {"exitCode": 137, "reason": "OOMKilled", "finishedAt": ago(30)}}
-FAILED = {"conditions": [{"type": "Failed", "status": "True"}]}
-SUCCEEDED = {"conditions": [{"type": "Succeeded", "status": "True"}]}
+FAILED: Json = {"conditions": [{"type": "Failed", "status": "True"}]}
+SUCCEEDED: Json = {"conditions": [{"type": "Succeeded", "status": "True"}]}
 
 
 def container(state: Json, restarts: int = 0, last: Json | None = None, phase: str = "Running") -> Json:

@@ -17,9 +17,10 @@ import yaml
 
 from shunter.api.meta import Json
 from shunter.errors import InputError
+from shunter.fabrics import profiles
 from shunter.launch.code.delivery import ImageCode, MountedCode, PackedCode
 from shunter.launch.code.packing import Entry, archive
-from shunter.launch.fabric import Fabric, require_profile
+from shunter.launch.fabric import Fabric
 from shunter.launch.marks import CODE_LABEL, DIGEST, RERUN_OF
 from shunter.launch.named_objects import shared_fault
 from shunter.launch.objects import checkpoints_of, launch, rerun_job, stored_code, train_job
@@ -244,7 +245,8 @@ def test_a_job_runs_again_as_it_was() -> None:
 
 
 def checkpoint_variable(job: Json) -> str:
-    return next(variable["value"] for variable in job["spec"]["trainer"]["env"] if variable["name"] == "SHUNTER_CHECKPOINT_DIR")
+    environment: list[Json] = job["spec"]["trainer"]["env"]
+    return next(str(variable["value"]) for variable in environment if variable["name"] == "SHUNTER_CHECKPOINT_DIR")
 
 
 @pytest.mark.parametrize("checkpoints", [Checkpoints(claim="data"), Checkpoints(url="s3://b/p")], ids=["claim", "bucket"])
@@ -279,7 +281,7 @@ REFUSED: dict[str, tuple[dict[str, Any], Runtime, str]] = {
     "Flux": ({}, Runtime("flux-distributed", "flux"), "--runtime flux-distributed: .* starts the command by Flux"),
     "torchtune": ({}, Runtime("torchtune-llama3.2-1b", "torchtune"), "tune run.* and no program; .*finetune.py"),
     "a fabric whose variables the ranks would not get": (
-        {"fabric": Fabric(require_profile("ib"))},
+        {"fabric": Fabric(profiles()["ib"])},
         MPI,
         "--fabric: its variables would not reach the processes that mpirun starts",
     ),

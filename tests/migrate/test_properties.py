@@ -93,7 +93,7 @@ def test_every_field_of_the_schema_is_accounted_for(kind: JobKind) -> None:
             assert lost(job, converted(job)) == [], path
 
 
-def generated(examples: int) -> Any:
+def generated(examples: int) -> settings:
     ignored = [HealthCheck.too_slow, HealthCheck.data_too_large]
     return settings(max_examples=examples, suppress_health_check=ignored, derandomize=True, database=None)
 
@@ -162,4 +162,5 @@ def test_nothing_is_lost_of_what_a_controller_wrote_into_one_role_only() -> None
     }
     conversion = converted(job)
     assert lost(job, conversion) == []
+    assert conversion.runtime is not None
     assert [one["name"] for one in conversion.runtime["spec"]["template"]["spec"]["replicatedJobs"]] == ["node"]

@@ -22,7 +22,7 @@ spec: {runPolicy: {suspend: true}, pytorchReplicaSpecs: {}}
 """
 FAILED = "{conditions: [{type: Failed, status: 'True'}]}"
 
-CASES: dict[str, tuple[str, dict[str, Json], list[str]]] = {
+CASES: dict[str, tuple[str, Json, list[str]]] = {
     "a job that runs": (TRAIN_JOB, {}, ["suspend", "rerun", "delete"]),
     "a job that is suspended": (V1_JOB, {}, ["resume", "rerun", "delete"]),
     "a job that has failed": (V1_JOB, {"status": load_yaml(FAILED)}, ["rerun", "delete"]),
@@ -45,7 +45,7 @@ CASES: dict[str, tuple[str, dict[str, Json], list[str]]] = {
 
 
 @pytest.mark.parametrize(("text", "changes", "names"), CASES.values(), ids=CASES)
-def test_what_is_offered_of(text: str, changes: dict[str, Json], names: list[str]) -> None:
+def test_what_is_offered_of(text: str, changes: Json, names: list[str]) -> None:
     job = {**load_yaml(text), **changes}
     assert [action.name for action in offered(job, VERBS.values(), Commands())] == names
 

@@ -286,8 +286,8 @@ class OperatorReplay(Replay):
         runtime = reconciler.observe(slot.key)
         return (reconciler.plan(runtime, self.cluster.now), lambda failure: NOTHING) if runtime else None
 
-    def _runtimes(self) -> dict[object, Store[Runtime]]:
-        stores: dict[object, Store[Runtime]] = {}
+    def _runtimes(self) -> dict[Resource, Store[Runtime]]:
+        stores: dict[Resource, Store[Runtime]] = {}
         for resource in KINDS.values():
             stores[resource] = Store()
             for obj in self.cluster.of_kind(resource.kind):

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import dataclasses
+from typing import Any
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from shunter.sizing.formulas import adapter_count, flops_per_token, kept_bytes, memory, state_bytes
+from shunter.sizing.formulas import Sharding, adapter_count, flops_per_token, kept_bytes, memory, state_bytes
 from shunter.sizing.options import SizeOptions
-from shunter.sizing.shapes import known_models
+from shunter.sizing.shapes import Shape, known_models
 
 GIB = 2**30
 LLAMA = known_models()["Llama-3.1-8B"].shape
@@ -94,7 +95,9 @@ def test_operations_are_those_of_active_parameters() -> None:
 
 @settings(max_examples=300, deadline=None)
 @given(SHAPES, OPTIONS, SHARDINGS, st.integers(0, 5), st.integers(1, 5))
-def test_more_gpus_never_need_more_memory_each(shape, options, sharding, nodes, more) -> None:  # type: ignore[no-untyped-def]
+def test_more_gpus_never_need_more_memory_each(
+    shape: Shape, options: SizeOptions, sharding: Sharding, nodes: int, more: int
+) -> None:
     fewer = memory(shape, options, sharding, gpus=8 * 2**nodes, gpus_a_node=8)
     greater = memory(shape, options, sharding, gpus=8 * 2 ** (nodes + more), gpus_a_node=8)
     assert greater.total <= fewer.total
@@ -102,7 +105,9 @@ def test_more_gpus_never_need_more_memory_each(shape, options, sharding, nodes, 
 
 @settings(max_examples=300, deadline=None)
 @given(SHAPES, OPTIONS, SHARDINGS, st.integers(1, 7), st.sampled_from(["seq", "batch"]))
-def test_longer_sequences_and_larger_batches_never_need_less(shape, options, sharding, gpus, field) -> None:  # type: ignore[no-untyped-def]
+def test_longer_sequences_and_larger_batches_never_need_less(
+    shape: Shape, options: SizeOptions, sharding: Sharding, gpus: int, field: str
+) -> None:
     longer = dataclasses.replace(options, **{field: getattr(options, field) * 2})
     needs = [memory(shape, one, sharding, gpus=gpus, gpus_a_node=8).total for one in (options, longer)]
     assert needs[0] < needs[1]
@@ -110,7 +115,7 @@ def test_longer_sequences_and_larger_batches_never_need_less(shape, options, sha
 
 @settings(max_examples=200, deadline=None)
 @given(SHAPES, OPTIONS, SHARDINGS)
-def test_the_total_is_the_sum_of_its_terms(shape, options, sharding) -> None:  # type: ignore[no-untyped-def]
+def test_the_total_is_the_sum_of_its_terms(shape: Shape, options: SizeOptions, sharding: Sharding) -> None:
     needed = memory(shape, options, sharding, gpus=8, gpus_a_node=8)
     assert sum(needed.terms().values()) == pytest.approx(needed.total)
     assert all(size > 0 for size in needed.terms().values())
@@ -118,9 +123,9 @@ def test_the_total_is_the_sum_of_its_terms(shape, options, sharding) -> None:  #
 
 @settings(max_examples=200, deadline=None)
 @given(SHAPES, OPTIONS, SHARDINGS)
-def test_levers_never_make_it_worse(shape, options, sharding) -> None:  # type: ignore[no-untyped-def]
-    def total(**changes: object) -> float:
-        return memory(shape, dataclasses.replace(options, **changes), sharding, gpus=8, gpus_a_node=8).total  # type: ignore[arg-type]
+def test_levers_never_make_it_worse(shape: Shape, options: SizeOptions, sharding: Sharding) -> None:
+    def total(**changes: Any) -> float:
+        return memory(shape, dataclasses.replace(options, **changes), sharding, gpus=8, gpus_a_node=8).total
 
     assert total(loss="fused") <= total(loss="eager")
     assert total(optimizer="adam8bit") <= total(optimizer="adamw")

@@ -213,7 +213,8 @@ class _Player:
 
     async def _read(self, step: Json) -> Json:
         """The next events of a watch: a number of them, or all until it ends. Bookmarks that only tell the time are left out."""
-        response, events = self._watches[step.get("watch", "")], []
+        response = self._watches[step.get("watch", "")]
+        events: list[Json] = []
         wanted = step["read"]
         try:
             async with asyncio.timeout(_DEADLINE):

@@ -13,8 +13,9 @@ import pytest
 
 from shunter.migrate.conversion.batch import converted
 from shunter.migrate.conversion.source.documents import UNPARSABLE
+from shunter.migrate.conversion.source.files import text_file
 from shunter.migrate.conversion.source.objects import SourceObject
-from shunter.migrate.conversion.source.provider import NOT_TEXT, text_file
+from shunter.migrate.conversion.source.provider import NOT_TEXT
 from shunter.migrate.findings import Finding, Place
 from shunter.migrate.options import Options
 from shunter.migrate.proof.rungs.runs import RunComparison

@@ -20,7 +20,7 @@ from shunter.migrate.options import Options
 
 WORDS = st.text("abcxz", min_size=1, max_size=6)
 TEXTS = st.one_of(
-    st.text(st.characters(blacklist_categories=("Cs",)), max_size=12),
+    st.text(st.characters(exclude_categories=["Cs"]), max_size=12),
     st.sampled_from(
         (
             "yes",

@@ -14,6 +14,7 @@ from typing import Any
 import jsonschema_rs
 import pytest
 
+from shunter.api.meta import Json
 from shunter.migrate.conversion.batch import converted
 from shunter.migrate.conversion.source.files import text_file
 from shunter.migrate.conversion.source.objects import SourceObject
@@ -105,7 +106,7 @@ ALWAYS = with_role(job(), "Worker", restartPolicy="Always")
         "of a Helm release", "of a wrong type", "a blocking finding", "a blocking finding that was suppressed", "a warning",
     ],
 )  # fmt: skip
-def test_the_first_rule_that_holds_decides(value: dict, options: dict, job_class: str, rule: str, why: str) -> None:
+def test_the_first_rule_that_holds_decides(value: Json, options: dict[str, Any], job_class: str, rule: str, why: str) -> None:
     found = row(value, **options)
     assert (found.job_class, found.reasons[0].rule) == (job_class, rule)
     assert why in found.reasons[0].why
@@ -154,7 +155,7 @@ def test_what_migration_yaml_takes_on_is_no_effort() -> None:
     [(job(), "2.0"), (job(runPolicy={"activeDeadlineSeconds": 60}), "2.2"), (job(runPolicy="none"), "")],
     ids=["a plain job", "a deadline", "no result"],
 )
-def test_the_oldest_trainer_that_runs_the_result(value: dict, release: str) -> None:
+def test_the_oldest_trainer_that_runs_the_result(value: Json, release: str) -> None:
     assert row(value).release == release
 
 
@@ -169,7 +170,7 @@ def test_the_oldest_trainer_that_runs_the_result(value: dict, release: str) -> N
     ],
     ids=["until now", "until its end", "suspended", "never started", "no GPU"],
 )
-def test_gpu_hours_are_devices_times_hours_run(value: dict, hours: float) -> None:
+def test_gpu_hours_are_devices_times_hours_run(value: Json, hours: float) -> None:
     assert row(value).gpu_hours == hours
 
 

@@ -14,8 +14,9 @@ from shunter.migrate.conversion import batch
 from shunter.migrate.conversion.one_job import Conversion, convert
 from shunter.migrate.conversion.reading import UnreadableJobError
 from shunter.migrate.conversion.rules.pytorch.elastic import ElasticNodesError
+from shunter.migrate.conversion.source.files import text_file
 from shunter.migrate.conversion.source.objects import SourceObject
-from shunter.migrate.conversion.source.provider import Input, text_file
+from shunter.migrate.conversion.source.provider import Input
 from shunter.migrate.options import Options, TorchLaunch
 from shunter.migrate.proof.ladder import climbed
 

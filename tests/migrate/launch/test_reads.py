@@ -7,7 +7,7 @@ import pytest
 from shunter.migrate.conversion.launch import python_reads, shell_reads
 from shunter.migrate.conversion.launch.encoded import decodes
 from shunter.migrate.conversion.launch.mentions import mentions
-from shunter.migrate.conversion.launch.reads import is_rank
+from shunter.migrate.conversion.launch.reads import Read, is_rank
 
 KNOWN = {"HOSTNAME": "host name", "POD_NAME": "POD_NAME", "MASTER_ADDR": "MASTER_ADDR", "TF_CONFIG": "TF_CONFIG"}
 SHOWS, DECIDES, LAST = "shows", "decides", "takes the last number"
@@ -240,7 +240,7 @@ MENTIONS = {
 }
 
 
-def _said(found: list[shell_reads.Read]) -> list[str]:
+def _said(found: list[Read]) -> list[str]:
     return [LAST if read.takes_last_number else DECIDES if read.decides else SHOWS for read in found]
 
 

@@ -223,9 +223,15 @@ def test_jobs_that_were_made_since_the_plan_are_named() -> None:
     assert found.left == {"Running": 1, "Suspended": 1}
 
 
+def done(number: int, step: str, verb: str) -> Record:
+    """The record of a step that was taken with the TrainJob."""
+    return Record(
+        number=number, step=step, phase="done", at="", verb=verb, api_version="", kind="TrainJob", plural="", name="", job=TITLE
+    )
+
+
 def test_a_twin_that_somebody_deleted_is_gone_and_not_to_do() -> None:
-    about = {"at": "", "api_version": "", "plural": "", "name": "", "job": TITLE}
-    made = Record(number=1, step="create", phase="done", verb="create", kind="TrainJob", **about)
+    made = done(1, "create", "create")
     [row] = progress(FOUND, [made], [v1()], []).rows
     assert (row.stage, row.next) == ("gone", "its TrainJob was deleted since; to make it again, roll back and apply")
     assert not row.is_done
@@ -250,9 +256,7 @@ def test_a_job_that_stays_on_v1_is_done_when_nothing_is_left_to_do_for_it(case: 
 
 
 def test_of_a_twin_that_was_started_and_deleted_nobody_is_told_to_make_it_again() -> None:
-    about = {"at": "", "api_version": "", "plural": "", "name": "", "job": TITLE, "kind": "TrainJob"}
-    made = Record(number=1, step="create", phase="done", verb="create", **about)
-    started = Record(number=2, step="start", phase="done", verb="patch", **about)
+    made, started = done(1, "create", "create"), done(2, "start", "patch")
     rolled_back = [msgspec.structs.replace(record, phase="undone") for record in (started, made)]
     told = "its TrainJob was deleted since it was started: if it had not finished, resume the v1 job by hand"
     for records in ([made, started], [made, started, *rolled_back]):
@@ -261,8 +265,7 @@ def test_of_a_twin_that_was_started_and_deleted_nobody_is_told_to_make_it_again(
 
 
 def test_of_a_v1_job_in_a_queue_nobody_is_told_to_resume_it_by_hand() -> None:
-    about = {"at": "", "api_version": "", "plural": "", "name": "", "job": TITLE, "kind": "TrainJob"}
-    started = Record(number=1, step="start", phase="done", verb="patch", **about)
+    started = done(1, "start", "patch")
     [row] = progress(FOUND, [started], [v1(labels={KUEUE_QUEUE: "gpus"})], []).rows
     assert "take the v1 job out of queue gpus" in row.next
     assert "by hand" not in row.next

@@ -28,7 +28,16 @@ from shunter.migrate.moving import freeze
 from shunter.migrate.moving.deciding import intended
 from shunter.migrate.moving.journal import Phase, Record
 from shunter.migrate.moving.steps import Step
-from shunter.migrate.moving.undo_steps import RolledBackTrainJob, Undo, UndoContext, held_back, to_undo, undo_steps, was_started
+from shunter.migrate.moving.undo_steps import (
+    RolledBackTrainJob,
+    Undo,
+    UndoContext,
+    Verdict,
+    held_back,
+    to_undo,
+    undo_steps,
+    was_started,
+)
 from shunter.operator.overview import is_suspended
 
 
@@ -147,7 +156,8 @@ def test_what_a_killed_rollback_made_again_is_known_by_its_uid() -> None:
 
 
 def test_nothing_is_deleted_after_what_was_not_done() -> None:
-    for verdict, held in (("delete", "keep"), ("patch", "patch"), ("create", "create"), ("nothing", "nothing")):
+    verdicts: dict[Verdict, Verdict] = {"delete": "keep", "patch": "patch", "create": "create", "nothing": "nothing"}
+    for verdict, held in verdicts.items():
         assert held_back(Undo(MADE, verdict, "x"), STOPPED).verdict == held
     assert held_back(Undo(STOPPED, "nothing", "it is gone"), DELETED).verdict == "keep"
 

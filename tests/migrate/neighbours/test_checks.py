@@ -39,7 +39,7 @@ JOBS = (
 )
 OTHER_PODS: tuple[Json, ...] = ({"app": "web"}, {"team": "nlp"}, {"batch.kubernetes.io/job-completion-index": "0", "team": "nlp"})
 """Pods of the namespace that no job of the input makes."""
-EQUALITIES = (
+EQUALITIES: tuple[Json, ...] = (
     {"training.kubeflow.org/job-name": "bert"},
     {"training.kubeflow.org/job-name": "board"},
     {"training.kubeflow.org/replica-type": "worker"},
@@ -49,7 +49,7 @@ EQUALITIES = (
     {"training.kubeflow.org/operator-name": "pytorchjob-controller"},
     {"team": "nlp"},
 )
-EXPRESSIONS = (
+EXPRESSIONS: tuple[Json, ...] = (
     {"key": "training.kubeflow.org/operator-name", "operator": "Exists"},
     {"key": "training.kubeflow.org/job-name", "operator": "In", "values": ["bert", "reduce"]},
     {"key": "training.kubeflow.org/job-name", "operator": "NotIn", "values": ["bert"]},

@@ -125,7 +125,7 @@ def with_deadline() -> Json:
 
 
 def of_trainer_2_1() -> Json:
-    properties = {"spec": {"properties": {"trainer": {}, "podTemplateOverrides": {}}}}
+    properties: Json = {"spec": {"properties": {"trainer": {}, "podTemplateOverrides": {}}}}
     version = {"name": "v1alpha1", "served": True, "schema": {"openAPIV3Schema": {"properties": properties}}}
     return {
         "kind": "CustomResourceDefinition",
@@ -139,7 +139,7 @@ def mpi_definition_of_both() -> list[Json]:
     return changed_definition("mpijobs.kubeflow.org", spec={"versions": versions})
 
 
-QUEUED = {"labels": {"kueue.x-k8s.io/queue-name": "gpus"}}
+QUEUED: Json = {"labels": {"kueue.x-k8s.io/queue-name": "gpus"}}
 KUEUE = frozenset({"kueue.x-k8s.io/v1beta2"})
 TRIAL = {"apiVersion": "kubeflow.org/v1", "kind": "PyTorchJob", "spec": {"pytorchReplicaSpecs": {}}}
 EXPERIMENT = {

@@ -12,6 +12,7 @@ from pathlib import Path
 import jsonschema_rs
 import pytest
 
+from shunter.api.meta import Json
 from shunter.errors import InputError
 from shunter.migrate.conversion import suppression
 from shunter.migrate.conversion.batch import Batch, converted
@@ -74,7 +75,7 @@ def test_json_is_as_its_schema_says(batch: Batch, faults: list[Finding]) -> None
     }  # fmt: skip
 
 
-def _once(written: dict) -> list[dict]:
+def _once(written: Json) -> list[Json]:
     """One standing finding for each object and topic."""
     return list(
         {
@@ -102,7 +103,7 @@ def test_fingerprints_stay_when_lines_move() -> None:
     def fingerprint(line: int) -> str:
         moved = Finding(suppression.UNUSED, "x", Place("a.yaml", line, 1), (), "It is unused.")
         log = json.loads(report.written("sarif", converted([], Options()), [moved]))
-        return log["runs"][0]["results"][0]["partialFingerprints"]["shunter/v1"]
+        return str(log["runs"][0]["results"][0]["partialFingerprints"]["shunter/v1"])
 
     assert fingerprint(3) == fingerprint(30)
 

@@ -29,7 +29,7 @@ def named(kind: int, metadata: Json, replicas: int = 2) -> SourceObject:
 def pods(train_job: Json, runtime: Json | None, name: str) -> list[str]:
     """The last pod of each group, as JobSet names it."""
     of_shipped = [{"name": "node", "template": {"spec": {}}}]
-    groups = runtime["spec"]["template"]["spec"]["replicatedJobs"] if runtime else of_shipped
+    groups: list[Json] = runtime["spec"]["template"]["spec"]["replicatedJobs"] if runtime else of_shipped
     nodes = train_job["spec"]["trainer"].get("numNodes", 1)
     is_mpi = runtime is not None and "mpi" in runtime["spec"]["mlPolicy"]
 

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from datetime import UTC, datetime
 from typing import Any
 
 import pytest
 
+from shunter.api.meta import Json
 from shunter.jobs.logs.metrics import told
 from shunter.jobs.metrics import Process
 from shunter.jobs.training_pods import pods_by_rank, training_pods
@@ -19,7 +21,7 @@ from shunter.operator.overview import member
 COMPLETE = {"conditions": [{"type": "Complete", "status": "True", "lastTransitionTime": "2026-11-21T10:01:00Z"}]}
 
 
-def train_job(nodes: int, *, status: dict[str, Any] | None = None, **annotations: str) -> dict[str, Any]:
+def train_job(nodes: int, *, status: Json | None = None, annotations: Mapping[str, str] = {}) -> dict[str, Any]:
     return {
         "apiVersion": "trainer.kubeflow.org/v1alpha1",
         "kind": "TrainJob",
@@ -125,7 +127,7 @@ def test_what_a_program_reported_to_its_job_are_final_values() -> None:
 
 
 def test_a_trial_says_how_it_was_changed() -> None:
-    assert observed(train_job(1, **{marks.CHANGES: '{"nodes":"1 of 3"}'}), [], {}).changed == {"nodes": "1 of 3"}
+    assert observed(train_job(1, annotations={marks.CHANGES: '{"nodes":"1 of 3"}'}), [], {}).changed == {"nodes": "1 of 3"}
 
 
 GROUPS: dict[str, tuple[list[tuple[str, int | None, int]], str, str]] = {

@@ -13,6 +13,7 @@ import yaml
 
 from migrate.moving.moves import pytorch_job
 from migrate.moving.test_planning import job, plan
+from shunter.api.meta import Json
 from shunter.errors import InputError
 from shunter.migrate.catalogue import topics
 from shunter.migrate.conversion.batch import converted
@@ -32,7 +33,7 @@ CASES = yaml.load((Path(__file__).parent / "cases.yaml").read_text(), yaml.CSafe
 
 
 @pytest.mark.parametrize("case", CASES, ids=[case["about"] for case in CASES])
-def test_findings_of_a_file(case: dict) -> None:
+def test_findings_of_a_file(case: Json) -> None:
     found = [
         f"{finding.place.line}:{finding.place.column} {finding.topic.id}" for finding in findings_of(case["file"], case["text"])
     ]
@@ -191,7 +192,7 @@ def test_repositories_within_the_repository_are_read(tmp_path: Path) -> None:
     for name in ("submodule", "other", "empty"):
         write(tmp_path, {f"{name}/a.sh": SPEAKS, f"{name}/.gitignore": "b.sh\n", f"{name}/b.sh": SPEAKS})
         subprocess.run(["git", "init", "-q", tmp_path / name], check=True)
-    commit = ["git", "-c", "user.name=a", "-c", "user.email=a@example.org", "-C", tmp_path / "submodule"]
+    commit = ["git", "-c", "user.name=a", "-c", "user.email=a@example.org", "-C", str(tmp_path / "submodule")]
     subprocess.run([*commit, "commit", "-q", "--allow-empty", "-m", "first"], check=True)
     head = subprocess.run([*commit, "rev-parse", "HEAD"], check=True, capture_output=True, text=True).stdout.strip()
     subprocess.run(["git", "init", "-q", tmp_path], check=True)

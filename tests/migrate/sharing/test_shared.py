@@ -182,7 +182,7 @@ def test_a_runtime_that_says_more_than_the_job_is_not_taken() -> None:
 
 @pytest.mark.slow
 def test_all_recorded_jobs_together_get_the_pods_that_they_had() -> None:
-    sources = []
+    sources: list[SourceObject] = []
     for path in sorted((TESTS / "recordings" / "v1").glob("*.yaml")):
         for number, one in enumerate(jobs_in(yaml.load(path.read_text(), Loader=yaml.CSafeLoader)["steps"])):
             name = f"{one['metadata'].get('name', 'x')[:30]}-{len(sources)}"
