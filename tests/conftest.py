@@ -39,7 +39,7 @@ def pytest_configure(config: pytest.Config) -> None:
     unit_tests.register(config)
 
 
-class ByFixture(LoadScopeScheduling):
+class ByFixture(LoadScopeScheduling):  # type: ignore[misc]  # xdist has no types
     """Gives tests of one scope to one process. Those of several tests come first, as with pytest-xdist; the others are mixed, so
     that tests which wait and tests which compute run beside each other all the time. On a real cluster those of a folder stay
     together: see `pytest_runtest_teardown`."""
@@ -52,7 +52,8 @@ class ByFixture(LoadScopeScheduling):
         super().schedule()
         if is_first and self.config.getoption("cluster") == "embedded":
             scopes = sorted(self.workqueue.items(), key=lambda scope: turn(scope[0]) if len(scope[1]) == 1 else -1)
-            self.workqueue = type(self.workqueue)(scopes)
+            self.workqueue.clear()
+            self.workqueue.update(scopes)
 
 
 @pytest.hookimpl(optionalhook=True)

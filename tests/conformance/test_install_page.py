@@ -30,7 +30,8 @@ class Step(NamedTuple):
 
 def steps(page: str) -> Iterator[Step]:
     """Every indented block of a page of docs/ that is no output; within the items of a list they are indented further."""
-    section, lead, block, begun, depth = "", "", [], 0, 0
+    section, lead, begun, depth = "", "", 0, 0
+    block: list[str] = []
     for number, line in enumerate([*(REPOSITORY / "docs" / page).read_text().splitlines(), "end"], start=1):
         if line.startswith("    " if not block else " " * depth):
             if not block:

@@ -20,7 +20,7 @@ def is_openshifts(step: Step) -> bool:
 
 def test_every_step_that_needs_no_openshift_works(cluster: ProcessCluster, tmp_path: Path) -> None:
     cluster.must("kubectl create namespace openshift-monitoring")
-    said = {}
+    said: dict[str, str] = {}
     for step in steps("openshift.md"):
         if not is_openshifts(step):
             print(f"docs/openshift.md:{step.line}\n{step.script}")

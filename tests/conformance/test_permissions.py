@@ -7,6 +7,7 @@ import base64
 import itertools
 import json
 from collections.abc import AsyncIterator, Iterator
+from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -204,11 +205,12 @@ async def edited_mpi_job(client: Client) -> None:
         before = (await client.get(resource, name, TEAM))[field]
         await client.patch(resource, name, TEAM, {field: {"hostfile": ""} if field == "data" else []})
 
-        async def is_restored(resource: Resource = resource, name: str = name, field: str = field, before: Any = before) -> bool:
-            return (await client.get(resource, name, TEAM))[field] == before
-
-        await until(is_restored)
+        await until(partial(is_restored, client, resource, name, field, before))
     await client.delete(MPI_JOBS, "edited", TEAM)
+
+
+async def is_restored(client: Client, resource: Resource, name: str, field: str, before: Any, namespace: str = TEAM) -> bool:
+    return bool((await client.get(resource, name, namespace))[field] == before)
 
 
 async def elastic_job(client: Client) -> None:
@@ -268,10 +270,10 @@ async def gangs_and_keys(client: Client) -> None:
         await client.create(TRAINING_RUNTIMES, {**head(TRAINING_RUNTIMES, name), "spec": spec})
         reference = {"name": name, "kind": TRAINING_RUNTIMES.kind}
         await client.create(TRAIN_JOBS, {**head(TRAIN_JOBS, name), "spec": {"runtimeRef": reference, "suspend": True}})
-        await until(lambda name=name: is_there(client, SECRETS, f"{name}-mpi-ssh-auth", TEAM))
-        await until(lambda groups=groups, name=name: is_there(client, groups, name, TEAM))
+        await until(partial(is_there, client, SECRETS, f"{name}-mpi-ssh-auth", TEAM))
+        await until(partial(is_there, client, groups, name, TEAM))
         await client.patch(groups, name, TEAM, {"spec": {"minMember": 99}})
-        await until(lambda groups=groups, name=name: is_put_right(client, groups, name))
+        await until(partial(is_put_right, client, groups, name))
 
 
 async def is_put_right(client: Client, groups: Resource, name: str) -> bool:
@@ -288,18 +290,14 @@ async def runtimes_of_earlier_trainers(client: Client) -> None:
             "labels": {"trainer.kubeflow.org/webhook-validation": "disabled"},
         }
         await client.create(resource, {**body, "spec": {"template": {"spec": {}}}})
-        await until(lambda resource=resource: has_no_finalizers(client, resource, "earlier"))
+        await until(partial(has_no_finalizers, client, resource, "earlier"))
 
 
 async def certificates(client: Client) -> None:
     """What others destroyed is repaired: the certificate, and the trust in it."""
     before = await client.get(SECRETS, SECRET, NAMESPACE)
     await client.patch(SECRETS, SECRET, NAMESPACE, {"data": {"tls.key": base64.b64encode(b"gone").decode()}})
-
-    async def is_restored() -> bool:
-        return (await client.get(SECRETS, SECRET, NAMESPACE))["data"] == before["data"]
-
-    await until(is_restored)
+    await until(lambda: is_restored(client, SECRETS, SECRET, "data", before["data"], NAMESPACE))
     for resource in (MUTATING_WEBHOOKS, VALIDATING_WEBHOOKS):
         for configuration in (await client.list(resource)).items:
             if "jobset" not in configuration["metadata"]["name"]:

@@ -51,9 +51,10 @@ def shared_claim(cluster: Cluster, namespace: str, tmp_path: Path) -> Iterator[S
         "claimRef": {"namespace": namespace, "name": claim.name},
         "hostPath": {"path": str(claim.directory)},
     }
-    asked = {**modes, "resources": {"requests": {"storage": "1Gi"}}, "volumeName": f"{namespace}-{claim.name}"}
+    name = f"{namespace}-{claim.name}"
+    asked = {**modes, "resources": {"requests": {"storage": "1Gi"}}, "volumeName": name}
     cluster.apply(
-        {"apiVersion": "v1", "kind": "PersistentVolume", "metadata": {"name": asked["volumeName"]}, "spec": volume},
+        {"apiVersion": "v1", "kind": "PersistentVolume", "metadata": {"name": name}, "spec": volume},
         {
             "apiVersion": "v1",
             "kind": "PersistentVolumeClaim",
@@ -62,7 +63,7 @@ def shared_claim(cluster: Cluster, namespace: str, tmp_path: Path) -> Iterator[S
         },
     )
     yield claim
-    cluster.kubectl("delete", "persistentvolume", asked["volumeName"], "--wait=false")
+    cluster.kubectl("delete", "persistentvolume", name, "--wait=false")
 
 
 @pytest.fixture(scope="module")
@@ -93,7 +94,8 @@ def start(cluster: Cluster) -> Iterator[Any]:
     for process in started:
         process.kill()
         process.wait()
-        process.stdout.close()
+        if process.stdout is not None:
+            process.stdout.close()
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:

@@ -171,7 +171,8 @@ class Life:
     @property
     def status(self) -> Json:
         found = self.history.get(self.resource, self.namespace, "j")
-        return (found or {}).get("status", {})
+        status: Json = (found or {}).get("status", {})
+        return status
 
     @property
     def states(self) -> list[str]:
@@ -240,7 +241,7 @@ LOST_RANK = "RankFailed: rank 1, pod j-worker-0: EvictionByEvictionAPI: Eviction
 SUCCEEDED = condition("PyTorchJob", "Succeeded", "PyTorchJob j is successfully completed.")
 
 
-def pytorch(worker: str = "OnFailure", *, workers: int = 1, **run_policy: object) -> Json:
+def pytorch(worker: str = "OnFailure", *, workers: int = 1, **run_policy: Any) -> Json:
     return job("PyTorchJob", {"Master": (1, "OnFailure"), "Worker": (workers, worker)}, **run_policy)
 
 

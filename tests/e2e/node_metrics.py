@@ -129,7 +129,8 @@ class NodeMetrics:
         connection = http.client.HTTPSConnection("127.0.0.1", port, context=context, timeout=30)
         try:
             connection.request("GET", "/stats/summary")
-            return json.loads(connection.getresponse().read())
+            summary: Json = json.loads(connection.getresponse().read())
+            return summary
         finally:
             connection.close()
 

@@ -35,8 +35,8 @@ def filling(disk: SmallDisk) -> Iterator[EmbeddedCluster]:
 
 def job(name: str, script: str, *, shared: Path, **spec: Any) -> dict[str, Any]:
     """With a directory of another disk at /shared."""
-    main = {"name": "main", "image": "any", "command": ["sh", "-c", script]}
-    main["volumeMounts"] = [{"name": "shared", "mountPath": "/shared"}]
+    mounts = [{"name": "shared", "mountPath": "/shared"}]
+    main = {"name": "main", "image": "any", "command": ["sh", "-c", script], "volumeMounts": mounts}
     volumes = [{"name": "shared", "hostPath": {"path": str(shared)}}]
     pod = {"restartPolicy": "Never", "containers": [main], "volumes": volumes}
     metadata = {"name": name, "namespace": "default"}

@@ -135,7 +135,10 @@ async def a_deleted_pod_and_a_deleted_service_come_back(life: Life) -> None:
         events=["PyTorchJobRestarting: PyTorchJob j is restarting because 1 Worker replica(s) failed."],
         left=pods("j-master-0", "j-worker-0"),
     )
-    assert life.history.get(SERVICES, life.namespace, "j-worker-0")["metadata"]["uid"] != service["metadata"]["uid"]
+    again = life.history.get(SERVICES, life.namespace, "j-worker-0")
+    assert service is not None
+    assert again is not None
+    assert again["metadata"]["uid"] != service["metadata"]["uid"]
 
 
 @story

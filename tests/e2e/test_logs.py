@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from e2e.running_cluster import Cluster, eventually
+from shunter.api.meta import Json
 
 pytestmark = pytest.mark.timeout(240)
 
@@ -134,14 +135,15 @@ def test_a_job_that_reports_nothing_shows_the_steps_of_its_log(cluster: Cluster,
         ("Master", "for step in 1 2 3; do echo step $step/300 loss 0.$step; sleep 0.2; done"),
         ("Worker", "true"),
     ):
-        template = {"spec": {**POD, "containers": [{"name": "pytorch", "image": "any:1"}]}}
-        template["spec"]["containers"][0]["command"] = ["sh", "-c", f"{script}; sleep 600"]
+        container = {"name": "pytorch", "image": "any:1", "command": ["sh", "-c", f"{script}; sleep 600"]}
+        template = {"spec": {**POD, "containers": [container]}}
         job["spec"]["pytorchReplicaSpecs"][role] = {"replicas": 1, "restartPolicy": "Never", "template": template}
     cluster.apply(job)
 
-    def row() -> dict[str, str]:
+    def row() -> Json:
         (found,) = json.loads(cluster.shunter("jobs", "-n", namespace, "-o", "json").stdout)
-        return found["progress"] or {}
+        progress: Json | None = found["progress"]
+        return progress or {}
 
     found = eventually(lambda: row() if row().get("step") == 3 else {}, seconds=90)
     assert (found["steps"], found["loss"], found["source"]) == (300, 0.3, "log")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -86,23 +87,22 @@ def test_discovered_hosts_follow_the_workers_that_run(cluster: Cluster, namespac
     cluster.apply({**mpi_job("sleep 600", workers=1), **in_(namespace)})
     cluster.kubectl("wait", "mpijob/ring", "-n", namespace, "--for=condition=Running", "--timeout=60s")
 
-    def allowed() -> list[str]:
-        """The pods that the launcher may exec into."""
+    def are_allowed(names: list[str]) -> bool:
+        """Whether these are the pods that the launcher may exec into."""
         rules = cluster.get("role", "ring-launcher", "-n", namespace)["rules"]
-        return [name for rule in rules for name in rule.get("resourceNames", [])]
+        return [name for rule in rules for name in rule.get("resourceNames", [])] == names
+
+    def are_listed(names: list[str]) -> bool:
+        script: str = cluster.get("configmap", "ring-config", "-n", namespace)["data"]["discover_hosts.sh"]
+        return script.split("\n") == ["#!/bin/sh", *(f"echo {name}:1" for name in names)]
 
     # The file in the launcher follows the ConfigMap within a minute, as on any node.
     for workers in (2, 1):
         patch = f'{{"spec":{{"mpiReplicaSpecs":{{"Worker":{{"replicas":{workers}}}}}}}}}'
         cluster.kubectl("patch", "mpijob", "ring", "-n", namespace, "--type=merge", "-p", patch)
         names = [f"ring-worker-{index}" for index in range(workers)]
-        lines = ["#!/bin/sh", *(f"echo {name}:1" for name in names)]
-        eventually(
-            lambda lines=lines: (
-                cluster.get("configmap", "ring-config", "-n", namespace)["data"]["discover_hosts.sh"].split("\n") == lines
-            )
-        )
-        eventually(lambda names=names: allowed() == names)
+        eventually(partial(are_listed, names))
+        eventually(partial(are_allowed, names))
 
 
 def in_(namespace: str) -> dict[str, Any]:

@@ -70,7 +70,8 @@ def nodeless(place: Place, directory: Path, gang_scheduler: str) -> Iterator[Pat
 @pytest.fixture(scope="module")
 def found(request: pytest.FixtureRequest, place: Place, tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
     """Where each chosen case differs. They wait most of the time, so they are played together."""
-    chosen = [item.callspec.params["one"] for item in request.session.items if item.module is request.module]
+    items = [item for item in request.session.items if isinstance(item, pytest.Function) and item.module is request.module]
+    chosen = [one for item in items if isinstance(one := item.callspec.params["one"], Recorded)]
     found: dict[str, str] = {}
     for gang_scheduler in sorted({one.gang_scheduler for one in chosen}):
         cases = [one for one in chosen if one.gang_scheduler == gang_scheduler]

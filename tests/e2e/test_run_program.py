@@ -260,8 +260,8 @@ def test_checkpoints_are_listed_and_another_job_goes_on_from_them(cluster: Clust
     assert nothing.returncode == 2
     assert "no complete checkpoint in" in nothing.stderr
     assert jobs(cluster, namespace) == []
-    for resumed, said in (([], "goes on from []"), (["--resume", "train"], "goes on from ['step-1']")):
-        done = cluster.shunter(*run, *resumed)
+    for more, said in (([], "goes on from []"), (["--resume", "train"], "goes on from ['step-1']")):
+        done = cluster.shunter(*run, *more)
         assert done.returncode == 0, done.stderr
         assert said in done.stdout + done.stderr
     again = cluster.shunter("run", "--rerun", "train-2", "-n", namespace)
@@ -284,8 +284,8 @@ def test_checkpoints_are_listed_and_another_job_goes_on_from_them(cluster: Clust
     bucket, dry = ["--checkpoints", "s3://models/runs"], ["--dry-run", "-o", "json"]
     (project / "train.py").write_text("print('saved elsewhere')\n")
     assert cluster.shunter(*run, *bucket, "--name", "s3job").returncode == 0
-    for words in (["--resume", "s3job"], ["--resume", "s3job", *bucket]):
-        printed = cluster.shunter(*run, *words, *dry)
+    for more in (["--resume", "s3job"], ["--resume", "s3job", *bucket]):
+        printed = cluster.shunter(*run, *more, *dry)
         assert printed.returncode == 0, printed.stderr
         assert "whether s3://models/runs holds checkpoints of s3job was not checked" in printed.stderr
         (found,) = json.loads(printed.stdout)["items"]

@@ -7,6 +7,7 @@ import json
 import os
 import subprocess
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -237,7 +238,7 @@ def test_a_job_that_fails_too_often_stays_failed_when_its_jobset_goes_by_its_tim
         job = trainjob(namespace, None, name=name, command=["false"])
         job["spec"]["runtimeRef"] = {"kind": "TrainingRuntime", "name": "brief"}
         cluster.apply(job)
-        eventually(lambda name=name: ended(name))
+        eventually(partial(ended, name))
     assert ended("first"), "the operator has looked at it when its JobSet went, and made the second one's since"
 
 

@@ -37,7 +37,7 @@ def rolled_out(cluster: Cluster, namespace: str, name: str) -> None:
 
 def status(cluster: Cluster, namespace: str, *name: str) -> dict[str, Any]:
     """Without times; what conditions say, by their type."""
-    found = cluster.get(*name, "-n", namespace)["status"]
+    found: dict[str, Any] = cluster.get(*name, "-n", namespace)["status"]
     if "conditions" in found:
         found["conditions"] = {one["type"]: [one["status"], one["reason"]] for one in found["conditions"]}
     return found

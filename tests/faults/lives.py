@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from faults.scenarios import Scenario, Stage, Step, mpi_job, mpi_runtime, pytorch_job, train_job, training_runtime
 from player.pod_status import END, START
 from player.shape import Json
@@ -180,7 +182,7 @@ ELASTIC = Scenario(
 )
 
 
-async def _create_train_job(stage: Stage, **spec: object) -> None:
+async def _create_train_job(stage: Stage, **spec: Any) -> None:
     await stage.create(TRAINING_RUNTIMES, training_runtime())
     await stage.create(TRAIN_JOBS, train_job(**spec))
 

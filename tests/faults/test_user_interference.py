@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator
+from functools import partial
 
 import pytest
 
@@ -155,9 +156,13 @@ async def test_a_service_that_a_user_made_stands_in_and_is_missed_at_once(histor
     await stage.client.delete(SERVICES, "mine", stage.namespace)
     await history.until(lambda: stage.get(SERVICES, "one-worker-1"), seconds=5)
     await stage.create(SERVICES, mine)
+
+    def is_suspended(wanted: bool) -> bool:
+        return ("Suspended" in stage.conditions(PYTORCH_JOBS, "one")) is wanted
+
     for suspend in (True, False):
         await stage.patch(PYTORCH_JOBS, "one", {"spec": {"runPolicy": {"suspend": suspend, "cleanPodPolicy": "All"}}})
-        await history.until(lambda suspend=suspend: ("Suspended" in stage.conditions(PYTORCH_JOBS, "one")) is suspend)
+        await history.until(partial(is_suspended, suspend))
     await history.until(lambda: stage.count(PODS, "Pending") == 3)
     await stage.pods("one-*", "Running")
     await stage.pods("one-*", "Succeeded")

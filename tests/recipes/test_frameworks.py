@@ -346,7 +346,7 @@ class TestMPI:
         resumed = self.run(3, "--steps", begun + 20, "--checkpoint-dir", tmp_path)
         assert resumed.returncode == 0, resumed.stderr
         assert f"3 ranks, from step {begun} to {begun + 20}\n" in resumed.stdout
-        alone = shutil.copy(RECIPES / "mpi_allreduce.py", tmp_path / "train.py")  # without the files beside it
+        alone = Path(shutil.copy(RECIPES / "mpi_allreduce.py", tmp_path / "train.py"))  # without the files beside it
         undisturbed = self.run(1, "--steps", begun + 20, script=alone)
         assert resumed.stdout.splitlines()[-2:] == undisturbed.stdout.splitlines()[-2:]
         assert f"step {begun + 20} loss " in undisturbed.stdout

@@ -12,6 +12,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import NamedTuple
 
@@ -226,10 +227,15 @@ def test_killed_in_the_middle_of_saves_it_goes_on_from_the_newest_complete_one(r
         newest = max(complete, default=0)
         return newest, any(step > newest for step in made)
 
+    def is_saving(start: int) -> bool:
+        """Whether it has saved more than it started from, and is at it again."""
+        newest, is_half_written = found()
+        return newest > start and is_half_written
+
     begun, half_written, chance = 0, 0, random.Random(os.urandom(8))
     for kill in range(KILLS):
         ranks = Ranks(tmp_path, 2, *options, "--checkpoint-dir", checkpoints, "--save-every", 2, "--keep", 2)
-        eventually(lambda start=begun: found()[0] > start and found()[1])
+        eventually(partial(is_saving, begun))
         time.sleep(chance.uniform(0, 0.02))  # no wait for anything: the moment is to be a random one
         ranks.kill()
         assert f"from step {begun} to" in ranks.printed(), kill

@@ -11,6 +11,7 @@ import threading
 import time
 from collections.abc import Iterator
 from contextlib import suppress
+from functools import partial
 from pathlib import Path
 from types import ModuleType, SimpleNamespace
 from typing import IO, Any
@@ -396,6 +397,9 @@ def test_a_training_goes_on_without_the_process_that_sends(
 
 
 def test_the_language_model_is_one_run_through_a_stop_and_with_every_step(job: str, runs: Runs, tmp_path: Path) -> None:
+    def has_more_than(points: int) -> bool:
+        return bool(runs.all) and len(runs.curve()) > points
+
     names = [name for name in os.environ if name.startswith(("MLFLOW_", "SHUNTER_JOB"))]
     tracked = ({name: os.environ[name] for name in names},) * 2
     place = ("--checkpoint-dir", tmp_path / "checkpoints", "--save-every", 100_000)
@@ -403,7 +407,7 @@ def test_the_language_model_is_one_run_through_a_stop_and_with_every_step(job: s
     for _ in range(2):
         before = len(runs.curve()) if runs.all else 0
         ranks = Ranks(tmp_path, 2, *sizes, *place, "--steps", 100_000, environments=tracked)
-        eventually(lambda before=before: runs.all and len(runs.curve()) > before, seconds=120)  # rank 0 has imported mlflow
+        eventually(partial(has_more_than, before), seconds=120)  # rank 0 has imported mlflow
         assert ranks.processes[1].pid
         os.kill(ranks.processes[1].pid, signal.SIGTERM)
         assert ranks.exit_codes() == [143, 143], ranks.printed()

@@ -10,19 +10,19 @@ from torch.utils.data import DataLoader, Dataset
 from torch.utils.data.distributed import DistributedSampler
 
 
-class Points(Dataset):
-    def __init__(self, size):
+class Points(Dataset[tuple[torch.Tensor, torch.Tensor]]):
+    def __init__(self, size: int) -> None:
         self.data = torch.randn(size, 784, generator=torch.Generator().manual_seed(0))
         self.labels = self.data[:, :10].argmax(1)
 
-    def __len__(self):
+    def __len__(self) -> int:
         return len(self.data)
 
-    def __getitem__(self, index):
+    def __getitem__(self, index: int) -> tuple[torch.Tensor, torch.Tensor]:
         return self.data[index], self.labels[index]
 
 
-def setup():
+def setup() -> tuple[int, torch.device]:
     dist.init_process_group(backend="nccl" if torch.cuda.is_available() else "gloo")
     local_rank = int(os.environ.get("LOCAL_RANK", 0))
     device = torch.device("cuda", local_rank) if torch.cuda.is_available() else torch.device("cpu")
@@ -31,11 +31,11 @@ def setup():
     return dist.get_rank(), device
 
 
-def train():
+def train() -> None:
     rank, device = setup()
     model = DDP(nn.Linear(784, 10).to(device))
     dataset = Points(2000)
-    sampler = DistributedSampler(dataset)
+    sampler: DistributedSampler[tuple[torch.Tensor, torch.Tensor]] = DistributedSampler(dataset)
     dataloader = DataLoader(dataset, batch_size=50, sampler=sampler)
     optimizer = torch.optim.Adam(model.parameters(), lr=0.01)
     for epoch in range(2):

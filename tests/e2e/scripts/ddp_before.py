@@ -11,19 +11,19 @@ from torch.utils.data import DataLoader, Dataset
 from torch.utils.data.distributed import DistributedSampler
 
 
-class Points(Dataset):
-    def __init__(self, size):
+class Points(Dataset[tuple[torch.Tensor, torch.Tensor]]):
+    def __init__(self, size: int) -> None:
         self.data = torch.randn(size, 784)
         self.labels = self.data[:, :10].argmax(1)
 
-    def __len__(self):
+    def __len__(self) -> int:
         return len(self.data)
 
-    def __getitem__(self, index):
+    def __getitem__(self, index: int) -> tuple[torch.Tensor, torch.Tensor]:
         return self.data[index], self.labels[index]
 
 
-def setup():
+def setup() -> tuple[int, int]:
     rank, world_size = int(os.environ.get("RANK", 0)), int(os.environ.get("WORLD_SIZE", 1))
     master_addr, master_port = os.environ.get("MASTER_ADDR", "localhost"), os.environ.get("MASTER_PORT", "23456")
     dist.init_process_group(backend="nccl", init_method=f"tcp://{master_addr}:{master_port}", world_size=world_size, rank=rank)
@@ -32,11 +32,11 @@ def setup():
     return rank, local_rank
 
 
-def train():
+def train() -> None:
     rank, local_rank = setup()
     model = DDP(nn.Linear(784, 10).to(local_rank), device_ids=[local_rank])
     dataset = Points(2000)
-    sampler = DistributedSampler(dataset)
+    sampler: DistributedSampler[tuple[torch.Tensor, torch.Tensor]] = DistributedSampler(dataset)
     dataloader = DataLoader(dataset, batch_size=50, sampler=sampler)
     optimizer = torch.optim.Adam(model.parameters(), lr=0.01)
     for epoch in range(2):

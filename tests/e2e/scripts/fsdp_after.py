@@ -9,7 +9,7 @@ from torch.distributed.checkpoint.state_dict import StateDictOptions, get_model_
 from torch.distributed.fsdp import fully_shard
 
 
-def train():
+def train() -> None:
     dist.init_process_group(backend="nccl" if torch.cuda.is_available() else "gloo")
     local_rank = int(os.environ.get("LOCAL_RANK", 0))
     device = torch.device("cuda", local_rank) if torch.cuda.is_available() else torch.device("cpu")
@@ -40,7 +40,7 @@ def train():
     dist.destroy_process_group()
 
 
-def save(model, path):
+def save(model: nn.Module, path: str) -> None:
     whole = get_model_state_dict(model, options=StateDictOptions(full_state_dict=True, cpu_offload=True))  # on all ranks
     if dist.get_rank() == 0:
         os.makedirs(os.path.dirname(path), exist_ok=True)

@@ -10,14 +10,14 @@ from torch.distributed.fsdp import FullyShardedDataParallel as FSDP  # noqa: N81
 from torch.distributed.fsdp import ShardingStrategy
 
 
-def train():
+def train() -> None:
     dist.init_process_group(
         backend="nccl", init_method="env://", world_size=int(os.environ["WORLD_SIZE"]), rank=int(os.environ["RANK"])
     )
     local_rank = int(os.environ["LOCAL_RANK"])
     torch.cuda.set_device(local_rank)
-    model = nn.Sequential(*(nn.Sequential(nn.Linear(64, 64), nn.ReLU()) for _ in range(3)), nn.Linear(64, 10))
-    model = FSDP(model, sharding_strategy=ShardingStrategy.FULL_SHARD, device_id=local_rank)
+    layers = nn.Sequential(*(nn.Sequential(nn.Linear(64, 64), nn.ReLU()) for _ in range(3)), nn.Linear(64, 10))
+    model = FSDP(layers, sharding_strategy=ShardingStrategy.FULL_SHARD, device_id=local_rank)
     optimizer = torch.optim.Adam(model.parameters(), lr=0.01)
     for epoch in range(2):
         for _ in range(20):
