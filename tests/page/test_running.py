@@ -122,11 +122,13 @@ def test_a_cluster_that_goes_away_leaves_rows_with_their_age_and_comes_back(tmp_
             assert supervisor is not None
             os.kill(supervisor.supervisor, signal.SIGSTOP)
             os.kill(cluster.children()["apiserver"], signal.SIGKILL)
-            name, data = next(event for event in stream if event[0] in ("gone", "snapshot") or lost_rows(event))
-            assert (name, data["collection"]) == ("gone", "jobs")
+            name, data = next(
+                event for event in stream if event[0] == "snapshot" or lost_rows(event) or is_of_jobs("gone", event)
+            )
+            assert (name, data["isAway"]) == ("gone", True)
             assert 0 <= data["since"] < 30
             os.kill(supervisor.supervisor, signal.SIGCONT)
-            assert next(event for event in stream if event[0] == "back") == ("back", {"collection": "jobs"})
+            assert next(event for event in stream if is_of_jobs("back", event))
             cluster.apply(pytorch_job("second", "default"))
             rows_of(
                 itertools.chain([("snapshot", {"rows": {"jobs": []}})], stream),
@@ -141,6 +143,11 @@ def test_a_cluster_that_goes_away_leaves_rows_with_their_age_and_comes_back(tmp_
 
 def lost_rows(event: tuple[str, Any]) -> bool:
     return event[0] == "delta" and bool(event[1]["jobs"]["del"])
+
+
+def is_of_jobs(name: str, event: tuple[str, Any]) -> bool:
+    """Whether it is that event about the rows of jobs, and not about what is read of them."""
+    return event[0] == name and event[1]["collection"] == "jobs"
 
 
 class Namespaces:
