@@ -69,8 +69,8 @@ def status(observed: dict[str, Any], wanted: dict[str, Any], version: str = "", 
 
 def test_neighbours_of_one_verb_and_resource_go_in_batches_that_double() -> None:
     pods: list[Write] = [create(f"p{number}") for number in range(9)]
-    services: list[Write] = [create("s", SERVICES)]
-    assert [len(batch) for batch in batches([*pods, *services, *pods[:1]])] == [4, 5, 1, 1]
+    services: list[Write] = [create(f"s{number}", SERVICES) for number in range(5)]
+    assert [len(batch) for batch in batches([*pods, *services, *pods[:1]])] == [1, 2, 4, 2, FIRST_BATCH, 1, 1]
 
 
 async def test_writes_then_status_then_events(peer: Peer, executor: Executor, recorded: RecordingTransport, notes: Notes) -> None:
@@ -209,6 +209,17 @@ async def test_the_first_refusal_stops_everything_after_its_batch(
     )
     outcome = await executor.execute(plan)
     assert outcome.failure == Failure(plan.writes[0], 403, "Forbidden", "exceeded quota")
+    assert len(recorded.writes) == 1
+    assert notes.messages == ["Error creating: exceeded quota"]
+
+
+async def test_of_a_batch_that_is_refused_one_refusal_is_told(
+    executor: Executor, faults: FaultTransport, recorded: RecordingTransport, notes: Notes
+) -> None:
+    faults.inject(Refuse(403, "Forbidden", "exceeded quota"), method="POST", path="services", times=100)
+    writes = tuple(create(f"s{number}", SERVICES, failed=note("Error creating: {error}")) for number in range(100))
+    outcome = await executor.execute(Plan(writes=writes))
+    assert outcome.failure == Failure(writes[0], 403, "Forbidden", "exceeded quota")
     assert len(recorded.writes) == FIRST_BATCH
     assert notes.messages == ["Error creating: exceeded quota"]
 
@@ -216,15 +227,12 @@ async def test_the_first_refusal_stops_everything_after_its_batch(
 async def test_a_refusal_in_a_later_batch_keeps_what_was_written(
     executor: Executor, faults: FaultTransport, recorded: RecordingTransport
 ) -> None:
-    taken = FIRST_BATCH + 1
-    await executor.execute(Plan(writes=(create(f"p{taken}"),)))
-    outcome = await executor.execute(Plan(writes=tuple(create(f"p{number}") for number in range(40))))
+    await executor.execute(Plan(writes=(create("p2"),)))
+    outcome = await executor.execute(Plan(writes=tuple(create(f"p{number}") for number in range(10))))
     assert outcome.failure is not None
     assert outcome.failure.reason == "AlreadyExists"
-    assert [written.key.name for written in outcome.written] == [
-        f"p{number}" for number in range(3 * FIRST_BATCH) if number != taken
-    ]
-    assert len(recorded.writes) == 1 + 3 * FIRST_BATCH
+    assert [written.key.name for written in outcome.written] == ["p0", "p1"]
+    assert len(recorded.writes) == 1 + 3
 
 
 async def test_the_name_the_server_made_is_in_the_note(executor: Executor, notes: Notes) -> None:

@@ -1,8 +1,8 @@
 """Carries out plans: the only code that writes. It decides nothing, and may be killed between any two writes.
 
-Writes go in the plan's order. Neighbours of the same verb and resource go together, in batches of 4, 8, 16, ... as client-go's
-controllers do, which begin with one: a thousand creations that are all refused (quota, webhook down) cost four requests and not a
-thousand, and the pods of a small job do not wait for one another.
+Writes go in the plan's order. Neighbours of the same verb and resource go together, in batches that double, as in client-go's
+controllers, so that a thousand creations that are all refused (quota, webhook down) cost few requests and not a thousand. The
+first pod goes alone: it is rank 0's as a rule, and a rank that asks before rank 0 listens waits half a second (torch's TCPStore).
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ import msgspec
 
 from shunter.api.meta import Json, MetadataOnly
 from shunter.api.ownership import controller_uid
-from shunter.api.resources import Resource
+from shunter.api.resources import PODS, Resource
 from shunter.kube.cache.expectations import CompletedWrite
 from shunter.kube.cache.store import key_of
 from shunter.kube.cache.watch_events import ObjectIdentity
@@ -42,7 +42,7 @@ from shunter.kube.merge_patch import difference
 from shunter.kube.pods.log_lines import text_lines
 
 FIRST_BATCH = 4
-"""Neighbours that are sent before it is known that any of them is accepted."""
+"""Neighbours that are sent before it is known that any of them is accepted; of pods, one."""
 READ_LINES = 48
 """Of a log: torchrun writes about thirty lines after the exception that ended its ranks."""
 LAST_LINES = 5
@@ -234,7 +234,7 @@ def batches(writes: Sequence[Write]) -> Iterator[Sequence[Write]]:
     """Runs of writes of the same verb and resource, cut into batches that double from the first."""
     for _, run in groupby(writes, key=lambda write: (type(write), _resource(write))):
         waiting = list(run)
-        size = FIRST_BATCH
+        size = 1 if _resource(waiting[0]) == PODS else FIRST_BATCH
         while waiting:
             yield waiting[:size]
             waiting = waiting[size:]
