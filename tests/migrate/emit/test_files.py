@@ -254,3 +254,21 @@ def test_what_is_written_of_an_example_reads_as_the_results_and_converts_to_itse
 def test_the_same_input_gives_the_same_text_twice() -> None:
     first, second = read([str(EXAMPLES)]), read([str(EXAMPLES)])
     assert files.stream(first, converted(first)) == files.stream(second, converted(second))
+
+
+def test_runtimes_that_files_share_are_found_beside_one_of_them(tmp_path: Path) -> None:
+    for name in ("bert", "gpt"):
+        (tmp_path / f"{name}.yaml").write_text(JOB.replace("NAME", name))
+    given = read([str(tmp_path)])
+    results = tmp_path / "results"
+    results.mkdir()
+    for path, text in files.tree(given, batch.converted(given.convertible, Options())).items():
+        (results / path.name).write_text(text)
+    one = read([str(results / "bert.yaml")])
+    assert [found.kind for found in one.objects] == ["TrainJob"]
+    found = files.runtimes_beside([str(results / "bert.yaml"), "-"], one.objects)
+    assert [f"{runtime.kind} {runtime.name}" for runtime in found] == [
+        f"TrainingRuntime {one.objects[0].value['spec']['runtimeRef']['name']}"
+    ]
+    assert files.runtimes_beside([str(results / "bert.yaml")], [*one.objects, *found]) == []
+    assert files.runtimes_beside([str(results)], []) == []

@@ -83,3 +83,11 @@ def test_an_object_that_no_server_would_take_is_refused() -> None:
     broken["spec"]["trainer"]["env"] = [{"value": "x"}]
     with pytest.raises(InputError, match=r"spec.trainer.env\[0\].name"):
         with_given(OURS, [broken])
+
+
+def test_a_train_job_that_was_made_of_another_job_is_not_taken_for_the_only_one() -> None:
+    renamed = {"name": "renamed", "namespace": "team"}
+    assert with_given(OURS, [NAIVE | {"metadata": renamed}]).train_job["metadata"] == renamed
+    mark = {"annotations": {"migrate.shunter.dev/source": "PyTorchJob team/gpt"}}
+    with pytest.raises(InputError, match="no TrainJob of its name to compare with; there are renamed"):
+        with_given(OURS, [NAIVE | {"metadata": {**renamed, **mark}}])

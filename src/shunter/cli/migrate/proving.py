@@ -49,9 +49,12 @@ def proven(
     source.require_one_source()
     given, faults = source.read()
     if not given.jobs:
+        from shunter.api.resources import TRAIN_JOBS
         from shunter.cli.output.console import errors
 
         text = f"no job of kubeflow.org/v1 among {count(len(given.objects), 'object')}: nothing was compared"
+        if any(found.kind == TRAIN_JOBS.kind for found in given.objects):
+            text += ". A TrainJob is compared with the v1 job that it was made of: name the v1 file, and this one by --against"
         errors().print(text, soft_wrap=True, markup=False, highlight=False)
     found = provable(given, names, options, faults=faults, entries=entries(configuration), progress=counting)
     return in_place_of_ours(found, *_objects(against, source)) if against else found
@@ -59,11 +62,12 @@ def proven(
 
 def _objects(against: Sequence[str], source: InputOptions) -> tuple[list[Json], list[Finding]]:
     """TrainJobs and runtimes of files, and of the cluster where it is named; and what there is to tell of reading files."""
+    from shunter.migrate.conversion.emit.files import runtimes_beside
     from shunter.migrate.conversion.source import provider
 
     files = [name for name in against if name != CLUSTER]
     given = provider.read(files)
-    objects = [found.value for found in given.objects]
+    objects = [found.value for found in [*given.objects, *runtimes_beside(files, given.objects)]]
     if CLUSTER not in against:
         return objects, given.findings
     import asyncio

@@ -97,6 +97,7 @@ def trial(
     from shunter.cli.migrate.trial_of_file import deployed, is_path, only_job
     from shunter.cli.target import connect
     from shunter.errors import InputError
+    from shunter.migrate.conversion.emit.files import runtimes_beside
     from shunter.migrate.conversion.source.provider import read
     from shunter.migrate.moving.runs.converted_trial import Naming, train_job_in
     from shunter.migrate.moving.runs.record import stored
@@ -123,7 +124,7 @@ def trial(
             deploying = deployed(
                 connect(kubeconfig, context),
                 converted,
-                given.objects,
+                [*given.objects, *runtimes_beside([job], given.objects)],
                 naming,
                 allow_shared_output=allow_shared_output,
                 replace=replace,

@@ -6,10 +6,11 @@ from collections.abc import Iterable
 from dataclasses import replace
 
 from shunter.api.field_errors import aggregate
-from shunter.api.meta import Json
+from shunter.api.meta import Json, annotations_of
 from shunter.api.resources import CLUSTER_TRAINING_RUNTIMES, TRAIN_JOBS, TRAINING_RUNTIMES
 from shunter.errors import InputError
 from shunter.migrate.conversion.one_job import Conversion
+from shunter.migrate.conversion.provenance import SOURCE
 from shunter.migrate.findings import Finding
 from shunter.migrate.pods.admission import admitted, schema_errors, title
 from shunter.migrate.proof.topics import NOTHING_GIVEN
@@ -51,7 +52,8 @@ def each_with_given(conversions: Iterable[Conversion], objects: Iterable[Json]) 
 
 
 def _train_job(conversion: Conversion, jobs: list[Json], *, has_others: bool) -> Json:
-    """That of the converted job's name, or else of the source's; or the only one there is."""
+    """That of the converted job's name, or else of the source's; or the only one there is, unless it says that it was made of
+    another job."""
     source = conversion.source
     for name in (conversion.train_job["metadata"].get("name"), source.name):
         for job in jobs:
@@ -60,7 +62,7 @@ def _train_job(conversion: Conversion, jobs: list[Json], *, has_others: bool) ->
                 not source.namespace or namespace in (None, source.namespace)
             ):
                 return job
-    if len(jobs) == 1 and not has_others:
+    if len(jobs) == 1 and not has_others and annotations_of(jobs[0]).get(SOURCE, source.title) == source.title:
         return jobs[0]
     there = ", ".join(str((job.get("metadata") or {}).get("name")) for job in jobs) or "none"
     raise InputError(

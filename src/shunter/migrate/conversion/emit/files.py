@@ -273,6 +273,15 @@ def _writes_runtime(file: TextFile, context: EmitContext) -> bool:
     return False
 
 
+def runtimes_beside(paths: Sequence[str], objects: Sequence[SourceObject]) -> list[SourceObject]:
+    """The runtimes that `tree` has written for several files of a folder, for whoever names one of the files alone; but for those
+    among the objects."""
+    folders = dict.fromkeys(Path(path).parent for path in paths if path != "-" and not Path(path).is_dir())
+    known = {(found.kind, found.name) for found in objects}
+    files = [str(file) for folder in folders for file in sorted(folder.glob(f"*{RUNTIMES_FILE}"))]
+    return [one for one in read(files).objects if one.kind == TRAINING_RUNTIMES.kind and (one.kind, one.name) not in known]
+
+
 def _file_text(file: TextFile, context: EmitContext) -> str:
     texts = [_document_text(document, context) for document in file.documents]
     complete = [text if text.endswith("\n") else text + "\n" for text in texts[:-1]]
