@@ -268,15 +268,20 @@ class Moves:
     async def pods(self) -> list[str]:
         return [pod["metadata"]["name"] for pod in (await self.client.list(PODS, self.namespace)).items]
 
-    async def until_state(self, name: str, state: str, *, seconds: float = 20.0) -> None:
-        """Returns when the operator has given a v1 job this state."""
-        named = f"metadata.name={name}"
-        async with asyncio.timeout(seconds):
-            async for change in self.client.watch(
-                PYTORCH_JOBS, self.namespace, field_selector=named, send_initial_events=True, view=dict
-            ):
-                if isinstance(change, Change) and overview({**change.object, "kind": "PyTorchJob"}).state == state:
-                    return
+    async def until_state(self, name: str, state: str, *, seconds: float = 60.0) -> None:
+        """Returns when the operator has given a v1 job this state. Many lives are led at once, so it may take its time."""
+        named, seen = f"metadata.name={name}", ["none"]
+        try:
+            async with asyncio.timeout(seconds):
+                async for change in self.client.watch(
+                    PYTORCH_JOBS, self.namespace, field_selector=named, send_initial_events=True, view=dict
+                ):
+                    if isinstance(change, Change):
+                        seen.append(overview({**change.object, "kind": "PyTorchJob"}).state)
+                        if seen[-1] == state:
+                            return
+        except TimeoutError as error:
+            raise TimeoutError(f"{name} in {self.namespace}: {' -> '.join(seen)}, not {state} in {seconds:g} s") from error
 
 
 def shape(journal: Journal, plan: Plan, namespace: str) -> dict[str, str]:
