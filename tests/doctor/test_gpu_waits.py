@@ -9,7 +9,7 @@ from typing import NamedTuple
 import msgspec
 import pytest
 
-from doctor.evidences import log, pod, runs, seen
+from doctor.evidences import log, pod, runs, seen, traceback
 from doctor.test_corpus import CORPUS
 from job_evidence import NOW, v1_job
 from shunter.doctor import recording
@@ -125,6 +125,14 @@ COMPILE = (
 )
 IN_CALL = Work(line=70, state="S", cpu=0.0, frames=CALL)
 WORKER = Work(line=5, state="S", cpu=0.0, uses_cuda=False)
+
+
+def test_an_exception_of_a_thread_is_shown_with_the_rank_that_the_others_wait_for() -> None:
+    raised = ("step 1 loss 0.5", "Exception in thread Thread-3:", traceback("ValueError: bad shard"))
+    logs = [log(0, "step 1 loss 0.5", at=40), log(1, *raised, at=40), log(2, "step 1 loss 0.5", at=40)]
+    (verdict,) = found(IN_CALL, RESTS, IN_CALL, logs=logs)
+    assert (verdict.id, verdict.ranks) == ("H01", (1,))
+    assert [(one.text, one.rank) for one in verdict.evidence][-1] == ("ValueError: bad shard", 1)
 
 
 def test_a_rank_that_a_signal_has_stopped_is_named_wherever_it_stood() -> None:

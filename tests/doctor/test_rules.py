@@ -106,6 +106,18 @@ def test_ends_without_an_exception_of_their_own_are_named(code: int, words: str,
     assert remedy in verdict.remedy
 
 
+@pytest.mark.parametrize(
+    ("last", "quoted"), [("config: learning_rate must be > 0", ["config: learning_rate must be > 0"]), ("step 6 loss 0.2", [])]
+)
+def test_the_last_words_of_a_rank_without_an_exception_are_shown_and_no_step(last: str, quoted: list[str]) -> None:
+    lost = log(0, traceback("RuntimeError: [1] Connection reset by peer"), at=29)
+    (verdict,) = diagnose(
+        failed(pod(0, **ended(1, at=29)), pod(1, **ended(1)), logs=(lost, log(1, "step 5", last))), NOW
+    ).verdicts
+    assert (verdict.id, verdict.ranks, verdict.confidence) == ("T00", (1,), "possible")
+    assert [one.text for one in verdict.evidence if one.source == "log"] == quoted
+
+
 def test_what_failed_is_known_from_events_where_a_job_has_no_record() -> None:
     told = "rank 1, pod j-worker-0, container pytorch: Error, exit code 1. Last log lines:\nKeyError: 'DATASET'"
     evidence = failed(events=[event(v1_job(2)["metadata"]["uid"], RANK_FAILED, told)])

@@ -10,6 +10,7 @@ import re
 
 from shunter.doctor.case import Case
 from shunter.doctor.endings import TOGETHER, Ending
+from shunter.doctor.lines import is_step
 from shunter.doctor.places import rank_list
 from shunter.doctor.rules.logs.texts import said, verdict
 from shunter.doctor.rules.rule import Rule, logs_command, logs_of_failures, of_error, ranks_of, who
@@ -81,11 +82,19 @@ def _is_fine(ending: Ending) -> bool:
 
 
 def _place(ending: Ending) -> list[Excerpt]:
-    """The innermost frame of the program's own code, else its line that begins with `error:`."""
+    """The innermost frame of the program's own code; without an exception its line that begins with `error:`, else its last."""
     if ending.error is None:
-        return [said(ending, ending.refusal)] if ending.refusal and ending.exit_code not in SIGNALS else []
+        words = ending.refusal or _last_words(ending)
+        return [said(ending, words)] if words and ending.exit_code not in SIGNALS else []
     own = [frame for frame in ending.error.frames if "site-packages" not in frame[0] and "/lib/python" not in frame[0]]
     return [said(ending, f'File "{own[-1][0]}", line {own[-1][1]}, in {own[-1][2]}')] if own else []
+
+
+def _last_words(ending: Ending) -> str:
+    """The line with which a log without an exception ends, as `sys.exit("no data")` writes it; empty for one that only tells of
+    training, which says nothing of the end."""
+    last = ending.last_lines[-1].strip() if ending.last_lines else ""
+    return "" if is_step(last) else last
 
 
 def _remedy(case: Case, ending: Ending) -> str:

@@ -14,6 +14,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from shunter.doctor.case import Case
+from shunter.doctor.endings import reason
+from shunter.doctor.lines import errors
 from shunter.doctor.places import rank_list
 from shunter.doctor.rules.logs import t14_timeout
 from shunter.doctor.rules.rule import Rule
@@ -77,6 +79,7 @@ def verdict(case: Case, id: str, ranks: Group, odd: list[Rank], *, text: str, re
     evidence = [item for rank in odd for item in _stack(rank, twice)]
     evidence += [Excerpt(source="stack", text=call(rank), pod=rank.pod, rank=rank.rank) for rank in waiting]
     evidence.append(Excerpt(source="log", text=made.text))
+    evidence += [item for rank in odd for item in _raised(case, rank)]
     return Verdict(
         id=id,
         title="HUNG",
@@ -102,6 +105,16 @@ def _stack(rank: Rank, twice: str) -> list[Excerpt]:
             text = f"its worker process {child.pid}: {where(frame)}"
             found.append(Excerpt(source="stack", text=text, pod=rank.pod, rank=rank.rank))
     return found
+
+
+def _raised(case: Case, rank: Rank) -> list[Excerpt]:
+    """The last exception that such a rank wrote and did not go on after: one of a thread ends no process."""
+    found = reason(
+        [one for one in errors(case.last_lines.get(rank.pod, [])) if not one.went_on and one.rank in (None, rank.rank)]
+    )
+    if found is None or (found.rank is None and len(case.ranks.get(rank.pod, ())) != 1):
+        return []
+    return [Excerpt(source="log", text=found.text, pod=rank.pod, rank=rank.rank, at=found.at)]
 
 
 def _text(ranks: Group, odd: list[Rank]) -> str:
