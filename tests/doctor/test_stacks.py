@@ -48,7 +48,8 @@ def sampled(program: str, environment: dict[str, str], tmp_path: Path) -> Proces
         while True:
             done = subprocess.run(stacks.command(program), capture_output=True, text=True, timeout=60, check=False)
             found = [one for one in stacks.container_sample("p", "c", done.stdout).processes if one.pid == process.pid]
-            if (found and (found[0].frames or not program)) or time.monotonic() > deadline:
+            sleeps = [one for one in found if one.state == "S" and (one.frames or not program)]
+            if sleeps or time.monotonic() > deadline:
                 return found[0]
     finally:
         process.kill()

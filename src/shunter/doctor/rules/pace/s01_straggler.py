@@ -17,7 +17,7 @@ from shunter.doctor.evidence import Frame
 from shunter.doctor.rules.rule import Rule
 from shunter.doctor.rules.stacks.h01_hung import hung, needs
 from shunter.doctor.verdicts import Excerpt, Verdict
-from shunter.doctor.waiting import Doing, doing, place, ranked, where
+from shunter.doctor.waiting import Doing, doing, group, place, ranked, where
 
 SAMPLES = 12
 """Fewer say nothing."""
@@ -53,6 +53,7 @@ def judge(case: Case) -> list[Verdict]:
     lowest, following = sorted(shares, key=lambda rank: shares[rank])[:2]
     if max(shares[lowest], sum(one.runs for one in seen[lowest]) / len(seen[lowest])) >= LOWEST or shares[following] <= NEXT:
         return []
+    goes_on = _goes_on(case)
     frames = [one.place for one in seen[lowest] if not one.waits(line) and one.place is not None]
     frame = max(frames, key=frames.count) if frames else None
     at = f", mostly in {where(frame)}" if frame is not None else ""
@@ -63,17 +64,32 @@ def judge(case: Case) -> list[Verdict]:
         Verdict(
             id="S01",
             title="STRAGGLER",
-            cause=f"rank {lowest} keeps the others waiting{at}",
-            confidence="possible" if line is not None and len(shares) == 2 else "likely",
+            cause=f"rank {lowest} keeps the others waiting{at}{'' if goes_on else '; it is slow, or has just stopped'}",
+            confidence="possible" if not goes_on or (line is not None and len(shares) == 2) else "likely",
             ranks=(lowest,),
             evidence=tuple(
                 Excerpt(source="stack", text=f"{what} in {waits[rank]} of {len(own)} samples", rank=rank)
                 for rank, own in sorted(seen.items())
             ),
-            remedy=f"Compare what rank {lowest} does, and its node, with the others.",
+            remedy=f"Compare what rank {lowest} does, and its node, with the others."
+            if goes_on
+            else "Ask again in a minute: until then a rank that hangs looks the same.",
             victims=tuple(rank for rank in sorted(shares) if rank != lowest),
         )
     ]
+
+
+def _goes_on(case: Case) -> bool:
+    """Whether the job was seen to make steps: a line was written between two samples, or a rank that waits was woken. A hang that
+    has lasted for seconds shows neither."""
+    samples = case.evidence.samples
+    if any(at != samples[0].last_lines.get(pod) for pod, at in samples[1].last_lines.items()):
+        return True
+    ranks = group(case)
+    if ranks is None:
+        return False
+    # Taking a sample wakes a rank, too.
+    return any(one.last.switches - one.first.switches > ranks.seconds for one in ranks.doing("collective"))
 
 
 def _looks(case: Case) -> dict[int, list[Look]]:
