@@ -6,6 +6,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Literal
 
+import msgspec
 import pytest
 from playwright.sync_api import Page, expect
 
@@ -66,6 +67,15 @@ def test_why_a_job_failed_is_shown_in_half_a_window(look: Look, width: int) -> N
     assert place is not None
     assert place["width"] >= 140
     assert place["x"] + place["width"] <= width
+
+
+@pytest.mark.parametrize("width", [1010, 1024, 1280, 1600])
+def test_how_many_ranks_are_up_is_never_cut_off(look: Look, given: Given, width: int) -> None:
+    first = msgspec.structs.replace(samples.first_jobs(2e9)[3], up=1000, wanted=1000)
+    given.rows["jobs"] = {"jobs": [first]}
+    ranks = look(viewport={"width": width, "height": 900}).page.locator("tr.row td.c-ranks")
+    expect(ranks).to_have_text("1,000/1,000")
+    assert ranks.evaluate("(cell) => cell.scrollWidth - cell.clientWidth") <= 0
 
 
 def test_a_printed_view_is_dark_on_white_and_nothing_is_cut_off(look: Look) -> None:
