@@ -13,6 +13,7 @@ import time
 from collections.abc import Callable, Coroutine, Iterable
 from typing import Any
 
+from shunter.api.collector import return_freed_memory
 from shunter.api.meta import Json
 from shunter.api.resources import Resource
 from shunter.kube.access import Request, allowed
@@ -310,9 +311,12 @@ class RunningView:
             at = self._changes
             try:
                 result = await reading.read(self._viewer.client, self._observed())
-                if reading.name not in self._readings or self._readings[reading.name] is not result:
+                is_first = reading.name not in self._readings
+                if is_first or self._readings[reading.name] is not result:
                     self._readings[reading.name] = result
                     self._changed.set()
+                if is_first:
+                    return_freed_memory()
                 whole, failures = time.time(), 0
                 self.table.whole(key)
             except Unauthorized:
