@@ -122,6 +122,33 @@ def test_an_address_that_is_called_or_compared_with_what_no_pod_is_called_is_not
     assert limits(converted(command)) == []
 
 
+@pytest.mark.parametrize(
+    "command",
+    [
+        shell('[ "$MASTER_ADDR" = localhost -o "$HOSTNAME" = p-master-0 ] && python a.py || python b.py'),
+        shell('if [ "$HOSTNAME" = p-master-0 -a "$BIND" = 0.0.0.0 ]; then python a.py; else python b.py; fi'),
+        shell('test localhost != "$MASTER_ADDR" -a "$(hostname)" = p-master-0 && python a.py'),
+        shell('[ ! \\( "$BIND" = ::1 -o "$HOSTNAME" = p-master-0 \\) ] && python a.py'),
+        shell('[ "$HOSTNAME" = "$MASTER_ADDR" -a "$MASTER_ADDR" != 127.0.0.1 ] && python a.py'),
+        python("import os, socket\nif socket.gethostname() == os.environ['MASTER'] != 'localhost': alone()"),
+    ],
+)
+def test_a_comparison_beside_one_with_what_no_pod_is_called_decides(command: list[str]) -> None:
+    assert "HOST009!" in limits(converted(command))
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        '[ "$MASTER_ADDR" = localhost -o "$MASTER_ADDR" = 127.0.0.1 ] && exit 1; python t.py',
+        'test ! localhost = "$MASTER_ADDR" -a -n "$MASTER_ADDR" && python t.py',
+        '[ \\( "$MASTER_ADDR" != ::1 \\) -o "$LEVEL" = 3 ] && python t.py',
+    ],
+)
+def test_comparisons_of_which_each_has_what_no_pod_is_called_decide_nothing(text: str) -> None:
+    assert "HOST009!" not in limits(converted(shell(text)))
+
+
 def test_a_directory_of_a_volume_that_is_named_after_an_address_is_told_of() -> None:
     mount: Json = {"name": "c", "mountPath": "/c"}
     pod = {"volumes": [{"name": "c", "persistentVolumeClaim": {"claimName": "c"}}]}

@@ -10,6 +10,7 @@ import ast
 import re
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from functools import lru_cache
+from itertools import pairwise
 
 from shunter.migrate.conversion.launch import python_code
 from shunter.migrate.conversion.launch.mentions import mentions
@@ -189,8 +190,8 @@ class _Code:
             operands = self._decided_by_call(node)
         elif isinstance(node, ast.Compare) and any(isinstance(op, (ast.Eq, ast.NotEq, ast.In, ast.NotIn)) for op in node.ops):
             sides = [node.left, *node.comparators]
-            if not any(_is_no_name(side) for side in sides):
-                operands = [*sides]
+            compared = [pair for pair in pairwise(sides) if not any(map(_is_no_name, pair))]
+            operands = [side for pair in compared for side in pair]
         elif isinstance(node, ast.Subscript):
             if isinstance(node.ctx, ast.Store):
                 operands = []

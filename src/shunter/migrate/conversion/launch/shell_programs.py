@@ -5,11 +5,14 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-from shunter.migrate.conversion.launch.reads import HOST_NAME, HOSTS_FILE
+from shunter.migrate.conversion.launch.reads import HOST_NAME, HOSTS_FILE, LOCAL
 from shunter.migrate.conversion.launch.shell_words import Word
 
 SETTERS = frozenset({"export", "declare", "typeset", "local", "readonly"})
 TESTS = frozenset({"[", "test", "[["})
+_EQUALITY = frozenset({"=", "==", "!="})
+_AROUND_A_COMPARISON = frozenset({"-a", "-o", "!", "(", ")", "]"})
+"""Words of a test between which a comparison stands."""
 CUTTERS = frozenset({
     "awk", "cksum", "cut", "egrep", "expr", "fgrep", "gawk", "grep", "head", "mawk", "md5sum", "od", "perl", "python", "python3",
     "rev", "sed", "sha1sum", "sha256sum", "sum", "tail", "tr", "xxd",
@@ -90,6 +93,22 @@ def cuts_names(name: str, written: str) -> bool:
 def splits_at_separators(written: str) -> bool:
     """Whether the shell's IFS, set in the text, stands between names."""
     return "IFS=" in written and bool(_AT_SEPARATORS.match(written))
+
+
+def compared_with_local(words: Sequence[Word]) -> set[int]:
+    """The numbers of the words of a test command that it compares with what no pod is called: both operands of each such
+    comparison. The other comparisons of the command have none of them."""
+    ends = {0, len(words), *(number for number, word in enumerate(words) if word.literal in _AROUND_A_COMPARISON)}
+    found: set[int] = set()
+    for number, word in enumerate(words):
+        operands = {number - 1, number + 1}
+        if (
+            word.literal in _EQUALITY
+            and {number - 2, number + 2} <= ends
+            and any(words[one].literal in LOCAL for one in operands)
+        ):
+            found |= operands
+    return found
 
 
 def _has_flag(options: Sequence[str], letters: str, long: str) -> bool:

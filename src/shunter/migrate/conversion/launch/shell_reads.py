@@ -17,7 +17,6 @@ from shunter.migrate.conversion.launch.reads import (
     HOST_LIST,
     HOST_NAME,
     HOSTS_FILE,
-    LOCAL,
     Read,
     is_rank,
     paths,
@@ -33,6 +32,7 @@ from shunter.migrate.conversion.launch.shell_programs import (
     SETTERS,
     TESTS,
     asks,
+    compared_with_local,
     cuts_names,
     lists_variables,
     names_address,
@@ -198,6 +198,7 @@ def _given(reading: ShellText, words: tuple[Word, ...], depth: int, *, is_cut: b
     name, option = program(words[0]), ""
     cuts = cuts_names(name, reading.text[words[0].start : words[-1].end])
     is_cutter = name in reading.cutters
+    ends_alike = compared_with_local(words) if name in TESTS else set()
     for value in values_of(reading, words[0], depth):
         _tell(reading, value, decides=False, within=within)
         yield value
@@ -205,7 +206,7 @@ def _given(reading: ShellText, words: tuple[Word, ...], depth: int, *, is_cut: b
         before = words[number - 1].literal or ""
         text = written(reading, word)
         if name in TESTS:
-            decides = before not in {"-z", "-n", "-v"} and not any(one.literal in LOCAL for one in words)
+            decides = before not in {"-z", "-n", "-v"} and number not in ends_alike
         elif is_cutter or name in LOOK_UPS or (cuts and _is_read(reading, text)):
             decides = True
         else:
