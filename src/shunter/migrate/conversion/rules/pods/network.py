@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from shunter.migrate.conversion.draft import Draft, Group
+from shunter.migrate.conversion.mpi_operator import MPIOperatorSpec
 from shunter.migrate.findings import Topic
 from shunter.migrate.paths import Path
 
@@ -50,6 +51,22 @@ FULL_NAME = Topic(
     remedy="Remove the field from the source: it has no effect there.",
     explains=("spec.setHostnameAsFQDN",),
 )
+OTHER_FULL_NAME = Topic(
+    id="HOST025",
+    title="setHostnameAsFQDN gives the pods of mpi-operator's job other full names in v2",
+    severity="warning",
+    impact="advisory",
+    change="semantic-change",
+    grade="D",
+    explanation=(
+        "The field makes the full name of a pod its host name. mpi-operator gives launcher and workers the job's name as their "
+        "subdomain, as v2 does, so the field is kept: JOB-worker-0.JOB.NAMESPACE.svc.cluster.local becomes "
+        "JOB-node-0-0.JOB.NAMESPACE.svc.cluster.local, and JOB-launcher becomes JOB-launcher-0-0. A pod whose full name is "
+        "longer than 64 characters does not start, and the launcher's is 4 characters longer than it was."
+    ),
+    remedy="Count the characters of the launcher's full name, and look for programs that read the host name.",
+    effort=1,
+)
 
 
 def apply(draft: Draft) -> None:
@@ -58,14 +75,24 @@ def apply(draft: Draft) -> None:
         for field in ("hostname", "subdomain"):
             if spec.pop(field, None) is not None:
                 _report_dropped(draft, group, field)
-        if spec.get("setHostnameAsFQDN") and not any(_has_subdomain(draft, template) for template in draft.template_paths(group)):
-            del spec["setHostnameAsFQDN"]
-            for template in draft.template_paths(group):
-                path = (*template, "spec", "setHostnameAsFQDN")
-                draft.report_if_given(FULL_NAME, path, "Host names stay short, as in v1.")
+        if spec.get("setHostnameAsFQDN"):
+            _judge_full_names(draft, group)
         if spec.get("hostNetwork") and group.count * group.replicas > 1:
             path = (*draft.template_paths(group)[0], "spec", "hostNetwork")
             draft.report(NODE_NETWORK, path, f"The {group.count * group.replicas} pods of {group.name} use their node's ports.")
+
+
+def _judge_full_names(draft: Draft, group: Group) -> None:
+    """The field stays where the pods have a subdomain in v1: their template says one, or their operator does."""
+    paths = [(*template, "spec", "setHostnameAsFQDN") for template in draft.template_paths(group)]
+    if isinstance(draft.job.spec, MPIOperatorSpec):
+        for path in filter(draft.is_given, paths):
+            host = group.host(draft.name or "JOB", 0)
+            draft.report(OTHER_FULL_NAME, path, f"The host name of the first pod of {group.name} begins with {host} in v2.")
+    elif not any(_has_subdomain(draft, template) for template in draft.template_paths(group)):
+        del group.pod["spec"]["setHostnameAsFQDN"]
+        for path in paths:
+            draft.report_if_given(FULL_NAME, path, "Host names stay short, as in v1.")
 
 
 def _has_subdomain(draft: Draft, template: Path) -> bool:
