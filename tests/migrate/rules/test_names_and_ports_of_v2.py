@@ -82,6 +82,32 @@ def test_a_variable_of_env_from_that_v1_sets_too_is_not() -> None:
     assert "ENV006" not in limits(with_config_map(container, {"data": {"RANK": "0", "A": "b"}}))
 
 
+def test_binary_data_becomes_files_and_no_variables() -> None:
+    """The kubelet makes variables of `data` alone."""
+    script = "export SHARD=${HOSTNAME##*-}; python t.py"
+    reference = {"name": "START", "valueFrom": {"configMapKeyRef": {"name": "settings", "key": "START"}}}
+    all_of_it = {"configMapRef": {"name": "settings"}}
+    for field, told in (("data", True), ("binaryData", False)):
+        values = {"START": script, "JAX_PROCESS_ID": "0"}
+        coded = {key: base64.b64encode(value.encode()).decode() for key, value in values.items()}
+        data = {field: values if field == "data" else coded}
+        command = shell('eval "$START"')
+        overridden = limits(with_config_map({"command": command, "envFrom": [all_of_it]}, data, "JAXJob"))
+        programs = [
+            limits(with_config_map({"command": command, **one}, data)) for one in ({"envFrom": [all_of_it]}, {"env": [reference]})
+        ]
+        assert ("ENV006" in overridden) is told
+        assert ["HOST009!" in found for found in programs] == [told, told]
+
+
+def test_hosts_named_in_binary_data_are_told_of() -> None:
+    text = base64.b64encode(b"ssh bert-worker-0 true").decode()
+    volumes: list[Json] = [{"name": "code", "configMap": {"name": "settings"}}]
+    container = {"command": ["python", "t.py"], "volumeMounts": [{"name": "code", "mountPath": "/code"}]}
+    found = with_config_map(container, {"binaryData": {"hosts.txt": text}}, volumes=volumes).findings
+    assert any("ConfigMap settings names hosts" in finding.message for finding in found)
+
+
 def test_jax_without_arguments_looks_for_a_variable_of_v2() -> None:
     assert "HOST014" in limits(converted(python("import jax\njax.distributed.initialize()"), "JAXJob"))
     assert "HOST014" not in limits(converted(python("import jax\njax.distributed.initialize(a, 2, 0)"), "JAXJob"))

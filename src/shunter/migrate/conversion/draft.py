@@ -170,7 +170,8 @@ class Draft:
         return next(group for group in self.groups if role in group.roles)
 
     def texts_of(self, title: str) -> Json | None:
-        """The `ConfigMap NAME` or `Secret NAME` of the job's namespace, if the input has it: its texts are in `data`."""
+        """The `ConfigMap NAME` or `Secret NAME` of the job's namespace, if the input has it: its texts are in `data` and
+        `binaryData` (`FindObject`)."""
         kind, _, name = title.partition(" ")
         return self.surroundings.find(kind, self.source.namespace, name)
 

@@ -89,16 +89,20 @@ def _stems(kinds: Mapping[tuple[str, str], tuple[str, ...]]) -> Mapping[tuple[st
 
 
 def _well_formed(value: Json) -> Json:
-    """The object with the metadata and the texts that have the types of the API."""
+    """The object with the metadata and the texts that have the types of the API. Those of `binaryData` are decoded, and stay
+    apart: they become files, but no variables."""
     metadata, data = _object(value.get("metadata")), _object(value.get("data"))
-    if value.get("kind") == "ConfigMap":
-        data = {**data, **{key: _decoded(text) for key, text in _object(value.get("binaryData")).items()}}
+    binary = _object(value.get("binaryData")) if value.get("kind") == "ConfigMap" else {}
     if value.get("kind") == "Secret":
         data = {**{key: _decoded(text) for key, text in data.items()}, **_object(value.get("stringData"))}
     owners = metadata.get("ownerReferences")
     references = [owner for owner in owners if isinstance(owner, dict)] if isinstance(owners, list) else []
-    texts = {key: text for key, text in data.items() if isinstance(key, str) and isinstance(text, str)}
-    return {**value, "metadata": {**metadata, "ownerReferences": references}, "data": texts}
+    texts = {"data": _texts(data), "binaryData": _texts({key: _decoded(text) for key, text in binary.items()})}
+    return {**value, "metadata": {**metadata, "ownerReferences": references}, **texts}
+
+
+def _texts(data: Json) -> dict[str, str]:
+    return {key: text for key, text in data.items() if isinstance(key, str) and isinstance(text, str)}
 
 
 def _decoded(text: object) -> str | None:

@@ -10,7 +10,10 @@ from shunter.api.meta import Json
 from shunter.migrate.conversion.launch.arguments import Spot
 
 FindObject = Callable[[str], Json | None]
-"""The object of a title (`ConfigMap scripts`, `Secret scripts`) with its texts in `data`, None when nobody has it."""
+"""The object of a title (`ConfigMap scripts`, `Secret scripts`) with its texts in `data`, and in `binaryData` those that become
+files only; None when nobody has it."""
+TEXT_FIELDS = ("data", "binaryData")
+"""Where an object has what becomes files. Variables come from `data` alone. Source: kubelet 1.36 `makeEnvironmentVariables`."""
 
 
 class File(NamedTuple):
@@ -46,12 +49,19 @@ def mounted_files(container: Json, volumes: Sequence[Json], find: FindObject) ->
 def _volume_files(volume: Json, find: FindObject) -> Iterator[tuple[str, File]]:
     """The files of the ConfigMap or Secret of a volume, or of those of a projected one, by path within it."""
     for title, source in sources(volume):
-        contents: dict[str, str] = (find(title) or {}).get("data") or {}
+        contents = {key: (field, text) for field, key, text in object_texts(find(title) or {})}
         items: Sequence[Json] = source.get("items") or [{"key": key, "path": key} for key in contents]
         for item in items:
-            text = contents.get(item.get("key", ""))
-            if text is not None and item.get("path"):
-                yield item["path"], File(text, Spot(("data", item["key"]), 0, len(text), file=title), title)
+            if (key := item.get("key", "")) in contents and item.get("path"):
+                field, text = contents[key]
+                yield item["path"], File(text, Spot((field, key), 0, len(text), file=title), title)
+
+
+def object_texts(found: Json) -> Iterator[tuple[str, str, str]]:
+    """What an object has for files: the field, the key, the text."""
+    for field in TEXT_FIELDS:
+        for key, text in (found.get(field) or {}).items():
+            yield field, key, text
 
 
 def sources(volume: Json) -> Iterator[tuple[str, Json]]:

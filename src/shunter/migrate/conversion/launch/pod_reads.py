@@ -18,7 +18,7 @@ from shunter.migrate.conversion.launch.arguments import Spot
 from shunter.migrate.conversion.launch.encoded import decoded, decodes
 from shunter.migrate.conversion.launch.inline_python import code_words
 from shunter.migrate.conversion.launch.mentions import insertions, mentions
-from shunter.migrate.conversion.launch.mounted_files import File, FindObject, mounted_files
+from shunter.migrate.conversion.launch.mounted_files import TEXT_FIELDS, File, FindObject, mounted_files
 from shunter.migrate.conversion.launch.python_code import is_python_code
 from shunter.migrate.conversion.launch.reads import HOST_NAME, OF_HOST_NAME, Read, is_rank
 from shunter.migrate.conversion.launch.shell_programs import PYTHONS, RUNNERS
@@ -80,7 +80,8 @@ def _said(container: Json, volumes: Sequence[Json], find: FindObject) -> bytes:
     files = mounted_files(container, volumes, find)
     fields = {field: container[field] for field in _READ if field in container}
     titles = {*(file.source for file in files.values()), *(title for title, _ in _references(container))}
-    objects = {title: {"data": found["data"]} for title in sorted(titles) if (found := find(title))}
+    found = {title: find(title) for title in sorted(titles)}
+    objects = {title: {field: one.get(field) for field in TEXT_FIELDS} for title, one in found.items() if one}
     return msgspec.json.encode((fields, volumes if files else (), objects))
 
 

@@ -13,7 +13,7 @@ from typing import Any
 from shunter.api.meta import Json
 from shunter.api.resources import JOBSETS
 from shunter.migrate.conversion.draft import JOB_NAME, Draft, Group
-from shunter.migrate.conversion.launch.mounted_files import sources
+from shunter.migrate.conversion.launch.mounted_files import object_texts, sources
 from shunter.migrate.conversion.launch.wrappers import program_name
 from shunter.migrate.conversion.rules.programs.texts import all_programs, quoted
 from shunter.migrate.conversion.rules.programs.texts import place as programs_place
@@ -265,7 +265,7 @@ def _mounted_texts(draft: Draft, group: Group) -> Iterator[tuple[int, str, list[
     for index, volume in enumerate(group.pod["spec"].get("volumes") or []):
         for title, _ in sources(volume):
             if found := draft.texts_of(title):
-                yield index, title, [*found["data"].values()]
+                yield index, title, [text for _, _, text in object_texts(found)]
 
 
 def _look_for_service(draft: Draft) -> None:
