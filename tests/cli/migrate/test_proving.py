@@ -127,6 +127,15 @@ def test_what_cannot_be_read_of_others_is_told(tmp_path: Path) -> None:
     assert "naive.yaml:15:1: blocking INPUT011" in done.stderr
 
 
+def test_a_runtime_beside_that_cannot_be_read_is_the_cause_that_it_is_missing(tmp_path: Path) -> None:
+    reference = "{kind: TrainingRuntime, name: torch-1}"
+    (tmp_path / "bert.yaml").write_text(NAIVE.replace("\n    name: torch-distributed", f" {reference}"))
+    (tmp_path / "runtimes.yaml").write_text("apiVersion: trainer.kubeflow.org/v1alpha1\nkind: [\n")
+    done = migrate("validate", "-f", "-", "--against", "bert.yaml", given=JOB, folder=tmp_path)
+    assert done.returncode == 1
+    assert "its TrainingRuntime torch-1 is not at hand. runtimes.yaml:3:1: Not valid YAML" in done.stderr
+
+
 def test_what_is_taken_on_with_a_reason_does_not_refute(tmp_path: Path) -> None:
     ours = migrate("convert", "-f", "-", given=JOB).stdout.replace("train.py", "other.py")
     (tmp_path / "ours.yaml").write_text(ours)

@@ -266,9 +266,32 @@ def test_runtimes_that_files_share_are_found_beside_one_of_them(tmp_path: Path) 
         (results / path.name).write_text(text)
     one = read([str(results / "bert.yaml")])
     assert [found.kind for found in one.objects] == ["TrainJob"]
-    found = files.runtimes_beside([str(results / "bert.yaml"), "-"], one.objects)
+    found, told = files.runtimes_beside([str(results / "bert.yaml"), "-"], one.objects)
+    assert told == []
     assert [f"{runtime.kind} {runtime.name}" for runtime in found] == [
         f"TrainingRuntime {one.objects[0].value['spec']['runtimeRef']['name']}"
     ]
-    assert files.runtimes_beside([str(results / "bert.yaml")], [*one.objects, *found]) == []
-    assert files.runtimes_beside([str(results)], []) == []
+    assert files.runtimes_beside([str(results / "bert.yaml")], [*one.objects, *found]) == ([], [])
+    assert files.runtimes_beside([str(results)], []) == ([], [])
+
+
+RUNTIME = """\
+apiVersion: trainer.kubeflow.org/v1alpha1
+kind: TrainingRuntime
+metadata: {name: torch-1, namespace: NAMESPACE}
+"""
+
+
+def test_a_runtime_beside_is_not_hidden_by_one_of_another_namespace(tmp_path: Path) -> None:
+    (tmp_path / "one.yaml").write_text(RUNTIME.replace("NAMESPACE", "red"))
+    (tmp_path / "runtimes.yaml").write_text("---\n".join(RUNTIME.replace("NAMESPACE", name) for name in ("red", "blue")))
+    paths = [str(tmp_path / "one.yaml")]
+    found, _ = files.runtimes_beside(paths, read(paths).objects)
+    assert [runtime.namespace for runtime in found] == ["blue"]
+
+
+def test_what_cannot_be_read_of_runtimes_beside_is_told(tmp_path: Path) -> None:
+    (tmp_path / "shared-runtimes.yaml").write_text(RUNTIME + "---\napiVersion: trainer.kubeflow.org/v1alpha1\nkind: [\n")
+    found, told = files.runtimes_beside([str(tmp_path / "one.yaml")], [])
+    assert [runtime.name for runtime in found] == ["torch-1"]
+    assert [(finding.topic.id, Path(finding.place.source).name) for finding in told] == [("INPUT011", "shared-runtimes.yaml")]

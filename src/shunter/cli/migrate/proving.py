@@ -67,9 +67,11 @@ def _objects(against: Sequence[str], source: InputOptions) -> tuple[list[Json], 
 
     files = [name for name in against if name != CLUSTER]
     given = provider.read(files)
-    objects = [found.value for found in [*given.objects, *runtimes_beside(files, given.objects)]]
+    beside, unread = runtimes_beside(files, given.objects)
+    objects = [found.value for found in [*given.objects, *beside]]
+    told = [*given.findings, *unread]
     if CLUSTER not in against:
-        return objects, given.findings
+        return objects, told
     import asyncio
 
     from shunter.api.resources import CLUSTER_TRAINING_RUNTIMES, TRAIN_JOBS, TRAINING_RUNTIMES
@@ -84,4 +86,4 @@ def _objects(against: Sequence[str], source: InputOptions) -> tuple[list[Json], 
                 found += [{**item, "apiVersion": resource.api_version, "kind": resource.kind} for item in items]
             return found
 
-    return [*objects, *asyncio.run(listed())], given.findings
+    return [*objects, *asyncio.run(listed())], told

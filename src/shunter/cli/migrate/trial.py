@@ -94,6 +94,7 @@ def trial(
     import asyncio
     import signal
 
+    from shunter.cli.migrate.findings.printing import print_findings
     from shunter.cli.migrate.trial_of_file import deployed, is_path, only_job
     from shunter.cli.target import connect
     from shunter.errors import InputError
@@ -121,10 +122,12 @@ def trial(
                 deadline_seconds=deadline,
                 keep_seconds=3600 if keep is None else keep,
             )
+            beside, unread = runtimes_beside([job], given.objects)
+            print_findings([*given.findings, *unread], with_notes=False)
             deploying = deployed(
                 connect(kubeconfig, context),
                 converted,
-                [*given.objects, *runtimes_beside([job], given.objects)],
+                [*given.objects, *beside],
                 naming,
                 allow_shared_output=allow_shared_output,
                 replace=replace,

@@ -81,7 +81,11 @@ def provable(
 def in_place_of_ours(found: Provable, objects: Sequence[Json], unreadable: Sequence[Finding] = ()) -> Provable:
     """The same with TrainJobs and runtimes that others wrote in the place of the results; told is which jobs have none there."""
     if len(found.conversions) == 1:
-        conversions = [with_given(conversion, list(objects)) for conversion in found.conversions]
+        try:
+            conversions = [with_given(conversion, list(objects)) for conversion in found.conversions]
+        except InputError as error:
+            causes = [f"{one.place}: {one.message}" for one in unreadable if one.topic.severity != "info"]
+            raise InputError(" ".join([error.message, *causes]), error.remedy) from error
         return Provable(conversions, [*found.faults, *unreadable], found.others)
     conversions, missing = each_with_given(found.conversions, list(objects))
     return Provable(conversions, [*found.faults, *unreadable, *missing], found.others)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TypeAlias
@@ -28,6 +28,7 @@ from shunter.migrate.conversion.source.embedded import Embedded
 from shunter.migrate.conversion.source.files import TextFile
 from shunter.migrate.conversion.source.objects import SourceObject
 from shunter.migrate.conversion.source.provider import Input, read
+from shunter.migrate.findings import Finding
 from shunter.migrate.parallel import mapped
 
 RUNTIMES_FILE = "runtimes.yaml"
@@ -59,11 +60,7 @@ class EmitContext:
     def of(self, files: Iterable[TextFile]) -> EmitContext:
         """The same for some of the files, which share runtimes with no others."""
         objects = (found for file in files for document in file.documents for found in document.objects)
-        existing = {
-            runtime_key(found.value): found
-            for found in objects
-            if found.kind == TRAINING_RUNTIMES.kind and found.metadata.get("name")
-        }
+        existing = {runtime_key(found.value): found for found in _runtimes_among(objects)}
         return replace(self, runtimes={}, existing={**self.in_cluster, **existing})
 
     def outcome(self, source: SourceObject) -> Outcome | None:
@@ -273,13 +270,18 @@ def _writes_runtime(file: TextFile, context: EmitContext) -> bool:
     return False
 
 
-def runtimes_beside(paths: Sequence[str], objects: Sequence[SourceObject]) -> list[SourceObject]:
+def runtimes_beside(paths: Sequence[str], objects: Sequence[SourceObject]) -> tuple[list[SourceObject], list[Finding]]:
     """The runtimes that `tree` has written for several files of a folder, for whoever names one of the files alone; but for those
-    among the objects."""
+    among the objects, by namespace and name. With them what there is to tell of reading their files."""
     folders = dict.fromkeys(Path(path).parent for path in paths if path != "-" and not Path(path).is_dir())
-    known = {(found.kind, found.name) for found in objects}
+    known = {runtime_key(found.value) for found in _runtimes_among(objects)}
     files = [str(file) for folder in folders for file in sorted(folder.glob(f"*{RUNTIMES_FILE}"))]
-    return [one for one in read(files).objects if one.kind == TRAINING_RUNTIMES.kind and (one.kind, one.name) not in known]
+    given = read(files)
+    return [one for one in _runtimes_among(given.objects) if runtime_key(one.value) not in known], given.findings
+
+
+def _runtimes_among(objects: Iterable[SourceObject]) -> Iterator[SourceObject]:
+    return (found for found in objects if found.kind == TRAINING_RUNTIMES.kind and found.metadata.get("name"))
 
 
 def _file_text(file: TextFile, context: EmitContext) -> str:
