@@ -83,6 +83,23 @@ def test_the_jobs_of_initializers_come_before_the_first_rank_and_are_none(index:
     assert list(pods_by_rank(train, pods)) == [index]
 
 
+@pytest.mark.parametrize(
+    "known",
+    [
+        pytest.param({"spec": {"initializer": {"dataset": {"storageUri": "hf://a/b"}}}}, id="by its spec"),
+        pytest.param({"status": {"jobsStatus": [{"name": "dataset-initializer"}, {"name": "node"}]}}, id="by its status"),
+    ],
+)
+def test_a_node_keeps_its_rank_when_the_pod_of_an_initializer_is_gone(known: Json) -> None:
+    """PodGC deletes finished pods. A status also names an initializer that only the runtime asks for."""
+    train, jobset = train_job(1, dataset_initializer=1, node=1)
+    train = {**train, **known}
+    pods = [group_pod("dataset-initializer", 0), group_pod("node", 1)]
+    for there in (pods, pods[1:]):
+        assert list(pods_by_rank(train, there)) == [0]
+        assert places(train, there, jobset) == {"node-0": (0,)}
+
+
 def test_a_pod_that_is_missing_counts_with_all_of_its_ranks() -> None:
     parts = {"container": {"command": ["torchrun", "--nproc-per-node=4", "train.py"]}}
     assert diagnose(seen(pod(0, **runs(), **parts)), NOW).ranks == 12

@@ -110,6 +110,22 @@ async def test_a_container_of_the_operator_is_read_only_if_it_failed() -> None:
     assert [params["container"] for _, params in server.asked] == ["node", "init-pytorch", "node"]
 
 
+def test_a_rank_stays_when_the_pod_of_an_initializer_goes() -> None:
+    """The job as it was when reading began names no initializer yet."""
+    runs, first, node = logs._Runs(JOB, frozenset()), pod(0), pod(1)
+    for one, role, at in ((first, "model-initializer", "0"), (node, "node", "1")):
+        one["metadata"]["labels"] |= {
+            "jobset.sigs.k8s.io/replicatedjob-name": role,
+            "jobset.sigs.k8s.io/job-index": "0",
+            "jobset.sigs.k8s.io/job-global-index": at,
+            "batch.kubernetes.io/job-completion-index": "0",
+        }
+        runs.put(one)
+    before = [one.source.rank for one in runs.of_one(node)]
+    runs.remove("pod-0")
+    assert before == [one.source.rank for one in runs.of_one(node)] == [0]
+
+
 async def test_without_a_wish_the_last_lines_are_read_and_with_one_all() -> None:
     server = LogServer([pod(0)], {"bert-node-0-0": [b"x\n"]})
     for request in (LogQuery(), LogQuery(find="x"), LogQuery(since=60)):

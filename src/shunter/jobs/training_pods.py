@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Collection, Hashable, Mapping, Sequence
 from typing import NamedTuple, TypeVar
 
 from shunter.api.batch import COMPLETION_INDEX
 from shunter.api.meta import Json
-from shunter.api.trainer.runtime import NODE
+from shunter.api.trainer.runtime import DATASET_INITIALIZER, MODEL_INITIALIZER, NODE
 from shunter.api.training.kinds import JOB_KINDS
+from shunter.jobs.pods_up import INITIALIZER
 from shunter.operator.overview import Members, is_v2
 
 _GLOBAL_JOB = "jobset.sigs.k8s.io/job-global-index"
+_JOB = "jobset.sigs.k8s.io/job-index"
+_INITIALIZERS = {"dataset": DATASET_INITIALIZER, "model": MODEL_INITIALIZER}
+"""Fields of `spec.initializer` of a TrainJob, and the replicated jobs that they need."""
 Key = TypeVar("Key", bound=Hashable)
 TRAINING_CONTAINERS = frozenset({NODE, *(kind.container for kind in JOB_KINDS)})
 
@@ -21,9 +25,12 @@ class Place(NamedTuple):
 
     label: str
     """The same for pods that take one place after another."""
+    role: str
     trains: bool
     created: str
     order: tuple[int, int]
+    jobs_before: int
+    """Jobs of the JobSet that come before the first of the same replicated job."""
 
 
 class Places:
@@ -32,25 +39,40 @@ class Places:
     def __init__(self, job: Json) -> None:
         self._members = Members(job)
         self._is_v2 = is_v2(job)
+        self.initializers: frozenset[str] = _initializers(job) if self._is_v2 else frozenset()
+        """Replicated jobs of a TrainJob that do not train, as the job itself names them: their pods may be gone."""
 
     def of(self, pod: Json) -> Place:
         """That of one pod."""
         metadata, found = pod["metadata"], self._members.of(pod)
-        order = (found.rank or 0, 0)
+        order, jobs_before = (found.rank or 0, 0), 0
         if self._is_v2:
             labels = metadata.get("labels", {})
             order = int(labels.get(_GLOBAL_JOB, "0")), int(labels.get(COMPLETION_INDEX, "0"))
-        return Place(found.label, found.rank is not None, str(metadata.get("creationTimestamp", "")), order)
+            jobs_before = order[0] - int(labels.get(_JOB, "0"))
+        created = str(metadata.get("creationTimestamp", ""))
+        return Place(found.label, found.role, found.rank is not None, created, order, jobs_before)
 
 
-def ranks_of_places(places: Mapping[Key, Place]) -> dict[Key, int]:
+def _initializers(job: Json) -> frozenset[str]:
+    """The status of a TrainJob names all its replicated jobs once its JobSet is made, those of its runtime as well."""
+    asked = (job.get("spec") or {}).get("initializer") or {}
+    counted = (job.get("status") or {}).get("jobsStatus") or ()
+    names = {str(one.get("name", "")) for one in counted} | {
+        name for field, name in _INITIALIZERS.items() if asked.get(field) is not None
+    }
+    return frozenset(name for name in names if name.endswith(INITIALIZER))
+
+
+def ranks_of_places(places: Mapping[Key, Place], initializers: Collection[str]) -> dict[Key, int]:
     """The rank of each pod that takes part in the training, by rank, as far as pods that are gone let it be told; of those that
-    took one place after another only of the last."""
+    took one place after another only of the last. `initializers` are those that `Places` found: their pods need not be there."""
     latest = {places[key].label: key for key in sorted(places, key=lambda key: places[key].created) if places[key].trains}
     ranked = sorted(latest.values(), key=lambda key: places[key].order)
-    # Jobs of initializers are counted among all of a JobSet, and come first.
-    prepare = {place.order[0] for place in places.values() if not place.trains}
-    orders = [(at - sum(one < at for one in prepare), completion) for at, completion in (places[key].order for key in ranked)]
+    # Jobs of initializers are counted among all of a JobSet, and come first. One whose pods are gone has made one Job.
+    prepare = {(place.role, place.order[0]) for place in places.values() if not place.trains}
+    count = len(prepare) + len({*initializers} - {role for role, _ in prepare})
+    orders = [(one.order[0] - min(count, one.jobs_before), one.order[1]) for one in (places[key] for key in ranked)]
     if all(completion == 0 for _, completion in orders):
         return {key: place for key, (place, _) in zip(ranked, orders, strict=True)}
     if all(place == 0 for place, _ in orders):
@@ -71,7 +93,7 @@ def pods_by_rank(job: Json, pods: Sequence[Json]) -> dict[int, Json]:
 def _ranks(job: Json, pods: Sequence[Json]) -> dict[int, int]:
     """By the pod's place in the sequence."""
     places = Places(job)
-    return ranks_of_places({at: places.of(pod) for at, pod in enumerate(pods)})
+    return ranks_of_places({at: places.of(pod) for at, pod in enumerate(pods)}, places.initializers)
 
 
 def training_container(pod: Json) -> str:

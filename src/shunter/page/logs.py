@@ -118,7 +118,10 @@ class _Runs:
             self._place_of[uid], self._rank_of = place, None
 
     def remove(self, uid: str) -> None:
-        if self._place_of.pop(uid, None) is not None:
+        """A pod that is gone. The place of an initializer stays, as ranks are counted behind it."""
+        place = self._place_of.get(uid)
+        if place is not None and place.trains:
+            del self._place_of[uid]
             self._rank_of = None
 
     def of(self, pods: Sequence[Json]) -> Iterator[_Container]:
@@ -150,7 +153,7 @@ class _Runs:
 
     def _rank(self, pod: Json) -> int | None:
         if self._rank_of is None:
-            ranks = ranks_of_places(self._place_of)
+            ranks = ranks_of_places(self._place_of, self._places.initializers)
             self._rank_of = {self._place_of[uid].label: rank for uid, rank in ranks.items()}
         return self._rank_of.get(self._place_of[pod["metadata"]["uid"]].label)
 

@@ -79,6 +79,7 @@ class RankRows:
         self._own: list[str] = []
         self._uid_of: dict[int, str] = {}
         self._others: list[str] = []
+        self._initializers: frozenset[str] = frozenset()
         self._projected: dict[str, tuple[SeenPod, RankState | None, Rank]] = {}
         self._missing: dict[int, tuple[RankState, Rank]] = {}
         self._measured: dict[str, tuple[Any, Rank]] = {}
@@ -141,7 +142,7 @@ class RankRows:
         if context != self._context:
             self._forget(context)
         members, places = Members(job), Places(job)
-        seen, is_moved = dict[str, SeenPod](), len(kept) != len(self._seen)
+        seen, is_moved = dict[str, SeenPod](), len(kept) != len(self._seen) or places.initializers != self._initializers
         for uid, one in kept.items():
             before = self._seen.get(uid)
             if before is None or before.kept is not one:
@@ -150,11 +151,11 @@ class RankRows:
                 is_moved = is_moved or before is None or (before.is_own, before.place) != (now.is_own, now.place)
                 before = now
             seen[uid] = before
-        self._seen = seen
+        self._seen, self._initializers = seen, places.initializers
         if is_moved:
             own = {uid: one.place for uid, one in seen.items() if one.is_own}
             self._own = [*own]
-            self._uid_of = {rank: uid for uid, rank in ranks_of_places(own).items()}
+            self._uid_of = {rank: uid for uid, rank in ranks_of_places(own, places.initializers).items()}
             self._others = [uid for uid, place in own.items() if not place.trains]
 
     def _row(self, job: Json, rule: RankStates, uid: str, rank: int | None) -> tuple[SeenPod, RankState | None, Rank]:
