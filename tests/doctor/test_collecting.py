@@ -7,6 +7,7 @@ from collections.abc import AsyncGenerator, Mapping
 from jobs.test_evidence import Lists, answer
 from page.views.test_job import TRAIN_JOB, train_pod
 from shunter.api.yaml import load_yaml
+from shunter.doctor.case import Case
 from shunter.doctor.collecting import api_evidence
 from shunter.kube.client import Client
 from shunter.kube.transport import Response
@@ -54,3 +55,22 @@ async def test_events_of_who_watches_them_are_not_listed_again() -> None:
     assert "/api/v1/namespaces/vision/events" not in server.asked
     await api_evidence(Client(server), job)
     assert "/api/v1/namespaces/vision/events" in server.asked
+
+
+async def test_of_a_job_with_a_launcher_the_list_of_its_nodes_is_read() -> None:
+    job, launcher = load_yaml(TRAIN_JOB), train_pod(0)
+    launcher["metadata"]["labels"]["jobset.sigs.k8s.io/replicatedjob-name"] = "launcher"
+    hosts = {
+        "metadata": {"name": "bert-mpi-hostfile", "ownerReferences": [{"uid": "job-1", "controller": True}]},
+        "data": {"hostfile": "bert-node-0-0.bert slots=1\nbert-launcher-0-0.bert slots=1\n"},
+    }
+    foreign = {**hosts, "metadata": {"name": "bert-mpi-hostfile"}}
+    found = await api_evidence(Client(Logs(pods=[launcher], configmaps=[hosts])), job)
+    assert Case(found, found.at).hosts == ("bert-node-0-0", "bert-launcher-0-0")
+    found = await api_evidence(Client(Logs(pods=[launcher], configmaps=[foreign])), job)
+    assert Case(found, found.at).hosts is None
+    found = await api_evidence(Client(Logs(pods=[launcher], configmaps=None)), job)
+    assert [one.what for one in found.missing if one.is_refused] == ["configmaps"]
+    server = Logs(pods=[train_pod(0)])
+    await api_evidence(Client(server), job)
+    assert "/api/v1/namespaces/vision/configmaps" not in server.asked

@@ -16,7 +16,7 @@ from shunter.doctor.diagnosing import diagnose
 from shunter.doctor.evidence import Evidence, Frame, Log, Process, Sample
 from shunter.doctor.places import places, rank_count
 from shunter.doctor.text import report_lines
-from shunter.doctor.waiting import ranked
+from shunter.doctor.waiting import group, ranked
 from shunter.jobs.training_pods import pods_by_rank
 
 Json = dict[str, Any]
@@ -66,12 +66,54 @@ def test_how_many_ranks_a_job_has_before_its_pods_are_there(job: Json, jobset: J
     assert rank_count(job, {}, jobset) == count
 
 
+FIRST, LAST = (0, 1), (1, 0)
+"""The places of launcher and node in a JobSet. In that of the runtime deepspeed-distributed the launcher is the last."""
+BOTH, NODE_ALONE = ("j-node-0-0", "j-launcher-0-0"), ("j-node-0-0",)
+
+
 @pytest.mark.parametrize(
-    ("nodes", "ranks"), [(1, {"node-0": (0,)}), (2, {"launcher-0": (0,), "node-0": (1,)}), (None, {"node-0": (0,)})]
+    ("nodes", "order", "hosts", "ranks", "count"),
+    [
+        (None, LAST, BOTH, {"node-0": (0,), "launcher-0": (1,)}, 2),
+        (1, LAST, BOTH, {"node-0": (0,), "launcher-0": (1,)}, 2),
+        (None, FIRST, BOTH, {"launcher-0": (0,), "node-0": (1,)}, 2),
+        (1, FIRST, NODE_ALONE, {"node-0": (0,)}, 1),
+        (2, FIRST, None, {"launcher-0": (0,), "node-0": (1,)}, 2),
+        (None, LAST, None, {"node-0": (0,)}, 0),
+        (1, LAST, None, {"node-0": (0,)}, 0),
+        (None, FIRST, None, {}, 0),
+    ],
 )
-def test_a_launcher_has_a_rank_where_it_is_a_node(nodes: int | None, ranks: dict[str, tuple[int, ...]]) -> None:
+def test_a_launcher_has_a_rank_where_it_is_a_node(
+    nodes: int | None,
+    order: tuple[int, int],
+    hosts: tuple[str, ...] | None,
+    ranks: dict[str, tuple[int, ...]],
+    count: int,
+) -> None:
+    """The hostfile says it, else numNodes; of one node that is the same, and what depends on it is not said."""
     train, jobset = train_job(nodes, launcher=1, node=1)
-    assert places(train, [group_pod("launcher", 0), group_pod("node", 1)], jobset) == ranks
+    pods = [group_pod("launcher", order[0], group=order[0]), group_pod("node", order[1], group=order[1])]
+    assert places(train, pods, jobset, hosts) == ranks
+    assert rank_count(train, ranks, jobset, hosts, pods) == count
+
+
+@pytest.mark.parametrize("there", [3, 4])
+def test_a_launcher_whose_jobset_is_unknown_may_be_the_last_of_four_nodes(there: int) -> None:
+    """Where all four are there beside it, it is none."""
+    train = v2_job(4)
+    pods = [group_pod("launcher", 1, group=1), *(group_pod("node", 0) for _ in range(there))]
+    for at, one in enumerate(pods[1:]):
+        one["metadata"]["name"] = f"node-{at}"
+        one["metadata"]["labels"]["batch.kubernetes.io/job-completion-index"] = str(at)
+    found = places(train, pods)
+    assert (found, rank_count(train, found, pods=pods)) == ({f"node-{at}": (at,) for at in range(there)}, 4)
+
+
+def test_a_report_says_that_the_number_of_ranks_is_unknown() -> None:
+    train, jobset = train_job(None, launcher=1, node=1)
+    report = diagnose(seen(group_pod("node", 0), group_pod("launcher", 1, group=1), job=train, children=(jobset,)), NOW, ())
+    assert next(report_lines(report)).endswith("  unknown number of ranks")
 
 
 @pytest.mark.parametrize("index", [0, 1])
@@ -145,6 +187,19 @@ def test_of_mpi_the_process_says_which_rank_it_is() -> None:
         mpi, pods, process("j-worker-0", CALL, rank=1, uses_mpi=True), process("j-worker-1", SLEEPS, rank=0, uses_mpi=True)
     )
     assert [(rank, one.pod) for rank, one in ranked(Case(evidence, NOW))] == [(1, "j-worker-0"), (0, "j-worker-1")]
+
+
+def test_ranks_of_which_no_pod_is_known_are_not_taken_for_all() -> None:
+    """One that is not seen may be what they wait for."""
+    train, jobset = train_job(None, launcher=1, node=1)
+    pods = (group_pod("launcher", 0), group_pod("node", 1, group=1))
+    samples = tuple(
+        Sample(at=NOW - timedelta(seconds=before), processes=(process("node-0", CALL, rank=1, uses_mpi=True),))
+        for before in (5, 0)
+    )
+    found = group(Case(seen(*pods, job=train, children=(jobset,), samples=samples), NOW))
+    assert found is not None
+    assert ([one.rank for one in found.ranks], found.is_whole) == ([1], False)
 
 
 def of_launcher(text: str, code: int = 1) -> Evidence:

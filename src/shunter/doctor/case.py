@@ -10,6 +10,7 @@ from typing import Any, TypeVar
 from shunter.api.meta import Json
 from shunter.doctor.endings import Ending, endings
 from shunter.doctor.evidence import Evidence
+from shunter.doctor.launcher import hosts_in
 from shunter.doctor.lines import Line, parsed
 from shunter.doctor.places import places
 from shunter.jobs.training_pods import training_container, training_pods
@@ -59,12 +60,17 @@ class Case:
     @cached_property
     def ranks(self) -> dict[str, tuple[int, ...]]:
         """By the name of the pod."""
-        return places(self.job, self.evidence.pods, self.jobset)
+        return places(self.job, self.evidence.pods, self.jobset, self.hosts)
 
     @cached_property
     def jobset(self) -> Json | None:
         """That of a TrainJob, where it was read."""
         return next((child for child in self.evidence.children if child.get("kind") == "JobSet"), None)
+
+    @cached_property
+    def hosts(self) -> tuple[str, ...] | None:
+        """The nodes of a TrainJob with MPI by its hostfile, where that was read."""
+        return hosts_in(self.job, self.evidence.children)
 
     @cached_property
     def all_ranks(self) -> tuple[int, ...]:

@@ -13,10 +13,21 @@ import msgspec
 
 from shunter.api.core import container_statuses
 from shunter.api.meta import Json
+from shunter.api.ownership import controller_uid
 from shunter.api.quantity import parse
-from shunter.api.resources import CORE_EVENTS, NETWORK_POLICIES, NODES, PERSISTENT_VOLUME_CLAIMS, PODS, SECRETS, Resource
+from shunter.api.resources import (
+    CONFIG_MAPS,
+    CORE_EVENTS,
+    NETWORK_POLICIES,
+    NODES,
+    PERSISTENT_VOLUME_CLAIMS,
+    PODS,
+    SECRETS,
+    Resource,
+)
 from shunter.doctor.case import Case
 from shunter.doctor.evidence import Evidence, Log, Missing
+from shunter.doctor.launcher import has_launcher, host_file_name
 from shunter.doctor.redaction import redacted
 from shunter.doctor.rights import Rights, rights_in
 from shunter.doctor.rules.cluster.k02_room import insufficient
@@ -83,10 +94,14 @@ class _Reader:
             position=seen.position,
             claims=tuple(claims),
         )
-        logs, nodes, cpu, secrets = await asyncio.gather(
-            self._logs(evidence.pods), self._nodes(evidence), self._cpu(evidence), self._secrets(evidence.pods)
+        logs, nodes, cpu, secrets, hosts = await asyncio.gather(
+            self._logs(evidence.pods),
+            self._nodes(evidence),
+            self._cpu(evidence),
+            self._secrets(evidence.pods),
+            self._hosts(evidence),
         )
-        evidence = msgspec.structs.replace(evidence, logs=logs, nodes=nodes, cpu=cpu)
+        evidence = msgspec.structs.replace(evidence, logs=logs, nodes=nodes, cpu=cpu, children=(*evidence.children, *hosts))
         case = Case(evidence, evidence.at)
         neighbours, policies = await asyncio.gather(self._neighbours(case), self._policies(case))
         evidence = msgspec.structs.replace(
@@ -156,6 +171,13 @@ class _Reader:
         if case.runs_in_full or case.overview.state == "Succeeded":
             return ()
         return tuple(await self._listed(NODES))
+
+    async def _hosts(self, evidence: Evidence) -> list[Json]:
+        """The ConfigMap that lists the nodes of a TrainJob with MPI: it says whether the launcher is one of them."""
+        if not has_launcher(self._job, evidence.pods, Case(evidence, evidence.at).jobset):
+            return []
+        found = await self._listed(CONFIG_MAPS, field_selector=f"metadata.name={host_file_name(self._job)}")
+        return [{"kind": CONFIG_MAPS.kind, **one} for one in found if controller_uid(one) == self._job["metadata"]["uid"]]
 
     async def _cpu(self, evidence: Evidence) -> dict[str, float]:
         """Cores that each pod used of late, where somebody measures that."""

@@ -34,7 +34,7 @@ def diagnose(evidence: Evidence, now: datetime, rules: Sequence[Rule] = RULES) -
     return Report(
         job=f"{row.kind} {row.namespace}/{row.name}",
         state=row.state,
-        ranks=rank_count(case.job, case.ranks, case.jobset),
+        ranks=rank_count(case.job, case.ranks, case.jobset, case.hosts, case.pods),
         at=now,
         verdicts=masked_verdicts(told, evidence),
         not_checked=_not_checked(case, rules),

@@ -106,7 +106,7 @@ class Evidence(Struct, frozen=True):
     pods: tuple[Json, ...] = ()
     events: tuple[Json, ...] = ()
     children: tuple[Json, ...] = ()
-    """The JobSet of a TrainJob, and the Jobs of that."""
+    """The JobSet of a TrainJob, the Jobs of that, and the ConfigMap that lists the nodes of one with MPI."""
     workloads: tuple[Json, ...] | None = None
     """Kueue's Workloads; None where the cluster serves none."""
     position: causes.Position | None = None

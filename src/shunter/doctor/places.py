@@ -6,7 +6,8 @@ import re
 from collections.abc import Mapping, Sequence
 
 from shunter.api.meta import Json
-from shunter.api.resources import TRAIN_JOBS
+from shunter.api.trainer.runtime import LAUNCHER
+from shunter.doctor.launcher import launcher_trains
 from shunter.jobs.pods_up import wanted
 from shunter.jobs.training_pods import pods_by_rank, training_container, training_pods
 from shunter.operator.overview import Members, is_pod_of, is_v1, is_v2
@@ -14,17 +15,29 @@ from shunter.operator.overview import Members, is_pod_of, is_v1, is_v2
 _NPROC = re.compile(r"--?nproc[_-]per[_-]node[= ]+(\d+)")
 NPROC_VARIABLE = "PET_NPROC_PER_NODE"
 """What torchrun reads when no option says how many processes it is to start."""
-NO_RANKS = ("launcher", "ps", "evaluator")
+NO_RANKS = (LAUNCHER, "ps", "evaluator")
 """Roles of pods that are no ranks: those that start ranks in others (mpirun), and tasks of TensorFlow that take part in no
 collective and run on by design."""
 GPU_WORDS = ("auto", "gpu")
 
 
-def places(job: Json, pods: Sequence[Json], jobset: Json | None = None) -> dict[str, tuple[int, ...]]:
-    """The ranks of each pod that trains, by the pod's name. Pods that stand for others that are gone have the ranks of those."""
-    own, members = [pod for pod in pods if is_pod_of(job, pod)], Members(job)
+def places(
+    job: Json, pods: Sequence[Json], jobset: Json | None = None, hosts: Sequence[str] | None = None
+) -> dict[str, tuple[int, ...]]:
+    """The ranks of each pod that trains, by the pod's name. Pods that stand for others that are gone have the ranks of those.
+    `hosts` are the nodes of a TrainJob with MPI. Where it is not known whether the launcher is one of them, only pods whose ranks
+    do not depend on that are there."""
+    own = [pod for pod in pods if is_pod_of(job, pod)]
+    trains = launcher_trains(job, own, jobset, hosts)
+    if trains is not None:
+        return _places(job, own, _without_ranks(trains))
+    with_it = _places(job, own, _without_ranks(True))
+    return {name: ranks for name, ranks in _places(job, own, NO_RANKS).items() if with_it.get(name) == ranks}
+
+
+def _places(job: Json, own: Sequence[Json], without: Sequence[str]) -> dict[str, tuple[int, ...]]:
+    members = Members(job)
     newest = training_pods(job, own)
-    without = _without_ranks(job, jobset)
     trains = [pod for pod in newest if members.of(pod).role not in without] or newest
     numbers = _v2_numbers(job, own, trains) if is_v2(job) else _numbers(job, trains)
     by_label = {members.of(pod).label: number for pod, number in zip(trains, numbers, strict=True)}
@@ -39,20 +52,33 @@ def places(job: Json, pods: Sequence[Json], jobset: Json | None = None) -> dict[
     return found
 
 
-def rank_count(job: Json, found: Mapping[str, tuple[int, ...]], jobset: Json | None = None) -> int:
-    """How many ranks the job has once all its pods are there, by those that `places` found; where none is there, one in each."""
+def rank_count(
+    job: Json,
+    found: Mapping[str, tuple[int, ...]],
+    jobset: Json | None = None,
+    hosts: Sequence[str] | None = None,
+    pods: Sequence[Json] = (),
+) -> int:
+    """How many ranks the job has once all its pods are there, by those that `places` found; where none is there, one in each. 0
+    where that is not known."""
     slots = job.get("spec", {}).get("slotsPerWorker") if job.get("kind") == "MPIJob" else None
     size = max(map(len, found.values()), default=slots if isinstance(slots, int) else 1)
-    pods = wanted(job, jobset, without=_without_ranks(job, jobset)) or wanted(job, jobset) or 0
-    return max(len({rank for ranks in found.values() for rank in ranks}), pods * size)
+    trains = launcher_trains(job, [pod for pod in pods if is_pod_of(job, pod)], jobset, hosts)
+    if hosts:
+        nodes = len(hosts)
+    elif trains is None:
+        # Of one node there may be two pods that train.
+        nodes = number if (number := (job["spec"].get("trainer") or {}).get("numNodes") or 0) > 1 else 0
+        if not nodes:
+            return 0
+    else:
+        nodes = wanted(job, jobset, without=_without_ranks(trains)) or wanted(job, jobset) or 0
+    return max(len({rank for ranks in found.values() for rank in ranks}), nodes * size)
 
 
-def _without_ranks(job: Json, jobset: Json | None) -> tuple[str, ...]:
-    """The roles of this job that are no ranks. A TrainJob whose launcher is counted among its nodes trains there as well."""
-    if not is_v2(job) or jobset is None or job["kind"] != TRAIN_JOBS.kind:
-        return NO_RANKS
-    nodes = (job["spec"].get("trainer") or {}).get("numNodes")
-    return tuple(role for role in NO_RANKS if role != "launcher" or nodes != wanted(job, jobset))
+def _without_ranks(launcher_trains: bool) -> tuple[str, ...]:
+    """The roles that are no ranks."""
+    return tuple(role for role in NO_RANKS if role != LAUNCHER or not launcher_trains)
 
 
 def _v2_numbers(job: Json, own: Sequence[Json], trains: Sequence[Json]) -> list[int]:

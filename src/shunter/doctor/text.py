@@ -19,7 +19,8 @@ LONGEST = 240
 
 def report_lines(report: Report) -> Iterator[str]:
     """The report: the job, the verdicts with their evidence and what to do, and what was not checked."""
-    yield f"{report.job}  {report.state}  {report.ranks} {'rank' if report.ranks == 1 else 'ranks'}"
+    count = f"{report.ranks or 'unknown number of'} {'rank' if report.ranks == 1 else 'ranks'}"
+    yield f"{report.job}  {report.state}  {count}"
     for verdict in report.verdicts:
         yield from verdict_lines(verdict)
     if not report.verdicts:

@@ -67,6 +67,7 @@ class Report(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     """`PyTorchJob default/bert`."""
     state: str
     ranks: int
+    """How many the job has once all its pods are there; 0 where that is not known."""
     at: datetime
     verdicts: tuple[Verdict, ...] = ()
     not_checked: tuple[NotChecked, ...] = ()

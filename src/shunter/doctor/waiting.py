@@ -158,7 +158,7 @@ def _group(case: Case) -> Group | None:
             may_go_on = active or _has("takes long", process.frames[:INNERMOST])
         found.append(Rank(rank, process.pod, does, earlier, process, children, same, spins, may_go_on))
     whole = {rank.rank for rank in found} >= set(case.all_ranks) and len(found) == len({rank.rank for rank in found})
-    return Group(tuple(sorted(found)), (last.at - first.at).total_seconds(), whole and bool(found))
+    return Group(tuple(sorted(found)), (last.at - first.at).total_seconds(), whole and bool(found) and bool(case.all_ranks))
 
 
 def trainers(sample: Sample) -> list[Process]:

@@ -20,6 +20,8 @@ LAUNCHER = "launcher"
 """The replicated job of an MPI runtime whose pod runs mpirun."""
 HOST_FILE, HOST_FILE_DIRECTORY = "hostfile", "/etc/mpi"
 """The nodes of an MPI job, in mpirun's own form, and where its launcher has them."""
+HOST_FILE_SUFFIX = "-mpi-hostfile"
+"""Follows the name of the job in that of the ConfigMap that holds them."""
 SUPPORT_LABEL = "trainer.kubeflow.org/support"
 DEPRECATED = "deprecated"
 

@@ -13,7 +13,7 @@ from shunter.api.field_errors import FieldError, invalid
 from shunter.api.meta import Json
 from shunter.api.resources import CONFIG_MAPS, SECRETS
 from shunter.api.trainer import template as templates
-from shunter.api.trainer.runtime import HOST_FILE, HOST_FILE_DIRECTORY, LAUNCHER, NODE, MPIPolicy
+from shunter.api.trainer.runtime import HOST_FILE, HOST_FILE_DIRECTORY, HOST_FILE_SUFFIX, LAUNCHER, NODE, MPIPolicy
 from shunter.api.trainer.trainjob import TrainJob
 from shunter.api.trainer.validation import reserved_environment_errors
 from shunter.operator.trainer.model import BuildError, Model, PodSet
@@ -26,7 +26,7 @@ from shunter.operator.trainer.upserts import upsert_env, upsert_mounts, upsert_v
 OPEN_MPI = "OpenMPI"
 KEYS_VOLUME, HOST_FILE_VOLUME = "mpi-ssh-auth", "mpi-hostfile"
 KEYS = Companion(SECRETS, "-mpi-ssh-auth")
-HOSTS = Companion(CONFIG_MAPS, "-mpi-hostfile")
+HOSTS = Companion(CONFIG_MAPS, HOST_FILE_SUFFIX)
 PRIVATE_KEY, PUBLIC_KEY = "ssh-privatekey", "ssh-publickey"
 
 OPEN_MPI_HOST_FILE = "OMPI_MCA_orte_default_hostfile"
