@@ -243,13 +243,15 @@ BUSY, BUSY_NEXT = ("R", 20), ("R", 21)
 
 def paced(*ranks: Sequence[tuple[str, int]], uses_cuda: bool | None = True) -> list[Verdict]:
     """Of ranks that were seen in these states at these lines, while steps were written."""
+    return paced_by(*([Work(line=line, state=state, uses_cuda=uses_cuda) for state, line in one] for one in ranks))
+
+
+def paced_by(*ranks: Sequence[Work]) -> list[Verdict]:
+    """Of ranks that were seen at this work, while steps were written."""
     samples = tuple(
         Sample(
             at=NOW - timedelta(seconds=12 - number),
-            processes=tuple(
-                Work(line=line, state=state, uses_cuda=uses_cuda).process(rank, is_last=False)
-                for rank, (state, line) in enumerate(seen_at)
-            ),
+            processes=tuple(work.process(rank, is_last=False) for rank, work in enumerate(seen_at)),
             last_lines={"j-master-0": str(number)},
         )
         for number, seen_at in enumerate(zip(*ranks, strict=True))
@@ -269,6 +271,15 @@ def test_a_rank_that_keeps_others_waiting_for_their_gpus_is_a_straggler() -> Non
     assert verdict.evidence[0].text == (
         "in a collective, or running at train (train.py:66) as one that waits for its GPU, in 9 of 12 samples"
     )
+
+
+def test_the_line_of_a_straggler_is_that_of_most_samples_below_calls_that_stay_the_same() -> None:
+    """Calls of torch are above the line of the program, as in a backward pass."""
+    torch = tuple(Frame(function=name, file=f"torch/{name}.py", line=9) for name in ("run", "backward", "tensor"))
+    at = [Frame(function="train", file="train.py", line=line, is_own=True) for line in (40, *[52] * 13)]
+    paused = [Work(line=0, state="S", frames=(*torch, frame)) for frame in at]
+    (verdict,) = paced_by([IN_CALL] * 14, paused, [IN_CALL] * 14)
+    assert (verdict.id, verdict.cause) == ("S01", "rank 1 keeps the others waiting, mostly in train (train.py:52)")
 
 
 def test_of_two_ranks_one_may_compute_what_the_other_waits_for() -> None:
