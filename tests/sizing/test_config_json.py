@@ -221,3 +221,11 @@ def test_a_shape_is_called_as_its_directory(tmp_path: Path) -> None:
     path.parent.mkdir()
     path.write_bytes(msgspec.json.encode(LLAMA))
     assert read_shape(path).name == "my-model"
+
+
+@pytest.mark.parametrize(("kind", "heads"), [("mistral", 8), ("qwen2", 32), ("gemma", 16), ("gemma2", 4)])
+def test_a_default_that_does_not_fit_is_said_to_be_one(kind: str, heads: int) -> None:
+    with pytest.raises(InputError) as raised:
+        shape_of(without("num_key_value_heads", model_type=kind, num_attention_heads=2), "c", "x")
+    assert f"c: num_key_value_heads is missing, and transformers takes {heads} for {kind}" in raised.value.message
+    assert raised.value.remedy == "Add num_key_value_heads."

@@ -126,6 +126,12 @@ def shape_of(config: Mapping[str, Any], title: str, name: str) -> Shape:
     kv_heads = numbers.optional(
         "num_key_value_heads", heads if "num_key_value_heads" in config else _KEY_VALUE_HEADS.get(kind, heads)
     )
+    if heads % kv_heads and "num_key_value_heads" not in config:
+        raise InputError(
+            f"{title}: num_key_value_heads is missing, and transformers takes {kv_heads} for {kind}, "
+            f"of which num_attention_heads {heads} is no multiple.",
+            "Add num_key_value_heads.",
+        )
     if heads % kv_heads:
         raise InputError(f"{title}: num_attention_heads {heads} is no multiple of num_key_value_heads {kv_heads}.")
     return Shape(
