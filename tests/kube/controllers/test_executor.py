@@ -224,6 +224,18 @@ async def test_of_a_batch_that_is_refused_one_refusal_is_told(
     assert notes.messages == ["Error creating: exceeded quota"]
 
 
+async def test_a_refusal_that_concerns_the_user_is_told_beside_one_that_does_not(
+    executor: Executor, faults: FaultTransport, notes: Notes
+) -> None:
+    faults.inject(Refuse(409, "Conflict", "another request changed the quota"), method="POST", path="services", times=1)
+    faults.inject(Refuse(403, "Forbidden", "exceeded quota"), method="POST", path="services", times=1)
+    writes = tuple(create(f"s{number}", SERVICES, failed=note("Error creating: {error}")) for number in range(4))
+    outcome = await executor.execute(Plan(writes=writes))
+    assert outcome.failure is not None
+    assert outcome.failure.reason == "Conflict"
+    assert notes.messages == ["Error creating: exceeded quota"]
+
+
 async def test_a_refusal_in_a_later_batch_keeps_what_was_written(
     executor: Executor, faults: FaultTransport, recorded: RecordingTransport
 ) -> None:

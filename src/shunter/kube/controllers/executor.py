@@ -88,18 +88,20 @@ class Executor:
     async def _carry_out(self, writes: Sequence[Write], written: list[CompletedWrite]) -> Failure | None:
         """The first refusal; what was carried out is added to `written`."""
         for batch in batches(writes):
-            results = await asyncio.gather(*(self._write(write) for write in batch))
-            failure = None
+            results = await asyncio.gather(*(self._write(write) for write in batch), return_exceptions=True)
+            failures, is_told = [result for result in results if isinstance(result, Failure)], False
             for write, result in zip(batch, results, strict=True):
-                if not isinstance(result, Failure):
-                    self._say_done(write, result)
-                elif failure is None:
+                if isinstance(result, Failure):
                     # One for the batch: the others were most likely refused for the same reason.
-                    failure = result
-                    self._say_refused(write, failure)
+                    is_told = is_told or self._say_refused(write, result)
+                elif not isinstance(result, BaseException):
+                    self._say_done(write, result)
             written += [result for result in results if isinstance(result, CompletedWrite)]
-            if failure is not None:
-                return failure
+            for error in results:
+                if isinstance(error, BaseException):
+                    raise error
+            if failures:
+                return failures[0]
         return None
 
     async def _tell(self, status: StatusWrite | None, events: Sequence[Note], written: list[CompletedWrite]) -> Failure | None:
@@ -124,9 +126,12 @@ class Executor:
         if write.succeeded and (written or isinstance(write, Create)):
             self._record(_with(write.succeeded, "{name}", written.key.name if written else ""))
 
-    def _say_refused(self, write: Write, failure: Failure) -> None:
-        if write.failed and concerns_user(failure):
-            self._record(_with(write.failed, "{error}", failure.message))
+    def _say_refused(self, write: Write, failure: Failure) -> bool:
+        """Whether there was something to say."""
+        if not write.failed or not concerns_user(failure):
+            return False
+        self._record(_with(write.failed, "{error}", failure.message))
+        return True
 
     async def _send(self, write: Write) -> CompletedWrite | None:
         """None also for what was posted to a subresource: its answer does not say which version it led to."""
