@@ -23,8 +23,8 @@ SAMPLES = 12
 """Fewer say nothing."""
 LOWEST, NEXT = 0.2, 0.5
 NEAR = 3
-"""Calls from the innermost, and on to the innermost of the program's own, by which a rank is known to stand where it stood in the
-sample before, in a stack as deep. To compare all calls of 512 ranks in 15 samples takes longer than all other rules."""
+"""Innermost calls which, with the innermost of the program's own, tell that a rank stands where it stood in the sample before, in
+a stack as deep. To compare all calls of 512 ranks in 15 samples takes longer than all other rules."""
 
 
 class Look(NamedTuple):
@@ -96,20 +96,41 @@ def _looks(case: Case) -> dict[int, list[Look]]:
     """What each rank that runs in the second sample does in all of them, as far as it has begun."""
     numbers = {(process.pod, process.pid): rank for rank, process in ranked(case)}
     seen: dict[int, list[Look]] = {rank: [] for rank in numbers.values()}
-    known: dict[int, tuple[tuple[Frame, ...], int, Look, Look]] = {}
+    known: dict[int, _Stand] = {}
     for sample in case.evidence.samples:
         for process in sample.processes:
             rank = numbers.get((process.pod, process.pid))
             if rank is None or not (frames := process.frames):
                 continue
             last = known.get(rank)
-            if last is None or last[1] != len(frames) or last[0] != frames[: len(last[0])]:
-                rests = Look(doing(frames), own := place(frames), runs=False)
-                near = max(NEAR, frames.index(own) + 1) if own is not None else NEAR
-                last = known[rank] = frames[:near], len(frames), rests, rests._replace(runs=rests.does == "own")
-            if last[2].does != "starting":
-                seen[rank].append(last[3] if process.uses_cuda and process.state == "R" else last[2])
+            if last is None or not last.holds(frames):
+                last = known[rank] = _stand(frames)
+            if last.rests.does != "starting":
+                seen[rank].append(last.runs if process.uses_cuda and process.state == "R" else last.rests)
     return seen
+
+
+class _Stand(NamedTuple):
+    """Where a rank was seen to stand, and what it does there."""
+
+    innermost: tuple[Frame, ...]
+    depth: int
+    own: int | None
+    """Which call is the innermost of the program's own."""
+    rests: Look
+    runs: Look
+
+    def holds(self, frames: tuple[Frame, ...]) -> bool:
+        """Whether the rank still stands there."""
+        if self.depth != len(frames) or self.innermost != frames[:NEAR]:
+            return False
+        return self.own is None or frames[self.own] == self.rests.place
+
+
+def _stand(frames: tuple[Frame, ...]) -> _Stand:
+    rests = Look(doing(frames), own := place(frames), runs=False)
+    at = frames.index(own) if own is not None else None
+    return _Stand(frames[:NEAR], len(frames), at, rests, rests._replace(runs=rests.does == "own"))
 
 
 RULE = Rule("S01", judge, needs)
