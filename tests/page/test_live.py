@@ -105,12 +105,27 @@ def test_a_break_is_told_once_with_its_age_and_that_it_has_passed() -> None:
     table.replace({"nodes": []})
     listener.take(100.0)
     table.broken("watch", ["nodes"], 88.0, "no answer")
-    table.broken("watch", ["nodes"], 95.0, "still none")
+    table.broken("watch", ["nodes"], 95.0, "no answer")
     told = {"collection": "nodes", "since": 12.0, "why": "no answer", "isAway": True}
     assert listener.take(100.0) == [("gone", told)]
     assert listener.take(101.0) == []
     table.whole("watch")
     assert listener.take(102.0) == [("back", {"collection": "nodes"})]
+
+
+@pytest.mark.parametrize("is_away_first", [False, True])
+async def test_a_break_that_has_another_reason_now_is_told_again_with_its_whole_age(is_away_first: bool) -> None:
+    table = Table()
+    listener = table.listen(lambda: FACTS)
+    table.replace({"nodes": []})
+    table.broken("watch", ["nodes"], 88.0, "first", is_away=is_away_first)
+    assert listener.take(100.0)[1][1]["isAway"] is is_away_first
+    table.broken("watch", ["nodes"], 95.0, "second", is_away=not is_away_first)
+    assert await listener.wait(5), "the listener is woken"
+    told = {"collection": "nodes", "since": 12.0, "why": "second", "isAway": not is_away_first}
+    assert listener.take(100.0) == [("gone", told)]
+    table.broken("watch", ["nodes"], 96.0, "second", is_away=not is_away_first)
+    assert listener.take(100.0) == []
 
 
 def test_a_collection_is_up_to_date_again_when_the_last_of_its_breaks_has_passed() -> None:

@@ -272,6 +272,41 @@ def test_a_reading_that_fails_once_is_nothing_to_speak_of(page_cluster: Embedded
         assert not shown.table.gone
 
 
+class Troubled(Namespaces):
+    """A view whose reading fails as long as it says so, and how."""
+
+    def __init__(self, problem: Exception) -> None:
+        self.problem: Exception | None = problem
+        self.readings = (Reading("why", self.read, 0.1),)
+
+    async def read(self, client: Client, observed: Observed) -> str:
+        if self.problem is not None:
+            raise self.problem
+        return "read"
+
+
+def test_a_bug_after_errors_of_the_api_server_is_logged_and_shown(
+    page_cluster: EmbeddedCluster, caplog: pytest.LogCaptureFixture
+) -> None:
+    view = Troubled(ServerProblem(Status(code=500, message="etcdserver: request timed out")))
+    login = LocalLogin(kubeconfig.load(page_cluster.kubeconfig))
+    with (
+        running(page_of(page_cluster, login, view_named=lambda _: lambda viewer, parameters: view)) as page,
+        page.stream("/api/live?view=names", cookie := page.cookie()) as stream,
+    ):
+        told = (data["why"] for name, data in stream if name == "gone")
+        assert next(told) == "why: etcdserver: request timed out"
+        for bug in (KeyError("cause"), ValueError("cause")):
+            view.problem = bug
+            assert next(told) == f"internal error: {bug!r}"
+        view.problem = None
+        assert any(event == ("back", {"collection": "names"}) for event in stream)
+        (shown,) = page.session(cookie)._views.values()
+        assert not shown.table.gone
+    logged = [record.exc_info[0] for record in caplog.records if record.exc_info and "the page's view fails" in record.message]
+    assert logged == [KeyError, ValueError], "each once"
+
+
 @pytest.mark.parametrize("part", ["follow", "allowed"])
 def test_a_bug_in_a_watch_or_in_the_review_of_rights_does_not_end_it(
     page_cluster: EmbeddedCluster, monkeypatch: pytest.MonkeyPatch, part: str

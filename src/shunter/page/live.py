@@ -74,13 +74,14 @@ class Table:
             self._wake()
         return is_news
 
-    def broken(self, cause: Hashable, collections: Iterable[str], since: float, why: str, *, is_away: bool = True) -> bool:
-        """For this cause the rows of these are as they were at that time (seconds since 1970). False if that was known."""
-        if cause in self._breaks:
-            return False
-        self._breaks[cause] = Break(frozenset(collections), since, why, is_away)
-        self._wake()
-        return True
+    def broken(self, cause: Hashable, collections: Iterable[str], since: float, why: str, *, is_away: bool = True) -> None:
+        """For this cause the rows of these are as they were at that time (seconds since 1970), or at an earlier one that was
+        given before. All else is as given last: a server that shuts down says so before it no longer answers."""
+        known = self._breaks.get(cause)
+        one = Break(frozenset(collections), min(since, known.since) if known else since, why, is_away)
+        if one != known:
+            self._breaks[cause] = one
+            self._wake()
 
     def whole(self, cause: Hashable) -> None:
         """This cause has passed; what others have broken is still out of date."""

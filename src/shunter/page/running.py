@@ -71,6 +71,8 @@ class RunningView:
         """The API server has answered a watch."""
         self._refused: dict[Scope, Refused] = {}
         self._refused_readings: list[Refused] = []
+        self._bugs: set[tuple[Scope | str, type[BaseException]]] = set()
+        """Of ours, which are in the log, since the task worked last."""
         self._malformed: dict[str, Hidden] = {}
         """Objects that the view fails at, by uid."""
         self._changed = asyncio.Event()
@@ -129,7 +131,7 @@ class RunningView:
             task.cancel()
         self._unlisted.discard(scope)
         self._scopes_listed[name].discard(namespace)
-        self.table.whole(scope)
+        self._works(scope)
         found = self._scope_of[name]
         for uid in [uid for uid, of in found.items() if of == namespace]:
             del found[uid]
@@ -212,7 +214,7 @@ class RunningView:
         self._is_answered = True
         self._unlisted.discard(scope)
         self._scopes_listed[watch.name].add(scope[1])
-        self.table.whole(scope)
+        self._works(scope)
         self._changed.set()
 
     def _broken(self, watch: Watch, scope: Scope, problem: ApiError) -> None:
@@ -262,7 +264,7 @@ class RunningView:
             except Exception as error:
                 self._fails(REVIEW, error)
             else:
-                self.table.whole(REVIEW)
+                self._works(REVIEW)
             await asyncio.sleep(REVIEW_SECONDS)
 
     async def review(self) -> None:
@@ -318,7 +320,7 @@ class RunningView:
                 if is_first:
                     return_freed_memory()
                 whole, failures = time.time(), 0
-                self.table.whole(key)
+                self._works(key)
             except Unauthorized:
                 self._on_expired()
                 return
@@ -375,7 +377,7 @@ class RunningView:
         except Exception as error:
             self._fails(PROJECTION, error)
             return True
-        self.table.whole(PROJECTION)
+        self._works(PROJECTION)
         return self.table.replace(rows)
 
     def _run(self, key: Scope | str, work: Coroutine[Any, Any, None]) -> None:
@@ -387,11 +389,17 @@ class RunningView:
         self._tasks[key] = task
         task.add_done_callback(report)
 
+    def _works(self, key: Scope | str) -> None:
+        """Whatever kept it from being up to date has passed."""
+        self.table.whole(key)
+        self._bugs = {bug for bug in self._bugs if bug[0] != key}
+
     def _fails(self, key: Scope | str, error: BaseException) -> None:
-        """A bug of ours is said in the log, once, and on the page for as long as it lasts."""
+        """A bug of ours is said in the log, once, and on the page for as long as it lasts; also after errors of the server."""
         collections = {name for watch in self._watches.values() for name in watch.collections}
-        why = f"internal error: {error!r}"
-        if self.table.broken(key, collections, time.time(), why, is_away=False):
+        self.table.broken(key, collections, time.time(), f"internal error: {error!r}", is_away=False)
+        if (key, type(error)) not in self._bugs:
+            self._bugs.add((key, type(error)))
             log.error("the page's view fails: %s", key, exc_info=error)
 
 
