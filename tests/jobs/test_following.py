@@ -17,7 +17,8 @@ from shunter.cli.output.log_printing import print_logs
 from shunter.jobs.display import PipeDisplay
 from shunter.jobs.following import JobFollower
 from shunter.kube.client import Client
-from shunter.kube.errors import from_answer
+from shunter.kube.errors import ConnectionProblem, from_answer
+from shunter.kube.retry import RetryPolicy
 from shunter.kube.transport import Response
 from shunter.operator.overview import Overview
 
@@ -132,6 +133,48 @@ class PodThatGoes:
 
     async def close(self) -> None:
         return
+
+
+class Restarting(Unstarted):
+    """A server that begins to work after these answers, and whose job has succeeded then; 0 is none."""
+
+    def __init__(self, *codes: int) -> None:
+        super().__init__()
+        self.codes = [*codes]
+
+    async def request(
+        self, method: str, path: str, *, params: Mapping[str, str] = {}, headers: Mapping[str, str] = {}, body: bytes = b""
+    ) -> Response:
+        if not path.endswith("/pytorchjobs"):
+            return answer(200, {"metadata": {"resourceVersion": "1"}, "items": []})
+        code = self.codes.pop(0) if self.codes else 200
+        if code == 0:
+            raise ConnectionProblem("connection refused.")
+        if code != 200:
+            return answer(code, {"kind": "Status", "code": code, "message": "shutting down."})
+        return answer(200, {"metadata": {"resourceVersion": "1"}, "items": [SUCCEEDED if not self.codes else JOB]})
+
+    async def stream(
+        self, method: str, path: str, *, params: Mapping[str, str] = {}, headers: Mapping[str, str] = {}
+    ) -> AsyncGenerator[bytes]:
+        if not path.endswith("/pytorchjobs"):
+            await asyncio.Event().wait()
+        yield b""
+
+
+async def test_each_kind_of_silence_is_told_once_until_the_server_answers(monkeypatch: pytest.MonkeyPatch) -> None:
+    told = StringIO()
+    monkeypatch.setattr("sys.stderr", told)
+    monkeypatch.setattr("shunter.kube.watching.RETRY_SECONDS", 0.001)
+    server = Restarting(503, 503, 0, 0, 503, 0, 200, 503, 503)
+    client = Client(server, retry=RetryPolicy(attempts=1))
+    await asyncio.wait_for(JobFollower(client, PYTORCH_JOBS, JOB, PipeDisplay()).run(), timeout=20)
+    lines = [line for line in told.getvalue().splitlines() if "Trying again" in line]
+    assert lines == [
+        "-- shutting down. Trying again.",
+        "-- connection refused. Trying again.",
+        "-- shutting down. Trying again.",
+    ]
 
 
 class Phases(PipeDisplay):

@@ -20,7 +20,7 @@ from shunter.jobs.failures import READ_LINES
 from shunter.jobs.last_pods import last_pods
 from shunter.jobs.obstacle import Obstacle
 from shunter.kube.client import Client
-from shunter.kube.errors import ApiError
+from shunter.kube.errors import ApiError, ConnectionProblem
 from shunter.kube.pods.log_reading import WHOLE, LogPart, followed_lines
 from shunter.kube.watching import follow
 from shunter.operator.causes import STARTING_REASONS, TOLD_REASONS, Cause
@@ -78,6 +78,8 @@ class JobFollower:
         self._events: dict[str, Json] = {}
         """Events about the job and what is named like it, by their own uid: pods may be told of later, by another watch."""
         self._refusals: set[tuple[type[ApiError], str]] = set()
+        self._silences: set[bool] = set()
+        """Whether it was no answer, or an error, that was told since the server answered last."""
         self._broken: asyncio.Future[None] = asyncio.get_running_loop().create_future()
         """Gets the error of a part that cannot go on for a reason that is not the server's."""
 
@@ -121,6 +123,13 @@ class JobFollower:
             self._refusals.add(kind)
             self._display.trouble(f"not all of it is shown: {error.message}")
 
+    def _tell_silence(self, problem: ApiError) -> None:
+        """Once of each kind: of several servers some may be down, and others answer with errors."""
+        is_away = isinstance(problem, ConnectionProblem)
+        if is_away not in self._silences:
+            self._silences.add(is_away)
+            self._display.trouble(f"{problem.message} Trying again.")
+
     async def _until_finished(self) -> Json | None:
         name, uid = self._job["metadata"]["name"], self._job["metadata"]["uid"]
         changes = follow(
@@ -129,7 +138,8 @@ class JobFollower:
             self._namespace,
             field_selector=f"metadata.name={name}",
             known=[self._job],
-            on_silence=lambda error: self._display.trouble(f"{error.message} Trying again."),
+            on_listed=self._silences.clear,
+            on_silence=self._tell_silence,
         )
         async with contextlib.aclosing(changes):
             async for seen in changes:

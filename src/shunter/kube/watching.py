@@ -44,16 +44,19 @@ async def follow(
     ends the watch.
 
     `on_listed` is called after each list, when all that is in it has been reported. `on_silence` is called once when the server
-    stops answering; after PATIENCE_SECONDS of it the problem is raised. A watch that says nothing for `silence` seconds is made
-    again: bookmarks come every minute, so the connection is dead.
+    stops answering, and again whenever errors follow on no answers or the other way round; after PATIENCE_SECONDS in all the
+    problem is raised. A watch that says nothing for `silence` seconds is made again: bookmarks come every minute, so the
+    connection is dead.
     """
     now = asyncio.get_running_loop().time
-    silent_since, told = 0.0, False
+    silent_since = 0.0
+    told_away: bool | None = None
+    """Whether the silence that was told last is one without answers; None while none was told."""
     last: dict[str, Json | None] = {item["metadata"]["uid"]: item if keeps_objects else None for item in known}
     while True:
         try:
             page = await client.list(resource, namespace, label_selector=label_selector, field_selector=field_selector)
-            silent_since, told = 0.0, False
+            silent_since, told_away = 0.0, None
             # The items of a list of a built-in kind do not say what they are.
             named = ({"apiVersion": resource.api_version, "kind": resource.kind, **item} for item in page.items)
             present = {item["metadata"]["uid"]: item for item in named}
@@ -91,7 +94,7 @@ async def follow(
                 silent_since = now()
             elif now() - silent_since > PATIENCE_SECONDS:
                 raise
-            elif not told:
-                told = True
+            elif told_away != isinstance(problem, ConnectionProblem):
+                told_away = isinstance(problem, ConnectionProblem)
                 on_silence(problem)
             await asyncio.sleep(RETRY_SECONDS)
