@@ -82,8 +82,26 @@ def test_a_failure_is_not_pushed_out_by_what_happens_to_a_thousand_pods() -> Non
         ("failure", "rank 1, pod j-worker-0, container pytorch: Error, exit code 7"),
     ]
     few = shown(job, created[:5])
-    assert few[3:] == [("event", "SuccessfulCreatePod: 5 times, Created pod: j-worker-0 first")]
+    assert few[3:] == [("event", "SuccessfulCreatePod: 5 times; the first: Created pod: j-worker-0")]
     assert len(shown(job, created[:3])) == 6
+
+
+def test_events_of_many_pods_are_counted_by_how_often_each_was_told() -> None:
+    events = [
+        {**event("u-j", "SuccessfulCreatePod", f"Created pod: j-worker-{n}", at=400 - 10 * n, type="Normal"), "count": 10}
+        for n in range(4)
+    ]
+    assert shown(v1_job(1), events)[1:] == [("event", "SuccessfulCreatePod: 40 times in 30s; the first: Created pod: j-worker-0")]
+    assert shown(v1_job(1), events[:1])[1:] == [("event", "SuccessfulCreatePod: Created pod: j-worker-0 (x10)")]
+    series = event("u-j", "SuccessfulCreatePod", "Created pod: j-worker-9", at=300, type="Normal") | {"series": {"count": 60}}
+    assert shown(v1_job(1), [*events, series])[1][1].startswith("SuccessfulCreatePod: 100 times in ")
+
+
+def test_events_that_differ_in_more_than_a_name_each_keep_their_time() -> None:
+    events = [
+        event("u-j", "JobRestarted", f"restart {n} because rank {n} failed", at=400 - n, type="Normal") for n in range(1, 6)
+    ]
+    assert shown(v1_job(1), events)[1:] == [("event", f"JobRestarted: restart {n} because rank {n} failed") for n in range(1, 6)]
 
 
 def test_of_many_the_newest_and_the_creation_are_kept() -> None:

@@ -15,7 +15,7 @@ from shunter.jobs.pods_up import up, wanted
 from shunter.jobs.progress_text import lines as progress_lines
 from shunter.jobs.progress_text import where_stopped
 from shunter.operator.causes import Evidence, cause, owned_by
-from shunter.operator.causes.events import LONG_AGO, event_time
+from shunter.operator.causes.events import LONG_AGO, event_count, event_time
 from shunter.operator.diagnosis import RANK_FAILED, faults, recorded_failure
 from shunter.operator.overview import is_pod_of, limits, member, overview, was_pod_of
 from shunter.operator.restarts import restarts
@@ -85,7 +85,7 @@ def description(
     yield "Events"
     for event in sorted(events, key=event_time):
         about = event.get("involvedObject", {}).get("name", "")
-        count = f" (x{event['count']})" if event.get("count", 1) > 1 else ""
+        count = f" (x{times})" if (times := event_count(event)) > 1 else ""
         message = event.get("message", "").strip()
         if event.get("reason") == RANK_FAILED:
             message, _ = recorded_failure(event)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import re
 from collections import deque
 from collections.abc import Coroutine, Mapping, Sequence
 from typing import NamedTuple
@@ -19,6 +18,7 @@ from shunter.jobs.display import Display
 from shunter.jobs.failures import READ_LINES
 from shunter.jobs.last_pods import last_pods
 from shunter.jobs.obstacle import Obstacle
+from shunter.jobs.timeline import without_names
 from shunter.kube.client import Client
 from shunter.kube.errors import ApiError, ConnectionProblem
 from shunter.kube.pods.log_reading import WHOLE, LogPart, followed_lines
@@ -247,7 +247,7 @@ class JobFollower:
         # The last words that it may keep were shown as logs.
         message, _ = recorded_failure(event)
         text = f"{event.get('reason')}: {message}"
-        mark = self._without_pods(text)
+        mark = without_names(self._job, text)
         if mark in self._shown:
             return
         self._shown.add(mark)
@@ -258,10 +258,6 @@ class JobFollower:
             self._obstacle.warn_unless_told(told)
         else:
             self._display.note(told)
-
-    def _without_pods(self, text: str) -> str:
-        """The text with all names of the job's pods alike."""
-        return re.sub(rf"{re.escape(self._job['metadata']['name'])}-[a-z0-9-]+", "POD", text)
 
     def _observed(self) -> tuple[Json, list[Json], list[Json]]:
         present = [pod for uid, pod in self._pods.items() if uid not in self._gone]

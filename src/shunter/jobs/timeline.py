@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import datetime, timedelta
 from typing import Literal
@@ -10,9 +11,10 @@ from typing import Literal
 import msgspec
 
 from shunter.api.meta import Json, Struct
+from shunter.jobs.ages import age
 from shunter.jobs.condition_sentences import sentence
 from shunter.jobs.failure_record import failure_record, kept_words
-from shunter.operator.causes.events import LONG_AGO, event_time
+from shunter.operator.causes.events import LONG_AGO, event_count, event_time
 from shunter.operator.diagnosis import RANK_FAILED, recorded_failure
 from shunter.operator.overview import moment
 from shunter.operator.rank_failures import summary
@@ -22,7 +24,7 @@ SAME_MOMENT = timedelta(seconds=2)
 MOST = 100
 """Entries that are kept, and no more: the creation, conditions, failures, and the newest of the others."""
 FEW = 3
-"""So many events of one reason in a row stand each for themselves; of more only the first, with their number."""
+"""So many events in a row that differ in a name only stand each for themselves; of more only the first, with how often."""
 
 
 Kind = Literal["created", "condition", "failure", "warning", "event"]
@@ -42,6 +44,8 @@ class TimelineEntry(Struct, frozen=True):
     """Of a failure: the rank, where it is known."""
     lines: tuple[str, ...] = ()
     """Of a failure: the last lines that its container wrote, as the operator kept them."""
+    times: int = 1
+    """Of an event: how often it was told, as its text says too."""
 
 
 def timeline(job: Json, events: Iterable[Json]) -> list[TimelineEntry]:
@@ -53,19 +57,27 @@ def timeline(job: Json, events: Iterable[Json]) -> list[TimelineEntry]:
     events = list(events)
     words = dict(recorded_failure(event) for event in events if event.get("reason") == RANK_FAILED)
     later = sorted((*_failures(job, words), *_conditions(job), *_events(job, events)), key=lambda entry: entry.time)
-    return [*first, *_kept(_merged(later))]
+    return [*first, *_kept(_merged(job, later))]
 
 
-def _merged(entries: Sequence[TimelineEntry]) -> Iterator[TimelineEntry]:
+def without_names(job: Json, text: str) -> str:
+    """The text with all names of pods and the like of the job alike."""
+    return re.sub(rf"(?<![a-z0-9-]){re.escape(job['metadata']['name'])}-[a-z0-9-]+", "NAME", text)
+
+
+def _merged(job: Json, entries: Sequence[TimelineEntry]) -> Iterator[TimelineEntry]:
     """A job of a thousand ranks has a thousand pods created, which is one thing that happened."""
-    for (kind, reason), group in itertools.groupby(entries, key=lambda entry: (entry.kind, entry.text.partition(": ")[0])):
+    for (kind, _), group in itertools.groupby(entries, key=lambda entry: (entry.kind, without_names(job, entry.text))):
         found = [*group]
         if kind == "event" and len(found) > FEW:
-            yield msgspec.structs.replace(
-                found[0], text=f"{reason}: {len(found)} times, {found[0].text.partition(': ')[2]} first"
-            )
+            first, last, times = found[0], found[-1], sum(entry.times for entry in found)
+            reason, _, message = first.text.partition(": ")
+            span = age(first.time, last.time)
+            text = f"{reason}: {times} times{f' in {span}' if span != '0s' else ''}; the first: {message}"
+            yield msgspec.structs.replace(first, text=text, times=times)
         else:
-            yield from found
+            for entry in found:
+                yield entry if entry.times == 1 else msgspec.structs.replace(entry, text=f"{entry.text} (x{entry.times})")
 
 
 def _kept(entries: Iterable[TimelineEntry]) -> list[TimelineEntry]:
@@ -119,8 +131,8 @@ def _events(job: Json, events: Iterable[Json]) -> Iterator[TimelineEntry]:
         message, kept = recorded_failure(event)
         if message in said and abs(said[message] - time) <= SAME_MOMENT:
             continue
-        times = f" (x{event['count']})" if event.get("count", 1) > 1 else ""
-        text = f"{message}{times}" if is_failure else f"{event.get('reason', '')}: {message}{times}"
+        text = message if is_failure else f"{event.get('reason', '')}: {message}"
         kind: Kind = "failure" if is_failure else "warning" if event.get("type") == "Warning" else "event"
         tone: Tone = "plain" if kind == "event" else "bad"
-        yield TimelineEntry(time, kind, text, tone, lines=tuple(kept) if is_failure else ())
+        lines = tuple(kept) if is_failure else ()
+        yield TimelineEntry(time, kind, text, tone, lines=lines, times=event_count(event))

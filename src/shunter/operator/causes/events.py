@@ -1,4 +1,4 @@
-"""When an event was told last. Pure; of plain JSON, of either API of events."""
+"""When an event was told last, and how often. Pure; of plain JSON, of either API of events."""
 
 from __future__ import annotations
 
@@ -17,3 +17,8 @@ def event_time(event: Json) -> datetime:
         if (told := moment(text)) is not None:
             return told
     return moment(event.get("metadata", {}).get("creationTimestamp")) or LONG_AGO
+
+
+def event_count(event: Json) -> int:
+    """How often the event was told."""
+    return max(event.get("count") or 1, (event.get("series") or {}).get("count") or 1)
