@@ -112,7 +112,11 @@ def test_keys_walk_the_list_and_open_a_job(look: Look) -> None:
 def test_the_list_and_its_jobs_have_a_command_line(look: Look) -> None:
     page = look("/jobs?state=Waiting&state=Failed&namespace=vision").page
     page.get_by_role("button", name="Copy as command").click()
-    expect(page.locator("#toast")).to_contain_text("shunter jobs -n vision --state Created --state Failed")
+    expect(page.locator("#toast")).to_have_text(re.compile(r"shunter jobs -n vision --state Created --state Failed$"))
+    page.goto(f"{page.url.partition('?')[0]}?namespace=vision&namespace=nlp&state=Failed&find=bert")
+    page.get_by_role("button", name="Copy as command").click()
+    commands = "shunter jobs -n vision --state Failed; shunter jobs -n nlp --state Failed"
+    expect(page.locator("#toast")).to_have_text(re.compile(rf"ithout the search: {commands}$"))
     page.goto(page.url.partition("?")[0])
     expect(page.locator("tr.row").first).to_be_visible()
     page.keyboard.press("c")

@@ -9,7 +9,7 @@ const KEYS = [
   [["Enter"], "Open the job; in the ranks, choose the log of one"],
   [["l"], "Of a job: its log"],
   [["y"], "Of a job: its YAML"],
-  [["c"], "Of a job, or of the list: copy the command that shows it"],
+  [["c"], "Copy the command that shows the job, or those that list the jobs"],
   [["g", "j"], "Jobs"],
   [["g", "m"], "Migration"],
   [["g", "c"], "Cluster"],

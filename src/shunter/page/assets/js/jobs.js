@@ -24,8 +24,13 @@ export function Jobs({ filter, onLive }) {
       <${Counters} counts=${countsByState(found)} filter=${filter} change=${change} />
       ${filter.namespaces.map((one) => html`<button key=${one} onClick=${() => change({ namespaces: filter.namespaces.filter((other) => other !== one) })} aria-label=${`Stop showing only namespace ${one}`}>namespace ${one} ${"\u2715"}</button>`)}
       <div class="bar searching push"><input id="search" class="search" type="search" aria-label="Search jobs by name, namespace, kind or cause" placeholder="Search   /" value=${filter.find}
-        onInput=${(/** @type {any} */ event) => change({ find: event.target.value }, true)} /><button class="copies" onClick=${() => copy(jobsCommand(session, filter))}>Copy as command</button></div></div>
+        onInput=${(/** @type {any} */ event) => change({ find: event.target.value }, true)} /><button class="copies" onClick=${() => copyList(session, filter)}>Copy as command</button></div></div>
     ${all.length ? html`<${Table} rows=${found} session=${session} filter=${filter} now=${now} change=${change} isStale=${live.staleFor("jobs") > 2} />` : html`<${NoJobs} isHidden=${live.hidden.length > 0} namespaces=${filter.namespaces} options=${session.options} />`}`;
+}
+
+/** @param {import("./wire.js").Session} session @param {import("./route.js").JobFilter} filter */
+function copyList(session, filter) {
+  void copy(jobsCommand(session, filter), filter.find.trim() ? "the search" : "");
 }
 
 /** @param {{counts: Record<string, number>, filter: import("./route.js").JobFilter, change: Function}} props */
@@ -43,7 +48,7 @@ function Table({ rows, session, filter, now, change, isStale }) {
   const shown = useMemo(() => ordered(rows, filter, now), [rows, filter, minute]);
   const body = useRef(/** @type {HTMLTableSectionElement | null} */ (null));
   const { first, last, height } = useRowsInView(body, shown.length);
-  useListKeys(body, shown, height, (job) => copy(job ? jobCommand(session, job) : jobsCommand(session, filter)));
+  useListKeys(body, shown, height, (job) => (job ? copy(jobCommand(session, job)) : copyList(session, filter)));
   if (!shown.length) {
     return html`<div class="empty"><h2>No job matches</h2><p><button onClick=${() => change({ find: "", states: [] })}>Show all jobs</button></p></div>`;
   }

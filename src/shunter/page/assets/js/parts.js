@@ -50,13 +50,13 @@ export class Heading extends Component {
 }
 let isFocusLeft = false;
 
-/** @param {string} text */
-export async function copy(text) {
+/** @param {string} text @param {string} [without] what a command cannot say of what is shown */
+export async function copy(text, without = "") {
   try {
     await navigator.clipboard.writeText(text);
-    toast(`Copied: ${text}`);
+    toast(`Copied${without && ` without ${without}`}: ${text}`);
   } catch {
-    toast(text);
+    toast(without ? `Without ${without}: ${text}` : text);
   }
 }
 

@@ -77,11 +77,12 @@ function line(words) {
   return words.map((word) => (/^[\w@%+=:,./-]+$/.test(word) ? word : `'${word.replaceAll("'", `'"'"'`)}'`)).join(" ");
 }
 
-/** What lists the same jobs in a terminal, as far as a command can. @param {import("./wire.js").Session} session @param {JobFilter} filter */
+/** What lists the jobs of these namespaces and states in a terminal: a command for each namespace, as `-n` names one. It has no words for the search. @param {import("./wire.js").Session} session @param {JobFilter} filter */
 export function jobsCommand(session, { states, namespaces }) {
-  const words = namespaces.length === 1 ? ["-n", namespaces[0] ?? ""] : [];
-  for (const state of states) words.push("--state", state === "Waiting" ? "Created" : state);
-  return `shunter jobs${words.length ? ` ${line(words)}` : ""}${session.options}`;
+  const chosen = states.flatMap((state) => ["--state", state === "Waiting" ? "Created" : state]);
+  const shown = namespaces.length ? namespaces : session.namespaces;
+  const each = shown.length ? shown.map((namespace) => ["-n", namespace]) : [[]];
+  return each.map((where) => `${line(["shunter", "jobs", ...where, ...chosen])}${session.options}`).join("; ");
 }
 
 /** What shows a job in a terminal. @param {import("./wire.js").Session} session @param {{namespace: string, kind: string, name: string}} job */
