@@ -289,6 +289,9 @@ class ClusterSummary(Row, frozen=True, kw_only=True):
     """None also where pods of all namespaces could not be read."""
     waiting_jobs: int = 0
     waiting_gpus: int = 0
+    """Asked for by jobs that wait."""
+    is_waiting_more: bool = False
+    """They wait for that many at least: of some only the runtime says it."""
     operator: str = ""
     """`2 replicas, leader shunter-operator-a, v0.3; webhooks answer`."""
 

@@ -101,6 +101,7 @@ def test_jobs_that_wait_are_those_of_the_list_with_their_gpus() -> None:
     (summary,) = rows["cluster"]
     assert isinstance(summary, ClusterSummary)
     assert (summary.waiting_jobs, summary.waiting_gpus, summary.nodes, summary.ready) == (1, 24, 1, 1)
+    assert not summary.is_waiting_more
     assert summary.version == "v1.36.0"
     assert [row.name for row in rows["nodes"] if isinstance(row, NodeRow)] == ["node-a"]
 
@@ -137,7 +138,7 @@ def test_what_a_job_asks_for_is_counted_over_all_its_ranks() -> None:
     for role in v1["spec"]["pytorchReplicaSpecs"].values():
         role["template"] = template
     native = {"apiVersion": "batch/v1", "kind": "Job", "metadata": {}, "spec": {"completions": 2, "template": template}}
-    assert (gpus_asked_by(v1), gpus_asked_by(native), gpus_asked_by(load_yaml(TRAIN_JOB))) == (12, 8, 0)
+    assert (gpus_asked_by(v1), gpus_asked_by(native), gpus_asked_by(load_yaml(TRAIN_JOB))) == (12, 8, None)
 
 
 NOW = datetime(2026, 1, 1, 0, 1, tzinfo=UTC)

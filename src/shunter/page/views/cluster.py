@@ -99,6 +99,7 @@ class Cluster:
             if isinstance(row, JobRow) and row.state == "Waiting"
         ]
         jobs = {uid: kept for found in self._jobs_of(observed).objects.values() for uid, kept in found.items()}
+        asked = [gpus_asked_by(jobs[row.id].object) for row in waiting]
         summary = ClusterSummary(
             id="cluster",
             version=observed.readings.get("version", ""),
@@ -107,7 +108,8 @@ class Cluster:
             gpus=sum(row.gpus for row in rows) if may_read_nodes else None,
             gpus_asked=sum(row.gpus_asked or 0 for row in rows) if may_read_nodes and may_read_pods else None,
             waiting_jobs=len(waiting),
-            waiting_gpus=sum(gpus_asked_by(jobs[row.id].object) for row in waiting),
+            waiting_gpus=sum(number or 0 for number in asked),
+            is_waiting_more=None in asked,
             operator=observed.readings.get("operator", ""),
         )
         return {
@@ -198,14 +200,14 @@ def _job_of(labels: Mapping[str, str]) -> tuple[str, int]:
     return (f"{name} {role}" if name and role not in (NATIVE_ROLE, V2_ROLE) else name), index
 
 
-def gpus_asked_by(job: Json) -> int:
-    """What all pods of a job ask for together, as far as the job itself says: not where its runtime does. Pure."""
+def gpus_asked_by(job: Json) -> int | None:
+    """What all pods of a job ask for together; None where only its runtime says it. Pure."""
     if is_v1(job):
         return gpus(job)
     if is_native(job):
         return (wanted(job) or 0) * gpus_of(job["spec"]["template"].get("spec") or {})
-    resources = (job["spec"].get("trainer") or {}).get("resourcesPerNode") or {}
-    return (wanted(job) or 0) * gpus_of({"containers": [{"resources": resources}]})
+    number, resources = wanted(job), (job["spec"].get("trainer") or {}).get("resourcesPerNode")
+    return None if number is None or resources is None else number * gpus_of({"containers": [{"resources": resources}]})
 
 
 async def _queues(client: Client, _: Observed) -> Any:

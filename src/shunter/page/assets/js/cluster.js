@@ -44,7 +44,7 @@ function Summary({ summary }) {
   return html`<div class="facts">
     <div><b>${nodes === undefined ? "?" : ready === nodes ? nodes : `${ready} of ${nodes}`}</b>${nodes === 1 ? "node" : "nodes"} ready</div>
     ${summary.gpus ? html`<div><b>${summary.gpusAsked ?? "?"} of ${summary.gpus}</b>GPUs asked for</div>` : null}
-    <div><b>${summary.waitingJobs ?? 0}</b>${summary.waitingJobs === 1 ? "job waits" : "jobs wait"}${summary.waitingGpus ? ` for ${plural(summary.waitingGpus, "GPU")}` : ""}</div>
+    <div><b>${summary.waitingJobs ?? 0}</b>${summary.waitingJobs === 1 ? "job waits" : "jobs wait"}${summary.waitingGpus ? ` for ${summary.isWaitingMore ? "at least " : ""}${plural(summary.waitingGpus, "GPU")}` : ""}</div>
     ${summary.version ? html`<div><b>${summary.version}</b>Kubernetes</div>` : null}
     ${summary.operator ? html`<div><b class="words">${summary.operator}</b>operator</div>` : null}</div>`;
 }

@@ -216,6 +216,7 @@
  * @property {number} [gpusAsked]
  * @property {number} [waitingJobs]
  * @property {number} [waitingGpus]
+ * @property {boolean} [isWaitingMore]
  * @property {string} [operator]
  */
 
