@@ -64,7 +64,7 @@ def test_a_driver_that_is_mounted_as_an_image_is_shown(tmp_path: Path, refused: 
             linux.unmount(mounted_place)
 
 
-OTHERS_POD = f"/home/me/.local/state/shunter/other/node/pods/{uuid.uuid4()}"
+OTHERS_POD = "/home/me/.local/state/shunter/other/node/pods/2640e2b1-9e04-4c7a-b5a9-7db237b15afd"
 
 
 @pytest.mark.parametrize("place", ["/snap/core/1", "/var/lib/docker/overlay2/a/merged", f"{OTHERS_POD}/shm"])
