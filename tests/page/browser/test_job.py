@@ -226,6 +226,18 @@ def test_a_value_that_is_no_number_leaves_a_gap_and_is_said(look: Look, given: G
     expect(page.locator(".facts")).to_contain_text("NaNloss")
 
 
+def test_curves_say_of_how_many_ranks_they_are(look: Look, given: Given) -> None:
+    rows = [SeriesRow(id=str(rank), name="loss", rank=rank, source="log", points=((1.0, 2.0), (2.0, 1.0))) for rank in range(3)]
+    given.rows["job"] = {**given.rows["job"], "series": rows}
+    change(given, wanted=1000)
+    page = look(BERT).page
+    expect(page.locator("section[aria-labelledby=curve] header")).to_contain_text("as its log says; 3 of 1,000 ranks")
+    expect(page.locator(".curve path.line")).to_have_count(3)
+    page.get_by_role("button", name="All ranks").click()
+    expect(page.locator(".curve path.line")).to_have_count(1)
+    expect(page.locator("section[aria-labelledby=curve] header")).to_contain_text("1 of 1,000 ranks")
+
+
 def test_names_and_numbers_of_any_length_keep_the_view_in_its_window(look: Look, given: Given) -> None:
     points = tuple((float(step), 1e308 * (-1) ** step) for step in range(9))
     name = "loss" + "of_everything" * 300

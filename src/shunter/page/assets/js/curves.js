@@ -1,23 +1,27 @@
 /** Curves of one metric at a time, as reported or as logs tell; the same values as a table for screen readers. */
 import { html, useMemo, useState } from "./html.js";
-import { count, figure } from "./format.js";
+import { count, figure, plural } from "./format.js";
 import { Plot } from "./plot.js";
 
 /** @typedef {import("./wire.js").SeriesRow} SeriesRow */
 
-/** @param {{series: SeriesRow[]}} props */
-export function Curves({ series }) {
+/** @param {{series: SeriesRow[], wanted: number}} props `wanted`: how many ranks the job wants; 0 where it is not known. */
+export function Curves({ series, wanted }) {
   const names = useMemo(() => [...new Set(series.map((one) => one.name))].sort(), [series]);
   const [chosen, setChosen] = useState("");
+  const [isOfAll, setOfAll] = useState(true);
   const name = names.includes(chosen) ? chosen : (names.find((one) => /loss/i.test(one)) ?? names[0] ?? "");
-  const shown = useMemo(() => series.filter((one) => one.name === name && one.points?.length).sort((a, b) => (a.rank ?? -1) - (b.rank ?? -1)), [series, name]);
+  const known = useMemo(() => series.filter((one) => one.name === name && one.points?.length).sort((a, b) => (a.rank ?? -1) - (b.rank ?? -1)), [series, name]);
+  const shown = useMemo(() => (isOfAll ? known : known.slice(0, 1)), [known, isOfAll]);
   const curves = useMemo(() => shown.map((one) => ({ title: title(one), points: one.points ?? [] })), [shown]);
   const xs = useMemo(() => [...new Set(shown.flatMap((one) => (one.points ?? []).map(([x]) => x)))].sort((a, b) => a - b), [shown]);
   const unit = shown[0]?.isCounted ? "report" : "step";
   const source = shown[0]?.source === "trainerStatus" ? "as the job reports it" : "as its log says";
+  const isPart = shown[0]?.rank !== undefined && wanted > shown.length;
   return html`<section class="panel" aria-labelledby="curve"><header><h2 id="curve">${names.length ? "Curve of" : "Curves"}</h2>
-      ${names.length ? html`<select value=${name} aria-label="Metric" onChange=${(/** @type {any} */ event) => setChosen(event.target.value)}>${names.map((one) => html`<option key=${one} value=${one}>${one}</option>`)}</select><span class="faint">${source}</span>` : null}</header>
-    ${shown.length ? html`<${Plot} key=${name} curves=${curves} xs=${xs} unit=${unit} label=${described(shown)} />${gaps(shown).map((text) => html`<p class="gap" key=${text}>${text}</p>`)}<${Values} series=${shown} xs=${xs} />` : html`<p class="faint">No metric yet: none was reported, and the log names none.</p>`}</section>`;
+      ${names.length ? html`<select value=${name} aria-label="Metric" onChange=${(/** @type {any} */ event) => setChosen(event.target.value)}>${names.map((one) => html`<option key=${one} value=${one}>${one}</option>`)}</select><span class="faint">${source}${isPart ? `; ${count(shown.length)} of ${plural(wanted, "rank")}` : ""}</span>` : null}
+      ${known.length > 1 ? html`<button class="push" aria-pressed=${isOfAll} onClick=${() => setOfAll(!isOfAll)}>All ranks</button>` : null}</header>
+    ${shown.length ? html`<${Plot} key=${`${name} ${isOfAll}`} curves=${curves} xs=${xs} unit=${unit} label=${described(shown)} />${gaps(shown).map((text) => html`<p class="gap" key=${text}>${text}</p>`)}<${Values} series=${shown} xs=${xs} />` : html`<p class="faint">No metric yet: none was reported, and the log names none.</p>`}</section>`;
 }
 
 /** What the picture cannot show: a loss that is NaN. @param {SeriesRow[]} series */
