@@ -233,7 +233,7 @@ def test_curves_say_of_how_many_ranks_they_are(look: Look, given: Given) -> None
     page = look(BERT).page
     expect(page.locator("section[aria-labelledby=curve] header")).to_contain_text("as its log says; 3 of 1,000 ranks")
     expect(page.locator(".curve path.line")).to_have_count(3)
-    page.get_by_role("button", name="All ranks").click()
+    page.get_by_role("button", name="All ranks", exact=True).click()
     expect(page.locator(".curve path.line")).to_have_count(1)
     expect(page.locator("section[aria-labelledby=curve] header")).to_contain_text("1 of 1,000 ranks")
 
