@@ -15,6 +15,10 @@ MOST_PODS = 100_000
 """Of one Indexed Job (Kubernetes 1.36, pkg/apis/batch/validation), and of anything else here."""
 JOB_TRACKING_FINALIZER = "batch.kubernetes.io/job-tracking"
 COMPLETION_INDEX = "batch.kubernetes.io/job-completion-index"
+JOB_NAME_LABELS = ("job-name", "batch.kubernetes.io/job-name")
+JOB_UID_LABELS = ("controller-uid", "batch.kubernetes.io/controller-uid")
+JOB_LABELS = (*JOB_NAME_LABELS, *JOB_UID_LABELS)
+"""Labels that each Job has its pods carry, with its name and its uid: a template that says other values is refused."""
 INDEX_FAILURE_COUNT = "batch.kubernetes.io/job-index-failure-count"
 INDEX_IGNORED_FAILURE_COUNT = "batch.kubernetes.io/job-index-ignored-failure-count"
 JOB_CONTROLLER = "kubernetes.io/job-controller"

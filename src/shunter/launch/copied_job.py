@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 from collections.abc import Collection
 
+from shunter.api.batch import JOB_LABELS
 from shunter.api.meta import Json, annotations_of
 from shunter.api.ownership import MARKS
 from shunter.api.trainer.trainjob import MANAGED_BY_US
@@ -22,8 +23,6 @@ _OF_THE_OBJECT = (
     "shunter.dev/",
 )
 """How labels and annotations begin that say something of one object alone."""
-_OF_THE_JOB_CONTROLLER = ("batch.kubernetes.io/controller-uid", "batch.kubernetes.io/job-name", "controller-uid", "job-name")
-"""Labels by which Kubernetes' Job controller knows the pods of a Job."""
 _KUEUE_MANAGER = "kueue.x-k8s.io/"
 
 
@@ -51,7 +50,7 @@ def copied_job(job: Json, name: str, marks: Collection[str] = ()) -> Json:
         spec.pop("selector", None)
         template = spec["template"].get("metadata") or {}
         if labels := template.get("labels"):
-            template["labels"] = {key: value for key, value in labels.items() if key not in _OF_THE_JOB_CONTROLLER}
+            template["labels"] = {key: value for key, value in labels.items() if key not in JOB_LABELS}
     return {"apiVersion": job["apiVersion"], "kind": job["kind"], "metadata": fresh, "spec": spec}
 
 
@@ -62,4 +61,4 @@ def name_of_first(job: Json) -> str:
 
 
 def _is_users(key: str) -> bool:
-    return key not in (*_TOOL_MARKS, *_OF_THE_JOB_CONTROLLER) and not key.startswith(_OF_THE_OBJECT)
+    return key not in (*_TOOL_MARKS, *JOB_LABELS) and not key.startswith(_OF_THE_OBJECT)

@@ -5,6 +5,7 @@ Source: k8s.io/kubernetes 1.36 `apis/batch/v1` defaults, `registry/batch/job` st
 
 from __future__ import annotations
 
+from shunter.api.batch import JOB_NAME_LABELS, JOB_UID_LABELS
 from shunter.api.meta import Json
 from shunter.api.names import label_faults, label_value_faults
 from shunter.api.resources import JOBS, Resource
@@ -15,8 +16,6 @@ from shunter.cluster.apiserver.builtin.pod.warnings import template_warnings
 from shunter.cluster.apiserver.builtin.typed import typed
 from shunter.cluster.apiserver.kinds import Kind, Objects
 
-NAME_LABELS = ("job-name", "batch.kubernetes.io/job-name")
-UID_LABELS = ("controller-uid", "batch.kubernetes.io/controller-uid")
 _TOO_MANY_INDEXES = (
     "spec.completions or spec.parallelism: In Indexed Jobs with a number of completions higher than 10^5 and a parallelism "
     "higher than 10^4, Kubernetes might not be able to track completedIndexes when a big number of indexes fail"
@@ -85,12 +84,12 @@ def _prepare(job: Json, old: Json | None) -> None:
     inherits = metadata.get("labels") is template.get("labels")
     if not spec["manualSelector"]:
         labels = template.setdefault("labels", {})
-        for name in NAME_LABELS:
+        for name in JOB_NAME_LABELS:
             labels.setdefault(name, metadata.get("name", ""))
-        for name in UID_LABELS:
+        for name in JOB_UID_LABELS:
             labels.setdefault(name, metadata["uid"])
         selector = spec.setdefault("selector", {}).setdefault("matchLabels", {})
-        selector.setdefault(UID_LABELS[1], metadata["uid"])
+        selector.setdefault(JOB_UID_LABELS[1], metadata["uid"])
     if inherits and not label_value_faults(metadata.get("name", "")):
         metadata["labels"] = dict(template.get("labels", {}))
 

@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable
 from functools import partial
 
+from shunter.api.batch import JOB_LABELS
 from shunter.api.meta import Json
 from shunter.migrate.conversion.draft import Draft, Group
 from shunter.migrate.conversion.rules.pods.placement import kept_labels
-from shunter.migrate.conversion.rules.pods.written_metadata import BY_KUEUE, JOB_LABELS, by_kueue, by_v1
+from shunter.migrate.conversion.rules.pods.written_metadata import BY_KUEUE, by_kueue, by_v1
 from shunter.migrate.findings import Topic
 from shunter.operator.training.names import REPLICA_TYPE, replica_type_labels
 

@@ -21,9 +21,6 @@ BY_KUEUE: Mapping[str, tuple[str, ...]] = {
 }
 """By field of the template's metadata. Source: Kueue, pkg/controller/constants and its workload and podset labels."""
 
-JOB_LABELS = ("job-name", "controller-uid", "batch.kubernetes.io/job-name", "batch.kubernetes.io/controller-uid")
-"""Of which the API server refuses any other value in a Job's template. Source: Kubernetes, pkg/apis/batch/validation."""
-
 
 def by_kueue(metadata: Json, field: str) -> list[str]:
     """The keys of a field of a template's metadata that Kueue wrote."""
