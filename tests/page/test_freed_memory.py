@@ -1,4 +1,4 @@
-"""Memory of processes that read many objects."""
+"""Memory that was freed goes back to the system."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from shunter.api.collector import return_freed_memory
+from shunter.page.freed_memory import return_freed_memory
 
 PAGE = 4096
 MIB = 2**20

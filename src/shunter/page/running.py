@@ -13,12 +13,12 @@ import time
 from collections.abc import Callable, Coroutine, Iterable
 from typing import Any
 
-from shunter.api.collector import return_freed_memory
 from shunter.api.meta import Json
 from shunter.api.resources import Resource
 from shunter.kube.access import Request, allowed
 from shunter.kube.errors import ApiError, ConnectionProblem, Forbidden, NotFound, ServerProblem, Unauthorized
 from shunter.kube.watching import follow
+from shunter.page.freed_memory import return_freed_memory
 from shunter.page.hidden import Refused, hidden
 from shunter.page.live import Table
 from shunter.page.views.view import Observed, Parameters, Reading, View, Viewer, Watch
