@@ -102,8 +102,8 @@ def _conditions(job: Json) -> Iterator[TimelineEntry]:
             yield TimelineEntry(time, "condition", text, tone)
 
 
-def _said(job: Json) -> dict[str, datetime]:
-    """What conditions that stand in the timeline say, and when."""
+def _condition_messages(job: Json) -> dict[str, datetime]:
+    """The messages of conditions that stand in the timeline, with their times."""
     return {
         message: time
         for one in job.get("status", {}).get("conditions") or ()
@@ -123,7 +123,7 @@ def _failures(job: Json, words: Mapping[str, Sequence[str]]) -> Iterator[Timelin
 def _events(job: Json, events: Iterable[Json]) -> Iterator[TimelineEntry]:
     has_record = failure_record(job) is not None
     uid = job["metadata"].get("uid", "")
-    said = _said(job)
+    said = _condition_messages(job)
     for event in events:
         time, is_failure = event_time(event), event.get("reason") == RANK_FAILED
         if time == LONG_AGO or not tells(event, uid) or (is_failure and has_record):

@@ -1,8 +1,8 @@
 """Carries out plans: the only code that writes. It decides nothing, and may be killed between any two writes.
 
 Writes go in the plan's order. Neighbours of the same verb and resource go together, in batches that double, as in client-go's
-controllers, so that a thousand creations that are all refused (quota, webhook down) cost few requests and not a thousand. The
-first pod goes alone: it is rank 0's as a rule, and a rank that asks before rank 0 listens waits half a second (torch's TCPStore).
+controllers, so that a thousand creations that are all refused (quota, webhook down) cost few requests and not a thousand. Pods
+begin with one, as there: it is refused for all, and what the others need of it has begun when they start.
 """
 
 from __future__ import annotations

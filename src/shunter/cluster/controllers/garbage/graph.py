@@ -37,7 +37,7 @@ class Graph:
     def changed(self, resource: Resource, old: MetadataOnly | None, new: MetadataOnly | None) -> set[str]:
         """Takes in a difference of one object, from an informer."""
         touched: set[str] = set()
-        if old is not None and new is not None and _said(old) == _said(new):
+        if old is not None and new is not None and _relevant(old) == _relevant(new):
             self._members[new.metadata.uid] = _member(resource, new)
             return touched
         if old is not None:
@@ -111,8 +111,8 @@ class Graph:
                     del self._dependents[reference.uid]
 
 
-def _said(obj: MetadataOnly) -> tuple[object, ...]:
-    """All that the rules look at. Most changes are of a status, and leave it as it is."""
+def _relevant(obj: MetadataOnly) -> tuple[object, ...]:
+    """What the rules look at. Most changes are of a status, and leave it as it is."""
     metadata = obj.metadata
     return metadata.uid, metadata.owner_references, metadata.deletion_timestamp, metadata.finalizers
 
