@@ -27,7 +27,7 @@ from typing import NamedTuple
 from embedded import SHUNTER, cluster
 from measurements.first_all_reduce import RANK, last_mark
 from run import DOCUMENT, machine
-from shunter.cluster.lifecycle import free_port
+from shunter.cluster.free_ports import free_port
 
 HERE = Path(__file__).parent
 PINNED = {"ray[train]": "2.60.0", "torchx": "0.7.0", "kubeflow": "0.5.0"}

@@ -17,9 +17,7 @@ import base64
 import http.client
 import json
 import os
-import random
 import signal
-import socket
 import ssl
 import subprocess
 import sys
@@ -33,6 +31,7 @@ from urllib.parse import urlsplit
 import yaml
 
 import part_flags
+from shunter.cluster.free_ports import BELOW_EPHEMERAL, free_port
 from shunter.kube.tls import certificates
 from shunter.kube.tls.certificates import KeyPair
 
@@ -46,8 +45,6 @@ STOP_SECONDS = 5.0
 """For a part to leave by itself. A kube-apiserver with open watches takes up to a minute, so it is always cut short."""
 LOG_TAIL_LINES = 20
 SHARES = 16
-BELOW_EPHEMERAL = range(20000, 32000)
-"""Ports that the kernel gives to no outgoing connection, so that a part that was stopped finds its port free again."""
 
 
 class ControlPlaneError(RuntimeError):
@@ -352,14 +349,7 @@ def free_ports(number: int) -> list[int]:
     own = BELOW_EPHEMERAL[int(os.environ.get("PYTEST_XDIST_WORKER", "gw0").removeprefix("gw")) % SHARES :: SHARES]
     found: list[int] = []
     while len(found) < number:
-        port = random.choice(own)
-        with socket.socket() as probe:
-            try:
-                probe.bind(("127.0.0.1", port))
-            except OSError:
-                continue
-        if port not in found:
-            found.append(port)
+        found.append(free_port(taken=found, among=own))
     return found
 
 

@@ -11,7 +11,7 @@ from typing import Any
 import aiohttp
 
 from cluster.api_server import RunningApiServer
-from shunter.cluster.lifecycle import free_port
+from shunter.cluster.free_ports import free_port
 from shunter.operator.process import OperatorOptions, run
 
 HEAD = "apiVersion: config.trainer.kubeflow.org/v1alpha1\nkind: Configuration\n"

@@ -42,7 +42,7 @@ from shunter.api.resources import (
     Resource,
 )
 from shunter.api.training.pytorch import PYTORCH_JOBS
-from shunter.cluster.lifecycle import free_port
+from shunter.cluster.free_ports import free_port
 from shunter.cluster.node.runtime.simulated import SECONDS_ANNOTATION
 from shunter.kube import kubeconfig
 from shunter.kube.client import connect

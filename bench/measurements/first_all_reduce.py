@@ -18,7 +18,7 @@ from typing import Any
 
 from embedded import Cluster, cluster, job, true_conditions
 from figures import Figure, spread
-from shunter.cluster.lifecycle import free_port
+from shunter.cluster.free_ports import free_port
 
 RANK = Path(__file__).parent.parent / "rank.py"
 JOBS = "/apis/kubeflow.org/v1/namespaces/default/pytorchjobs"

@@ -50,7 +50,7 @@ from shunter.api.resources import (
 )
 from shunter.api.training.kinds import JOB_KINDS
 from shunter.api.training.pytorch import PYTORCH_JOBS
-from shunter.cluster.lifecycle import free_port
+from shunter.cluster.free_ports import free_port
 from shunter.kube import kubeconfig
 from shunter.kube.client import Client, connect
 from shunter.operator.trainer.runtimes import shipped

@@ -16,7 +16,7 @@ from typing import Any
 from embedded import SHUNTER, Cluster, cluster
 from figures import Figure, spread
 from measurements.first_all_reduce import RANK, by_torchrun, last_mark
-from shunter.cluster.lifecycle import free_port
+from shunter.cluster.free_ports import free_port
 
 
 def measure(settings: dict[str, Any]) -> list[Figure]:

@@ -24,7 +24,7 @@ from figures import Figure, percentile
 from measurements.operator import NAMESPACE, PATIENCE_SECONDS, Plane, each, named, plane
 from shunter.api.meta import Json
 from shunter.api.resources import SERVICE_ACCOUNTS, TRAIN_JOBS
-from shunter.cluster.lifecycle import free_port
+from shunter.cluster.free_ports import free_port
 from shunter.kube.cache.watch_events import Change
 from shunter.operator.trainer.statusserver.place import audience
 

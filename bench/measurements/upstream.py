@@ -28,7 +28,7 @@ from shunter.api.resources import JOBSETS, NAMESPACES, PODS, SECRETS, TRAIN_JOBS
 from shunter.api.training.job_kind import JobKind
 from shunter.api.training.kinds import JOB_KINDS
 from shunter.api.training.pytorch import PYTORCH_JOBS
-from shunter.cluster.lifecycle import free_port
+from shunter.cluster.free_ports import free_port
 from shunter.kube.errors import NotFound
 from shunter.kube.tls.certificates import issue, new_authority
 

@@ -16,6 +16,7 @@ import pytest
 
 from full_disk import SmallDisk
 from shunter.cluster import lifecycle, mlflow_server, supervisor
+from shunter.cluster.free_ports import free_port, is_free
 from shunter.cluster.state_dir import StateDir, default_state_dir
 from shunter.errors import EnvironmentProblem
 from shunter.kube.tls import certificates
@@ -51,7 +52,7 @@ def test_every_component_has_a_token_of_its_own(tmp_path: Path) -> None:
 @pytest.mark.integration
 def test_the_port_of_the_last_start_is_kept(tmp_path: Path) -> None:
     state = prepared(tmp_path)
-    port = lifecycle.free_port()
+    port = free_port()
     state.launch.write_text(json.dumps({"record": {"server": f"https://127.0.0.1:{port}"}}))
     assert lifecycle.choose_port(state, 0) == port
 
@@ -67,6 +68,26 @@ def test_a_port_that_was_taken_meanwhile_is_given_up(tmp_path: Path) -> None:
         assert lifecycle.choose_port(state, 0) != port
         with pytest.raises(EnvironmentProblem, match=f"port {port} on 127.0.0.1 is taken"):
             lifecycle.choose_port(state, port)
+
+
+@pytest.mark.integration
+@pytest.mark.timeout(120)
+def test_a_cluster_comes_up_although_another_program_takes_its_port_first(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    state = prepared(tmp_path)
+    with socket.create_server(("127.0.0.1", free_port())) as other:
+        port = other.getsockname()[1]
+        state.launch.write_text(json.dumps({"record": {"server": f"https://127.0.0.1:{port}"}}))
+        # The other program comes between the look at the port and the API server.
+        looks = iter([True])
+        monkeypatch.setattr(lifecycle, "is_free", lambda asked: next(looks, False) if asked == port else is_free(asked))
+        try:
+            started = lifecycle.start(lifecycle.Options(state.root, simulate=True))
+            assert started.record.server != f"https://127.0.0.1:{port}"
+            assert started.record.server in state.kubeconfig.read_text()
+        finally:
+            lifecycle.stop(state)
 
 
 def test_a_directory_below_a_file_is_refused_with_its_remedy(tmp_path: Path) -> None:

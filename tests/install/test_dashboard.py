@@ -20,7 +20,7 @@ import yaml
 from cluster.api_server import start_api_server
 from running_operator import PLAIN, Operator
 from shunter.api.resources import TRAIN_JOBS, Resource
-from shunter.cluster.lifecycle import free_port
+from shunter.cluster.free_ports import free_port
 from shunter.install.alerts import ALERTS, rule_groups
 from shunter.install.dashboard import dashboard
 from shunter.kube import kubeconfig

@@ -16,7 +16,7 @@ import pytest
 from cluster.api_server import RunningApiServer
 from e2e.running_cluster import SHUNTER
 from shunter.api.resources import CLUSTER_ROLE_BINDINGS, CLUSTER_ROLES, NAMESPACES, SERVICE_ACCOUNTS
-from shunter.cluster.lifecycle import free_port
+from shunter.cluster.free_ports import free_port
 from shunter.install import manifests
 from shunter.install.names import UI_SELECTOR
 from shunter.install.values import checked

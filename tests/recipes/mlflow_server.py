@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from recipes.ranks import eventually
+from shunter.cluster.free_ports import free_port
 
 
 @contextmanager
@@ -39,12 +40,6 @@ def answers(port: int, host: str = "127.0.0.1") -> bool:
     with suppress(OSError), urllib.request.urlopen(f"http://{host}:{port}/health", timeout=5) as response:
         return bool(response.status == 200)
     return False
-
-
-def free_port() -> int:
-    with socket.create_server(("127.0.0.1", 0)) as free:
-        port: int = free.getsockname()[1]
-        return port
 
 
 class Runs:

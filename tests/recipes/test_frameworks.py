@@ -8,7 +8,6 @@ import os
 import re
 import shutil
 import signal
-import socket
 import subprocess
 import sys
 import time
@@ -18,6 +17,7 @@ from typing import Any, NamedTuple
 
 import pytest
 
+from control_plane import free_ports
 from recipes.ranks import REPOSITORY, eventually
 from recipes.status_server import environment, last_report, serving
 from shunter.operator.training_progress import Progress
@@ -26,14 +26,6 @@ RECIPES = REPOSITORY / "examples/recipes"
 FORK_SERVER = Path(__file__).parent / "fork_server.py"
 
 pytestmark = pytest.mark.timeout(300)
-
-
-def free_ports(count: int) -> list[int]:
-    sockets = [socket.create_server(("127.0.0.1", 0)) for _ in range(count)]
-    ports = [found.getsockname()[1] for found in sockets]
-    for found in sockets:
-        found.close()
-    return ports
 
 
 def torch_places(world: int) -> list[dict[str, str]]:

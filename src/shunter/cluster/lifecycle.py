@@ -11,7 +11,6 @@ import fcntl
 import os
 import secrets
 import signal
-import socket
 import ssl
 import subprocess
 import sys
@@ -26,6 +25,7 @@ import msgspec
 
 from shunter.api.meta import Json
 from shunter.cluster import mlflow_server, supervisor
+from shunter.cluster.free_ports import free_port, is_free
 from shunter.cluster.state_dir import Record, StateDir, default_state_dir, write_private
 from shunter.errors import EnvironmentProblem
 
@@ -116,8 +116,22 @@ def start_alone(state: StateDir, options: Options, begun: float, foreground: boo
         refuse_other_options(state, options)
         wait_until_ready(state, record)
         return StartedCluster(state, record, already=True, seconds=time.monotonic() - begun)
-    with state.explained():
-        record = prepare(state, options)
+    for may_repeat in (True, True, False):
+        with state.explained():
+            record = prepare(state, options)
+        try:
+            found = launch(state, record, foreground)
+        except EnvironmentProblem:
+            # Another program took a port before the component that it was chosen for: with others it comes up.
+            if not may_repeat or all(is_free(port) for port in chosen_ports(record)):
+                raise
+        else:
+            break
+    return StartedCluster(state, found, already=False, seconds=time.monotonic() - begun)
+
+
+def launch(state: StateDir, record: Record, foreground: bool) -> Record:
+    """The record that the supervisor wrote, once all of what is prepared answers; else all of it is stopped again."""
     process = subprocess.Popen(  # it has its own session in the background, so Ctrl-C here does not reach it
         [sys.executable, "-I", "-S", supervisor.__file__, str(state.root)],
         stdin=subprocess.DEVNULL,
@@ -134,7 +148,13 @@ def start_alone(state: StateDir, options: Options, begun: float, foreground: boo
         raise
     found = state.read_record()
     assert found is not None, "the supervisor wrote its record before the API server answered"
-    return StartedCluster(state, found, already=False, seconds=time.monotonic() - begun)
+    return found
+
+
+def chosen_ports(record: Record) -> list[int]:
+    """The ports that components of this cluster listen on."""
+    addresses = (record.server, record.operator_health, record.agent_health)
+    return [*(int(address.rpartition(":")[2]) for address in addresses), record.status_server, record.mlflow]
 
 
 def prepare(state: StateDir, options: Options) -> Record:
@@ -301,23 +321,6 @@ def port_of_pods(state: StateDir, field: str) -> int:
         if port and is_free(port):
             return port
     return free_port()
-
-
-def is_free(port: int) -> bool:
-    with socket.socket() as probe:
-        probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        try:
-            probe.bind((HOST, port))
-        except OSError:
-            return False
-        return True
-
-
-def free_port() -> int:
-    with socket.socket() as probe:
-        probe.bind((HOST, 0))
-        port: int = probe.getsockname()[1]
-        return port
 
 
 def prepare_credentials(state: StateDir, port: int) -> None:

@@ -11,6 +11,7 @@ from pathlib import Path
 
 from shunter.api.core import Service
 from shunter.api.meta import Json
+from shunter.cluster.free_ports import free_port, is_free
 from shunter.cluster.node.content import images
 from shunter.cluster.node.content.environment import program
 from shunter.cluster.node.content.substitution import (
@@ -144,7 +145,7 @@ class PortTable:
         if known is not None:
             return known
         taken = set(self._ports.values())
-        chosen = port if port not in taken and _is_free(port) else _free_port(taken)
+        chosen = port if port not in taken and is_free(port, "") else free_port("", taken)
         # First on disk: nobody may be told of a port that the next agent would not know of.
         self._store({**self._ports, (pod, port): chosen})
         return chosen
@@ -173,25 +174,6 @@ class PortTable:
 def _own_key(pod: Json) -> str:
     subdomain = pod["spec"].get("subdomain", "")
     return f"{host_name(pod)}.{subdomain}" if subdomain else str(pod["metadata"]["name"])
-
-
-def _is_free(port: int) -> bool:
-    with socket.socket(socket.AF_INET, socket.SOCK_STREAM) as probe:
-        probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        try:
-            probe.bind(("", port))
-        except OSError:
-            return False
-    return True
-
-
-def _free_port(taken: set[int]) -> int:
-    while True:
-        with socket.socket(socket.AF_INET, socket.SOCK_STREAM) as probe:
-            probe.bind(("", 0))
-            port: int = probe.getsockname()[1]
-        if port not in taken:
-            return port
 
 
 def _loopback_defaults() -> dict[str, str]:
