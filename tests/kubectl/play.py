@@ -23,10 +23,11 @@ _SIDE_BY_SIDE = 4
 
 def play(cluster: Cluster, kubectls: dict[str, str]) -> dict[str, dict[str, list[Json]]]:
     """version -> story -> answers, of programs by their version; stories are played side by side."""
-    (node,) = (item["metadata"]["name"] for item in cluster.get("nodes")["items"])
+    (node,) = cluster.get("nodes")["items"]
+    names = _names_of(node)
     with ThreadPoolExecutor(_SIDE_BY_SIDE) as pool:
         playing = {
-            version: {name: pool.submit(_story, cluster, program, node, commands) for name, commands in _longest_first()}
+            version: {name: pool.submit(_story, cluster, program, names, commands) for name, commands in _longest_first()}
             for version, program in kubectls.items()
         }
         return {version: {name: playing[version][name].result() for name in stories()} for version in playing}
@@ -36,13 +37,20 @@ def _longest_first() -> Iterator[tuple[str, tuple[Command, ...]]]:
     return iter(sorted(stories().items(), key=lambda story: -len(story[1])))
 
 
-def _story(cluster: Cluster, program: str, node: str, commands: tuple[Command, ...]) -> list[Json]:
+def _names_of(node: Json) -> dict[str, str]:
+    """What is another on each machine and with each release, by the name that it gets in answers."""
+    info = node["status"]["nodeInfo"]
+    fields = ("osImage", "kernelVersion", "architecture", "kubeletVersion", "containerRuntimeVersion")
+    return {"{node}": node["metadata"]["name"], **{f"{{{field}}}": info[field] for field in fields}}
+
+
+def _story(cluster: Cluster, program: str, names: dict[str, str], commands: tuple[Command, ...]) -> list[Json]:
     namespace = f"t-kubectl-{uuid.uuid4().hex[:8]}"
     cluster.create_namespace(namespace)
     try:
         with tempfile.TemporaryDirectory() as directory:
             (Path(directory) / "note.txt").write_text("one\ntwo\n")
-            player = _Player(cluster, program, Path(directory), {"{ns}": namespace, "{node}": node})
+            player = _Player(cluster, program, Path(directory), {"{ns}": namespace, **names})
             return [player.answer(command) for command in commands]
     finally:
         cluster.kubectl("delete", "namespace", namespace, "--wait=false", "--ignore-not-found")

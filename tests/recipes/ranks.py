@@ -10,7 +10,6 @@ import multiprocessing
 import os
 import runpy
 import signal
-import socket
 import sys
 import time
 from collections.abc import Callable
@@ -18,6 +17,8 @@ from multiprocessing.process import BaseProcess
 from pathlib import Path
 from types import ModuleType, SimpleNamespace
 from typing import Any
+
+from shunter.cluster.free_ports import free_port
 
 REPOSITORY = Path(__file__).parents[2]
 LM = REPOSITORY / "examples/recipes/lm.py"
@@ -60,8 +61,7 @@ class Ranks:
         directory.mkdir(parents=True, exist_ok=True)
         self.output, self.log = directory / "output", directory / "losses.jsonl"
         self.output.unlink(missing_ok=True)
-        with socket.create_server(("127.0.0.1", 0)) as free:
-            port = free.getsockname()[1]
+        port = free_port()
         self.processes: list[BaseProcess] = []
         for rank in range(world):
             environment = {"RANK": str(rank), "LOCAL_RANK": str(rank), "WORLD_SIZE": str(world)}
@@ -90,8 +90,9 @@ class Ranks:
     def printed(self) -> str:
         return self.output.read_text() if self.output.exists() else ""
 
-    def losses(self) -> dict[int, float]:
-        assert self.exit_codes() == [0] * len(self.processes), self.printed()
+    def losses(self, seconds: float = 90) -> dict[int, float]:
+        codes = self.exit_codes(seconds)
+        assert codes == [0] * len(codes), f"exit codes {codes} after at most {seconds} s: {self.printed()}"
         return logged(self.log)
 
 
