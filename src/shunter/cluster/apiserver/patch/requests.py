@@ -9,6 +9,7 @@ import msgspec
 
 from shunter.api.field_errors import invalid as invalid_field
 from shunter.api.meta import Json
+from shunter.api.resources import Resource
 from shunter.cluster.apiserver import object_meta
 from shunter.cluster.apiserver.apply import server_side
 from shunter.cluster.apiserver.apply.errors import ApplyError
@@ -160,12 +161,11 @@ def _strict_refusal(shown: str, why: str) -> StatusError:
 
 async def _apply(backend: Backend, call: Call, served: ServedKind) -> Outcome:
     options = write_options(call.query, call.user_agent, "PatchOptions", applies=True)
-    body = read(call.body, "application/yaml", served.resource.kind, custom=served.custom)
-    applied = body.document
-    _expect_applied(call, served, applied)
-    if body.duplicates and options.strictness == "Strict":
-        faults = ", ".join(f'duplicate field "{path}"' for path in body.duplicates)
-        raise bad_request(f"strict decoding error: {faults}")
+    applied = expect_applied(call, served.resource, options, custom=served.custom)
+    metadata = applied["metadata"]
+    if metadata.get("name") and (refusal := object_meta.name_on_url(metadata, call.target.name)):
+        raise refusal
+    object_meta.in_namespace(dict(metadata), call.target.namespace if served.resource.namespaced else "")
     collection, target = backend.collection(served), call.target
     if collection.head(target.namespace, target.name) is None:
         try:
@@ -200,8 +200,10 @@ async def _create_by_apply(backend: Backend, call: Call, served: ServedKind, app
     return await create_document(backend, call, served, Body(document, []), options, operation="Apply")
 
 
-def _expect_applied(call: Call, served: ServedKind, applied: Json) -> None:
-    resource = served.resource
+def expect_applied(call: Call, resource: Resource, options: WriteOptions, *, custom: bool = False) -> Json:
+    """The configuration in the body of an apply. Raises 400 for none of this kind."""
+    body = read(call.body, "application/yaml", resource.kind, custom=custom)
+    applied = body.document
     kind, api_version = applied.get("kind", ""), applied.get("apiVersion", "")
     if kind != resource.kind or api_version != resource.api_version:
         group, _, version = str(api_version).rpartition("/")
@@ -209,9 +211,10 @@ def _expect_applied(call: Call, served: ServedKind, applied: Json) -> None:
     metadata = applied.setdefault("metadata", {})
     if not isinstance(metadata, dict):
         raise bad_request("metadata must be an object")
-    if metadata.get("name") and (refusal := object_meta.name_on_url(metadata, call.target.name)):
-        raise refusal
-    object_meta.in_namespace(dict(metadata), call.target.namespace if resource.namespaced else "")
+    if body.duplicates and options.strictness == "Strict":
+        faults = ", ".join(f'duplicate field "{path}"' for path in body.duplicates)
+        raise bad_request(f"strict decoding error: {faults}")
+    return applied
 
 
 def _applied(backend: Backend, call: Call, served: ServedKind, live: Json | None, applied: Json, options: WriteOptions) -> Json:

@@ -17,20 +17,24 @@ from shunter.api.meta import Json, rfc3339
 from shunter.api.resources import NAMESPACES, NODES, POD_DISRUPTION_BUDGETS, PODS, SECRETS, Resource
 from shunter.cluster.apiserver import object_meta
 from shunter.cluster.apiserver.admission.attributes import Attributes
+from shunter.cluster.apiserver.apply import managed
+from shunter.cluster.apiserver.apply.fields import FieldTree, compile_fields
 from shunter.cluster.apiserver.auth.service_account_tokens import ISSUER, TokenIssuer
 from shunter.cluster.apiserver.backend import Backend
 from shunter.cluster.apiserver.builtin.pod.ephemeral import ephemeral_errors, take_only_them
 from shunter.cluster.apiserver.decoding import read_as
+from shunter.cluster.apiserver.definitions import definitions
 from shunter.cluster.apiserver.deletion import DeleteOptions, check_delete_options, check_preconditions, delete
 from shunter.cluster.apiserver.kinds import MalformedError, no_admission, no_warnings
 from shunter.cluster.apiserver.negotiation import media_type
-from shunter.cluster.apiserver.patch.requests import patcher
+from shunter.cluster.apiserver.patch.requests import APPLY, expect_applied, patcher
 from shunter.cluster.apiserver.registry import ServedKind
 from shunter.cluster.apiserver.requests import Call, Target, write_options
 from shunter.cluster.apiserver.schema import golang
 from shunter.cluster.apiserver.status import bad_request, conflict, created, invalid, method_not_allowed, not_found
 from shunter.cluster.apiserver.storage.store import Entry, StaleError
 from shunter.cluster.apiserver.subresources import disruption
+from shunter.cluster.apiserver.subresources.scale_apply import apply_scale
 from shunter.cluster.apiserver.subresources.scales import SCALES, scale_of
 from shunter.cluster.apiserver.writes import Outcome, modify
 
@@ -327,13 +331,17 @@ async def scale(backend: Backend, call: Call, served: ServedKind) -> Outcome:
     if call.method == "GET":
         entry = backend.entry(served, call.target.namespace, call.target.name)
         return Outcome(200, None, scale_of(served.document(entry), paths))
+    applies = call.method == "PATCH" and media_type(call.content_type) == APPLY
     kind = "PatchOptions" if call.method == "PATCH" else "UpdateOptions"
-    options = write_options(call.query, call.user_agent, kind)
+    options = write_options(call.query, call.user_agent, kind, applies=applies)
+    applied = expect_applied(call, SCALES, options) if applies else {}
 
     def scaled(old: Json) -> Json:
-        current = scale_of(old, paths)
-        if call.method == "PATCH":
-            wanted = patcher(call, served, media_type(call.content_type))(current)
+        if applies:
+            wanted = apply_scale(served, paths, old, applied, scale_fields(), options, backend.now())
+            old = managed.with_managed_fields(old, wanted["metadata"].get("managedFields", []))
+        elif call.method == "PATCH":
+            wanted = patcher(call, served, media_type(call.content_type))(scale_of(old, paths))
         elif call.method == "PUT":
             wanted = read_as(call, SCALES)
         else:
@@ -351,10 +359,16 @@ async def scale(backend: Backend, call: Call, served: ServedKind) -> Outcome:
         _set(old, paths.spec_replicas, replicas)
         return old
 
-    outcome = await modify(backend, call, served, options, scaled)
+    outcome = await modify(backend, call, served, options, scaled, owns_fields=not applies)
     document = served.document(outcome.entry) if outcome.entry else outcome.document
     assert document is not None, "an outcome has either an entry or a document"
     return Outcome(outcome.code, None, scale_of(document, paths))
+
+
+@lru_cache(maxsize=1)
+def scale_fields() -> FieldTree:
+    """The fields of a Scale, as server-side apply asks for them."""
+    return compile_fields(definitions()["io.k8s.api.autoscaling.v1.Scale"], definitions())
 
 
 def _patched_scale(patched: Json) -> Json:
