@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import pytest
+
 from doctor.test_gpu_waits import Work, found
 from shunter.doctor.evidence import Frame
 
@@ -27,6 +29,25 @@ def test_a_rank_that_has_left_the_loop_is_named_by_where_it_waits() -> None:
     assert [one.text for one in verdict.evidence][1] == "barrier, called from train (train.py:40)"
 
 
-def test_ranks_that_wait_in_one_collective_from_different_lines_may_wait_for_the_network() -> None:
+def test_ranks_that_wait_in_one_collective_from_different_lines_may_call_in_another_order_or_wait_for_the_network() -> None:
     (verdict,) = found(ALL_REDUCE, waits("all_reduce", 57), ALL_REDUCE)
-    assert verdict.cause == "all 3 ranks wait in a collective: for the network, or for a rank outside the job"
+    assert (verdict.id, verdict.confidence) == ("H03", "possible")
+    assert verdict.cause == (
+        "all 3 ranks wait in all_reduce, called from different lines: in another order, or they wait for the network"
+    )
+    assert "same order, with each process group" in verdict.remedy
+    assert "ncclras" in verdict.remedy
+
+
+def test_ranks_that_wait_at_one_line_wait_for_the_network() -> None:
+    (verdict,) = found(ALL_REDUCE, ALL_REDUCE)
+    assert verdict.cause == "all 2 ranks wait in a collective: for the network, or for a rank outside the job"
+
+
+@pytest.mark.parametrize(("call", "missing"), [("recv", "none sends"), ("send", "none receives")])
+def test_ranks_that_all_receive_or_all_send_are_told_so(call: str, missing: str) -> None:
+    for other in (33, 34):
+        (verdict,) = found(waits(call, 33), waits(call, other))
+        assert (verdict.id, verdict.confidence) == ("H03", "possible")
+        assert f"all 2 ranks wait in {call}, and {missing}: " in verdict.cause
+        assert "batch_isend_irecv" in verdict.remedy

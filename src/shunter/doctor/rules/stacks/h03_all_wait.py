@@ -1,6 +1,7 @@
 """H03: all ranks wait in two samples, and nothing goes on: for the network, or a rank that is not the job's. Names no link.
 
-Where they wait in different collectives, their calls may not match; a rank that the network cut off may be a call behind, too.
+Where they wait in different collectives, or at different lines, their calls may not match; a rank that the network cut off may be
+a call behind, too. Where all receive, a message may also have been lost.
 """
 
 from __future__ import annotations
@@ -13,7 +14,11 @@ from shunter.doctor.rules.rule import Rule
 from shunter.doctor.rules.stacks import h04_recorder
 from shunter.doctor.rules.stacks.h01_hung import needs
 from shunter.doctor.verdicts import Excerpt, Verdict
-from shunter.doctor.waiting import Rank, call, collective, group, progress
+from shunter.doctor.waiting import Rank, call, called, collective, group, progress
+
+_CONNECTION = "Find the silent connection with NCCL (ncclras, NCCL_DEBUG=INFO); compare the flight recorders of the ranks."
+_MISSING = {"recv": "sends", "send": "receives"}
+"""What no rank does, by the call in which all of them wait."""
 
 
 def judge(case: Case) -> list[Verdict]:
@@ -34,9 +39,15 @@ def judge(case: Case) -> list[Verdict]:
         each = "; ".join(f"{rank_list(numbers)} in {name}" for name, numbers in calls.items())
         text = f"all {number} ranks wait, and not in the same collective: {each}"
         remedy = "Look for a rank that has fewer batches than others, or a collective under `if rank == ...`."
+    elif missing := _MISSING.get(name := next(iter(calls))):
+        text = f"all {number} ranks wait in {name}, and none {missing}: their order does not match, or the network lost a message"
+        remedy = "Each recv needs a send of the other rank meanwhile: order them by rank, or use batch_isend_irecv for both."
+    elif len({called(rank) for rank in ranks.ranks}) > 1:
+        text = f"all {number} ranks wait in {name}, called from different lines: in another order, or they wait for the network"
+        remedy = f"All ranks must make the same calls in the same order, with each process group. If they do: {_CONNECTION}"
     else:
         text = f"all {number} ranks wait in a collective: for the network, or for a rank outside the job"
-        remedy = "Find the silent connection with NCCL (ncclras, NCCL_DEBUG=INFO); compare the flight recorders of the ranks."
+        remedy = _CONNECTION
     return [
         Verdict(
             id="H03",
