@@ -341,7 +341,7 @@ def progress(case: Case, ranks: Group) -> Progress:
     silence, gap = quiet(case, last.at)
     if silence is None:
         # On a busy machine a start takes minutes, in which ranks that read libraries stand on the same line in both samples.
-        starts = _age(case, last.at) < LEAST_AGE or not all(rank.is_asleep for rank in ranks.doing("collective", "rendezvous"))
+        starts = age(case, last.at) < LEAST_AGE or not all(rank.is_asleep for rank in ranks.doing("collective", "rendezvous"))
         return Progress(bool(woken) or starts, False, "no rank has written anything that could be compared")
     if silence < max(LEAST_SILENCE, QUIET_GAPS * (gap or 0)):
         return Progress(True, True, "")
@@ -353,7 +353,7 @@ def _times(lines: Sequence[Line]) -> list[datetime]:
     return [at for line in lines if line.at and not is_warning(line.text) and (at := time_of(line.at)) is not None]
 
 
-def _age(case: Case, now: datetime) -> float:
+def age(case: Case, now: datetime) -> float:
     """Seconds since the last of the ranks' containers started."""
     starts = [
         started

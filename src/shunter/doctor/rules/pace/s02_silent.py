@@ -1,37 +1,75 @@
-"""S02: no rank has written a line for long, and none uses its CPU. Not of silence alone: evaluating and compiling are silent."""
+"""S02: no rank has written a line for long, and none uses its CPU. Not of silence alone: evaluating and compiling are silent.
+
+Where lines have told no pace, a program may write only at its start and at its end: then the silence must be longer, unless two
+samples show that all ranks rest at the same line of their own code, and nothing that they started works. A program that waits
+for somebody on purpose looks the same, so it is never more than possible.
+"""
 
 from __future__ import annotations
+
+from collections.abc import Iterator
 
 from shunter.doctor.case import Case
 from shunter.doctor.evidence import NO_EXEC
 from shunter.doctor.rules.rule import Rule
+from shunter.doctor.rules.stacks import h03_all_wait
+from shunter.doctor.rules.stacks.h01_hung import hung
 from shunter.doctor.verdicts import Excerpt, Verdict
-from shunter.doctor.waiting import quiet
+from shunter.doctor.waiting import Rank, age, group, progress, quiet, read_at, stands
 
 GAPS = 10
 LEAST_SECONDS = 120
+LEAST_WITHOUT_PACE = 600
 IDLE_CORES = 0.05
 
 
 def judge(case: Case) -> list[Verdict]:
     names = [pod["metadata"]["name"] for pod in case.ranked]
-    if case.overview.state != "Running" or not names or any(case.evidence.cpu.get(name, 1.0) > IDLE_CORES for name in names):
+    if case.overview.state != "Running" or not names or hung(case) is not None or h03_all_wait.judge(case):
+        return []
+    resting = _resting(case)
+    if not resting and any(case.evidence.cpu.get(name, 1.0) > IDLE_CORES for name in names):
         return []
     silence, gap = quiet(case, case.now)
-    if silence is None or gap is None or silence < max(GAPS * gap, LEAST_SECONDS):
+    if silence is None and any(one.what == "logs" for one in case.evidence.missing):
         return []
+    seconds = age(case, case.now) if silence is None else silence
+    if seconds < (max(GAPS * gap, LEAST_SECONDS) if gap is not None else LEAST_SECONDS if resting else LEAST_WITHOUT_PACE):
+        return []
+    since = "since they started, " if silence is None else ""
+    pace = f" although lines came every {gap:.0f} s before" if gap is not None else ""
     return [
         Verdict(
             id="S02",
             title="NO PROGRESS",
-            cause=f"no rank has written a line for {int(silence)} s although lines came every {gap:.0f} s before; all are idle",
+            cause=f"no rank has written a line {since}for {int(seconds)} s{pace}; all are idle",
             confidence="possible",
             ranks=case.all_ranks,
             pods=tuple(names),
-            evidence=tuple(Excerpt(source="metrics", text=f"{case.evidence.cpu[name]:.2f} cores", pod=name) for name in names),
-            remedy=_remedy(case, names[0]),
+            evidence=(*_stacks(resting), *_usage(case, names)),
+            remedy=(read_at(resting[0]) if resting else "") or _remedy(case, names[0]),
         )
     ]
+
+
+def _resting(case: Case) -> tuple[Rank, ...]:
+    """The ranks, if all rest in their own code or wait for data, at the same line in both samples, with all that they started."""
+    ranks = group(case)
+    if ranks is None or not ranks.is_whole or len(ranks.doing("own", "data")) != len(ranks.ranks):
+        return ()
+    rest = all(rank.is_same and rank.is_asleep and not rank.may_go_on for rank in ranks.ranks)
+    return ranks.ranks if rest and not progress(case, ranks).is_made else ()
+
+
+def _stacks(ranks: tuple[Rank, ...]) -> Iterator[Excerpt]:
+    for rank in ranks:
+        yield Excerpt(source="stack", text=stands(rank), pod=rank.pod, rank=rank.rank)
+
+
+def _usage(case: Case, names: list[str]) -> Iterator[Excerpt]:
+    for name in names:
+        if name in case.evidence.cpu:
+            yield Excerpt(source="metrics", text=f"{case.evidence.cpu[name]:.2f} cores", pod=name)
 
 
 def _remedy(case: Case, pod: str) -> str:

@@ -16,7 +16,7 @@ from shunter.doctor.rules.stacks.h01_hung import needs
 from shunter.doctor.verdicts import Excerpt, Verdict
 from shunter.doctor.waiting import Rank, call, called, collective, group, progress
 
-_CONNECTION = "Find the silent connection with NCCL (ncclras, NCCL_DEBUG=INFO); compare the flight recorders of the ranks."
+_CONNECTION = "the silent connection with NCCL (ncclras, NCCL_DEBUG=INFO); compare the flight recorders of the ranks."
 _MISSING = {"recv": "sends", "send": "receives"}
 """What no rank does, by the call in which all of them wait."""
 
@@ -44,10 +44,10 @@ def judge(case: Case) -> list[Verdict]:
         remedy = "Each recv needs a send of the other rank meanwhile: order them by rank, or use batch_isend_irecv for both."
     elif len({called(rank) for rank in ranks.ranks}) > 1:
         text = f"all {number} ranks wait in {name}, called from different lines: in another order, or they wait for the network"
-        remedy = f"All ranks must make the same calls in the same order, with each process group. If they do: {_CONNECTION}"
+        remedy = f"All ranks must make the same calls in the same order, with each process group. If they do, find {_CONNECTION}"
     else:
         text = f"all {number} ranks wait in a collective: for the network, or for a rank outside the job"
-        remedy = _CONNECTION
+        remedy = f"Find {_CONNECTION}"
     return [
         Verdict(
             id="H03",
