@@ -22,9 +22,12 @@ pytestmark = pytest.mark.timeout(240)
 
 
 @pytest.fixture(scope="module", autouse=True)
-def kueue(cluster: Cluster) -> None:
+def kueue(cluster: Cluster) -> Iterator[None]:
+    """Other tests are about a cluster without it, so it goes again: `migrate assess` asks for its configuration."""
     cluster.kubectl("apply", "--server-side", "-f", str(WORKLOADS))
     cluster.kubectl("wait", "crd/workloads.kueue.x-k8s.io", "--for=condition=Established", "--timeout=30s")
+    yield
+    cluster.kubectl("delete", "-f", str(WORKLOADS))
 
 
 def queued(generation: str, namespace: str) -> list[Json]:
