@@ -12,6 +12,7 @@ import pytest
 from shunter.api.core import Service, ServiceSpec
 from shunter.api.meta import ObjectMeta
 from shunter.cluster.node.launch.sockets import bound_sockets
+from shunter.cluster.node.net import dns
 from shunter.cluster.node.net.dns import NameServer, answer, parse
 from shunter.cluster.node.net.names import Endpoint, Zone, zone
 
@@ -139,6 +140,48 @@ async def test_a_question_for_an_expected_name_is_answered_when_it_appears() -> 
     assert not asked.done()
     server.publish(ZONE)
     assert reply_code_and_records(await asked) == (0, 1)
+    await server.stop()
+
+
+@pytest.mark.integration
+async def test_an_address_is_told_once_something_listens_there(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(dns, "SILENT_HOLD_SECONDS", 1000.0)
+    monkeypatch.setattr(dns, "HOLD_SECONDS", 1000.0)
+    silent = {"10.1.0.2"}
+    server = NameServer(silent.__contains__)
+    udp, tcp = bound_sockets("127.0.0.1", 0)
+    await server.start(udp, tcp)
+    server.publish(ZONE)
+    asked = asyncio.create_task(ask(udp.getsockname(), query("p-2.job.ns.svc.cluster.local", A)))
+    for name in ("p-3.job.ns.svc.cluster.local", "job.ns.svc.cluster.local"):
+        await ask(udp.getsockname(), query(name, A))
+    await ask(udp.getsockname(), query("p-2.job.ns.svc.cluster.local", AAAA))
+    assert not asked.done()
+    silent.clear()
+    assert reply_code_and_records(await asked) == (0, 1)
+    await server.stop()
+
+
+@pytest.mark.integration
+async def test_an_address_where_nothing_listens_is_told_when_time_is_up(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(dns, "SILENT_HOLD_SECONDS", 0.0)
+    server = NameServer(lambda address: True)
+    udp, tcp = bound_sockets("127.0.0.1", 0)
+    await server.start(udp, tcp)
+    server.publish(ZONE)
+    assert reply_code_and_records(await ask(udp.getsockname(), query("p-2.job.ns.svc.cluster.local", A))) == (0, 1)
+    await server.stop()
+
+
+@pytest.mark.integration
+async def test_a_pod_need_not_listen_to_learn_its_own_address(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(dns, "SILENT_HOLD_SECONDS", 1000.0)
+    monkeypatch.setattr(dns, "HOLD_SECONDS", 1000.0)
+    server = NameServer(lambda address: True)
+    udp, tcp = bound_sockets("127.0.0.1", 0)
+    await server.start(udp, tcp)
+    server.publish(zone([service("job")], [endpoint(2, address="127.0.0.1")]))
+    assert reply_code_and_records(await ask(udp.getsockname(), query("p-2.job.ns.svc.cluster.local", A))) == (0, 1)
     await server.stop()
 
 

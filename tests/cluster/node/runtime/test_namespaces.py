@@ -14,6 +14,7 @@ import pytest
 from shunter.api.resources import CONFIG_MAPS, NODES, PODS, SERVICES
 from shunter.cluster.node.launch import user_namespace
 from shunter.cluster.node.layout import NodeDirectory, PodDirectory
+from shunter.cluster.node.net import dns
 from shunter.cluster.node.net.network import owner_name
 from shunter.cluster.node.runtime.cgroups import NoCgroups, find_cgroups
 from shunter.cluster.node.runtime.levels import find_level
@@ -45,6 +46,39 @@ async def headless(node: NodeUnderTest, name: str, selector: dict[str, str], **s
             "spec": {"clusterIP": "None", "selector": selector, **spec},
         },
     )
+
+
+async def test_a_rank_that_asks_early_connects_at_its_first_attempt(
+    node: NodeUnderTest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(dns, "SILENT_HOLD_SECONDS", 20.0)
+    monkeypatch.setattr(dns, "HOLD_SECONDS", 20.0)
+    await headless(node, "job", {"job": "j"}, publishNotReadyAddresses=True)
+    serve = (
+        "import os, socket, time\n"
+        "inside = socket.create_server(('127.0.0.1', 29501))\n"
+        "while not os.path.exists('/told/go'): time.sleep(.01)\n"
+        "s = socket.create_server(('', 29500)); s.accept()"
+    )
+    ask = "import socket; open('/told/asks', 'w'); socket.create_connection(('j-0.job', 29500)); print('connected')"
+    (tmp_path / "told").mkdir()
+    for rank, script in enumerate((serve, ask)):
+        main = {"name": "main", "image": "any", "command": ["python", "-c", script]}
+        spec = {
+            "restartPolicy": "Never",
+            "hostname": f"j-{rank}",
+            "subdomain": "job",
+            "dnsConfig": {"options": [{"name": "timeout", "value": "20"}]},
+            "volumes": [{"name": "told", "hostPath": {"path": str(tmp_path / "told")}}],
+            "containers": [{**main, "volumeMounts": [{"name": "told", "mountPath": "/told"}]}],
+        }
+        await node.create(f"j-{rank}", spec, labels={"job": "j"})
+    await node.eventually((tmp_path / "told" / "asks").exists)
+    # Long enough for an answer to be there, were it not held back.
+    await node.run_shell("another", "true")
+    (tmp_path / "told" / "go").touch()
+    await node.finished("j-1")
+    assert await node.log("j-1") == "connected\n"
 
 
 async def test_pods_find_each_other_by_name_and_connect(node: NodeUnderTest) -> None:

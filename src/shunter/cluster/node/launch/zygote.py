@@ -26,6 +26,7 @@ from shunter.cluster.node.launch import (
     execution,
     forking,
     linux,
+    listening,
     packet_filter,
     removal,
     sandbox,
@@ -88,19 +89,27 @@ def _connect_inside(request: dict[str, Any], hand_over: command.HandOver) -> Non
         hand_over([connection.fileno()])
 
 
+def _create_pod(request: dict[str, Any], hand_over: command.HandOver) -> None:
+    sandbox.create_pod(request)
+    if request.get("network"):
+        # A kernel without it has nothing to ask.
+        with suppress(OSError), listening.diagnosis_socket() as diagnosis:
+            hand_over([diagnosis.fileno()])
+
+
 def _attach(request: dict[str, Any], hand_over: command.HandOver) -> None:
     hand_over(attachments.attach(request["directory"], request["streams"]))
 
 
 _HANDLERS: dict[str, Callable[[dict[str, Any]], Any]] = {
     "bridge": sandbox.create_bridge,
-    "pod": sandbox.create_pod,
     "execute": execution.execute_in_container,
     "remove": removal.remove_tree,
     "filter": packet_filter.set_filter,
     "try filter": packet_filter.try_filter,
 }
 _HANDING_OVER: dict[str, Callable[[dict[str, Any], command.HandOver], Any]] = {
+    "pod": _create_pod,
     "sockets": _open_sockets,
     "connect inside": _connect_inside,
     "command": command.run_command,

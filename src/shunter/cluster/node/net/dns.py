@@ -1,9 +1,10 @@
 """The DNS server of the pods on this node: UDP and TCP, answers from a zone in memory.
 
-Two things make start-up fast. Every question is answered at once (names we do not know: NXDOMAIN; AAAA: no data; PTR: the pod's
-name), because a resolver that waits for a lost answer costs seconds: torch's TCPStore looks up the address of every peer. And a
+Three things make start-up fast. Every question is answered at once (names we do not know: NXDOMAIN; AAAA: no data; PTR: the pod's
+name), because a resolver that waits for a lost answer costs seconds: torch's TCPStore looks up the address of every peer. A
 question for a name that a pod is about to get is held back for a moment, so that whoever waits for a peer learns of it the
-instant it is ready instead of at the next attempt.
+instant it is ready instead of at the next attempt. And so is, for less, a question for a pod that starts and in which nothing
+listens yet: who connects at once is refused, and torch tries again after half a second only.
 """
 
 from __future__ import annotations
@@ -11,6 +12,7 @@ from __future__ import annotations
 import asyncio
 import socket
 import struct
+from collections.abc import Callable
 from contextlib import suppress
 from typing import NamedTuple
 
@@ -18,6 +20,10 @@ from shunter.cluster.node.net.names import EMPTY, Zone
 
 HOLD_SECONDS = 0.9
 """Below the resolver's time-out of 1 s that our resolv.conf sets."""
+SILENT_HOLD_SECONDS = 0.5
+"""How long an address is held back in which nothing listens: what being refused would cost. Less than HOLD_SECONDS."""
+_LOOK_SECONDS = 0.002
+"""Between two looks whether something listens; one takes less than 0.1 ms."""
 TTL = 5
 
 _A, _PTR, _AAAA, _ANY = 1, 12, 28, 255
@@ -40,7 +46,9 @@ class Question(NamedTuple):
 class NameServer:
     """Serves the newest zone it was given on one address. `publish` wakes the questions that were held back."""
 
-    def __init__(self) -> None:
+    def __init__(self, is_silent: Callable[[str], bool] = lambda address: False) -> None:
+        """`is_silent` says of an address whether it is that of a pod that starts, in which nothing listens yet."""
+        self._is_silent = is_silent
         self._zone = EMPTY
         self._changed = asyncio.Event()
         self._transport: asyncio.DatagramTransport | None = None
@@ -73,7 +81,7 @@ class NameServer:
         question = parse(message)
         if question is None:
             return
-        if not self._is_held(question):
+        if not self._is_expected(question) and not self._leads_to_silence(question, sender[0]):
             self._transport.sendto(_fitting(answer(question, self._zone)), sender)
             return
         task = asyncio.ensure_future(self._answer_later(question, sender))
@@ -81,19 +89,27 @@ class NameServer:
         task.add_done_callback(self._held.discard)
 
     async def _answer_later(self, question: Question, sender: tuple[str, int]) -> None:
-        await self._hold(question)
+        await self._hold(question, sender[0])
         assert self._transport is not None
         self._transport.sendto(_fitting(answer(question, self._zone)), sender)
 
-    def _is_held(self, question: Question) -> bool:
+    def _is_expected(self, question: Question) -> bool:
         return question.type in (_A, _ANY) and question.name in self._zone.expected
 
-    async def _hold(self, question: Question) -> None:
-        """Waits until the name has an address, is not expected any more, or time is up."""
+    def _leads_to_silence(self, question: Question, asker: str) -> bool:
+        """Whether the name has one address, and that is a pod's, not the asker's, that starts and in which nothing listens."""
+        addresses = self._zone.addresses.get(question.name, ()) if question.type in (_A, _ANY) else ()
+        return len(addresses) == 1 and addresses[0] != asker and self._is_silent(addresses[0])
+
+    async def _hold(self, question: Question, asker: str) -> None:
+        """Waits until the name has an address (or is not expected any more) and something listens there, or time is up."""
         with suppress(TimeoutError):
             async with asyncio.timeout(HOLD_SECONDS):
-                while self._is_held(question):
+                while self._is_expected(question):
                     await self._changed.wait()
+                async with asyncio.timeout(SILENT_HOLD_SECONDS):
+                    while self._leads_to_silence(question, asker):  # noqa: ASYNC110 -- the kernel has no event for it
+                        await asyncio.sleep(_LOOK_SECONDS)
 
     async def _converse(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         with suppress(asyncio.IncompleteReadError, ConnectionError):
@@ -102,7 +118,7 @@ class NameServer:
                 question = parse(await reader.readexactly(length))
                 if question is None:
                     break
-                await self._hold(question)
+                await self._hold(question, writer.get_extra_info("peername")[0])
                 reply = answer(question, self._zone)
                 writer.write(struct.pack("!H", len(reply)) + reply)
                 await writer.drain()

@@ -93,6 +93,12 @@ class Launcher:
         answer, _ = await self._ask(do, arguments, descriptors=0)
         return answer
 
+    async def create_pod(self, **arguments: Any) -> socket.socket | None:
+        """Makes a pod's namespaces and network (launch.sandbox). Returns a socket that tells what listens in its network
+        (launch.listening); None for a pod without its own, and where the kernel has no such. Raises OSError or LauncherError."""
+        _, received = await self._ask("pod", arguments, descriptors=1)
+        return received[0] if received else None
+
     async def name_server_sockets(self, address: str, port: int) -> tuple[socket.socket, socket.socket]:
         """A UDP and a TCP socket bound in the pods' network. Raises OSError or LauncherError."""
         if self._holder_file is None:

@@ -95,7 +95,7 @@ async def _problem(directory: Path, launcher: Launcher) -> str:
 
 async def _try(directory: Path, launcher: Launcher) -> str:
     """Starts a container and returns what went wrong, if anything."""
-    await launcher.request("pod", directory=str(directory), hostname="probe", shm_bytes=4096, memory_volumes=[])
+    await launcher.create_pod(directory=str(directory), hostname="probe", shm_bytes=4096, memory_volumes=[])
     run = directory / "attempt"
     container_attempts.create(
         run,

@@ -23,6 +23,7 @@ from shunter.cluster.node.net.dns import NameServer
 from shunter.cluster.node.net.external_services import ExternalService, names
 from shunter.cluster.node.net.names import CLUSTER_DOMAIN, Endpoint, zone
 from shunter.cluster.node.net.network import PREFIX, Network, choose_network, hosts_file, resolver_file
+from shunter.cluster.node.net.starting_pods import StartingPods
 from shunter.cluster.node.programs.shims import write_shims
 from shunter.cluster.node.runtime.launcher import Launcher, LauncherError
 from shunter.cluster.node.runtime.protocol import CONNECT_SECONDS, ContainerRequest, HostPort, Level, host_name, uses_host_network
@@ -62,7 +63,8 @@ class NamespaceRuntime:
         self._host_ip = host_ip
         self._network = _stored_network(node)
         self._addresses: dict[str, str] = {}
-        self._names = NameServer()
+        self._starting = StartingPods()
+        self._names = NameServer(self._starting.is_silent)
 
     @property
     def switches_users(self) -> bool:
@@ -91,6 +93,7 @@ class NamespaceRuntime:
         for proxy in (self._proxy, *self._way_proxies):
             await proxy.stop()
         await self._names.stop()
+        self._starting.close()
 
     async def _api_server_listener(self) -> socket.socket:
         """Where pods find the API server. Running pods know the port, so it stays what it was."""
@@ -106,8 +109,7 @@ class NamespaceRuntime:
         address = self._host_ip if on_host else self._network.free_address(self._addresses.values())
         if not on_host:
             self._addresses[directory.uid] = address
-        await self._launcher.request(
-            "pod",
+        diagnosis = await self._launcher.create_pod(
             directory=str(directory.path),
             hostname=host_name(pod),
             shm_bytes=SHM_BYTES,
@@ -125,6 +127,8 @@ class NamespaceRuntime:
                 "host_end": self._network.host_end(address),
             },
         )
+        if diagnosis is not None:
+            self._starting.add(address, diagnosis)
         try:
             attempt.write_json(
                 str(directory.sandbox_file), {"address": address, "on_host": on_host, "generation": self._launcher.generation}
@@ -147,11 +151,14 @@ class NamespaceRuntime:
     async def release_sandbox(self, directory: PodDirectory) -> None:
         for part in (directory.namespaces, directory.shm, directory.path / "volumes"):
             await self._launcher.request("remove", directory=str(part))
-        self._addresses.pop(directory.uid, None)
+        self._free_address(directory)
 
     async def remove_sandbox(self, directory: PodDirectory) -> None:
         await self._launcher.request("remove", directory=str(directory.path))
-        self._addresses.pop(directory.uid, None)
+        self._free_address(directory)
+
+    def _free_address(self, directory: PodDirectory) -> None:
+        self._starting.remove(self._addresses.pop(directory.uid, ""))
 
     def attempt_spec(self, request: ContainerRequest) -> Json:
         pod, container = request.pod, request.container
