@@ -270,6 +270,21 @@ async def test_one_event_is_encoded_once_for_all_watchers() -> None:
     assert len(shared.frames) == 1
 
 
+async def test_a_few_events_go_at_once_and_a_crowd_in_few_chunks(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(watch, "DISTANCE_SECONDS", 1000.0)
+    with watcher(Collection("", "configmaps", 0)) as one:
+        for number in range(watch.AT_ONCE):
+            one.on_events([event(f"event-{number}")])
+            async with asyncio.timeout(10):
+                assert b"event-" in await one.chunk(1000)
+        crowd = asyncio.ensure_future(one.chunk(1000))
+        one.on_events([event("a")])
+        for _ in range(3):
+            await asyncio.sleep(0)
+        assert not crowd.done()
+        crowd.cancel()
+
+
 async def test_selectors_decide_by_the_labels_before_and_after() -> None:
     def entry(labels: bytes) -> Entry:
         return Entry("default", "a", "u", 1, b'"metadata":{"name":"a","labels":%s}}' % labels)

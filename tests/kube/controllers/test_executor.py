@@ -70,7 +70,7 @@ def status(observed: dict[str, Any], wanted: dict[str, Any], version: str = "", 
 def test_neighbours_of_one_verb_and_resource_go_in_batches_that_double() -> None:
     pods: list[Write] = [create(f"p{number}") for number in range(9)]
     services: list[Write] = [create(f"s{number}", SERVICES) for number in range(5)]
-    assert [len(batch) for batch in batches([*pods, *services, *pods[:1]])] == [1, 2, 4, 2, FIRST_BATCH, 1, 1]
+    assert [len(batch) for batch in batches([*pods, *services, *pods[:1]])] == [4, 5, 4, 1, 1]
 
 
 async def test_writes_then_status_then_events(peer: Peer, executor: Executor, recorded: RecordingTransport, notes: Notes) -> None:
@@ -209,7 +209,7 @@ async def test_the_first_refusal_stops_everything_after_its_batch(
     )
     outcome = await executor.execute(plan)
     assert outcome.failure == Failure(plan.writes[0], 403, "Forbidden", "exceeded quota")
-    assert len(recorded.writes) == 1
+    assert len(recorded.writes) == FIRST_BATCH
     assert notes.messages == ["Error creating: exceeded quota"]
 
 
@@ -239,12 +239,15 @@ async def test_a_refusal_that_concerns_the_user_is_told_beside_one_that_does_not
 async def test_a_refusal_in_a_later_batch_keeps_what_was_written(
     executor: Executor, faults: FaultTransport, recorded: RecordingTransport
 ) -> None:
-    await executor.execute(Plan(writes=(create("p2"),)))
-    outcome = await executor.execute(Plan(writes=tuple(create(f"p{number}") for number in range(10))))
+    taken = FIRST_BATCH + 1
+    await executor.execute(Plan(writes=(create(f"p{taken}"),)))
+    outcome = await executor.execute(Plan(writes=tuple(create(f"p{number}") for number in range(40))))
     assert outcome.failure is not None
     assert outcome.failure.reason == "AlreadyExists"
-    assert [written.key.name for written in outcome.written] == ["p0", "p1"]
-    assert len(recorded.writes) == 1 + 3
+    assert [written.key.name for written in outcome.written] == [
+        f"p{number}" for number in range(3 * FIRST_BATCH) if number != taken
+    ]
+    assert len(recorded.writes) == 1 + 3 * FIRST_BATCH
 
 
 async def test_the_name_the_server_made_is_in_the_note(executor: Executor, notes: Notes) -> None:
