@@ -4,6 +4,7 @@ rendezvous itself, or ends alike in both generations, is not told."""
 from __future__ import annotations
 
 import base64
+import shlex
 from typing import Any
 
 import pytest
@@ -12,6 +13,7 @@ from migrate.rules.test_indirect_reads import ROLES, converted, limits, python, 
 from shunter.api.meta import Json
 from shunter.migrate.conversion.input_context import context_of
 from shunter.migrate.conversion.one_job import Conversion, convert
+from shunter.migrate.conversion.rules import ssh
 from shunter.migrate.conversion.source.objects import SourceObject
 from shunter.migrate.options import Options
 
@@ -224,3 +226,9 @@ def test_a_program_that_reads_the_number_of_processes_is_told_of(resources: Json
 
 def test_a_program_that_looks_where_to_report_is_told_of() -> None:
     assert "HOST014" in limits(converted(python("import os\nos.environ.get('KUBEFLOW_TRAINER_SERVER_URL')")))
+
+
+def test_open_mpi_takes_our_ssh_for_one_command() -> None:
+    """It splits the variable at colons into commands to try one after the other, and a command at spaces."""
+    assert ":" not in ssh.CLIENT
+    assert shlex.split(ssh.CLIENT) == ssh.CLIENT.split(" ")

@@ -5,7 +5,16 @@
 from __future__ import annotations
 
 from shunter.api.training.mpi import WORKER
-from shunter.migrate.conversion.rules.ssh import KEYS_PATH, PORT, SERVE, SET_UP, SETUP_PATH, client_environment, is_set_up
+from shunter.migrate.conversion.rules.ssh import (
+    CLIENT,
+    CLIENT_VARIABLES,
+    KEYS_PATH,
+    PORT,
+    SERVE,
+    SET_UP,
+    SETUP_PATH,
+    is_set_up,
+)
 from shunter.migrate.pods.differences import Difference
 from shunter.migrate.pods.facts import TRAINING
 from shunter.migrate.pods.sides import Replica
@@ -56,10 +65,10 @@ def environment(difference: Difference, context: Context) -> str:
     place, pair = difference.place, difference.pair
     if len(place) != 4 or place[2] != "env" or pair.v1 is None:
         return ""
-    name, ours = place[3], {variable["name"]: variable["value"] for variable in client_environment()}
-    if difference.v2 is not None and ours.get(name) == difference.v2:
+    name = place[3]
+    if name in CLIENT_VARIABLES and difference.v2 == CLIENT:
         return REASON
-    is_of_v1 = name in context.appended.get(pair.v1.role, ()) and (name in ours or name.startswith(_INTEL))
+    is_of_v1 = name in context.appended.get(pair.v1.role, ()) and (name in CLIENT_VARIABLES or name.startswith(_INTEL))
     return REASON if is_of_v1 and difference.v2 is None else ""
 
 

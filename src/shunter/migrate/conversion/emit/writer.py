@@ -153,10 +153,11 @@ class _Writer:
         return ([flow], False) if flow is not None and len(flow) + indent < FLOW_WIDTH else None
 
     def _compact(self, value: Any, path: Path, indent: int) -> tuple[list[str], bool] | None:
-        """A small mapping that nobody wrote, in one line; the sections that people look for and add to stay as they are."""
+        """A small mapping, or a short list of words, that nobody wrote, in one line; the sections that people look for and add to
+        stay as they are."""
         is_section = len(path) < 2 and path != _OWN_METADATA.get(self._manifest)
         is_section |= path in _SECTIONS and len(value) > 1
-        if not self._is_compact or is_section or not isinstance(value, dict):
+        if not self._is_compact or is_section or (isinstance(value, list) and any(isinstance(one, dict) for one in value)):
             return None
         if sum(1 for _ in leaves(value)) > MOST_IN_LINE or self._origins.has_any(Target(self._manifest, path)):
             return None

@@ -44,7 +44,8 @@ KUBECTL_EXEC = Topic(
         "of them. What the launcher does with them by itself, beside mpirun, is not done any more."
     ),
     remedy=(
-        "Replace `kubexec.sh HOST COMMAND` by `ssh -F /etc/mpi-ssh/ssh_config HOST COMMAND`; then suppress with --accept MPI013."
+        "Replace `kubexec.sh HOST COMMAND` by `$PRTE_MCA_plm_ssh_agent HOST COMMAND`, the ssh that mpirun starts; then suppress "
+        "with --accept MPI013."
     ),
     effort=3,
     acceptable=True,

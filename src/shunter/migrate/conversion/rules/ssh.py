@@ -29,22 +29,18 @@ _OF_THE_SAME_IMAGE = ("image", "imagePullPolicy", "resources", "securityContext"
 """What the init container has of the one that it prepares; with its resources the pod needs no more than before."""
 AGENTS = frozenset({"plm_rsh_agent", "plm_ssh_agent", "orte_rsh_agent", "pls_rsh_agent"})
 """How Open MPI of all ages calls the program that starts its daemons."""
+CLIENT_VARIABLES = ("OMPI_MCA_plm_rsh_agent", "PRTE_MCA_plm_ssh_agent")
+"""Those by which mpirun is told: Open MPI up to 4 by the first, Open MPI 5 by the second."""
 AGENT_ENVIRONMENT = tuple(f"{library}_MCA_{agent}" for library in ("OMPI", "PRTE") for agent in sorted(AGENTS))
 """The variables that name that program to Open MPI up to 4, and from 5 on."""
 ROOT_PATH, USER_PATH = "/root/.ssh", "/home/mpiuser/.ssh"
 
-SET_UP = f"""\
-umask 077
-cat {KEYS_PATH}/id_rsa > {SETUP_PATH}/id_rsa
-cat > {SETUP_PATH}/ssh_config <<END
-Host *
-  Port {PORT}
-  IdentityFile {SETUP_PATH}/id_rsa
-  StrictHostKeyChecking no
-  UserKnownHostsFile /dev/null
-  LogLevel ERROR
-END
-"""
+SET_UP = f"umask 077; cat {KEYS_PATH}/id_rsa > {SETUP_PATH}/id_rsa"
+CLIENT = (
+    f"ssh -F /dev/null -p {PORT} -i {SETUP_PATH}/id_rsa "
+    "-o StrictHostKeyChecking=no -o UserKnownHostsFile=/dev/null -o LogLevel=ERROR"
+)
+"""Without a colon: Open MPI takes one for the end of a command, behind which stands another to try."""
 SERVE = f"""\
 export -p > {SETUP_PATH}/environment
 mkdir -p /run/sshd 2> /dev/null
@@ -84,9 +80,9 @@ def mount_path(draft: Draft) -> str:
 
 
 def client_environment() -> list[Json]:
-    """Tells mpirun which ssh to start: Open MPI up to 4 by the first, Open MPI 5 by the second."""
-    command = f"ssh -F {SETUP_PATH}/ssh_config"
-    return [{"name": name, "value": command} for name in ("OMPI_MCA_plm_rsh_agent", "PRTE_MCA_plm_ssh_agent")]
+    """Tells mpirun which ssh to start."""
+    first, *others = CLIENT_VARIABLES
+    return [{"name": first, "value": CLIENT}, *({"name": name, "value": f"$({first})"} for name in others)]
 
 
 def _user(spec: Json) -> int:
