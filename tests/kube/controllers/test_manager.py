@@ -54,7 +54,7 @@ class Children:
         metadata = observed.pod.metadata
         if metadata.name == self.bug:
             raise RuntimeError("a bug")
-        ref = Ref(PODS, metadata.namespace, metadata.name, metadata.uid)
+        ref = Ref.of(PODS, metadata)
         body = {
             "metadata": {
                 "generateName": f"{metadata.name}-",

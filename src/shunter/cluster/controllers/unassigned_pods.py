@@ -27,8 +27,7 @@ def plan(pod: Pod, now: datetime) -> Plan:
     left = WAIT_SECONDS - (now - pod.metadata.deletion_timestamp).total_seconds()
     if left > 0:
         return Plan(requeue_after=left)
-    ref = Ref(PODS, pod.metadata.namespace, pod.metadata.name, pod.metadata.uid)
-    return Plan(writes=(Patch(ref=ref, patch={"status": {"phase": "Failed"}}, subresource="status"),))
+    return Plan(writes=(Patch(ref=Ref.of(PODS, pod.metadata), patch={"status": {"phase": "Failed"}}, subresource="status"),))
 
 
 class UnassignedPods:

@@ -13,7 +13,7 @@ from typing import Generic, Literal, NamedTuple, Protocol, TypeVar
 
 import msgspec
 
-from shunter.api.meta import Json
+from shunter.api.meta import Json, ObjectMeta
 from shunter.api.resources import Resource
 
 
@@ -34,6 +34,11 @@ class Ref(NamedTuple):
     namespace: str
     name: str
     uid: str = ""
+
+    @classmethod
+    def of(cls, resource: Resource, metadata: ObjectMeta) -> Ref:
+        """The object with this metadata, and no later one of its name."""
+        return cls(resource, metadata.namespace, metadata.name, metadata.uid)
 
 
 class ContainerLog(NamedTuple):

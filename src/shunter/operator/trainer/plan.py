@@ -204,7 +204,7 @@ def _jobset_writes(observed: Observed, wanted: Rendered, kept: Sequence[str]) ->
         if waiting := _waiting(observed):
             return (), waiting
         if kept and not resumption.losses(jobset, observed.jobs):
-            deletion = Delete(ref=_jobset_ref(jobset), propagation="Foreground")
+            deletion = Delete(ref=Ref.of(JOBSETS, jobset.metadata), propagation="Foreground")
             return (deletion,), resumption.waiting(jobset, "its JobSet is recreated for another number of nodes")
     elif not job.spec.suspend or jobset.metadata.deletion_timestamp is not None:
         return (), ""
@@ -220,14 +220,14 @@ def _renewal(observed: Observed, jobset: LiveJobSet) -> tuple[tuple[Write, ...],
         return stop, "" if job.spec.suspend else resumption.waiting(jobset, "it gets another number of nodes")
     if why := resumption.waits_for(jobset, observed.jobs):
         return (), "" if job.spec.suspend else resumption.waiting(jobset, why)
-    deletion = Delete(ref=_jobset_ref(jobset), propagation="Foreground")
+    deletion = Delete(ref=Ref.of(JOBSETS, jobset.metadata), propagation="Foreground")
     return (deletion,), "" if job.spec.suspend else resumption.waiting(
         jobset, "its JobSet is recreated for another number of nodes"
     )
 
 
 def _stop(jobset: LiveJobSet) -> Patch:
-    return Patch(ref=_jobset_ref(jobset), patch={"spec": {"suspend": True}})
+    return Patch(ref=Ref.of(JOBSETS, jobset.metadata), patch={"spec": {"suspend": True}})
 
 
 def _waiting(observed: Observed) -> str:
@@ -349,12 +349,7 @@ def _stopped(observed: Observed, status: TrainJobStatus) -> tuple[Write, ...]:
         return ()
     if not jobset.metadata.is_controlled_by(observed.job.metadata.uid):
         return ()
-    return (Delete(ref=_jobset_ref(jobset)),)
-
-
-def _jobset_ref(jobset: LiveJobSet) -> Ref:
-    metadata = jobset.metadata
-    return Ref(JOBSETS, metadata.namespace, metadata.name, metadata.uid)
+    return (Delete(ref=Ref.of(JOBSETS, jobset.metadata)),)
 
 
 def _unsupported(job: TrainJob, now: datetime) -> TrainJobStatus:
@@ -372,7 +367,7 @@ def _unsupported(job: TrainJob, now: datetime) -> TrainJobStatus:
 def _creation_failed(job: TrainJob, cause: str) -> Note:
     shown = cause if len(cause) <= LONGEST_CAUSE else f"{cause[:LONGEST_CAUSE]} ..."
     return Note(
-        regarding=_ref(job),
+        regarding=Ref.of(TRAIN_JOBS, job.metadata),
         type="Warning",
         reason="TrainJobResourcesCreationFailed",
         message=f"TrainJob resources reconciliation failed: {shown}",
@@ -380,8 +375,4 @@ def _creation_failed(job: TrainJob, cause: str) -> Note:
 
 
 def _status_write(job: TrainJob, status: TrainJobStatus) -> StatusWrite:
-    return StatusWrite(ref=_ref(job), observed=status_json(job.status), wanted=status_json(status))
-
-
-def _ref(job: TrainJob) -> Ref:
-    return Ref(TRAIN_JOBS, job.metadata.namespace, job.metadata.name, job.metadata.uid)
+    return StatusWrite(ref=Ref.of(TRAIN_JOBS, job.metadata), observed=status_json(job.status), wanted=status_json(status))

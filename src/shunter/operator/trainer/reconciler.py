@@ -132,7 +132,7 @@ class RuntimeReconciler:
         if LEGACY_FINALIZER not in metadata.finalizers:
             return NOTHING
         kept = [finalizer for finalizer in metadata.finalizers if finalizer != LEGACY_FINALIZER]
-        ref = Ref(self._resource, metadata.namespace, metadata.name, metadata.uid)
+        ref = Ref.of(self._resource, metadata)
         patch = {"metadata": {"finalizers": kept, "resourceVersion": metadata.resource_version}}
         return Plan(writes=(Patch(ref=ref, patch=patch),))
 

@@ -27,20 +27,18 @@ def create_service(job: Ref, body: Json) -> Create:
 
 
 def delete_pod(job: Ref, pod: Pod) -> Delete:
-    metadata = pod.metadata
     return Delete(
-        ref=Ref(PODS, metadata.namespace, metadata.name, metadata.uid),
-        succeeded=Note(regarding=job, type="Normal", reason="SuccessfulDeletePod", message=f"Deleted pod: {metadata.name}"),
+        ref=Ref.of(PODS, pod.metadata),
+        succeeded=Note(regarding=job, type="Normal", reason="SuccessfulDeletePod", message=f"Deleted pod: {pod.metadata.name}"),
         failed=Note(regarding=job, type="Warning", reason="FailedDeletePod", message="Error deleting: {error}"),
     )
 
 
 def delete_service(job: Ref, service: Service) -> Delete:
-    metadata = service.metadata
     return Delete(
-        ref=Ref(SERVICES, metadata.namespace, metadata.name, metadata.uid),
+        ref=Ref.of(SERVICES, service.metadata),
         succeeded=Note(
-            regarding=job, type="Normal", reason="SuccessfulDeleteService", message=f"Deleted service: {metadata.name}"
+            regarding=job, type="Normal", reason="SuccessfulDeleteService", message=f"Deleted service: {service.metadata.name}"
         ),
         failed=Note(regarding=job, type="Warning", reason="FailedDeleteService", message="Error deleting: {error}"),
     )

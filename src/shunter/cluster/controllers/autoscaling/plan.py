@@ -81,7 +81,8 @@ class _Draft(NamedTuple):
 
     def plan(self, *writes: Patch) -> Plan:
         before = self.autoscaler
-        status = StatusWrite(ref=_ref(before), observed=status_json(before.status), wanted=status_json(self.status))
+        ref = Ref.of(HORIZONTAL_POD_AUTOSCALERS, before.metadata)
+        status = StatusWrite(ref=ref, observed=status_json(before.status), wanted=status_json(self.status))
         return Plan(writes=writes, status=status, events=self.events)
 
 
@@ -215,9 +216,5 @@ def _whole(now: datetime, status: AutoscalerStatus) -> datetime:
 
 
 def _note(autoscaler: Autoscaler, type: Literal["Normal", "Warning"], reason: str, message: str) -> Note:
-    return Note(regarding=_ref(autoscaler), type=type, reason=reason, message=message, action="Scaling")
-
-
-def _ref(autoscaler: Autoscaler) -> Ref:
-    metadata = autoscaler.metadata
-    return Ref(HORIZONTAL_POD_AUTOSCALERS, metadata.namespace, metadata.name, metadata.uid)
+    ref = Ref.of(HORIZONTAL_POD_AUTOSCALERS, autoscaler.metadata)
+    return Note(regarding=ref, type=type, reason=reason, message=message, action="Scaling")

@@ -13,9 +13,9 @@ from shunter.api.batch import CronJob, CronJobStatus, Job, status_json
 from shunter.api.meta import Json
 from shunter.api.resources import CRON_JOBS, JOBS
 from shunter.cluster.controllers.cronjob.times import due, seconds_to_next
-from shunter.cluster.controllers.workloads.claiming import Owner, ref_of
+from shunter.cluster.controllers.workloads.claiming import Owner
 from shunter.cluster.controllers.workloads.pods import note
-from shunter.kube.controllers.plan import NOTHING, Create, Delete, Failure, Note, Plan, StatusWrite, Write
+from shunter.kube.controllers.plan import NOTHING, Create, Delete, Failure, Note, Plan, Ref, StatusWrite, Write
 
 SCHEDULED_AT = "batch.kubernetes.io/cronjob-scheduled-timestamp"
 _EPOCH = datetime.fromtimestamp(0, UTC)
@@ -190,7 +190,7 @@ def _removals(observed: Observed) -> Iterable[Delete]:
 
 def _deletion(owner: Owner, job: Job) -> Delete:
     return Delete(
-        ref=ref_of(JOBS, job),
+        ref=Ref.of(JOBS, job.metadata),
         succeeded=note(owner, "Normal", "SuccessfulDelete", f"Deleted job {job.metadata.name}"),
         failed=note(owner, "Warning", "FailedDelete", "Deleted job: {error}"),
     )

@@ -8,10 +8,10 @@ from typing import NamedTuple
 from shunter.api.apps import REVISION_HASH, ControllerRevision, DaemonSet
 from shunter.api.core import Pod
 from shunter.api.resources import CONTROLLER_REVISIONS, DAEMON_SETS
-from shunter.cluster.controllers.workloads.claiming import Owner, ref_of
+from shunter.cluster.controllers.workloads.claiming import Owner
 from shunter.cluster.controllers.workloads.hashes import template_hash
 from shunter.cluster.controllers.workloads.revisions import creation, data_of, ordered, renumbering
-from shunter.kube.controllers.plan import Delete, Write
+from shunter.kube.controllers.plan import Delete, Ref, Write
 
 
 class History(NamedTuple):
@@ -48,4 +48,4 @@ def superfluous(daemon_set: DaemonSet, old: Sequence[ControllerRevision], pods: 
     live = {pod.metadata.labels.get(REVISION_HASH, "") for pod in pods}
     surplus = max(len(old) - daemon_set.spec.revision_history_limit, 0)
     unused = [one for one in old if one.metadata.labels.get(REVISION_HASH, "") not in live]
-    return [Delete(ref=ref_of(CONTROLLER_REVISIONS, one)) for one in unused[:surplus]]
+    return [Delete(ref=Ref.of(CONTROLLER_REVISIONS, one.metadata)) for one in unused[:surplus]]

@@ -32,9 +32,9 @@ from shunter.cluster.controllers.deployment.progress import (
     with_condition,
 )
 from shunter.cluster.controllers.deployment.sizes import Sizes
-from shunter.cluster.controllers.workloads.claiming import Owner, claims, controlled, ref_of
+from shunter.cluster.controllers.workloads.claiming import Owner, claims, controlled
 from shunter.cluster.controllers.workloads.hashes import template_hash
-from shunter.kube.controllers.plan import NOTHING, Create, Delete, Failure, Note, Patch, Plan, StatusWrite, Write
+from shunter.kube.controllers.plan import NOTHING, Create, Delete, Failure, Note, Patch, Plan, Ref, StatusWrite, Write
 from shunter.kube.merge_patch import difference
 
 _LONGEST_NAME = 253
@@ -182,7 +182,7 @@ def _written(observed: Observed, found: Versions, sizes: Sizes, gone: Iterable[R
     deployment = observed.deployment
     patches = (_patch(observed, found, one, sizes) for one in found.all)
     writes: list[Write] = [patch for patch in patches if patch is not None]
-    writes += [Delete(ref=ref_of(REPLICA_SETS, one)) for one in gone]
+    writes += [Delete(ref=Ref.of(REPLICA_SETS, one.metadata)) for one in gone]
     revision = new_annotations(deployment, found).get(REVISION) or _annotation(found.new, REVISION)
     status_write = _status_write(observed, status)
     if not revision or found.new is None or deployment.metadata.annotations.get(REVISION) == revision:
@@ -219,7 +219,7 @@ def _patch(observed: Observed, found: Versions, one: ReplicaSet, sizes: Sizes) -
     patch: Json = {"metadata": {"resourceVersion": before.resource_version, **({"annotations": changed} if changed else {})}}
     if spec:
         patch["spec"] = spec
-    return Patch(ref=ref_of(REPLICA_SETS, one), patch=patch, succeeded=succeeded)
+    return Patch(ref=Ref.of(REPLICA_SETS, one.metadata), patch=patch, succeeded=succeeded)
 
 
 def _annotation(replica_set: ReplicaSet | None, name: str) -> str:

@@ -11,9 +11,8 @@ from shunter.api.core import Pod
 from shunter.api.meta import Condition, Json, condition_of
 from shunter.api.policy import DisruptionBudget, DisruptionBudgetStatus
 from shunter.api.resources import POD_DISRUPTION_BUDGETS
-from shunter.cluster.controllers.workloads.claiming import ref_of
 from shunter.cluster.controllers.workloads.shares import share
-from shunter.kube.controllers.plan import Note, Plan, StatusWrite
+from shunter.kube.controllers.plan import Note, Plan, Ref, StatusWrite
 
 _ALLOWED = "DisruptionAllowed"
 _UNSEEN = timedelta(minutes=2)
@@ -45,7 +44,7 @@ def plan(observed: Observed, now: datetime) -> Plan:
         failed = msgspec.structs.replace(budget.status, disruptions_allowed=0)
         status = _with_condition(failed, "False", "SyncFailed", message, budget.metadata.generation, now)
         warning = Note(
-            regarding=ref_of(POD_DISRUPTION_BUDGETS, budget),
+            regarding=Ref.of(POD_DISRUPTION_BUDGETS, budget.metadata),
             type="Warning",
             reason="CalculateExpectedPodCountFailed",
             message=f"Failed to calculate the number of expected pods: {message}",
@@ -122,7 +121,7 @@ def _with_condition(
 
 def _write(budget: DisruptionBudget, status: DisruptionBudgetStatus) -> StatusWrite:
     return StatusWrite(
-        ref=ref_of(POD_DISRUPTION_BUDGETS, budget),
+        ref=Ref.of(POD_DISRUPTION_BUDGETS, budget.metadata),
         observed=_json(budget.status),
         wanted=_json(status),
         resource_version=budget.metadata.resource_version,

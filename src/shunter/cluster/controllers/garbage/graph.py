@@ -118,5 +118,4 @@ def _relevant(obj: MetadataOnly) -> tuple[object, ...]:
 
 
 def _member(resource: Resource, obj: MetadataOnly) -> Member:
-    metadata = obj.metadata
-    return Member(Ref(resource, metadata.namespace, metadata.name, metadata.uid), metadata)
+    return Member(Ref.of(resource, obj.metadata), obj.metadata)

@@ -40,16 +40,12 @@ def claims(job: Job, pods: Iterable[Pod]) -> tuple[Patch, ...]:
 def release_patch(pod: Pod) -> Patch:
     """The write that takes the tracking finalizer from a pod; refused when somebody else changed the pod meanwhile."""
     metadata = {"finalizers": _without_tracking(pod) or None, **_precondition(pod)}
-    return Patch(ref=pod_ref(pod), patch={"metadata": metadata})
-
-
-def pod_ref(pod: Pod) -> Ref:
-    return Ref(PODS, pod.metadata.namespace, pod.metadata.name, pod.metadata.uid)
+    return Patch(ref=Ref.of(PODS, pod.metadata), patch={"metadata": metadata})
 
 
 def _owners_patch(pod: Pod, owners: list[Json], finalizers: list[str]) -> Patch:
     metadata = {"ownerReferences": owners or None, "finalizers": finalizers or None, **_precondition(pod)}
-    return Patch(ref=pod_ref(pod), patch={"metadata": metadata})
+    return Patch(ref=Ref.of(PODS, pod.metadata), patch={"metadata": metadata})
 
 
 def _precondition(pod: Pod) -> Json:

@@ -10,12 +10,12 @@ import msgspec
 
 from shunter.api.batch import Job, JobStatus, status_json
 from shunter.api.core import Pod
-from shunter.api.resources import PODS
-from shunter.cluster.controllers.job.adoption import claims, controls, pod_ref, release_patch
+from shunter.api.resources import JOBS, PODS
+from shunter.cluster.controllers.job.adoption import claims, controls, release_patch
 from shunter.cluster.controllers.job.backoff import Finish, finish_of
 from shunter.cluster.controllers.job.pods import is_tracked, pod_of
 from shunter.cluster.controllers.job.replicas import ReplicaChange, change_of
-from shunter.cluster.controllers.job.status import Counts, counted, finished, job_ref, judged, started, suspended_or_resumed
+from shunter.cluster.controllers.job.status import Counts, counted, finished, judged, started, suspended_or_resumed
 from shunter.cluster.controllers.job.tally import Tally
 from shunter.cluster.controllers.job.tracking import settle
 from shunter.cluster.controllers.job.verdict import Verdict, completed, deadline_in, verdict_of
@@ -64,7 +64,7 @@ def plan(observed: Observed, now: datetime) -> Plan:
     return Plan(
         writes=(*_removals(job, settlement.release, change, verdict), *_creations(job, change, tally)),
         status=StatusWrite(
-            ref=job_ref(job),
+            ref=Ref.of(JOBS, job.metadata),
             observed=status_json(observed.job.status),
             wanted=status_json(status),
             resource_version=job.metadata.resource_version,
@@ -105,17 +105,17 @@ def _removals(job: Job, release: tuple[Pod, ...], change: ReplicaChange, verdict
     if verdict is None or verdict.success:
         dropped = tuple(pod for pod in change.delete if is_tracked(pod) and pod.metadata.uid not in released)
     yield from (release_patch(pod) for pod in (*release, *dropped))
-    ref = job_ref(job)
+    ref = Ref.of(JOBS, job.metadata)
     for pod in change.delete:
         yield Delete(
-            ref=pod_ref(pod),
+            ref=Ref.of(PODS, pod.metadata),
             succeeded=_note(ref, "Normal", "SuccessfulDelete", f"Deleted pod: {pod.metadata.name}"),
             failed=_note(ref, "Warning", "FailedDelete", "Error deleting: {error}"),
         )
 
 
 def _creations(job: Job, change: ReplicaChange, tally: Tally) -> Iterable[Write]:
-    ref = job_ref(job)
+    ref = Ref.of(JOBS, job.metadata)
     indexes: tuple[int | None, ...] = change.indexes or (None,) * change.create
     for index in indexes:
         replaced = None if index is None else tally.awaiting_replacement.get(index)

@@ -23,10 +23,6 @@ class Counts(NamedTuple):
     terminating: int
 
 
-def job_ref(job: Job) -> Ref:
-    return Ref(JOBS, job.metadata.namespace, job.metadata.name, job.metadata.uid)
-
-
 def started(status: JobStatus, job: Job, now: datetime) -> JobStatus:
     """With the start time of a Job that runs for the first time."""
     if status.start_time is not None or job.spec.suspend:
@@ -41,12 +37,12 @@ def suspended_or_resumed(status: JobStatus, job: Job, now: datetime) -> tuple[Jo
         conditions, changed = with_condition(status.conditions, "Suspended", "True", "JobSuspended", "Job suspended", now)
         if not changed:
             return status, ()
-        note = Note(regarding=job_ref(job), type="Normal", reason="Suspended", message="Job suspended")
+        note = Note(regarding=Ref.of(JOBS, job.metadata), type="Normal", reason="Suspended", message="Job suspended")
         return msgspec.structs.replace(status, conditions=conditions, start_time=None), (note,)
     conditions, changed = with_condition(status.conditions, "Suspended", "False", "JobResumed", "Job resumed", now)
     if not changed:
         return status, ()
-    note = Note(regarding=job_ref(job), type="Normal", reason="Resumed", message="Job resumed")
+    note = Note(regarding=Ref.of(JOBS, job.metadata), type="Normal", reason="Resumed", message="Job resumed")
     return msgspec.structs.replace(status, conditions=conditions, start_time=now), (note,)
 
 
@@ -79,7 +75,7 @@ def judged(status: JobStatus, job: Job, verdict: Verdict, now: datetime) -> JobS
 
 def finished(status: JobStatus, job: Job, verdict: Verdict, now: datetime) -> tuple[JobStatus, tuple[Note, ...]]:
     """With the terminal condition; nothing touches the Job after it."""
-    ref = job_ref(job)
+    ref = Ref.of(JOBS, job.metadata)
     kind = "Complete" if verdict.success else "Failed"
     conditions, _ = with_condition(status.conditions, kind, "True", verdict.reason, verdict.message, now)
     status = msgspec.structs.replace(status, conditions=conditions)

@@ -18,5 +18,4 @@ def plan(job: Job, now: datetime) -> Plan:
     remaining = (ended + timedelta(seconds=job.spec.ttl_seconds_after_finished) - now).total_seconds()
     if remaining > 0:
         return Plan(requeue_after=remaining)
-    ref = Ref(JOBS, job.metadata.namespace, job.metadata.name, job.metadata.uid)
-    return Plan(writes=(Delete(ref=ref, propagation="Foreground"),))
+    return Plan(writes=(Delete(ref=Ref.of(JOBS, job.metadata), propagation="Foreground"),))

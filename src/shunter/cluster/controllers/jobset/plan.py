@@ -97,7 +97,7 @@ def _deletions(jobs: tuple[Job, ...]) -> Iterable[Write]:
     """In the foreground: a Job's name is free for its successor only when its pods are gone."""
     for job in jobs:
         if job.metadata.deletion_timestamp is None:
-            yield Delete(ref=_ref(job), propagation="Foreground")
+            yield Delete(ref=Ref.of(JOBS, job.metadata), propagation="Foreground")
 
 
 def _all_ready(jobset: JobSet, statuses: tuple[ReplicatedJobStatus, ...]) -> bool:
@@ -170,7 +170,3 @@ def _resumptions(
 
 def _warning(jobset: Ref, reason: str, message: str) -> Note:
     return Note(regarding=jobset, type="Warning", reason=reason, message=message)
-
-
-def _ref(job: Job) -> Ref:
-    return Ref(JOBS, job.metadata.namespace, job.metadata.name, job.metadata.uid)

@@ -25,8 +25,7 @@ class Progress(msgspec.Struct, frozen=True, kw_only=True):
 
     @classmethod
     def of(cls, jobset: JobSet, now: datetime) -> Progress:
-        ref = Ref(JOBSETS, jobset.metadata.namespace, jobset.metadata.name, jobset.metadata.uid)
-        return cls(jobset=ref, status=jobset.status, now=now.replace(microsecond=0))
+        return cls(jobset=Ref.of(JOBSETS, jobset.metadata), status=jobset.status, now=now.replace(microsecond=0))
 
     def note(self, type: Literal["Normal", "Warning"], reason: str, message: str) -> Progress:
         note = Note(regarding=self.jobset, type=type, reason=reason, message=message)

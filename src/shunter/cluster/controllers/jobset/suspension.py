@@ -24,7 +24,7 @@ def resumed(progress: Progress) -> Progress:
 
 def suspensions(jobs: tuple[Job, ...]) -> tuple[Patch, ...]:
     """The writes that suspend the Jobs that are not."""
-    return tuple(Patch(ref=_ref(job), patch={"spec": {"suspend": True}}) for job in jobs if not job.spec.suspend)
+    return tuple(Patch(ref=Ref.of(JOBS, job.metadata), patch={"spec": {"suspend": True}}) for job in jobs if not job.spec.suspend)
 
 
 def resumptions(job: Job, replicated_job: ReplicatedJob) -> tuple[Patch, ...]:
@@ -32,7 +32,7 @@ def resumptions(job: Job, replicated_job: ReplicatedJob) -> tuple[Patch, ...]:
     template are merged into the Job's own. A Job's template can change only while it has no start time."""
     writes = []
     if job.status.start_time is not None:
-        writes.append(Patch(ref=_ref(job), patch={"status": {"startTime": None}}, subresource="status"))
+        writes.append(Patch(ref=Ref.of(JOBS, job.metadata), patch={"status": {"startTime": None}}, subresource="status"))
     pods: Json = (replicated_job.template.get("spec") or {}).get("template") or {}
     metadata: Json = pods.get("metadata") or {}
     spec: Json = pods.get("spec") or {}
@@ -49,13 +49,9 @@ def resumptions(job: Job, replicated_job: ReplicatedJob) -> tuple[Patch, ...]:
     wanted: Json = {"suspend": False}
     if template:
         wanted["template"] = template
-    writes.append(Patch(ref=_ref(job), patch={"spec": wanted}))
+    writes.append(Patch(ref=Ref.of(JOBS, job.metadata), patch={"spec": wanted}))
     return tuple(writes)
 
 
 def _new_items(own: list[Any], wanted: list[Any]) -> list[Any]:
     return [item for item in wanted if item not in own]
-
-
-def _ref(job: Job) -> Ref:
-    return Ref(JOBS, job.metadata.namespace, job.metadata.name, job.metadata.uid)

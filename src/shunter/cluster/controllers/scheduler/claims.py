@@ -37,10 +37,7 @@ def selections(claimed: Sequence[PodClaim], node: str) -> list[Patch] | None:
     if not waiting:
         return None
     return [
-        Patch(
-            ref=Ref(PERSISTENT_VOLUME_CLAIMS, claim.metadata.namespace, claim.metadata.name, claim.metadata.uid),
-            patch={"metadata": {"annotations": {SELECTED_NODE: node}}},
-        )
+        Patch(ref=Ref.of(PERSISTENT_VOLUME_CLAIMS, claim.metadata), patch={"metadata": {"annotations": {SELECTED_NODE: node}}})
         for claim in waiting
         if claim.metadata.annotations.get(SELECTED_NODE) != node
     ]

@@ -106,7 +106,7 @@ def _binding(pod: SchedulablePod, node: Node) -> Create:
         "target": {"apiVersion": "v1", "kind": "Node", "name": chosen},
     }
     message = f"Successfully assigned {namespace}/{name} to {chosen}"
-    scheduled = Note(regarding=_ref(pod), type="Normal", reason="Scheduled", message=message, action="Binding")
+    scheduled = Note(regarding=Ref.of(PODS, pod.metadata), type="Normal", reason="Scheduled", message=message, action="Binding")
     return Create(resource=PODS, body=body, subresource="binding", succeeded=scheduled)
 
 
@@ -124,10 +124,7 @@ def _refused(pod: SchedulablePod, message: str, now: datetime) -> Plan:
         "lastTransitionTime": rfc3339(since or now),
     }
     others = [msgspec.to_builtins(other) for other in pod.status.conditions if other.type != "PodScheduled"]
-    failed = Note(regarding=_ref(pod), type="Warning", reason="FailedScheduling", message=message, action="Scheduling")
+    ref = Ref.of(PODS, pod.metadata)
+    failed = Note(regarding=ref, type="Warning", reason="FailedScheduling", message=message, action="Scheduling")
     patch = {"metadata": {"resourceVersion": pod.metadata.resource_version}, "status": {"conditions": [*others, condition]}}
-    return Plan(writes=(Patch(ref=_ref(pod), patch=patch, subresource="status", succeeded=failed),))
-
-
-def _ref(pod: SchedulablePod) -> Ref:
-    return Ref(PODS, pod.metadata.namespace, pod.metadata.name, pod.metadata.uid)
+    return Plan(writes=(Patch(ref=ref, patch=patch, subresource="status", succeeded=failed),))

@@ -9,10 +9,10 @@ from shunter.api.apps import REVISION_HASH, ControllerRevision, StatefulSet
 from shunter.api.core import Pod
 from shunter.api.meta import ObjectMeta
 from shunter.api.resources import CONTROLLER_REVISIONS, STATEFUL_SETS
-from shunter.cluster.controllers.workloads.claiming import Owner, ref_of
+from shunter.cluster.controllers.workloads.claiming import Owner
 from shunter.cluster.controllers.workloads.hashes import canonical, encoded, fnv_1
 from shunter.cluster.controllers.workloads.revisions import creation, data_of, ordered, renumbering
-from shunter.kube.controllers.plan import Delete, Write
+from shunter.kube.controllers.plan import Delete, Ref, Write
 
 HASH = "controller.kubernetes.io/hash"
 _LONGEST_PREFIX = 223
@@ -58,7 +58,7 @@ def superfluous(
     live = {found.current.metadata.name, found.update.metadata.name, *(revision_of(pod) for pod in pods)}
     unused = [one for one in ordered(known) if one.metadata.name not in live]
     surplus = max(len(unused) - stateful_set.spec.revision_history_limit, 0)
-    return [Delete(ref=ref_of(CONTROLLER_REVISIONS, one)) for one in unused[:surplus]]
+    return [Delete(ref=Ref.of(CONTROLLER_REVISIONS, one.metadata)) for one in unused[:surplus]]
 
 
 def revision_of(pod: Pod) -> str:

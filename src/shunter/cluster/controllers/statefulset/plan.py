@@ -28,10 +28,10 @@ from shunter.cluster.controllers.statefulset.identity import (
     ordinals,
     pod_with_identity,
 )
-from shunter.cluster.controllers.workloads.claiming import Owner, claims, controlled, ref_of
+from shunter.cluster.controllers.workloads.claiming import Owner, claims, controlled
 from shunter.cluster.controllers.workloads.pods import MOST_AT_ONCE, is_available, next_availability, note
 from shunter.cluster.controllers.workloads.revisions import template_of
-from shunter.kube.controllers.plan import NOTHING, Create, Delete, Failure, Patch, Plan, StatusWrite, Write
+from shunter.kube.controllers.plan import NOTHING, Create, Delete, Failure, Patch, Plan, Ref, StatusWrite, Write
 
 
 class Observed(msgspec.Struct, frozen=True, kw_only=True):
@@ -142,7 +142,7 @@ def _identity(observed: Observed, pod: Pod, number: int) -> Iterable[Write]:
     if pod.metadata.labels.get(POD_NAME) != pod.metadata.name:
         message = _event_text("Update", pod.metadata.name, observed.stateful_set, "successful")
         succeeded = note(observed.owner, "Normal", "SuccessfulUpdate", message)
-        yield Patch(ref=ref_of(PODS, pod), patch={"metadata": {"labels": wanted}}, succeeded=succeeded)
+        yield Patch(ref=Ref.of(PODS, pod.metadata), patch={"metadata": {"labels": wanted}}, succeeded=succeeded)
 
 
 def _creation(observed: Observed, found: Revisions, number: int) -> _Step:
@@ -241,7 +241,7 @@ def _first_unavailable(stateful_set: StatefulSet, by_number: Mapping[int, Pod], 
 def _deletion(observed: Observed, pod: Pod) -> Delete:
     owner, name = observed.owner, pod.metadata.name
     return Delete(
-        ref=ref_of(PODS, pod),
+        ref=Ref.of(PODS, pod.metadata),
         succeeded=note(owner, "Normal", "SuccessfulDelete", _event_text("Delete", name, observed.stateful_set, "successful")),
         failed=note(
             owner, "Warning", "FailedDelete", _event_text("Delete", name, observed.stateful_set, "failed error: {error}")

@@ -29,7 +29,7 @@ def correction(stateful_set: StatefulSet, claim: MetadataOnly, pod: Pod, *, cond
         return None
     others = [msgspec.to_builtins(one) for one in references if one not in before]
     metadata = claim.metadata
-    ref = Ref(PERSISTENT_VOLUME_CLAIMS, metadata.namespace, metadata.name, metadata.uid)
+    ref = Ref.of(PERSISTENT_VOLUME_CLAIMS, metadata)
     body = {"ownerReferences": [*others, *wanted] or None, "resourceVersion": metadata.resource_version}
     return Patch(ref=ref, patch={"metadata": body}, succeeded=_conflict(owner, claim) if foreign else None)
 

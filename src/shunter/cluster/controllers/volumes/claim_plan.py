@@ -95,7 +95,7 @@ def _bind(claim: Claim, volume: Volume) -> Plan:
         if reference is None:
             metadata["annotations"] = {BOUND_BY_CONTROLLER: "yes"}
         patch: Json = {"metadata": metadata, "spec": {"claimRef": claim_reference(claim)}}
-        writes.append(Patch(ref=Ref(PERSISTENT_VOLUMES, "", volume.metadata.name, volume.metadata.uid), patch=patch))
+        writes.append(Patch(ref=Ref.of(PERSISTENT_VOLUMES, volume.metadata), patch=patch))
     if BIND_COMPLETED not in claim.metadata.annotations or not claim.spec.volume_name:
         annotations = {BIND_COMPLETED: "yes"} | ({} if claim.spec.volume_name else {BOUND_BY_CONTROLLER: "yes"})
         patch = {"metadata": {"annotations": annotations}, "spec": {"volumeName": volume.metadata.name}}
@@ -171,13 +171,13 @@ def _told(claim: Claim, type: str, reason: str, message: str) -> Plan:
 
 def _note(claim: Claim, type: str, reason: str, message: str) -> Note:
     return Note(
-        regarding=_ref(claim), type="Warning" if type == "Warning" else "Normal", reason=reason, message=message, action="Binding"
+        regarding=Ref.of(PERSISTENT_VOLUME_CLAIMS, claim.metadata),
+        type="Warning" if type == "Warning" else "Normal",
+        reason=reason,
+        message=message,
+        action="Binding",
     )
 
 
 def _patch(claim: Claim, patch: Json, *, subresource: str = "") -> Patch:
-    return Patch(ref=_ref(claim), patch=patch, subresource=subresource)
-
-
-def _ref(claim: Claim) -> Ref:
-    return Ref(PERSISTENT_VOLUME_CLAIMS, claim.metadata.namespace, claim.metadata.name, claim.metadata.uid)
+    return Patch(ref=Ref.of(PERSISTENT_VOLUME_CLAIMS, claim.metadata), patch=patch, subresource=subresource)

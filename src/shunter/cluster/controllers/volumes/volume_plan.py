@@ -28,10 +28,16 @@ def plan(observed: Observed) -> Plan:
         writes.append(_patch(volume, {"status": {"phase": wanted}}, subresource="status"))
     if wanted == "Released" and volume.spec.persistent_volume_reclaim_policy == "Delete":
         if volume.is_ours:
-            return Plan(writes=(*writes, Delete(ref=_ref(volume))))
+            return Plan(writes=(*writes, Delete(ref=Ref.of(PERSISTENT_VOLUMES, volume.metadata))))
         message = f'error getting deleter volume plugin for volume "{volume.metadata.name}": no deletable volume plugin matched'
         failed = _patch(volume, {"status": {"phase": "Failed", "message": message}}, subresource="status")
-        note = Note(regarding=_ref(volume), type="Warning", reason="VolumeFailedDelete", message=message, action="Deleting")
+        note = Note(
+            regarding=Ref.of(PERSISTENT_VOLUMES, volume.metadata),
+            type="Warning",
+            reason="VolumeFailedDelete",
+            message=message,
+            action="Deleting",
+        )
         return Plan(writes=(failed,), events=(note,))
     return Plan(writes=tuple(writes)) if writes else NOTHING
 
@@ -59,8 +65,4 @@ def _unprotected(observed: Observed) -> Plan:
 
 
 def _patch(volume: Volume, patch: Json, *, subresource: str = "") -> Patch:
-    return Patch(ref=_ref(volume), patch=patch, subresource=subresource)
-
-
-def _ref(volume: Volume) -> Ref:
-    return Ref(PERSISTENT_VOLUMES, "", volume.metadata.name, volume.metadata.uid)
+    return Patch(ref=Ref.of(PERSISTENT_VOLUMES, volume.metadata), patch=patch, subresource=subresource)

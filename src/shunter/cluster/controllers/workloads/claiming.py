@@ -28,7 +28,7 @@ class Owner(NamedTuple):
 
     @property
     def ref(self) -> Ref:
-        return Ref(self.resource, self.metadata.namespace, self.metadata.name, self.metadata.uid)
+        return Ref.of(self.resource, self.metadata)
 
     @property
     def reference(self) -> Json:
@@ -58,16 +58,12 @@ def claims(owner: Owner, selector: LabelSelector, resource: Resource, objects: I
     return tuple(writes)
 
 
-def ref_of(resource: Resource, obj: Object) -> Ref:
-    return Ref(resource, obj.metadata.namespace, obj.metadata.name, obj.metadata.uid)
-
-
 def _others(owner: Owner, obj: Object) -> list[Json]:
     return [msgspec.to_builtins(other) for other in obj.metadata.owner_references if other.uid != owner.metadata.uid]
 
 
 def _owners_patch(resource: Resource, metadata: ObjectMeta, owners: list[Json]) -> Patch:
     """Refused when somebody changed the object meanwhile: a list is replaced as a whole."""
-    ref = Ref(resource, metadata.namespace, metadata.name, metadata.uid)
+    ref = Ref.of(resource, metadata)
     precondition = {"uid": metadata.uid, "resourceVersion": metadata.resource_version}
     return Patch(ref=ref, patch={"metadata": {"ownerReferences": owners or None, **precondition}})

@@ -13,8 +13,8 @@ from typing import Literal
 from shunter.api.core import Pod
 from shunter.api.meta import Json
 from shunter.api.resources import PODS
-from shunter.cluster.controllers.workloads.claiming import Owner, ref_of
-from shunter.kube.controllers.plan import Create, Delete, Note
+from shunter.cluster.controllers.workloads.claiming import Owner
+from shunter.kube.controllers.plan import Create, Delete, Note, Ref
 
 MOST_AT_ONCE = 500
 """Pods that one plan creates or deletes of one owner."""
@@ -44,7 +44,7 @@ def creation(owner: Owner, pod: Json) -> Create:
 def deletion(owner: Owner, pod: Pod) -> Delete:
     """Deletes a pod, and says so of its owner."""
     return Delete(
-        ref=ref_of(PODS, pod),
+        ref=Ref.of(PODS, pod.metadata),
         succeeded=note(owner, "Normal", "SuccessfulDelete", f"Deleted pod: {pod.metadata.name}"),
         failed=note(owner, "Warning", "FailedDelete", "Error deleting: {error}"),
     )

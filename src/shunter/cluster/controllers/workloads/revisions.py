@@ -54,6 +54,4 @@ def creation(owner: Owner, name: str, template: Json, *, labels: dict[str, str],
 
 def renumbering(revision: ControllerRevision, number: int) -> Patch:
     """Makes a revision that was used before the newest."""
-    metadata = revision.metadata
-    ref = Ref(CONTROLLER_REVISIONS, metadata.namespace, metadata.name, metadata.uid)
-    return Patch(ref=ref, patch={"revision": number})
+    return Patch(ref=Ref.of(CONTROLLER_REVISIONS, revision.metadata), patch={"revision": number})

@@ -24,7 +24,7 @@ class AssignedPod(Struct, frozen=True):
 
     @property
     def ref(self) -> Ref:
-        return Ref(PODS, self.metadata.namespace, self.metadata.name, self.metadata.uid)
+        return Ref.of(PODS, self.metadata)
 
     @property
     def is_finished(self) -> bool:

@@ -130,8 +130,7 @@ def _objects(job: Job, members: MPIPods, present: Mapping[Resource, Any]) -> Ite
             told = _exists(job, resource, body["metadata"]["name"]) if resource in _EXISTENCE_TOLD else None
             yield Create(resource=resource, body=body, succeeded=told)
         elif patch := objects.patch_to(there, body):
-            metadata = there.metadata
-            yield Patch(ref=Ref(resource, metadata.namespace, metadata.name, metadata.uid), patch=patch)
+            yield Patch(ref=Ref.of(resource, there.metadata), patch=patch)
 
 
 def _made(job: Job, body: Json, role: str, group: Gang | None) -> Create:

@@ -42,6 +42,4 @@ def _is_marked(pod: Pod) -> bool:
 
 
 def _mark(pod: Pod) -> Patch:
-    metadata = pod.metadata
-    ref = Ref(PODS, metadata.namespace, metadata.name, metadata.uid)
-    return Patch(ref=ref, patch={"metadata": {"annotations": {SCALED_IN: metadata.uid}}})
+    return Patch(ref=Ref.of(PODS, pod.metadata), patch={"metadata": {"annotations": {SCALED_IN: pod.metadata.uid}}})
