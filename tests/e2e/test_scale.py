@@ -115,6 +115,8 @@ async def test_killed_between_its_writes_the_job_says_so_and_the_command_that_it
 ) -> None:
     cluster.apply(trainjob(namespace, told))
     eventually(has_started(told, "0/2 from 0", "1/2 from 0"))
+    # No status is written after that, so that the first write is not refused for the sake of one.
+    cluster.kubectl("wait", "trainjob/j", "-n", namespace, "--for=jsonpath={.status.jobsStatus[0].ready}=1", "--timeout=50s")
     client = connect(kubeconfig.load(cluster.kubeconfig))
     async with client:
         dying = FaultTransport(client.transport)
