@@ -4,12 +4,16 @@ from __future__ import annotations
 
 import os
 import ssl
+from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
 import aiohttp
 import pytest
 
+from shunter.api.core import Service
 from shunter.api.resources import LEASES, NODES
+from shunter.cluster.node.net.names import Endpoint
+from shunter.cluster.node.runtime.plain import PlainRuntime
 from shunter.cluster.node.runtime.protocol import Level
 from shunter.kube.errors import NotFound
 
@@ -30,6 +34,19 @@ async def test_the_node_registers_with_its_level(node: NodeUnderTest) -> None:
     assert status["daemonEndpoints"]["kubeletEndpoint"]["Port"] > 0
     assert next(one for one in status["conditions"] if one["type"] == "Ready")["status"] == "True"
     assert int(status["allocatable"]["cpu"]) >= 1
+
+
+async def test_a_pod_that_has_ended_is_no_longer_looked_at_for_names(
+    node: NodeUnderTest, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    published: list[set[str]] = []
+
+    def publish(self: PlainRuntime, services: Iterable[Service], endpoints: Iterable[Endpoint]) -> None:
+        published.append({endpoint.name for endpoint in endpoints})
+
+    monkeypatch.setattr(PlainRuntime, "publish", publish)
+    await node.run_shell("p", "true")
+    await node.eventually(lambda: {"p"} in published and published[-1] == set())
 
 
 async def test_a_lease_says_that_the_node_lives(node: NodeUnderTest) -> None:

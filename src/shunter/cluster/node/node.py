@@ -252,6 +252,10 @@ class Node:
         if not task.cancelled() and (error := task.exception()) is not None:
             log.error("Pod %s: its worker failed", pod.title, exc_info=error)
 
+    def _unfinished(self) -> Iterable[PodWorker]:
+        """Of pods that have names and a network. Many more may be there that have ended, until somebody deletes them."""
+        return (worker for worker in self._workers.values() if not worker.is_finished)
+
     # Names.
 
     def _publish_soon(self) -> None:
@@ -263,7 +267,7 @@ class Node:
     def _publish(self) -> None:
         self._publishing = False
         if self._runtime is not None:
-            self._runtime.publish(self._services.store.list(), [worker.endpoint for worker in self._workers.values()])
+            self._runtime.publish(self._services.store.list(), [worker.endpoint for worker in self._unfinished()])
         if self._policies is not None:
             self._policies.changed()
 
@@ -278,7 +282,7 @@ class Node:
         obstacle = await filters.obstacle() if gateway else "its pods share the network of the machine (level plain)"
         enforcement: Enforcement = Warnings(self._recorder, obstacle) if obstacle else filters
         self._policies = NetworkPolicies(
-            self._client, pods=lambda: [worker.network_pod for worker in self._workers.values()], name_server=gateway
+            self._client, pods=lambda: [worker.network_pod for worker in self._unfinished()], name_server=gateway
         )
         adopted = [directory.uid for directory in self._directory.pods()]
         await self._policies.begin(group, enforcement, obstacle, adopted)

@@ -18,7 +18,7 @@ SERVICES = [
     Service(metadata=ObjectMeta(name=name, namespace="ns"), spec=ServiceSpec(selector=selector))
     for name, selector in (("mnist-master-0", {"role": "m"}), ("tj", {"job": "tj"}), ("bert", {"job": "b"}))
 ]
-PODS = [Endpoint("ns", "mnist-master-0", {"role": "m"}, "mnist-master-0", "", "127.0.0.1", True, False)]
+PODS = [Endpoint("ns", "mnist-master-0", {"role": "m"}, "mnist-master-0", "", "127.0.0.1", True)]
 MOUNTS = (Mount("/state/v", "/workspace", False), Mount("/state/d", "/workspace/data", False))
 
 

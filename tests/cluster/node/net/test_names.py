@@ -30,7 +30,7 @@ def service(name: str, *, not_ready: bool = False, selector: dict[str, str] | No
 def endpoint(number: int, **changes: Any) -> Endpoint:
     known = {
         "namespace": "ns", "name": f"p-{number}", "labels": {"job": "j"}, "hostname": f"p-{number}", "subdomain": "job",
-        "address": f"10.1.0.{number}", "ready": True, "finished": False,
+        "address": f"10.1.0.{number}", "ready": True,
     }  # fmt: skip
     return Endpoint(**{**known, **changes})
 
@@ -68,7 +68,6 @@ def test_a_name_without_an_address_is_expected(services: list[Service], endpoint
 @pytest.mark.parametrize(
     ("services", "endpoints"),
     [
-        pytest.param([service("job")], [endpoint(2, finished=True)], id="finished"),
         pytest.param([service("job")], [endpoint(2, namespace="other")], id="other-namespace"),
         pytest.param([service("job")], [endpoint(2, labels={"job": "k"})], id="not-selected"),
         pytest.param([service("job", selector={})], [endpoint(2)], id="no-selector"),

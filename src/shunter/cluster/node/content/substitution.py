@@ -62,7 +62,7 @@ class Substitution(NamedTuple):
 
 def directory(namespace: str, services: Iterable[Service], endpoints: Iterable[Endpoint], subdomain: str) -> Directory:
     """The names of one namespace."""
-    pods = [endpoint for endpoint in endpoints if endpoint.namespace == namespace and not endpoint.finished]
+    pods = [endpoint for endpoint in endpoints if endpoint.namespace == namespace]
     keys = {}
     for service in services:
         if service.metadata.namespace != namespace or not service.spec.selector:

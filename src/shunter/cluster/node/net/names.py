@@ -16,7 +16,7 @@ CLUSTER_DOMAIN = "cluster.local"
 
 
 class Endpoint(NamedTuple):
-    """What a pod contributes to the zone. `address` is empty until it has one."""
+    """What a pod that has not ended contributes to the zone. `address` is empty until it has one."""
 
     namespace: str
     name: str
@@ -25,7 +25,6 @@ class Endpoint(NamedTuple):
     subdomain: str
     address: str
     ready: bool
-    finished: bool
 
 
 class Zone(NamedTuple):
@@ -83,12 +82,10 @@ _Labelled = Mapping[tuple[str, str, str], Sequence[Endpoint]]
 
 
 def _by_label(endpoints: Iterable[Endpoint]) -> _Labelled:
-    """Those that have not finished."""
     labelled: dict[tuple[str, str, str], list[Endpoint]] = {}
     for endpoint in endpoints:
-        if not endpoint.finished:
-            for key, value in endpoint.labels.items():
-                labelled.setdefault((endpoint.namespace, key, value), []).append(endpoint)
+        for key, value in endpoint.labels.items():
+            labelled.setdefault((endpoint.namespace, key, value), []).append(endpoint)
     return labelled
 
 

@@ -105,6 +105,11 @@ class PodWorker:
         return self._containers
 
     @property
+    def is_finished(self) -> bool:
+        """Whether all containers have ended for good: the pod has no name and no network any more."""
+        return self._released or self._pod.is_finished
+
+    @property
     def endpoint(self) -> Endpoint:
         """What the pod contributes to DNS."""
         metadata, spec = self._pod.metadata, self._pod.spec
@@ -116,14 +121,13 @@ class PodWorker:
             subdomain=spec.get("subdomain", ""),
             address=self._starter.address,
             ready=is_ready(self._reported),
-            finished=self._released or self._pod.is_finished,
         )
 
     @property
     def network_pod(self) -> NetworkPod:
         """What NetworkPolicies know of the pod."""
         metadata, spec = self._pod.metadata, self._pod.spec
-        has_network = not (self.endpoint.finished or uses_host_network({"spec": spec}))
+        has_network = not uses_host_network({"spec": spec})
         address = self._starter.address if has_network else ""
         return NetworkPod(metadata.uid, metadata.namespace, metadata.name, metadata.labels, address, named_ports(spec))
 

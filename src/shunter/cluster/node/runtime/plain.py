@@ -102,7 +102,7 @@ class PlainRuntime:
     def publish(self, services: Iterable[Service], endpoints: Iterable[Endpoint]) -> None:
         self._services = tuple(services)
         self._endpoints = tuple(endpoints)
-        self._ports.keep({(one.namespace, endpoint_key(one)) for one in self._endpoints if not one.finished})
+        self._ports.keep({(one.namespace, endpoint_key(one)) for one in self._endpoints})
 
     def api_server(self, pod: Json) -> HostPort:
         return self._api_server
