@@ -68,6 +68,7 @@ class Profile(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     excluded: dict[str, str] = {}
 
     def machine(self, type: str) -> Machine | None:
+        """The row of this type of machine; None where the profile has none."""
         return next((machine for machine in self.instances if machine.type == type), None)
 
     def exclusion(self, type: str) -> str:

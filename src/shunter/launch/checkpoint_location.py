@@ -32,6 +32,7 @@ class CheckpointLocation(Struct, frozen=True):
 
     @property
     def is_url(self) -> bool:
+        """Whether the checkpoints are in object storage, and neither in a directory nor in a claim."""
         return "://" in self.path
 
     @property

@@ -193,6 +193,7 @@ def waits_for(job: Json, pods: Sequence[Json], at: datetime, *, now: bool) -> tu
 
 
 def named(pods: Sequence[Json]) -> str:
+    """`5 pods a, b, c and 2 more`, by name."""
     names = sorted(pod["metadata"]["name"] for pod in pods)
     more = f" and {len(names) - 3} more" if len(names) > 3 else ""
     return f"{noun(len(names), 'pod')} {', '.join(names[:3])}{more}"

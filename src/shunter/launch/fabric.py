@@ -37,6 +37,7 @@ class Fabric:
 
     @property
     def environment(self) -> tuple[Variable, ...]:
+        """Variables for the containers: those of the profile, then those of the type of machine."""
         machine = self.profile.machine(self.instance)
         return (*self.profile.environment, *(machine.environment if machine else ()))
 

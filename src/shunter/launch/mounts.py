@@ -33,6 +33,7 @@ def map_name(digest: str, number: int) -> str:
 
 
 def code_volumes(code: Code) -> list[VolumeAndMount]:
+    """One for code that is mounted, none for code in an image; of packed code its pieces, and where they are unpacked."""
     if isinstance(code, MountedCode):
         source = {"path": code.directory, "type": "Directory"}
         return [({"name": "code", "hostPath": source}, {"mountPath": CODE_PATH, "readOnly": True})]
@@ -58,6 +59,7 @@ def checkpoint_volumes(checkpoints: Checkpoints | None) -> list[VolumeAndMount]:
 
 
 def claim_volumes(volumes: Sequence[ClaimVolume]) -> list[VolumeAndMount]:
+    """One for each --volume, in their order."""
     return [
         (
             {"name": f"volume-{number}", "persistentVolumeClaim": {"claimName": volume.claim}},

@@ -162,6 +162,7 @@ class LaunchOptions:
         return GRACE_SECONDS if self.grace_seconds is None and self.checkpoints else self.grace_seconds
 
     def named(self, name: str) -> LaunchOptions:
+        """The same options for a job of this name."""
         return dataclasses.replace(self, name=name)
 
 

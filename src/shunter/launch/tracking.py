@@ -56,6 +56,7 @@ class TrackedRun(Struct, frozen=True):
 
 
 def new_job_id() -> str:
+    """Ten random hexadecimal digits."""
     return secrets.token_hex(5)
 
 

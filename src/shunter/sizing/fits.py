@@ -55,6 +55,7 @@ class MachineChoice:
 
     @property
     def gpus(self) -> int:
+        """Of all nodes together."""
         return self.nodes * self.instance.gpus
 
 

@@ -40,6 +40,7 @@ class Memory:
 
     @property
     def total(self) -> float:
+        """Of all terms: what the GPU holds at its peak."""
         return self.floor + self.logits + self.activations + self.recomputation + self.gathered
 
     @property

@@ -51,14 +51,17 @@ class Shape(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
     @property
     def query_width(self) -> int:
+        """The width of the queries of all heads together."""
         return self.heads * self.head_width
 
     @property
     def kv_width(self) -> int:
+        """The width of the keys of all heads together, which is that of the values."""
         return self.kv_heads * self.head_width
 
     @property
     def head_width(self) -> int:
+        """The width of one attention head; where the model does not say it, its equal share of the hidden width."""
         return self.head_dim or self.hidden // self.heads
 
     @property
@@ -78,6 +81,7 @@ class Shape(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
     @property
     def total(self) -> int:
+        """All parameters: as published, else as counted."""
         return self.parameters or count(self)
 
 

@@ -43,10 +43,12 @@ class Option:
 
     @property
     def verdict(self) -> Verdict:
+        """That of the choice: whether the training fits on these machines."""
         return self.choice.verdict
 
     @property
     def reason(self) -> str:
+        """Why the verdict is not `fits`; empty where it is."""
         return self.choice.reason
 
 

@@ -74,6 +74,7 @@ def require_program(root: Path, program: Program, kept: Sequence[str]) -> None:
 
 
 def ignore_lines(root: Path) -> list[str]:
+    """The lines of the .shunterignore of a directory; empty where there is none. InputError for one that cannot be read."""
     try:
         return (root / IGNORE_FILE).read_text().splitlines()
     except FileNotFoundError:

@@ -43,6 +43,7 @@ class ConvertedTree:
 
     @property
     def findings(self) -> list[Finding]:
+        """The faults first, then the findings of the jobs."""
         return [*self.faults, *self.batch.findings]
 
     @property
