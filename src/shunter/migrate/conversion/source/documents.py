@@ -162,7 +162,7 @@ def _read(text: str) -> tuple[yaml.Node | None, Any]:
         node = loader.get_single_node()
         if node is None:
             return None, None
-        if _ALIAS.search(text):
+        if "*" in text and _ALIAS.search(text):
             refuse_expansion(node)
         return node, loader.construct_document(node)
     except yaml.scanner.ScannerError:

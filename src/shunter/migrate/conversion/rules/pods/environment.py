@@ -247,7 +247,7 @@ def reserved(ml_policy: Json) -> frozenset[str]:
 
 
 def references(text: object) -> list[str]:
-    return _REFERENCE.findall(text) if isinstance(text, str) else []
+    return _REFERENCE.findall(text) if isinstance(text, str) and "$(" in text else []
 
 
 def are_known(variables: Iterable[Json], before: Iterable[str] = ()) -> bool:

@@ -11,7 +11,7 @@ from itertools import islice
 
 from shunter.migrate.conversion.draft import Draft
 from shunter.migrate.conversion.launch.arguments import Spot
-from shunter.migrate.conversion.rules.programs.texts import Programs, all_programs, place, quoted
+from shunter.migrate.conversion.rules.programs.texts import Programs, all_programs, first_match, place, quoted
 from shunter.migrate.findings import Topic
 from shunter.migrate.v1_texts import rules as scan_text
 
@@ -78,7 +78,7 @@ def apply(draft: Draft) -> None:
         for text, spot, start, says in named:
             _report(draft, NAMES_A_POD, programs, text, spot, start, says)
         if not asks and not named:
-            clients = ((text, spot, match.start()) for text, spot in texts if (match := _CLIENT.search(text)))
+            clients = ((text, spot, match.start()) for text, spot in texts if (match := first_match(_CLIENT, text)))
             asks = [(*client, _ASKS_AT_ALL) for client in islice(clients, 1)]
         for text, spot, start, says in asks:
             _report(draft, ASKS, programs, text, spot, start, says)
@@ -86,18 +86,18 @@ def apply(draft: Draft) -> None:
 
 def _asks(draft: Draft, text: str, rules: list[scan_text.Rule]) -> Iterator[tuple[int, str]]:
     """What the text asks for of v1, and where."""
-    if not _MAY_ASK.search(text):
+    if not first_match(_MAY_ASK, text):
         return
     for rule in rules:
         if match := rule.pattern.search(text):
             yield match.start(), rule.message.format(match[0])
-    if (match := _OWNERS.search(text)) and _CLIENT.search(text):
+    if (match := _OWNERS.search(text)) and first_match(_CLIENT, text):
         yield match.start(), f"a pod's owner is the {draft.kind} in v1 and a Job of the JobSet in v2."
 
 
 def _named(draft: Draft, text: str) -> tuple[int, str] | None:
     """Where the text asks for a pod by name, and what that is in v2."""
-    if not _CLIENT.search(text):
+    if not first_match(_CLIENT, text):
         return None
     for match in re.finditer(rf"{_OF_A_POD}(?P<name>{re.escape(draft.job.name)}-[a-z]+(?:-[0-9]+)?)(?![\w-])", text):
         if match["name"] in draft.hosts:

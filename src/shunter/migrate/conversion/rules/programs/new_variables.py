@@ -68,7 +68,8 @@ def apply(draft: Draft) -> None:
         is_told = programs.group.trains and programs.field == "containers"
         names = [COMPLETION_INDEX_ENV, *([*of_plugin, *REPORT_ENVIRONMENT] if is_told else ())]
         own = {str(variable.get("name")) for variable in programs.container.get("env") or ()}
-        new = [name for name in names if name not in own | draft.operator_variables(programs.roles[0])]
+        in_v1 = own | draft.operator_variables(programs.roles[0])
+        new = [name for name in names if name not in in_v1]
         _look_at_sources(draft, programs, new)
         texts = programs.texts
         if not any(name.partition("_")[0] in text.upper() for name in new for text, _ in texts):
