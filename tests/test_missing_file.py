@@ -16,10 +16,21 @@ from shunter.missing_file import missing_file
         ("job.yml", "*.py", "Name one that exists."),
         ("other.txt", "*", "Name one that exists."),
         ("gone/job.yml", "*", "Name one that exists."),
+        ("example/v1.yaml", "*", "Did you mean {}/examples/v1.yaml?"),
+        ("example/v2.yaml", "*", "Name one that exists."),
     ],
-    ids=["nearly so called", "of another kind", "nothing like it", "no such directory"],
+    ids=[
+        "nearly so called",
+        "of another kind",
+        "nothing like it",
+        "no such directory",
+        "in a directory nearly so called",
+        "not in that directory either",
+    ],
 )
 def test_what_has_nearly_the_name_is_suggested(tmp_path: Path, name: str, pattern: str, remedy: str) -> None:
     (tmp_path / "job.yaml").touch()
+    (tmp_path / "examples").mkdir()
+    (tmp_path / "examples" / "v1.yaml").touch()
     error = missing_file(tmp_path / name, pattern=pattern, remedy="Name one that exists.")
     assert (error.message, error.remedy) == (f"{tmp_path / name}: no such file or directory.", remedy.format(tmp_path))

@@ -10,8 +10,17 @@ from shunter.errors import InputError
 
 
 def missing_file(path: str | Path, *, what: str = "file or directory", pattern: str = "*", remedy: str = "") -> InputError:
-    """The error for it. It suggests what has nearly the same name beside it and fits the pattern; else `remedy` holds."""
+    """The error for it. It suggests what is nearly so called and fits the pattern; else `remedy` holds."""
+    remedy = f"Did you mean {meant}?" if (meant := _meant(str(path), pattern)) else remedy
+    return InputError(f"{path}: no such {what}.", remedy)
+
+
+def _meant(path: str, pattern: str) -> str:
+    """A path that exists and is nearly so called; empty when there is none."""
     folder, name = os.path.split(path)
+    if folder and not os.path.exists(folder):
+        there = _meant(folder, "*")
+        return meant if there and os.path.exists(meant := os.path.join(there, name)) else ""
     beside = sorted(entry.name for entry in Path(folder or ".").glob(pattern))
     close = difflib.get_close_matches(name, beside, n=1, cutoff=0.75)
-    return InputError(f"{path}: no such {what}.", f"Did you mean {os.path.join(folder, close[0])}?" if close else remedy)
+    return os.path.join(folder, close[0]) if close else ""
