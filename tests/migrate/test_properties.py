@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Iterator
 from typing import Any
 
@@ -147,6 +148,36 @@ def test_whatever_is_wrong_with_a_job_is_told_by_its_field(job: Json, options: O
         assert all(finding.path for finding in outcome.findings)
     else:
         assert {row.path for row in outcome.conversion.rows} == {path for path, _ in leaves(job)}
+
+
+PROBES: Json = {
+    "readinessProbe": {"grpc": {"port": 5, "service": "x"}, "terminationGracePeriodSeconds": 1},
+    "livenessProbe": {"httpGet": {"port": "http", "path": "/", "host": "h", "httpHeaders": [{"name": "a", "value": "b"}]}},
+    "startupProbe": {"tcpSocket": {"port": 6, "host": "h"}},
+    "lifecycle": {"preStop": {"exec": {"command": ["sh", "-c", "hostname"]}}, "postStart": {"sleep": {"seconds": 1}}},
+    "ports": [{"name": "http", "containerPort": 80, "hostPort": 80}],
+    "env": [{"name": "A", "valueFrom": {"fieldRef": {"fieldPath": "metadata.name"}}}, {"name": "B", "value": "$(A)"}],
+    "envFrom": [{"configMapRef": {"name": "c"}, "prefix": "p"}],
+    "volumeMounts": [{"name": "v", "mountPath": "/v", "subPathExpr": "$(A)"}],
+}
+"""What rules look into that belongs to no single kind of job."""
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("garbage", GARBAGE, ids=str)
+def test_whatever_is_wrong_with_a_probe_a_hook_or_a_variable_is_told_by_its_field(garbage: Any) -> None:
+    def made() -> Json:
+        job = smallest(JOB_KINDS[0])
+        for template in (spec["template"] for spec in job["spec"][JOB_KINDS[0].replica_specs].values()):
+            template["spec"]["containers"][0] |= copy.deepcopy(PROBES)
+            template["spec"]["volumes"] = [{"name": "v", "configMap": {"name": "c", "items": [{"key": "k", "path": "p"}]}}]
+        return job
+
+    for *parent, last in [*places(made()["spec"])][1:]:
+        job = made()
+        value_at(job["spec"], tuple(parent))[last] = copy.deepcopy(garbage)
+        (outcome,) = batch.converted([SourceObject(job, "generated.yaml")], Options()).outcomes
+        assert outcome.conversion is not None or all(finding.path for finding in outcome.findings), (*parent, last)
 
 
 def test_nothing_is_lost_of_what_a_controller_wrote_into_one_role_only() -> None:

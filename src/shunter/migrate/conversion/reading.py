@@ -150,6 +150,41 @@ class _Mount(Struct, frozen=True):
     name: str | None = None
     mount_path: str | None = None
     sub_path: str | None = None
+    sub_path_expr: str | None = None
+
+
+class _Reference(Struct, frozen=True):
+    name: str | None = None
+
+
+class _Variables(Struct, frozen=True):
+    prefix: str | None = None
+    config_map_ref: _Reference | None = None
+    secret_ref: _Reference | None = None
+
+
+class _Command(Struct, frozen=True):
+    command: list[str] | None = None
+
+
+class _Address(Struct, frozen=True):
+    port: int | str | None = None
+    host: str | None = None
+    path: str | None = None
+
+
+class _Handler(Struct, frozen=True):
+    """A probe, or what is done after the start or before the end of a container."""
+
+    exec: _Command | None = None
+    http_get: _Address | None = None
+    tcp_socket: _Address | None = None
+    grpc: _Address | None = None
+
+
+class _Lifecycle(Struct, frozen=True):
+    post_start: _Handler | None = None
+    pre_stop: _Handler | None = None
 
 
 class _Container(Struct, frozen=True):
@@ -159,11 +194,15 @@ class _Container(Struct, frozen=True):
     args: list[str] | None = None
     working_dir: str | None = None
     env: list[_Variable] | None = None
-    env_from: list[Json] | None = None
+    env_from: list[_Variables] | None = None
     ports: list[_Port] | None = None
     resources: _Resources | None = None
     volume_mounts: list[_Mount] | None = None
     security_context: Json | None = None
+    startup_probe: _Handler | None = None
+    liveness_probe: _Handler | None = None
+    readiness_probe: _Handler | None = None
+    lifecycle: _Lifecycle | None = None
 
 
 class _Expression(Struct, frozen=True):
