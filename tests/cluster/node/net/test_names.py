@@ -15,6 +15,7 @@ from shunter.cluster.node.launch.sockets import bound_sockets
 from shunter.cluster.node.net import dns
 from shunter.cluster.node.net.dns import NameServer, answer, parse
 from shunter.cluster.node.net.names import Endpoint, Zone, zone
+from shunter.cluster.node.net.starting_pods import StartingPods
 
 A, PTR, AAAA = 1, 12, 28
 
@@ -118,6 +119,20 @@ def test_garbage_gets_no_answer(message: bytes) -> None:
     assert parse(message) is None
 
 
+class Silent(StartingPods):
+    """One address, in which nothing listens until the test says so."""
+
+    def __init__(self, address: str) -> None:
+        super().__init__()
+        self._address, self.listens = address, asyncio.Event()
+
+    def is_awaited(self, address: str, asker: str) -> bool:
+        return address == self._address and not self.listens.is_set()
+
+    async def wait(self, address: str, asker: str) -> None:
+        await self.listens.wait()
+
+
 async def ask(address: tuple[str, int], message: bytes) -> bytes:
     loop = asyncio.get_running_loop()
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as client:
@@ -144,10 +159,9 @@ async def test_a_question_for_an_expected_name_is_answered_when_it_appears() -> 
 
 @pytest.mark.integration
 async def test_an_address_is_told_once_something_listens_there(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(dns, "SILENT_HOLD_SECONDS", 1000.0)
     monkeypatch.setattr(dns, "HOLD_SECONDS", 1000.0)
-    silent = {"10.1.0.2"}
-    server = NameServer(silent.__contains__)
+    silent = Silent("10.1.0.2")
+    server = NameServer(silent)
     udp, tcp = bound_sockets("127.0.0.1", 0)
     await server.start(udp, tcp)
     server.publish(ZONE)
@@ -156,15 +170,15 @@ async def test_an_address_is_told_once_something_listens_there(monkeypatch: pyte
         await ask(udp.getsockname(), query(name, A))
     await ask(udp.getsockname(), query("p-2.job.ns.svc.cluster.local", AAAA))
     assert not asked.done()
-    silent.clear()
+    silent.listens.set()
     assert reply_code_and_records(await asked) == (0, 1)
     await server.stop()
 
 
 @pytest.mark.integration
 async def test_an_address_where_nothing_listens_is_told_when_time_is_up(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(dns, "SILENT_HOLD_SECONDS", 0.0)
-    server = NameServer(lambda address: True)
+    monkeypatch.setattr(dns, "HOLD_SECONDS", 0.0)
+    server = NameServer(Silent("10.1.0.2"))
     udp, tcp = bound_sockets("127.0.0.1", 0)
     await server.start(udp, tcp)
     server.publish(ZONE)
@@ -174,9 +188,8 @@ async def test_an_address_where_nothing_listens_is_told_when_time_is_up(monkeypa
 
 @pytest.mark.integration
 async def test_a_pod_need_not_listen_to_learn_its_own_address(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(dns, "SILENT_HOLD_SECONDS", 1000.0)
     monkeypatch.setattr(dns, "HOLD_SECONDS", 1000.0)
-    server = NameServer(lambda address: True)
+    server = NameServer(Silent("127.0.0.1"))
     udp, tcp = bound_sockets("127.0.0.1", 0)
     await server.start(udp, tcp)
     server.publish(zone([service("job")], [endpoint(2, address="127.0.0.1")]))

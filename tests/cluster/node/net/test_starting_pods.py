@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+import asyncio
 import socket
 import struct
 
 import pytest
 
+from shunter.cluster.node.net import starting_pods
 from shunter.cluster.node.net.starting_pods import StartingPods
 
 pytestmark = pytest.mark.integration
 
-ADDRESS = "10.1.0.2"
+ADDRESS, OTHER = "10.1.0.2", "10.1.0.3"
+ASKER = "10.1.0.9"
 ANY, LOOPBACK = bytes(16), b"\x7f\0\0\1" + bytes(12)
 ANY_IPV6, LOOPBACK_IPV6 = bytes(16), bytes(15) + b"\1"
 
@@ -45,7 +48,7 @@ async def test_a_pod_is_silent_until_something_listens_outside_its_loopback(ipv4
         kernel.send(ipv4)
         kernel.send(ipv6)
         pods.add(ADDRESS, diagnosis)
-        assert pods.is_silent(ADDRESS) == is_silent
+        assert pods.is_awaited(ADDRESS, ASKER) == is_silent
         pods.close()
     assert diagnosis.fileno() == -1
 
@@ -56,10 +59,92 @@ async def test_a_pod_that_has_listened_is_never_asked_again() -> None:
     with kernel:
         kernel.send(listener(ANY) + DONE)
         pods.add(ADDRESS, diagnosis)
-        assert not pods.is_silent(ADDRESS)
+        assert not pods.is_awaited(ADDRESS, ASKER)
     assert diagnosis.fileno() == -1
-    assert not pods.is_silent(ADDRESS)
+    assert not pods.is_awaited(ADDRESS, ASKER)
 
 
 async def test_an_address_that_no_pod_has_is_not_silent() -> None:
-    assert not StartingPods().is_silent(ADDRESS)
+    assert not StartingPods().is_awaited(ADDRESS, ASKER)
+
+
+class Kernel:
+    """In place of the kernel: counts how often it is asked."""
+
+    def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        self.listens, self.asked = False, 0
+        monkeypatch.setattr(starting_pods, "has_listener", self._has_listener)
+
+    def _has_listener(self, diagnosis: socket.socket) -> bool:
+        self.asked += 1
+        return self.listens
+
+    def pods(self, *addresses: str) -> StartingPods:
+        pods = StartingPods()
+        for address in addresses:
+            pods.add(address, socket.socket())
+        return pods
+
+
+async def test_the_kernel_is_asked_once_for_all_who_wait(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(starting_pods, "_LOOK_SECONDS", 0.05)
+    kernel = Kernel(monkeypatch)
+    pods = kernel.pods(ADDRESS)
+    waits = [asyncio.ensure_future(pods.wait(ADDRESS, f"10.1.1.{number}")) for number in range(200)]
+    await asyncio.sleep(0)
+    await asyncio.sleep(0)
+    assert kernel.asked == 1
+    kernel.listens = True
+    await asyncio.gather(*waits)
+    assert kernel.asked == 2
+    assert not pods.is_awaited(ADDRESS, ASKER)
+
+
+async def test_who_waited_in_vain_waits_no_more_for_any_address_and_others_do(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(starting_pods, "HELD_SECONDS", 0.01)
+    pods = Kernel(monkeypatch).pods(ADDRESS, OTHER)
+    assert pods.is_awaited(ADDRESS, ASKER)
+    await pods.wait(ADDRESS, ASKER)
+    assert not pods.is_awaited(ADDRESS, ASKER)
+    assert not pods.is_awaited(OTHER, ASKER)
+    assert pods.is_awaited(ADDRESS, "10.1.0.8")
+    pods.add(ASKER, socket.socket())  # the next pod of that address
+    assert pods.is_awaited(OTHER, ASKER)
+    pods.close()
+
+
+async def test_the_next_pod_of_an_address_is_waited_for_as_the_first(monkeypatch: pytest.MonkeyPatch) -> None:
+    kernel = Kernel(monkeypatch)
+    pods = kernel.pods(ADDRESS)
+    kernel.listens = True
+    await pods.wait(ADDRESS, ASKER)
+    kernel.listens = False
+    pods.add(ADDRESS, socket.socket())
+    waits = asyncio.ensure_future(pods.wait(ADDRESS, ASKER))
+    await asyncio.sleep(0.02)
+    assert not waits.done()
+    kernel.listens = True
+    async with asyncio.timeout(5):
+        await waits
+
+
+async def test_nobody_looks_when_nobody_waits(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(starting_pods, "HELD_SECONDS", 0.0)
+    kernel = Kernel(monkeypatch)
+    pods = kernel.pods(ADDRESS)
+    await pods.wait(ADDRESS, ASKER)
+    await asyncio.sleep(0.02)
+    asked = kernel.asked
+    await asyncio.sleep(0.02)
+    assert kernel.asked == asked
+    pods.close()
+
+
+async def test_a_pod_that_goes_is_waited_for_no_longer(monkeypatch: pytest.MonkeyPatch) -> None:
+    pods = Kernel(monkeypatch).pods(ADDRESS)
+    monkeypatch.setattr(starting_pods, "HELD_SECONDS", 1000.0)
+    waits = asyncio.ensure_future(pods.wait(ADDRESS, ASKER))
+    await asyncio.sleep(0)
+    pods.remove(ADDRESS)
+    async with asyncio.timeout(5):
+        await waits

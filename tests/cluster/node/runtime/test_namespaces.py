@@ -14,7 +14,7 @@ import pytest
 from shunter.api.resources import CONFIG_MAPS, NODES, PODS, SERVICES
 from shunter.cluster.node.launch import user_namespace
 from shunter.cluster.node.layout import NodeDirectory, PodDirectory
-from shunter.cluster.node.net import dns
+from shunter.cluster.node.net import dns, starting_pods
 from shunter.cluster.node.net.network import owner_name
 from shunter.cluster.node.runtime.cgroups import NoCgroups, find_cgroups
 from shunter.cluster.node.runtime.levels import find_level
@@ -51,7 +51,7 @@ async def headless(node: NodeUnderTest, name: str, selector: dict[str, str], **s
 async def test_a_rank_that_asks_early_connects_at_its_first_attempt(
     node: NodeUnderTest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(dns, "SILENT_HOLD_SECONDS", 20.0)
+    monkeypatch.setattr(starting_pods, "HELD_SECONDS", 20.0)
     monkeypatch.setattr(dns, "HOLD_SECONDS", 20.0)
     await headless(node, "job", {"job": "j"}, publishNotReadyAddresses=True)
     serve = (

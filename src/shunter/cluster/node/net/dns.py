@@ -1,7 +1,7 @@
 """The DNS server of the pods on this node: UDP and TCP, answers from a zone in memory.
 
-Three things make start-up fast. Every question is answered at once (names we do not know: NXDOMAIN; AAAA: no data; PTR: the pod's
-name), because a resolver that waits for a lost answer costs seconds: torch's TCPStore looks up the address of every peer. A
+Three things make start-up fast. No question is left without an answer (names we do not know: NXDOMAIN; AAAA: no data; PTR: the
+pod's name), because a resolver that waits for a lost answer costs seconds: torch's TCPStore looks up the address of every peer. A
 question for a name that a pod is about to get is held back for a moment, so that whoever waits for a peer learns of it the
 instant it is ready instead of at the next attempt. And so is, for less, a question for a pod that starts and in which nothing
 listens yet: who connects at once is refused, and torch tries again after half a second only.
@@ -12,18 +12,14 @@ from __future__ import annotations
 import asyncio
 import socket
 import struct
-from collections.abc import Callable
 from contextlib import suppress
 from typing import NamedTuple
 
 from shunter.cluster.node.net.names import EMPTY, Zone
+from shunter.cluster.node.net.starting_pods import StartingPods
 
 HOLD_SECONDS = 0.9
 """Below the resolver's time-out of 1 s that our resolv.conf sets."""
-SILENT_HOLD_SECONDS = 0.5
-"""How long an address is held back in which nothing listens: what being refused would cost. Less than HOLD_SECONDS."""
-_LOOK_SECONDS = 0.002
-"""Between two looks whether something listens; one takes less than 0.1 ms."""
 TTL = 5
 
 _A, _PTR, _AAAA, _ANY = 1, 12, 28, 255
@@ -46,9 +42,9 @@ class Question(NamedTuple):
 class NameServer:
     """Serves the newest zone it was given on one address. `publish` wakes the questions that were held back."""
 
-    def __init__(self, is_silent: Callable[[str], bool] = lambda address: False) -> None:
-        """`is_silent` says of an address whether it is that of a pod that starts, in which nothing listens yet."""
-        self._is_silent = is_silent
+    def __init__(self, starting: StartingPods | None = None) -> None:
+        """`starting` are pods whose addresses are held back while nothing listens in them."""
+        self._starting = starting or StartingPods()
         self._zone = EMPTY
         self._changed = asyncio.Event()
         self._transport: asyncio.DatagramTransport | None = None
@@ -81,7 +77,7 @@ class NameServer:
         question = parse(message)
         if question is None:
             return
-        if not self._is_expected(question) and not self._leads_to_silence(question, sender[0]):
+        if not self._is_expected(question) and not self._awaited(question, sender[0]):
             self._transport.sendto(_fitting(answer(question, self._zone)), sender)
             return
         task = asyncio.ensure_future(self._answer_later(question, sender))
@@ -96,10 +92,11 @@ class NameServer:
     def _is_expected(self, question: Question) -> bool:
         return question.type in (_A, _ANY) and question.name in self._zone.expected
 
-    def _leads_to_silence(self, question: Question, asker: str) -> bool:
-        """Whether the name has one address, and that is a pod's, not the asker's, that starts and in which nothing listens."""
+    def _awaited(self, question: Question, asker: str) -> str:
+        """The one address of the name, if it is that of another pod that starts and in which nothing listens; else empty."""
         addresses = self._zone.addresses.get(question.name, ()) if question.type in (_A, _ANY) else ()
-        return len(addresses) == 1 and addresses[0] != asker and self._is_silent(addresses[0])
+        is_held = len(addresses) == 1 and addresses[0] != asker and self._starting.is_awaited(addresses[0], asker)
+        return addresses[0] if is_held else ""
 
     async def _hold(self, question: Question, asker: str) -> None:
         """Waits until the name has an address (or is not expected any more) and something listens there, or time is up."""
@@ -107,9 +104,8 @@ class NameServer:
             async with asyncio.timeout(HOLD_SECONDS):
                 while self._is_expected(question):
                     await self._changed.wait()
-                async with asyncio.timeout(SILENT_HOLD_SECONDS):
-                    while self._leads_to_silence(question, asker):  # noqa: ASYNC110 -- the kernel has no event for it
-                        await asyncio.sleep(_LOOK_SECONDS)
+                if address := self._awaited(question, asker):
+                    await self._starting.wait(address, asker)
 
     async def _converse(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         with suppress(asyncio.IncompleteReadError, ConnectionError):

@@ -4,12 +4,19 @@ from __future__ import annotations
 
 import asyncio
 import socket
+from collections import Counter
 from typing import NamedTuple
 
 from shunter.cluster.node.launch.listening import has_listener
 
 STARTING_SECONDS = 30.0
 """A pod in which nothing has listened for so long is not expected to: an import of torch on a busy machine takes less."""
+HELD_SECONDS = 0.5
+"""How long somebody waits for a listener: what being refused would cost."""
+_LOOK_SECONDS = 0.002
+"""Between two looks whether something listens; one takes less than 0.1 ms."""
+_DISTANCE = 20
+"""Of all looks together, in the time that one takes: they use a twentieth of a core at most."""
 
 
 class _StartingPod(NamedTuple):
@@ -22,25 +29,38 @@ class StartingPods:
 
     def __init__(self) -> None:
         self._pods: dict[str, _StartingPod] = {}
+        self._looks: dict[str, asyncio.Task[None]] = {}
+        self._waiting: Counter[str] = Counter()
+        self._have_waited: set[str] = set()
 
     def add(self, address: str, diagnosis: socket.socket) -> None:
         """A pod has got that address; the socket (launch.listening) is of its network."""
         self.remove(address)
+        self._have_waited.discard(address)
         forget = asyncio.get_running_loop().call_later(STARTING_SECONDS, self.remove, address)
         self._pods[address] = _StartingPod(diagnosis, forget)
 
-    def is_silent(self, address: str) -> bool:
-        """Whether a pod that starts has that address, and nothing listens in it yet."""
-        pod = self._pods.get(address)
-        if pod is None:
+    def is_awaited(self, address: str, asker: str) -> bool:
+        """Whether a pod that starts has that address, nothing listens in it yet, and the asker has not waited in vain before."""
+        if asker in self._have_waited:
             return False
+        return address in self._looks or self._is_silent(address)
+
+    async def wait(self, address: str, asker: str) -> None:
+        """Until something listens there, for HELD_SECONDS at most. An asker that waited in vain does not wait again, for whatever
+        address: who looks up a list of peers before anything listens is held up once."""
+        look = self._looks.get(address)
+        if look is None:
+            look = self._looks[address] = asyncio.ensure_future(self._look(address))
+        self._waiting[address] += 1
         try:
-            is_silent = not has_listener(pod.diagnosis)
-        except OSError:
-            is_silent = False
-        if not is_silent:
-            self.remove(address)
-        return is_silent
+            listens, _ = await asyncio.wait([look], timeout=HELD_SECONDS)
+            if not listens:
+                self._have_waited.add(asker)
+        finally:
+            self._waiting[address] -= 1
+            if not self._waiting[address]:
+                del self._waiting[address]
 
     def remove(self, address: str) -> None:
         """The pod is gone, or starts no longer."""
@@ -52,3 +72,29 @@ class StartingPods:
     def close(self) -> None:
         for address in list(self._pods):
             self.remove(address)
+
+    async def _look(self, address: str) -> None:
+        """One for all who wait: until something listens, the pod is removed, or nobody waits any more."""
+        now = asyncio.get_running_loop().time
+        try:
+            while True:
+                begun = now()
+                if not self._is_silent(address):
+                    return
+                await asyncio.sleep(max(_LOOK_SECONDS, (now() - begun) * _DISTANCE * len(self._looks)))
+                if not self._waiting[address]:
+                    return
+        finally:
+            del self._looks[address]
+
+    def _is_silent(self, address: str) -> bool:
+        pod = self._pods.get(address)
+        if pod is None:
+            return False
+        try:
+            is_silent = not has_listener(pod.diagnosis)
+        except OSError:
+            is_silent = False
+        if not is_silent:
+            self.remove(address)
+        return is_silent

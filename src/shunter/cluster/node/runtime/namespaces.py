@@ -64,7 +64,7 @@ class NamespaceRuntime:
         self._network = _stored_network(node)
         self._addresses: dict[str, str] = {}
         self._starting = StartingPods()
-        self._names = NameServer(self._starting.is_silent)
+        self._names = NameServer(self._starting)
 
     @property
     def switches_users(self) -> bool:
