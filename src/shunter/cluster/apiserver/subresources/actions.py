@@ -334,10 +334,10 @@ async def scale(backend: Backend, call: Call, served: ServedKind) -> Outcome:
     applies = call.method == "PATCH" and media_type(call.content_type) == APPLY
     kind = "PatchOptions" if call.method == "PATCH" else "UpdateOptions"
     options = write_options(call.query, call.user_agent, kind, applies=applies)
-    applied = expect_applied(call, SCALES, options) if applies else {}
 
     def scaled(old: Json) -> Json:
         if applies:
+            applied = expect_applied(call, SCALES, options)
             wanted = apply_scale(served, paths, old, applied, scale_fields(), options, backend.now())
             old = managed.with_managed_fields(old, wanted["metadata"].get("managedFields", []))
         elif call.method == "PATCH":

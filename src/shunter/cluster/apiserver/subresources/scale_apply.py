@@ -66,14 +66,16 @@ def _entries_of_scale(entries: Entries, replicas: FieldSet) -> Entries:
 
 
 def _entries_of_object(before: Entries, of_scale: Entries, replicas: FieldSet, api_version: str) -> Entries:
-    """The entries of an object whose Scale has these: they alone own its replicas, and lose their time on the way."""
+    """The entries of an object whose Scale has these: they alone own its replicas. Those that own nothing else, as they are of
+    the Scale alone, lose their time on the way."""
     result: Entries = {}
+    shared = {manager for manager, entry in before.items() if manager in of_scale and intersection(entry.fields, replicas)}
     for manager, entry in before.items():
-        left = entry.fields if manager in of_scale else difference(entry.fields, replicas)
+        left = entry.fields if manager in shared else difference(entry.fields, replicas)
         if left:
             result[manager] = entry._replace(fields=left)
     for manager, entry in of_scale.items():
-        if intersection(entry.fields, _REPLICAS):
+        if manager not in shared and intersection(entry.fields, _REPLICAS):
             result[manager] = Entry(manager, api_version, "", replicas)
     return result
 
