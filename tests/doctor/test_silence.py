@@ -24,7 +24,7 @@ def silent(seconds: float) -> tuple[Log, ...]:
 def test_ranks_that_rest_in_their_own_code_are_told_with_their_lines() -> None:
     (verdict,) = found(RESTS, RESTS._replace(line=40), logs=silent(130))
     assert (verdict.id, verdict.confidence, verdict.ranks) == ("S02", "possible", (0, 1))
-    assert verdict.cause == "no rank has written a line for 130 s; all are idle"
+    assert verdict.cause == "no rank has written a line for 130 s; their CPUs are idle"
     assert [one.text for one in verdict.evidence] == ["its own code: train (train.py:37)", "its own code: train (train.py:40)"]
     assert verdict.remedy == "Read train.py:37 on rank 0."
 
@@ -46,7 +46,19 @@ def test_nothing_is_said_of_a_rank_that_does_anything(works: tuple[Work, ...]) -
 
 def test_ranks_that_never_wrote_a_line_count_from_their_start() -> None:
     (verdict,) = found(RESTS, RESTS, logs=(log(0), log(1)))
-    assert verdict.cause == "no rank has written a line since they started, for 400 s; all are idle"
+    assert verdict.cause == "no rank has written a line since they started, for 400 s; their CPUs are idle"
+
+
+def test_ranks_that_wrote_only_warnings_are_not_said_to_have_written_nothing() -> None:
+    warnings = [log(rank, *["[W1127 10:00:00.000 socket.cpp:200] connecting failed, retrying"] * 6, at=7.0) for rank in (0, 1)]
+    (verdict,) = found(RESTS, RESTS, logs=warnings)
+    assert verdict.cause == "no rank has written a line but warnings since they started, for 400 s; their CPUs are idle"
+
+
+def test_ranks_that_may_wait_for_their_gpus_are_told_only_after_longer() -> None:
+    rests = RESTS._replace(uses_cuda=True)
+    assert not found(rests, rests, logs=silent(300))
+    assert [one.id for one in found(rests, rests, logs=silent(700))] == ["S02"]
 
 
 def test_a_minute_of_rest_is_nothing() -> None:

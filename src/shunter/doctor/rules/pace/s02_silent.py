@@ -34,15 +34,18 @@ def judge(case: Case) -> list[Verdict]:
     if silence is None and any(one.what == "logs" for one in case.evidence.missing):
         return []
     seconds = age(case, case.now) if silence is None else silence
-    if seconds < (max(GAPS * gap, LEAST_SECONDS) if gap is not None else LEAST_SECONDS if resting else LEAST_WITHOUT_PACE):
+    # A rank that waits for a long computation of its GPU may rest as well.
+    is_proved = bool(resting) and all(rank.last.uses_cuda is False for rank in resting)
+    if seconds < (max(GAPS * gap, LEAST_SECONDS) if gap is not None else LEAST_SECONDS if is_proved else LEAST_WITHOUT_PACE):
         return []
-    since = "since they started, " if silence is None else ""
+    only_warnings = "but warnings " if any(case.last_lines.values()) else ""
+    since = f"{only_warnings}since they started, " if silence is None else ""
     pace = f" although lines came every {gap:.0f} s before" if gap is not None else ""
     return [
         Verdict(
             id="S02",
             title="NO PROGRESS",
-            cause=f"no rank has written a line {since}for {int(seconds)} s{pace}; all are idle",
+            cause=f"no rank has written a line {since}for {int(seconds)} s{pace}; their CPUs are idle",
             confidence="possible",
             ranks=case.all_ranks,
             pods=tuple(names),
