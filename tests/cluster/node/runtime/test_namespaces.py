@@ -169,8 +169,9 @@ async def test_a_container_writes_anywhere_and_the_host_sees_nothing(node: NodeU
 
 
 async def test_a_container_sees_its_own_processes_only_and_no_cluster_secrets(node: NodeUnderTest) -> None:
-    (node.directory.parent / "tokens.json").write_text("secret")
-    await node.run_shell("p", f"ls /proc | grep -c '^[0-9]*$'; cat {node.directory.parent}/tokens.json; df -k /dev/shm | tail -1")
+    tokens = node.directory.parent / "tokens.json"
+    tokens.write_text("secret")
+    await node.run_shell("p", f"exec 2>&1; ls /proc | grep -c '^[0-9]*$'; cat {tokens}; df -k /dev/shm | tail -1")
     processes, refused, shm = (await node.log("p")).splitlines()
     assert int(processes) <= 3
     assert refused.endswith(("No such file or directory", "Permission denied"))
