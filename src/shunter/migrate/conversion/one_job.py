@@ -24,6 +24,7 @@ from shunter.migrate.conversion.reading import read
 from shunter.migrate.conversion.rules import ORDER, names
 from shunter.migrate.conversion.rules.programs import pod_reads
 from shunter.migrate.conversion.source.objects import SourceObject
+from shunter.migrate.conversion.unread_code import UnreadCode, unread_code
 from shunter.migrate.findings import Finding, Grade, Topic, worst
 from shunter.migrate.options import Options
 from shunter.migrate.paths import shown, value_at
@@ -71,18 +72,11 @@ class Conversion:
         return f"{reference.get('kind', CLUSTER_TRAINING_RUNTIMES.kind)} {reference['name']}"
 
     @property
-    def images(self) -> tuple[str, ...]:
-        """Those of the job's containers, each once. Nobody has looked at the programs in them."""
+    def unread_code(self) -> UnreadCode:
+        """Where the job's programs come from that no rule has read."""
         framework = framework_of(self.source)
         specs = value_at(self.source.value, ("spec", replica_specs(framework))) if framework else {}
-        templates = [(role or {}).get("template") or {} for role in specs.values()] if isinstance(specs, dict) else []
-        containers = [
-            container
-            for template in templates
-            for field in ("initContainers", "containers")
-            for container in (template.get("spec") or {}).get(field) or ()
-        ]
-        return tuple(dict.fromkeys(str(container["image"]) for container in containers if container.get("image")))
+        return unread_code((role or {}).get("template") or {} for role in (specs.values() if isinstance(specs, dict) else ()))
 
     @property
     def unproved(self) -> tuple[Finding, ...]:

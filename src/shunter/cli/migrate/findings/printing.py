@@ -41,13 +41,24 @@ def print_blocks(outcomes: Iterable[Outcome]) -> None:
 
 
 def not_looked_into(conversions: Iterable[Conversion]) -> str:
-    """`Not looked into: what 2 images hold (a, b). ...`, told once a run; empty when there are none."""
-    images = [*dict.fromkeys(image for conversion in conversions for image in conversion.images)]
-    if not images:
+    """`Not looked into: what 2 images hold (a, b), what git clone fetches. ...`, told once a run; empty for nothing."""
+    from shunter.migrate.conversion.unread_code import together
+
+    code = together(conversion.unread_code for conversion in conversions)
+    told = [_held(kind, names) for kind, names in (("image", code.images), ("volume", code.volumes)) if names]
+    if code.fetches:
+        told.append(f"{_first(code.fetches)} {'fetches' if len(code.fetches) == 1 else 'fetch'}")
+    if not told:
         return ""
-    listed = ", ".join(images[:3]) + (f" and {len(images) - 3} more" if len(images) > 3 else "")
-    what = f"the image {listed} holds" if len(images) == 1 else f"{len(images)} images hold ({listed})"
-    return f"Not looked into: what {what}. Programs there may read names, ports or files that are others in v2."
+    return f"Not looked into: what {', what '.join(told)}. Programs there may read names, ports or files that are others in v2."
+
+
+def _held(kind: str, names: Sequence[str]) -> str:
+    return f"the {kind} {names[0]} holds" if len(names) == 1 else f"{len(names)} {kind}s hold ({_first(names)})"
+
+
+def _first(names: Sequence[str]) -> str:
+    return ", ".join(names[:3]) + (f" and {len(names) - 3} more" if len(names) > 3 else "")
 
 
 def shorter_forms(conversions: Sequence[Conversion]) -> list[str]:
