@@ -18,12 +18,10 @@ from shunter.api.resources import NAMESPACES, NODES, POD_DISRUPTION_BUDGETS, POD
 from shunter.cluster.apiserver import object_meta
 from shunter.cluster.apiserver.admission.attributes import Attributes
 from shunter.cluster.apiserver.apply import managed
-from shunter.cluster.apiserver.apply.fields import FieldTree, compile_fields
 from shunter.cluster.apiserver.auth.service_account_tokens import ISSUER, TokenIssuer
 from shunter.cluster.apiserver.backend import Backend
 from shunter.cluster.apiserver.builtin.pod.ephemeral import ephemeral_errors, take_only_them
 from shunter.cluster.apiserver.decoding import read_as
-from shunter.cluster.apiserver.definitions import definitions
 from shunter.cluster.apiserver.deletion import DeleteOptions, check_delete_options, check_preconditions, delete
 from shunter.cluster.apiserver.kinds import MalformedError, no_admission, no_warnings
 from shunter.cluster.apiserver.negotiation import media_type
@@ -338,7 +336,7 @@ async def scale(backend: Backend, call: Call, served: ServedKind) -> Outcome:
     def scaled(old: Json) -> Json:
         if applies:
             applied = expect_applied(call, SCALES, options)
-            wanted = apply_scale(served, paths, old, applied, scale_fields(), options, backend.now())
+            wanted = apply_scale(served, paths, old, applied, options, backend.now())
             old = managed.with_managed_fields(old, wanted["metadata"].get("managedFields", []))
         elif call.method == "PATCH":
             wanted = patcher(call, served, media_type(call.content_type))(scale_of(old, paths))
@@ -363,12 +361,6 @@ async def scale(backend: Backend, call: Call, served: ServedKind) -> Outcome:
     document = served.document(outcome.entry) if outcome.entry else outcome.document
     assert document is not None, "an outcome has either an entry or a document"
     return Outcome(outcome.code, None, scale_of(document, paths))
-
-
-@lru_cache(maxsize=1)
-def scale_fields() -> FieldTree:
-    """The fields of a Scale, as server-side apply asks for them."""
-    return compile_fields(definitions()["io.k8s.api.autoscaling.v1.Scale"], definitions())
 
 
 def _patched_scale(patched: Json) -> Json:

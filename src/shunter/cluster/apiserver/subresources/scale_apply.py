@@ -6,6 +6,7 @@ Source: apimachinery `util/managedfields/scalehandler.go`, apiextensions-apiserv
 from __future__ import annotations
 
 from datetime import datetime
+from functools import lru_cache
 
 import msgspec
 
@@ -13,8 +14,9 @@ from shunter.api.meta import Json
 from shunter.cluster.apiserver.apply import managed, server_side
 from shunter.cluster.apiserver.apply.errors import misfit
 from shunter.cluster.apiserver.apply.field_set import FieldSet, difference, fields_at, intersection
-from shunter.cluster.apiserver.apply.fields import FieldTree
-from shunter.cluster.apiserver.apply.managed import Entries, Entry, Manager
+from shunter.cluster.apiserver.apply.fields import FieldTree, compile_fields
+from shunter.cluster.apiserver.apply.managed import Entries, Entry
+from shunter.cluster.apiserver.definitions import definitions
 from shunter.cluster.apiserver.kinds import ScalePaths
 from shunter.cluster.apiserver.registry import ServedKind
 from shunter.cluster.apiserver.requests import WriteOptions
@@ -23,11 +25,15 @@ from shunter.cluster.apiserver.subresources.scales import SCALES, scale_of
 _REPLICAS = fields_at(("spec", "replicas"))
 
 
-def apply_scale(
-    served: ServedKind, paths: ScalePaths, live: Json, applied: Json, tree: FieldTree, options: WriteOptions, now: datetime
-) -> Json:
+@lru_cache(maxsize=1)
+def _fields() -> FieldTree:
+    """Of a Scale, compiled when the first is applied."""
+    return compile_fields(definitions()["io.k8s.api.autoscaling.v1.Scale"], definitions())
+
+
+def apply_scale(served: ServedKind, paths: ScalePaths, live: Json, applied: Json, options: WriteOptions, now: datetime) -> Json:
     """The Scale after the manager of the request applied `applied` to that of `live`, an object of the served kind. Its
-    managedFields are those that the object has to have then. `tree` is the fields of a Scale. Raises ApplyError."""
+    managedFields are those that the object has to have then. Raises ApplyError."""
     entries = managed.decoded_or_none(live["metadata"].get("managedFields"))
     if entries is None:
         raise misfit("failed to decode managed fields")
@@ -36,7 +42,7 @@ def apply_scale(
     result = server_side.apply(
         shown,
         applied,
-        tree=tree,
+        tree=_fields(),
         manager=options.manager,
         force=options.force,
         subresource="scale",
@@ -60,7 +66,8 @@ def _entries_of_scale(entries: Entries, replicas: FieldSet) -> Entries:
     result: Entries = {}
     for entry in entries.values():
         if intersection(entry.fields, replicas):
-            owner = _of_version(entry.manager, SCALES.api_version)
+            manager = entry.manager
+            owner = managed.identity(manager.name, manager.operation, SCALES.api_version, manager.subresource)
             result[owner] = Entry(owner, SCALES.api_version, entry.time, _REPLICAS)
     return result
 
@@ -78,7 +85,3 @@ def _entries_of_object(before: Entries, of_scale: Entries, replicas: FieldSet, a
         if manager not in shared and intersection(entry.fields, _REPLICAS):
             result[manager] = Entry(manager, api_version, "", replicas)
     return result
-
-
-def _of_version(manager: Manager, api_version: str) -> Manager:
-    return managed.identity(manager.name, manager.operation, api_version, manager.subresource)
