@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from shunter.api.counts import count, noun
+from shunter.api.counts import count, listed, noun
 
 
 @pytest.mark.parametrize(
@@ -22,3 +22,17 @@ from shunter.api.counts import count, noun
 )
 def test_one_thing_is_singular(words: str, expected: str) -> None:
     assert words == expected
+
+
+@pytest.mark.parametrize(
+    ("names", "most", "expected"),
+    [
+        ([], 3, ""),
+        (["a"], 3, "a"),
+        (["a", "b", "c"], 3, "a, b, c"),
+        (["a", "b", "c", "d", "e"], 3, "a, b, c and 2 more"),
+        (["a", "b"], 1, "a and 1 more"),
+    ],
+)
+def test_names_are_listed_up_to_a_number(names: list[str], most: int, expected: str) -> None:
+    assert listed(names, most) == expected

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 
 def count(number: int, thing: str, more: str = "") -> str:
     """`1 node`, `2 nodes`, `1,024 files`; `more` is the plural where that is not the word with an s."""
@@ -11,3 +13,8 @@ def count(number: int, thing: str, more: str = "") -> str:
 def noun(number: int, thing: str, more: str = "") -> str:
     """`node`, `nodes`: the word alone, in the form that so many things take."""
     return thing if number == 1 else more or f"{thing}s"
+
+
+def listed(names: Sequence[str], most: int = 3) -> str:
+    """`a, b, c and 4 more`: the first so many of the names, and how many others there are."""
+    return ", ".join(names[:most]) + (f" and {len(names) - most} more" if len(names) > most else "")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import textwrap
 from collections.abc import Iterator, Sequence
 
+from shunter.api.counts import listed
 from shunter.doctor.places import spans
 from shunter.doctor.verdicts import Excerpt, NotChecked, Report, Verdict
 
@@ -67,8 +68,7 @@ def _who(ones: Sequence[Excerpt]) -> str:
     names = list(dict.fromkeys(one.pod for one in ones if one.pod))
     if not names:
         return ""
-    rest = f" and {len(names) - MOST_NAMES} more" if len(names) > MOST_NAMES else ""
-    return f"{', '.join(names[:MOST_NAMES])}{rest}: "
+    return f"{listed(names, MOST_NAMES)}: "
 
 
 def _clipped(text: str) -> str:

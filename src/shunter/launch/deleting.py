@@ -8,7 +8,7 @@ from collections.abc import Callable, Coroutine, Sequence
 from datetime import UTC, datetime
 from typing import Any
 
-from shunter.api.counts import noun
+from shunter.api.counts import listed, noun
 from shunter.api.meta import Json, annotations_of
 from shunter.api.ownership import controller_reference
 from shunter.api.resources import JOBS, JOBSETS, PODS, Resource
@@ -195,5 +195,4 @@ def waits_for(job: Json, pods: Sequence[Json], at: datetime, *, now: bool) -> tu
 def named(pods: Sequence[Json]) -> str:
     """`5 pods a, b, c and 2 more`, by name."""
     names = sorted(pod["metadata"]["name"] for pod in pods)
-    more = f" and {len(names) - 3} more" if len(names) > 3 else ""
-    return f"{noun(len(names), 'pod')} {', '.join(names[:3])}{more}"
+    return f"{noun(len(names), 'pod')} {listed(names)}"

@@ -6,12 +6,11 @@ import re
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
-from shunter.api.counts import count
+from shunter.api.counts import count, listed
 from shunter.migrate.findings import Finding
 
 _MOST_OF_A_TOPIC = 10
 """Groups of one topic that are told in full; the others are counted."""
-_MOST_PLACES = 3
 _PLACE = re.compile(r"\S+:\d+:\d+")
 _ROLES = "ReplicaSpecs"
 
@@ -30,7 +29,7 @@ class Group(NamedTuple):
         objects = dict.fromkeys(finding.object for finding in (self.first, *self.others))
         thing = "job" if all(title.partition(" ")[0].endswith("Job") for title in objects) else "object"
         number = count(len(objects), thing) if len(objects) > 1 else count(len(self.others) + 1, "time")
-        return f"{self.first.topic.id}: {number}, also at {_listed([str(finding.place) for finding in self.others])}."
+        return f"{self.first.topic.id}: {number}, also at {listed([str(finding.place) for finding in self.others])}."
 
 
 def once_per_cause(findings: Iterable[Finding]) -> list[Finding]:
@@ -77,7 +76,7 @@ class Blocks(NamedTuple):
         if self.acceptable:
             rest = "accept the rest" if left else "convert all the same"
             advice.append(f"To {rest}, add --accept {','.join(self.acceptable)}.")
-        return [f"Blocked: {_listed(self.jobs)} ({', '.join(self.topics)}).", *(f"    {line}" for line in advice)]
+        return [f"Blocked: {listed(self.jobs)} ({', '.join(self.topics)}).", *(f"    {line}" for line in advice)]
 
 
 def blocks(findings_of_jobs: Iterable[tuple[str, Sequence[Finding]]]) -> list[Blocks]:
@@ -111,9 +110,3 @@ def _general(finding: Finding, text: str) -> str:
     if not any(word in text for word in words):
         return text
     return re.sub(rf"(?<![\w-])(?:{'|'.join(map(re.escape, sorted(words, key=len, reverse=True)))})(?![\w-])", "*", text)
-
-
-def _listed(names: Sequence[str]) -> str:
-    """`a, b, c and 4 more`."""
-    more = f" and {len(names) - _MOST_PLACES} more" if len(names) > _MOST_PLACES else ""
-    return ", ".join(names[:_MOST_PLACES]) + more

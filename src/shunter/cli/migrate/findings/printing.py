@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
 
-from shunter.api.counts import count
+from shunter.api.counts import count, listed
 from shunter.cli.output.console import errors
 from shunter.migrate.grouping import Group, blocks, grouped, once_per_cause
 
@@ -47,18 +47,14 @@ def not_looked_into(conversions: Iterable[Conversion]) -> str:
     code = together(conversion.unread_code for conversion in conversions)
     told = [_held(kind, names) for kind, names in (("image", code.images), ("volume", code.volumes)) if names]
     if code.fetches:
-        told.append(f"{_first(code.fetches)} {'fetches' if len(code.fetches) == 1 else 'fetch'}")
+        told.append(f"{listed(code.fetches)} {'fetches' if len(code.fetches) == 1 else 'fetch'}")
     if not told:
         return ""
     return f"Not looked into: what {', what '.join(told)}. Programs there may read names, ports or files that are others in v2."
 
 
 def _held(kind: str, names: Sequence[str]) -> str:
-    return f"the {kind} {names[0]} holds" if len(names) == 1 else f"{len(names)} {kind}s hold ({_first(names)})"
-
-
-def _first(names: Sequence[str]) -> str:
-    return ", ".join(names[:3]) + (f" and {len(names) - 3} more" if len(names) > 3 else "")
+    return f"the {kind} {names[0]} holds" if len(names) == 1 else f"{len(names)} {kind}s hold ({listed(names)})"
 
 
 def shorter_forms(conversions: Sequence[Conversion]) -> list[str]:

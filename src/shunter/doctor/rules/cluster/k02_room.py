@@ -12,6 +12,7 @@ from fractions import Fraction
 
 import msgspec
 
+from shunter.api.counts import listed
 from shunter.api.meta import Json
 from shunter.api.pod_requests import PodRequests, requested
 from shunter.api.quantity import format_milli, parse
@@ -57,10 +58,8 @@ def _holders(case: Case, name: str) -> str:
             owner: Json = next((one for one in pod["metadata"].get("ownerReferences") or () if one.get("controller")), {})
             who = f"{pod['metadata']['namespace']}/{owner.get('name') or pod['metadata']['name']}"
             held[who] = held.get(who, Fraction(0)) + amount
-    most = sorted(held, key=lambda who: (-held[who], who))[:MOST_HOLDERS]
-    first = [f"{who} ({_amount(name, held[who])})" for who in most]
-    rest = len(held) - len(first)
-    return ", ".join(first) + (f" and {rest} more" if rest > 0 else "")
+    most = sorted(held, key=lambda who: (-held[who], who))
+    return listed([f"{who} ({_amount(name, held[who])})" for who in most], MOST_HOLDERS)
 
 
 def amounts(spec: Json) -> dict[str, Fraction]:

@@ -11,6 +11,7 @@ import posixpath
 import re
 from typing import NamedTuple
 
+from shunter.api.counts import listed
 from shunter.api.meta import Json
 from shunter.doctor.case import Case
 from shunter.doctor.endings import Ending
@@ -88,7 +89,7 @@ def _said(case: Case, ending: Ending) -> tuple[str, str] | None:
 
 def _verdict(case: Case, fault: Fault, by_path: dict[str, list[Ending]]) -> Verdict:
     ones = [one for group in by_path.values() for one in group]
-    paths = _listed([path for path in by_path if path])
+    paths = listed([path for path in by_path if path], MOST_PATHS)
     if fault.what == DENIED:
         title, remedy = "NOT PERMITTED", _remedy(fault)
         be = "are" if len(ranks_of(ones)) > 1 else "is"
@@ -100,11 +101,6 @@ def _verdict(case: Case, fault: Fault, by_path: dict[str, list[Ending]]) -> Verd
     evidence = [said(one, one.text) for one in ones]
     confidence: Confidence = "likely" if fault.what == CUT_OFF else "certain"
     return verdict(case, "T08", title, text, ones, confidence=confidence, evidence=evidence, remedy=remedy)
-
-
-def _listed(paths: list[str]) -> str:
-    rest = len(paths) - MOST_PATHS
-    return ", ".join(paths[:MOST_PATHS]) + (f" and {rest} more" if rest > 0 else "")
 
 
 def _remedy(fault: Fault) -> str:

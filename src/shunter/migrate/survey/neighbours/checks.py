@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from pathlib import PurePath
 
 from shunter.api.batch import COMPLETION_INDEX
-from shunter.api.counts import count
+from shunter.api.counts import count, listed
 from shunter.api.meta import Json
 from shunter.api.selectors import notation
 from shunter.kube.positions import followed
@@ -150,9 +150,8 @@ def _counted(change: Change) -> str:
         before = sum(one.before for one in change.changed)
         after = sum(one.after for one in change.changed)
         titles = [one.job.title for one in change.changed]
-        more = f" and {len(titles) - _MOST_NAMES} more" if len(titles) > _MOST_NAMES else ""
-        listed = ", ".join(titles[:_MOST_NAMES]) + more
-        return f"{_number(before, thing)} of {len(titles)} jobs ({listed}) and {after or 'none'} of their TrainJobs{follows}"
+        jobs = f"{len(titles)} jobs ({listed(titles, _MOST_NAMES)})"
+        return f"{_number(before, thing)} of {jobs} and {after or 'none'} of their TrainJobs{follows}"
     (one,) = change.changed
     return f"{_number(one.before, thing)} of {one.job.title} and {_share(one)} of {one.job.new_title}{follows}"
 
