@@ -40,7 +40,7 @@ def test_steady():
     pass
 """
 UNIT = """
-import pathlib, pytest, socket, subprocess, warnings
+import pathlib, pytest, socket, subprocess
 
 def test_starts_a_process():
     subprocess.run(["true"])
@@ -58,12 +58,16 @@ def test_is_pure():
     left, right = socket.socketpair()
     left.close(), right.close()
 
-def test_warns():
-    warnings.warn("old", DeprecationWarning)
-
 @pytest.mark.integration
 def test_may_start_one():
     subprocess.run(["true"], check=True)
+"""
+
+WARNS = """
+import warnings
+
+def test_warns():
+    warnings.warn("old", DeprecationWarning)
 """
 
 
@@ -90,16 +94,22 @@ def test_tests_that_passed_only_on_a_repeat_are_counted_and_four_fail(tmp_path: 
     assert "test_steady" not in answer.stdout
 
 
-def test_unit_test_that_starts_a_process_connects_or_warns_fails_even_if_it_hides_it(tmp_path: Path) -> None:
+def test_unit_test_that_starts_a_process_or_connects_fails_even_if_it_hides_it(tmp_path: Path) -> None:
     (tmp_path / "conftest.py").write_text(CONFTEST)
     (tmp_path / "test_it.py").write_text(UNIT)
     answer = run(tmp_path, "-m", "unit")
     failed = {line.split("::")[1].split()[0] for line in answer.stdout.splitlines() if line.startswith("FAILED")}
-    assert failed == {"test_starts_a_process", "test_hides_that_it_starts_one", "test_connects", "test_warns"}, answer.stdout
+    assert failed == {"test_starts_a_process", "test_hides_that_it_starts_one", "test_connects"}, answer.stdout
     assert "mark it, or its module by `pytestmark`, with pytest.mark.integration" in answer.stdout
     chosen = run(tmp_path, "-m", "unit", "--collect-only").stdout
     assert "test_is_pure" in chosen
     assert "test_may_start_one" not in chosen
+
+
+def test_a_warning_fails_a_test(tmp_path: Path) -> None:
+    (tmp_path / "test_it.py").write_text(WARNS)
+    answer = run(tmp_path, "-c", str(ROOT / "pyproject.toml"), "--rootdir", str(tmp_path), "test_it.py")
+    assert "FAILED test_it.py::test_warns - DeprecationWarning: old" in answer.stdout, answer.stdout
 
 
 @pytest.mark.parametrize("folder", ["e2e", "recipes", "faults", "conformance", "fuzz", "vectors"])

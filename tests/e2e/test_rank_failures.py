@@ -77,11 +77,11 @@ def told(tmp_path: Path) -> Path:
     return tmp_path
 
 
-def broken(generation: str, namespace: str, command: str) -> list[Json]:
+def broken(generation: str, namespace: str, command: str, told: Path) -> list[Json]:
     """A job of three ranks that run the command; RANK is set."""
-    container = {"name": "node" if generation == "v2" else "pytorch", "image": "any:1", "command": ["sh", "-c", command]}
     metadata = {"name": "j", "namespace": namespace}
-    pod: Json = {"spec": {"restartPolicy": "Never", "terminationGracePeriodSeconds": 1, "containers": [container]}}
+    pod = template("node" if generation == "v2" else "pytorch", command, told)
+    (container,) = pod["spec"]["containers"]
     if generation == "v1":
         specs = {
             role: {"replicas": count, "restartPolicy": "Never", "template": pod}
@@ -89,11 +89,11 @@ def broken(generation: str, namespace: str, command: str) -> list[Json]:
         }
         spec = {"runPolicy": {"cleanPodPolicy": "None"}, "pytorchReplicaSpecs": specs}
         return [{"apiVersion": "kubeflow.org/v1", "kind": "PyTorchJob", "metadata": metadata, "spec": spec}]
-    runtime, job = train_job(namespace, Path("/"))
+    runtime, job = train_job(namespace, told)
     container["command"] = ["sh", "-c", f"RANK=$JOB_COMPLETION_INDEX\n{command}"]
-    template = runtime["spec"]["template"]["spec"]
-    template["replicatedJobs"][0]["template"]["spec"] = {"backoffLimit": 0, "template": pod}
-    del template["failurePolicy"]
+    jobs = runtime["spec"]["template"]["spec"]
+    jobs["replicatedJobs"][0]["template"]["spec"] = {"backoffLimit": 0, "template": pod}
+    del jobs["failurePolicy"]
     runtime["spec"]["mlPolicy"]["numNodes"] = 3
     return [runtime, job]
 
@@ -146,7 +146,8 @@ def test_a_rank_that_failed_before_jobset_made_all_anew_is_not_forgotten(cluster
 
 
 LOST = """
-if [ $RANK = 1 ]; then echo 'ValueError: no data in shard 7'; exit 3; fi
+if [ $RANK = 1 ]; then echo 'ValueError: no data in shard 7'; touch /told/failed; exit 3; fi
+until [ -e /told/failed ]; do sleep 0.1; done
 sleep 0.2; echo 'RuntimeError: [1] Connection closed by peer [10.0.0.1]:4711'; exit 1
 """
 """Rank 1 fails; the others lose their peer in the same second, or the next."""
@@ -160,10 +161,10 @@ def cause_of(text: str) -> str:
 
 @pytest.mark.parametrize("generation", ["v1", "v2"])
 def test_every_command_names_the_rank_that_failed_first_also_without_its_pods(
-    cluster: Cluster, namespace: str, generation: str, tmp_path: Path
+    cluster: Cluster, namespace: str, generation: str, told: Path
 ) -> None:
-    manifest = tmp_path / "job.json"
-    manifest.write_text("\n---\n".join(json.dumps(one) for one in broken(generation, namespace, LOST)))
+    manifest = told / "job.json"
+    manifest.write_text("\n---\n".join(json.dumps(one) for one in broken(generation, namespace, LOST, told)))
     followed = cluster.shunter("run", str(manifest))
     assert followed.returncode == 1, followed.stderr
     assert re.search(rf" {namespace}/j failed: \S+-[01]: exit code 3: ValueError: no data in shard 7\n", followed.stderr)
@@ -189,10 +190,10 @@ BUS_ERROR = "sh -c 'kill -BUS $$$$'; exit $?"
 
 @pytest.mark.parametrize("generation", ["v1", "v2"])
 def test_the_diagnosis_is_the_one_headline_of_describe_and_run(
-    cluster: Cluster, namespace: str, generation: str, tmp_path: Path
+    cluster: Cluster, namespace: str, generation: str, told: Path
 ) -> None:
-    manifest = tmp_path / "job.json"
-    manifest.write_text("\n---\n".join(json.dumps(one) for one in broken(generation, namespace, BUS_ERROR)))
+    manifest = told / "job.json"
+    manifest.write_text("\n---\n".join(json.dumps(one) for one in broken(generation, namespace, BUS_ERROR, told)))
     followed = cluster.shunter("run", str(manifest))
     described = cluster.shunter("describe", "j", "-n", namespace).stdout
     diagnosed = json.loads(cluster.shunter("doctor", "j", "-n", namespace, "-o", "json").stdout)["verdicts"]

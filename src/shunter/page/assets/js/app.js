@@ -90,7 +90,10 @@ function View({ route, onLive }) {
 function Top({ route, live, onHelp }) {
   useChanges(live);
   const last = useRef(live?.session);
-  const session = (last.current = live?.session ?? last.current);
+  const before = useRef(live);
+  // The view before may have had its session and gone before this was drawn with it.
+  const session = (last.current = live?.session ?? before.current?.session ?? last.current);
+  before.current = live ?? before.current;
   const state = live?.state === "open" && !live.broken.size && !live.lost ? "open" : "retrying";
   const words = state === "open" ? "live" : live?.state === "queued" ? "not live" : live?.state === "ended" ? "ended" : live?.state === "open" && !live.lost && live.broken.size && !live.isAway ? "partly live" : live?.session ? "reconnecting" : "connecting";
   return html`<header class="top"><a class="brand" href="/jobs"><img src="/assets/icon.svg" alt="" width="20" height="20" />Shunter</a>
