@@ -9,9 +9,7 @@ from __future__ import annotations
 from datetime import datetime
 from typing import ClassVar
 
-import msgspec
-
-from shunter.api.meta import Condition, Json, MetadataOnly, ObjectMeta, Struct, condition_of
+from shunter.api.meta import Condition, Json, MetadataOnly, ObjectMeta, Struct, as_json, condition_of
 from shunter.api.selectors import LabelSelector
 
 REVISION_HASH = "controller-revision-hash"
@@ -28,8 +26,7 @@ class Status(Struct, frozen=True):
 
 def status_json(status: Status) -> Json:
     """The status as it is stored; times must be whole seconds in UTC."""
-    encoded: Json = msgspec.json.decode(msgspec.json.encode(status))
-    return {**dict.fromkeys(status.always, 0), **encoded}
+    return {**dict.fromkeys(status.always, 0), **as_json(status)}
 
 
 class ReplicaSetSpec(Struct, frozen=True):

@@ -1,12 +1,10 @@
 """Views of batch/v1 Jobs and CronJobs: what the embedded cluster's controllers decide on.
 
-The status is typed both ways: `JobStatus` decodes what is stored and encodes (`status_json`) what should be stored, with Go's
+The status is typed both ways: `JobStatus` decodes what is stored and encodes (`as_json`) what should be stored, with Go's
 omissions: zero counters disappear, pointers (`ready`, `terminating`, `failedIndexes`) stay when they are 0 or empty.
 """
 
 from datetime import datetime
-
-import msgspec
 
 from shunter.api.meta import Json, ObjectMeta, Struct
 from shunter.api.selectors import LabelSelector
@@ -154,9 +152,3 @@ class CronJob(Struct, frozen=True):
     metadata: ObjectMeta
     spec: CronJobSpec = CronJobSpec()
     status: CronJobStatus = CronJobStatus()
-
-
-def status_json(status: Struct) -> Json:
-    """The status as it is stored; times must be whole seconds in UTC."""
-    encoded: Json = msgspec.json.decode(msgspec.json.encode(status))
-    return encoded

@@ -13,6 +13,15 @@ COLD_START = "ColdStart"
 """The reason of a normal event of an embedded cluster's node: a container that was asked to start warm did not."""
 
 
+FINISHED_PHASES = ("Succeeded", "Failed")
+"""Of pods that run no more, and never will again."""
+
+
+def pod_has_ended(pod: Json) -> bool:
+    """Whether a pod, as the API server gives it, runs no more and never will again."""
+    return (pod.get("status") or {}).get("phase") in FINISHED_PHASES
+
+
 class TerminatedState(Struct, frozen=True):
     exit_code: int = 0
     signal: int = 0
@@ -83,7 +92,7 @@ class Pod(Struct, frozen=True):
 
     @property
     def is_finished(self) -> bool:
-        return self.status.phase in ("Succeeded", "Failed")
+        return self.status.phase in FINISHED_PHASES
 
     @property
     def is_leaving(self) -> bool:

@@ -27,6 +27,13 @@ class Struct(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, rena
     """Base of all API types: immutable, camelCase on the wire, defaults left out when encoded."""
 
 
+def as_json(value: Any) -> Json:
+    """The plain values that JSON carries of a struct or an object: names as on the wire, defaults of a struct left out, dates as
+    text; nothing of it is shared with the value. Much faster than a deep copy."""
+    plain: Json = msgspec.json.decode(msgspec.json.encode(value))
+    return plain
+
+
 class OwnerReference(Struct, frozen=True):
     api_version: str
     kind: str

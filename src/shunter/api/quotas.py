@@ -11,6 +11,7 @@ from typing import Any
 
 import msgspec
 
+from shunter.api.core import pod_has_ended
 from shunter.api.meta import Json
 from shunter.api.pod_requests import Amounts, PodRequests, may_overcommit, requested
 from shunter.api.quantity import parse
@@ -107,7 +108,7 @@ def _said(resources: Json) -> set[str]:
 
 def _of_pod(pod: Json) -> Amounts:
     """A pod that has ended takes up nothing."""
-    if pod.get("status", {}).get("phase") in ("Succeeded", "Failed"):
+    if pod_has_ended(pod):
         return {}
     found: Amounts = {"pods": Fraction(1)}
     for name, amount in requested(msgspec.convert(pod["spec"], PodRequests)).items():

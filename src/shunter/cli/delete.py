@@ -9,6 +9,7 @@ import typer
 from rich.markup import escape
 
 from shunter.api.meta import annotations_of
+from shunter.api.titles import object_title
 from shunter.cli.options.job_argument import JobArgument
 from shunter.cli.output.console import errors, say
 from shunter.cli.target import ContextOption, KubeconfigOption, NamespaceOption, connect
@@ -45,7 +46,7 @@ def delete(
             if PROGRAM in (annotations := annotations_of(found)):
                 digest = annotations.get(DIGEST, "")
                 await delete_leftovers(client, metadata["namespace"], metadata["name"], digest, tell=say)
-            return f"{resource.kind} {found['metadata']['namespace']}/{found['metadata']['name']}"
+            return object_title(resource.kind, metadata["namespace"], metadata["name"])
 
     with errors().status(f"deleting {escape(job)}"):
         title = asyncio.run(run())

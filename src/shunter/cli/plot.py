@@ -83,7 +83,7 @@ async def _viewed(client: Client, wanted: str, namespace: str, metric: str, rank
 
 def _chosen(view: JobView, metric: str) -> list[Curve]:
     names = metric_names(view.series)
-    title = f"{view.row.kind} {view.row.namespace}/{view.row.name}"
+    title = view.row.title
     pattern = f"Give a pattern: --metric '{metric or 'loss'}=REGEX' with a group for the value."
     if not names and view.unread_logs:
         raise InputError(f"{title}: its reports have no metric, and its logs could not be read: {view.unread_logs}")

@@ -9,6 +9,7 @@ from pathlib import Path
 from shunter.api.counts import count
 from shunter.api.meta import Json, annotations_of
 from shunter.api.resources import TRAIN_JOBS, Resource
+from shunter.api.titles import object_title
 from shunter.cli.options.program_options import ProgramOptions
 from shunter.cli.output.console import ObjectForm, print_objects, say
 from shunter.cli.tracking import local_address, print_run, print_server, require_local_server, start_local_server
@@ -128,7 +129,7 @@ async def submitted_again(target: Target, options: ProgramOptions, resource: Res
         await start_local_server(target, run.uri)
     made = await rerun(target.client, resource, job, name=options.name, taken=taken, tell=say)
     metadata, annotations = made["metadata"], annotations_of(made)
-    title = f"{resource.kind} {metadata['namespace']}/{metadata['name']}"
+    title = object_title(resource.kind, metadata["namespace"], metadata["name"])
     if PROGRAM not in annotations:
         say(f"{title}: the spec of {job['metadata']['name']}")
         return made

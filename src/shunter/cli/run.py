@@ -227,7 +227,7 @@ async def ended_by(deadline: float | None, client: Client, resource: Resource, j
             end = await follower.run()
     except TimeoutError:
         row = overview(follower.job)
-        say(f"{row.kind} {row.namespace}/{row.name} is {row.state} and did not end within --timeout")
+        say(f"{row.title} is {row.state} and did not end within --timeout")
         if follower.cause is not None:
             say(f"  {follower.cause}")
         say(f"  {goes_on(job)}")
@@ -254,7 +254,7 @@ def report(ended: Outcome) -> None:
 
     from shunter.cli.output.console import errors
 
-    title = f"{ended.job.kind} {ended.job.namespace}/{ended.job.name}"
+    title = ended.job.title
     if ended.succeeded:
         errors().print(f"[green]{ended.sentence}[/]", soft_wrap=True)
         return

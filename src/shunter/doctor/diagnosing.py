@@ -32,7 +32,7 @@ def diagnose(evidence: Evidence, now: datetime, rules: Sequence[Rule] = RULES) -
     told.sort(key=lambda verdict: CONFIDENCES.index(verdict.confidence))
     row = case.overview
     return Report(
-        job=f"{row.kind} {row.namespace}/{row.name}",
+        job=row.title,
         state=row.state,
         ranks=rank_count(case.job, case.ranks, case.jobset, case.hosts, case.pods),
         at=now,

@@ -27,6 +27,7 @@ from shunter.api.resources import (
     VALIDATING_WEBHOOKS,
     Resource,
 )
+from shunter.api.titles import title_of
 from shunter.install import resources
 
 MANAGED_BY = "app.kubernetes.io/managed-by"
@@ -82,13 +83,6 @@ def key_of(obj: Json) -> tuple[str, str, str, str]:
     """Group, kind, namespace and name."""
     metadata = obj["metadata"]
     return (resource_of(obj).group, obj["kind"], metadata.get("namespace", ""), metadata["name"])
-
-
-def title_of(obj: Json) -> str:
-    """`Role team-a/shunter-operator`."""
-    metadata = obj["metadata"]
-    place = f"{metadata['namespace']}/" if metadata.get("namespace") else ""
-    return f"{obj['kind']} {place}{metadata['name']}"
 
 
 def is_marked(obj: Json) -> bool:

@@ -14,6 +14,7 @@ from typing import Protocol
 from shunter.api.definitions.established import is_established
 from shunter.api.meta import Json
 from shunter.api.resources import CUSTOM_RESOURCE_DEFINITIONS
+from shunter.api.titles import title_of
 from shunter.errors import EnvironmentProblem
 from shunter.install import manifests, preflight
 from shunter.install.changes import (
@@ -24,7 +25,6 @@ from shunter.install.changes import (
     change,
     is_left,
     resource_of,
-    title_of,
     to_apply,
     unwanted,
 )

@@ -7,8 +7,9 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from shunter.api.meta import Json
 from shunter.api.ownership import other_manager
 from shunter.api.resources import JOBSETS, MUTATING_WEBHOOKS, NAMESPACES, VALIDATING_WEBHOOKS
+from shunter.api.titles import title_of
 from shunter.errors import EnvironmentProblem, InputError
-from shunter.install.changes import other_server, other_version, resource_of, title_of
+from shunter.install.changes import other_server, other_version, resource_of
 from shunter.install.names import WEBHOOK_SERVICE
 from shunter.kube import access
 from shunter.kube.access import Request

@@ -18,9 +18,10 @@ from shunter.api.resources import (
     SERVICE_ACCOUNTS,
     Resource,
 )
+from shunter.api.titles import title_of
 from shunter.errors import InputError
 from shunter.install import preflight
-from shunter.install.changes import RESOURCES, Change, resource_of, title_of, to_remove
+from shunter.install.changes import RESOURCES, Change, resource_of, to_remove
 from shunter.install.installing import Screen, delete, made_by_us
 from shunter.install.names import OPERATOR, SELECTOR
 from shunter.kube.access import Request

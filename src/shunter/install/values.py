@@ -12,7 +12,7 @@ import msgspec
 from msgspec import Meta
 
 from shunter import __version__
-from shunter.api.meta import Json
+from shunter.api.meta import Json, as_json
 from shunter.api.resources import TRAIN_JOBS
 from shunter.api.training.kinds import JOB_KINDS
 from shunter.api.viewers import ORIGIN, RESERVED, is_origin, is_reserved
@@ -262,7 +262,7 @@ class Values(Section, frozen=True):
 
 def defaults() -> Json:
     """Every value with its default, as plain JSON."""
-    return _plain(Values())
+    return as_json(Values())
 
 
 def checked(given: Json) -> Json:
@@ -280,7 +280,7 @@ def checked(given: Json) -> Json:
         if values.namespaces.count(namespace) > 1:
             raise InputError(f"values: namespaces: {namespace} stands twice.", "Name each namespace once.")
     _check_ui(values.ui)
-    plain = _plain(values)
+    plain = as_json(values)
     return {**plain, "config": _checked_config(plain["config"])}
 
 
@@ -356,11 +356,6 @@ def parsed(assignments: list[str]) -> Json:
             raise InputError(f"--set {text!r} is no assignment.", "Write it like --set certificates.mode=cert-manager.")
         values = _merged(values, _nested(path.split("."), _yaml(text, value)))
     return values
-
-
-def _plain(values: Values) -> Json:
-    found: Json = msgspec.json.decode(msgspec.json.encode(values))
-    return found
 
 
 def _yaml(text: str, value: str) -> Any:

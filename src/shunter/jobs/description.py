@@ -36,7 +36,7 @@ def description(
     row = overview(job)
     pods = [pod for pod in evidence.pods if is_pod_of(job, pod)]
     events = events_about(job, pods, evidence)
-    yield f"{row.kind} {row.namespace}/{row.name}"
+    yield row.title
     yield f"  State    {row.state}{f' ({row.reason})' if row.reason else ''}"
     record = failure_record(job)
     why, remedy = cause_and_remedy(job, pods, events, logs, named) if row.state == "Failed" else ("", "")

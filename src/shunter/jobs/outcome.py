@@ -7,6 +7,7 @@ from collections.abc import Callable, Sequence
 from contextlib import aclosing, suppress
 from typing import NamedTuple
 
+from shunter.api.core import pod_has_ended
 from shunter.api.meta import Json
 from shunter.api.resources import PODS
 from shunter.jobs.failures import LOG_MARK, NamedCause, cause_and_remedy, failure_lines, only_victims
@@ -45,7 +46,7 @@ class Outcome(NamedTuple):
     @property
     def sentence(self) -> str:
         """`TrainJob team/train failed: node-1: exit code 1: ValueError: no data`."""
-        title = f"{self.job.kind} {self.job.namespace}/{self.job.name}"
+        title = self.job.title
         if self.succeeded:
             return f"{title} succeeded"
         return f"{title} was deleted" if self.is_deleted else f"{title} failed: {self.reasons[0]}"
@@ -72,7 +73,7 @@ async def _pods_and_logs(client: Client, job: Json, end: JobEnd) -> tuple[list[J
     are known to have failed lost a peer, those that still run are waited for."""
     pods = {pod["metadata"]["uid"]: pod for pod in end.pods}
     logs = await last_log_lines(client, job, end.pods, end.written)
-    running = {uid for uid, pod in pods.items() if not _has_ended(pod)}
+    running = {uid for uid, pod in pods.items() if not pod_has_ended(pod)}
     if not running or not only_victims(job, end.pods, logs):
         return end.pods, logs
     changes = follow(client, PODS, job["metadata"]["namespace"], label_selector=pod_selector(job), known=end.pods)
@@ -83,16 +84,12 @@ async def _pods_and_logs(client: Client, job: Json, end: JobEnd) -> tuple[list[J
                 if uid not in running:
                     continue
                 pods[uid] = seen.object
-                if seen.gone or _has_ended(seen.object):
+                if seen.gone or pod_has_ended(seen.object):
                     running.discard(uid)
                     logs = await last_log_lines(client, job, [*pods.values()], end.written)
                 if not running or not only_victims(job, [*pods.values()], logs):
                     break
     return [*pods.values()], logs
-
-
-def _has_ended(pod: Json) -> bool:
-    return pod.get("status", {}).get("phase") in ("Succeeded", "Failed")
 
 
 def without_repeated_log(lines: Sequence[str], headline: str) -> tuple[str, ...]:

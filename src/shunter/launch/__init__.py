@@ -17,8 +17,9 @@ order that allows a kill between any two writes, and `running.followed` follows 
 
 from __future__ import annotations
 
-from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
+
+from shunter.lazy_names import lazy_names
 
 if TYPE_CHECKING:
     from shunter.launch.code.delivery import ImageCode, MountedCode
@@ -41,18 +42,15 @@ __all__ = [
     "packed_code",
     "run",
 ]
-_ROOMS = {
-    **dict.fromkeys(("Checkpoints", "ClaimVolume", "LaunchOptions", "Program"), "options"),
-    **dict.fromkeys(("ImageCode", "MountedCode"), "code.delivery"),
-    **dict.fromkeys(("Outcome", "run"), "running"),
-    "Runtime": "runtimes.choice",
-    "launch": "objects",
-    "packed_code": "code.tree",
-}
-
-
-def __getattr__(name: str) -> Any:
-    # What reads a text of one option needs neither a cluster nor its client.
-    if name not in _ROOMS:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    return getattr(import_module(f"{__name__}.{_ROOMS[name]}"), name)
+# What reads a text of one option needs neither a cluster nor its client.
+__getattr__ = lazy_names(
+    __name__,
+    {
+        **dict.fromkeys(("Checkpoints", "ClaimVolume", "LaunchOptions", "Program"), "options"),
+        **dict.fromkeys(("ImageCode", "MountedCode"), "code.delivery"),
+        **dict.fromkeys(("Outcome", "run"), "running"),
+        "Runtime": "runtimes.choice",
+        "launch": "objects",
+        "packed_code": "code.tree",
+    },
+)

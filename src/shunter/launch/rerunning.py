@@ -10,6 +10,7 @@ from collections.abc import Callable, Collection
 
 from shunter.api.meta import Json, annotations_of
 from shunter.api.resources import TRAIN_JOBS, Resource
+from shunter.api.titles import object_title
 from shunter.errors import InputError
 from shunter.kube.client import Client
 from shunter.kube.errors import AlreadyExists
@@ -42,6 +43,6 @@ async def rerun(
             return await write(client, resource, copied_job(job, chosen), tell)
         except AlreadyExists:
             if name:
-                title = f"{resource.kind} {namespace}/{name}"
+                title = object_title(resource.kind, namespace, name)
                 raise InputError(f"--name {name}: {title} exists.", "Use another name, or none (one is chosen then).") from None
             used.add(chosen)

@@ -13,8 +13,9 @@ findings, paths, options and the other modules here: what all of them use
 
 from __future__ import annotations
 
-from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
+
+from shunter.lazy_names import lazy_names
 
 if TYPE_CHECKING:
     from shunter.migrate.moving.planning import PlanOptions
@@ -26,16 +27,13 @@ if TYPE_CHECKING:
     from shunter.migrate.use_cases.validate import validate
 
 __all__ = ["ConvertedTree", "Options", "PlanOptions", "apply", "compare", "convert", "plan", "validate"]
-_ROOMS = {
-    "ConvertedTree": "use_cases.convert",
-    "Options": "options",
-    "PlanOptions": "moving.planning",
-    **{name: f"use_cases.{name}" for name in ("apply", "compare", "convert", "plan", "validate")},
-}
-
-
-def __getattr__(name: str) -> Any:
-    # Who converts a file needs neither a client nor the proof.
-    if name not in _ROOMS:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    return getattr(import_module(f"{__name__}.{_ROOMS[name]}"), name)
+# Who converts a file needs neither a client nor the proof.
+__getattr__ = lazy_names(
+    __name__,
+    {
+        "ConvertedTree": "use_cases.convert",
+        "Options": "options",
+        "PlanOptions": "moving.planning",
+        **{name: f"use_cases.{name}" for name in ("apply", "compare", "convert", "plan", "validate")},
+    },
+)

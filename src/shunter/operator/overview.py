@@ -9,6 +9,7 @@ from datetime import datetime, timedelta
 from shunter.api.batch import COMPLETION_INDEX, JOB_CONTROLLER
 from shunter.api.meta import Json, Struct
 from shunter.api.resources import JOBS, TRAIN_JOBS, Resource
+from shunter.api.titles import object_title
 from shunter.api.trainer import trainjob
 from shunter.api.training import job as training_job
 from shunter.api.training.kinds import JOB_KINDS
@@ -55,6 +56,11 @@ class Overview(Struct, frozen=True):
     """Pods that take part in the training when all are there."""
     created: datetime | None
     finished: datetime | None
+
+    @property
+    def title(self) -> str:
+        """`PyTorchJob training/bert`."""
+        return object_title(self.kind, self.namespace, self.name)
 
     @property
     def is_finished(self) -> bool:

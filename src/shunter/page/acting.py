@@ -11,6 +11,7 @@ from collections.abc import Awaitable, Callable, Mapping
 
 from shunter.api.meta import Json
 from shunter.api.resources import Resource
+from shunter.api.titles import object_title, title_of
 from shunter.errors import InputError
 from shunter.jobs.deletion import request_deletion
 from shunter.jobs.finding import get_job, resource_of_kind
@@ -37,7 +38,7 @@ async def act(viewer: Viewer, action: ActionName, request: ActionRequest) -> Ans
         job = await get_job(viewer.client, resource, request.namespace, request.name)
         _require_seen(job, request)
         if action not in {one.name for one in offered(job, VERBS.values(), Commands())}:
-            raise InputError(f"{action}: {_title(job)} is not in a state for it.", "Look at the job again.")
+            raise InputError(f"{action}: {title_of(job)} is not in a state for it.", "Look at the job again.")
         try:
             return await _ACTIONS[action](viewer, resource, job)
         except Conflict:
@@ -56,29 +57,29 @@ def _require_seen(job: Json, request: ActionRequest) -> None:
         problem = "has changed since it was shown"
     else:
         return
-    status = Status(code=409, reason="Conflict", message=f"{_title(job)} {problem}.")
+    status = Status(code=409, reason="Conflict", message=f"{title_of(job)} {problem}.")
     raise Conflict(status, remedy="Look at it again, then repeat the action.")
 
 
 async def _suspend(viewer: Viewer, resource: Resource, job: Json) -> Answer:
     await _patch(viewer.client, resource, job, suspend=True)
-    return Answer(message=f"{_title(job)} is being suspended: its pods end, its spec stays.")
+    return Answer(message=f"{title_of(job)} is being suspended: its pods end, its spec stays.")
 
 
 async def _resume(viewer: Viewer, resource: Resource, job: Json) -> Answer:
     await _patch(viewer.client, resource, job, suspend=False)
-    return Answer(message=f"{_title(job)} is resumed.")
+    return Answer(message=f"{title_of(job)} is resumed.")
 
 
 async def _delete(viewer: Viewer, resource: Resource, job: Json) -> Answer:
     await request_deletion(viewer.client, resource, job, resource_version=job["metadata"]["resourceVersion"])
-    return Answer(message=f"{_title(job)} is being deleted: its pods end first.")
+    return Answer(message=f"{title_of(job)} is being deleted: its pods end first.")
 
 
 async def _rerun(viewer: Viewer, resource: Resource, job: Json) -> Answer:
     taken = names_with_checkpoints(checkpoint_directory(job)) if viewer.page.is_embedded else set[str]()
     made = (await rerun(viewer.client, resource, job, taken=taken))["metadata"]
-    title = f"{resource.kind} {made['namespace']}/{made['name']}"
+    title = object_title(resource.kind, made["namespace"], made["name"])
     return Answer(message=f"{title} was created.", url=f"/jobs/{made['namespace']}/{resource.kind}/{made['name']}")
 
 
@@ -87,10 +88,6 @@ async def _patch(client: Client, resource: Resource, job: Json, *, suspend: bool
     seen = {"uid": metadata["uid"], "resourceVersion": metadata["resourceVersion"]}
     patch = {"metadata": seen, **suspend_patch(job, suspend=suspend)}
     await client.patch(resource, metadata["name"], metadata["namespace"], patch)
-
-
-def _title(job: Json) -> str:
-    return f"{job['kind']} {job['metadata']['namespace']}/{job['metadata']['name']}"
 
 
 _Perform = Callable[[Viewer, Resource, Json], Awaitable[Answer]]

@@ -12,6 +12,7 @@ from typing import NamedTuple
 import msgspec
 
 from shunter.api.meta import Json
+from shunter.api.titles import title_of
 from shunter.jobs.logs.visible_text import visible
 from shunter.kube.client import Client
 from shunter.migrate.conversion.batch import converted
@@ -19,7 +20,6 @@ from shunter.migrate.conversion.cleaning import digest, digest_of
 from shunter.migrate.conversion.source.live import CLUSTER
 from shunter.migrate.conversion.source.objects import SourceObject
 from shunter.migrate.findings import Finding
-from shunter.migrate.moving.burn_down import title_of
 from shunter.migrate.moving.gathering import config_maps_of, named_config_maps
 from shunter.migrate.options import Options
 from shunter.migrate.proof.ladder import RUNGS, UNPROVED, Ladder

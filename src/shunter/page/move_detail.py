@@ -12,6 +12,7 @@ from typing import Any
 
 from shunter.api.meta import Json
 from shunter.api.resources import TRAIN_JOBS
+from shunter.api.titles import title_of
 from shunter.errors import ShunterError
 from shunter.jobs.finding import get_job, jobs_of, resource_of_kind
 from shunter.jobs.logs.visible_text import shortened, visible
@@ -22,7 +23,6 @@ from shunter.migrate.conversion.emit.job import SEPARATOR
 from shunter.migrate.conversion.source import live
 from shunter.migrate.findings import Finding
 from shunter.migrate.moving import gathering, past_runs
-from shunter.migrate.moving.burn_down import title_of
 from shunter.migrate.moving.marks import COMPARED, NOT_SEEN, mark
 from shunter.migrate.moving.runs.comparison import Tolerance
 from shunter.migrate.moving.runs.comparison import compared as runs_compared

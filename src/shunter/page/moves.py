@@ -15,10 +15,11 @@ import msgspec
 
 from shunter.api.meta import Json
 from shunter.api.resources import TRAIN_JOBS
+from shunter.api.titles import title_of
 from shunter.errors import ShunterError
 from shunter.kube.client import Client
 from shunter.migrate.moving import gathering
-from shunter.migrate.moving.burn_down import Row, Stage, progress, title_of, twin_stage
+from shunter.migrate.moving.burn_down import Row, Stage, progress, twin_stage
 from shunter.migrate.moving.journal import Journal, Record
 from shunter.migrate.moving.marks import SOURCE, mark, twins_of
 from shunter.migrate.moving.plan import Plan, read

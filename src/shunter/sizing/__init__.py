@@ -12,20 +12,14 @@ against published measurements.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
+from shunter.lazy_names import lazy_names
 from shunter.sizing.options import ManifestOptions, SizeOptions
 
 if TYPE_CHECKING:
     from shunter.sizing.sizing import Sizing, size
 
 __all__ = ["ManifestOptions", "SizeOptions", "Sizing", "size"]
-
-
-def __getattr__(name: str) -> Any:
-    # The command's help needs the options alone, and neither data nor arithmetic.
-    if name not in __all__:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    from shunter.sizing import sizing
-
-    return getattr(sizing, name)
+# The command's help needs the options alone, and neither data nor arithmetic.
+__getattr__ = lazy_names(__name__, {"Sizing": "sizing", "size": "sizing"})

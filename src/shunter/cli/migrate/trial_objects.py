@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from shunter.api.titles import object_title
 from shunter.cli.migrate import exit_codes
 
 if TYPE_CHECKING:
@@ -68,7 +69,7 @@ async def remove_leftovers(client: Client, namespace: str) -> int:
     count = 0
     async for resource, obj in leftovers(client, namespace, datetime.now(UTC)):
         await remove(client, resource, obj)
-        title = f"{resource.kind} {obj['metadata']['namespace']}/{obj['metadata']['name']}"
+        title = object_title(resource.kind, obj["metadata"]["namespace"], obj["metadata"]["name"])
         errors().print(f"removed {title}, left of a trial", soft_wrap=True, markup=False)
         count += 1
     return count

@@ -55,7 +55,7 @@ def _heading(view: JobView, now: datetime) -> Iterator[Text]:
     parts = [text for text, known in ((f"step {told.step}", told.step), (f"{told.left} left", told.left)) if known]
     ran = f"ran {age(row.created, row.finished)}" if row.finished else f"age {age(row.created, now)}"
     yield Text.assemble(
-        (f"{row.kind} {row.namespace}/{row.name} ", "bold"),
+        (f"{row.title} ", "bold"),
         (row.state, STATE_COLOURS.get(row.state, "default")),
         "  ",
         ", ".join((*parts, ran)),

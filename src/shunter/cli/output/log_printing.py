@@ -74,7 +74,7 @@ def is_noise(container: Json) -> bool:
 def no_pods(job: Json, rank: int | None) -> str:
     """Why a job, or one rank of it, has no pod to ask for its log."""
     row = overview(job)
-    title = f"{row.kind} {row.namespace}/{row.name}"
+    title = row.title
     whose = f"{title} has no pod of rank {rank}" if rank is not None else f"{title} has no pods"
     if row.is_finished:
         kept = "; spec.runPolicy.cleanPodPolicy: None keeps them" if is_v1(job) else ""

@@ -10,6 +10,7 @@ import re
 from datetime import UTC, datetime
 from typing import Literal, NamedTuple
 
+from shunter.api.core import FINISHED_PHASES
 from shunter.api.field_errors import FieldError
 from shunter.api.meta import Json, grace_period, rfc3339
 from shunter.api.resources import NAMESPACES
@@ -274,7 +275,7 @@ def _graceful_mark(kind: Kind, document: Json, options: DeleteOptions, now: date
         metadata["deletionGracePeriodSeconds"] = wanted
         return "marked"
     period = wanted if wanted is not None else spec.get("terminationGracePeriodSeconds") or 0
-    if not spec.get("nodeName") or status.get("phase") in ("Succeeded", "Failed"):
+    if not spec.get("nodeName") or status.get("phase") in FINISHED_PHASES:
         period = 0
     metadata["deletionTimestamp"] = rfc3339(now + grace_period(period))
     metadata["deletionGracePeriodSeconds"] = period

@@ -14,6 +14,7 @@ from typing import Any, Literal, NamedTuple, Protocol
 
 import msgspec
 
+from shunter.api.core import pod_has_ended
 from shunter.api.meta import Json
 from shunter.api.resources import CONFIG_MAPS, JOBSETS, POD_LOGS, PODS, TRAIN_JOBS
 from shunter.kube.access import Request
@@ -39,7 +40,6 @@ JOBS_AT_ONCE = 8
 """Jobs that are worked on at the same time: most of a job's time is waiting, for answers and for pods that stop."""
 LOOKS_AT_ONCE = 50
 """Objects that a preview reads at the same time."""
-POD_IS_OVER = ("Succeeded", "Failed")
 
 Verdict = Literal["done", "before", "there", "refused", "waiting", "left"]
 """
@@ -300,7 +300,7 @@ async def _pods(client: Client, job: Json) -> int:
 
 def may_run(pod: Json) -> bool:
     """Whether a pod does something, or may yet."""
-    return (pod.get("status") or {}).get("phase") not in POD_IS_OVER
+    return not pod_has_ended(pod)
 
 
 async def _why_not_made(client: Client, step: Step) -> str:

@@ -8,6 +8,7 @@ from typing import Literal, NamedTuple
 
 from shunter.api.meta import Json, Struct
 from shunter.api.resources import TRAIN_JOBS
+from shunter.api.titles import title_of
 from shunter.migrate.conversion.rules.metadata import KUEUE_QUEUE
 from shunter.migrate.moving.journal import Record
 from shunter.migrate.moving.marks import COMPARED, PASSED, QUEUE, mark, queue_of, twins_of
@@ -153,11 +154,6 @@ def twin_stage(twin: Json) -> Stage:
             return "finished"
         case _:
             return "running"
-
-
-def title_of(job: Json) -> str:
-    """`PyTorchJob vision/bert`, as plans and marks name a v1 job."""
-    return f"{job['kind']} {job['metadata']['namespace']}/{job['metadata']['name']}"
 
 
 def _counted(values: Iterable[str]) -> dict[str, int]:

@@ -23,6 +23,7 @@ import msgspec
 
 from shunter.api.meta import Json, Struct, rfc3339
 from shunter.api.resources import CONFIG_MAPS
+from shunter.api.titles import object_title
 from shunter.errors import EnvironmentProblem, InputError
 from shunter.kube.client import Client
 from shunter.kube.errors import AlreadyExists, Forbidden, NotFound
@@ -67,7 +68,7 @@ class Record(Struct, frozen=True):
 
     @property
     def title(self) -> str:
-        return f"{self.kind} {self.namespace}/{self.name}" if self.namespace else f"{self.kind} {self.name}"
+        return object_title(self.kind, self.namespace, self.name)
 
     @property
     def object(self) -> tuple[str, str, str]:

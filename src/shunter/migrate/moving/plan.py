@@ -9,6 +9,7 @@ from typing import Any, Literal
 import msgspec
 
 from shunter.api.meta import Struct
+from shunter.api.titles import object_title
 from shunter.errors import InputError
 from shunter.migrate.options import Options
 from shunter.migrate.own_files import PLAN_HEADER
@@ -54,7 +55,7 @@ class Item(Struct, frozen=True):
 
     @property
     def title(self) -> str:
-        return f"{self.kind} {self.namespace}/{self.name}"
+        return object_title(self.kind, self.namespace, self.name)
 
 
 class Wave(Struct, frozen=True):

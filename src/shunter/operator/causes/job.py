@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from datetime import datetime
 
+from shunter.api.core import pod_has_ended
 from shunter.api.counts import count
 from shunter.api.meta import Json, Struct
 from shunter.api.ownership import controller_uid
@@ -230,7 +231,7 @@ def _lacks_pods(job: Json, there: Sequence[Json]) -> bool:
     parallelism = int(spec.get("parallelism", 1))
     done = max(int(status.get("succeeded") or 0), sum(pod.get("status", {}).get("phase") == "Succeeded" for pod in there))
     wanted: int = min(parallelism, int(spec.get("completions") or parallelism) - done)
-    at_work = [pod for pod in there if pod.get("status", {}).get("phase") not in ("Succeeded", "Failed")]
+    at_work = [pod for pod in there if not pod_has_ended(pod)]
     return len(at_work) < wanted
 
 

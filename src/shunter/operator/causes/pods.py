@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterable, Sequence
 from datetime import datetime, timedelta
 
-from shunter.api.core import container_statuses
+from shunter.api.core import container_statuses, pod_has_ended
 from shunter.api.meta import Json
 from shunter.operator import needs
 from shunter.operator.causes.events import event_time
@@ -43,7 +43,7 @@ def held_pods(job: Json, pods: Sequence[Json], events: Iterable[Json], now: date
 def _is_well(pod: Json) -> bool:
     """Whether nothing can be the matter: the pod has ended, is on its way out, or all of it runs for the first or second time."""
     status = pod.get("status", {})
-    if status.get("phase") in ("Succeeded", "Failed") or "deletionTimestamp" in pod["metadata"]:
+    if pod_has_ended(pod) or "deletionTimestamp" in pod["metadata"]:
         return True
     return status.get("phase") == "Running" and all(
         "running" in one.get("state", {}) and one.get("restartCount", 0) < LOOP_RESTARTS

@@ -7,7 +7,7 @@ from datetime import datetime
 import msgspec
 
 from shunter.api.jobset import ReplicatedJobStatus
-from shunter.api.meta import Condition, Json, condition_json, condition_of
+from shunter.api.meta import Condition, Json, as_json, condition_json, condition_of
 from shunter.api.rank_failures import RankFailures
 from shunter.api.trainer.trainjob import TrainJobJobStatus, TrainJobStatus
 from shunter.operator.trainer.views import LiveJobSet
@@ -105,4 +105,4 @@ def status_json(status: TrainJobStatus) -> Json:
 
 def failures_json(record: RankFailures | None) -> Json:
     """The record of what failed as it is stored."""
-    return {} if record is None else {"rankFailures": msgspec.json.decode(msgspec.json.encode(record))}
+    return {} if record is None else {"rankFailures": as_json(record)}

@@ -8,7 +8,7 @@ from typing import Literal
 
 import msgspec
 
-from shunter.api.meta import Json, condition_of, stamp
+from shunter.api.meta import as_json, condition_of, stamp
 from shunter.api.rank_failures import RankFailures
 from shunter.api.training.job import JobCondition, JobStatus, ReplicaStatus
 from shunter.kube.controllers.plan import Note, Ref, StatusLogLine, StatusWrite
@@ -128,17 +128,11 @@ class Progress(msgspec.Struct, frozen=True, kw_only=True):
     def status_write(self) -> StatusWrite:
         return StatusWrite(
             ref=self.ref,
-            observed=status_json(self.observed),
-            wanted=status_json(self.status),
+            observed=as_json(self.observed),
+            wanted=as_json(self.status),
             resource_version=self.resource_version,
             last_lines=self.last_lines,
         )
 
     def _with_status(self, status: JobStatus) -> Progress:
         return msgspec.structs.replace(self, status=status)
-
-
-def status_json(status: JobStatus) -> Json:
-    """The status as it is stored, with Go's omissions: zero counters and empty lists are left out."""
-    encoded: Json = msgspec.json.decode(msgspec.json.encode(status))
-    return encoded

@@ -13,7 +13,7 @@ from typing import TypeVar
 
 import msgspec
 
-from shunter.api.meta import Json
+from shunter.api.meta import Json, as_json
 from shunter.api.resources import (
     ENDPOINT_SLICES,
     MUTATING_WEBHOOKS,
@@ -157,7 +157,7 @@ class Webhooks:
         if (changed.get("kind"), changed.get("apiVersion")) != (document.get("kind"), document.get("apiVersion")):
             fault = conversion_fault(attributes.resource, str(changed.get("kind", "")), str(changed.get("apiVersion", "")))
             raise plain(500, fault)
-        copy: Json = msgspec.json.decode(msgspec.json.encode(changed))
+        copy = as_json(changed)
         return document if copy == document else copy
 
     async def validate(self, attributes: Attributes, document: Json | None) -> None:

@@ -8,7 +8,7 @@ from typing import Any
 import msgspec
 
 from shunter.api.field_errors import invalid as invalid_field
-from shunter.api.meta import Json
+from shunter.api.meta import Json, as_json
 from shunter.api.resources import Resource
 from shunter.cluster.apiserver import object_meta
 from shunter.cluster.apiserver.apply import server_side
@@ -232,5 +232,4 @@ def _applied(backend: Backend, call: Call, served: ServedKind, live: Json | None
         )
     except ApplyError as refusal:
         raise StatusError(refusal.code, refusal.reason, str(refusal), refusal.details) from None
-    copy: Json = msgspec.json.decode(msgspec.json.encode(result))
-    return copy
+    return as_json(result)

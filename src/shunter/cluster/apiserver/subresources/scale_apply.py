@@ -8,9 +8,7 @@ from __future__ import annotations
 from datetime import datetime
 from functools import lru_cache
 
-import msgspec
-
-from shunter.api.meta import Json
+from shunter.api.meta import Json, as_json
 from shunter.cluster.apiserver.apply import managed, server_side
 from shunter.cluster.apiserver.apply.errors import misfit
 from shunter.cluster.apiserver.apply.field_set import FieldSet, difference, fields_at, intersection
@@ -57,8 +55,7 @@ def apply_scale(served: ServedKind, paths: ScalePaths, live: Json, applied: Json
         raise misfit(f"failed to convert new object ({what}) to proper version: {why}")
     after = managed.decoded_or_none(result["metadata"].get("managedFields")) or {}
     kept = _entries_of_object(entries, after, replicas, served.resource.api_version)
-    copy: Json = msgspec.json.decode(msgspec.json.encode(managed.with_managed_fields(result, managed.encoded(kept))))
-    return copy
+    return as_json(managed.with_managed_fields(result, managed.encoded(kept)))
 
 
 def _entries_of_scale(entries: Entries, replicas: FieldSet) -> Entries:

@@ -9,8 +9,8 @@ from typing import NamedTuple
 import msgspec
 
 from shunter.api import cron
-from shunter.api.batch import CronJob, CronJobStatus, Job, status_json
-from shunter.api.meta import Json
+from shunter.api.batch import CronJob, CronJobStatus, Job
+from shunter.api.meta import Json, as_json
 from shunter.api.resources import CRON_JOBS, JOBS
 from shunter.cluster.controllers.cronjob.times import due, seconds_to_next
 from shunter.cluster.controllers.workloads.claiming import Owner
@@ -55,8 +55,8 @@ def plan(observed: Observed, now: datetime) -> Plan:
         writes=(*removals, *start.writes),
         status=StatusWrite(
             ref=observed.owner.ref,
-            observed=status_json(cron_job.status),
-            wanted=status_json(status),
+            observed=as_json(cron_job.status),
+            wanted=as_json(status),
             resource_version=cron_job.metadata.resource_version,
         ),
         events=(*events, *start.events),

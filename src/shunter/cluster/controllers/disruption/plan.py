@@ -8,7 +8,7 @@ from datetime import datetime, timedelta
 import msgspec
 
 from shunter.api.core import Pod
-from shunter.api.meta import Condition, Json, condition_of
+from shunter.api.meta import Condition, Json, as_json, condition_of
 from shunter.api.policy import DisruptionBudget, DisruptionBudgetStatus
 from shunter.api.resources import POD_DISRUPTION_BUDGETS
 from shunter.cluster.controllers.workloads.shares import share
@@ -129,7 +129,7 @@ def _write(budget: DisruptionBudget, status: DisruptionBudgetStatus) -> StatusWr
 
 
 def _json(status: DisruptionBudgetStatus) -> Json:
-    encoded: Json = msgspec.json.decode(msgspec.json.encode(status))
+    encoded = as_json(status)
     for condition in encoded.get("conditions", ()):
         condition.setdefault("message", "")
     return {**dict.fromkeys(_COUNTERS, 0), **encoded}

@@ -8,8 +8,9 @@ from typing import Literal
 
 import msgspec
 
-from shunter.api.batch import Job, JobStatus, status_json
+from shunter.api.batch import Job, JobStatus
 from shunter.api.core import Pod
+from shunter.api.meta import as_json
 from shunter.api.resources import JOBS, PODS
 from shunter.cluster.controllers.job.adoption import claims, controls, release_patch
 from shunter.cluster.controllers.job.backoff import Finish, finish_of
@@ -65,8 +66,8 @@ def plan(observed: Observed, now: datetime) -> Plan:
         writes=(*_removals(job, settlement.release, change, verdict), *_creations(job, change, tally)),
         status=StatusWrite(
             ref=Ref.of(JOBS, job.metadata),
-            observed=status_json(observed.job.status),
-            wanted=status_json(status),
+            observed=as_json(observed.job.status),
+            wanted=as_json(status),
             resource_version=job.metadata.resource_version,
         ),
         events=notes,

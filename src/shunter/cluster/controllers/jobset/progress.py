@@ -8,7 +8,7 @@ from typing import Literal
 import msgspec
 
 from shunter.api.jobset import JobSet, JobSetStatus
-from shunter.api.meta import Condition, Json, condition_json
+from shunter.api.meta import Condition, Json, as_json, condition_json
 from shunter.api.resources import JOBSETS
 from shunter.kube.controllers.plan import Note, Ref
 
@@ -64,7 +64,7 @@ def status_json(status: JobSetStatus) -> Json:
     is empty."""
     if status == JobSetStatus():
         return {}
-    encoded: Json = msgspec.json.decode(msgspec.json.encode(status))
+    encoded = as_json(status)
     encoded["restarts"] = status.restarts
     if status.conditions:
         encoded["conditions"] = [condition_json(condition) for condition in status.conditions]

@@ -5,7 +5,7 @@ Apart from the view that all controllers share, since this is much of a pod, and
 
 from __future__ import annotations
 
-from shunter.api.core import PodStatus, PodVolume, claim_names
+from shunter.api.core import FINISHED_PHASES, PodStatus, PodVolume, claim_names
 from shunter.api.meta import Json, ObjectMeta, Struct
 from shunter.api.pod_requests import PodRequests
 
@@ -42,4 +42,4 @@ class SchedulablePod(Struct, frozen=True):
 
     @property
     def is_finished(self) -> bool:
-        return self.status.phase in ("Succeeded", "Failed")
+        return self.status.phase in FINISHED_PHASES

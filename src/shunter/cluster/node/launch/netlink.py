@@ -38,18 +38,18 @@ class RouteSocket:
 
     def add_bridge(self, name: str, *, gateway: str) -> None:
         """Creates a bridge for that gateway and sets it up. Raises FileExistsError when the name is taken."""
-        info = _attribute(_IFLA_LINKINFO, _attribute(_IFLA_INFO_KIND, b"bridge"))
+        info = attribute(_IFLA_LINKINFO, attribute(_IFLA_INFO_KIND, b"bridge"))
         link = _link_header(up=True) + _name(name) + _hardware_address(gateway) + info
         self._request(_RTM_NEWLINK, _NLM_F_CREATE | _NLM_F_EXCL, link)
 
     def add_veth(self, name: str, *, bridge: int, peer: str, peer_address: str, peer_namespace: int) -> None:
         """Creates a cable: `name` here, plugged into the bridge of that index and up; `peer`, still down, in that namespace, for
         that address."""
-        own = _hardware_address(peer_address) + _attribute(_IFLA_NET_NS_FD, struct.pack("=I", peer_namespace))
+        own = _hardware_address(peer_address) + attribute(_IFLA_NET_NS_FD, struct.pack("=I", peer_namespace))
         peer_info = _link_header() + _name(peer) + own
-        data = _attribute(_IFLA_INFO_DATA, _attribute(_VETH_INFO_PEER, peer_info))
-        info = _attribute(_IFLA_LINKINFO, _attribute(_IFLA_INFO_KIND, b"veth") + data)
-        master = _attribute(_IFLA_MASTER, struct.pack("=I", bridge))
+        data = attribute(_IFLA_INFO_DATA, attribute(_VETH_INFO_PEER, peer_info))
+        info = attribute(_IFLA_LINKINFO, attribute(_IFLA_INFO_KIND, b"veth") + data)
+        master = attribute(_IFLA_MASTER, struct.pack("=I", bridge))
         self._request(_RTM_NEWLINK, _NLM_F_CREATE | _NLM_F_EXCL, _link_header(up=True) + _name(name) + master + info)
 
     def set_up(self, name: str) -> None:
@@ -86,15 +86,15 @@ class RouteSocket:
         self._request(
             _RTM_NEWADDR,
             _NLM_F_CREATE | _NLM_F_EXCL,
-            header + _attribute(_IFA_LOCAL, packed) + _attribute(_IFA_ADDRESS, packed),
+            header + attribute(_IFA_LOCAL, packed) + attribute(_IFA_ADDRESS, packed),
         )
 
     def add_default_route(self, name: str, gateway: str) -> None:
         # Family, lengths, tos, table main (254), protocol boot (3), scope universe, type unicast (1), flags.
         header = struct.pack("=BBBBBBBBI", socket.AF_INET, 0, 0, 0, 254, 3, 0, 1, 0)
-        interface = _attribute(_RTA_OIF, struct.pack("=I", socket.if_nametoindex(name)))
+        interface = attribute(_RTA_OIF, struct.pack("=I", socket.if_nametoindex(name)))
         self._request(
-            _RTM_NEWROUTE, _NLM_F_CREATE | _NLM_F_EXCL, header + _attribute(_RTA_GATEWAY, socket.inet_aton(gateway)) + interface
+            _RTM_NEWROUTE, _NLM_F_CREATE | _NLM_F_EXCL, header + attribute(_RTA_GATEWAY, socket.inet_aton(gateway)) + interface
         )
 
     def _request(self, kind: int, flags: int, payload: bytes) -> bytes:
@@ -122,7 +122,8 @@ def _link_header(*, index: int = 0, up: bool = False) -> bytes:
     return struct.pack("=BxHiII", socket.AF_UNSPEC, 0, index, flags, flags)
 
 
-def _attribute(kind: int, value: bytes) -> bytes:
+def attribute(kind: int, value: bytes) -> bytes:
+    """One attribute of a netlink message: its length, kind and value, filled up to four bytes."""
     length = 4 + len(value)
     return struct.pack("=HH", length, kind) + value + b"\0" * (-length % 4)
 
@@ -131,8 +132,8 @@ def _hardware_address(address: str) -> bytes:
     """Always the same for an IP address. Those who know the one of a pod that has just gone would not believe another for a
     second (`locktime` of arp(7)): the first answers to a pod that gets its address were lost. Without one of its own a bridge
     changes its with the pods that come and go."""
-    return _attribute(_IFLA_ADDRESS, b"\x02\x42" + socket.inet_aton(address))
+    return attribute(_IFLA_ADDRESS, b"\x02\x42" + socket.inet_aton(address))
 
 
 def _name(name: str) -> bytes:
-    return _attribute(_IFLA_IFNAME, name.encode() + b"\0")
+    return attribute(_IFLA_IFNAME, name.encode() + b"\0")

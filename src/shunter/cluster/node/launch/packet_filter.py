@@ -15,7 +15,7 @@ from collections.abc import Iterable, Sequence
 from typing import Any, NamedTuple
 
 from shunter.cluster.node.launch import linux
-from shunter.cluster.node.launch.netlink import RouteSocket
+from shunter.cluster.node.launch.netlink import RouteSocket, attribute
 
 _NETLINK_NETFILTER = 12
 _SO_SNDBUFFORCE = 32
@@ -86,7 +86,7 @@ def _has_received(receiver: socket.socket) -> bool:
 
 def _replace_rules(request: dict[str, Any], *, loopback: int) -> None:
     """Made and deleted first, so that it need not be known whether the table is there."""
-    table = [_attribute(1, _TABLE)]
+    table = [attribute(1, _TABLE)]
     messages = [
         _message(_NEW_TABLE, table, flags=_CREATE),
         _message(_DELETE_TABLE, table),
@@ -101,9 +101,9 @@ def _replace_rules(request: dict[str, Any], *, loopback: int) -> None:
 
 def _chain(direction: str, allowances: Sequence[dict[str, Any]], trusted: str, loopback: int) -> list[_Message]:
     name, hook, interface, offset = _DIRECTIONS[direction]
-    hooked = _nested(4, _attribute(1, _number(hook)), _attribute(2, _number(0)))
-    policy = _attribute(5, _number(_DROP))
-    chain = [_attribute(1, _TABLE), _attribute(3, name), hooked, policy, _attribute(7, b"filter\0")]
+    hooked = _nested(4, attribute(1, _number(hook)), attribute(2, _number(0)))
+    policy = attribute(5, _number(_DROP))
+    chain = [attribute(1, _TABLE), attribute(3, name), hooked, policy, attribute(7, b"filter\0")]
     messages = [_message(_NEW_CHAIN, chain, flags=_CREATE)]
     rules = [
         [_meta(interface), _compare(_EQUAL, struct.pack("=I", loopback))],
@@ -122,7 +122,7 @@ def _chain(direction: str, allowances: Sequence[dict[str, Any]], trusted: str, l
         if allowance["addresses"] is not None:
             label = f"{direction}{number}".encode() + b"\0"
             messages += _set(label, number, allowance["addresses"])
-            rule += [*_ipv4(offset), _expression(b"lookup\0", _attribute(1, label), _attribute(2, _number(_REGISTER)))]
+            rule += [*_ipv4(offset), _expression(b"lookup\0", attribute(1, label), attribute(2, _number(_REGISTER)))]
         if allowance["block"]:
             rule += _from_block(offset, allowance["block"])
             for block in allowance["excepted"]:
@@ -139,22 +139,22 @@ def _chain(direction: str, allowances: Sequence[dict[str, Any]], trusted: str, l
 
 def _set(label: bytes, number: int, addresses: Iterable[str]) -> list[_Message]:
     """A set of addresses that rules look into by its name."""
-    key = [_attribute(4, _number(7)), _attribute(5, _number(4))]  # the key type is nft's word for ipv4_addr, unread by the kernel
-    made = [_attribute(1, _TABLE), _attribute(2, label), _attribute(3, _number(0)), *key, _attribute(10, _number(number + 1))]
-    elements = [_nested(1, _nested(1, _attribute(1, socket.inet_aton(address)))) for address in addresses]
+    key = [attribute(4, _number(7)), attribute(5, _number(4))]  # the key type is nft's word for ipv4_addr, unread by the kernel
+    made = [attribute(1, _TABLE), attribute(2, label), attribute(3, _number(0)), *key, attribute(10, _number(number + 1))]
+    elements = [_nested(1, _nested(1, attribute(1, socket.inet_aton(address)))) for address in addresses]
     messages = [_message(_NEW_SET, made, flags=_CREATE)]
     if elements:
-        filled = [_attribute(1, _TABLE), _attribute(2, label), _nested(3, *elements)]
+        filled = [attribute(1, _TABLE), attribute(2, label), _nested(3, *elements)]
         messages.append(_message(_NEW_ELEMENTS, filled, flags=_CREATE))
     return messages
 
 
 def _rule(chain: bytes, expressions: Iterable[bytes]) -> _Message:
     """A packet that all expressions fit is accepted."""
-    verdict = _nested(2, _nested(2, _attribute(1, _number(_ACCEPT))))
-    accept = _expression(b"immediate\0", _attribute(1, _number(_VERDICT)), verdict)
+    verdict = _nested(2, _nested(2, attribute(1, _number(_ACCEPT))))
+    accept = _expression(b"immediate\0", attribute(1, _number(_VERDICT)), verdict)
     listed = _nested(4, *expressions, accept)
-    return _message(_NEW_RULE, [_attribute(1, _TABLE), _attribute(2, chain), listed], flags=_CREATE | _APPEND)
+    return _message(_NEW_RULE, [attribute(1, _TABLE), attribute(2, chain), listed], flags=_CREATE | _APPEND)
 
 
 def _ipv4(offset: int) -> list[bytes]:
@@ -172,31 +172,31 @@ def _protocol(name: str) -> list[bytes]:
 
 
 def _meta(key: int) -> bytes:
-    return _expression(b"meta\0", _attribute(1, _number(_REGISTER)), _attribute(2, _number(key)))
+    return _expression(b"meta\0", attribute(1, _number(_REGISTER)), attribute(2, _number(key)))
 
 
 def _tracking_state() -> bytes:
-    return _expression(b"ct\0", _attribute(1, _number(_REGISTER)), _attribute(2, _number(0)))
+    return _expression(b"ct\0", attribute(1, _number(_REGISTER)), attribute(2, _number(0)))
 
 
 def _payload(base: int, offset: int, length: int) -> bytes:
-    places = [_attribute(kind, _number(value)) for kind, value in enumerate((_REGISTER, base, offset, length), 1)]
+    places = [attribute(kind, _number(value)) for kind, value in enumerate((_REGISTER, base, offset, length), 1)]
     return _expression(b"payload\0", *places)
 
 
 def _mask(mask: bytes) -> bytes:
-    registers = [_attribute(1, _number(_REGISTER)), _attribute(2, _number(_REGISTER)), _attribute(3, _number(len(mask)))]
-    return _expression(b"bitwise\0", *registers, _nested(4, _attribute(1, mask)), _nested(5, _attribute(1, bytes(len(mask)))))
+    registers = [attribute(1, _number(_REGISTER)), attribute(2, _number(_REGISTER)), attribute(3, _number(len(mask)))]
+    return _expression(b"bitwise\0", *registers, _nested(4, attribute(1, mask)), _nested(5, attribute(1, bytes(len(mask)))))
 
 
 def _compare(operation: int, value: bytes) -> bytes:
     return _expression(
-        b"cmp\0", _attribute(1, _number(_REGISTER)), _attribute(2, _number(operation)), _nested(3, _attribute(1, value))
+        b"cmp\0", attribute(1, _number(_REGISTER)), attribute(2, _number(operation)), _nested(3, attribute(1, value))
     )
 
 
 def _expression(name: bytes, *attributes: bytes) -> bytes:
-    return _nested(1, _attribute(1, name), _nested(2, *attributes))
+    return _nested(1, attribute(1, name), _nested(2, *attributes))
 
 
 def _commit(messages: Sequence[_Message]) -> None:
@@ -237,9 +237,4 @@ def _number(value: int) -> bytes:
 
 
 def _nested(kind: int, *attributes: bytes) -> bytes:
-    return _attribute(kind | _NESTED, b"".join(attributes))
-
-
-def _attribute(kind: int, value: bytes) -> bytes:
-    length = 4 + len(value)
-    return struct.pack("=HH", length, kind) + value + b"\0" * (-length % 4)
+    return attribute(kind | _NESTED, b"".join(attributes))

@@ -6,6 +6,7 @@ from typing import Any
 
 import msgspec
 
+from shunter.api.core import FINISHED_PHASES
 from shunter.api.meta import Json, ObjectMeta, Struct
 from shunter.api.resources import PODS
 from shunter.kube.controllers.plan import Ref
@@ -28,7 +29,7 @@ class AssignedPod(Struct, frozen=True):
 
     @property
     def is_finished(self) -> bool:
-        return self.status.get("phase") in ("Succeeded", "Failed")
+        return self.status.get("phase") in FINISHED_PHASES
 
     @property
     def title(self) -> str:

@@ -9,6 +9,7 @@ from collections.abc import Iterable
 from datetime import UTC, datetime
 from typing import NamedTuple
 
+from shunter.api.core import FINISHED_PHASES
 from shunter.api.meta import Json, rfc3339
 from shunter.cluster.node.pod.containers import Attempt, Containers, ContainerState, Role, Waiting, declared, ephemeral
 from shunter.cluster.node.pod.lifecycle import will_restart
@@ -39,9 +40,9 @@ def pod_status(pod: Json, containers: Containers, observation: PodObservation, n
     """The whole status, conditions of others included."""
     spec, before = pod["spec"], pod.get("status") or {}
     phase = observation.phase or pod_phase(spec, containers, ending=observation.ending)
-    if observation.ended and phase not in ("Succeeded", "Failed"):
+    if observation.ended and phase not in FINISHED_PHASES:
         phase = "Failed"
-    if before.get("phase") in ("Succeeded", "Failed"):
+    if before.get("phase") in FINISHED_PHASES:
         phase = before["phase"]
     statuses = {container["name"]: _container_status(spec, container, containers) for container, _ in declared(spec)}
     status: Json = {
@@ -213,7 +214,7 @@ def _conditions(pod: Json, containers: Containers, observation: PodObservation, 
 
 
 def _containers_ready(spec: Json, containers: Containers, phase: str) -> tuple[str, str, str]:
-    if phase in ("Succeeded", "Failed"):
+    if phase in FINISHED_PHASES:
         return "False", "PodCompleted" if phase == "Succeeded" else "PodFailed", ""
     unready = [
         container["name"]

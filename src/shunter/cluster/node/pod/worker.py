@@ -14,6 +14,7 @@ from datetime import UTC, datetime
 from logging import getLogger
 from typing import NamedTuple
 
+from shunter.api.core import FINISHED_PHASES
 from shunter.api.meta import Json
 from shunter.api.network_policies import NetworkPod, named_ports
 from shunter.api.resources import PODS
@@ -277,7 +278,7 @@ class PodWorker:
         return self._vanished or self._overdue or self._pod.is_finished or self._pod.metadata.deletion_timestamp is not None
 
     def _is_settled(self) -> bool:
-        return pod_phase(self._pod.spec, self._containers.states, ending=self._is_ending()) in ("Succeeded", "Failed")
+        return pod_phase(self._pod.spec, self._containers.states, ending=self._is_ending()) in FINISHED_PHASES
 
     def _deadline(self) -> float | None:
         seconds = self._pod.spec.get("activeDeadlineSeconds")

@@ -12,6 +12,7 @@ from fractions import Fraction
 
 import msgspec
 
+from shunter.api.core import pod_has_ended
 from shunter.api.counts import listed
 from shunter.api.meta import Json
 from shunter.api.pod_requests import PodRequests, requested
@@ -52,7 +53,7 @@ def _holders(case: Case, name: str) -> str:
     """Who holds most of the resource, with the amounts."""
     held: dict[str, Fraction] = {}
     for pod in case.evidence.neighbours:
-        if pod.get("status", {}).get("phase") in ("Succeeded", "Failed"):
+        if pod_has_ended(pod):
             continue
         if amount := amounts(pod["spec"]).get(name):
             owner: Json = next((one for one in pod["metadata"].get("ownerReferences") or () if one.get("controller")), {})

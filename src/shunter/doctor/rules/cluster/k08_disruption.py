@@ -8,6 +8,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
+from shunter.api.core import pod_has_ended
 from shunter.api.meta import Json, Struct
 from shunter.doctor.case import Case
 from shunter.doctor.endings import gone_ranks
@@ -154,7 +155,7 @@ def _of_nodes(case: Case) -> Iterator[Disruption]:
     nodes = {node["metadata"]["name"]: node for node in case.evidence.nodes}
     for pod in case.pods:
         name = pod.get("spec", {}).get("nodeName")
-        if not name or pod.get("status", {}).get("phase") in ("Succeeded", "Failed"):
+        if not name or pod_has_ended(pod):
             continue
         if name not in nodes:
             yield Disruption(pod=pod["metadata"]["name"], text=f"was on node {name}, which is gone", source="node")

@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 import msgspec
 
-from shunter.api.meta import Json
+from shunter.api.meta import Json, as_json
 from shunter.api.openapi import defaults
 from shunter.api.resources import NAMESPACES, TRAINING_RUNTIMES, Resource
 from shunter.api.trainer.runtime import MPIPolicy
@@ -113,7 +113,7 @@ async def runtimes(client: Client, namespaces: Sequence[str] = (ALL,)) -> tuple[
 def as_written(runtime: Json) -> Json:
     """Without what the API server adds: its own metadata, and the defaults of the definition."""
     metadata = {key: value for key, value in runtime["metadata"].items() if key in _WRITTEN_METADATA}
-    written: Json = msgspec.json.decode(msgspec.json.encode({**runtime, "metadata": metadata}))
+    written = as_json({**runtime, "metadata": metadata})
     for job in written["spec"]["template"]["spec"].get("replicatedJobs") or ():
         _leave_out(job, _DEFAULTS)
     _leave_out((written["spec"].get("mlPolicy") or {}).get("mpi") or {}, defaults(MPIPolicy))

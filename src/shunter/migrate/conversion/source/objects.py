@@ -9,6 +9,7 @@ from itertools import islice
 import yaml
 
 from shunter.api.meta import Json
+from shunter.api.titles import object_title
 from shunter.kube.positions import followed
 from shunter.migrate.findings import Place
 from shunter.migrate.paths import Path, shown
@@ -58,7 +59,7 @@ class SourceObject:
     @cached_property
     def title(self) -> str:
         """`PyTorchJob training/bert`."""
-        return f"{self.kind} {self.namespace}/{self.name}" if self.namespace else f"{self.kind} {self.name}"
+        return object_title(self.kind, self.namespace, self.name)
 
     def place(self, path: Path = (), offset: int | None = None) -> Place:
         """Where a field stands: its key in a file, or what of the path is there; in a cluster, the object and the field. With an

@@ -7,6 +7,7 @@ from pathlib import Path
 import msgspec
 
 from shunter.api.meta import Json, Struct
+from shunter.api.titles import object_title
 from shunter.cluster.node.content.references import references
 from shunter.errors import InputError
 from shunter.migrate.conversion.cleaning import digest_of
@@ -39,7 +40,7 @@ class Entry(Struct, frozen=True):
 
     @property
     def title(self) -> str:
-        return f"{self.kind} {self.namespace}/{self.name}" if self.namespace else f"{self.kind} {self.name}"
+        return object_title(self.kind, self.namespace, self.name)
 
     @property
     def is_finished(self) -> bool:

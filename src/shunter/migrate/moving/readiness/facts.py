@@ -105,10 +105,3 @@ class Facts:
     def is_embedded(self) -> bool:
         """Whether it is the embedded cluster, whose controllers are no Deployments."""
         return "shunter" in self.git_version
-
-
-def title(obj: Json) -> str:
-    """`ResourceQuota training/gpu`."""
-    metadata = obj["metadata"]
-    place = f"{metadata['namespace']}/" if metadata.get("namespace") else ""
-    return f"{obj['kind']} {place}{metadata['name']}"

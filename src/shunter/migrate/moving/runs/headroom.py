@@ -7,6 +7,7 @@ from fractions import Fraction
 
 import msgspec
 
+from shunter.api.core import pod_has_ended
 from shunter.api.meta import Json
 from shunter.api.pod_requests import Amounts, PodRequests, requested
 from shunter.api.quantity import parse
@@ -55,7 +56,7 @@ def node_obstacles(nodes: Iterable[Json], running: Iterable[Json], pods: Sequenc
         for name, quantity in ((node.get("status") or {}).get("allocatable") or {}).items():
             free[name] = free.get(name, NOTHING) + parse(quantity)
     for pod in running:
-        if pod["spec"].get("nodeName") in names and (pod.get("status") or {}).get("phase") not in ("Succeeded", "Failed"):
+        if pod["spec"].get("nodeName") in names and not pod_has_ended(pod):
             for name, amount in needed([pod]).items():
                 free[name] = free.get(name, NOTHING) - amount
     for name, amount in needed(pods).items():

@@ -12,6 +12,7 @@ from pathlib import Path
 import msgspec
 
 from shunter.api.meta import Struct
+from shunter.api.titles import object_title
 from shunter.errors import InputError
 from shunter.jobs.metrics import Process, Series
 from shunter.operator.overview import FINISHED_STATES
@@ -62,7 +63,7 @@ class Run(Struct, frozen=True):
 
     @property
     def title(self) -> str:
-        return f"{self.kind} {self.namespace}/{self.name}" if self.namespace else f"{self.kind} {self.name}".strip()
+        return object_title(self.kind, self.namespace, self.name).strip()
 
     @property
     def is_finished(self) -> bool:

@@ -9,6 +9,7 @@ import msgspec
 from msgspec import Meta
 
 from shunter.api.ownership import owner_of
+from shunter.api.titles import object_title
 from shunter.migrate.conversion.batch import Outcome
 from shunter.migrate.conversion.source.live import CLUSTER
 from shunter.migrate.findings import Grade, worst
@@ -41,7 +42,7 @@ class Entry(msgspec.Struct, frozen=True, kw_only=True, rename="camel", gc=False)
 
     @property
     def title(self) -> str:
-        return f"{self.kind} {self.namespace}/{self.name}" if self.namespace else f"{self.kind} {self.name}"
+        return object_title(self.kind, self.namespace, self.name)
 
 
 def entry(outcome: Outcome, now: datetime, *, inside: str = "") -> Entry:

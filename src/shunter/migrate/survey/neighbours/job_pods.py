@@ -8,6 +8,7 @@ from functools import cached_property
 from typing import Any, NamedTuple
 
 from shunter.api.meta import Json
+from shunter.api.titles import object_title
 from shunter.api.trainer.runtime import LAUNCHER as LAUNCHERS
 from shunter.api.trainer.runtime import NODE
 from shunter.api.training.mpi import LAUNCHER
@@ -73,7 +74,7 @@ class JobPods:
         """`TrainJob training/bert`."""
         metadata = self.result.train_job["metadata"] if self.result else {}
         name = metadata.get("name") or f"{metadata.get('generateName', '')}*"
-        return f"TrainJob {self.namespace}/{name}" if self.namespace else f"TrainJob {name}"
+        return object_title("TrainJob", self.namespace, name)
 
     def is_called(self, name: str) -> bool:
         """Whether it is converted from the v1 job of that name."""

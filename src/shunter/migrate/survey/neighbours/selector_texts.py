@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 import msgspec
 import yaml
 
-from shunter.api.meta import Json
+from shunter.api.meta import Json, as_json
 from shunter.kube.positions import followed
 from shunter.migrate.conversion.emit.files import item_text
 from shunter.migrate.conversion.emit.job import plain_text
@@ -34,7 +34,7 @@ def with_selectors(document: Document, changes: Sequence[tuple[Selection, Json]]
     edits = [_edit(document, selection, new) for selection, new in changes]
     for edit in sorted(edits, reverse=True):
         text = text[: edit.start] + edit.text + text[edit.end :]
-    expected: list[Json] = msgspec.json.decode(msgspec.json.encode([source.value for source in document.objects]))
+    expected = [as_json(source.value) for source in document.objects]
     for selection, new in changes:
         place = next(place for place, source in enumerate(document.objects) if source is selection.source)
         holder: Any = expected[place]

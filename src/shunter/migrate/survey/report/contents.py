@@ -13,7 +13,7 @@ from msgspec import Meta
 
 from shunter import __version__
 from shunter.migrate.conversion.batch import Batch, Outcome
-from shunter.migrate.findings import Change, Finding, Grade, Impact, Severity, worst
+from shunter.migrate.findings import Change, Finding, Grade, Impact, Place, Severity, worst
 
 SCHEMA: Literal["shunter.migrate.report/v1"] = "shunter.migrate.report/v1"
 About = Literal["conversion", "scan"]
@@ -49,7 +49,7 @@ class ReportedFinding(_Struct, frozen=True):
 
     @property
     def place(self) -> str:
-        return f"{self.source}:{self.line}:{self.column}" if self.line else self.source
+        return str(Place(self.source, self.line, self.column))
 
 
 class Item(_Struct, frozen=True):

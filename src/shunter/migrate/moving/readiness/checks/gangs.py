@@ -8,8 +8,9 @@ from collections.abc import Iterator
 from shunter.api.meta import Json
 from shunter.api.podgroups import COSCHEDULING_POD_GROUPS, VOLCANO_POD_GROUPS
 from shunter.api.resources import DEPLOYMENTS
+from shunter.api.titles import title_of
 from shunter.migrate.findings import Topic
-from shunter.migrate.moving.readiness.facts import Facts, Fault, title
+from shunter.migrate.moving.readiness.facts import Facts, Fault
 
 TOPIC = Topic(
     id="READY009",
@@ -48,7 +49,7 @@ def faults(facts: Facts) -> Iterator[Fault]:
             choice = "volcano" if told == "volcano" else f"coscheduling:{told}"
             yield Fault(
                 f"it schedules v1 jobs as gangs (--gang-scheduler-name={told}), and results are converted without.",
-                title(deployment),
+                title_of(deployment),
                 f"Plan and convert with --gang {choice}.",
             )
 

@@ -6,8 +6,9 @@ from collections.abc import Iterator
 
 from shunter.api.meta import Json
 from shunter.api.resources import DEPLOYMENTS, JOBSETS, MUTATING_WEBHOOKS, VALIDATING_WEBHOOKS
+from shunter.api.titles import title_of
 from shunter.migrate.findings import Topic
-from shunter.migrate.moving.readiness.facts import Facts, Fault, title
+from shunter.migrate.moving.readiness.facts import Facts, Fault
 
 TOPIC = Topic(
     id="READY004",
@@ -57,7 +58,7 @@ def faults(facts: Facts) -> Iterator[Fault]:
                     remedy="See that something reconciles JobSets: make one and watch it.", impact="advisory")  # fmt: skip
     for deployment in controllers:
         if not (deployment.get("status") or {}).get("availableReplicas"):
-            yield Fault("none of its pods is available.", title(deployment))
+            yield Fault("none of its pods is available.", title_of(deployment))
     configurations = [*facts.all(MUTATING_WEBHOOKS), *facts.all(VALIDATING_WEBHOOKS)]
     if not any(_is_about_jobsets(configuration) for configuration in configurations):
         yield Fault("no webhook looks at new JobSets: names that are too long surface only when pods are made.",

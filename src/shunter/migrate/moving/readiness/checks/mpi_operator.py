@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from shunter.api.resources import CUSTOM_RESOURCE_DEFINITIONS
+from shunter.api.titles import title_of
 from shunter.migrate.findings import Topic
-from shunter.migrate.moving.readiness.facts import MPI_JOBS_V2BETA1, Facts, Fault, title
+from shunter.migrate.moving.readiness.facts import MPI_JOBS_V2BETA1, Facts, Fault
 
 TOPIC = Topic(
     id="READY014",
@@ -36,4 +37,4 @@ def faults(facts: Facts) -> Iterator[Fault]:
         if crd["metadata"]["name"] != DEFINITION or MPI_JOBS_V2BETA1.version not in versions:
             continue
         count = len(facts.all(MPI_JOBS_V2BETA1))
-        yield Fault(f"it serves v2beta1 as well, the mpi-operator's; {count} MPIJobs were found.", title(crd))
+        yield Fault(f"it serves v2beta1 as well, the mpi-operator's; {count} MPIJobs were found.", title_of(crd))

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 from shunter.api.counts import count
 from shunter.api.ownership import owner_of
+from shunter.api.titles import title_of
 from shunter.migrate.conversion.source.embedded import found_in
 from shunter.migrate.conversion.source.objects import SourceObject
 from shunter.migrate.findings import Topic
@@ -16,7 +17,6 @@ from shunter.migrate.moving.readiness.facts import (
     WORKFLOW_TEMPLATES,
     Facts,
     Fault,
-    title,
 )
 
 TOPIC = Topic(
@@ -51,4 +51,4 @@ def faults(facts: Facts) -> Iterator[Fault]:
         for host in facts.all(resource):
             kinds = sorted({embedded.job.kind for embedded in found_in(SourceObject(host, "cluster"))})
             if kinds:
-                yield Fault(f"it makes {', '.join(kinds)}s of v1.", title(host))
+                yield Fault(f"it makes {', '.join(kinds)}s of v1.", title_of(host))

@@ -6,9 +6,10 @@ from collections.abc import Iterator
 
 from shunter.api.meta import Json
 from shunter.api.resources import RESOURCE_QUOTAS, TRAIN_JOBS
+from shunter.api.titles import title_of
 from shunter.errors import InputError
 from shunter.migrate.findings import Topic
-from shunter.migrate.moving.readiness.facts import Facts, Fault, title
+from shunter.migrate.moving.readiness.facts import Facts, Fault
 from shunter.migrate.moving.runs.headroom import quota_obstacles
 from shunter.migrate.pods.sides import v2_pods
 
@@ -39,12 +40,12 @@ def faults(facts: Facts) -> Iterator[Fault]:
         if misfits:
             others = f", and {len(misfits) - 1} more do not fit" if len(misfits) > 1 else ""
             first = misfits[0].removeprefix(f"{quota['kind']} {quota['metadata']['name']} ")
-            yield Fault(f"it {first}{others}.", title(quota))
+            yield Fault(f"it {first}{others}.", title_of(quota))
         hard = (quota.get("spec") or {}).get("hard") or {}
         v1 = [name for name in hard if name.startswith("count/") and name.endswith("jobs.kubeflow.org")]
         if v1 and _OBJECTS not in hard:
             yield Fault(
-                f"it limits {', '.join(sorted(v1))}, and TrainJobs not at all.", title(quota), f"Add {_OBJECTS} to the quota."
+                f"it limits {', '.join(sorted(v1))}, and TrainJobs not at all.", title_of(quota), f"Add {_OBJECTS} to the quota."
             )
 
 

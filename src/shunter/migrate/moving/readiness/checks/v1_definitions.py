@@ -6,9 +6,10 @@ from collections.abc import Iterator
 
 from shunter.api.meta import Json
 from shunter.api.resources import CUSTOM_RESOURCE_DEFINITIONS
+from shunter.api.titles import title_of
 from shunter.migrate.findings import Topic
 from shunter.migrate.moving.finalizing import V1, V1_DEFINITIONS
-from shunter.migrate.moving.readiness.facts import Facts, Fault, title
+from shunter.migrate.moving.readiness.facts import Facts, Fault
 
 TOPIC = Topic(
     id="READY002",
@@ -38,12 +39,12 @@ def faults(facts: Facts) -> Iterator[Fault]:
         if crd["metadata"].get("deletionTimestamp"):
             yield Fault(
                 f"{name} is being deleted: all {V1_DEFINITIONS[name]}s go with it.",
-                title(crd),
+                title_of(crd),
                 "Back up now (shunter migrate backup), if anything is still there.",
                 "blocking",
             )
         if old := _unserved(crd):
-            yield Fault(f"{name} has objects stored as {', '.join(old)}, which is not served.", title(crd))
+            yield Fault(f"{name} has objects stored as {', '.join(old)}, which is not served.", title_of(crd))
 
 
 def _unserved(crd: Json) -> list[str]:

@@ -11,8 +11,9 @@ from shunter.api.resources import (
     TRAIN_JOBS,
     TRAINING_RUNTIMES,
 )
+from shunter.api.titles import title_of
 from shunter.migrate.findings import Topic
-from shunter.migrate.moving.readiness.facts import Facts, Fault, title
+from shunter.migrate.moving.readiness.facts import Facts, Fault
 
 TOPIC = Topic(
     id="READY003",
@@ -46,6 +47,6 @@ def faults(facts: Facts) -> Iterator[Fault]:
         conditions = {entry["type"]: entry for entry in (crd.get("status") or {}).get("conditions") or ()}
         if not is_established(crd):
             said = conditions.get("Established", {}).get("message")
-            yield Fault(f"{name} is not established: {said or 'the server gives no reason'}.", title(crd))
+            yield Fault(f"{name} is not established: {said or 'the server gives no reason'}.", title_of(crd))
         if resource.version not in {version["name"] for version in crd["spec"]["versions"] if version.get("served")}:
-            yield Fault(f"{name} does not serve {resource.version}.", title(crd), "Upgrade v2's definitions.")
+            yield Fault(f"{name} does not serve {resource.version}.", title_of(crd), "Upgrade v2's definitions.")
