@@ -7,6 +7,7 @@ import asyncio
 from collections.abc import Callable
 from typing import NamedTuple
 
+from shunter.api.core import pod_has_ended
 from shunter.api.counts import count
 from shunter.api.meta import Json
 from shunter.api.resources import CONFIG_MAPS, JOBSETS, PODS, TRAIN_JOBS, Resource
@@ -169,10 +170,7 @@ async def _pods(client: Client, job: Json) -> list[str]:
         found = (await client.list(PODS, job["metadata"]["namespace"], label_selector=pod_selector(job))).items
     except ApiError:
         return []
-    ended = ("Succeeded", "Failed")
-    return sorted(
-        pod["metadata"]["name"] for pod in found if is_pod_of(job, pod) and (pod.get("status") or {}).get("phase") not in ended
-    )
+    return sorted(pod["metadata"]["name"] for pod in found if is_pod_of(job, pod) and not pod_has_ended(pod))
 
 
 def _named(job: Json) -> Json:

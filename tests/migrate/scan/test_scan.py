@@ -18,6 +18,7 @@ from shunter.errors import InputError
 from shunter.migrate.catalogue import topics
 from shunter.migrate.conversion.batch import converted
 from shunter.migrate.conversion.emit.files import stream
+from shunter.migrate.conversion.source import files as source_files
 from shunter.migrate.conversion.source.files import text_file
 from shunter.migrate.conversion.source.objects import SourceObject
 from shunter.migrate.conversion.source.provider import Input
@@ -204,9 +205,7 @@ def test_repositories_within_the_repository_are_read(tmp_path: Path) -> None:
 
 
 @pytest.mark.integration
-def test_a_directory_that_may_not_be_listed_is_counted_and_the_rest_is_read(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_directory_that_may_not_be_listed_is_told_and_the_rest_is_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     write(tmp_path, {"a/a.sh": SPEAKS, "b/b.sh": SPEAKS})
     listed = os.scandir
 
@@ -218,7 +217,27 @@ def test_a_directory_that_may_not_be_listed_is_counted_and_the_rest_is_read(
     monkeypatch.setenv("GIT_CEILING_DIRECTORIES", str(tmp_path.parent))
     monkeypatch.setattr(os, "scandir", refused)
     found = scanned(paths_below([tmp_path]))
-    assert ([Path(finding.place.source).name for finding in found.findings], found.skipped) == (["b.sh"], 1)
+    assert [(Path(finding.place.source).name, finding.topic.id) for finding in found.findings] == [
+        ("a", "INPUT014"),
+        ("b.sh", "SCAN016"),
+    ]
+    assert found.findings[0].message == "It cannot be read: Permission denied."
+    assert (found.files, found.skipped) == (1, 0)
+
+
+@pytest.mark.integration
+def test_a_file_that_cannot_be_read_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    write(tmp_path, {"large.sh": SPEAKS})
+    monkeypatch.setattr(source_files, "LARGEST", len(SPEAKS) - 1)
+    (told,) = scanned(paths_below([tmp_path])).findings
+    assert (Path(told.place.source).name, told.topic.id) == ("large.sh", "INPUT014")
+
+
+@pytest.mark.integration
+def test_what_speaks_of_v1_is_found_in_a_long_file_and_in_utf_16(tmp_path: Path) -> None:
+    write(tmp_path, {"long.sh": f"{'# data' * 2**20}\n{SPEAKS}", "windows.ps1": SPEAKS.encode("utf-16")})
+    found = scanned(paths_below([tmp_path]))
+    assert [Path(finding.place.source).name for finding in found.findings] == ["long.sh", "windows.ps1"]
 
 
 @pytest.mark.integration

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from shunter.errors import InputError
-from shunter.migrate.conversion.source import provider
+from shunter.migrate.conversion.source import files as source_files
 from shunter.migrate.conversion.source.provider import read
 
 JOB = "apiVersion: kubeflow.org/v1\nkind: PyTorchJob\nmetadata: {name: NAME}\n"
@@ -103,7 +103,7 @@ def test_a_path_without_manifests_is_refused(tmp_path: Path, name: str) -> None:
 
 
 def test_what_has_no_end_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(provider, "LARGEST", 1024 * 1024)
+    monkeypatch.setattr(source_files, "LARGEST", 1024 * 1024)
     with pytest.raises(InputError, match="/dev/zero: cannot be read: it has more than 1 MiB"):
         read(["/dev/zero"])
 

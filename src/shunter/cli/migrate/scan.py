@@ -70,7 +70,7 @@ def scan(
         write_whole(path, reports.FORMS[name](said))
     numbers = ((said.summary.errors, "error"), (said.summary.warnings, "warning"), (said.summary.infos, "note"))
     counts = ", ".join(count(number, thing) for number, thing in numbers)
-    skipped = f", {found.skipped} skipped (binary, links, large or not readable)" if found.skipped else ""
+    skipped = f", {found.skipped} skipped (binary, or links)" if found.skipped else ""
     own = f", {found.own} passed over (written by this tool)" if found.own else ""
     errors().print(
         f"{count(found.files, 'file')} scanned{skipped}{own}: {counts} in {count(len(said.items), 'file')}", soft_wrap=True

@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import errno
 import os
 from dataclasses import dataclass
 from pathlib import Path
+from typing import BinaryIO
 
 from shunter.migrate.conversion.source.documents import Document, parsed
 from shunter.migrate.findings import Finding
 
 BOM = "\ufeff"
+LARGEST = 256 * 1024 * 1024
+"""Bytes of one file."""
 
 
 @dataclass(frozen=True)
@@ -38,6 +42,14 @@ class TextFile:
 def name_of(path: str | Path) -> str:
     """A file's name as text that can be printed, whatever bytes it is made of."""
     return os.fsencode(path).decode(errors="replace")
+
+
+def content_of(file: BinaryIO) -> bytes:
+    """All of it. OSError for what is too large to be manifests, or has no end."""
+    content = file.read(LARGEST + 1)
+    if len(content) > LARGEST:
+        raise OSError(errno.EFBIG, f"it has more than {LARGEST >> 20} MiB")
+    return content
 
 
 def text_file(text: str, source: str, *, is_of_chart: bool = False) -> TextFile:

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import errno
 import os
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
-from typing import BinaryIO
 
 from shunter.api.meta import Json
 from shunter.errors import InputError
@@ -17,7 +15,7 @@ from shunter.kube.manifests import SUFFIXES
 from shunter.migrate.conversion.source import experiments, templates
 from shunter.migrate.conversion.source.documents import Document
 from shunter.migrate.conversion.source.embedded import Embedded
-from shunter.migrate.conversion.source.files import TextFile, name_of, text_file
+from shunter.migrate.conversion.source.files import TextFile, content_of, name_of, text_file
 from shunter.migrate.conversion.source.generators import generated
 from shunter.migrate.conversion.source.kustomization import FILE_NAMES, is_patch, without_patches
 from shunter.migrate.conversion.source.objects import SourceObject
@@ -28,8 +26,6 @@ from shunter.missing_file import missing_file
 STANDARD_INPUT = "standard input"
 _PARTIAL = ".tpl"
 """What templates of a chart include from: no manifest, but a whole job may be defined there."""
-LARGEST = 256 * 1024 * 1024
-"""Bytes of one file."""
 
 NOT_TEXT = Topic(
     id="INPUT007",
@@ -196,7 +192,7 @@ def read(paths: Sequence[str], done: Callable[[int], None] = lambda count: None)
 def _files(path: str) -> Iterator[TextFile]:
     if path == "-":
         try:
-            content = _content(sys.stdin.buffer)
+            content = content_of(sys.stdin.buffer)
         except OSError as fault:
             raise InputError(f"{STANDARD_INPUT}: cannot be read: {fault.strerror}.") from fault
         yield _named(_decoded(content, STANDARD_INPUT, None, Path("standard-input.yaml")))
@@ -235,7 +231,7 @@ def _found_file(path: Path, relative: Path) -> TextFile:
         if path.exists() and not path.is_file():
             return _unread(name_of(path), "neither a file nor a link to one", relative)
         with path.open("rb") as file:
-            return _decoded(_content(file), name_of(path), path, relative)
+            return _decoded(content_of(file), name_of(path), path, relative)
     except OSError as error:
         return _unread(name_of(path), error.strerror or "", relative)
 
@@ -252,15 +248,19 @@ def _of_partial(path: Path, relative: Path) -> Iterator[TextFile]:
         yield TextFile(source, (), path, relative, is_found=True, findings=(finding,))
 
 
+def unread(source: str, reason: str) -> Finding:
+    """What is told of a file or directory that cannot be read."""
+    return Finding(UNREAD, source, Place(source), (), f"It cannot be read: {reason}.")
+
+
 def _unread(source: str, reason: str, relative: Path) -> TextFile:
-    finding = Finding(UNREAD, source, Place(source), (), f"It cannot be read: {reason}.")
-    return TextFile(source, (), None, relative, findings=(finding,))
+    return TextFile(source, (), None, relative, findings=(unread(source, reason),))
 
 
 def _file(path: Path, source: str, relative: Path) -> TextFile:
     try:
         with path.open("rb") as file:
-            return _named(_decoded(_content(file), source, path, relative))
+            return _named(_decoded(content_of(file), source, path, relative))
     except FileNotFoundError:
         raise missing_file(source) from None
     except OSError as error:
@@ -272,14 +272,6 @@ def _named(file: TextFile) -> TextFile:
     if file.findings:
         raise InputError(f"{file.source}: {file.findings[0].message}", file.findings[0].topic.remedy)
     return file
-
-
-def _content(file: BinaryIO) -> bytes:
-    """All of it. OSError for what is too large to be manifests, or has no end."""
-    content = file.read(LARGEST + 1)
-    if len(content) > LARGEST:
-        raise OSError(errno.EFBIG, f"it has more than {LARGEST >> 20} MiB")
-    return content
 
 
 def _decoded(content: bytes, source: str, path: Path | None, relative: Path) -> TextFile:

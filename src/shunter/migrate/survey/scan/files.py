@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import codecs
 import contextlib
 import os
 import re
@@ -12,10 +13,9 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from shunter.errors import InputError
+from shunter.migrate.conversion.source.files import content_of
 from shunter.missing_file import missing_file
 
-LARGEST = 4 * 1024 * 1024
-"""Bytes; larger files are data."""
 _BINARY_PROBE = 8192
 """Bytes in which a NUL tells that a file is no text, as git decides it."""
 
@@ -40,14 +40,20 @@ def listed(root: Path) -> list[Path]:
 
 
 def read(path: Path) -> bytes | None:
-    """The bytes of a text file; None for anything else, and for what cannot be read."""
-    try:
-        if path.is_symlink() or path.stat().st_size > LARGEST:
-            return None
-        content = path.read_bytes()
-    except OSError:
+    """The bytes of a text file, those of UTF-16 in UTF-8; None for a link, and for what is no text. OSError for what cannot be
+    read, and for a directory: why it cannot be listed."""
+    if path.is_symlink():
         return None
-    return None if b"\0" in content[:_BINARY_PROBE] else content
+    if path.is_dir():
+        os.scandir(path).close()
+    with path.open("rb") as file:
+        head = file.read(_BINARY_PROBE)
+        is_utf16 = head.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE))
+        if b"\0" in head and not is_utf16:
+            return None
+        file.seek(0)
+        content = content_of(file)
+    return content.decode("utf-16", errors="replace").encode() if is_utf16 else content
 
 
 def _of_git(root: Path) -> list[Path] | None:

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from shunter.migrate.conversion.source.files import name_of
+from shunter.migrate.conversion.source.provider import unread
 from shunter.migrate.findings import Finding
 from shunter.migrate.survey.scan import files, network
 from shunter.migrate.survey.scan.own_files import OwnFiles
@@ -22,7 +23,7 @@ class ScanResult(NamedTuple):
     files: int
     """Files that were looked at."""
     skipped: int
-    """Files that are no text, too large, or not readable."""
+    """Files that are no text, and links."""
     own: int = 0
     """Files that the migration itself wrote: they are passed over."""
 
@@ -35,10 +36,16 @@ def paths_below(roots: Iterable[Path]) -> list[Path]:
 def scanned(paths: Sequence[Path], advance: Callable[[int], None] = lambda count: None) -> ScanResult:
     """What the files say of v1, and of the network; `advance` hears of each that is done."""
     findings: list[Finding] = []
-    skipped = own = 0
+    skipped = own = unreadable = 0
     own_files = OwnFiles()
     for path in paths:
-        content = files.read(path)
+        try:
+            content = files.read(path)
+        except OSError as error:
+            findings.append(unread(name_of(path), error.strerror or str(error)))
+            unreadable += 1
+            advance(1)
+            continue
         if content is None:
             skipped += 1
         elif own_files.has(path, content):
@@ -46,7 +53,7 @@ def scanned(paths: Sequence[Path], advance: Callable[[int], None] = lambda count
         elif _may_speak_of_v1(content) or network.may_have_settings(content):
             findings += findings_of(name_of(path), content.decode(errors="replace"))
         advance(1)
-    return ScanResult(tuple(findings), len(paths) - skipped - own, skipped, own)
+    return ScanResult(tuple(findings), len(paths) - skipped - own - unreadable, skipped, own)
 
 
 def _may_speak_of_v1(content: bytes) -> bool:
