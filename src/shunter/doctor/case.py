@@ -41,6 +41,7 @@ class Case:
 
     @cached_property
     def overview(self) -> Overview:
+        """Its row in `shunter jobs`, by the job object alone: the state may lag behind the pods."""
         return overview(self.job)
 
     @cached_property
@@ -55,6 +56,7 @@ class Case:
 
     @cached_property
     def runs_in_full(self) -> bool:
+        """Whether all its pods are there and run or are done; False where no pod was read."""
         return runs_in_full(self.job, self.pods)
 
     @cached_property
@@ -74,9 +76,11 @@ class Case:
 
     @cached_property
     def all_ranks(self) -> tuple[int, ...]:
+        """The ranks of the pods that were read, sorted: fewer than the world size where pods are missing."""
         return tuple(sorted({rank for ranks in self.ranks.values() for rank in ranks}))
 
     def ranks_of(self, pods: Iterable[str]) -> tuple[int, ...]:
+        """The ranks of the pods of these names, sorted, each once; a pod without a rank adds none."""
         return tuple(sorted({rank for pod in pods for rank in self.ranks.get(pod, ())}))
 
     @cached_property
@@ -145,6 +149,7 @@ class Case:
 
     @cached_property
     def victims(self) -> tuple[int, ...]:
+        """The ranks of the failures that `reasons` leaves out, sorted: they ended because another did."""
         return tuple(sorted({rank for one in self.failures if one.is_victim for rank in one.ranks}))
 
     @cached_property

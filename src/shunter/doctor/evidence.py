@@ -137,4 +137,5 @@ class Evidence(Struct, frozen=True):
         )
 
     def lacks(self, what: str) -> bool:
+        """Whether this source was not read: refused, not served or not asked for. `what` is as in `Missing`."""
         return any(one.what == what for one in self.missing)

@@ -59,6 +59,7 @@ class Error(Struct, frozen=True):
 
     @property
     def whole(self) -> str:
+        """All its lines as one text, the traceback included."""
         return "\n".join(self.lines)
 
     @property

@@ -120,6 +120,7 @@ class Group(NamedTuple):
     """Whether there is a stack of each rank of the job in both."""
 
     def doing(self, *what: Doing) -> list[Rank]:
+        """Those that do one of `what`, in the order of their ranks."""
         return [rank for rank in self.ranks if rank.doing in what]
 
 
@@ -233,6 +234,7 @@ def _signs(file: str, function: str) -> frozenset[str]:
 
 
 def place(frames: Sequence[Frame]) -> Frame | None:
+    """The innermost call of the program's own code, of a stack with the innermost call first; None where it has none."""
     return next((frame for frame in frames if frame.is_own), None)
 
 
@@ -312,11 +314,13 @@ def collective(rank: Rank) -> str:
 
 
 def called(rank: Rank) -> str:
+    """`, called from main (train.py:55)`, to stand behind a call; empty where no line of the program is known."""
     found = rank.place
     return f", called from {where(found)}" if found is not None else ""
 
 
 def where(frame: Frame) -> str:
+    """`load (train.py:9)`: the function, and the file without its directories."""
     return f"{frame.function} ({frame.file.rsplit('/', 1)[-1]}:{frame.line})"
 
 

@@ -79,6 +79,7 @@ class Client:
         return Client(transport, field_manager=self.field_manager, namespace=self.namespace, retry=self._retry)
 
     async def close(self) -> None:
+        """Closes the transport, and with it every client that shares it."""
         await self.transport.close()
 
     async def __aenter__(self) -> Client:
@@ -97,6 +98,8 @@ class Client:
         subresource: str = "",
         resource_version: str = "",
     ) -> T:
+        """The object, as `view` or as plain JSON. NotFound when there is none, InputError for a text that is no name. Without
+        `resource_version` the server gives the newest; for `0` what it has cached."""
         params = {"resourceVersion": resource_version} if resource_version else {}
         body = await self.raw("GET", _object_path(resource, namespace, name, subresource), params=params)
         return decoded(body, view)
@@ -242,6 +245,8 @@ class Client:
         grace_period_seconds: int | None = None,
         dry_run: bool = False,
     ) -> Json:
+        """Deletes what the selectors match in a namespace, without selectors all of the kind; an empty namespace is for kinds of
+        the whole cluster. Returns the server's answer: finalizers and grace periods may still keep the objects."""
         params = _selectors(label_selector, field_selector)
         options = _delete_options(propagation, grace_period_seconds, dry_run)
         return decoded(await self.raw("DELETE", resource.path(namespace), params=params, body=_encoded(options)), None)

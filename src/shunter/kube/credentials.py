@@ -58,12 +58,15 @@ class StaticCredentials:
         self._certificate = certificate
 
     async def headers(self) -> Headers:
+        """Those given, always."""
         return self._headers
 
     async def certificate(self) -> ClientCertificate | None:
+        """The one given, always; None without one."""
         return self._certificate
 
     async def refresh(self) -> bool:
+        """False: what the server has refused stays refused."""
         return False
 
 
@@ -78,6 +81,8 @@ class TokenFile:
         self._read_at = -FILE_AGE
 
     async def headers(self) -> Headers:
+        """The token as a bearer, from a file that is read again after `FILE_AGE` seconds. EnvironmentProblem only where there is
+        no earlier token to go on with."""
         now = time.monotonic()
         if not self._token:
             self._token, self._read_at = self._read(), now
@@ -87,9 +92,12 @@ class TokenFile:
         return bearer(self._token)
 
     async def certificate(self) -> ClientCertificate | None:
+        """None: the token alone identifies."""
         return None
 
     async def refresh(self) -> bool:
+        """Reads the file now: True when it holds another token than the one refused. EnvironmentProblem when it cannot be
+        read."""
         before, self._token = self._token, ""
         return await self.headers() != bearer(before)
 
@@ -115,9 +123,11 @@ class CertificateFiles:
         self._read_at = time.monotonic()
 
     async def headers(self) -> Headers:
+        """The fixed ones given; only the certificate is read again."""
         return self._headers
 
     async def certificate(self) -> ClientCertificate | None:
+        """The last good pair of certificate and key; after `FILE_AGE` seconds the files are read again."""
         if time.monotonic() - self._read_at > FILE_AGE:
             await self.refresh()
         return self._current
@@ -156,16 +166,20 @@ class ExecPlugin:
         self._answer: ExecStatus | None = None
 
     async def headers(self) -> Headers:
+        """The plugin's token as a bearer; none where it printed no token. Runs the plugin where there is no answer that lasts for
+        `EXPIRY_MARGIN`; EnvironmentProblem when that fails."""
         status = await self._current()
         return bearer(status.token) if status.token else ()
 
     async def certificate(self) -> ClientCertificate | None:
+        """The certificate and key that the plugin printed; None where it printed no certificate. Runs it as `headers` does."""
         status = await self._current()
         if not status.client_certificate_data:
             return None
         return ClientCertificate(status.client_certificate_data.encode(), status.client_key_data.encode())
 
     async def refresh(self) -> bool:
+        """Always True: the answer is forgotten, and the plugin runs again when an identity is next asked for."""
         self._answer = None
         return True
 
@@ -216,16 +230,21 @@ class ExecPlugin:
 
 
 class ExecStatus(Struct, frozen=True):
+    """What a plugin answers: a token, a client certificate with its key (PEM), or both."""
+
     token: str = ""
     client_certificate_data: str = ""
     client_key_data: str = ""
     expiration_timestamp: datetime | None = None
 
     def is_expired(self, now: datetime) -> bool:
+        """Whether it expires within `EXPIRY_MARGIN`; never where it has no time."""
         return self.expiration_timestamp is not None and now >= self.expiration_timestamp - EXPIRY_MARGIN
 
 
 class ExecCredential(Struct, frozen=True):
+    """What an exec plugin prints (client.authentication.k8s.io); its version is not looked at."""
+
     status: ExecStatus
 
 
@@ -239,19 +258,24 @@ class Impersonated:
             self._headers.append(("Impersonate-Uid", uid))
 
     async def headers(self) -> Headers:
+        """Those of `inner`, then Impersonate-User, Impersonate-Group for each group, and Impersonate-Uid where there is one."""
         return [*await self._inner.headers(), *self._headers]
 
     async def certificate(self) -> ClientCertificate | None:
+        """That of `inner`, who is the one that asks."""
         return await self._inner.certificate()
 
     async def refresh(self) -> bool:
+        """Whether `inner` may have another identity; the user acted as stays the same."""
         return await self._inner.refresh()
 
 
 def bearer(token: str) -> Headers:
+    """`Authorization: Bearer TOKEN`, as the only header."""
     return (("Authorization", f"Bearer {token}"),)
 
 
 def basic(username: str, password: str) -> Headers:
+    """`Authorization: Basic ...` (RFC 7617), in UTF-8, as the only header."""
     encoded = base64.b64encode(f"{username}:{password}".encode()).decode()
     return (("Authorization", f"Basic {encoded}"),)

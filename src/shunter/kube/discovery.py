@@ -33,6 +33,8 @@ class ApiResource(Struct, frozen=True):
 
 
 class ApiResourceList(Struct, frozen=True):
+    """What `/apis/GROUP/VERSION` answers; subresources are among it, as `pods/log`."""
+
     resources: tuple[ApiResource, ...] = ()
 
 

@@ -70,10 +70,12 @@ class ApiError(ShunterError):
 
     @property
     def code(self) -> int:
+        """The HTTP status, such as 404; 0 when no server answered."""
         return self.status.code
 
     @property
     def reason(self) -> str:
+        """The server's word for what is wrong, such as `AlreadyExists`; may be empty."""
         return self.status.reason
 
 

@@ -40,6 +40,8 @@ def parse_address(text: str) -> Address | None:
 
 
 class Answer(NamedTuple):
+    """The whole answer of an endpoint; `status` is that of HTTP."""
+
     status: int
     text: str
     content_type: str = "text/plain"
@@ -94,6 +96,7 @@ class EndpointServer:
         self.address = Address(self.address.host, port)
 
     async def stop(self) -> None:
+        """Listens no more, and gives the requests under way `STOP_SECONDS` to be answered."""
         await self._server.stop(STOP_SECONDS)
 
     async def _serve(self, request: Request) -> Response:

@@ -86,6 +86,8 @@ class Connection:
 
 
 class Cluster(msgspec.Struct, frozen=True, rename="kebab"):
+    """Where an API server is and how it is trusted; `certificate_authority_data` is base64, and wins over the file."""
+
     server: str
     certificate_authority: str = ""
     certificate_authority_data: str = ""
@@ -95,11 +97,15 @@ class Cluster(msgspec.Struct, frozen=True, rename="kebab"):
 
 
 class ExecVariable(msgspec.Struct, frozen=True):
+    """A variable that an exec plugin gets besides those of this process."""
+
     name: str
     value: str
 
 
 class Exec(msgspec.Struct, frozen=True, rename="camel"):
+    """The plugin that gives a user's identity; `install_hint` is told when it cannot be started, or exits with an error."""
+
     command: str
     api_version: str
     args: tuple[str, ...] | None = None
@@ -109,6 +115,9 @@ class Exec(msgspec.Struct, frozen=True, rename="camel"):
 
 
 class User(msgspec.Struct, frozen=True, rename="kebab"):
+    """Who we are: `exec` before all else, then a token file, then a token or a password, with or without a client certificate.
+    `as` names whom to act as; data is base64, and wins over its file."""
+
     client_certificate: str = ""
     client_certificate_data: str = ""
     client_key: str = ""
@@ -125,6 +134,8 @@ class User(msgspec.Struct, frozen=True, rename="kebab"):
 
 
 class Context(msgspec.Struct, frozen=True):
+    """A cluster and a user by their names; without a namespace it is `default`."""
+
     cluster: str = ""
     user: str = ""
     namespace: str = ""
@@ -224,6 +235,7 @@ def read(path: Path | None = None) -> Kubeconfig:
 
 
 def default_path() -> Path:
+    """`~/.kube/config`, whether it is there or not."""
     return Path.home() / ".kube" / "config"
 
 

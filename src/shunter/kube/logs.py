@@ -23,6 +23,7 @@ class LineFormatter(logging.Formatter):
     """A record as one line."""
 
     def format(self, record: logging.LogRecord) -> str:
+        """`TIME LEVEL COMPONENT message key=value ...`, in UTC with milliseconds; line breaks in the message are escaped."""
         moment = datetime.fromtimestamp(record.created, UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
         message = record.getMessage().replace("\n", "\\n")
         fields = "".join(f" {key}={_value(value)}" for key, value in vars(record).items() if key not in _STANDARD)

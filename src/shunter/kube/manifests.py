@@ -60,6 +60,7 @@ class Manifest(NamedTuple):
 
     @property
     def place(self) -> str:
+        """`job.yaml:12`, for messages."""
         return f"{self.source}:{self.line}"
 
     def line_of(self, path: tuple[str | int, ...], *, or_parent: bool = False) -> int | None:
@@ -113,6 +114,7 @@ def _decoded(content: bytes, source: str) -> str:
 
 
 def some(found: Iterator[Manifest], source: str) -> list[Manifest]:
+    """All of them as a list; InputError naming `source` where there is none."""
     manifests = list(found)
     if not manifests:
         raise InputError(f"{source}: holds no object.", "A manifest has at least apiVersion, kind and metadata.name.")
@@ -195,5 +197,6 @@ def _require_json(value: object, source: str, line: int) -> None:
 
 
 def describe(value: object) -> str:
+    """`int 5`, for messages; the value is cut to 40 characters."""
     shown = repr(value)
     return f"{type(value).__name__} {shown if len(shown) < 40 else shown[:37] + '...'}"

@@ -122,6 +122,7 @@ class Metrics:
         return lambda reason: self.watches.labels(resource, reason).inc()
 
     def follow_leader(self, lease: str, is_leader: Callable[[], bool]) -> None:
+        """`leader_election_master_status` of the lease: 1 while `is_leader` says so, which is asked at each scrape."""
         self.leading.labels(lease).set_function(lambda: float(is_leader()))
 
     def follow_certificate(self, prefix: str, certificate: Callable[[], bytes]) -> None:
@@ -144,14 +145,17 @@ class WebhookMetrics:
         self._metrics = metrics
 
     def began(self, path: str) -> None:
+        """Counts one more admission request under way."""
         self._metrics.webhook_active.labels(path).inc()
 
     def answered(self, path: str, code: int, seconds: float) -> None:
+        """Counts the request under its HTTP code, with its seconds, and one less under way."""
         self._metrics.webhook_active.labels(path).dec()
         self._metrics.webhook_requests.labels(path, str(code)).inc()
         self._metrics.webhook_seconds.labels(path).observe(seconds)
 
     def decided(self, path: str, *, is_allowed: bool) -> None:
+        """Counts a verdict as `allowed` or `denied`."""
         self._metrics.webhook_decisions.labels(path, "allowed" if is_allowed else "denied").inc()
 
 
@@ -180,24 +184,30 @@ class ControllerMetrics:
         self._metrics.oldest_seconds.labels(self._name, self._name).set_function(queue.oldest_waiting)
 
     def added(self) -> None:
+        """Counts in `workqueue_adds_total`."""
         self._adds.inc()
 
     def taken(self, waited: float) -> None:
+        """Adds its seconds to `workqueue_queue_duration_seconds`, and one active worker."""
         self._queue_seconds.observe(waited)
         self._active.inc()
 
     def finished(self, worked: float) -> None:
+        """Adds its seconds to `workqueue_work_duration_seconds`, and takes one active worker off."""
         self._work_seconds.observe(worked)
         self._active.dec()
 
     def retried(self) -> None:
+        """Counts in `workqueue_retries_total`."""
         self._retries.inc()
 
     def reconciled(self, result: Result, seconds: float) -> None:
+        """Counts the result and its seconds; an `error` also in `controller_runtime_reconcile_errors_total`."""
         self._metrics.reconciles.labels(self._name, result).inc()
         self._reconcile_seconds.observe(seconds)
         if result == "error":
             self._errors.inc()
 
     def panicked(self) -> None:
+        """Counts in `controller_runtime_reconcile_panics_total`."""
         self._panics.inc()

@@ -24,6 +24,8 @@ class MetricsAccess:
         self._decisions: ReviewCache[bool] = ReviewCache()
 
     async def refusal(self, request: Request) -> Answer | None:
+        """None for whom the API server lets read the path. 401 for no token or one that is not good, 403 for whom it does not
+        let, 500 where it could not be asked. Its answers are good for `SECONDS`."""
         match request.headers.get("authorization", "").split():
             case [scheme, token] if scheme.lower() == "bearer":
                 pass

@@ -82,10 +82,13 @@ class ReviewCache(Generic[V]):
         self._answers: dict[Hashable, tuple[float, V]] = {}
 
     def get(self, key: Hashable) -> tuple[V] | None:
+        """A tuple of the answer; None where there is none that is still good."""
         found = self._answers.get(key)
         return (found[1],) if found is not None and found[0] > time.monotonic() else None
 
     def put(self, key: Hashable, answer: V, seconds: float) -> None:
+        """Keeps the answer for so many seconds. Makes room, where that is needed, by dropping what has run out, then the
+        oldest."""
         if len(self._answers) >= _CACHE_SIZE:
             now = time.monotonic()
             self._answers = {key: kept for key, kept in self._answers.items() if kept[0] > now}

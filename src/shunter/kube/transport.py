@@ -81,6 +81,8 @@ class HttpTransport:
     async def request(
         self, method: str, path: str, *, params: Mapping[str, str] = {}, headers: Mapping[str, str] = {}, body: bytes = b""
     ) -> Response:
+        """The whole answer, whatever its status, for no more than `max_requests` at once. ConnectionProblem when there is none in
+        time; Unauthorized where there is no identity to ask with."""
         where = target(self._prefix + path, params)
         async with self._slots:
             try:
@@ -112,6 +114,8 @@ class HttpTransport:
     async def stream(
         self, method: str, path: str, *, params: Mapping[str, str] = {}, headers: Mapping[str, str] = {}
     ) -> AsyncGenerator[bytes]:
+        """The chunks as they come, however long that takes, and besides `max_requests`. Raises the ApiError of a refusal before
+        the first chunk, and ConnectionProblem when the connection breaks."""
         where = target(self._prefix + path, params)
         try:
             client, fields = await self._identified(headers)
@@ -131,6 +135,7 @@ class HttpTransport:
             raise self._problem(method, path, error) from error
 
     async def close(self) -> None:
+        """Cuts the connections, also those in use. A later request makes new ones."""
         if self._client is not None:
             self._client.close()
             self._client = None

@@ -13,6 +13,7 @@ from shunter.operator.overview import member
 
 
 def nothing(case: Case) -> tuple[str, ...]:
+    """No source: such a rule goes by what is there, and is never listed as not checked."""
     return ()
 
 
@@ -42,6 +43,7 @@ class Rule(NamedTuple):
 
 
 def of_pods(source: str, text: str, pods: Sequence[str]) -> tuple[Excerpt, ...]:
+    """One excerpt of this source and text for each pod."""
     return tuple(Excerpt(source=source, text=text, pod=pod) for pod in pods)
 
 
@@ -65,6 +67,7 @@ def logs_command(case: Case, ending: Ending, *options: str) -> str:
 
 
 def ranks_of(endings: Sequence[Ending]) -> tuple[int, ...]:
+    """The ranks that failed, sorted, each once; empty where no container is a rank's."""
     return tuple(sorted({rank for one in endings for rank in one.failed_ranks}))
 
 
@@ -77,4 +80,5 @@ def who(endings: Sequence[Ending]) -> str:
 
 
 def pods_of(endings: Sequence[Ending]) -> tuple[str, ...]:
+    """The names of their pods, each once, in the order of the endings."""
     return tuple(dict.fromkeys(one.pod for one in endings))

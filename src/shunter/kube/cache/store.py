@@ -16,7 +16,8 @@ class Object(Protocol):
     """What a view of any kind has."""
 
     @property
-    def metadata(self) -> ObjectMeta: ...
+    def metadata(self) -> ObjectMeta:
+        """What a store reads of it: namespace, name, uid, resourceVersion and controller."""
 
 
 T = TypeVar("T", bound=Object)
@@ -33,6 +34,7 @@ class Difference(NamedTuple, Generic[T]):
 
 
 def key_of(obj: Object) -> Key:
+    """Its namespace and name: an object that is made again under its name has the same key."""
     return Key(obj.metadata.namespace, obj.metadata.name)
 
 
@@ -61,6 +63,7 @@ class Store(Generic[T]):
         return len(self._objects)
 
     def get(self, key: Key) -> T | None:
+        """The object as it was last seen; None where there is none, or it has not arrived here yet."""
         return self._objects.get(key)
 
     def list(self, namespace: str = "") -> tuple[T, ...]:
@@ -88,6 +91,7 @@ class Store(Generic[T]):
     # What follows is for the informer.
 
     def put(self, obj: T) -> Difference[T]:
+        """Adds the object, or has it take the place of the one of its key, whichever of the two is newer."""
         key = key_of(obj)
         old = self._objects.get(key)
         if old is not None:
@@ -100,6 +104,7 @@ class Store(Generic[T]):
         return Difference(old, obj)
 
     def remove(self, key: Key) -> Difference[T]:
+        """Takes the object out, also of all indexes; both sides of the difference are None where there was none."""
         old = self._objects.pop(key, None)
         if old is not None:
             self._unindex(key, old)

@@ -95,6 +95,7 @@ class Meta(Struct, frozen=True):
 
     @property
     def key(self) -> Key:
+        """Namespace and name; the namespace is empty for an object of the whole cluster."""
         return Key(self.namespace, self.name)
 
 

@@ -34,9 +34,11 @@ RECHECK = 0.5
 class ReconcileMetrics(Protocol):
     """What is worth counting about reconciles; times are seconds."""
 
-    def reconciled(self, result: Result, seconds: float) -> None: ...
+    def reconciled(self, result: Result, seconds: float) -> None:
+        """Called after each reconcile; one that failed by a bug is an `error`, too."""
 
-    def panicked(self) -> None: ...
+    def panicked(self) -> None:
+        """Called where a reconcile failed by a bug of ours, before its `reconciled`."""
 
 
 class Controller(Generic[Observed]):

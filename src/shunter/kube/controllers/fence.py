@@ -48,9 +48,11 @@ class FencedTransport:
     def stream(
         self, method: str, path: str, *, params: Mapping[str, str] = {}, headers: Mapping[str, str] = {}
     ) -> AsyncGenerator[bytes]:
+        """Passed on at once, whoever leads: a stream only reads."""
         return self._inner.stream(method, path, params=params, headers=headers)
 
     async def close(self) -> None:
+        """Closes the inner transport, whoever else uses it."""
         await self._inner.close()
 
 

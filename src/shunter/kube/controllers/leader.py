@@ -53,6 +53,8 @@ class LeaderOptions:
 
 
 class LeaseSpec(Struct, frozen=True):
+    """That of a coordination.k8s.io/v1 Lease; without a holder, or with an empty one, the lease is free."""
+
     holder_identity: str | None = None
     lease_duration_seconds: int | None = None
     acquire_time: datetime | None = None
@@ -68,6 +70,8 @@ def lease_holder(lease: LeaseSpec, now: datetime) -> str:
 
 
 class Lease(Struct, frozen=True):
+    """A coordination.k8s.io/v1 Lease, as far as an election goes by it."""
+
     metadata: ObjectMeta
     spec: LeaseSpec = LeaseSpec()
 

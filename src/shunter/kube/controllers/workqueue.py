@@ -23,13 +23,17 @@ POSTPONED_SECONDS = 5.0
 class QueueMetrics(Protocol):
     """What is worth counting about a queue; times are seconds."""
 
-    def added(self) -> None: ...
+    def added(self) -> None:
+        """Called for a key that was not yet due to be reconciled; to add it once more is not counted."""
 
-    def taken(self, waited: float) -> None: ...
+    def taken(self, waited: float) -> None:
+        """`waited` is from the key's being added, or the first worker's coming if that was later, to a worker's taking it."""
 
-    def finished(self, worked: float) -> None: ...
+    def finished(self, worked: float) -> None:
+        """`worked` is how long a worker had the key, whatever came of it."""
 
-    def retried(self) -> None: ...
+    def retried(self) -> None:
+        """Called for a key that failed, when its time to come back is set."""
 
 
 class WorkQueue:

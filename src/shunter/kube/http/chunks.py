@@ -29,6 +29,7 @@ class ChunkedBody:
 
     @property
     def content(self) -> bytes:
+        """What has come of the body; all of it once `take` has returned True."""
         return bytes(self._content)
 
     def take(self, received: bytearray) -> bool:

@@ -192,4 +192,5 @@ class AnswerStream:
         return b"".join([chunk async for chunk in self.chunks()])
 
     def close(self) -> None:
+        """Keeps the connection for the next request if the body was read to its end, else cuts it. To be called once."""
         self._give_back(self._connection)

@@ -42,6 +42,7 @@ class Origin(NamedTuple):
 
     @property
     def authority(self) -> str:
+        """`example.org:6443` or `[::1]`, as the Host header has it: the scheme's own port is left out."""
         host = self.quoted_host
         return host if self.port == (443 if self.tls else 80) else f"{host}:{self.port}"
 
@@ -81,9 +82,12 @@ class Connection(asyncio.Protocol):
 
     @property
     def is_usable(self) -> bool:
+        """Whether another request may be sent. False while an answer is under way, and before the first: only an answer tells
+        whether the server keeps the connection."""
         return self._transport is not None and not self._is_asking and self._keeps
 
     def abort(self) -> None:
+        """Cuts the connection at once; one that is gone, or was taken over, is left alone."""
         if self._transport is not None:
             self._transport.abort()
 
@@ -125,6 +129,7 @@ class Connection(asyncio.Protocol):
         return transport, self._early
 
     def body(self) -> bytes:
+        """What has come of the body and was not yet taken by `chunk`."""
         return self._body[0] if len(self._body) == 1 else b"".join(self._body)
 
     async def chunk(self) -> bytes | None:
@@ -159,12 +164,15 @@ class Connection(asyncio.Protocol):
         self._tell()
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        """Keeps the transport, and limits how much of TLS is received while reading is paused."""
         self._transport = transport  # type: ignore[assignment]  # uvloop's is no asyncio.Transport
         if set_limits := getattr(transport, "set_read_buffer_limits", None):
             # Of TLS: so much is still received while reading is paused. The rest of a record must come where a part is there.
             set_limits(high=TLS_RECORD_BYTES + 1, low=TLS_RECORD_BYTES)
 
     def data_received(self, data: bytes) -> None:
+        """Feeds the parser; reads no further while what came last waits for its reader. Bytes that nobody asked for cut the
+        connection, and a head of more than `HEAD_LIMIT` bytes fails the answer."""
         if not self._is_asking:
             self.abort()
             return
@@ -191,6 +199,7 @@ class Connection(asyncio.Protocol):
             self._transport.pause_reading()
 
     def connection_lost(self, error: Exception | None) -> None:
+        """Completes an answer whose body has no length, if the server closed without an error; any other under way fails."""
         self._transport = None
         if self._has_head and error is None and self.headers.keys().isdisjoint(("content-length", "transfer-encoding")):
             # A body without a length ends with its connection.
@@ -198,6 +207,7 @@ class Connection(asyncio.Protocol):
         self._fail(error if isinstance(error, OSError) else _hung_up())
 
     def on_message_begin(self) -> None:
+        """Drops the headers of an interim answer (1xx); an answer that nobody asked for makes the connection unusable."""
         if self._is_asking:
             self.headers = {}
             self._header_count = 0
@@ -206,6 +216,7 @@ class Connection(asyncio.Protocol):
             self._keeps = False
 
     def on_header(self, name: bytes, value: bytes) -> None:
+        """Keeps a header under its name in lower case, joined by a comma to an earlier one of that name; not a trailer."""
         if self._has_head:
             # A trailer, which must not count as said before the body (RFC 9110, 6.5.1), or of an answer that nobody asked for.
             return
@@ -219,6 +230,7 @@ class Connection(asyncio.Protocol):
         self.headers[found] = f"{self.headers[found]}, {text}" if found in self.headers else text
 
     def on_headers_complete(self) -> None:
+        """Takes the status; the head is complete only with one of 200 and above."""
         if self._has_head:
             return
         self.status = self._parser.get_status_code()
@@ -227,6 +239,7 @@ class Connection(asyncio.Protocol):
             self._tell()
 
     def on_body(self, part: bytes) -> None:
+        """Keeps a part of the body for its reader; drops that of an answer that nobody asked for."""
         if not self._is_asking:
             return
         self._body.append(part)
@@ -234,6 +247,7 @@ class Connection(asyncio.Protocol):
             self._tell()
 
     def on_message_complete(self) -> None:
+        """Completes the answer, and says whether the server keeps the connection; an interim one (1xx) completes nothing."""
         if self.status < 200 or not self._is_asking:
             return
         self._is_asking = False

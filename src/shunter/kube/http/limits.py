@@ -49,7 +49,8 @@ class LimitedConnection(Protocol):
     is_answering: bool
     """The server is to act."""
 
-    def abort(self) -> None: ...
+    def abort(self) -> None:
+        """Cuts the connection at once, without an answer."""
 
     def turn_away(self) -> None:
         """Drops what has come of a request that is not complete, and ends the connection after an answer that says so."""

@@ -19,15 +19,20 @@ class RequestConnection(Protocol):
     is_slow: bool
     """What was written has not been read yet."""
 
-    def write(self, text: bytes) -> None: ...
+    def write(self, text: bytes) -> None:
+        """Sends without waiting, however slowly the client reads: see `is_slow`."""
 
-    async def drain(self) -> None: ...
+    async def drain(self) -> None:
+        """Waits until the client has read most of what was sent."""
 
-    def abort(self) -> None: ...
+    def abort(self) -> None:
+        """Cuts the connection at once, with what was not sent yet."""
 
-    def close_when_answered(self) -> None: ...
+    def close_when_answered(self) -> None:
+        """Takes no further request, and closes after this one's answer."""
 
-    def give_away(self) -> tuple[asyncio.Transport, bytes]: ...
+    def give_away(self) -> tuple[asyncio.Transport, bytes]:
+        """The connection, paused, and what has come after the request; the server then has nothing to do with it."""
 
 
 class Request:

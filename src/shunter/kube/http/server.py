@@ -31,6 +31,7 @@ class HttpServer:
         self._listener: asyncio.Server | None = None
 
     def __call__(self) -> Connection:
+        """The protocol of one new connection, as asyncio asks a protocol factory for it."""
         return Connection(self._service, self._account)
 
     @property

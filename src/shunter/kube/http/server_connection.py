@@ -83,6 +83,8 @@ class Connection(asyncio.Protocol):
     # What asyncio calls.
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        """Starts the task that serves it, and the client's time for a request; where there are too many, one connection is
+        cut."""
         self._transport = transport  # type: ignore[assignment]  # uvloop's is no asyncio.Transport
         self.certificate = transport.get_extra_info("peercert")
         connected = transport.get_extra_info("socket")
@@ -94,6 +96,8 @@ class Connection(asyncio.Protocol):
         self._account.join(self)
 
     def data_received(self, data: bytes) -> None:
+        """Keeps what has come, and wakes the task when that is enough; reads no further while more than `READ_AHEAD` bytes
+        wait."""
         if self._is_deaf:
             return
         if not self.held:
@@ -111,13 +115,16 @@ class Connection(asyncio.Protocol):
             self._transport.pause_reading()
 
     def pause_writing(self) -> None:
+        """The client reads too slowly: `drain` waits from now on."""
         self.is_slow = True
 
     def resume_writing(self) -> None:
+        """The client has caught up: `drain` goes on."""
         self.is_slow = False
         _set(self._relief)
 
     def connection_lost(self, error: Exception | None) -> None:
+        """Ends the task; a handler that is still answering is cancelled."""
         self._leave()
         self._transport = None
         if self.is_answering and self.task is not None:
@@ -128,6 +135,7 @@ class Connection(asyncio.Protocol):
     # What requests call: a `Wire`.
 
     def write(self, text: bytes) -> None:
+        """Sends without waiting. Raises ConnectionResetError when the client has gone."""
         if self._transport is None:
             raise ConnectionResetError("the client has gone")
         self._transport.write(text)
@@ -148,6 +156,8 @@ class Connection(asyncio.Protocol):
             self._tell()
 
     def give_away(self) -> tuple[asyncio.Transport, bytes]:
+        """The connection, paused, and what has come after the request; it counts no more among the server's. Raises
+        ConnectionResetError when the client has gone."""
         transport, self._transport = self._transport, None
         if transport is None:
             raise ConnectionResetError("the client has gone")
@@ -159,12 +169,15 @@ class Connection(asyncio.Protocol):
     # What the server and its account call.
 
     def abort(self) -> None:
+        """Cuts the connection at once, and gives up its place and what it holds."""
         # It leaves before asyncio says so: until then nobody else shall be cut in its place.
         self._leave()
         if self._transport is not None:
             self._transport.abort()
 
     def turn_away(self) -> None:
+        """Drops what has come and is not being answered. A request that is not complete is answered 503; one that is being
+        answered still gets its answer, and is the last."""
         self._is_deaf = self._is_last = self._is_cut_short = True
         self._account.release(self, len(self._received) if self.is_answering else self.held)
         self._received.clear()

@@ -37,6 +37,8 @@ class SecretProblem(EnvironmentProblem):
 
 
 class StoredSecret(Struct, frozen=True):
+    """A Secret, as far as it is looked at here; the values of `data` are base64."""
+
     metadata: ObjectMeta
     type: str = ""
     data: dict[str, str] | None = None

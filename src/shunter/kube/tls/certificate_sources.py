@@ -21,6 +21,8 @@ class ServedCertificate(NamedTuple):
 
 
 class Source(Protocol):
+    """What gives a server its certificate; asked again, since the certificate and its authorities may change."""
+
     async def offer(self, bundles: Sequence[bytes]) -> ServedCertificate:
         """What is to be served now. `bundles`: what each client trusts, read before this call."""
 
@@ -33,6 +35,7 @@ class ObservedSource:
         self._hear = hear
 
     async def offer(self, bundles: Sequence[bytes]) -> ServedCertificate:
+        """What the other source offers, after `hear` was told of its authorities."""
         offer = await self._source.offer(bundles)
         self._hear(offer.authorities)
         return offer
@@ -45,6 +48,8 @@ class SharedCertificate:
         self._secret = secret
 
     async def offer(self, bundles: Sequence[bytes]) -> ServedCertificate:
+        """What the Secret holds, after the next step of its renewal where one is due. SecretProblem when the Secret belongs to
+        somebody else; ApiError when the server refuses."""
         certificate = await self._secret.sync(bundles)
         return ServedCertificate(certificate.serving, certificate.authorities)
 
@@ -58,6 +63,8 @@ class OwnCertificate:
         self._current: ServingCertificate | None = None
 
     async def offer(self, bundles: Sequence[bytes]) -> ServedCertificate:
+        """The certificate made before, or the next step of its renewal where one is due. It is in memory only: after a restart
+        its authority is another."""
         now, current = self._now(), self._current
         is_trusted = current is not None and bool(bundles) and all(includes(b, current.authorities, now) for b in bundles)
         self._current = successor(current, self._hosts, now, is_trusted=is_trusted).certificate
@@ -72,6 +79,7 @@ class CertificateFiles:
         self._is_authority_needed = is_authority_needed
 
     async def offer(self, bundles: Sequence[bytes]) -> ServedCertificate:
+        """The directory, and ca.crt where it is needed, else no authority. InputError when ca.crt cannot be read."""
         path = self._directory / "ca.crt"
         try:
             authorities = path.read_bytes() if self._is_authority_needed else b""

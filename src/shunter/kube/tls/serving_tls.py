@@ -42,6 +42,7 @@ class TlsPolicy(NamedTuple):
 
     @property
     def version(self) -> ssl.TLSVersion:
+        """The lowest that is agreed to: TLS 1.3 where that is asked for, else 1.2, also where an older one is."""
         return ssl.TLSVersion.TLSv1_3 if self.min_version == "VersionTLS13" else ssl.TLSVersion.TLSv1_2
 
     @property

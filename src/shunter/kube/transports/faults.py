@@ -39,11 +39,13 @@ class RecordingTransport:
 
     @property
     def writes(self) -> list[Request]:
+        """The POST, PUT, PATCH and DELETE among `requests`, in that order."""
         return [request for request in self.requests if request.method in WRITES]
 
     async def request(
         self, method: str, path: str, *, params: Mapping[str, str] = {}, headers: Mapping[str, str] = {}, body: bytes = b""
     ) -> Response:
+        """Passed on; remembered when its answer is there, or with status 0 when there is none."""
         status = 0
         try:
             response = await self._inner.request(method, path, params=params, headers=headers, body=body)
@@ -55,12 +57,14 @@ class RecordingTransport:
     async def stream(
         self, method: str, path: str, *, params: Mapping[str, str] = {}, headers: Mapping[str, str] = {}
     ) -> AsyncGenerator[bytes, None]:
+        """Passed on; remembered when it is begun, with status 0."""
         self.requests.append(Request(method, path, params, b"", 0))
         async with aclosing(self._inner.stream(method, path, params=params, headers=headers)) as chunks:
             async for chunk in chunks:
                 yield chunk
 
     async def close(self) -> None:
+        """Closes the inner transport."""
         await self._inner.close()
 
 
@@ -186,11 +190,14 @@ class FaultTransport:
 
     @property
     def is_dead(self) -> bool:
+        """Whether the writes that `kill_after` allows are used up: every request raises Killed then."""
         return self._writes_left == 0
 
     async def request(
         self, method: str, path: str, *, params: Mapping[str, str] = {}, headers: Mapping[str, str] = {}, body: bytes = b""
     ) -> Response:
+        """The answer of `inner`, unless a fault strikes. After `kill_after` or `before_write`, writes go one at a time, and the
+        last one that is left raises Killed in place of its answer."""
         if (self._writes_left is None and not self._before) or not _counts(method, path):
             return await self._request(method, path, params=params, headers=headers, body=body)
         # One at a time, so that "after n writes" means the same in every run.
@@ -227,6 +234,8 @@ class FaultTransport:
     async def stream(
         self, method: str, path: str, *, params: Mapping[str, str] = {}, headers: Mapping[str, str] = {}
     ) -> AsyncGenerator[bytes, None]:
+        """The chunks of `inner`, until a fault strikes. Killed where the process is dead at its beginning; one under way goes
+        on."""
         if self.is_dead:
             raise Killed
         fault = self._fault(method, path, is_stream=True)
@@ -254,6 +263,7 @@ class FaultTransport:
                 await _break(fault, path)
 
     async def close(self) -> None:
+        """Closes the inner transport; also of a process that is dead."""
         await self._inner.close()
 
     def _fault(self, method: str, path: str, *, is_stream: bool) -> Fault | None:

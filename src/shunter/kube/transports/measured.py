@@ -53,6 +53,7 @@ class LimitedTransport:
     async def request(
         self, method: str, path: str, *, params: Mapping[str, str] = {}, headers: Mapping[str, str] = {}, body: bytes = b""
     ) -> Response:
+        """Passed on when its turn has come; for a lease at once."""
         if LEASES.plural not in path.split("/"):
             await self._turn(method)
         return await self._inner.request(method, path, params=params, headers=headers, body=body)
@@ -60,12 +61,14 @@ class LimitedTransport:
     async def stream(
         self, method: str, path: str, *, params: Mapping[str, str] = {}, headers: Mapping[str, str] = {}
     ) -> AsyncGenerator[bytes]:
+        """Passed on when its turn has come, however many chunks follow."""
         await self._turn(method)
         async with aclosing(self._inner.stream(method, path, params=params, headers=headers)) as chunks:
             async for chunk in chunks:
                 yield chunk
 
     async def close(self) -> None:
+        """Closes the inner transport."""
         await self._inner.close()
 
     async def _turn(self, method: str) -> None:
@@ -85,6 +88,7 @@ class CountingTransport:
     async def request(
         self, method: str, path: str, *, params: Mapping[str, str] = {}, headers: Mapping[str, str] = {}, body: bytes = b""
     ) -> Response:
+        """Passed on; counted by the status of its answer, or by the code of the ApiError."""
         try:
             response = await self._inner.request(method, path, params=params, headers=headers, body=body)
         except ApiError as error:
@@ -96,6 +100,8 @@ class CountingTransport:
     async def stream(
         self, method: str, path: str, *, params: Mapping[str, str] = {}, headers: Mapping[str, str] = {}
     ) -> AsyncGenerator[bytes]:
+        """Passed on; counted once, as 200 with its first chunk, or by the ApiError that comes before. Without either it is not
+        counted."""
         has_begun = False
         try:
             async with aclosing(self._inner.stream(method, path, params=params, headers=headers)) as chunks:
@@ -110,6 +116,7 @@ class CountingTransport:
             raise
 
     async def close(self) -> None:
+        """Closes the inner transport."""
         await self._inner.close()
 
 

@@ -20,6 +20,7 @@ class MetadataTransport:
     async def request(
         self, method: str, path: str, *, params: Mapping[str, str] = {}, headers: Mapping[str, str] = {}, body: bytes = b""
     ) -> Response:
+        """A GET asks for a list of metadata, else for plain JSON, whatever Accept says; other methods go through as they are."""
         if method == "GET":
             headers = {**headers, "Accept": _LIST}
         return await self._inner.request(method, path, params=params, headers=headers, body=body)
@@ -27,6 +28,7 @@ class MetadataTransport:
     async def stream(
         self, method: str, path: str, *, params: Mapping[str, str] = {}, headers: Mapping[str, str] = {}
     ) -> AsyncGenerator[bytes]:
+        """A watch asks for the metadata of each object, else for plain JSON, whatever Accept says."""
         async with aclosing(self._inner.stream(method, path, params=params, headers={**headers, "Accept": _WATCH})) as chunks:
             async for chunk in chunks:
                 yield chunk

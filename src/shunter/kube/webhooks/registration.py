@@ -42,6 +42,7 @@ class Configuration(NamedTuple):
 
     @property
     def resource(self) -> Resource:
+        """`mutatingwebhookconfigurations` or `validatingwebhookconfigurations`, by `kind`."""
         return MUTATING_WEBHOOKS if self.kind == "mutating" else VALIDATING_WEBHOOKS
 
 
@@ -51,6 +52,7 @@ class Url(NamedTuple):
     url: str
 
     def client_config(self, path: str) -> Json:
+        """`{"url": ...}` for the webhook of this path, which begins with a slash; without a caBundle."""
         return {"url": self.url.rstrip("/") + path}
 
 
@@ -67,6 +69,7 @@ class ServiceReference(NamedTuple):
         return [f"{self.name}.{self.namespace}.svc", f"{self.name}.{self.namespace}.svc.cluster.local"]
 
     def client_config(self, path: str) -> Json:
+        """`{"service": ...}` for the webhook of this path; without a caBundle."""
         return {"service": {"namespace": self.namespace, "name": self.name, "path": path, "port": self.port}}
 
 

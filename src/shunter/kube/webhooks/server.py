@@ -44,18 +44,24 @@ _REASONS = {403: "Forbidden", 409: "Conflict", 422: "Invalid", 500: "InternalErr
 
 
 class GroupVersionKind(Struct, frozen=True):
+    """That of `object` as it was sent here, which the API server may have converted; the core group is empty."""
+
     group: str = ""
     version: str = ""
     kind: str = ""
 
 
 class GroupVersionResource(Struct, frozen=True):
+    """That by which the webhook was asked, in the version that it is registered for; the core group is empty."""
+
     group: str = ""
     version: str = ""
     resource: str = ""
 
 
 class UserInfo(Struct, frozen=True):
+    """Who writes, as the API server knows them; `extra` is not read."""
+
     username: str = ""
     uid: str = ""
     groups: tuple[str, ...] = ()
@@ -78,6 +84,8 @@ class AdmissionRequest(Struct, frozen=True):
 
 
 class AdmissionReview(Struct, frozen=True):
+    """What an API server posts. The answer has the same `api_version`."""
+
     request: AdmissionRequest
     api_version: str = "admission.k8s.io/v1"
 
@@ -105,6 +113,7 @@ def changes_nothing_judged(request: AdmissionRequest) -> bool:
 
 
 def allowed(*, warnings: Sequence[str] = ()) -> AdmissionResponse:
+    """The verdict yes, with the object as it is; the writer sees the warnings."""
     return AdmissionResponse(allowed=True, warnings=warnings)
 
 
@@ -124,11 +133,14 @@ Handler = Callable[[AdmissionRequest], AdmissionResponse | Awaitable[AdmissionRe
 class WebhookMetrics(Protocol):
     """What is worth counting about requests, by path; times are seconds."""
 
-    def began(self, path: str) -> None: ...
+    def began(self, path: str) -> None:
+        """Called for each request to a path that is served, before its body is looked at."""
 
-    def answered(self, path: str, code: int, seconds: float) -> None: ...
+    def answered(self, path: str, code: int, seconds: float) -> None:
+        """Called once for each `began`. `code` is that of HTTP: a denial is a 200."""
 
-    def decided(self, path: str, *, is_allowed: bool) -> None: ...
+    def decided(self, path: str, *, is_allowed: bool) -> None:
+        """Called with a verdict, before its `answered`; not for what is no AdmissionReview."""
 
 
 class WebhookServer:

@@ -19,6 +19,9 @@ _NAME = re.compile(r"PersistentVolumeClaim (\S+) does not exist")
 
 
 def judge(case: Case) -> list[Verdict]:
+    """By the causes of pods held up and the claims: which claim is missing, or has no volume yet, with its phase and storage
+    class. A claim that is there by now gives no verdict; a missing one is only likely where claims could not be read. Never why a
+    claim is not bound."""
     missing = [
         _looked_up(case, one) for one in of_held_pods(case, "K01", "CANNOT START", ("MissingClaim",), state="not scheduled")
     ]

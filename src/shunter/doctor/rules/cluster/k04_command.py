@@ -15,6 +15,8 @@ CODES = {126: "cannot be executed", 127: "was not found", 128: "cannot be starte
 
 
 def judge(case: Case) -> list[Verdict]:
+    """By containers that cannot start, and failures with a runtime's reason or exit code 126, 127 or 128. Names the command only
+    as far as the runtime's message, or the last lines of the log, do."""
     live = of_held_pods(case, "K04", "CANNOT START", ("StartError",), state="not started")
     groups: dict[str, list[Ending]] = {}
     for ending in case.failures:

@@ -16,6 +16,8 @@ REASON = "OOMKilled"
 
 
 def judge(case: Case) -> list[Verdict]:
+    """One verdict for each memory limit that containers exceeded, by the reason OOMKilled alone: exit code 137 proves nothing.
+    Never which process used the memory."""
     groups: dict[str, list[Ending]] = {}
     for ending in case.failures:
         if ending.reason == REASON:

@@ -23,6 +23,8 @@ REMEDY = "Mount an emptyDir with medium Memory at /dev/shm; it counts against li
 
 
 def judge(case: Case) -> list[Verdict]:
+    """By what torch said at the end, exit code 135, and the mounts at /dev/shm. Certain only where torch says so; only possible
+    where it does not and a volume is mounted there."""
     groups: dict[tuple[bool, bool], list[Ending]] = {}
     for ending in case.reasons:
         says_so = lacks_shared_memory(ending)

@@ -15,6 +15,8 @@ from shunter.operator.overview import limits
 
 
 def judge(case: Case) -> list[Verdict]:
+    """By restarts and pods that failed again, the ranks first: who fails again and again. With the same error only where two of
+    its runs say so: an exit code is not an error."""
     loops = _loops(case)
     if not loops:
         return []

@@ -62,6 +62,8 @@ class Disruption(Struct, frozen=True):
 
 
 def judge(case: Case) -> list[Verdict]:
+    """By pods, events and nodes: who was evicted, preempted or deleted, or whose node is gone, one verdict for each way. Nothing
+    of a job that has succeeded or runs in full. Calls a node spot capacity only by its labels."""
     if case.overview.state == "Succeeded" or (case.runs_in_full and not case.overview.is_finished):
         return []
     found: dict[str, list[Disruption]] = {}

@@ -9,6 +9,7 @@ from shunter.doctor.verdicts import Verdict
 
 
 def judge(case: Case) -> list[Verdict]:
+    """By the cause of the job as a whole: one verdict at most, in the server's words. How much is used is not counted here."""
     return of_job(case, "K09", "CANNOT START", ("QuotaExceeded",))
 
 

@@ -13,6 +13,7 @@ WORDS = ("PeersSucceeded",)
 
 
 def judge(case: Case) -> list[Verdict]:
+    """By pods that have succeeded while others run on. Only likely: whether those wait for their peers does not show."""
     return [msgspec.structs.replace(one, confidence="likely") for one in of_job(case, "K13", "PEERS ARE DONE", WORDS)]
 
 

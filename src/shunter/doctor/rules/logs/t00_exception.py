@@ -36,6 +36,8 @@ _REMEDIES = (
 
 
 def judge(case: Case) -> list[Verdict]:
+    """By the exception, signal or refusal with which containers ended that are no victims, one verdict for each way. Only
+    possible where nothing but an exit code is known. No order within a second unless log lines have finer times."""
     groups: dict[str, list[Ending]] = {}
     for ending in case.reasons:
         groups.setdefault(_how(ending), []).append(ending)

@@ -15,6 +15,8 @@ _TRIED = re.compile(r"Tried to allocate ([\d.]+ [KMG]iB)")
 
 
 def judge(case: Case) -> list[Verdict]:
+    """By torch's message in the errors of failed ranks: who ran out, and the amounts of the first of them. Never that memory
+    leaks."""
     found = matching(case, _TEXT)
     if not found:
         return []

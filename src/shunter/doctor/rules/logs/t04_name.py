@@ -20,6 +20,8 @@ _HOST = re.compile(
 
 
 def judge(case: Case) -> list[Verdict]:
+    """By resolver errors that ended ranks, with the host's name where one stands there. Only likely: neither DNS nor the job's
+    services are looked at."""
     found = matching(case, _TEXT)
     if not found:
         return []

@@ -26,6 +26,8 @@ _VARIABLES = (("MASTER_ADDR", "MASTER_PORT"), ("PET_MASTER_ADDR", "PET_MASTER_PO
 
 
 def judge(case: Case) -> list[Verdict]:
+    """By failed connections in the errors of failed ranks, the addresses in their pods, and NetworkPolicies. Certain only of an
+    address that the job does not set; a policy is named only where it keeps all other ranks from the first one's port."""
     found = matching(case, CLIENT)
     if not found:
         return []
@@ -115,6 +117,7 @@ def _network_pod(pod: Json) -> NetworkPod:
 
 
 def needs(case: Case) -> tuple[str, ...]:
+    """NetworkPolicies are asked for only where a rank could not connect."""
     closed = ("networkpolicies",) if matching(case, CLIENT) else ()
     return (*logs_of_failures(case), *closed)
 

@@ -61,6 +61,8 @@ class Fault(NamedTuple):
 
 
 def judge(case: Case) -> list[Verdict]:
+    """By the exceptions of containers that are no victims, and their mounts: one verdict for each fault and volume. Names no
+    volume where no absolute path is known; only likely where torch.save does not say what went wrong."""
     groups: dict[Fault, dict[str, list[Ending]]] = {}
     for ending in case.reasons:
         # The exception itself: a library's message about a path that it does without stands elsewhere in the log.

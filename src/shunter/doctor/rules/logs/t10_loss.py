@@ -26,6 +26,8 @@ class Turn(NamedTuple):
 
 
 def judge(case: Case) -> list[Verdict]:
+    """By the lines of running or failed ranks that tell a loss: since which step, and on whom first. Only where the last two or
+    more are not finite; never why."""
     suspects = [pod for pod, text in case.rank_logs.items() if _names_other(text)]
     pods = [pod for pod in suspects if not _is_finite(case.last_lines[pod])]
     turns = [turn for pod in pods if (turn := _turn(pod, case.rank_lines[pod])) is not None]
@@ -109,6 +111,7 @@ def _step(text: str) -> str:
 
 
 def needs(case: Case) -> tuple[str, ...]:
+    """Logs, of a job that runs or has failed."""
     return ("logs",) if case.overview.state in ("Running", "Failed") else ()
 
 

@@ -16,6 +16,8 @@ _REFUSED = re.compile(r"NCCL.*(?:[Mm]ismatched? (?:collective )?version|version 
 
 
 def judge(case: Case) -> list[Verdict]:
+    """By image ids that differ under one image name, and versions of torch or NCCL in logs. Certain only where the error of a
+    failure says that versions do not match; else only possible, as nothing shows that it matters."""
     images: dict[str, dict[str, list[str]]] = {}
     for pod in case.ranked:
         name = training_container(pod)

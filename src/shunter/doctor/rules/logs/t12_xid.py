@@ -32,6 +32,8 @@ APPLICATION = {
 
 
 def judge(case: Case) -> list[Verdict]:
+    """By events of nodes with a known XID since the job was created, one verdict for each node and number. Likely only for errors
+    of the hardware, on nodes with pods that ask for a GPU; those that programs cause accuse no GPU."""
     begun = case.overview.created
     told: dict[tuple[str, int], Json] = {}
     for event in sorted(case.evidence.events, key=event_time):

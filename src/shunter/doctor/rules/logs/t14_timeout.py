@@ -61,6 +61,8 @@ class CallCount(NamedTuple):
 
 
 def judge(case: Case) -> list[Verdict]:
+    """By timeouts of NCCL's watchdog in logs, also of ranks that run on, and of gloo in errors: one verdict at most. Who has not
+    called what others timed out in, by its own count; else which calls differ; else only who waited, which accuses nobody."""
     lines = _last_lines(case) if any(_MARK in text for text in case.logs.values()) else []
     waits = _waits(case, lines)
     if not waits:

@@ -13,6 +13,8 @@ from shunter.operator.overview import moment
 
 
 def judge(case: Case) -> list[Verdict]:
+    """By training containers that ended with exit code 0 no later than the first failure, where all that failed lost a peer. Only
+    likely, and silent where any failure has a reason of its own."""
     if not case.failures or case.reasons or not any(one.error for one in case.failures):
         return []
     first = min((one.time for one in case.failures if one.time is not None), default=None)

@@ -15,6 +15,8 @@ from shunter.doctor.waiting import LEAST_SILENCE, quiet
 
 
 def judge(case: Case) -> list[Verdict]:
+    """By the last line of an MPIJob's logs, an exception, and the silence of all since. Only likely; names the rank only where
+    the line's prefix does."""
     if case.job.get("kind") != "MPIJob" or case.overview.state != "Running" or not case.runs_in_full:
         return []
     silence, _ = quiet(case, case.now)
@@ -43,6 +45,7 @@ def judge(case: Case) -> list[Verdict]:
 
 
 def needs(case: Case) -> tuple[str, ...]:
+    """Logs, of an MPIJob that runs."""
     return ("logs",) if case.job.get("kind") == "MPIJob" and case.overview.state == "Running" else ()
 
 

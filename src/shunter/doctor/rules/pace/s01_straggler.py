@@ -41,6 +41,8 @@ class Look(NamedTuple):
 
 
 def judge(case: Case) -> list[Verdict]:
+    """By the stacks of 12 or more samples: the one rank that hardly ever waits or runs while all others mostly wait. At most
+    likely, and only possible where the job was not seen to make steps; never that hardware is at fault."""
     if len(case.evidence.samples) < SAMPLES or hung(case) is not None:
         return []
     seen = _looks(case)

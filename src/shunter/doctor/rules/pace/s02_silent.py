@@ -24,6 +24,8 @@ IDLE_CORES = 0.05
 
 
 def judge(case: Case) -> list[Verdict]:
+    """By the silence of all logs, and CPUs that are idle or stacks that rest: never more than possible. Silent where stacks show
+    a hang (H01, H03), or no log could be read."""
     names = [pod["metadata"]["name"] for pod in case.ranked]
     if case.overview.state != "Running" or not names or hung(case) is not None or h03_all_wait.judge(case):
         return []
@@ -83,6 +85,7 @@ def _remedy(case: Case, pod: str) -> str:
 
 
 def needs(case: Case) -> tuple[str, ...]:
+    """Metrics and logs, of a job that runs in full."""
     is_running = case.overview.state == "Running" and case.runs_in_full
     return ("metrics", "logs") if is_running else ()
 

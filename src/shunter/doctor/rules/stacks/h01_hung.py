@@ -24,6 +24,9 @@ from shunter.doctor.waiting import BUSY, UNBROKEN, Group, Rank, call, group, pla
 
 
 def judge(case: Case) -> list[Verdict]:
+    """By the stacks of two samples, and logs: the ranks that others wait for in a collective or the rendezvous. Silent where one
+    of them waits for data (H02), or T14 names the same ranks as more than possible. A rank that may go on by itself is called
+    `busy or stuck`."""
     found = hung(case)
     if found is None:
         return []
@@ -94,6 +97,7 @@ def verdict(case: Case, id: str, ranks: Group, odd: list[Rank], *, text: str, re
 
 
 def may_go_on(odd: Sequence[Rank]) -> bool:
+    """Whether any of these ranks may do what ends by itself: a hang is only possible then."""
     return any(rank.may_go_on for rank in odd)
 
 

@@ -11,6 +11,8 @@ from shunter.doctor.waiting import place
 
 
 def judge(case: Case) -> list[Verdict]:
+    """By what H01 goes by, where one of the ranks that others wait for waits for its DataLoader: who, and the line of a worker
+    process. Never that storage is the reason."""
     found = hung(case)
     if found is None:
         return []

@@ -25,6 +25,8 @@ REMEDY = "Look for a collective under `if rank == ...`. TORCH_DISTRIBUTED_DEBUG=
 
 
 def judge(case: Case) -> list[Verdict]:
+    """By the flight recorders of groups of all ranks, one verdict for each: the first call that differs in name or sizes. Who is
+    behind is said only of a job that does not go on. Of calls that a recorder no longer holds nothing is known."""
     groups: dict[tuple[str, str], list[Recording]] = {}
     for recording in case.evidence.recordings:
         groups.setdefault((recording.group, recording.id), []).append(recording)
