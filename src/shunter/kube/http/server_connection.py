@@ -42,7 +42,7 @@ class Service(NamedTuple):
 
 
 class Connection(asyncio.Protocol):
-    """For asyncio a protocol, for requests their `Wire`, for the server's account a `Holder`."""
+    """For asyncio a protocol, for requests their `RequestConnection`, for the server's account a `LimitedConnection`."""
 
     def __init__(self, service: Service, account: ConnectionUsage[Connection]) -> None:
         self._service = service
@@ -132,7 +132,7 @@ class Connection(asyncio.Protocol):
         self._is_last = self._is_over = True
         self._tell()
 
-    # What requests call: a `Wire`.
+    # What requests call: a `RequestConnection`.
 
     def write(self, text: bytes) -> None:
         """Sends without waiting. Raises ConnectionResetError when the client has gone."""
