@@ -30,6 +30,9 @@ def status_json(status: Status) -> Json:
 
 
 class ReplicaSetSpec(Struct, frozen=True):
+    """Another `template` changes no pod that exists: it counts for pods made later. `min_ready_seconds` is how long a pod must
+    have been ready to count as available."""
+
     replicas: int = 1
     min_ready_seconds: int = 0
     selector: LabelSelector = LabelSelector()
@@ -37,6 +40,9 @@ class ReplicaSetSpec(Struct, frozen=True):
 
 
 class ReplicaSetStatus(Status, frozen=True):
+    """Pods by how far they are: those that carry the labels of the template, are ready, and have been ready for
+    `minReadySeconds`. `terminating_replicas` are in none of the other counters, and None where nobody has counted them."""
+
     always = ("replicas",)
     replicas: int = 0
     fully_labeled_replicas: int = 0
@@ -46,6 +52,7 @@ class ReplicaSetStatus(Status, frozen=True):
     conditions: tuple[Condition, ...] = ()
 
     def condition(self, type: str) -> Condition | None:
+        """The condition of this type, whatever its status; None where there is none."""
         return condition_of(self.conditions, type)
 
 
@@ -58,6 +65,8 @@ class ReplicaSet(Struct, frozen=True):
 
 
 class ReplicationControllerSpec(Struct, frozen=True):
+    """Unlike that of newer kinds the `selector` is plain labels, all of which a pod must have."""
+
     replicas: int = 1
     min_ready_seconds: int = 0
     selector: dict[str, str] = {}
@@ -65,6 +74,8 @@ class ReplicationControllerSpec(Struct, frozen=True):
 
 
 class ReplicationController(Struct, frozen=True):
+    """The predecessor of the ReplicaSet in v1; its controller is that of ReplicaSets, by way of `as_replica_set`."""
+
     metadata: ObjectMeta
     spec: ReplicationControllerSpec = ReplicationControllerSpec()
     status: ReplicaSetStatus = ReplicaSetStatus()
@@ -85,16 +96,25 @@ class ReplicationController(Struct, frozen=True):
 
 
 class RollingUpdate(Struct, frozen=True):
+    """How many pods (of a DaemonSet: nodes) a rollout may have beyond those wanted, and how many of these may be missing:
+    numbers, or shares such as `25%`."""
+
     max_surge: int | str = 0
     max_unavailable: int | str = 0
 
 
 class DeploymentStrategy(Struct, frozen=True):
+    """`Recreate` makes no new pod before the last old one has ended, and has no use for `rolling_update`."""
+
     type: str = "RollingUpdate"
     rolling_update: RollingUpdate = RollingUpdate()
 
 
 class DeploymentSpec(Struct, frozen=True):
+    """Only another `template` starts a rollout, and none while `paused`, when scaling goes on. After `progress_deadline_seconds`
+    without progress the condition Progressing is False; nothing is rolled back. `revision_history_limit` counts old
+    ReplicaSets."""
+
     replicas: int = 1
     selector: LabelSelector = LabelSelector()
     template: Json = {}
@@ -106,6 +126,8 @@ class DeploymentSpec(Struct, frozen=True):
 
 
 class DeploymentCondition(Struct, frozen=True):
+    """Available, Progressing or ReplicaFailure. Unlike metav1.Condition it has an update time and no observedGeneration."""
+
     type: str
     status: str
     last_update_time: datetime | None = None
@@ -115,6 +137,9 @@ class DeploymentCondition(Struct, frozen=True):
 
 
 class DeploymentStatus(Status, frozen=True):
+    """Pods of all its ReplicaSets by how far they are; `updated_replicas` are those of the present template. `collision_count`
+    goes into the hash in a ReplicaSet's name, so that a name that is taken gives way to another."""
+
     replicas: int = 0
     updated_replicas: int = 0
     ready_replicas: int = 0
@@ -126,34 +151,49 @@ class DeploymentStatus(Status, frozen=True):
 
 
 class Deployment(Struct, frozen=True):
+    """Keeps one ReplicaSet for each template that it had, and moves pods from the old ones to the newest."""
+
     metadata: ObjectMeta
     spec: DeploymentSpec = DeploymentSpec()
     status: DeploymentStatus = DeploymentStatus()
 
     @property
     def is_rolling(self) -> bool:
+        """Whether new pods come while old ones still run: False for `Recreate`."""
         return self.spec.strategy.type == "RollingUpdate"
 
 
 class StatefulSetRollingUpdate(Struct, frozen=True):
+    """`partition` is counted from the first ordinal: pods before it keep the revision that they have."""
+
     partition: int = 0
 
 
 class StatefulSetUpdateStrategy(Struct, frozen=True):
+    """With `OnDelete` a pod stays as it is until somebody deletes it; only the next one is of the new template."""
+
     type: str = "RollingUpdate"
     rolling_update: StatefulSetRollingUpdate | None = None
 
 
 class ClaimRetentionPolicy(Struct, frozen=True):
+    """`Retain` or `Delete`: what becomes of the claims of all pods when the StatefulSet is deleted, and of those of a pod that is
+    scaled away."""
+
     when_deleted: str = "Retain"
     when_scaled: str = "Retain"
 
 
 class Ordinals(Struct, frozen=True):
+    """The number of the first pod: from 5 on, three replicas of `web` are `web-5` to `web-7`."""
+
     start: int = 0
 
 
 class StatefulSetSpec(Struct, frozen=True):
+    """`service_name` is a headless Service that the user must make: without it pods have no host names. `OrderedReady` makes a
+    pod when the one before it is available, `Parallel` all at once."""
+
     replicas: int = 1
     selector: LabelSelector = LabelSelector()
     template: Json = {}
@@ -168,6 +208,9 @@ class StatefulSetSpec(Struct, frozen=True):
 
 
 class StatefulSetStatus(Status, frozen=True):
+    """`current_revision` and `update_revision` are names of ControllerRevisions, equal once a rolling update is complete;
+    `current_replicas` and `updated_replicas` are the pods of each."""
+
     always = ("replicas", "availableReplicas")
     replicas: int = 0
     ready_replicas: int = 0
@@ -180,17 +223,23 @@ class StatefulSetStatus(Status, frozen=True):
 
 
 class StatefulSet(Struct, frozen=True):
+    """Pods with numbers, whose names and claims outlast them: `web-0` is replaced by another `web-0`."""
+
     metadata: ObjectMeta
     spec: StatefulSetSpec = StatefulSetSpec()
     status: StatefulSetStatus = StatefulSetStatus()
 
 
 class DaemonSetUpdateStrategy(Struct, frozen=True):
+    """With `OnDelete` pods are replaced only when somebody deletes them. By default one node at a time may be without its pod."""
+
     type: str = "RollingUpdate"
     rolling_update: RollingUpdate = RollingUpdate(max_unavailable=1)
 
 
 class DaemonSetSpec(Struct, frozen=True):
+    """No number of replicas: the nodes that take the `template` decide."""
+
     selector: LabelSelector = LabelSelector()
     template: Json = {}
     update_strategy: DaemonSetUpdateStrategy = DaemonSetUpdateStrategy()
@@ -199,6 +248,8 @@ class DaemonSetSpec(Struct, frozen=True):
 
 
 class DaemonSetStatus(Status, frozen=True):
+    """Counts nodes, not pods. `number_misscheduled` are those that run a pod of it and should not."""
+
     always = ("currentNumberScheduled", "numberMisscheduled", "desiredNumberScheduled", "numberReady")
     current_number_scheduled: int = 0
     number_misscheduled: int = 0
@@ -211,6 +262,8 @@ class DaemonSetStatus(Status, frozen=True):
 
 
 class DaemonSet(Struct, frozen=True):
+    """One pod on each node that its template fits."""
+
     metadata: ObjectMeta
     spec: DaemonSetSpec = DaemonSetSpec()
     status: DaemonSetStatus = DaemonSetStatus()

@@ -24,36 +24,53 @@ JOB_CONTROLLER = "kubernetes.io/job-controller"
 
 
 class OnExitCodes(Struct, frozen=True):
+    """Matches a container (of this name, if one is given; init containers too) that ended with one of the codes, or with `NotIn`
+    with none of them. The exit code 0 never matches."""
+
     operator: str
     values: tuple[int, ...] = ()
     container_name: str | None = None
 
 
 class OnPodCondition(Struct, frozen=True):
+    """Matches a failed pod that has the condition with this status, e.g. `DisruptionTarget`."""
+
     type: str
     status: str = "True"
 
 
 class PodFailurePolicyRule(Struct, frozen=True):
+    """`action` is FailJob, FailIndex, Ignore or Count. The server demands one of the two patterns, and refuses both together."""
+
     action: str
     on_exit_codes: OnExitCodes | None = None
     on_pod_conditions: tuple[OnPodCondition, ...] = ()
 
 
 class PodFailurePolicy(Struct, frozen=True):
+    """The first rule that matches a failed pod decides; where none does, the failure counts towards the limits of the Job."""
+
     rules: tuple[PodFailurePolicyRule, ...] = ()
 
 
 class SuccessPolicyRule(Struct, frozen=True):
+    """Met by all of the indexes, written `0,2-4`, or by `succeeded_count` of them where that is given; without indexes, by so
+    many of any."""
+
     succeeded_indexes: str | None = None
     succeeded_count: int | None = None
 
 
 class SuccessPolicy(Struct, frozen=True):
+    """Of Indexed Jobs only: the first rule that is met ends the Job as a success, whatever its other indexes do."""
+
     rules: tuple[SuccessPolicyRule, ...] = ()
 
 
 class JobSpec(Struct, frozen=True):
+    """Without `completions` one pod that succeeds is enough, and no more are made after it. Deadline and time to live are in
+    seconds; `selector`, and the labels that it wants, are filled in by the server."""
+
     template: Json = {}
     parallelism: int = 1
     completions: int | None = None
@@ -83,6 +100,7 @@ class JobCondition(Struct, frozen=True):
 
     @property
     def is_true(self) -> bool:
+        """Whether the status is True: neither False nor Unknown."""
         return self.status == "True"
 
 
@@ -94,6 +112,9 @@ class UncountedTerminatedPods(Struct, frozen=True):
 
 
 class JobStatus(Struct, frozen=True):
+    """Counts pods; of an Indexed Job `succeeded` counts indexes. `completed_indexes` and `failed_indexes` are texts like `0,2-4`,
+    the latter None unless the Job has a backoffLimitPerIndex."""
+
     conditions: tuple[JobCondition, ...] = ()
     start_time: datetime | None = None
     completion_time: datetime | None = None
@@ -112,12 +133,15 @@ class JobStatus(Struct, frozen=True):
 
 
 class Job(Struct, frozen=True):
+    """Makes pods until enough of them have succeeded, or too many have failed."""
+
     metadata: ObjectMeta
     spec: JobSpec = JobSpec()
     status: JobStatus = JobStatus()
 
     @property
     def is_indexed(self) -> bool:
+        """Whether each pod has a completion index, and every index must succeed once, unless a success policy asks for less."""
         return self.spec.completion_mode == "Indexed"
 
     @property
@@ -127,10 +151,14 @@ class Job(Struct, frozen=True):
 
     @property
     def is_managed_elsewhere(self) -> bool:
+        """Whether `spec.managedBy` names another controller, so that the built-in one must write nothing."""
         return self.spec.managed_by is not None and self.spec.managed_by != JOB_CONTROLLER
 
 
 class CronJobSpec(Struct, frozen=True):
+    """`schedule` is read in `time_zone`, UTC without one; a prefix `TZ=ZONE` of its own wins. `concurrency_policy` says what
+    happens when a Job is due and another still runs: Allow, Forbid (it is left out) or Replace."""
+
     schedule: str = ""
     time_zone: str | None = None
     starting_deadline_seconds: int | None = None
@@ -142,6 +170,8 @@ class CronJobSpec(Struct, frozen=True):
 
 
 class CronJobStatus(Struct, frozen=True):
+    """`last_schedule_time` is the time that the schedule named, not when its Job was made."""
+
     active: tuple[Json, ...] = ()
     """References to the Jobs that have not ended."""
     last_schedule_time: datetime | None = None
@@ -149,6 +179,8 @@ class CronJobStatus(Struct, frozen=True):
 
 
 class CronJob(Struct, frozen=True):
+    """Makes a Job at each time that its schedule names, and deletes old ones beyond the limits of its history."""
+
     metadata: ObjectMeta
     spec: CronJobSpec = CronJobSpec()
     status: CronJobStatus = CronJobStatus()

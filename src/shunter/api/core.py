@@ -23,6 +23,9 @@ def pod_has_ended(pod: Json) -> bool:
 
 
 class TerminatedState(Struct, frozen=True):
+    """`reason` is the kubelet's (Completed, Error, OOMKilled, ...); `message` is what the container left at its
+    terminationMessagePath, or the end of its log where its policy says so."""
+
     exit_code: int = 0
     signal: int = 0
     reason: str = ""
@@ -32,21 +35,30 @@ class TerminatedState(Struct, frozen=True):
 
 
 class WaitingState(Struct, frozen=True):
+    """Why a container does not run: `reason` is one word such as ContainerCreating, ImagePullBackOff or CrashLoopBackOff."""
+
     reason: str = ""
     message: str = ""
 
 
 class RunningState(Struct, frozen=True):
+    """`started_at` is of this run of the container: a restart begins another."""
+
     started_at: datetime | None = None
 
 
 class ContainerState(Struct, frozen=True):
+    """At most one of the three; none means that the container waits and nobody has said why."""
+
     waiting: WaitingState | None = None
     running: RunningState | None = None
     terminated: TerminatedState | None = None
 
 
 class ContainerStatus(Struct, frozen=True):
+    """`last_state` is how the run before the last restart ended. An init container that is no sidecar is `ready` once it has
+    succeeded."""
+
     name: str
     ready: bool = False
     started: bool | None = None
@@ -56,6 +68,9 @@ class ContainerStatus(Struct, frozen=True):
 
 
 class PodStatus(Struct, frozen=True):
+    """`phase` is Pending, Running, Succeeded, Failed or Unknown: a pod that is being deleted keeps its phase until it ends.
+    `reason` says e.g. Evicted; addresses are empty until there are some."""
+
     phase: str = ""
     reason: str = ""
     message: str = ""
@@ -68,10 +83,14 @@ class PodStatus(Struct, frozen=True):
 
 
 class ClaimSource(Struct, frozen=True):
+    """A PersistentVolumeClaim of the pod's own namespace, which may not exist yet."""
+
     claim_name: str = ""
 
 
 class PodVolume(Struct, frozen=True):
+    """Of a volume no more than its claim; None for volumes of every other type."""
+
     persistent_volume_claim: ClaimSource | None = None
 
 
@@ -86,12 +105,15 @@ class PodSpec(Struct, frozen=True):
 
 
 class Pod(Struct, frozen=True):
+    """Its containers are known by their statuses only: what they were asked to run is not in this view."""
+
     metadata: ObjectMeta
     spec: PodSpec = PodSpec()
     status: PodStatus = PodStatus()
 
     @property
     def is_finished(self) -> bool:
+        """Whether it has succeeded or failed, so that no container of it runs again."""
         return self.status.phase in FINISHED_PHASES
 
     @property
@@ -101,6 +123,7 @@ class Pod(Struct, frozen=True):
 
     @property
     def is_ready(self) -> bool:
+        """Whether its condition Ready is True; False before there is one."""
         return any(c.type == "Ready" and c.is_true for c in self.status.conditions)
 
     @property
@@ -109,6 +132,7 @@ class Pod(Struct, frozen=True):
         return claim_names(self.spec.volumes)
 
     def container_status(self, name: str) -> ContainerStatus | None:
+        """None for an init container, and for a container that the kubelet has not yet reported."""
         return next((status for status in self.status.container_statuses if status.name == name), None)
 
 
@@ -119,27 +143,39 @@ def claim_names(volumes: tuple[PodVolume, ...]) -> tuple[str, ...]:
 
 
 class Taint(Struct, frozen=True):
+    """Keeps pods without a matching toleration away: `effect` is NoSchedule, PreferNoSchedule or NoExecute, which also evicts
+    those that run."""
+
     key: str
     effect: str
     value: str = ""
 
 
 class NodeSpec(Struct, frozen=True):
+    """`unschedulable` is what `kubectl cordon` sets; pods that run stay."""
+
     unschedulable: bool = False
     taints: tuple[Taint, ...] = ()
 
 
 class NodeStatus(Struct, frozen=True):
+    """`allocatable` are quantities by resource: the capacity without what is kept for the machine itself."""
+
     allocatable: dict[str, str | int | float] = {}
 
 
 class Node(Struct, frozen=True):
+    """What decides whether a pod fits. It belongs to no namespace."""
+
     metadata: ObjectMeta
     spec: NodeSpec = NodeSpec()
     status: NodeStatus = NodeStatus()
 
 
 class ServiceSpec(Struct, frozen=True):
+    """`cluster_ip` is the text `None` for a headless Service, and empty before the server has chosen one. Names of pods that are
+    not ready resolve only with `publish_not_ready_addresses`."""
+
     selector: dict[str, str] = {}
     cluster_ip: str = msgspec.field(name="clusterIP", default="")
     publish_not_ready_addresses: bool = False
@@ -147,11 +183,15 @@ class ServiceSpec(Struct, frozen=True):
 
 
 class Service(Struct, frozen=True):
+    """A name for the pods that its selector finds; one with an empty selector finds none."""
+
     metadata: ObjectMeta
     spec: ServiceSpec = ServiceSpec()
 
 
 class ConfigMap(Struct, frozen=True):
+    """Its texts only: `binaryData` is not read."""
+
     metadata: ObjectMeta
     data: dict[str, str] = {}
 

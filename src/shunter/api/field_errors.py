@@ -35,26 +35,32 @@ class FieldError(NamedTuple):
 
 
 def invalid(field: str, value: Any, detail: str) -> FieldError:
+    """`spec.replicas: Invalid value: -1: must be greater than or equal to 0`."""
     return FieldError("FieldValueInvalid", field, f"Invalid value: {shown(value)}: {detail}")
 
 
 def type_invalid(field: str, value: Any, detail: str) -> FieldError:
+    """Reads like `invalid`; only the reason says that the value is of another type than it must be."""
     return FieldError("FieldValueTypeInvalid", field, f"Invalid value: {shown(value)}: {detail}")
 
 
 def required(field: str, detail: str = "") -> FieldError:
+    """`spec.template: Required value`, followed by the detail if there is one: of a value that is missing, or empty."""
     return FieldError("FieldValueRequired", field, f"Required value: {detail}" if detail else "Required value")
 
 
 def forbidden(field: str, detail: str) -> FieldError:
+    """`FIELD: Forbidden: DETAIL`: the field may not be set, or changed, and no value is shown."""
     return FieldError("FieldValueForbidden", field, f"Forbidden: {detail}")
 
 
 def not_found(field: str, value: Any) -> FieldError:
+    """`FIELD: Not found: VALUE`: the value names what is not there."""
     return FieldError("FieldValueNotFound", field, f"Not found: {shown(value)}")
 
 
 def duplicate(field: str, value: Any) -> FieldError:
+    """`spec.ports[1].name: Duplicate value: "http"`: of a value that may stand in its list only once."""
     return FieldError("FieldValueDuplicate", field, f"Duplicate value: {shown(value)}")
 
 
@@ -65,12 +71,14 @@ def not_supported(field: str, value: Any, supported: list[str]) -> FieldError:
 
 
 def too_long(field: str, maximum: int) -> FieldError:
+    """`maximum` is in bytes; the value itself is not shown."""
     return FieldError(
         "FieldValueTooLong", field, f"Too long: may not be more than {maximum} {'byte' if maximum == 1 else 'bytes'}"
     )
 
 
 def too_many(field: str, actual: int, maximum: int) -> FieldError:
+    """Of a list with `actual` elements, of which it may have `maximum`."""
     noun = "item" if maximum == 1 else "items"
     return FieldError("FieldValueTooMany", field, f"Too many: {actual}: must have at most {maximum} {noun}")
 

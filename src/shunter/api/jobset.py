@@ -16,11 +16,15 @@ _VALUE_IS_IMMUTABLE = cel(("self == oldSelf", "Value is immutable"))
 
 
 class DependsOn(Struct, frozen=True):
+    """`Complete`: all Jobs of the other one have succeeded. `Ready`: each is ready, has succeeded or has failed."""
+
     name: Annotated[str, REQUIRED, doc("A replicated job listed before this one.")] = ""
     status: Annotated[str, REQUIRED, schema(enum=["Ready", "Complete"]), doc("What it must have reached first.")] = ""
 
 
 class ReplicatedJob(Struct, frozen=True):
+    """Makes so many Jobs of one template, called `JOBSET-NAME-0`, `JOBSET-NAME-1` and so on."""
+
     name: Annotated[str, REQUIRED, doc("Name of these Jobs within the JobSet; part of the Jobs' own names.")] = ""
     group_name: Annotated[str, schema(default="default"), doc("Replicated jobs of one group are numbered together.")] = "default"
     template: Annotated[Json, REQUIRED, builtin("io.k8s.api.batch.v1.JobTemplateSpec"), doc("What each Job is made from.")] = {}
@@ -34,6 +38,8 @@ class ReplicatedJob(Struct, frozen=True):
 
 
 class Network(Struct, frozen=True):
+    """None means yes for both flags, as JobSet's admission fills them in."""
+
     enable_dns_hostnames: Annotated[bool | None, doc("Give pods stable host names through a headless service.")] = msgspec.field(
         name="enableDNSHostnames", default=None
     )
@@ -42,6 +48,8 @@ class Network(Struct, frozen=True):
 
 
 class SuccessPolicy(Struct, frozen=True):
+    """A JobSet without one succeeds when all its Jobs have."""
+
     operator: Annotated[str, REQUIRED, schema(enum=["All", "Any"]), doc("How many of the targeted Jobs must succeed.")] = "All"
     target_replicated_jobs: Annotated[tuple[str, ...], list_atomic(), doc("Replicated jobs that count; all by default.")] = ()
 
@@ -72,6 +80,9 @@ class FailurePolicyRule(Struct, frozen=True):
 
 
 class FailurePolicy(Struct, frozen=True):
+    """A JobSet without one fails with its first Job; with one it is restarted up to `max_restarts` times, unless a rule says
+    otherwise."""
+
     max_restarts: Annotated[int, INT32, doc("Restarts until the next failure fails the JobSet.")] = 0
     restart_strategy: Annotated[
         str,
@@ -82,6 +93,8 @@ class FailurePolicy(Struct, frozen=True):
 
 
 class StartupPolicy(Struct, frozen=True):
+    """With `InOrder` a replicated job is started once every Job of the one before it is ready or has ended."""
+
     startup_policy_order: Annotated[
         str, REQUIRED, schema(enum=["AnyOrder", "InOrder"]), doc("InOrder starts a replicated job when the one before is ready.")
     ] = "AnyOrder"
@@ -96,12 +109,16 @@ class Coordinator(Struct, frozen=True):
 
 
 class RetentionPolicy(Struct, frozen=True):
+    """Claims of a policy without one are kept: `Delete` is the default only where one is given."""
+
     when_deleted: Annotated[
         str, schema(enum=["Delete", "Retain"], default="Delete"), doc("What happens to the claims when the JobSet is deleted.")
     ] = "Delete"
 
 
 class VolumeClaimPolicy(Struct, frozen=True):
+    """Each template makes one claim for the whole JobSet, which all pods that mount it share."""
+
     templates: Annotated[
         tuple[Annotated[Json, builtin("io.k8s.api.core.v1.PersistentVolumeClaim")], ...],
         list_atomic(maxItems=50),
@@ -111,6 +128,8 @@ class VolumeClaimPolicy(Struct, frozen=True):
 
 
 class JobSetSpec(Struct, frozen=True):
+    """`replicated_jobs` is in the order that `InOrder` starts them in, and each may depend only on those before it."""
+
     replicated_jobs: Annotated[tuple[ReplicatedJob, ...], list_map("name"), doc("The groups of Jobs.")] = ()
     network: Annotated[Network | None, _VALUE_IS_IMMUTABLE, doc("Host names of the pods.")] = None
     success_policy: Annotated[SuccessPolicy | None, _VALUE_IS_IMMUTABLE, doc("When the JobSet has succeeded.")] = None
@@ -167,6 +186,9 @@ class ReplicatedJobStatus(Struct, frozen=True):
 
 
 class JobSetStatus(Struct, frozen=True):
+    """`restarts` counts all restarts, `restarts_count_towards_max` only those that `maxRestarts` limits; `terminal_state` is
+    empty until the JobSet has ended."""
+
     conditions: Annotated[tuple[ConditionItem, ...], list_map("type"), doc("Completed, Failed, Suspended, StartupPolicy...")] = ()
     restarts: Annotated[int, INT32, doc("How often the whole JobSet was restarted.")] = 0
     restarts_count_towards_max: Annotated[int, INT32, doc("Restarts that count against maxRestarts.")] = 0

@@ -35,6 +35,9 @@ def as_json(value: Any) -> Json:
 
 
 class OwnerReference(Struct, frozen=True):
+    """The owner is known by its `uid`: another object of its name is none. At most one reference of an object is that of its
+    `controller`; `block_owner_deletion` holds up a foreground deletion of the owner."""
+
     api_version: str
     kind: str
     name: str
@@ -44,6 +47,9 @@ class OwnerReference(Struct, frozen=True):
 
 
 class ObjectMeta(Struct, frozen=True):
+    """Without `managedFields`. `resource_version` is opaque text; `generation` counts changes of the spec, not of the status; an
+    empty `namespace` is that of a cluster-wide object."""
+
     name: str = ""
     generate_name: str = ""
     namespace: str = ""
@@ -86,7 +92,8 @@ class HasType(Protocol):
     """A condition of any list."""
 
     @property
-    def type(self) -> str: ...
+    def type(self) -> str:
+        """Unique among the conditions of an object: `Ready`, `Complete`."""
 
 
 C = TypeVar("C", bound=HasType)
@@ -104,6 +111,7 @@ class Condition(Struct, frozen=True):
 
     @property
     def is_true(self) -> bool:
+        """Whether the status is True: neither False nor Unknown."""
         return self.status == "True"
 
 

@@ -24,6 +24,8 @@ _DNS_PORTS = (("dns", "UDP"), ("dns-tcp", "TCP"))
 
 
 class NetworkPolicy(Struct, frozen=True):
+    """The spec as the API server gives it: with `policyTypes` filled in."""
+
     metadata: ObjectMeta
     spec: Json = {}
 

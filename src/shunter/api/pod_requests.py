@@ -39,6 +39,9 @@ def may_overcommit(resource: str) -> bool:
 
 
 class ResourceRequirements(Struct, frozen=True):
+    """Quantities by resource, such as `500m` of `cpu`. Limits are not read: in a pod the API server sets requests that are
+    missing to its limits."""
+
     requests: dict[str, str | int | float] = {}
 
 

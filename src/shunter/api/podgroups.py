@@ -24,6 +24,8 @@ COSCHEDULING_GROUP = "scheduling.x-k8s.io/pod-group"
 
 
 class PodGroupStatus(Struct, frozen=True):
+    """Written by the gang scheduler, and not by the operator that makes the group."""
+
     phase: str = ""
     """Volcano's: Pending, Inqueue, Running, Unknown or Completed; empty before the scheduler has seen the group."""
 

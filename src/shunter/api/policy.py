@@ -9,12 +9,18 @@ from shunter.api.selectors import LabelSelector
 
 
 class DisruptionBudgetSpec(Struct, frozen=True):
+    """At most one of two bounds: a number of pods, or a share such as `50%`. No `selector` finds no pod, an empty one every pod
+    of the namespace."""
+
     min_available: int | str | None = None
     max_unavailable: int | str | None = None
     selector: LabelSelector | None = None
 
 
 class DisruptionBudgetStatus(Struct, frozen=True):
+    """What evictions are decided on. `desired_healthy` is how many of `expected_pods` must stay healthy; `disruptions_allowed`
+    how many more pods may be evicted now."""
+
     observed_generation: int = 0
     disrupted_pods: dict[str, datetime] = {}
     """Pods that were evicted and whose deletion nobody has seen yet."""
@@ -26,6 +32,8 @@ class DisruptionBudgetStatus(Struct, frozen=True):
 
 
 class DisruptionBudget(Struct, frozen=True):
+    """Limits how many pods may be evicted at a time; it does not keep anybody from deleting them."""
+
     metadata: ObjectMeta
     spec: DisruptionBudgetSpec = DisruptionBudgetSpec()
     status: DisruptionBudgetStatus = DisruptionBudgetStatus()

@@ -12,6 +12,8 @@ from shunter.api.meta import Json, Struct
 
 
 class LabelSelector(Struct, frozen=True):
+    """Labels and requirements, all of which must hold; a part that is None and an empty one mean the same."""
+
     match_labels: dict[str, str] | None = None
     match_expressions: tuple[Json, ...] | None = None
 

@@ -70,31 +70,43 @@ def as_shape_error(error: msgspec.ValidationError) -> ShapeError:
 
 
 class Variable(Struct, frozen=True):
+    """`value_from` is where the value is taken from: a field of the pod, a ConfigMap, a Secret. One with neither is empty."""
+
     name: str
     value: str | None = None
     value_from: dict[str, Json | None] | None = None
 
 
 class Port(Struct, frozen=True):
+    """A port that a container declares; `container_port` is None where it is missing, as only a schema refuses that."""
+
     container_port: int | None = None
     name: str | None = None
 
 
 class Mount(Struct, frozen=True):
+    """Where in a container a volume of the pod is, which `name` names."""
+
     mount_path: str | None = None
     name: str | None = None
 
 
 class Volume(Struct, frozen=True):
+    """Its name alone; of which type the volume is, is not read."""
+
     name: str = ""
 
 
 class Resources(Struct, frozen=True):
+    """Amounts as they are written, as text or as a number; `check_quantities` says whether they are quantities."""
+
     limits: dict[str, str | int | float] | None = None
     requests: dict[str, str | int | float] | None = None
 
 
 class Capabilities(Struct, frozen=True):
+    """`drop` is what the container gives up; `ALL` stands for every one."""
+
     drop: tuple[str, ...] | None = None
 
 
@@ -105,6 +117,8 @@ class SecurityContext(Struct, frozen=True):
 
 
 class Container(Struct, frozen=True):
+    """Also an init container, which `restart_policy` Always makes a sidecar."""
+
     name: str = ""
     image: str | None = None
     command: tuple[str, ...] | None = None
@@ -119,6 +133,8 @@ class Container(Struct, frozen=True):
 
 
 class PodSpec(Struct, frozen=True):
+    """`overhead` is added to what the containers ask for; `resources` are of the pod as a whole, and go before theirs."""
+
     containers: tuple[Container, ...] | None = None
     init_containers: tuple[Container, ...] | None = None
     volumes: tuple[Volume, ...] | None = None
@@ -131,6 +147,8 @@ class PodSpec(Struct, frozen=True):
 
 
 class TemplateMetadata(Struct, frozen=True):
+    """What objects made from a template take over of its metadata."""
+
     labels: dict[str, str] | None = None
     annotations: dict[str, str] | None = None
     finalizers: tuple[str, ...] | None = None

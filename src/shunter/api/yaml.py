@@ -50,6 +50,7 @@ class LenientLoader(yaml.CSafeLoader):
     """
 
     def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Any, Any]:
+        """The mapping with numbers among its keys as text, `1: a` like `"1": a`; booleans stay."""
         mapping = super().construct_mapping(node, deep=deep)
         if all(type(key) is str for key in mapping):
             return mapping
@@ -99,6 +100,7 @@ class Dumper(yaml.CSafeDumper):
     """Quotes text that this dialect, or YAML 1.1, reads as something else."""
 
     def ignore_aliases(self, data: Any) -> bool:
+        """True for everything: a value that stands twice is written twice, without an anchor."""
         return True
 
 

@@ -9,6 +9,9 @@ from shunter.install.expressions import CERTIFICATE_SECONDS_LEFT, OLDEST_KEY_SEC
 
 
 class Alert(NamedTuple):
+    """One rule of Prometheus, in whose words `duration` is (`5m`). `summary` and `description` may hold its templates; `severity`
+    is critical, warning or info."""
+
     name: str
     expression: str
     duration: str

@@ -76,6 +76,7 @@ class Change(NamedTuple):
 
 
 def resource_of(obj: Json) -> Resource:
+    """By apiVersion and kind. Raises KeyError for an object that no installation holds."""
     return _BY_KIND[obj["apiVersion"], obj["kind"]]
 
 

@@ -24,6 +24,8 @@ JOBS = f"shunter_jobs{{{V2}}}"
 
 
 class Query(NamedTuple):
+    """PromQL, and Grafana's template for the names of its series, such as `{{phase}}`."""
+
     expression: str
     legend: str = ""
 
@@ -39,15 +41,19 @@ class Panel(NamedTuple):
 
 
 class Row(NamedTuple):
+    """A heading of the dashboard with its panels from left to right; what does not fit goes below."""
+
     title: str
     panels: tuple[Panel, ...]
 
 
 def per_minute(metric: str, selector: str, legend: str) -> Query:
+    """Events a minute of a counter, all its series in one."""
     return Query(f"60 * sum(rate({metric}{{{selector}}}[{WINDOW}]))", legend)
 
 
 def rate(metric: str, *by: str, legend: str) -> Query:
+    """Events a second of a counter, a series for each value of the labels `by`."""
     return Query(expressions.rate(metric, *by, window=WINDOW), legend)
 
 

@@ -33,6 +33,7 @@ def dashboard_config_map() -> When:
 
 
 def alert_rules() -> When:
+    """A PrometheusRule with all alerts, where `alerts.enabled`."""
     return When(On("alerts.enabled"), obj(PROMETHEUS_RULES, OPERATOR, spec={"groups": rule_groups()}))
 
 

@@ -53,11 +53,15 @@ class On(NamedTuple):
 
 
 class Equals(NamedTuple):
+    """Holds when this text, and nothing else, stands under the path."""
+
     path: str
     value: str
 
 
 class MoreThan(NamedTuple):
+    """Holds when the number under the path is greater; for an equal one it does not."""
+
     path: str
     number: int
 
@@ -69,14 +73,20 @@ class Served(NamedTuple):
 
 
 class Not(NamedTuple):
+    """Holds when the condition does not."""
+
     condition: Condition
 
 
 class AllOf(NamedTuple):
+    """Holds when each of the conditions does. `all_of` makes none of a single one."""
+
     conditions: tuple[Condition, ...]
 
 
 class AnyOf(NamedTuple):
+    """Holds when one of the conditions does. `any_of` makes none of a single one."""
+
     conditions: tuple[Condition, ...]
 
 
@@ -89,6 +99,7 @@ def all_of(conditions: Sequence[Condition]) -> Condition:
 
 
 def any_of(conditions: Sequence[Condition]) -> Condition:
+    """One of them or more; the only one as it is."""
     return conditions[0] if len(conditions) == 1 else AnyOf(tuple(conditions))
 
 
@@ -134,6 +145,7 @@ def filled(node: Any, scope: Scope) -> Any:
 
 
 def holds(condition: Condition, scope: Scope) -> bool:
+    """Whether values and cluster fulfil the condition. Raises KeyError for a path that the values do not have."""
     match condition:
         case On(path):
             return bool(at(scope.values, path))
@@ -152,6 +164,7 @@ def holds(condition: Condition, scope: Scope) -> bool:
 
 
 def hole(node: Hole, scope: Scope) -> Any:
+    """What goes into its place: a value of any type, or text. Raises KeyError for a path that the values do not have."""
     match node:
         case Value(path):
             return at(scope.values, path)

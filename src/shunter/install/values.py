@@ -41,6 +41,8 @@ Object: TypeAlias = dict[str, Any]
 
 
 class Image(Section, frozen=True):
+    """Where nodes get the image of the operator, which is also that of the web page."""
+
     repository: Annotated[str, _text("Registry and name of the image built from deploy/Containerfile.", min_length=1)] = "shunter"
     tag: Annotated[str, _text("Its tag.", min_length=1)] = __version__
     digest: Annotated[str, _text("Its digest (`sha256:...`); goes before the tag.", pattern=r"(sha256:[0-9a-f]{64})?")] = ""
@@ -65,11 +67,15 @@ Kinds = msgspec.defstruct(
 
 
 class Issuer(Section, frozen=True):
+    """With `cert-manager`: who signs the certificate of the webhooks."""
+
     name: Annotated[str, _text("An issuer of yours; empty makes a self-signed one.")] = ""
     kind: Annotated[Literal["Issuer", "ClusterIssuer"], _text("Its kind.")] = "Issuer"
 
 
 class Certificates(Section, frozen=True):
+    """The certificate by which the API server trusts the webhooks."""
+
     mode: Annotated[
         Literal["self-managed", "cert-manager", "provided"],
         _text(
@@ -83,6 +89,8 @@ class Certificates(Section, frozen=True):
 
 
 class UiProxy(Section, frozen=True):
+    """With `auth: proxy`: how the proxy says who the viewer is, and shows that it is the proxy."""
+
     user_header: Annotated[str, _text("Header in which the proxy names the viewer.", min_length=1)] = "kubeflow-userid"
     groups_header: Annotated[str, _text("Header with the viewer's groups, separated by commas; empty: none are taken.")] = ""
     groups: Annotated[
@@ -95,6 +103,8 @@ class UiProxy(Section, frozen=True):
 
 
 class Ui(Section, frozen=True):
+    """The web page in the cluster: whether it is there, who may reach it, and how it knows its viewers."""
+
     enabled: Annotated[bool, _text("Install the web page.")] = False
     host: Annotated[
         str,
@@ -123,6 +133,8 @@ class Ui(Section, frozen=True):
 
 
 class Dashboard(Section, frozen=True):
+    """A page for Grafana with the jobs and the operator itself."""
+
     enabled: Annotated[
         bool,
         _text("Install a ConfigMap with a Grafana dashboard, which Grafana's sidecar finds by its label `grafana_dashboard`."),
@@ -130,28 +142,40 @@ class Dashboard(Section, frozen=True):
 
 
 class Alerts(Section, frozen=True):
+    """Rules by which Prometheus reports an operator that does not work and jobs that wait."""
+
     enabled: Annotated[bool, _text("Install a PrometheusRule with alerts. Needs monitoring.coreos.com/v1.")] = False
 
 
 class NetworkPolicy(Section, frozen=True):
+    """Limits what reaches the pods of the operator and of the web page; what they send is not limited."""
+
     enabled: Annotated[bool, _text("Let nothing into the operator's pods but webhook calls, probes and metrics.")] = True
 
 
 class Runtimes(Section, frozen=True):
+    """The runtimes that TrainJobs of all namespaces may name."""
+
     enabled: Annotated[bool, _text("Install the ClusterTrainingRuntimes that come with Shunter.")] = True
 
 
 class UserRoles(Section, frozen=True):
+    """Rights of users, not of the operator."""
+
     enabled: Annotated[
         bool, _text("Let the roles admin, edit and view (also Kubeflow's) of a namespace extend to training jobs.")
     ] = True
 
 
 class JobSet(Section, frozen=True):
+    """JobSet itself is never installed: this is only whether it is looked for."""
+
     check: Annotated[bool, _text("Refuse to install while TrainJob is on and the cluster has no JobSet.")] = True
 
 
 class NamespaceValues(Section, frozen=True):
+    """The namespace of the operator. Its name is not among the values: it is given to what installs them."""
+
     create: Annotated[
         bool, _text("Install the Namespace itself, with its Pod Security labels. Off in the chart: Helm needs it before.")
     ] = True

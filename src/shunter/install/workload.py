@@ -46,19 +46,24 @@ CONTAINER_SECURITY: Json = {
 
 
 def namespace() -> When:
+    """The Namespace, where `namespace.create`; its Pod Security level `restricted` is enforced, and told in audits and
+    warnings."""
     levels = {f"pod-security.kubernetes.io/{mode}": PRIVATE for mode in ("enforce", "audit", "warn")}
     return When(On("namespace.create"), obj(NAMESPACES, InstallationNamespace(), labels=levels))
 
 
 def service_account() -> Json:
+    """The account as which the operator's pods call the API server; what it may do is in `rbac.py`."""
     return obj(SERVICE_ACCOUNTS, OPERATOR)
 
 
 def configuration() -> Json:
+    """The ConfigMap with the operator's configuration file, which is the value `config`."""
     return obj(CONFIG_MAPS, CONFIGURATION, data={"config.yaml": Document("config")})
 
 
 def services() -> list[Json]:
+    """Two: that of the webhooks, with the port for pods that report their progress where that is on; and that of the metrics."""
     # Pods report their progress to the name that the certificate is for.
     status_server = When(HAS_STATUS_SERVER, _service_port("status", STATUS_PORT))
     return [
@@ -83,6 +88,7 @@ def network_policy() -> When:
 
 
 def deployment() -> Json:
+    """The operator's. Another configuration makes new pods, one after another, while the old ones still answer webhooks."""
     strategy = {"type": "RollingUpdate", "rollingUpdate": {"maxUnavailable": 0, "maxSurge": 1}}
     # A pod reads its configuration once: another one makes new pods.
     template = {
@@ -139,6 +145,7 @@ def placement() -> Json:
 
 
 def container_image() -> When:
+    """`REPOSITORY@DIGEST` where the values have a digest, else `REPOSITORY:TAG`."""
     tagged, pinned = ":", "@"
     return When(
         On("image.digest"),

@@ -58,6 +58,7 @@ class BufferedNotes:
         self._timer: asyncio.TimerHandle | None = None
 
     def log(self, member: Member, container: str, line: str) -> None:
+        """Shows the line at once, after the notes that have waited long enough."""
         now = self._loop.time()
         if self._held and self._rhythm.room_at(self._held[0][0]) <= now:
             self._flush()
@@ -67,15 +68,19 @@ class BufferedNotes:
             self._look()
 
     def note(self, text: str) -> None:
+        """Shown once the ranks leave room for it, after those that wait already."""
         self._hold(lambda: self._screen.note(text))
 
     def trouble(self, text: str) -> None:
+        """Waits as a note does, and among them in its turn."""
         self._hold(lambda: self._screen.trouble(text))
 
     def progress(self, job: Overview, phases: dict[str, str]) -> None:
+        """Goes on at once: it puts no line between those of ranks."""
         self._screen.progress(job, phases)
 
     def close(self) -> None:
+        """Shows the notes that still wait, then closes the other display."""
         self._flush()
         self._screen.close()
 

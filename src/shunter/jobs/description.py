@@ -105,6 +105,7 @@ def _why_lines(job: Json, evidence: Evidence, now: datetime, stopped_at: str) ->
 
 
 def pod_lines(job: Json, pod: Json) -> Iterator[str]:
+    """One line: label, rank, phase, restarts of its containers (not of init containers), address and name."""
     who, status = member(job, pod), pod.get("status", {})
     containers = status.get("containerStatuses", [])
     restarts = sum(container.get("restartCount", 0) for container in containers)

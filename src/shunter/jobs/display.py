@@ -32,20 +32,25 @@ class PipeDisplay:
     """Plain lines, each written at once: logs to standard output, everything about the job to standard error."""
 
     def log(self, member: Member, container: str, line: str) -> None:
+        """`[worker-1] loss=0.5` on standard output."""
         sys.stdout.write(f"{prefix(member, container)} {line}\n")
         sys.stdout.flush()
 
     def note(self, text: str) -> None:
+        """`-- TEXT` on standard error."""
         sys.stderr.write(f"-- {text}\n")
         sys.stderr.flush()
 
     def trouble(self, text: str) -> None:
+        """Looks like a note."""
         self.note(text)
 
     def progress(self, job: Overview, phases: dict[str, str]) -> None:
+        """Shows nothing: a line that has been written cannot be brought up to date."""
         return
 
     def close(self) -> None:
+        """Nothing is left to do: every line is out already."""
         return
 
 

@@ -53,6 +53,8 @@ PENDING_PAGE = 1000
 
 
 class MetadataFields(TypedDict, total=False):
+    """Keys as on the wire; one that the object lacks is missing here too."""
+
     name: str
     namespace: str
     uid: str
@@ -63,15 +65,21 @@ class MetadataFields(TypedDict, total=False):
 
 
 class VariableFields(TypedDict, total=False):
+    """The name alone: values, among them secrets, are not kept."""
+
     name: str
 
 
 class ContainerFields(TypedDict, total=False):
+    """Of a container no more than its name and those of its variables."""
+
     name: str
     env: list[VariableFields]
 
 
 class SpecFields(TypedDict, total=False):
+    """Where a pod runs and what may hold it back: its scheduler, its group, its gates."""
+
     containers: list[ContainerFields]
     nodeName: str
     schedulerName: str

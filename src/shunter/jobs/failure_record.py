@@ -23,6 +23,7 @@ def failure_record(job: Json) -> RankFailures | None:
 
 
 def last_failure(record: RankFailures | None) -> RankFailure | None:
+    """The newest that the record keeps; None where it keeps none, or there is no record."""
     return record.last[-1] if record is not None and record.last else None
 
 

@@ -87,9 +87,11 @@ async def get_job(client: Client, resource: Resource, namespace: str, name: str)
 
 
 async def pods_of(client: Client, job: Json) -> list[Json]:
+    """The pods of this job as they are now. Raises ApiError where they cannot be listed."""
     page = await client.list(PODS, job["metadata"]["namespace"], label_selector=pod_selector(job))
     return own_pods(job, page.items)
 
 
 def own_pods(job: Json, pods: Sequence[Json]) -> list[Json]:
+    """Those that belong to this very job, in their order: not to another, or an earlier one, of its name."""
     return [pod for pod in pods if is_pod_of(job, pod)]

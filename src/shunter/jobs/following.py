@@ -290,6 +290,7 @@ class JobFollower:
 
 
 def has_ended(pod: Json, container: str) -> bool:
+    """Whether a container, or init container, is terminated at present; False also for one without a status."""
     for entry in container_statuses(pod):
         if entry["name"] == container:
             return "terminated" in entry.get("state", {})

@@ -115,14 +115,18 @@ def _hidden(match: re.Match[str]) -> str:
 
 
 def is_flag(text: str) -> bool:
+    """Whether this is an option such as `--hf-token`, whose value, a credential, is the next word; `--hf-token=VALUE` is none."""
     return _FLAG.fullmatch(text) is not None and _NO_TOKENIZER.search(text) is not None
 
 
 def is_credential(name: str, value: str) -> bool:
+    """Whether a variable of this name has a credential as its value: False where that is empty, or refers to one as `$HF_TOKEN`
+    does. A name with `tokenizer` counts as one with `token`."""
     return bool(_NAME.search(name)) and bool(value) and not _is_reference(value)
 
 
 def may_follow(value: str) -> bool:
+    """Whether a word can be the value of an option before it that must be hidden: not empty, no option, no `$HF_TOKEN`."""
     return bool(value) and not value.startswith("-") and not _is_reference(value)
 
 

@@ -35,6 +35,7 @@ class Series(Struct, frozen=True):
 
     @property
     def final(self) -> float | None:
+        """The last value; None where that is no finite number. Raises IndexError for a series without points."""
         return self.points[-1].value
 
     @property
@@ -62,6 +63,7 @@ def leading(series: Sequence[Series]) -> Series | None:
 
 
 def is_loss(name: str) -> bool:
+    """Whether the name holds `loss`, in small letters: `train_loss`, `val_loss`."""
     return "loss" in name
 
 

@@ -38,6 +38,7 @@ class Obstacle:
         self.cause: Cause | None = None
 
     def look_soon(self) -> None:
+        """Has `run` look again after `SETTLE_SECONDS`, once for all calls until then; returns at once."""
         self._changed.set()
 
     def warn_unless_told(self, text: str) -> None:

@@ -37,10 +37,12 @@ class Outcome(NamedTuple):
 
     @property
     def is_deleted(self) -> bool:
+        """Whether the job was deleted while it was followed: it has neither succeeded nor failed."""
         return self.end.job is None
 
     @property
     def succeeded(self) -> bool:
+        """False also for a job that was deleted."""
         return not self.is_deleted and self.job.state == "Succeeded"
 
     @property

@@ -13,6 +13,8 @@ _CORE = "io.k8s.api.core.v1."
 
 
 class ContainerPatch(Struct, frozen=True):
+    """Neither image nor command nor resources: those of the training container are for `spec.trainer`."""
+
     name: Annotated[str, REQUIRED, schema(minLength=1, maxLength=253), doc("The container to change.")] = ""
     env: Annotated[tuple[EnvVar, ...], list_map("name", maxItems=128), doc("Environment to add.")] = ()
     volume_mounts: Annotated[
@@ -22,6 +24,8 @@ class ContainerPatch(Struct, frozen=True):
 
 
 class PodSpecPatch(Struct, frozen=True):
+    """What was set stays as it is, but for where and when pods are placed: node selector, affinity, tolerations and gates."""
+
     service_account_name: Annotated[str, schema(maxLength=253), IMMUTABLE, doc("Service account of the pods.")] = ""
     volumes: Annotated[
         tuple[Annotated[Json, builtin(_CORE + "Volume")], ...], list_map("name", maxItems=128), IMMUTABLE, doc("Volumes to add.")
@@ -55,34 +59,48 @@ class PodSpecPatch(Struct, frozen=True):
 
 
 class PodTemplatePatch(Struct, frozen=True):
+    """Changes to the pods of each Job of the replicated job."""
+
     metadata: Annotated[EmbeddedMetadata, doc("Labels and annotations of the pods.")] = {}
     spec: Annotated[PodSpecPatch, doc("Changes to the pods.")] = PodSpecPatch()
 
 
 class JobSpecPatch(Struct, frozen=True):
+    """Of a Job no more than its pods: not its parallelism, nor its limits."""
+
     template: Annotated[PodTemplatePatch, doc("Changes to the pod template.")] = PodTemplatePatch()
 
 
 class JobTemplatePatch(Struct, frozen=True):
+    """`metadata` is that of the Jobs; that of their pods stands further in, at `spec.template`."""
+
     metadata: Annotated[EmbeddedMetadata, doc("Labels and annotations of the Jobs.")] = {}
     spec: Annotated[JobSpecPatch, doc("Changes to the Jobs.")] = JobSpecPatch()
 
 
 class ReplicatedJobPatch(Struct, frozen=True):
+    """For one replicated job, which the runtime must have: admission refuses another name."""
+
     name: Annotated[str, REQUIRED, schema(minLength=1, maxLength=253), doc("The replicated job to change.")] = ""
     template: Annotated[JobTemplatePatch, doc("Changes to its Jobs.")] = JobTemplatePatch()
 
 
 class JobSetSpecPatch(Struct, frozen=True):
+    """Replicated jobs that are not named stay as the runtime has them, and so do the policies and the network."""
+
     replicated_jobs: Annotated[
         tuple[ReplicatedJobPatch, ...], list_map("name", maxItems=100), doc("Changes to replicated jobs.")
     ] = ()
 
 
 class JobSetTemplatePatch(Struct, frozen=True):
+    """`metadata` is that of the JobSet; its Jobs and their pods have their own further in."""
+
     metadata: Annotated[EmbeddedMetadata, doc("Labels and annotations of the JobSet.")] = {}
     spec: Annotated[JobSetSpecPatch, doc("Changes to the JobSet.")] = JobSetSpecPatch()
 
 
 class TrainingRuntimeSpecPatch(Struct, frozen=True):
+    """Of a runtime no more than its template: not its framework, nor its gang scheduling."""
+
     template: Annotated[JobSetTemplatePatch, doc("Changes to the runtime's template.")] = JobSetTemplatePatch()

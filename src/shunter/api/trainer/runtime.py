@@ -45,15 +45,23 @@ class EnvInjectionTarget(Struct, frozen=True):
 
 
 class EnvInjection(Struct, frozen=True):
+    """Where the PET_* variables go beside the container `node`, which always has them."""
+
     targets: Annotated[tuple[EnvInjectionTarget, ...], list_map("jobName", maxItems=16), doc("Where to add them.")] = ()
 
 
 class TorchPolicy(Struct, frozen=True):
+    """Has the operator tell torchrun of the group by PET_* variables. How many processes a node has is the job's to say: here
+    nothing but `auto` is accepted."""
+
     num_proc_per_node: TorchProcesses = None
     env_injection: Annotated[EnvInjection | None, doc("Further containers that get the PET_* variables.")] = None
 
 
 class MPIPolicy(Struct, frozen=True):
+    """Has the operator make SSH keys and a file of hosts. `num_proc_per_node` are the slots of each host where the job says none;
+    a 1 gives way to the number of GPUs."""
+
     num_proc_per_node: Annotated[int | None, INT32, schema(default=1), doc("MPI processes (slots) a node.")] = None
     mpi_implementation: Annotated[str | None, schema(default="OpenMPI", enum=["OpenMPI", ""]), doc("The MPI to set up.")] = None
     ssh_auth_mount_path: Annotated[
@@ -63,14 +71,16 @@ class MPIPolicy(Struct, frozen=True):
 
 
 class JAXPolicy(Struct, frozen=True):
-    pass
+    """No settings: that it is there tells each node of the group by JAX_* variables."""
 
 
 class XGBoostPolicy(Struct, frozen=True):
-    pass
+    """No settings: that it is there tells each node by DMLC_* variables where the tracker is, on node 0."""
 
 
 class FluxPolicy(Struct, frozen=True):
+    """Makes one Flux instance of all nodes, which runs the job's command."""
+
     num_proc_per_node: Annotated[
         int | None,
         INT32,
@@ -81,6 +91,8 @@ class FluxPolicy(Struct, frozen=True):
 
 
 class MLPolicy(Struct, frozen=True):
+    """At most one framework, as the schema demands; without one the nodes are told nothing of each other."""
+
     num_nodes: Annotated[int | None, INT32, doc("Training nodes when the TrainJob does not say. 1 by default.")] = None
     torch: Annotated[TorchPolicy | None, doc("Set up torchrun.")] = None
     mpi: Annotated[MPIPolicy | None, doc("Set up mpirun over SSH.")] = None
@@ -90,22 +102,32 @@ class MLPolicy(Struct, frozen=True):
 
 
 class CoschedulingPolicy(Struct, frozen=True):
+    """For a PodGroup of scheduler-plugins, whose scheduler the runtime's pods must name themselves; seconds, 60 by default."""
+
     schedule_timeout_seconds: Annotated[
         int | None, INT32, schema(default=60), doc("How long the scheduler waits for all pods.")
     ] = None
 
 
 class NetworkTopology(Struct, frozen=True):
+    """In the tiers of Volcano's HyperNodes: `hard` leaves pods unplaced rather than further apart than the tier allowed, `soft`
+    only prefers it. The name of a tier goes before its number."""
+
     mode: Annotated[str, schema(default="hard", enum=["hard", "soft"]), doc("Whether highestTierAllowed must be kept.")] = "hard"
     highest_tier_allowed: Annotated[int | None, schema(default=1), doc("How far apart pods may be placed.")] = None
     highest_tier_name: Annotated[str, doc("The same, by name of the tier.")] = ""
 
 
 class VolcanoPolicy(Struct, frozen=True):
+    """For a PodGroup of Volcano, whose scheduler the runtime's pods must name themselves; its queue is an annotation of the
+    template."""
+
     network_topology: Annotated[NetworkTopology | None, doc("How close pods must be placed.")] = None
 
 
 class PodGroupPolicy(Struct, frozen=True):
+    """Which gang scheduler is told that all pods of a job belong together; the pods' own `schedulerName` says who places them."""
+
     coscheduling: Annotated[CoschedulingPolicy | None, doc("Use the coscheduling plugin of scheduler-plugins.")] = None
     volcano: Annotated[VolcanoPolicy | None, doc("Use Volcano.")] = None
 
@@ -118,6 +140,8 @@ class JobSetTemplate(Struct, frozen=True):
 
 
 class TrainingRuntimeSpec(Struct, frozen=True):
+    """`template` is plain JSON, whose schema is that of JobSetTemplate: no default of that type is filled in when it is read."""
+
     ml_policy: Annotated[
         MLPolicy | None,
         cel(

@@ -12,6 +12,7 @@ def replicated_jobs(template: Json) -> list[Json]:
 
 
 def replicated_job(template: Json, name: str) -> Json | None:
+    """The first of this name, itself and not a copy; None where there is none."""
     return next((job for job in replicated_jobs(template) if job.get("name") == name), None)
 
 
@@ -23,16 +24,19 @@ def ancestor(replicated_job: Json) -> str:
 
 
 def pod_spec(replicated_job: Json) -> Json:
+    """The spec of its pods; an empty one, which is no part of the template, where it is missing."""
     job_spec = (replicated_job.get("template") or {}).get("spec") or {}
     spec: Json = (job_spec.get("template") or {}).get("spec") or {}
     return spec
 
 
 def containers(replicated_job: Json) -> list[Json]:
+    """Those of its pods, without the init containers."""
     return pod_spec(replicated_job).get("containers") or []
 
 
 def init_containers(replicated_job: Json) -> list[Json]:
+    """Those of its pods, sidecars among them."""
     return pod_spec(replicated_job).get("initContainers") or []
 
 

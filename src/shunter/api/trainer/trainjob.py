@@ -38,6 +38,8 @@ _Words = tuple[Annotated[str, schema(maxLength=1048576)], ...]
 
 
 class RuntimeRef(Struct, frozen=True):
+    """A TrainingRuntime is one of the job's own namespace; without a `kind` a ClusterTrainingRuntime is meant."""
+
     name: Annotated[str, REQUIRED, schema(minLength=1, maxLength=253), doc("The runtime.")] = ""
     api_group: Annotated[str, schema(default=GROUP, maxLength=253), doc("Its API group.")] = GROUP
     kind: Annotated[
@@ -64,6 +66,9 @@ class InitializerSource(Struct, frozen=True):
 
 
 class Initializer(Struct, frozen=True):
+    """For the replicated jobs `dataset-initializer` and `model-initializer`, which the runtime must have for what is asked
+    here."""
+
     dataset: Annotated[InitializerSource | None, doc("The dataset to fetch first.")] = None
     model: Annotated[InitializerSource | None, doc("The model to fetch first.")] = None
 
@@ -109,6 +114,9 @@ class RuntimePatch(Struct, frozen=True):
 
 
 class TrainJobSpec(Struct, frozen=True):
+    """Immutable but for `suspend`, for `trainer.numNodes` of a suspended job, and for `runtimePatches` of one that is suspended
+    before or after the change."""
+
     runtime_ref: Annotated[RuntimeRef, REQUIRED, IMMUTABLE, doc("The runtime to start from.")] = RuntimeRef()
     initializer: Annotated[Initializer | None, IMMUTABLE, doc("What to fetch before training.")] = None
     trainer: Annotated[Trainer | None, cel((TRAINER_UNCHANGED, "field is immutable")), doc("How to train.")] = None
@@ -147,6 +155,8 @@ class TrainJobJobStatus(Struct, frozen=True):
 
 
 class Metric(Struct, frozen=True):
+    """The last value alone, as text; nothing demands that it is a number."""
+
     name: Annotated[str, REQUIRED, schema(minLength=1, maxLength=64), doc("Name of the metric.")] = ""
     value: Annotated[str, REQUIRED, schema(minLength=1, maxLength=64), doc("Its last value.")] = ""
 
@@ -161,6 +171,8 @@ class TrainerStatus(Struct, frozen=True):
 
 
 class TrainJobStatus(Struct, frozen=True):
+    """Without conditions a job has neither ended nor been suspended: there is none for a job that runs."""
+
     conditions: Annotated[
         tuple[ConditionItem, ...], list_map("type", maxItems=8), doc("Suspended, Complete or Failed; none before.")
     ] = ()

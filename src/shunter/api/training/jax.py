@@ -12,6 +12,8 @@ WORKER = "Worker"
 
 
 class JAXJobSpec(Struct, frozen=True):
+    """One role alone, Worker; admission refuses another."""
+
     run_policy: Annotated[RunPolicy, doc("Life cycle and scheduling of the job.")] = RunPolicy()
     jax_replica_specs: Annotated[dict[str, ReplicaSpec], REQUIRED, doc("Pods by role: Workers, the first coordinates.")] = {}
 

@@ -15,6 +15,8 @@ MANAGED_BY_KUEUE = "kueue.x-k8s.io/multikueue"
 
 
 class SchedulingPolicy(Struct, frozen=True):
+    """Without effect unless the operator names a gang scheduler."""
+
     min_available: Annotated[int | None, INT32, doc("Pods that must be placed together; all pods when absent.")] = None
     queue: Annotated[
         str,
@@ -30,6 +32,8 @@ class SchedulingPolicy(Struct, frozen=True):
 
 
 class RunPolicy(Struct, frozen=True):
+    """As the object says it: without `clean_pod_policy` no pod is deleted at the end, and limits that are None do not hold."""
+
     clean_pod_policy: Annotated[
         str | None, doc("Pods to delete when the job has finished: All, Running or None. None by default.")
     ] = None
@@ -66,6 +70,8 @@ class ReplicaSpec(Struct, frozen=True):
 
 
 class JobCondition(Struct, frozen=True):
+    """Unlike metav1.Condition it has an update time and no observedGeneration."""
+
     type: Annotated[str, REQUIRED, doc("Created, Running, Restarting, Succeeded, Suspended or Failed.")] = ""
     status: Annotated[str, REQUIRED, doc("True, False or Unknown.")] = ""
     reason: Annotated[str, doc("One word, for programs.")] = ""
@@ -75,10 +81,13 @@ class JobCondition(Struct, frozen=True):
 
     @property
     def is_true(self) -> bool:
+        """Whether the status is True: neither False nor Unknown."""
         return self.status == "True"
 
 
 class ReplicaStatus(Struct, frozen=True):
+    """Pods of one role by phase: one that is Pending is in no counter."""
+
     active: Annotated[int, INT32, doc("Running pods.")] = 0
     succeeded: Annotated[int, INT32, doc("Pods that succeeded.")] = 0
     failed: Annotated[int, INT32, doc("Pods that failed.")] = 0
@@ -106,4 +115,5 @@ class JobStatus(Struct, frozen=True):
 
     @property
     def is_finished(self) -> bool:
+        """Whether it has succeeded or failed; a suspended job may still go on."""
         return self.is_true("Succeeded") or self.is_true("Failed")

@@ -23,6 +23,8 @@ MPI_OPERATOR = "kubeflow.org/mpi-operator"
 
 
 class MPIJobSpec(Struct, frozen=True):
+    """`slots_per_worker` is the number of slots of each Worker in mpirun's file of hosts."""
+
     slots_per_worker: Annotated[int | None, INT32, doc("Processes a worker may run; 1 when absent.")] = None
     clean_pod_policy: Annotated[str | None, doc("Deprecated: use runPolicy.cleanPodPolicy, which wins.")] = None
     mpi_replica_specs: Annotated[dict[str, ReplicaSpec], REQUIRED, doc("Pods by role: Launcher and Worker.")] = {}
@@ -44,6 +46,8 @@ class FieldManager(Struct, frozen=True):
 
 
 class MPIJobMeta(ObjectMeta, frozen=True):
+    """With its managed fields, which tell an MPIJob of the mpi-operator from one of ours."""
+
     managed_fields: tuple[FieldManager, ...] = ()
 
 

@@ -24,6 +24,8 @@ class ElasticPolicy(Struct, frozen=True):
 
 
 class PaddleJobSpec(Struct, frozen=True):
+    """Without a Master the Workers train together; with Masters these are parameter servers."""
+
     run_policy: Annotated[RunPolicy, doc("Life cycle and scheduling of the job.")] = RunPolicy()
     elastic_policy: Annotated[ElasticPolicy | None, doc("Elastic training.")] = None
     paddle_replica_specs: Annotated[

@@ -15,6 +15,8 @@ WAITING_CONTAINER = "init-pytorch"
 
 
 class RendezvousSetting(Struct, frozen=True):
+    """One `key=value` of torchrun's `--rdzv-conf`."""
+
     key: Annotated[str, doc("Name of the setting.")] = ""
     value: Annotated[str, doc("Its value.")] = ""
 
@@ -39,6 +41,8 @@ class ElasticPolicy(Struct, frozen=True):
 
 
 class PyTorchJobSpec(Struct, frozen=True):
+    """With an elastic policy there must be Workers; a Master must say `replicas: 1`."""
+
     run_policy: Annotated[RunPolicy, doc("Life cycle and scheduling of the job.")] = RunPolicy()
     elastic_policy: Annotated[ElasticPolicy | None, doc("Elastic training with torchrun.")] = None
     pytorch_replica_specs: Annotated[dict[str, ReplicaSpec], REQUIRED, doc("Pods by role: Master and Worker.")] = {}

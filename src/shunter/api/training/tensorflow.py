@@ -13,6 +13,9 @@ ALL_WORKERS = "AllWorkers"
 
 
 class TFJobSpec(Struct, frozen=True):
+    """A job has a Chief or a Master, not both. Without either, worker 0 decides about success, unless `success_policy` is
+    AllWorkers."""
+
     run_policy: Annotated[RunPolicy, doc("Life cycle and scheduling of the job.")] = RunPolicy()
     success_policy: Annotated[
         str | None, doc("AllWorkers: the job ends when every worker has; by default when worker 0 has. A chief goes before both.")

@@ -12,6 +12,8 @@ MASTER, WORKER = "Master", "Worker"
 
 
 class XGBoostJobSpec(Struct, frozen=True):
+    """Admission demands a Master that says `replicas: 1`, at which the Workers meet."""
+
     run_policy: Annotated[RunPolicy, doc("Life cycle and scheduling of the job.")] = RunPolicy()
     xgb_replica_specs: Annotated[dict[str, ReplicaSpec], REQUIRED, doc("Pods by role: one Master, and Workers.")] = {}
 

@@ -98,6 +98,8 @@ class LogReader:
         self._counts_epochs = False
 
     def read(self, line: str) -> None:
+        """Takes in the next line. One with carriage returns, as progress bars write, counts as several; each is looked at up to
+        `LONGEST_LINE` characters."""
         self._told = None
         time, text = timed(line)
         for part in patterns.ESCAPES.sub("", text).split("\r"):
@@ -105,6 +107,7 @@ class LogReader:
                 self._read(part, time)
 
     def told(self) -> LogReport:
+        """The report on all lines so far; the same object until another line is read."""
         if self._told is None:
             series = (
                 Series(name=name, rank=rank, is_counted=counted, points=tuple(points.values()))

@@ -20,6 +20,8 @@ def whole(digits: str) -> int | None:
 
 
 class Position(NamedTuple):
+    """How a trainer writes where it is. The name of the `trainer` is for readers only."""
+
     trainer: str
     pattern: re.Pattern[str]
     """Has groups `epoch`, `step`, or both; `steps` is how many there will be."""
