@@ -16,6 +16,8 @@ from shunter.operator.process import OperatorOptions, serve
 
 
 def main(options: str) -> int:
+    """0 once the operator has stopped; else the exit code of the error, whose message and remedy are on stderr. `options` is the
+    JSON of OperatorOptions."""
     try:
         serve(msgspec.json.decode(options, type=OperatorOptions, dec_hook=lambda wanted, value: wanted(value)))
     except ShunterError as error:

@@ -30,6 +30,8 @@ class Section(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
 
 
 class Webhook(Section, frozen=True):
+    """Where the webhooks listen. A port outside 1 to 65535 stops the start."""
+
     port: int | None = None
     host: str | None = None
 
@@ -47,53 +49,75 @@ class LeaderElection(Section, frozen=True):
 
 
 class MetricsAuth(Section, frozen=True):
+    """Whether readers of the metrics have to show a bearer token that the API server allows to read them."""
+
     enabled: bool | None = None
 
 
 class Metrics(Section, frozen=True):
+    """Where metrics are served, and whether over HTTPS: that takes the webhooks' certificate."""
+
     bind_address: str | None = None
     secure_serving: bool | None = None
     auth: MetricsAuth = MetricsAuth()
 
 
 class Health(Section, frozen=True):
+    """Where the probes are served. The names of the endpoints are their paths, with or without the first slash."""
+
     health_probe_bind_address: str | None = None
     readiness_endpoint_name: str | None = None
     liveness_endpoint_name: str | None = None
 
 
 class Controller(Section, frozen=True):
+    """How many objects of a kind are reconciled at once, at least 1: by `TrainJob.trainer.kubeflow.org` or `TrainJob`, in upper
+    or lower case."""
+
     group_kind_concurrency: dict[str, int] = {}
 
 
 class CertManagement(Section, frozen=True):
+    """The Service of the webhooks and the Secret that keeps their certificate. With `enable: false` no Secret keeps it."""
+
     enable: bool | None = None
     webhook_service_name: str | None = None
     webhook_secret_name: str | None = None
 
 
 class ClientConnection(Section, frozen=True):
+    """Requests a second to the API server, and how many of them go at once after a pause. `qps` 0 sets no limit; neither may be
+    negative."""
+
     qps: float | None = None
     burst: int | None = None
 
 
 class StatusServer(Section, frozen=True):
+    """The port at which pods report, and the limits of its own requests to the API server, which are apart from
+    `clientConnection`."""
+
     port: int | None = None
     qps: float | None = None
     burst: int | None = None
 
 
 class Tls(Section, frozen=True):
+    """What all HTTPS servers of the operator agree to, in Go's words. `next_protos` changes nothing: only HTTP/1.1 is served."""
+
     min_version: str = ""
     cipher_suites: tuple[str, ...] = ()
     next_protos: tuple[str, ...] = ()
 
     @property
     def policy(self) -> TlsPolicy:
+        """The least version and the cipher suites, without `next_protos`."""
         return TlsPolicy(self.min_version, self.cipher_suites)
 
 
 class Configuration(Section, frozen=True):
+    """The whole file. Only what `read` and `checked` return is known to be of this API version and kind, with values in range."""
+
     api_version: str
     kind: str
     webhook: Webhook = Webhook()

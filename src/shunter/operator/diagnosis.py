@@ -146,6 +146,8 @@ def by_cause(found: Sequence[Fault], last_line: Callable[[Fault], str]) -> list[
 
 
 def is_victim(fault: Fault, last_line: str) -> bool:
+    """Whether the fault's container ended because of another: with the exit code of SIGTERM, or with last words that match
+    `VICTIM`. What ran out of memory is no victim whatever its last words."""
     return fault.exit_code == _SIGTERM or (fault.reason != "OOMKilled" and VICTIM.search(last_line) is not None)
 
 
@@ -178,6 +180,8 @@ BENIGN_WAITS = ("ContainerCreating", "PodInitializing")
 
 
 def container_fault(pod: str, container: Json) -> Fault | None:
+    """How a container failed, this time or else the time before; or why it waits. None where it does neither: `BENIGN_WAITS`
+    count only with a message. `ended` is left to `faults`."""
     state, last = container.get("state", {}), container.get("lastState", {})
     waiting = state.get("waiting")
     ended = failed(state) or failed(last)
@@ -220,6 +224,7 @@ def when(container: Json) -> str:
 
 
 def unschedulable(status: Json) -> str:
+    """What the condition PodScheduled of a pod's status says while it is False; empty otherwise."""
     for condition in status.get("conditions", []):
         if condition.get("type") == "PodScheduled" and condition.get("status") == "False":
             return str(condition.get("message", ""))

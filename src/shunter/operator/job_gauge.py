@@ -38,6 +38,8 @@ class JobGauge(Collector):
         self._counted = tuple(counted)
 
     def collect(self) -> Iterator[GaugeMetricFamily]:
+        """Both metrics by the caches of this moment, the second in Unix seconds. A state or namespace without jobs has no
+        sample."""
         jobs_by_state = GaugeMetricFamily("shunter_jobs", "Jobs by their state", labels=["kind", "namespace", "phase"])
         oldest = GaugeMetricFamily(
             "shunter_oldest_waiting_job_timestamp_seconds",
@@ -67,10 +69,12 @@ def waits_since(job: JobView | TrainJob) -> datetime | None:
 
 
 def v1_state(job: JobView) -> str:
+    """The first of `V1_STATES` whose condition is True; Created without one."""
     return next((state for state in V1_STATES if job.status.is_true(state)), "Created")
 
 
 def v2_state(job: TrainJob) -> str:
+    """By the conditions of `V2_STATES`, else Running where `jobsStatus` counts an active or ready Job, else Created."""
     for type, state in V2_STATES:
         condition = condition_of(job.status.conditions, type)
         if condition is not None and condition.is_true:

@@ -20,6 +20,7 @@ _API_VERSION = JOBS.api_version
 
 
 def is_native(job: Json) -> bool:
+    """Whether the object is of batch/v1; its kind is not looked at."""
     return job.get("apiVersion") == _API_VERSION
 
 

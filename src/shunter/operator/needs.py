@@ -25,6 +25,8 @@ class Need(NamedTuple):
 
     @property
     def sentence(self) -> str:
+        """In the form `xgboost needs the Python package xgboost (image ghcr.io/kubeflow/trainer/xgboost-runtime:v2.3.0).`, for
+        people."""
         return f"{self.framework} needs {self.text} (image {self.image})."
 
 

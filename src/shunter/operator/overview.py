@@ -64,10 +64,12 @@ class Overview(Struct, frozen=True):
 
     @property
     def is_finished(self) -> bool:
+        """Whether it has succeeded or failed; a suspended job is not finished."""
         return self.state in FINISHED_STATES
 
     @property
     def is_running(self) -> bool:
+        """Whether the state is Running: not so while the job restarts, though some of its pods may run."""
         return self.state == "Running"
 
 
@@ -114,6 +116,7 @@ def job_state(job: Json) -> str:
 
 
 def is_finished(job: Json) -> bool:
+    """Whether the job has succeeded or failed; a suspended job is not finished."""
     return job_state(job) in FINISHED_STATES
 
 
@@ -231,10 +234,12 @@ def _number(label: str) -> int:
 
 
 def is_v1(job: Json) -> bool:
+    """Whether the job is neither of trainer.kubeflow.org nor of batch/v1: JSON without apiVersion counts as v1."""
     return not is_v2(job) and not is_native(job)
 
 
 def is_v2(job: Json) -> bool:
+    """Whether the job is of trainer.kubeflow.org, in any version."""
     return str(job.get("apiVersion", "")).startswith(_V2_GROUP)
 
 
@@ -287,6 +292,7 @@ def _state_and_condition(job: Json) -> tuple[str, Json]:
 
 
 def v1_state(job: Json) -> tuple[str, Json]:
+    """The first of `V1_STATES` whose condition is True, and that condition; Created and an empty one where none is."""
     conditions = {condition["type"]: condition for condition in job.get("status", {}).get("conditions", [])}
     for state in V1_STATES:
         if conditions.get(state, {}).get("status") == "True":
@@ -316,4 +322,5 @@ def leaves_nodes_to_runtime(job: Json) -> bool:
 
 
 def moment(text: str | None) -> datetime | None:
+    """The time that RFC 3339 text such as `2026-11-21T10:00:00Z` says; None for none. ValueError for other text."""
     return datetime.fromisoformat(text.replace("Z", "+00:00")) if text else None

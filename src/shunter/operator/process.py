@@ -372,4 +372,6 @@ class RuntimeInstallation:
         return True
 
     def why_not_ready(self) -> str:
+        """For /readyz: empty once all shipped runtimes are applied; before, the last error with the name of its runtime, if there
+        was one."""
         return self._trouble

@@ -19,6 +19,7 @@ class Restarts(Struct, frozen=True):
 
     @property
     def short(self) -> str:
+        """`1/3`: the restarts that count, of those that are allowed."""
         return f"{self.used}/{self.most}"
 
     def __str__(self) -> str:

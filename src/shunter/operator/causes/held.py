@@ -43,9 +43,12 @@ class Held(Struct, frozen=True):
 
     @property
     def order(self) -> int:
+        """The place of `word` in `ORDER`: of several causes the one with the least heads the job. ValueError for a word not in
+        it."""
         return ORDER.index(self.word)
 
 
 def age(pod: Json, now: datetime) -> timedelta:
+    """Time since its creationTimestamp; zero where it has none."""
     created = moment(pod["metadata"].get("creationTimestamp"))
     return now - created if created else timedelta()

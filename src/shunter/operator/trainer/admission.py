@@ -51,6 +51,7 @@ UNCHECKED_RUNTIMES: Json = {
 
 
 def validator_path(resource: Resource) -> str:
+    """`/validate-trainer-kubeflow-org-v1alpha1-trainjob`, upstream's path."""
     return f"/validate-trainer-kubeflow-org-v1alpha1-{resource.kind.lower()}"
 
 
@@ -91,6 +92,7 @@ class TrainerAdmission:
         self._now = now
 
     def routes(self) -> Mapping[str, Handler]:
+        """The functions by path: what sets the defaults of TrainJobs, and what judges each kind in `VALIDATED`."""
         return {
             DEFAULTER_PATH: self.default,
             validator_path(TRAIN_JOBS): self.validate,
@@ -110,6 +112,8 @@ class TrainerAdmission:
         return mutated(job, with_patch_times(job, old, self._now()))
 
     async def validate(self, request: AdmissionRequest) -> AdmissionResponse:
+        """Whether a TrainJob may be stored, with warnings of its runtime. Of an update only what it makes worse is refused; where
+        its runtime is gone, only changes of patches are judged. Code 400 for an object that cannot be read."""
         if changes_nothing_judged(request):
             return allowed(warnings=self._warnings_of_stored(request))
         try:
@@ -236,6 +240,9 @@ def validate_runtime(request: AdmissionRequest) -> AdmissionResponse:
 
 
 def validate_cluster_runtime(request: AdmissionRequest) -> AdmissionResponse:
+    """A deprecated one is warned of when it is created. Updates are judged too, unlike those of a TrainingRuntime, and refused
+    for what they make worse only."""
+
     def check(runtime: TrainingRuntime) -> tuple[list[str], list[FieldError]]:
         is_new = request.operation == "CREATE"
         warnings = runtime_validation.creation_warnings(runtime.metadata) if is_new else []

@@ -35,14 +35,18 @@ POD_PAUSE_SECONDS = 1.0
 
 
 def runtime_informers(manager: Manager) -> Mapping[Resource, Informer[Runtime]]:
+    """Those of TrainingRuntimes and of ClusterTrainingRuntimes. The manager has one of each: all who ask share it."""
     return {resource: manager.informer(resource, Runtime) for resource in RUNTIMES}
 
 
 def config_map_informer(manager: Manager) -> Informer[ConfigMap]:
+    """Of all ConfigMaps, but with the contents of those only that a TrainJob controls. The manager has one: all who ask share
+    it."""
     return manager.informer(CONFIG_MAPS, ConfigMap)
 
 
 def jobset_informer(manager: Manager) -> Informer[LiveJobSet]:
+    """Of all JobSets, whoever made them. The manager has one: all who ask share it."""
     return manager.informer(JOBSETS, LiveJobSet)
 
 

@@ -45,11 +45,15 @@ class PodSet:
     volumes: list[Json]
 
     def container(self, name: str) -> Json | None:
+        """The container itself, which plugins change in place; None where there is none of this name. Init containers do not
+        count."""
         return next((container for container in self.containers if container.get("name") == name), None)
 
 
 @dataclass(slots=True)
 class Model:
+    """A JobSet in the making. `model_of` makes it, plugins change it in place, `jobset` makes the object of it."""
+
     job: TrainJob
     policy: MLPolicy | None
     pod_groups: PodGroupPolicy | None
@@ -84,6 +88,7 @@ class Model:
         return self.policy is not None and self.policy.mpi is not None and bool(self.policy.mpi.run_launcher_as_node)
 
     def pod_set(self, name: str) -> PodSet | None:
+        """The pods of the replicated job of this name; None where the runtime has none."""
         return next((pod_set for pod_set in self.pod_sets if pod_set.name == name), None)
 
 

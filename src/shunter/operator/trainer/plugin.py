@@ -30,6 +30,7 @@ class Companion(NamedTuple):
     suffix: str = ""
 
     def name(self, job: TrainJob) -> str:
+        """`bert-mpi-hostfile`: the job's name and the suffix."""
         return f"{job.metadata.name}{self.suffix}"
 
 

@@ -42,6 +42,8 @@ def train_job_of(job: JobOfSet) -> Iterable[Key]:
 
 
 class TrainJobReconciler:
+    """The controller of TrainJobs: reads caches, and lets `trainer.plan` decide."""
+
     def __init__(
         self,
         jobs: Store[TrainJob],
@@ -67,6 +69,8 @@ class TrainJobReconciler:
         self._status_server = status_server
 
     def observe(self, key: Key) -> Observed | None:
+        """The job and what the caches have of its objects, with new random bytes each time; None when it is gone, and then what
+        failed in its pods is forgotten."""
         job = self._jobs.get(key)
         if job is None:
             self._failed_pods.forget(key)
@@ -90,9 +94,11 @@ class TrainJobReconciler:
         )
 
     def plan(self, observed: Observed, now: datetime) -> Plan:
+        """By `trainer.plan.plan`."""
         return plan(observed, now)
 
     def plan_failure(self, observed: Observed, failure: Failure, now: datetime) -> Plan:
+        """By `trainer.plan.plan_failure`."""
         return plan_failure(observed, failure, now)
 
     def waiting_for(self, resource: Resource) -> Callable[[Runtime], Iterable[Key]]:
@@ -125,9 +131,12 @@ class RuntimeReconciler:
         self._runtimes = runtimes
 
     def observe(self, key: Key) -> Runtime | None:
+        """The runtime as it is cached; None when it is gone."""
         return self._runtimes.get(key)
 
     def plan(self, observed: Runtime, now: datetime) -> Plan:
+        """A patch without the finalizer, which the server refuses when the runtime was changed meanwhile; nothing where it has
+        none."""
         metadata = observed.metadata
         if LEGACY_FINALIZER not in metadata.finalizers:
             return NOTHING
@@ -137,6 +146,7 @@ class RuntimeReconciler:
         return Plan(writes=(Patch(ref=ref, patch=patch),))
 
     def plan_failure(self, observed: Runtime, failure: Failure, now: datetime) -> Plan:
+        """Nothing is told; the key is tried again with back-off."""
         return NOTHING
 
 

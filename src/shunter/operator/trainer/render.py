@@ -103,6 +103,7 @@ def merge_trainer_resources(job: TrainJob, pods: PodSet) -> None:
 
 
 def owned(job: TrainJob, wanted: Json) -> Json:
+    """A copy with the job as its only owner and its controller."""
     owner = controller_reference(TRAIN_JOBS.api_version, TRAIN_JOBS.kind, job.metadata.name, job.metadata.uid)
     return {**wanted, "metadata": {**wanted["metadata"], "ownerReferences": [owner]}}
 

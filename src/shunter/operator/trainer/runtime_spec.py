@@ -21,6 +21,8 @@ Shape = TypeVar("Shape")
 
 
 class RuntimeSpec(NamedTuple):
+    """The parts of a runtime's spec, as `runtime_spec` has checked them."""
+
     name: str
     """Kind and name, for messages."""
     policy: MLPolicy | None

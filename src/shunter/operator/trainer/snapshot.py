@@ -29,6 +29,7 @@ DEEPEST = 100
 
 
 def snapshot_name(job_name: str) -> str:
+    """`bert-runtime-snapshot`: the ConfigMap of the job `bert`."""
     return f"{job_name}{_SUFFIX}"
 
 

@@ -67,6 +67,9 @@ class LiveReplicatedJob(Struct, frozen=True):
 
 
 class LiveJobSetSpec(Struct, frozen=True):
+    """What `LiveJobSet` keeps of a spec: `failure_policy` and `volume_claim_policies` as they are stored, of `replicated_jobs`
+    only name and parallelism."""
+
     suspend: bool | None = None
     replicated_jobs: tuple[LiveReplicatedJob, ...] = ()
     failure_policy: Json | None = None
@@ -172,6 +175,7 @@ class RankPod(Pod, frozen=True):
 
     @property
     def has_failure(self) -> bool:
+        """Whether anything in it may have failed, by `rank_failures.has_failure`."""
         return has_failure(self)
 
     @property

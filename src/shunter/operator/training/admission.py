@@ -27,6 +27,7 @@ WARNING_SECONDS = 3
 
 
 def path(framework: AnyFramework) -> str:
+    """`/validate-kubeflow-org-v1-pytorchjob`, upstream's path."""
     return f"/validate-kubeflow-org-v1-{framework.info.resource.kind.lower()}"
 
 

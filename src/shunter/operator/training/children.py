@@ -30,6 +30,8 @@ class Children(msgspec.Struct, frozen=True):
         return [pod for pod in self.pods if pod.metadata.labels.get(REPLICA_TYPE) == replica_type.lower()]
 
     def services_of(self, replica_type: str) -> list[Service]:
+        """Services of one role by index, those that stand in for the job's own included; without a valid index they are
+        nobody's."""
         return _of_role(self.services, replica_type)
 
 

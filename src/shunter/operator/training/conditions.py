@@ -41,6 +41,7 @@ def with_condition(
 
 
 def is_true(conditions: Conditions, type: str) -> bool:
+    """Whether the condition of this type is True; not so where there is none."""
     condition = condition_of(conditions, type)
     return condition is not None and condition.is_true
 

@@ -48,10 +48,12 @@ class Gang(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def is_volcano(self) -> bool:
+        """Whether the scheduler is called `volcano`; any other name means coscheduling."""
         return self.scheduler == VOLCANO_SCHEDULER
 
     @property
     def resource(self) -> Resource:
+        """The kind of PodGroup that the scheduler reads, served by the cluster or not."""
         return pod_groups(self.scheduler)
 
 

@@ -25,10 +25,12 @@ class JobView(Protocol):
     """What the cached views of all job kinds have."""
 
     @property
-    def metadata(self) -> ObjectMeta: ...
+    def metadata(self) -> ObjectMeta:
+        """As the API server has it."""
 
     @property
-    def status(self) -> JobStatus: ...
+    def status(self) -> JobStatus:
+        """As it is stored, not as a plan goes on from it (`progress.Progress`)."""
 
 
 class Autoscaling(NamedTuple):
@@ -55,14 +57,17 @@ class TrainingJob(msgspec.Struct, Generic[Spec], frozen=True, kw_only=True, gc=F
 
     @property
     def kind(self) -> str:
+        """`PyTorchJob`."""
         return self.resource.kind
 
     @property
     def name(self) -> str:
+        """The job's; the names of its pods and services begin with it."""
         return self.metadata.name
 
     @property
     def namespace(self) -> str:
+        """The job's, and that of all that it owns."""
         return self.metadata.namespace
 
     @property
@@ -72,10 +77,12 @@ class TrainingJob(msgspec.Struct, Generic[Spec], frozen=True, kw_only=True, gc=F
 
     @property
     def ref(self) -> Ref:
+        """The job with its uid: a write to a later one of its name is refused."""
         return Ref(self.resource, self.namespace, self.name, self.metadata.uid)
 
     @property
     def owner_reference(self) -> Json:
+        """What its objects carry: the job is their controller, and its foreground deletion waits for them."""
         return controller_reference(self.resource.api_version, self.kind, self.name, self.metadata.uid)
 
     def replica_count(self, replica_type: str) -> int:
@@ -85,10 +92,12 @@ class TrainingJob(msgspec.Struct, Generic[Spec], frozen=True, kw_only=True, gc=F
 
     @property
     def total_replicas(self) -> int:
+        """Wanted pods of all roles, those included that the kind does not know."""
         return sum(self.replica_count(replica_type) for replica_type in self.replicas)
 
 
 def controller_name(kind: str) -> str:
+    """`pytorchjob-controller`."""
     return f"{kind.lower()}-controller"
 
 

@@ -15,6 +15,8 @@ LABELS = ("job_namespace", "framework")
 
 
 class JobMetrics:
+    """`training_operator_jobs_created_total`, and the same for deleted, successful, failed and restarted, in `registry`."""
+
     def __init__(self, registry: CollectorRegistry) -> None:
         def counter(event: str, help: str) -> Counter:
             return Counter(f"training_operator_jobs_{event}", help, LABELS, registry=registry)

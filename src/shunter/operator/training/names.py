@@ -20,14 +20,17 @@ def replica_name(job_name: str, replica_type: str, index: int) -> str:
 
 
 def job_labels(job: AnyJob) -> dict[str, str]:
+    """On all pods and services of the job: one with other values is not the job's any more (`children_of`)."""
     return {JOB_NAME: job.name, OPERATOR_NAME: job.controller}
 
 
 def replica_type_labels(job: AnyJob, replica_type: str) -> dict[str, str]:
+    """Those of the job, and the role in lower case."""
     return {**job_labels(job), REPLICA_TYPE: replica_type.lower()}
 
 
 def replica_labels(job: AnyJob, replica_type: str, index: int) -> dict[str, str]:
+    """Those of the role, and the index. The label job-role of a master is not among them."""
     return {**replica_type_labels(job, replica_type), REPLICA_INDEX: str(index)}
 
 

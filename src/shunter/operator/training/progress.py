@@ -33,6 +33,7 @@ class Progress(msgspec.Struct, frozen=True, kw_only=True):
 
     @classmethod
     def of(cls, job: AnyJob, now: datetime) -> Progress:
+        """The beginning of a plan: the status as it is stored, no events."""
         status = job.status
         moments = (status.start_time, status.completion_time, *(one.last_transition_time for one in status.conditions))
         return cls(
@@ -46,10 +47,12 @@ class Progress(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def conditions(self) -> Conditions:
+        """As the plan has them by now; the last one is the job's state."""
         return self.status.conditions
 
     @property
     def is_failed(self) -> bool:
+        """Whether the condition Failed is True by now, be it from this plan."""
         return is_true(self.conditions, "Failed")
 
     @property
@@ -80,9 +83,11 @@ class Progress(msgspec.Struct, frozen=True, kw_only=True):
         return self.note(type, self.reason(cause), message)
 
     def note(self, type: EventType, reason: str, message: str) -> Progress:
+        """With an event whose reason is written as it is given, without `KIND`."""
         return self.notes((Note(regarding=self.ref, type=type, reason=reason, message=message),))
 
     def notes(self, notes: tuple[Note, ...]) -> Progress:
+        """With these events after those that are there."""
         return msgspec.structs.replace(self, events=(*self.events, *notes))
 
     def started(self, at: datetime | None = None) -> Progress:
@@ -109,6 +114,7 @@ class Progress(msgspec.Struct, frozen=True, kw_only=True):
         return self.event(event_type, "Failed", message).completed().condition("Failed", message)
 
     def counts(self, replica_statuses: Mapping[str, ReplicaStatus]) -> Progress:
+        """With these counters in place of all that the status has."""
         return self._with_status(msgspec.structs.replace(self.status, replica_statuses=dict(replica_statuses)))
 
     def with_failures(self, record: RankFailures | None, last_lines: tuple[StatusLogLine, ...]) -> Progress:
@@ -122,10 +128,12 @@ class Progress(msgspec.Struct, frozen=True, kw_only=True):
         return self.status.rank_failures != self.observed.rank_failures
 
     def reason(self, cause: str) -> str:
+        """`PyTorchJobRunning` for `Running`."""
         return f"{self.kind}{cause}"
 
     @property
     def status_write(self) -> StatusWrite:
+        """The status of now, to be written over the version that was read; where both are equal the executor sends nothing."""
         return StatusWrite(
             ref=self.ref,
             observed=as_json(self.observed),

@@ -92,6 +92,8 @@ class TrainingReconciler:
         self._kept = kept
 
     def observe(self, key: Key) -> Observed | None:
+        """The job with its defaults, its faults, and what the caches have of its objects; None when it is gone. Pods that are
+        about to vanish carry the deletion as it was first asked for, where that was seen."""
         view = self._jobs.get(key)
         if view is None:
             return None
@@ -124,9 +126,11 @@ class TrainingReconciler:
         return msgspec.structs.replace(job, run_policy=policy)
 
     def plan(self, observed: Observed, now: datetime) -> Plan:
+        """By `training.plan.plan`, which gets the kind's framework."""
         return plan(self._framework, observed, now)
 
     def plan_failure(self, observed: Observed, failure: Failure, now: datetime) -> Plan:
+        """By `training.plan.plan_failure`, which gets the kind's framework."""
         return plan_failure(self._framework, observed, failure, now)
 
 

@@ -32,21 +32,27 @@ class NumberedReplicas:
     replaced_under: Sequence[str] = ("OnFailure", "Always", "ExitCode")
 
     def with_settings(self: AnyFramework, settings: Settings) -> AnyFramework:
+        """The framework itself: its kind has no settings."""
         return self
 
     def init_containers(self, job: AnyJob, replica_type: str) -> list[Json]:
+        """None beside the template's own."""
         return []
 
     def container_of(self: AnyFramework, job: AnyJob, replica_type: str) -> str:
+        """`container`, in every role."""
         return self.container
 
     def pods(self: AnyFramework, job: AnyJob) -> list[Json]:
+        """In rank order, by `replicas.desired_pods`."""
         return desired_pods(self, job)
 
     def left_alone(self, job: AnyJob) -> tuple[Note, ...]:
+        """Nothing is told."""
         return ()
 
     def kept(self, job: AnyJob) -> Mapping[Resource, str]:
+        """None, as `info.extra_kinds` is empty."""
         return {}
 
     def stopped(self, observed: Observed, progress: Progress) -> Progress | None:

@@ -9,6 +9,7 @@ from shunter.kube.controllers.plan import Create, Delete, Note, Ref
 
 
 def create_pod(job: Ref, body: Json) -> Create:
+    """With the event SuccessfulCreatePod or FailedCreatePod about the job."""
     return Create(
         resource=PODS,
         body=body,
@@ -18,6 +19,7 @@ def create_pod(job: Ref, body: Json) -> Create:
 
 
 def create_service(job: Ref, body: Json) -> Create:
+    """With the event SuccessfulCreateService or FailedCreateService about the job."""
     return Create(
         resource=SERVICES,
         body=body,
@@ -27,6 +29,7 @@ def create_service(job: Ref, body: Json) -> Create:
 
 
 def delete_pod(job: Ref, pod: Pod) -> Delete:
+    """Of this pod and no later one of its name; with the event SuccessfulDeletePod or FailedDeletePod about the job."""
     return Delete(
         ref=Ref.of(PODS, pod.metadata),
         succeeded=Note(regarding=job, type="Normal", reason="SuccessfulDeletePod", message=f"Deleted pod: {pod.metadata.name}"),
@@ -35,6 +38,8 @@ def delete_pod(job: Ref, pod: Pod) -> Delete:
 
 
 def delete_service(job: Ref, service: Service) -> Delete:
+    """Of this service and no later one of its name; with the event SuccessfulDeleteService or FailedDeleteService about the
+    job."""
     return Delete(
         ref=Ref.of(SERVICES, service.metadata),
         succeeded=Note(

@@ -15,13 +15,17 @@ DEFAULT_TIMEOUT_SECONDS = 60
 
 
 class Coscheduling(Plugin):
+    """Acts where the runtime has `podGroupPolicy.coscheduling`."""
+
     companions = (Companion(COSCHEDULING_POD_GROUPS),)
 
     def apply(self, model: Model) -> None:
+        """Labels the pods of all replicated jobs with the name of their PodGroup, which is the job's."""
         if model.pod_groups is not None and model.pod_groups.coscheduling is not None:
             model.pod_labels[COSCHEDULING_GROUP] = model.job.metadata.name
 
     def objects(self, model: Model) -> list[Json]:
+        """The PodGroup, with the runtime's `scheduleTimeoutSeconds`, 60 where it says none."""
         policy = model.pod_groups.coscheduling if model.pod_groups else None
         if policy is None:
             return []

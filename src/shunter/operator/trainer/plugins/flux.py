@@ -42,9 +42,13 @@ SETTINGS = {
 
 
 class Flux(Plugin):
+    """Acts where the runtime has `mlPolicy.flux`."""
+
     companions = (SCRIPTS, CURVE)
 
     def apply(self, model: Model) -> None:
+        """Sets the job's number of nodes; then gives the container `node` of the replicated job `node` its volumes, the init
+        container that brings Flux, and the script as its command. A runtime without that container gets none of these."""
         if model.policy is None or model.policy.flux is None:
             return
         set_nodes(model)
@@ -83,6 +87,7 @@ class Flux(Plugin):
         model.trainer = wrapped(model.job.spec.trainer, container)
 
     def objects(self, model: Model) -> list[Json]:
+        """The ConfigMap with the two scripts, made for this job's numbers of nodes, tasks and GPUs."""
         if model.policy is None or model.policy.flux is None:
             return []
         instance = instance_of(model, model.policy.flux)
@@ -96,11 +101,13 @@ class Flux(Plugin):
         ]
 
     def secrets(self, model: Model) -> Mapping[Companion, Callable[[bytes], Json]]:
+        """The brokers' certificate, one for all of them."""
         if model.policy is None or model.policy.flux is None:
             return {}
         return {CURVE: lambda randomness: curve_secret(model.job, randomness)}
 
     def errors(self, asked: AdmissionContext) -> list[FieldError]:
+        """Fewer than one process a node, and an init container of the replicated job `node` that has the name of ours."""
         policy = asked.policy.flux if asked.policy else None
         if policy is None:
             return []
@@ -129,6 +136,7 @@ def settings(job: TrainJob, container: Json) -> dict[str, str]:
 
 
 def tasks_per_node(job: TrainJob, policy: FluxPolicy) -> int:
+    """Processes a node: the job's `numProcPerNode`, else the runtime's, else 1. What is less than 1 is for `Flux.errors`."""
     trainer = job.spec.trainer
     if trainer is not None and trainer.num_proc_per_node is not None:
         return trainer.num_proc_per_node
@@ -147,6 +155,8 @@ def wrapped(trainer: Trainer | None, container: Json) -> Trainer:
 
 
 def instance_of(model: Model, policy: FluxPolicy) -> Instance:
+    """What the scripts are made from; GPUs are those of one node. A runtime without a replicated job `node` counts as one
+    node."""
     pods = model.pod_set(NODE)
     container = (pods.container(NODE) if pods else None) or {}
     chosen = settings(model.job, container)

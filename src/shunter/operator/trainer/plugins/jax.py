@@ -13,7 +13,11 @@ PROCESS_ENVIRONMENT = ("JAX_NUM_PROCESSES", "JAX_PROCESS_ID", "JAX_COORDINATOR_A
 
 
 class JAX(Plugin):
+    """Acts where the runtime has `mlPolicy.jax`."""
+
     def apply(self, model: Model) -> None:
+        """Sets the job's number of nodes, and JAX_* with one process a node. Only jobs with a `trainer` section, be it empty, get
+        these variables."""
         if model.policy is None or model.policy.jax is None or model.trainer_set is None:
             return
         set_nodes(model)

@@ -38,6 +38,8 @@ def jobset(model: Model) -> Json:
 
 
 def replicated_job(model: Model, original: Json, pods: PodSet) -> Json:
+    """One replicated job of the JobSet: `original`, which is the runtime's and stays as it is, with the model's pods. One whose
+    ancestor is in `ANCESTORS` gets one replica."""
     job_template = original.get("template") or {}
     pod_spec: Json = {**(pods.template.get("spec") or {}), "containers": pods.containers}
     if pods.init_containers:

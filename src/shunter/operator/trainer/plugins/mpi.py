@@ -40,9 +40,14 @@ OPEN_MPI_ENVIRONMENT = (
 
 
 class MPI(Plugin):
+    """Acts where the runtime has `mlPolicy.mpi`. Open MPI alone is served, as upstream."""
+
     companions = (HOSTS, KEYS)
 
     def apply(self, model: Model) -> None:
+        """Sets the job's number of nodes, one less (but at least 1) where the launcher trains too; mounts the keys in nodes and
+        launcher, the host file in the launcher. BuildError for another implementation than Open MPI, and for more than MOST_PODS
+        hosts."""
         policy = model.policy.mpi if model.policy else None
         if policy is None:
             return
@@ -68,6 +73,7 @@ class MPI(Plugin):
                 _add_hosts(model, pods)
 
     def objects(self, model: Model) -> list[Json]:
+        """The ConfigMap with the host file: `NAME.SUBDOMAIN slots=N` for each pod that trains, running or not."""
         if model.policy is None or model.policy.mpi is None:
             return []
         processes = slots(model)
@@ -82,11 +88,14 @@ class MPI(Plugin):
         ]
 
     def secrets(self, model: Model) -> Mapping[Companion, Callable[[bytes], Json]]:
+        """The pair of SSH keys of this job."""
         if model.policy is None or model.policy.mpi is None:
             return {}
         return {KEYS: lambda randomness: keys_secret(model.job, randomness)}
 
     def errors(self, asked: AdmissionContext) -> list[FieldError]:
+        """Variables that are the plugin's, more than MOST_PODS nodes, and, where the launcher is to train, more than one node in
+        a runtime that lacks `launcher` or `node`."""
         policy = asked.policy.mpi if asked.policy else None
         if policy is None:
             return []

@@ -9,7 +9,10 @@ from shunter.operator.trainer.upserts import applied_env, upsert_env
 
 
 class PlainML(Plugin):
+    """Acts in all jobs but those with a runtime for torch, MPI or JAX."""
+
     def apply(self, model: Model) -> None:
+        """Sets the job's number of nodes, and its variables in the training container, in place of those of the same name."""
         policy, trainer = model.policy, model.job.spec.trainer
         if policy is not None and (policy.torch or policy.mpi or policy.jax):
             return

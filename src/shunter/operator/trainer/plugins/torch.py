@@ -23,7 +23,12 @@ from shunter.operator.trainer.upserts import applied_env, upsert_env
 
 
 class Torch(Plugin):
+    """Acts where the runtime has `mlPolicy.torch`, which torchtune's runtimes have as well."""
+
     def apply(self, model: Model) -> None:
+        """Sets the job's number of nodes, and PET_* in the training container and in those that `envInjection` names. The
+        training container of a torchtune job gets no PET_MASTER_*, but its command is completed. BuildError where the runtime
+        lacks a container that `envInjection` names."""
         if model.policy is None or model.policy.torch is None or model.trainer_set is None:
             return
         set_nodes(model)
@@ -47,6 +52,7 @@ class Torch(Plugin):
         self._inject(model, [*group, *master])
 
     def errors(self, asked: AdmissionContext) -> list[FieldError]:
+        """Targets of `envInjection` that the runtime lacks, variables that are torchrun's, and what torchtune cannot do."""
         policy = asked.policy.torch if asked.policy else None
         if policy is None:
             return []
@@ -72,6 +78,7 @@ class Torch(Plugin):
 
 
 def group_variables(nodes: int, processes: str) -> list[Json]:
+    """PET_NNODES, PET_NPROC_PER_NODE, which `processes` is (a number or `auto`), and PET_NODE_RANK from the pod's annotation."""
     return [
         {"name": "PET_NNODES", "value": str(nodes)},
         {"name": "PET_NPROC_PER_NODE", "value": processes},
@@ -80,6 +87,7 @@ def group_variables(nodes: int, processes: str) -> list[Json]:
 
 
 def master_variables(job: TrainJob) -> list[Json]:
+    """PET_MASTER_ADDR, which is the name of node 0, and PET_MASTER_PORT."""
     return [
         {"name": "PET_MASTER_ADDR", "value": first_node(job)},
         {"name": "PET_MASTER_PORT", "value": str(PORT)},

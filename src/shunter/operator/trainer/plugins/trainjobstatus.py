@@ -23,9 +23,12 @@ REPORT_ENVIRONMENT = ("KUBEFLOW_TRAINER_SERVER_URL", "KUBEFLOW_TRAINER_SERVER_CA
 
 
 class TrainJobStatus(Plugin):
+    """Acts in all jobs, whatever their runtime, while the status server is on (feature gate TrainJobStatus)."""
+
     companions = (AUTHORITIES,)
 
     def apply(self, model: Model) -> None:
+        """Tells all containers of the training pods the URL and the files of token and authorities, and mounts both."""
         place, pods = model.status_server, model.trainer_set
         if place is None or pods is None:
             return
@@ -44,6 +47,7 @@ class TrainJobStatus(Plugin):
             upsert_mounts(container, [{"name": VOLUME, "mountPath": DIRECTORY, "readOnly": True}])
 
     def objects(self, model: Model) -> list[Json]:
+        """The ConfigMap with the server's authorities in PEM; none without a status server."""
         if model.status_server is None:
             return []
         return [

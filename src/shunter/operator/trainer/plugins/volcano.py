@@ -22,13 +22,18 @@ SYSTEM_PRIORITY_CLASSES = ("system-cluster-critical", "system-node-critical")
 
 
 class Volcano(Plugin):
+    """Acts where the runtime has `podGroupPolicy.volcano`."""
+
     companions = (Companion(VOLCANO_POD_GROUPS),)
 
     def apply(self, model: Model) -> None:
+        """Annotates the pods of all replicated jobs with the name of their PodGroup, which is the job's."""
         if model.pod_groups is not None and model.pod_groups.volcano is not None:
             model.pod_annotations[VOLCANO_GROUP_NAME] = model.job.metadata.name
 
     def objects(self, model: Model) -> list[Json]:
+        """The PodGroup: its queue is the JobSet's annotation, its PriorityClass that of the last replicated job which names one.
+        Of the two limits of the topology `highestTierName` goes before, as Volcano takes one only."""
         policy = model.pod_groups.volcano if model.pod_groups else None
         if policy is None:
             return []
@@ -63,6 +68,7 @@ class Volcano(Plugin):
         return names
 
     def foreign_fields(self, pod_groups: PodGroupPolicy | None) -> list[ForeignField]:
+        """`highestTierName` of PodGroups where the runtime sets it: not every release of Volcano has it."""
         topology = pod_groups.volcano.network_topology if pod_groups and pod_groups.volcano else None
         return [TIER_NAME] if topology is not None and topology.highest_tier_name else []
 
@@ -85,6 +91,7 @@ class Volcano(Plugin):
         return [text]
 
     def errors(self, asked: AdmissionContext) -> list[FieldError]:
+        """A topology that the cluster's Volcano cannot take, an empty name of a queue, and PriorityClasses that do not exist."""
         if asked.pod_groups is None or asked.pod_groups.volcano is None:
             return []
         faults = _topology_faults(asked)

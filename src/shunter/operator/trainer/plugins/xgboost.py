@@ -12,7 +12,11 @@ TRACKER_ENVIRONMENT = ("DMLC_TRACKER_URI", "DMLC_TRACKER_PORT", "DMLC_TASK_ID", 
 
 
 class XGBoost(Plugin):
+    """Acts where the runtime has `mlPolicy.xgboost`."""
+
     def apply(self, model: Model) -> None:
+        """Sets the job's number of nodes, and DMLC_* with one worker for each GPU of a node, at least one a node. Only jobs with
+        a `trainer` section, be it empty, get these variables."""
         if model.policy is None or model.policy.xgboost is None or model.trainer_set is None:
             return
         set_nodes(model)
@@ -29,6 +33,7 @@ class XGBoost(Plugin):
         )
 
     def errors(self, asked: AdmissionContext) -> list[FieldError]:
+        """Each variable of the job that is one of TRACKER_ENVIRONMENT."""
         trainer = asked.job.spec.trainer
         if asked.policy is None or asked.policy.xgboost is None or trainer is None:
             return []

@@ -15,6 +15,7 @@ class StatusServerAccess:
         self._hears: list[Callable[[], object]] = []
 
     def when_changed(self, hear: Callable[[], object]) -> None:
+        """Has `hear` called at each change of the authorities from now on."""
         self._hears.append(hear)
 
     def trust(self, authorities: bytes) -> None:

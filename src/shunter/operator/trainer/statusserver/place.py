@@ -19,6 +19,7 @@ class StatusServerPlace(NamedTuple):
     authorities: str
 
     def report_url(self, namespace: str, name: str) -> str:
+        """`https://HOST:PORT/apis/trainer.kubeflow.org/v1alpha1/namespaces/NAMESPACE/trainjobs/NAME/status`."""
         return f"{self.url}/apis/{audience(namespace, name)}"
 
 

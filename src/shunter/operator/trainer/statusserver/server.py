@@ -49,6 +49,8 @@ class Refusal(NamedTuple):
 
 
 class RefusedError(Exception):
+    """Raised while a report is handled: `refusal` becomes its answer."""
+
     def __init__(self, refusal: Refusal) -> None:
         super().__init__(refusal.message)
         self.refusal = refusal
@@ -67,7 +69,8 @@ TOO_MANY = Refusal(429, "TooManyRequests", "Too many reports of this job", (("Re
 class StatusMetrics(Protocol):
     """What is worth counting."""
 
-    def answered(self, code: int, seconds: float) -> None: ...
+    def answered(self, code: int, seconds: float) -> None:
+        """An answer with this HTTP code after so many seconds. Refusals before the body is taken are not told."""
 
 
 class StatusServer:
@@ -114,6 +117,8 @@ class StatusServer:
             await self.stop()
 
     async def stop(self) -> None:
+        """Takes no more reports, gives those under way `STOP_SECONDS`, and has the writer write what is acknowledged. Nothing
+        when it does not listen."""
         if self._server is not None:
             server, self._server = self._server, None
             await server.stop(STOP_SECONDS)
@@ -216,6 +221,7 @@ class Rates:
         self._swept_at = clock()
 
     def allows(self, key: Key) -> bool:
+        """Whether the job may send a request now, which then counts; one that is refused does not."""
         now = self._clock()
         self._sweep(now)
         bucket = self._buckets.get(key, _Bucket(self._most, now))

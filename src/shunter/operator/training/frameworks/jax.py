@@ -22,6 +22,8 @@ Job = TrainingJob[JAXJobSpec]
 
 
 class JAX(NumberedReplicas):
+    """JAXJobs, which have Workers only: Worker 0 is the coordinator."""
+
     info = KindInfo(
         resource=KIND.resource,
         view=JAXJob,
@@ -33,6 +35,7 @@ class JAX(NumberedReplicas):
     reports_selector = KIND.is_scalable
 
     def read(self, view: JAXJob) -> Job:
+        """By default 1 replica, restart policy Never and port 6666."""
         spec = jax_rules.with_defaults(view.spec)
         return TrainingJob(
             resource=self.info.resource,
@@ -44,6 +47,7 @@ class JAX(NumberedReplicas):
         )
 
     def validate(self, view: JAXJob, old: JAXJob | None) -> tuple[list[FieldError], list[str]]:
+        """The run policy is judged too, which upstream leaves out for this kind. No warnings."""
         return jax_rules.errors(view, old), []
 
     def environment(self, job: Job, replica_type: str) -> Environment:
@@ -57,9 +61,11 @@ class JAX(NumberedReplicas):
         return lambda index: [*shared, {"name": "PROCESS_ID", "value": str(index)}]
 
     def is_master_role(self, job: Job, replica_type: str, index: int) -> bool:
+        """The first Worker, as there is no Master."""
         return index == 0
 
     def verdicts(self, job: Job, counts: Mapping[str, ReplicaStatus], children: Children) -> Iterable[Verdict]:
+        """The job has succeeded when all Workers have."""
         return master_or_worker_verdicts(job, counts)
 
 

@@ -57,6 +57,7 @@ class MPI:
         self._kubectl_delivery_image = kubectl_delivery_image
 
     def with_settings(self, settings: Settings) -> MPI:
+        """With the image that brings `kubectl`; an empty setting leaves the one that this framework has."""
         return MPI(settings.mpi_kubectl_delivery_image or self._kubectl_delivery_image)
 
     def read(self, view: MPIJob) -> Job:
@@ -82,18 +83,23 @@ class MPI:
         return lambda index: pods.launcher_environment(job) if replica_type == LAUNCHER else []
 
     def init_containers(self, job: Job, replica_type: str) -> list[Json]:
+        """None: `pods.launcher` adds the one that brings `kubectl`."""
         return []
 
     def container_of(self, job: Job, replica_type: str) -> str:
+        """The first container, whatever it is called."""
         return replica_sync.first_container(job, replica_type)
 
     def is_master_role(self, job: Job, replica_type: str, index: int) -> bool:
+        """The launcher."""
         return replica_type == LAUNCHER
 
     def verdicts(self, job: Job, counts: Mapping[str, ReplicaStatus], children: Children) -> Iterable[Verdict]:
+        """By `mpi.judgement`: the launcher's end is the job's, and of workers only a failure counts."""
         return judgement.verdicts(job, counts)
 
     def pods(self, job: Job) -> list[Json]:
+        """The launcher, then the workers by index."""
         workers = [pods.worker(job, index) for index in range(job.replica_count(WORKER))]
         return [pods.launcher(job, self._kubectl_delivery_image), *workers]
 
@@ -108,6 +114,7 @@ class MPI:
         return (Note(regarding=job.ref, type="Normal", reason="LeftToMPIOperator", message=text),)
 
     def kept(self, job: Job) -> Mapping[Resource, str]:
+        """The launcher's ServiceAccount, which the template may name, the ConfigMap of hosts, a Role and a RoleBinding."""
         return replica_sync.kept(job)
 
     def stopped(self, observed: Observed, progress: Progress) -> Progress | None:
@@ -129,6 +136,8 @@ class MPI:
         return progress.without("Created").condition("Created", message, cause=FAILED_VALIDATION, status="False")
 
     def sync_replicas(self, observed: Observed, progress: Progress) -> tuple[list[Write], Progress]:
+        """Makes what is missing until the launcher has ended: objects and workers, and the launcher once no worker is missing.
+        Pods that ExitCode replaces go once the status says Restarting."""
         job: Job = observed.job
         members, evidence = MPIPods(job, observed.children), MPIPods(job, scale_in.evidence(observed.children))
         again, failing_role = replica_sync.replaced(job, members)
@@ -147,6 +156,7 @@ class MPI:
         return writes, progress.notes(judgement.news(job, evidence, counts)).counts(counts)
 
     def refused(self, job: Job, failure: Failure) -> tuple[Note, ...]:
+        """By `mpi.replica_sync.refused`: of patches and deletions nothing is told."""
         return replica_sync.refused(job, failure)
 
 

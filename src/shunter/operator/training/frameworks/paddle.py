@@ -24,6 +24,8 @@ Job = TrainingJob[PaddleJobSpec]
 
 
 class Paddle(NumberedReplicas):
+    """PaddleJobs: all meet at Master 0, and in jobs without Masters at Worker 0."""
+
     info = KindInfo(
         resource=KIND.resource,
         view=PaddleJob,
@@ -35,6 +37,7 @@ class Paddle(NumberedReplicas):
     reports_selector = KIND.is_scalable
 
     def read(self, view: PaddleJob) -> Job:
+        """By default 1 replica a role, restart policy OnFailure and port 36543. Nothing reads the bounds of elasticPolicy."""
         spec = paddle_rules.with_defaults(view.spec)
         return TrainingJob(
             resource=self.info.resource,
@@ -46,6 +49,7 @@ class Paddle(NumberedReplicas):
         )
 
     def validate(self, view: PaddleJob, old: PaddleJob | None) -> tuple[list[FieldError], list[str]]:
+        """By `paddle_rules`; no warnings."""
         return paddle_rules.errors(view, old), []
 
     def environment(self, job: Job, replica_type: str) -> Environment:
@@ -70,6 +74,7 @@ class Paddle(NumberedReplicas):
         return replica_type == MASTER
 
     def verdicts(self, job: Job, counts: Mapping[str, ReplicaStatus], children: Children) -> Iterable[Verdict]:
+        """The end of all Masters is the job's, and in jobs without them that of all Workers."""
         return master_or_worker_verdicts(job, counts)
 
 

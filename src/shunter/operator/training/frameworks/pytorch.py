@@ -32,6 +32,8 @@ Job = TrainingJob[PyTorchJobSpec]
 
 
 class PyTorch(NumberedReplicas):
+    """PyTorchJobs: Workers wait for their Master in an init container, and elastic ones may have an autoscaler."""
+
     info = KindInfo(
         resource=KIND.resource,
         view=PyTorchJob,
@@ -50,9 +52,12 @@ class PyTorch(NumberedReplicas):
         )
 
     def with_settings(self, settings: Settings) -> PyTorch:
+        """With the init containers in which Workers wait. InputError for a template of them that cannot be used."""
         return PyTorch(settings)
 
     def read(self, view: PyTorchJob) -> Job:
+        """By default 1 replica a role, restart policy OnFailure, port 23456, and `nprocPerNode: auto` unless
+        elasticPolicy.nProcPerNode is set. A missing bound of elasticPolicy is the other one, or the number of Workers."""
         spec = pytorch_rules.with_defaults(view.spec)
         return TrainingJob(
             resource=self.info.resource,
@@ -65,6 +70,7 @@ class PyTorch(NumberedReplicas):
         )
 
     def validate(self, view: PyTorchJob, old: PyTorchJob | None) -> tuple[list[FieldError], list[str]]:
+        """By `pytorch_rules`; warns of elasticPolicy.nProcPerNode, which is deprecated."""
         return pytorch_rules.errors(view, old), pytorch_rules.warnings(view)
 
     def environment(self, job: Job, replica_type: str) -> Environment:

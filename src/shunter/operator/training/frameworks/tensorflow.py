@@ -26,6 +26,8 @@ Job = TrainingJob[TFJobSpec]
 
 
 class TensorFlow(NumberedReplicas):
+    """TFJobs: only the container `tensorflow` gets TF_CONFIG; addresses in it end in the cluster's domain where one is set."""
+
     info = KindInfo(
         resource=KIND.resource,
         view=TFJob,
@@ -41,9 +43,11 @@ class TensorFlow(NumberedReplicas):
         self._cluster_domain = cluster_domain
 
     def with_settings(self, settings: Settings) -> TensorFlow:
+        """With the cluster's domain that addresses end in, `.svc.cluster.local`; without one they end in `.svc`."""
         return TensorFlow(settings.cluster_domain)
 
     def read(self, view: TFJob) -> Job:
+        """By default 1 replica a role, restart policy Never and port 2222. Roles that TensorFlow does not know come last."""
         spec = tensorflow_rules.with_defaults(view.spec)
         return TrainingJob(
             resource=self.info.resource,
@@ -55,6 +59,7 @@ class TensorFlow(NumberedReplicas):
         )
 
     def validate(self, view: TFJob, old: TFJob | None) -> tuple[list[FieldError], list[str]]:
+        """By `tensorflow_rules`; roles that TensorFlow does not know are let through with a warning."""
         return tensorflow_rules.errors(view, old), tensorflow_rules.warnings(view)
 
     def environment(self, job: Job, replica_type: str) -> Environment:

@@ -22,6 +22,8 @@ Job = TrainingJob[XGBoostJobSpec]
 
 
 class XGBoost(NumberedReplicas):
+    """XGBoostJobs: the Master has rank 0, and the Workers follow it."""
+
     info = KindInfo(
         resource=KIND.resource,
         view=XGBoostJob,
@@ -33,6 +35,7 @@ class XGBoost(NumberedReplicas):
     reports_selector = KIND.is_scalable
 
     def read(self, view: XGBoostJob) -> Job:
+        """By default 1 replica a role, restart policy Never and port 9999."""
         spec = xgboost_rules.with_defaults(view.spec)
         return TrainingJob(
             resource=self.info.resource,
@@ -44,6 +47,7 @@ class XGBoost(NumberedReplicas):
         )
 
     def validate(self, view: XGBoostJob, old: XGBoostJob | None) -> tuple[list[FieldError], list[str]]:
+        """By `xgboost_rules`: there is a Master, whose number of replicas is written down and 1. No warnings."""
         return xgboost_rules.errors(view, old), []
 
     def environment(self, job: Job, replica_type: str) -> Environment:
@@ -65,6 +69,7 @@ class XGBoost(NumberedReplicas):
         return lambda index: [*before, {"name": "RANK", "value": str(first_rank + index)}, *after]
 
     def is_master_role(self, job: Job, replica_type: str, index: int) -> bool:
+        """The Master."""
         return replica_type == MASTER
 
     def verdicts(self, job: Job, counts: Mapping[str, ReplicaStatus], children: Children) -> Iterator[Verdict]:

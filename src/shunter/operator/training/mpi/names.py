@@ -15,10 +15,12 @@ def launcher_name(job: Job) -> str:
 
 
 def config_map_name(job: Job) -> str:
+    """`bert-config`: the host list, and the scripts that mpirun and elastic Horovod call."""
     return f"{job.name}-config"
 
 
 def worker_name(job: Job, index: int) -> str:
+    """`bert-worker-3`: the pod, and the host in the host list."""
     return replica_name(job.name, WORKER, index)
 
 

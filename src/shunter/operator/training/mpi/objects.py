@@ -45,6 +45,8 @@ class HostList(Struct, frozen=True):
 
 
 class Role(Struct, frozen=True):
+    """A Role, of which `patch_to` compares the rules."""
+
     metadata: ObjectMeta
     rules: tuple[Json, ...] | None = None
 
@@ -62,6 +64,7 @@ def config_map(job: Job, workers: Iterable[Pod]) -> Json:
 
 
 def service_account(job: Job) -> Json:
+    """The launcher's ServiceAccount, under the name that the template gives or else the launcher's."""
     return _head(job, SERVICE_ACCOUNTS, service_account_name(job))
 
 
@@ -78,6 +81,7 @@ def role(job: Job) -> Json:
 
 
 def role_binding(job: Job) -> Json:
+    """Binds the launcher's ServiceAccount, be it the template's, to the job's Role."""
     return {
         **_head(job, ROLE_BINDINGS, launcher_name(job)),
         "subjects": [{"kind": "ServiceAccount", "name": service_account_name(job), "namespace": job.namespace}],
