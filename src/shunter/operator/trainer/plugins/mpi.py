@@ -40,7 +40,7 @@ OPEN_MPI_ENVIRONMENT = (
 
 
 class MPI(Plugin):
-    """Acts where the runtime has `mlPolicy.mpi`. Open MPI alone is served, as upstream."""
+    """Acts where the runtime has `mlPolicy.mpi`. Open MPI alone is served."""
 
     companions = (HOSTS, KEYS)
 
