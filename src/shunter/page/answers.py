@@ -27,6 +27,7 @@ async def found_job(viewer: Viewer, parameters: Parameters) -> tuple[Resource, J
 
 
 async def follow_logs(viewer: Viewer, job: Parameters, query: LogQuery) -> AsyncGenerator[LogLines]:
+    """Yields the lines, in pieces. Of a job that is followed the first piece is empty. Raises what `found_job` does."""
     resource, found_object = await found_job(viewer, job)
     if query.follow:
         yield LogLines(lines=())  # The stream is open, whether something is written or not.
@@ -36,6 +37,7 @@ async def follow_logs(viewer: Viewer, job: Parameters, query: LogQuery) -> Async
 
 
 async def log_file(viewer: Viewer, job: Parameters, query: LogQuery) -> AsyncGenerator[bytes]:
+    """Yields the whole log, in pieces, as `whole_log` has it: `find`, `since` and `follow` of the query do not count."""
     _, found = await found_job(viewer, job)
     async with aclosing(whole_log(viewer.client, found, query.ranks)) as pieces:
         async for piece in pieces:
@@ -43,6 +45,7 @@ async def log_file(viewer: Viewer, job: Parameters, query: LogQuery) -> AsyncGen
 
 
 async def yaml(viewer: Viewer, job: Parameters, pod: str, *, reveal: bool) -> str:
+    """The text of the job, or of one of its pods. InputError for a pod that is another job's, NotFound for one that is gone."""
     _, found = await found_job(viewer, job)
     if pod:
         shown = {"apiVersion": PODS.api_version, "kind": PODS.kind, **(await viewer.client.get(PODS, pod, job.namespace))}

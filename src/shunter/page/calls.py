@@ -28,32 +28,37 @@ class LogQuery(NamedTuple):
 class FollowLogs(Protocol):
     """`GET /api/logs/NS/KIND/NAME`: each LogLines is one event; the caller sends them, and `end` when there are no more."""
 
-    def __call__(self, viewer: Viewer, job: Parameters, query: LogQuery) -> AsyncGenerator[LogLines]: ...
+    def __call__(self, viewer: Viewer, job: Parameters, query: LogQuery) -> AsyncGenerator[LogLines]:
+        """To be closed. NotFound and InputError come with its first piece, as the job is looked up then."""
 
 
 class LogFile(Protocol):
     """`GET /api/logs/NS/KIND/NAME.txt`: the whole text, in pieces."""
 
-    def __call__(self, viewer: Viewer, job: Parameters, query: LogQuery) -> AsyncGenerator[bytes]: ...
+    def __call__(self, viewer: Viewer, job: Parameters, query: LogQuery) -> AsyncGenerator[bytes]:
+        """To be closed. NotFound and InputError come with its first piece, as the job is looked up then."""
 
 
 class Yaml(Protocol):
     """`GET /api/yaml/NS/KIND/NAME[/pods/POD]?reveal=true`: credentials are hidden unless revealed. `pod` is empty for a job."""
 
-    async def __call__(self, viewer: Viewer, job: Parameters, pod: str, *, reveal: bool) -> str: ...
+    async def __call__(self, viewer: Viewer, job: Parameters, pod: str, *, reveal: bool) -> str:
+        """InputError for a pod that is not of this job; NotFound where the job or the pod is gone."""
 
 
 class Act(Protocol):
     """`POST /api/actions/ACTION`: makes the request, with uid and resourceVersion as its preconditions. Is not called where the
     page is read-only."""
 
-    async def __call__(self, viewer: Viewer, action: ActionName, request: ActionRequest) -> Answer: ...
+    async def __call__(self, viewer: Viewer, action: ActionName, request: ActionRequest) -> Answer:
+        """Conflict when the job is not as the viewer saw it; InputError for an action that makes no sense for the job."""
 
 
 class Move(Protocol):
     """`GET /api/migration/NS/KIND/NAME`."""
 
-    async def __call__(self, viewer: Viewer, job: Parameters) -> MoveDetail: ...
+    async def __call__(self, viewer: Viewer, job: Parameters) -> MoveDetail:
+        """Of one v1 job in the cluster. NotFound when it is gone; InputError for a job of another kind."""
 
 
 class Calls(NamedTuple):

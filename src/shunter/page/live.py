@@ -49,6 +49,7 @@ class Table:
 
     @property
     def listeners(self) -> int:
+        """How many there are: a view without any may be stopped."""
         return len(self._listeners)
 
     def listen(self, session: Callable[[], Session]) -> Listener:
@@ -105,10 +106,12 @@ class Table:
             listener.end(why)
 
     def forget(self, listener: Listener) -> None:
+        """The listener gets no more events. Not an error for one that is forgotten already."""
         self._listeners.discard(listener)
 
     @property
     def rows(self) -> Mapping[str, Mapping[str, Row]]:
+        """By collection, then by id, in the order of the last `replace`. Not to be changed."""
         return self._rows
 
     @property
@@ -119,6 +122,7 @@ class Table:
 
     @property
     def hidden(self) -> tuple[Hidden, ...]:
+        """What is missing on the page, as `hide` was told it last."""
         return self._hidden
 
     def _wake(self) -> None:
@@ -141,22 +145,27 @@ class Listener:
         self._news.set()
 
     def note(self, collection: str, ids: Iterable[str]) -> None:
+        """Rows with these ids have changed or are gone. While a snapshot is due nothing is kept, as that holds all rows."""
         if self._has_snapshot:
             self._changed.setdefault(collection, {}).update(dict.fromkeys(ids))
 
     def start_again(self) -> None:
+        """The next event is a snapshot; what waits is in it."""
         self._has_snapshot = False
         self._changed.clear()
         self.wake()
 
     def end(self, why: str) -> None:
+        """The next event is the last one and says why; what else waits is not sent."""
         self._end = why
         self.wake()
 
     def wake(self) -> None:
+        """Lets `wait` return, whether there is something to tell or not."""
         self._news.set()
 
     def close(self) -> None:
+        """Must be called by whoever called `Table.listen`: the table keeps the listener until then."""
         self._table.forget(self)
 
     async def wait(self, seconds: float) -> bool:

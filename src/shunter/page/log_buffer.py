@@ -46,6 +46,7 @@ class LogBuffer:
 
     @property
     def is_empty(self) -> bool:
+        """Whether there is no frame to be sent. Skipped lines make one too, as it says how many there were."""
         return not self._waiting and not self._skipped
 
     def add(self, source: Source, line: str) -> None:

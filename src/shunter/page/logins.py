@@ -58,6 +58,7 @@ class LocalLogin:
         self._connection = connection
 
     async def session(self, request: Request, sessions: Sessions, settings: Settings) -> Session:
+        """The session of the cookie. RefusedError (401) where it is of none, or of one that is over."""
         found = sessions.find(cookie_value(request.headers, settings.cookie))
         if found is None:
             remedy = "Open the link that shunter ui prints; shunter status prints a new one."
@@ -65,9 +66,11 @@ class LocalLogin:
         return found
 
     async def with_token(self, token: str, sessions: Sessions) -> str:
+        """Always RefusedError (404): nobody logs in with a token here."""
         raise RefusedError(Refusal(404, "there is no such page."))
 
     def with_code(self, sessions: Sessions) -> str:
+        """The id of a new session, which asks with the kubeconfig's credentials."""
         return _added(sessions, Session(self._connection, sessions.options))
 
 
@@ -80,6 +83,8 @@ class TokenLogin:
         self._connection = dataclasses.replace(connection, credentials=StaticCredentials())
 
     async def session(self, request: Request, sessions: Sessions, settings: Settings) -> Session:
+        """That of the bearer token, made at its first request; without a token that of the cookie. RefusedError (401) for
+        neither."""
         authorization = request.headers.get("authorization", "")
         if authorization:
             token = bearer_token(authorization)
@@ -91,12 +96,15 @@ class TokenLogin:
         return found
 
     async def with_token(self, token: str, sessions: Sessions) -> str:
+        """The id of a new session, once the API server knows the token; RefusedError (401) where it does not. The session can log
+        out."""
         session = self._session(bearer_token(f"Bearer {token.strip()}"), sessions)
         session.can_log_out = True  # The cookie that is made of it goes; a token that a proxy sends comes again.
         await _identify(session)
         return _added(sessions, session)
 
     def with_code(self, sessions: Sessions) -> str:
+        """Always RefusedError (404): no code is given out here."""
         raise RefusedError(Refusal(404, "there is no such page."))
 
     def _session(self, token: str, sessions: Sessions) -> Session:
@@ -126,6 +134,8 @@ class ProxyLogin:
         self._rules = rules
 
     async def session(self, request: Request, sessions: Sessions, settings: Settings) -> Session:
+        """That of the user and groups in the headers. RefusedError where the proxy's proof is missing, or the names are not
+        taken."""
         found = proxied_user(request.headers, request.certificate, self._rules)
         if isinstance(found, Refusal):
             raise RefusedError(found)
@@ -134,9 +144,11 @@ class ProxyLogin:
         return await _known(sessions, f"proxied {_digest(repr(found))}", session)
 
     async def with_token(self, token: str, sessions: Sessions) -> str:
+        """Always RefusedError (404): nobody logs in here but by the proxy."""
         raise RefusedError(Refusal(404, "there is no such page."))
 
     def with_code(self, sessions: Sessions) -> str:
+        """Always RefusedError (404): nobody logs in here but by the proxy."""
         raise RefusedError(Refusal(404, "there is no such page."))
 
 

@@ -81,6 +81,7 @@ class RunningView:
         self._moved = asyncio.Condition()
 
     def start(self) -> None:
+        """Returns at once: its tasks run in the event loop and fill `table`."""
         for watch in self._watches.values():
             for namespace in self._first_scopes(watch):
                 self._begin(watch, namespace)
@@ -90,6 +91,7 @@ class RunningView:
         self._run(REVIEW, self._review())
 
     def stop(self) -> None:
+        """Cancels all its tasks, without waiting for their ends. Listeners of `table` are not told."""
         for task in self._tasks.values():
             task.cancel()
         self._tasks.clear()

@@ -56,6 +56,7 @@ class Session:
 
     @property
     def viewer(self) -> Viewer:
+        """Who looks, with a client that is made when it is needed: at first, and after a rest, which closes it."""
         if self._client is None:
             self._client = connect(self._connection, component="shunter-page", max_requests=MOST_REQUESTS)
         return Viewer(self._client, self.user, self._options)
@@ -155,6 +156,7 @@ class Sessions:
         self._sessions: dict[str, Session] = {}
 
     def find(self, key: str) -> Session | None:
+        """None for one that is unknown, over, or was not used for `idle_seconds`. To be found counts as being used."""
         session = self._sessions.get(key)
         if session is None or session.is_over or self._is_idle(session):
             return None
@@ -177,6 +179,7 @@ class Sessions:
                 self.remove(key, "expired")
 
     def remove(self, key: str, why: str) -> None:
+        """Ends the session, telling its streams why; nothing where there is none of this key."""
         if (session := self._sessions.pop(key, None)) is not None:
             session.end(why)
 
@@ -186,6 +189,7 @@ class Sessions:
             self.remove(key, "logged out")
 
     def close(self) -> None:
+        """Ends all of them; their streams are told `stopped`."""
         for key in [*self._sessions]:
             self.remove(key, "stopped")
 

@@ -87,6 +87,8 @@ class Cluster:
         )
 
     def rows(self, observed: Observed, now: float) -> Rows:
+        """The summary, nodes by name, waiting jobs and queues. Figures of nodes are None where the viewer may not list what they
+        are counted from."""
         nodes = observed.objects["nodes"]
         may_read_nodes, may_read_pods = "nodes" not in observed.refused, "holders" not in observed.refused
         by_node: dict[str, list[KeptPod]] = {}

@@ -116,6 +116,7 @@ class JobView:
         self._shown: dict[str, tuple[Any, Any]] = {}
 
     def rows(self, observed: Observed, now: float) -> Rows:
+        """All collections are empty while there is no job of the name; `ranks` is too where the viewer may not list pods."""
         job = _newest(observed.objects["job"])
         if job is None:
             return {"job": (), "ranks": (), "verdicts": (), "timeline": (), "series": (), "checkpoints": ()}

@@ -147,10 +147,12 @@ class View(Protocol):
     """See above."""
 
     @property
-    def watches(self) -> Sequence[Watch]: ...
+    def watches(self) -> Sequence[Watch]:
+        """Read once, when the view begins to run: they cannot change later."""
 
     @property
-    def readings(self) -> Sequence[Reading]: ...
+    def readings(self) -> Sequence[Reading]:
+        """Each is read for the first time once the watches have been answered."""
 
     def rows(self, observed: Observed, now: float) -> Rows:
         """All rows of all collections of the view. `now` is seconds since 1970."""
