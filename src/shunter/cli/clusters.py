@@ -257,4 +257,5 @@ def resident_mib(pid: int) -> int:
 
 
 def chosen(state_dir: Path | None) -> Path:
+    """The directory of `--state-dir`, or the default one. Need not exist."""
     return state_dir or default_state_dir()

@@ -76,11 +76,13 @@ def demo(
 
 
 def end_cluster(state: StateDir) -> None:
+    """Stops the embedded cluster with this state, and says so on standard error meanwhile."""
     with errors().status("stopping the cluster"):
         lifecycle.stop(state)
 
 
 def found(path: Path) -> Path:
+    """The path itself. InputError where nothing is there."""
     if not path.exists():
         raise InputError(f"{path}: no such file.", "Run the demo from the project's directory, or name --examples.")
     return path
@@ -102,6 +104,7 @@ class Row:
 
     @property
     def world_size(self) -> str:
+        """What the ranks printed: `2`, or `1, 2` where they disagree; `none reported` where none printed it."""
         sizes = sorted(set(self.reported.values()))
         return ", ".join(str(size) for size in sizes) or "none reported"
 
@@ -119,6 +122,7 @@ def reported_world_sizes(lines: dict[str, list[str]]) -> dict[int, int]:
 
 
 async def trained(target: Target, manifests: list[Manifest]) -> list[Row]:
+    """Applies all, then follows the jobs one by one, each to its end. Their seconds count from before the first was applied."""
     begun = time.monotonic()
     rows = []
     for resource, job in await apply_all(target, manifests, replace=True, tell=say):
@@ -128,6 +132,7 @@ async def trained(target: Target, manifests: list[Manifest]) -> list[Row]:
 
 
 def table(rows: list[Row]) -> Table:
+    """A line for each job, for rich. Under `ranks` are those that reported a world size, of all: `2 of 2`."""
     result = Table(box=None, pad_edge=False, header_style="bold")
     for column in ("job", "kind", "state", "ranks", "world size", "seconds"):
         result.add_column(column, justify="right" if column in ("ranks", "world size", "seconds") else "left")

@@ -70,6 +70,7 @@ def screen(lines: Sequence[str], height: int) -> list[Text]:
 
 
 async def described(target: Target, wanted: str, namespace: str) -> list[str]:
+    """The lines to print. What the server refuses to show is told on standard error. The target's client is closed afterwards."""
     async with target.client:
         return await read(target, wanted, namespace, on_refusal=say)
 

@@ -122,14 +122,17 @@ class Screen:
             output().print(f"{self._unchanged} unchanged")
 
     def begin(self, total: int) -> None:
+        """So many changes are to come. Only between entering and leaving the screen."""
         assert self._bar is not None, "entered"
         self._task = self._bar.add_task("", total=total)
 
     def doing(self, text: str) -> None:
+        """Shown beside the bar; nothing before `begin`."""
         if self._bar is not None and self._task is not None:
             self._bar.update(self._task, description=text)
 
     def done(self, change: Change) -> None:
+        """Prints the change on standard output; one that changes nothing is only counted."""
         from rich.markup import escape
 
         if self._bar is not None and self._task is not None:
@@ -141,6 +144,7 @@ class Screen:
         output().print(f"[{COLOURS[change.verb]}]{self._would}{change.verb}[/] {escape(change.title + details)}", soft_wrap=True)
 
     def note(self, text: str) -> None:
+        """A line on standard error that begins with `note:`."""
         from rich.markup import escape
 
         errors().print(f"[bold]note:[/] {escape(text)}", soft_wrap=True)

@@ -107,6 +107,7 @@ def table_of(rows: Sequence[Row]) -> Table:
 
 
 def marked(state: str) -> str:
+    """The state in its colour, as markup of rich."""
     return f"[{STATE_COLOURS.get(state, 'default')}]{state}[/]"
 
 
@@ -150,9 +151,11 @@ def screen_table(rows: Sequence[Row], width: int) -> Table:
 
 
 async def all_listed(target: Target, namespace: str) -> Listing:
+    """The jobs of a namespace, of all where it is empty. Closes the target's client; refusals are told on standard error."""
     async with target.client:
         return await read(target, namespace, on_refusal=say)
 
 
 async def read(target: Target, namespace: str, on_refusal: OnRefusal = ignore) -> Listing:
+    """As `all_listed`, but the client stays open, and refusals are told by `on_refusal`."""
     return await listed(target.client, namespace, with_saved=saved_by(target), on_refusal=on_refusal)

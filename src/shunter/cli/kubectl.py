@@ -27,6 +27,7 @@ class PassThroughCommand(TyperCommand):
     the command of a container begins."""
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        """None are left to the parser: all words are in `ctx.args`, in their order."""
         ctx.args = list(args)
         return []
 

@@ -18,6 +18,8 @@ from shunter.errors import EnvironmentProblem, ShunterError
 
 
 class Verbs(LazyGroup):
+    """Every verb of `shunter`, in the order of --help. Its module is imported when the verb is called."""
+
     table: ClassVar[Mapping[str, Entry]] = {
         "run": Entry(
             "shunter.cli.run", "run", "Start a program or apply manifests, follow, exit with the outcome.", {"cls": "RunCommand"}
@@ -70,6 +72,7 @@ def application(group: type[LazyGroup] = Verbs) -> typer.Typer:
 
 
 def print_version(wanted: bool) -> None:
+    """Prints `shunter 1.2.3` and ends the command; returns where it is not wanted."""
     if wanted:
         typer.echo(f"shunter {__version__}")
         raise typer.Exit
@@ -106,6 +109,7 @@ def require_directory() -> None:
 
 
 def escape(text: str) -> str:
+    """The text for rich, which takes `[red]` in it as it stands."""
     from rich.markup import escape as escaped
 
     return escaped(text)

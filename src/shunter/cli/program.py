@@ -171,6 +171,7 @@ def code_line(code: Code, root: Path, sent: int) -> str:
 
 
 def packed_line(code: PackedCode, root: Path) -> str:
+    """`code: 12 files, 38 KB packed (git: tracked and new, not ignored), sha256 0123456789ab`."""
     source = "git: tracked and new, not ignored" if code.from_git else f"all of {root}"
     files = count(code.files, "file")
     return f"code: {files}, {shown_bytes(len(code.archive))} packed ({source}), sha256 {code.digest[:12]}"

@@ -42,6 +42,7 @@ class Verbs(LazyGroup):
     }
 
     def invoke(self, context: Any) -> Any:
+        """Raises what the verb raises, with FAILED as its exit code unless the verb is `diff`."""
         try:
             return super().invoke(context)
         except (ShunterError, TyperException) as error:

@@ -79,6 +79,7 @@ def assess(
 
 
 def show(found: Assessment, cluster: str) -> None:
+    """On standard output: each check with its faults, the verdict, and what to do, numbered."""
     from rich.markup import escape
     from rich.table import Table
 

@@ -36,6 +36,8 @@ SourcesOption = Annotated[
 
 
 class ComparisonOptions(NamedTuple):
+    """The options of `compare` and `test`. Tolerances are shares (0.01 is 1 %), but for `absolute`."""
+
     metrics: Annotated[
         list[str] | None,
         typer.Option("--metric", help="Metric in logs: NAME, or NAME=REGEX with a group for the value; repeatable."),
@@ -46,6 +48,7 @@ class ComparisonOptions(NamedTuple):
     first_steps: Annotated[int, typer.Option("--first-steps", min=0, help="Number of steps to compare one by one.")] = 10
 
     def tolerance(self) -> Tolerance:
+        """Without the metrics, which `patterns` has."""
         from shunter.migrate.moving.runs.comparison import Tolerance
 
         return Tolerance(relative=self.relative, absolute=self.absolute, throughput=self.throughput, first_steps=self.first_steps)

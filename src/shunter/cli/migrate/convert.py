@@ -24,6 +24,8 @@ if TYPE_CHECKING:
 
 
 class Form(StrEnum):
+    """Values of `--output`: a stream on standard output, or a tree of files (`dir`)."""
+
     yaml = "yaml"
     json = "json"
     dir = "dir"
@@ -159,6 +161,7 @@ def wanted_reports(texts: list[str] | None) -> list[tuple[str, Path]]:
 
 
 def write_reports(wanted: list[tuple[str, Path]], batch: Batch, faults: list[Finding]) -> None:
+    """Writes a report in each form to its path, whole or not at all. EnvironmentProblem where that fails."""
     if not wanted:
         return
     from shunter.migrate.survey import report

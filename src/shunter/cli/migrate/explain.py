@@ -38,6 +38,8 @@ def explain(
 
 
 def show(lines: Iterable[tuple[str, str]]) -> None:
+    """Prints pairs of a heading and a text; a heading is left out where it repeats the one before. A text without a heading comes
+    first."""
     from rich.table import Table
     from rich.text import Text
 
@@ -57,6 +59,7 @@ def show(lines: Iterable[tuple[str, str]]) -> None:
 
 
 def show_all() -> None:
+    """Prints every topic that a finding can be of, then every field of v1 that can be explained."""
     from rich.table import Table
 
     from shunter.cli.output.console import output, print_table

@@ -31,6 +31,8 @@ COLOURS = {"finished": "dim", "owned": "cyan", "blocked": "bold red", "complex":
 
 
 class Form(StrEnum):
+    """Values of `--output`. Only `table`, for people, leaves jobs out when there are many."""
+
     table = "table"
     csv = "csv"
     json = "json"
@@ -89,6 +91,7 @@ def inventory(
 def of_input(
     given: Input, faults: list[Finding], options: Options, configuration: Path | None, now: datetime
 ) -> tuple[list[Entry], list[Finding]]:
+    """Entries of the jobs that were read, those within other objects too; and what there is to tell of the input itself."""
     from shunter.cli.output.progress import counting
     from shunter.migrate.conversion.batch import converted
     from shunter.migrate.survey.inventory.taking import insides, of_batch
@@ -101,6 +104,8 @@ def of_input(
 
 
 def of_cluster(source: InputOptions, inventory_options: InventoryOptions) -> tuple[list[Entry], list[Finding]]:
+    """As `of_input`, for the jobs of the cluster and namespace that `source` names. InputError for a namespace that does not
+    exist."""
     import asyncio
 
     from shunter.cli.output.progress import counting

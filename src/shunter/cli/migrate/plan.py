@@ -24,17 +24,23 @@ if TYPE_CHECKING:
 
 
 class Strategy(StrEnum):
+    """Values of `--strategy`: wave by wave beside v1, or everything at once after v1 was drained."""
+
     side_by_side = "side-by-side"
     replacement = "replacement"
 
 
 class Running(StrEnum):
+    """Values of `--running`: what becomes of jobs that run."""
+
     wait = "wait"
     move = "move"
     leave = "leave"
 
 
 class FreezeChoice(StrEnum):
+    """Values of `--freeze`: whether new jobs of v1 are let pass, warned about or refused."""
+
     none = "none"
     warn = "warn"
     deny = "deny"
@@ -94,6 +100,7 @@ def plan_options_of(
     freeze: FreezeChoice | None,
     journal_namespace: str,
 ) -> PlanOptions:
+    """The flags as `planning` takes them, namespaces sorted. No freeze given is None: it depends on the strategy then."""
     from shunter.migrate.moving.planning import PlanOptions
 
     return PlanOptions(

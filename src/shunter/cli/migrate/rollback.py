@@ -85,6 +85,7 @@ def rollback(
 
 
 def show_undo(undo: Undo, *, would: bool = False) -> None:
+    """Prints what is done about one write, with the reason; in a preview (`would`) what would be."""
     from rich.markup import escape
 
     word = f"would {undo.verdict}" if would and undo.is_write else undo.verdict
@@ -92,6 +93,7 @@ def show_undo(undo: Undo, *, would: bool = False) -> None:
 
 
 def show_failure(undo: Undo, failure: str) -> None:
+    """Prints on standard error why a write was not taken back."""
     from rich.markup import escape
 
     errors().print(f"[bold red]failed[/] {escape(f'{undo.record.title}: {failure}')}", soft_wrap=True)

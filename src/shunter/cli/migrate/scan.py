@@ -19,6 +19,8 @@ if TYPE_CHECKING:
 
 
 class Form(StrEnum):
+    """Values of `--output`."""
+
     text = "text"
     json = "json"
     md = "md"

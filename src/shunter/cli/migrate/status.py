@@ -54,6 +54,7 @@ def status(
 
 
 def show_progress(found: Progress) -> None:
+    """Prints a row for each job of the plan, the sums, and what needs a look: jobs made since, and steps that were not ended."""
     from rich.markup import escape
     from rich.table import Table
 

@@ -76,6 +76,7 @@ async def remove_leftovers(client: Client, namespace: str) -> int:
 
 
 def print_manifests(trial: Trial) -> None:
+    """Writes runtime and TrainJob as YAML to standard output; no runtime where a shipped one does."""
     import sys
 
     from shunter.migrate.conversion.emit.job import SEPARATOR, plain_text

@@ -12,7 +12,10 @@ from shunter.errors import InputError
 
 
 class Command(TyperCommand):
+    """As typer's own, but InputError, with a remedy, stands for the errors of its parser."""
+
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        """InputError for an option that does not exist, a value that is not of its type, and what is missing or too much."""
         try:
             return list(super().parse_args(ctx, list(args)))
         except Exception as error:

@@ -21,6 +21,8 @@ class RunCommand(Command):
     """Keeps the words after the first `--` apart: the parser would put them among the manifests."""
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        """The words after `--` are in `ctx.meta[OWN_WORDS]`, where there is a `--`. InputError for an option with an empty
+        value."""
         if "--" in args:
             at = args.index("--")
             ctx.meta[OWN_WORDS] = args[at + 1 :]
@@ -30,6 +32,7 @@ class RunCommand(Command):
         return rest
 
     def missing_option(self, ctx: Any, missing: str, words: list[str]) -> InputError:
+        """As of any command; where a program was named it says too how the program gets the option."""
         error = super().missing_option(ctx, missing, words)
         if not (program := programs_among(words)[:1]):
             return error
@@ -169,4 +172,5 @@ def is_program(word: str) -> bool:
 
 
 def programs_among(files: Sequence[str]) -> list[str]:
+    """The words that end in `.py`, in their order."""
     return [word for word in files if is_program(word)]

@@ -33,6 +33,7 @@ class ObjectForm(StrEnum):
 
 @cache
 def output() -> Console:
+    """Standard output. One for the whole process."""
     import sys
 
     from rich.console import Console
@@ -42,6 +43,7 @@ def output() -> Console:
 
 @cache
 def errors() -> Console:
+    """Standard error: messages, notes and questions go there, results never. One for the whole process."""
     import sys
 
     from rich.console import Console

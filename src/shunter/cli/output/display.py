@@ -28,16 +28,20 @@ class TerminalDisplay:
         self._begun = time.monotonic()
 
     def log(self, member: Member, container: str, line: str) -> None:
+        """One line behind its prefix, which has the colour of its rank; not wrapped, however long it is."""
         colour = RANK_COLOURS[(member.rank if member.rank is not None else 0) % len(RANK_COLOURS)]
         self._console.print(f"[{colour}]{prefix(member, container)}[/] {escape(line)}", soft_wrap=True)
 
     def note(self, text: str) -> None:
+        """A line that begins with `--`."""
         self._console.print(f"[bold]--[/] {escape(text)}", soft_wrap=True)
 
     def trouble(self, text: str) -> None:
+        """As a note."""
         self.note(text)
 
     def progress(self, job: Overview, phases: dict[str, str]) -> None:
+        """Redraws the line at the bottom: state, a mark for each pod, ranks that run, seconds since the display was made."""
         colour = STATE_COLOURS.get(job.state, "default")
         marks = "".join(PHASE_MARKS.get(phase, "[dim]◌[/]") for _, phase in sorted(phases.items()))
         running = sum(phase == "Running" for phase in phases.values())
@@ -50,6 +54,7 @@ class TerminalDisplay:
             self._status.update(text)
 
     def close(self) -> None:
+        """Removes the line at the bottom."""
         if self._status is not None:
             self._status.stop()
 
@@ -62,19 +67,24 @@ class SingleRankDisplay:
         self._rank = rank
 
     def log(self, member: Member, container: str, line: str) -> None:
+        """Passed on if the line is of the rank."""
         if self._rank is None or self._rank == member.rank:
             self._screen.log(member, container, line)
 
     def note(self, text: str) -> None:
+        """Shown nowhere."""
         return
 
     def trouble(self, text: str) -> None:
+        """Passed on: it says why lines are missing."""
         self._screen.trouble(text)
 
     def progress(self, job: Overview, phases: dict[str, str]) -> None:
+        """Shown nowhere."""
         return
 
     def close(self) -> None:
+        """Closes the other display."""
         self._screen.close()
 
 
@@ -87,19 +97,24 @@ class RecordingDisplay:
         """Of each pod that wrote some, by label (`master-0`)."""
 
     def log(self, member: Member, container: str, line: str) -> None:
+        """Passed on, and kept. Lines of all containers of a pod are in one list."""
         self.lines.setdefault(member.label, []).append(line)
         self._screen.log(member, container, line)
 
     def note(self, text: str) -> None:
+        """Passed on, not kept."""
         self._screen.note(text)
 
     def trouble(self, text: str) -> None:
+        """Passed on, not kept."""
         self._screen.trouble(text)
 
     def progress(self, job: Overview, phases: dict[str, str]) -> None:
+        """Passed on, not kept."""
         self._screen.progress(job, phases)
 
     def close(self) -> None:
+        """Closes the other display; `lines` stay."""
         self._screen.close()
 
 

@@ -34,6 +34,7 @@ WIDTH, HEIGHT = 100, 40
 
 
 def is_screen() -> bool:
+    """Whether standard output is a terminal whose lines can be drawn again: not with TERM=dumb."""
     return output().is_terminal and not output().is_dumb_terminal
 
 

@@ -25,6 +25,7 @@ class SlowServerNotice:
     async def request(
         self, method: str, path: str, *, params: Mapping[str, str] = {}, headers: Mapping[str, str] = {}, body: bytes = b""
     ) -> Response:
+        """The answer of the transport inside, whenever it comes: the notice does not end the wait."""
         timer = asyncio.get_running_loop().call_later(SECONDS, self._tell)
         try:
             return await self._inner.request(method, path, params=params, headers=headers, body=body)
@@ -34,9 +35,11 @@ class SlowServerNotice:
     def stream(
         self, method: str, path: str, *, params: Mapping[str, str] = {}, headers: Mapping[str, str] = {}
     ) -> AsyncGenerator[bytes]:
+        """That of the transport inside, without a notice: a watch may be silent for long."""
         return self._inner.stream(method, path, params=params, headers=headers)
 
     async def close(self) -> None:
+        """Closes the transport inside."""
         await self._inner.close()
 
     def _tell(self) -> None:

@@ -13,6 +13,8 @@ if TYPE_CHECKING:
 
 
 class TorchLaunch(StrEnum):
+    """Values of `--torch-launch`; `migrate.options.Options` says what they mean."""
+
     auto = "auto"
     env_compat = "env-compat"
     torchrun = "torchrun"
@@ -20,6 +22,8 @@ class TorchLaunch(StrEnum):
 
 
 class Profile(StrEnum):
+    """Values of `--profile`; `migrate.options.Options` says what they mean."""
+
     auto = "auto"
     idiomatic = "idiomatic"
     runtime = "runtime"

@@ -9,6 +9,8 @@ import typer
 
 
 class Form(StrEnum):
+    """Values of `--output`."""
+
     table = "table"
     json = "json"
 

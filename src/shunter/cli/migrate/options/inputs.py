@@ -20,6 +20,8 @@ if TYPE_CHECKING:
 
 
 class InputOptions(NamedTuple):
+    """The flags as they were given. `require_one_source` says whether they go together, `read` reads what they name."""
+
     files: Annotated[
         list[str] | None,
         typer.Option("-f", "--filename", help="File, directory (recursive), or - for standard input; repeatable."),
@@ -39,6 +41,7 @@ class InputOptions(NamedTuple):
 
     @property
     def names_files(self) -> bool:
+        """Whether any input but a cluster was named. A Helm release counts, though it is read from a cluster."""
         return bool(self.files or self.kustomize or self.helm_release)
 
     def with_paths(self, words: Sequence[str]) -> tuple[InputOptions, list[str]]:

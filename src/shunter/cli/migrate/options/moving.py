@@ -42,6 +42,7 @@ UNDO_COLOURS = {"delete": "red", "patch": "yellow", "create": "green", "nothing"
 
 
 def journal_of(plan: Plan, path: Path, directory: Path | None, client: Client) -> Journal:
+    """That of the plan in the file `path`: in `directory`, or beside the file. Nothing has been read of it yet."""
     from shunter.migrate.moving.journal import Journal
     from shunter.migrate.own_files import beside
 
@@ -82,17 +83,20 @@ class MovingScreen:
         self._stack.close()
 
     def begin(self, total: int) -> None:
+        """So many steps are to come. A bar that is there already is closed."""
         from shunter.cli.output.progress import counting
 
         self._stack.close()
         self._advance = self._stack.enter_context(counting("applying", total))
 
     def done(self, outcome: Outcome) -> None:
+        """Prints the outcome of a step, and moves the bar on by one."""
         self._advance(1)
         show(outcome)
 
 
 def show(outcome: Outcome, *, would: bool = False) -> None:
+    """Prints a line on standard output; nothing of a step that was done before, unless in a preview (`would`)."""
     from rich.markup import escape
 
     if outcome.verdict == "before" and not would:
