@@ -69,6 +69,7 @@ def digest_of(path: Path, algorithm: str) -> str:
 
 
 def hexadecimal(base64_digest: str) -> str:
+    """`abcdef` of `q83v`: checksums come in base64 from some servers, and are compared in hexadecimal."""
     return base64.b64decode(base64_digest).hex()
 
 

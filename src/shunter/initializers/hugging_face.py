@@ -43,6 +43,9 @@ TOKEN = "Give ACCESS_TOKEN in a Secret that secretRef of the TrainJob's initiali
 
 
 class HuggingFace:
+    """Of a model the files of MODEL_PATTERNS without MODEL_IGNORED, which IGNORE_PATTERNS replaces; of a dataset all but
+    IGNORE_PATTERNS."""
+
     def __init__(self, settings: Settings) -> None:
         parts = urlsplit(settings.uri)
         path = parts.path.strip("/")
@@ -58,6 +61,7 @@ class HuggingFace:
         self._commit = ""
 
     def files(self) -> list[RemoteFile]:
+        """Also settles the commit, which `fetch` then takes every file from."""
         with self._explained():
             found: Any = HfApi(token=self._token).repo_info(self._repository, repo_type=self._role, files_metadata=True)
             self._commit = str(found.sha)

@@ -29,6 +29,7 @@ class Local:
         self._ignored = settings.ignore_patterns or ()
 
     def files(self) -> list[RemoteFile]:
+        """The one file, or all below the directory. InputError where the path is not there."""
         try:
             if self._root.is_file():
                 return [_described(self._root, self._root.name)]
@@ -41,6 +42,8 @@ class Local:
             raise _unreadable(error) from error
 
     def fetch(self, file: RemoteFile, part: Path, advance: Advance) -> None:
+        """Held to the checksum of the original: a copy that differs is removed, with EnvironmentProblem."""
+
         @contextmanager
         def open_at(offset: int) -> Iterator[OpenedStream]:
             with self._path(file).open("rb") as content:

@@ -34,6 +34,7 @@ class Progress:
         self._knows_size = True
 
     def start(self, files: Sequence[RemoteFile], missing: Sequence[RemoteFile]) -> None:
+        """Says how much there is. `missing` are those of `files` that are not there yet. Rates count from here."""
         self._files, self._files_done = len(files), len(files) - len(missing)
         self._knows_size = all(file.size is not None for file in files)
         self._bytes = sum(file.size or 0 for file in files)
@@ -44,6 +45,7 @@ class Progress:
         self.say(f"{_files(self._files)}{size}{there}.")
 
     def advance(self, count: int) -> None:
+        """So many more bytes are there; negative for bytes that must be fetched again. Says so at most every 5 seconds."""
         with self._lock:
             self._fetched += count
             now = self._clock()
@@ -53,10 +55,12 @@ class Progress:
         self._tell(now)
 
     def completed(self) -> None:
+        """One more file is there, and right."""
         with self._lock:
             self._files_done += 1
 
     def end(self) -> None:
+        """Says what was fetched and how long it took, and reports 100 %."""
         seconds = self._clock() - self._started
         self.say(f"Complete: {_files(self._files)}, {amount(self._fetched)} fetched in {seconds:.1f} s.")
         self._report(100, 0)

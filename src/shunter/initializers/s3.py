@@ -38,6 +38,8 @@ _CHECKSUMS = {"ChecksumSHA256": "sha256", "ChecksumSHA1": "sha1", "ChecksumCRC32
 
 
 class S3:
+    """Keys that end in `/`, which stand for folders, are no files."""
+
     def __init__(self, settings: Settings) -> None:
         parts = urlsplit(settings.uri)
         self._bucket = parts.netloc
@@ -48,6 +50,8 @@ class S3:
             self._client = client(settings)
 
     def files(self) -> list[RemoteFile]:
+        """Named by what follows the folder of the prefix, the one object of that name by its last part. Empty where all is
+        ignored; InputError where nothing is there."""
         with self._explained():
             pages = self._client.get_paginator("list_objects_v2").paginate(Bucket=self._bucket, Prefix=self._prefix)
             listed = [found for page in pages for found in page.get("Contents", ())]
@@ -59,6 +63,8 @@ class S3:
         return [RemoteFile(name, found["Size"], found.get("ETag", "")) for found, name in wanted]
 
     def fetch(self, file: RemoteFile, part: Path, advance: Advance) -> None:
+        """Held to the checksum that S3 states, if it does: EnvironmentProblem where it differs, and `part` is gone. A changed
+        object is refused."""
         key = self._key(file)
 
         @contextmanager

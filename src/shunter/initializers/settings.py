@@ -38,6 +38,7 @@ class Settings:
 
     @property
     def scheme(self) -> str:
+        """`hf`, `s3`, `file`, `http` or `https`."""
         return urlsplit(self.uri).scheme
 
     def without_secrets(self, text: str) -> str:

@@ -31,6 +31,8 @@ _UNSENDABLE = re.compile("[^!-~]+")
 
 
 class Web:
+    """A fragment of the address, such as `#sha256=0123...`, is the checksum of the file, and is not sent."""
+
     def __init__(self, settings: Settings) -> None:
         url, fragment = urldefrag(settings.uri)
         self._url = _sendable(url)
@@ -54,6 +56,8 @@ class Web:
         return [RemoteFile(self._name, size, f"{version} {size}", self._checksum or _stated(head))]
 
     def fetch(self, file: RemoteFile, part: Path, advance: Advance) -> None:
+        """Goes on with `part` only where the file has a date or an ETag that is not weak, and the server sends the rest; else
+        from the beginning."""
         validator = file.version.rpartition(" ")[0]
 
         @contextmanager
