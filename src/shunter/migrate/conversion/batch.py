@@ -50,6 +50,8 @@ LEAST_JOBS = 50
 
 @dataclass(frozen=True)
 class Outcome:
+    """What became of one object of the input."""
+
     source: SourceObject
     conversion: Conversion | None
     """None when the source could not be read, or not be converted."""
@@ -57,6 +59,7 @@ class Outcome:
 
     @property
     def is_blocked(self) -> bool:
+        """Whether the result must not be used; also where there is none, as a blocking finding says why."""
         return any(finding.is_blocking for finding in self.findings)
 
 
@@ -69,10 +72,12 @@ class Batch:
 
     @property
     def findings(self) -> list[Finding]:
+        """Of all outcomes, in their order, suppressed ones too."""
         return [finding for outcome in self.outcomes for finding in outcome.findings]
 
     @property
     def is_blocked(self) -> bool:
+        """Whether any outcome is: one bad job is enough."""
         return any(outcome.is_blocked for outcome in self.outcomes)
 
 

@@ -47,4 +47,5 @@ def digest(obj: Json) -> str:
 
 
 def digest_of(content: bytes) -> str:
+    """SHA-256, in hexadecimal."""
     return hashlib.sha256(content).hexdigest()

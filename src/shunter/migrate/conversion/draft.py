@@ -85,6 +85,7 @@ class Group:
         return f"$({JOB_NAME})-{self.name}-{self._place(index)}.$({JOB_NAME})"
 
     def host(self, job: str, index: int) -> str:
+        """The name by which pods of the TrainJob `job` reach the pod of this index: `bert-node-0-1.bert`."""
         return f"{job}-{self.name}-{self._place(index)}.{job}"
 
     def _place(self, index: int | str) -> str:
@@ -93,6 +94,8 @@ class Group:
 
 @dataclass
 class Draft:
+    """Rules write into it one after the other, so what a field holds depends on which of them have run (`rules.ORDER`)."""
+
     source: SourceObject
     framework: AnyFramework
     job: AnyJob
@@ -134,10 +137,12 @@ class Draft:
 
     @property
     def kind(self) -> str:
+        """`PyTorchJob`; MPIJob also for one of mpi-operator."""
         return self.source.kind
 
     @property
     def job_kind(self) -> JobKind:
+        """Of v1's operator, by the kind alone. KeyError for a kind that v1 does not have."""
         return _JOB_KINDS[self.kind]
 
     @property
@@ -152,6 +157,7 @@ class Draft:
 
     @property
     def run_policy(self) -> Path:
+        """Where it stands in the source: the rules read its fields from there, whatever the kind."""
         return ("spec", "runPolicy")
 
     def role_path(self, role: str) -> Path:
@@ -164,9 +170,11 @@ class Draft:
         return MISSING if value is None else value
 
     def is_given(self, path: Path) -> bool:
+        """Whether the source says something there itself; a default of v1 does not count."""
         return self.given(path) is not MISSING
 
     def group_of(self, role: str) -> Group:
+        """The group that has the role's pods. StopIteration for a role without any."""
         return next(group for group in self.groups if role in group.roles)
 
     def texts_of(self, title: str) -> Json | None:

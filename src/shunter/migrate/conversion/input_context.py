@@ -18,6 +18,8 @@ from shunter.migrate.conversion.source.objects import SourceObject
 
 @dataclass(frozen=True)
 class InputContext:
+    """What rules may look up. NOTHING is that of a job which is converted alone."""
+
     objects: Mapping[tuple[str, str, str], Json] = field(default_factory=dict)
     """By kind, namespace ("" where the manifest names none) and name."""
     job_kinds: Mapping[tuple[str, str], tuple[str, ...]] = field(default_factory=dict)

@@ -42,6 +42,7 @@ class Ledger:
         self._changes: dict[Path, str] = {}
 
     def carried(self, path: Path, target: Target, note: str = "") -> None:
+        """What stands at `path` stands at `target` now, all that is below it too."""
         self._rows[path] = Row(path, "carried", target, note)
 
     def defaulted(self, path: Path, note: str) -> None:
@@ -49,6 +50,7 @@ class Ledger:
         self._rows[path] = Row(path, "defaulted", None, note)
 
     def reported(self, path: Path, finding: Finding) -> None:
+        """What stands at `path` has no place in the result; the finding tells the user."""
         self._rows[path] = Row(path, "reported", None, finding.message, finding)
 
     def changed(self, path: Path, note: str) -> None:

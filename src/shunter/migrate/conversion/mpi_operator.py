@@ -27,6 +27,8 @@ LAUNCHER_BACKOFF_LIMIT = 6
 
 
 class MPIOperatorSpec(MPIJobSpec, frozen=True):
+    """The fields that v1's spec does not have, with the defaults of mpi-operator."""
+
     run_launcher_as_worker: bool = False
     ssh_auth_mount_path: str = "/root/.ssh"
     launcher_creation_policy: str = "AtStartup"
@@ -34,17 +36,22 @@ class MPIOperatorSpec(MPIJobSpec, frozen=True):
 
 
 class MPIOperatorJob(Struct, frozen=True):
+    """As v1's MPIJob, with that spec."""
+
     metadata: MPIJobMeta = MPIJobMeta()
     spec: MPIOperatorSpec = MPIOperatorSpec()
     status: JobStatus = JobStatus()
 
 
 class MPIOperator(MPI):
+    """As v1's MPI but for what mpi-operator does in another way; its API version is kubeflow.org/v2beta1."""
+
     info = MPI.info._replace(
         resource=Resource(MPI_JOBS.group, OTHER_VERSION.partition("/")[2], MPI_JOBS.kind, MPI_JOBS.plural), view=MPIOperatorJob
     )
 
     def read(self, view: MPIOperatorJob) -> TrainingJob[MPIJobSpec]:  # type: ignore[override]
+        """With v1's defaults, but a launcher restarts on failure unless its own restartPolicy says something else."""
         spec = mpi_rules.with_defaults(view.spec)
         replicas = dict(spec.mpi_replica_specs)
         if not (given := view.spec.mpi_replica_specs.get(LAUNCHER)) or not given.restart_policy:

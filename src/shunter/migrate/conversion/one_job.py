@@ -47,6 +47,8 @@ NOT_UNDERSTOOD = Topic(
 
 @dataclass(frozen=True)
 class Conversion:
+    """The result of one job. There is one for a blocked job as well: look at `is_blocked` before it is used."""
+
     source: SourceObject
     train_job: Json
     runtime: Json | None
@@ -134,6 +136,7 @@ def _rows(draft: Draft, results: Mapping[Manifest, Json]) -> Iterator[Row]:
 
 
 def drafted(source: SourceObject, options: Options, surroundings: InputContext = NOTHING) -> Draft:
+    """The job with all rules applied, its name one that the pods' names leave room for. For kinds of v1 only (assert)."""
     framework = framework_of(source)
     assert framework is not None, f"{source.title} is of no kind of v1"
     job, faults = read(source, framework)

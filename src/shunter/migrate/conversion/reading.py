@@ -39,6 +39,8 @@ class UnreadableJobError(InputError):
 
 
 class Reading(NamedTuple):
+    """A job, and whether v1 would have taken it."""
+
     job: AnyJob
     """With v1's defaults."""
     faults: list[FieldError]

@@ -92,6 +92,7 @@ class Suppression(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fiel
     expires: date | None = None
 
     def matches(self, finding: Finding) -> bool:
+        """Whether id and all globs fit. Does not look at `expires`."""
         kind, _, key = finding.object.partition(" ")
         namespace, _, name = key.rpartition("/")
         return (
@@ -104,10 +105,13 @@ class Suppression(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fiel
         )
 
     def is_over(self, today: date) -> bool:
+        """On the day that `expires` names it is over already."""
         return self.expires is not None and self.expires <= today
 
 
 class Entry(NamedTuple):
+    """A suppression with the place in its file, for what is told of it."""
+
     suppression: Suppression
     place: Place
 
@@ -129,6 +133,7 @@ def read(path: Path) -> tuple[Entry, ...]:
 
 
 def parsed(text: str, source: str) -> tuple[Entry, ...]:
+    """As `read`, of a text; `source` is what errors call it."""
     with loading(text, source) as loader:
         node = loader.get_single_node()
         value = loader.construct_document(node) if node is not None else {}
@@ -146,6 +151,8 @@ def parsed(text: str, source: str) -> tuple[Entry, ...]:
 
 
 class Applied(NamedTuple):
+    """The batch with the reasons of suppressions in its findings."""
+
     batch: Batch
     faults: list[Finding]
     """What is wrong with the suppressions themselves."""

@@ -35,6 +35,7 @@ class Difference(NamedTuple):
 
     @property
     def field(self) -> str:
+        """`spec.containers[0].image`."""
         return shown(self.path)
 
 

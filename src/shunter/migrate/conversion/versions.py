@@ -20,4 +20,5 @@ def target(options: Options) -> tuple[int, int]:
 
 
 def has(options: Options, feature: Feature) -> bool:
+    """Whether the release of `--target-version` knows the feature."""
     return target(options) >= _SINCE[feature]

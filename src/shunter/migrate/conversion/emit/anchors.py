@@ -17,6 +17,8 @@ from shunter.migrate.paths import Path
 
 
 class Repeated(NamedTuple):
+    """Which blocks of one manifest get an anchor, and which are aliases of them."""
+
     anchors: dict[Path, str]
     """The first place of each block, and its name."""
     aliases: dict[Path, str]

@@ -64,9 +64,11 @@ class EmitContext:
         return replace(self, runtimes={}, existing={**self.in_cluster, **existing})
 
     def outcome(self, source: SourceObject) -> Outcome | None:
+        """None for an object that was not to be converted."""
         return self.outcomes.get(id(source))
 
     def write(self, conversion: Conversion, *, is_whole_document: bool) -> Written:
+        """The texts of a result. Its runtime is as it was written before, or stands in the input, where that is the same one."""
         if conversion.runtime is None:
             return written(conversion, is_whole_document=is_whole_document)
         key = runtime_key(conversion.runtime)
@@ -80,6 +82,7 @@ class EmitContext:
 
 
 def runtime_key(runtime: Json) -> RuntimeKey:
+    """Namespace and name. The namespace is empty where the manifest says none."""
     return str(runtime["metadata"].get("namespace") or ""), str(runtime["metadata"]["name"])
 
 
@@ -165,6 +168,7 @@ class _Tree:
 
 
 def usable(batch: Batch) -> list[Conversion]:
+    """The results that may be used, in the order of the sources."""
     return [outcome.conversion for outcome in batch.outcomes if outcome.conversion is not None and not outcome.is_blocked]
 
 

@@ -28,6 +28,7 @@ class Written(NamedTuple):
 
     @property
     def text(self) -> str:
+        """All of it, the runtime before the TrainJob that refers to it, a separator between them."""
         inner = SEPARATOR.join(part for part in (self.runtime, self.train_job) if part)
         return self.head + inner + self.tail
 

@@ -39,11 +39,14 @@ class FieldComments:
     """Below everything that belongs to it, indented like it."""
 
     def comments(self) -> list[str]:
+        """All of them as they are read from top to bottom, without empty lines."""
         return [line for line in (*self.before, self.behind.strip(), *self.inside, *self.after) if line]
 
 
 @dataclass
 class Layout:
+    """All that is known of one source's text. A result is written as its source was, as far as fields correspond."""
+
     text: str = ""
     entries: dict[Path, Entry] = field(default_factory=dict)
     remarks: dict[Path, FieldComments] = field(default_factory=dict)

@@ -17,6 +17,8 @@ _NODES = Target("TrainJob", ("spec", "trainer", "numNodes"))
 
 
 class Origins:
+    """Made of the rows of one conversion, of which those without a target say nothing here."""
+
     def __init__(self, rows: Iterable[Row]) -> None:
         self._rows = [row for row in rows if row.target is not None]
         self._sources: dict[Target, list[Path]] = {}

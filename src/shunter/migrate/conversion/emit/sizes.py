@@ -21,6 +21,8 @@ _KIND = re.compile(r"^kind: *(\w+)", re.M)
 
 
 class Sizes(NamedTuple):
+    """Counted before and after. A runtime that several jobs share is counted once."""
+
     jobs: int
     """Those that were converted and stand in documents of their own."""
     lines: int

@@ -77,6 +77,8 @@ _WORD = re.compile(r"helmword(\d+)x|helmsum(\d+)x")
 
 
 class TemplateSkeleton(NamedTuple):
+    """What a template becomes, with its expressions put back."""
+
     text: str
     """Of the whole document."""
     findings: tuple[Finding, ...]

@@ -84,6 +84,7 @@ class OverlayConversion:
         """Files of patches that go, with the innermost kustomization that named them: the last of these to be written."""
 
     def run(self, found: list[Kustomization], *, has_v1: bool) -> None:
+        """Fills `tree` with texts and findings. Bases are converted before what is built on them."""
         for path, text in self.given.items():
             if text is not None:
                 self._write(path, text)

@@ -97,6 +97,7 @@ def plain(value: Json) -> Json:
 
 
 def key_of(value: Json) -> Key:
+    """Kind, namespace and name. A generated name is its beginning and `*`."""
     metadata = value.get("metadata") or {}
     name = metadata.get("name") or f"{metadata.get('generateName', '')}*"
     return str(value.get("kind")), str(metadata.get("namespace") or ""), str(name)

@@ -10,6 +10,8 @@ from shunter.migrate.conversion.draft import Draft
 
 
 class Arranger(Protocol):
+    """What a module of this package provides."""
+
     KIND: str
 
     def arrange(self, draft: Draft) -> None:
@@ -18,5 +20,6 @@ class Arranger(Protocol):
 
 
 def arrangers() -> dict[str, Arranger]:
+    """By kind, such as `PyTorchJob`. Imports all modules of this package."""
     modules = (importlib.import_module(f"{__name__}.{module.name}") for module in pkgutil.iter_modules(__path__))
     return {module.KIND: module for module in modules if hasattr(module, "KIND")}

@@ -15,6 +15,7 @@ PLUGIN = {"NUM_PROCESSES": "JAX_NUM_PROCESSES", "PROCESS_ID": "JAX_PROCESS_ID"}
 
 
 def arrange(draft: Draft) -> None:
+    """One group of all Workers, P2, with mlPolicy `jax`. PROCESS_ID is the rank in it."""
     nodes = draft.job.replica_count(WORKER)
     group = Group(NODE, (WORKER,), nodes)
     draft.groups = [group]

@@ -24,6 +24,8 @@ KIND = "MPIJob"
 
 
 def arrange(draft: Draft) -> None:
+    """Groups `node`, which serves ssh, and `launcher`, whose success is the job's; the launcher alone where there are no Workers.
+    P2."""
     workers = draft.job.replica_count(WORKER)
     is_launcher_node = _is_node(draft) or not workers
     _find_containers(draft)

@@ -160,6 +160,7 @@ def _report_other_mpi(draft: Draft) -> None:
 
 
 def containers_of(draft: Draft, role: str) -> list[Json]:
+    """Those of a role's pod template; empty where it has none."""
     containers: list[Json] = (draft.job.replicas[role].template.get("spec") or {}).get("containers") or []
     return containers
 
@@ -173,9 +174,11 @@ def words(draft: Draft, role: str) -> Iterator[tuple[Path, str]]:
 
 
 def training_container(draft: Draft, role: str) -> Json:
+    """The one of `Draft.training_containers`; `{}` where the role has none at all."""
     containers = containers_of(draft, role)
     return containers[draft.training_containers[role]] if containers else {}
 
 
 def container_path(draft: Draft, role: str) -> Path:
+    """Where the role's training container stands in the source."""
     return (*draft.role_path(role), "template", "spec", "containers", draft.training_containers[role])

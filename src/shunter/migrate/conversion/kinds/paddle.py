@@ -34,6 +34,8 @@ FIRST_APART = Topic(
 
 
 def arrange(draft: Draft) -> None:
+    """The first group is one pod, which all others meet and which the trainer section is about. P3, with v1's variables in every
+    pod."""
     leader = MASTER if draft.job.replica_count(MASTER) else WORKER
     draft.groups = [_first(draft, leader), *_others(draft, leader)]
     place_roles(draft)

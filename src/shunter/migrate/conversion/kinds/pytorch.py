@@ -76,6 +76,8 @@ PORTS = Topic(
 
 
 def arrange(draft: Draft) -> None:
+    """One group where Master and Workers say the same; a plain runtime where they differ, or `--profile plain` asks for it. An
+    elastic job gets the nodes of `elastic.nodes`."""
     is_elastic = draft.job.spec.elastic_policy is not None
     chosen = elastic.nodes(draft) if is_elastic else Nodes(draft.job.total_replicas, draft.job.total_replicas)
     as_given = draft.job

@@ -85,6 +85,7 @@ NO_END = Topic(
 
 
 def arrange(draft: Draft) -> None:
+    """A group for each role with pods, of which the leader (Chief, Master or Worker) trains; one role alone is `node`. P3."""
     roles = [role for role in TENSORFLOW.roles if draft.job.replica_count(role)]
     leader = next((role for role in (CHIEF, MASTER, WORKER) if role in roles), roles[0])
     if len(roles) > 1:

@@ -46,6 +46,7 @@ PORTS = Topic(
 
 
 def arrange(draft: Draft) -> None:
+    """One group where Master and Workers say the same, else one each. Where there is a Master, its success is the job's. P3."""
     roles = tuple(role for role in (MASTER, WORKER) if draft.job.replica_count(role))
     apart = differences(draft, roles)
     if apart:

@@ -36,11 +36,15 @@ class Spot(NamedTuple):
 
 
 class Argument(NamedTuple):
+    """One word of a command line, and where it is written."""
+
     value: str
     spot: Spot
 
 
 class Option(NamedTuple):
+    """An option as it was given: `--nnodes=2` is one word, `--nnodes 2` two."""
+
     value: str
     """Empty for a flag."""
     words: tuple[Argument, ...]
@@ -60,6 +64,8 @@ class Syntax(NamedTuple):
 
 
 class Parsed(NamedTuple):
+    """A command line taken apart at its first word that is no option."""
+
     options: dict[str, Option]
     """By full name; of one that is given twice the last."""
     rest: tuple[Argument, ...]

@@ -95,6 +95,7 @@ class Started(NamedTuple):
         return f"{head} {name}".strip()
 
     def option(self, name: str) -> str | None:
+        """Its value, empty for a flag; None where it is not given. The name is the full one, without dashes."""
         found = self.options.get(name)
         return found.value if found else None
 

@@ -17,6 +17,8 @@ TEXT_FIELDS = ("data", "binaryData")
 
 
 class File(NamedTuple):
+    """A file of a container whose text is known."""
+
     text: str
     spot: Spot
     """Of the text as a whole."""

@@ -55,6 +55,8 @@ _DATA = frozenset({
 
 
 class PodRead(NamedTuple):
+    """A `Read` with the text that it stands in, and where that is."""
+
     read: Read
     spot: Spot
     """Where it stands: the path is that of the text, below the container or in its file."""

@@ -57,6 +57,8 @@ _OF_TASK = re.compile(r"\b(?:task|type|index)\b")
 
 
 class Read(NamedTuple):
+    """One place of a text where a program reads something of the pod that it runs in."""
+
     name: str
     """HOST_NAME, HOSTS_FILE, HOST_LIST, or the name of a variable."""
     start: int

@@ -60,6 +60,7 @@ def _torchrun_edits(found: Started) -> list[_Edit]:
 
 
 def is_editable(spot: Spot) -> bool:
+    """Whether the word there can be replaced: a file of a ConfigMap may be for other jobs as well."""
     return spot.is_exact and not spot.file
 
 

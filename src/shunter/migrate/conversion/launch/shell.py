@@ -26,6 +26,8 @@ _DEEPEST = 30
 
 
 class Command(NamedTuple):
+    """One command as it is written: nothing in it has been replaced, and whether it is reached is not known."""
+
     assignments: tuple[tuple[str, Word], ...]
     """`NAME=value` before the command, or alone; the word is the value."""
     words: tuple[Word, ...]
@@ -35,6 +37,8 @@ class Command(NamedTuple):
 
 
 class Script(NamedTuple):
+    """What was read of a shell text. Substitutions are texts of their own, which `within` reads."""
+
     commands: tuple[Command, ...]
     words: tuple[Word, ...]
     """All words, also those of conditions and loops, in the order of the text."""

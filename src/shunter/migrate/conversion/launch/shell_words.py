@@ -34,6 +34,8 @@ class Piece(NamedTuple):
 
 
 class Word(NamedTuple):
+    """One word with its quotes; offsets are those of the whole text, `end` is behind its last character."""
+
     pieces: tuple[Piece, ...]
     start: int
     end: int
@@ -52,6 +54,8 @@ class Word(NamedTuple):
 
 
 class HereDocument(NamedTuple):
+    """The lines of `<< END`, without the one that ends them; `start` is where they begin in the whole text."""
+
     text: str
     start: int
     is_replaced_in: bool
@@ -59,6 +63,8 @@ class HereDocument(NamedTuple):
 
 
 class Operator(NamedTuple):
+    """`&&`, `|`, `>`, a line break: what separates words without being one."""
+
     value: str
     start: int
 

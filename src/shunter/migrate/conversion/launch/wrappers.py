@@ -114,6 +114,8 @@ _WRAPPERS: dict[str, _Wrapper] = {
 
 
 class UnwrappedCommand(NamedTuple):
+    """What is left of a command line behind the programs that only start another one."""
+
     words: tuple[Argument, ...]
     assignments: tuple[tuple[str, str], ...] = ()
     """What `env NAME=value` sets."""
@@ -125,6 +127,7 @@ def program_name(word: str) -> str:
 
 
 def is_wrapper(word: str) -> bool:
+    """Whether the program, given by name or path, only starts another one."""
     return program_name(word) in _WRAPPERS
 
 

@@ -54,6 +54,7 @@ TOO_MANY_MASTERS = Topic(
 
 
 def apply(draft: Draft) -> None:
+    """Reports each fault of the job, except those that other rules tell of; then each container without an image."""
     for fault in draft.faults:
         path = _path(fault.field)
         is_explicit = draft.is_given(path)

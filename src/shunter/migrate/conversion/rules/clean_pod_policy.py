@@ -89,6 +89,8 @@ TOO_SHORT = Topic(
 
 
 def apply(draft: Draft) -> None:
+    """Sets the JobSet's ttlSecondsAfterFinished for both: the shorter time, never below SHORTEST_TTL_SECONDS; none where pods are
+    to stay."""
     policy, ttl = draft.job.run_policy.clean_pod_policy, draft.job.run_policy.ttl_seconds_after_finished
     removes_pods = policy not in ("None", "Running")
     seconds = [max(ttl, SHORTEST_TTL_SECONDS)] if ttl is not None else []

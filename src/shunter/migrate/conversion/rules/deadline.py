@@ -49,6 +49,7 @@ OF_EACH_JOB = Topic(
 
 
 def apply(draft: Draft) -> None:
+    """Carries it to the TrainJob, where the target release has the field, else to every Job. Drops one that is not positive."""
     path = (*draft.run_policy, "activeDeadlineSeconds")
     seconds = draft.job.run_policy.active_deadline_seconds
     if seconds is None:

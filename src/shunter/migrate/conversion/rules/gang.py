@@ -107,6 +107,8 @@ KUEUE_CLASS = Topic(
 
 
 def apply(draft: Draft) -> None:
+    """Sets schedulerName and podGroupPolicy for the scheduler of `--gang`. Without one a schedulingPolicy of the job is
+    reported."""
     scheduler = draft.options.gang
     _move_kueue_priority(draft)
     if scheduler == _NONE:

@@ -37,6 +37,7 @@ HAD_NO_EFFECT = Topic(
 
 
 def apply(draft: Draft) -> None:
+    """Carries Kueue's, leaves out the operator's own, and reports and drops any other."""
     path = (*draft.run_policy, "managedBy")
     manager = draft.job.run_policy.managed_by
     if manager is None:

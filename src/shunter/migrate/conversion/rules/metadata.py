@@ -62,6 +62,7 @@ BEING_DELETED = Topic(
 
 
 def apply(draft: Draft) -> None:
+    """Carries namespace, labels and annotations, but for marks of tools. Accounts for status, kind and apiVersion as well."""
     metadata = draft.train_job.setdefault("metadata", {})
     if namespace := draft.source.metadata.get("namespace"):
         metadata["namespace"] = namespace

@@ -127,6 +127,7 @@ def fitting(draft: Draft) -> str:
 
 
 def apply(draft: Draft) -> None:
+    """Writes the name that the draft has by now; reports why it is another than the source's, and who else asks for it."""
     field = "name" if draft.source.metadata.get("name") else "generateName"
     path = ("metadata", field)
     given = str(draft.source.metadata.get(field) or "")

@@ -49,6 +49,7 @@ LOOKED_AFTER = Topic(
 
 
 def apply(draft: Draft) -> None:
+    """Changes nothing in the result: reports the owner, and the tool that looks after the job."""
     path = ("metadata", "ownerReferences")
     if owner := controller_of(draft.source.value):
         remedy = next((text for kind, text in _SOURCES.items() if owner.startswith(f"{kind} ")), "")

@@ -77,6 +77,7 @@ NOT_EXPRESSIBLE = Topic(
 
 
 def apply(draft: Draft) -> None:
+    """Takes a shipped runtime where `--profile` allows it and nothing is in the way; with `idiomatic` reports what is."""
     if draft.options.profile not in ("auto", "idiomatic"):
         return
     obstacles = [*_obstacles(draft)]

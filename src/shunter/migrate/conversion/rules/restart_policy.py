@@ -95,6 +95,7 @@ _AS_OF_PODS = {"Always": "OnFailure", "ExitCode": "Never"}
 
 
 def apply(draft: Draft) -> None:
+    """Sets backoffLimit of each group's Jobs, and for ExitCode a podFailurePolicy that lets permanent exit codes fail the job."""
     for group in draft.groups:
         policy = restart_policy(draft, group)
         limit = _backoff_limit(draft, policy)

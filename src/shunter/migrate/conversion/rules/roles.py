@@ -24,6 +24,7 @@ UNKNOWN = Topic(
 
 
 def apply(draft: Draft) -> None:
+    """Reports a role that the kind does not have, with the one that may be meant; a role without pods is no finding."""
     roles = draft.job_kind.roles
     placed = {role for group in draft.groups for role in group.roles}
     specs = ("spec", draft.replica_specs)

@@ -52,6 +52,8 @@ exec /usr/sbin/sshd -De -f /dev/null -p {PORT} -h {SETUP_PATH}/id_rsa \\
 
 
 def apply(draft: Draft) -> None:
+    """Adds to each group of an MPI job a container that sets ssh up and a volume in memory; Workers are ready when ssh
+    answers."""
     if "mpi" not in draft.ml_policy:
         return
     for group in draft.groups:

@@ -34,6 +34,7 @@ ALIVE = Topic(
 
 
 def apply(draft: Draft) -> None:
+    """Suspends the TrainJob where the source is suspended or was read from a cluster, or `Options.suspend` says so."""
     path = (*draft.run_policy, "suspend")
     is_asked = draft.given(path) is True
     is_live = draft.is_live

@@ -35,6 +35,7 @@ IN_THE_RUNTIME = Topic(
 
 
 def apply(draft: Draft) -> None:
+    """Fills the TrainJob's trainer section and the JobSet's replicatedJobs. What a TrainJob cannot say stays in the runtime."""
     for group in draft.groups:
         if group.trains:
             _move_to_trainer(draft, group)

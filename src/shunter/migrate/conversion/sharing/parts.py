@@ -30,6 +30,8 @@ _OF_CONTAINERS = ("volumeMounts", "securityContext")
 
 
 class RuntimeParts(NamedTuple):
+    """Together they say what the runtime and the trainer section said."""
+
     frame: Json
     """The runtime's spec without the parts."""
     parts: dict[Part, Any]
@@ -66,6 +68,7 @@ def put_together(taken: RuntimeParts, parts: Parts) -> Json:
 
 
 def replicated_jobs(spec: Json) -> list[Json]:
+    """Of a runtime's spec, not copied."""
     found: list[Json] = spec["template"]["spec"]["replicatedJobs"]
     return found
 

@@ -99,6 +99,7 @@ class Document:
 
     @property
     def is_list(self) -> bool:
+        """Whether it is no object itself but a List, or has no objects at all. False for an empty or unreadable one."""
         return self.value is not None and not (len(self.objects) == 1 and self.objects[0].value is self.value)
 
 

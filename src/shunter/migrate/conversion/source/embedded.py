@@ -61,6 +61,8 @@ V1 = "kubeflow.org/v1"
 
 
 class Embedded(NamedTuple):
+    """A v1 job that is no document of its own."""
+
     job: SourceObject
     host: SourceObject
     """What holds it; without a kind when it is no Kubernetes object: values of a chart."""
@@ -71,6 +73,7 @@ class Embedded(NamedTuple):
 
     @property
     def finding(self) -> Finding:
+        """What is told of it: WITHIN_TEXT where it cannot be converted in its place, else WITHIN_OBJECT."""
         holder = self.host.title if self.host.kind else "a file of values"
         message = f"{self.job.title} stands in {shown(self.path)} of {holder}."
         title = self.host.title if self.host.kind else self.host.source

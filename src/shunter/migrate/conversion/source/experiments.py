@@ -46,6 +46,7 @@ UNKNOWN_CONDITION = Topic(
 
 
 def in_terms_of_train_jobs(condition: str) -> str:
+    """The expression with `Complete`, the condition of a TrainJob, in the place of v1's `Succeeded`."""
     return condition.replace("Succeeded", "Complete")
 
 
@@ -63,4 +64,5 @@ def findings(embedded: Iterable[Embedded]) -> Iterator[Finding]:
 
 
 def is_trial(found: Embedded) -> bool:
+    """Whether it is the job that an Experiment of Katib makes its trials of."""
     return found.host.kind == KIND and found.path[:-1] == TRIAL_TEMPLATE

@@ -36,6 +36,7 @@ class TextFile:
 
     @property
     def text(self) -> str:
+        """As it was read, byte for byte when encoded in UTF-8."""
         return self.prefix + "".join(document.text for document in self.documents)
 
 

@@ -52,11 +52,14 @@ class Patch:
 
     @property
     def is_mixed(self) -> bool:
+        """Whether one part of it is for v1 jobs and another is not, so that it can neither go nor stay as a whole."""
         return self.is_for_v1 and bool(self.others)
 
 
 @dataclass(frozen=True)
 class Kustomization:
+    """A kustomization, or a Component. Nothing is built: only the files that it names are read."""
+
     file: TextFile
     document: Document
     files: dict[str, TextFile]
@@ -64,11 +67,13 @@ class Kustomization:
 
     @property
     def directory(self) -> Path:
+        """The directory that its paths are relative to."""
         assert self.file.path is not None, "kustomizations are files"
         return self.file.path.parent
 
     @property
     def value(self) -> Json:
+        """As it was parsed. Not to be changed."""
         value: Json = self.document.value
         return value
 
@@ -79,10 +84,12 @@ class Kustomization:
 
     @property
     def is_component(self) -> bool:
+        """Components are built only as a part of other kustomizations."""
         return self.value.get("kind") == "Component"
 
     @cached_property
     def patches(self) -> list[Patch]:
+        """Of all fields for patches, each in the order of its entries."""
         found = []
         for field in PATCH_FIELDS:
             entries = self.value.get(field)
@@ -92,6 +99,7 @@ class Kustomization:
 
     @property
     def v1_patches(self) -> list[Patch]:
+        """Those that are aimed at v1 jobs, mixed ones too."""
         return [patch for patch in self.patches if patch.is_for_v1]
 
     def references(self, field: str) -> list[Path]:
@@ -159,6 +167,7 @@ def is_patch(file: TextFile, path: FieldPath) -> bool:
 
 
 def is_v1(value: Any) -> bool:
+    """Whether a value is a job that can be converted; a patch counts if it says kind and apiVersion."""
     return isinstance(value, dict) and is_convertible(SourceObject(value, ""))
 
 

@@ -52,6 +52,7 @@ class Page(NamedTuple):
     items: list[bytes]
 
     def sources(self) -> list[SourceObject]:
+        """Decoded anew at each call."""
         return [source(msgspec.json.decode(item), self.resource) for item in self.items]
 
 

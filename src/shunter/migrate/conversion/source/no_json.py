@@ -9,6 +9,8 @@ from shunter.migrate.paths import Path
 
 
 class NoJson(NamedTuple):
+    """Where the value stands, and what it is."""
+
     path: Path
     found: str
     """`bytes`, or what is wrong with the value."""

@@ -35,10 +35,12 @@ class SourceObject:
 
     @property
     def kind(self) -> str:
+        """Empty where it says none."""
         return str(self.value.get("kind", ""))
 
     @property
     def api_version(self) -> str:
+        """`kubeflow.org/v1`; empty where it says none."""
         return str(self.value.get("apiVersion", ""))
 
     @property
@@ -49,10 +51,12 @@ class SourceObject:
 
     @property
     def namespace(self) -> str:
+        """Its own, else that of the object that it is embedded in; empty where neither says one."""
         return str(self.metadata.get("namespace") or self.host_namespace)
 
     @property
     def metadata(self) -> Json:
+        """Empty where it has none, or something that is no mapping. Not to be changed."""
         metadata = self.value.get("metadata")
         return metadata if isinstance(metadata, dict) else {}
 

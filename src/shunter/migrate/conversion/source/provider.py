@@ -82,6 +82,7 @@ class Input:
 
     @cached_property
     def objects(self) -> tuple[SourceObject, ...]:
+        """All of them: those of files in the order of the texts, then those of a cluster."""
         inner = (found for file in self.files for document in file.documents for found in document.objects)
         return (*inner, *self.live)
 
@@ -108,6 +109,7 @@ class Input:
 
     @property
     def others(self) -> list[SourceObject]:
+        """All objects but the jobs. MPIJobs of mpi-operator are among them unless `--mpi-operator` was given."""
         return [found for found in self.objects if not self._is_job(found)]
 
     @property

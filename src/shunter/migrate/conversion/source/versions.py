@@ -96,6 +96,7 @@ def is_convertible(source: SourceObject) -> bool:
 
 
 def is_of_mpi_operator(source: SourceObject) -> bool:
+    """Whether it is an MPIJob of kubeflow.org/v2beta1, which v1's operator does not run."""
     return source.kind == "MPIJob" and source.api_version == MPI_OPERATOR
 
 

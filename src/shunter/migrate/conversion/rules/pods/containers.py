@@ -47,6 +47,7 @@ ANNOTATED = Topic(
 
 
 def apply(draft: Draft) -> None:
+    """Renames the training containers, and what refers to them: annotations, and resourceFieldRef of other containers."""
     for group in draft.groups:
         _rename(draft, group)
         _rename_in_annotations(draft, group)

@@ -116,6 +116,7 @@ _WHOLE_LABELS, _WHOLE_ANNOTATIONS = "metadata.labels", "metadata.annotations"
 
 
 def apply(draft: Draft) -> None:
+    """Puts v2's counterpart in the place of each label of v1 that is read, and reports it; also what has no counterpart."""
     for group in draft.groups:
         _look_at_directories(draft, group)
         for path, reference in _references(group.pod["spec"], ("spec",)):

@@ -99,6 +99,7 @@ UNKNOWN_REFERENCE = Topic(
 
 
 def apply(draft: Draft) -> None:
+    """Sets `env` of every container. In kinds that told all containers, those that do not train get what they read."""
     for group in draft.groups:
         training = draft.training_container(group)
         # v1 told all containers of a pod, v2's plugins tell the one that trains.
@@ -247,6 +248,7 @@ def reserved(ml_policy: Json) -> frozenset[str]:
 
 
 def references(text: object) -> list[str]:
+    """The names in `$(NAME)` of a text, in order, repeated ones too; empty for a value that is no text. `$$(NAME)` is none."""
     return _REFERENCE.findall(text) if isinstance(text, str) and "$(" in text else []
 
 

@@ -26,6 +26,7 @@ OF_THE_OPERATOR = Topic(
 
 
 def apply(draft: Draft) -> None:
+    """Leaves out those of v1's operator; the user's stay, in their order."""
     for group in draft.groups:
         given = group.pod["spec"].get("initContainers")
         if given and any(container.get("name") in _ADDED for container in given):

@@ -70,6 +70,8 @@ OTHER_FULL_NAME = Topic(
 
 
 def apply(draft: Draft) -> None:
+    """Drops `hostname` and `subdomain`, which JobSet sets, and setHostnameAsFQDN where it did nothing in v1. Reports what
+    changes, and pods of a group that share a node's ports."""
     for group in draft.groups:
         spec = group.pod["spec"]
         for field in ("hostname", "subdomain"):

@@ -66,6 +66,7 @@ RENAMED = Topic(
 
 
 def apply(draft: Draft) -> None:
+    """Rewrites each selector in place, as far as v2's labels can say the same."""
     for group in draft.groups:
         spec = group.pod["spec"]
         for field in ("affinity", "topologySpreadConstraints"):

@@ -22,6 +22,7 @@ OF_THE_POD = Topic(
 
 
 def apply(draft: Draft) -> None:
+    """Reports it where pods that it ends are replaced; it stays in the template."""
     for group in draft.groups:
         seconds = group.pod["spec"].get("activeDeadlineSeconds")
         if seconds is not None and group.job_spec.get("backoffLimit"):

@@ -105,6 +105,8 @@ OF_JOBS = Topic(
 
 
 def apply(draft: Draft) -> None:
+    """Leaves out what v1, Kueue and Jobs write there, and scheduling gates of Kueue. Finalizers stay, and are reported; so are
+    sidecars."""
     for group in draft.groups:
         metadata = group.pod.get("metadata") or {}
         _leave_to_jobs(draft, group, metadata)

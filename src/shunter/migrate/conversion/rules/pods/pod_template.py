@@ -14,6 +14,8 @@ _METADATA = ("labels", "annotations", "finalizers")
 
 
 def apply(draft: Draft) -> None:
+    """Gives each group its `pod`, which is the first role's template, with the restart policy and what the kind's module
+    changes."""
     for group in draft.groups:
         group.pod = copied(draft.given(draft.template_paths(group)[0]))
         for role, template in zip(group.roles, draft.template_paths(group), strict=True):

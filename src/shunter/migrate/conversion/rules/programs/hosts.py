@@ -122,6 +122,7 @@ _SRV = re.compile(r"_[A-Za-z0-9-]+\._(?:tcp|udp|sctp)\.(?P<host>[A-Za-z0-9-]+)")
 
 
 def apply(draft: Draft) -> None:
+    """Puts v2's names in the place of v1's wherever a whole name is written; reports names that programs put together."""
     _look_for_service(draft)
     for group in draft.groups:
         _look_at_ports(draft, group)

@@ -63,6 +63,8 @@ DECLARED = Topic(
 
 
 def apply(draft: Draft) -> None:
+    """Declares the port where a probe or hook asks for it by name. If pods meet elsewhere in v2, reports what still has the old
+    number."""
     port = draft.job_kind.port
     if port is None:
         return

@@ -51,6 +51,7 @@ _OF_THE_MEETING = re.compile(
 
 
 def apply(draft: Draft) -> None:
+    """Changes nothing in the result: reports each such port that a container declares or a program names."""
     for group in draft.groups:
         for port, what in _taken(draft, group):
             _look_at_declared_ports(draft, group, port, what)

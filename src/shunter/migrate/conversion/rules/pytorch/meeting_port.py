@@ -47,6 +47,7 @@ class Rendezvous(NamedTuple):
 
     @property
     def is_of_v2(self) -> bool:
+        """Whether it is the port that v2 has anyway, so that nothing needs to say it."""
         return self.port == OF_V2
 
 
