@@ -53,12 +53,15 @@ left      a step before it, of the same job, was not done
 
 
 class Outcome(NamedTuple):
+    """What became of one step, and why it was not done."""
+
     step: Step
     verdict: Verdict
     why: str = ""
 
     @property
     def is_complete(self) -> bool:
+        """Whether what the step is for is so by now, whoever did it."""
         return self.verdict in ("done", "before", "there")
 
 

@@ -24,6 +24,8 @@ Past = Literal["", "begun", "made", "started"]
 
 
 class Row(Struct, frozen=True):
+    """One job of the plan, as it is now."""
+
     job: str
     wave: str
     action: str
@@ -41,6 +43,8 @@ class Row(Struct, frozen=True):
 
 
 class Progress(Struct, frozen=True):
+    """All jobs of the plan as they are now. `stages` and `left` are numbers of jobs."""
+
     rows: tuple[Row, ...]
     stages: dict[str, int]
     left: dict[str, int]

@@ -25,6 +25,8 @@ refuse    it must not be done
 
 
 class Decision(NamedTuple):
+    """What is to become of a step, and why where it is not to be written."""
+
     verdict: Verdict
     why: str = ""
 

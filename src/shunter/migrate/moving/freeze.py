@@ -33,6 +33,7 @@ _PREFIX = "shunter-migration-"
 
 
 def name(plan_id: str) -> str:
+    """That of the policy and of its binding: `shunter-migration-ID`."""
     return f"{_PREFIX}{plan_id}"
 
 

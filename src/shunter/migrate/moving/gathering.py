@@ -44,6 +44,8 @@ class Input(NamedTuple):
     """TrainingRuntimes that are there, of which jobs take what suits them."""
 
     def batch(self, options: Options, done: Callable[[int], None] = lambda count: None) -> Batch:
+        """The jobs converted, each with a runtime of its own (`shared` comes after). `done` is told how many more are, again and
+        again."""
         return converted(self.jobs, options, self.others, done)
 
     def shared(self, batch: Batch) -> Batch:

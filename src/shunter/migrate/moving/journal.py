@@ -68,10 +68,12 @@ class Record(Struct, frozen=True):
 
     @property
     def title(self) -> str:
+        """`TrainJob training/bert`: the object that was written, not the v1 job."""
         return object_title(self.kind, self.namespace, self.name)
 
     @property
     def object(self) -> tuple[str, str, str]:
+        """Kind, namespace and name. Another object made under the name later has the same."""
         return self.kind, self.namespace, self.name
 
     @property

@@ -23,6 +23,7 @@ PASSED = ("equal", "within tolerance")
 
 
 def marked(obj: Json, annotations: dict[str, str]) -> Json:
+    """A copy of the object with these annotations besides its own; they win over its own of the same key."""
     metadata = obj["metadata"]
     return {**obj, "metadata": {**metadata, "annotations": {**(metadata.get("annotations") or {}), **annotations}}}
 

@@ -55,10 +55,13 @@ class Item(Struct, frozen=True):
 
     @property
     def title(self) -> str:
+        """`PyTorchJob training/bert`."""
         return object_title(self.kind, self.namespace, self.name)
 
 
 class Wave(Struct, frozen=True):
+    """Jobs that are moved together. Waves are moved in the order in which they stand."""
+
     name: str
     why: str
     jobs: tuple[Item, ...]
@@ -89,6 +92,7 @@ class Plan(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
 
     @property
     def items(self) -> list[Item]:
+        """The jobs of all waves, in the order of the text."""
         return [item for wave in self.waves for item in wave.jobs]
 
     def options_of(self, item: Item) -> Options:
@@ -107,6 +111,7 @@ class Plan(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
 
 
 def text(plan: Plan) -> str:
+    """As `read` takes it: YAML below a comment that explains it."""
     return PLAN_HEADER + msgspec.yaml.encode(msgspec.to_builtins(plan)).decode()
 
 

@@ -27,6 +27,8 @@ class Spot(NamedTuple):
 
 
 class RecordedObjects(NamedTuple):
+    """States in which a preview supposes one object, by digest, and the uids that it would have."""
+
     digests: Collection[str] = ()
     uids: Collection[str] = ()
 
@@ -57,6 +59,7 @@ class LiveCluster:
         self._client = client
 
     async def get(self, spot: Spot) -> Json | None:
+        """Asked of the server each time; an object has its kind and apiVersion, which lists leave out."""
         try:
             found: Json = await self._client.get(spot.resource, spot.name, spot.namespace)
         except NotFound:
@@ -64,13 +67,16 @@ class LiveCluster:
         return {"apiVersion": spot.resource.api_version, "kind": spot.resource.kind, **found}
 
     async def train_jobs(self, namespace: str) -> Sequence[Json]:
+        """Listed each time; none where the cluster serves no TrainJobs."""
         return await listed(self._client, TRAIN_JOBS, [namespace])
 
     async def runs(self, train_job: Json) -> bool:
+        """Whether one of its pods has not ended, asked of the server each time."""
         pods = (await self._client.list(PODS, train_job["metadata"]["namespace"], label_selector=pod_selector(train_job))).items
         return any(may_run(pod) for pod in pods)
 
     def noted(self, spot: Spot) -> RecordedObjects:
+        """Nothing: whatever was done stands in the journal."""
         return NOTHING_NOTED
 
 
@@ -91,6 +97,7 @@ class SimulatedCluster:
             self._objects.update(zip(some, await asyncio.gather(*map(self._looked, some)), strict=True))
 
     async def get(self, spot: Spot) -> Json | None:
+        """As it is supposed to be, else as it was at the first look. ApiError is raised again as that look met it."""
         if spot not in self._objects:
             await self.look([spot])
         found = self._objects[spot]
@@ -99,6 +106,8 @@ class SimulatedCluster:
         return found
 
     async def train_jobs(self, namespace: str) -> Sequence[Json]:
+        """Those of the first look, as they are supposed to be; none that are supposed to be deleted. Those made again are not
+        added."""
         if namespace not in self._lists:
             self._lists[namespace] = await self._present.train_jobs(namespace)
         found = []
@@ -109,9 +118,11 @@ class SimulatedCluster:
         return found
 
     async def runs(self, train_job: Json) -> bool:
+        """Never: by then pods have stopped."""
         return False
 
     def noted(self, spot: Spot) -> RecordedObjects:
+        """What was supposed of the object so far."""
         return self._noted.get(spot, NOTHING_NOTED)
 
     def suppose(self, spot: Spot, undo: Undo) -> None:

@@ -29,6 +29,8 @@ SPENT = "its TrainJob was started and is gone, nobody knows how it ended: make i
 
 
 class Run(NamedTuple):
+    """What a run of a plan did, and what it could not do."""
+
     outcomes: list[Outcome]
     refused: Mapping[str, str]
     """Jobs for which nothing is done, and why."""
@@ -41,6 +43,7 @@ class Run(NamedTuple):
 
     @property
     def is_complete(self) -> bool:
+        """Whether nothing is left for a run after this one, as far as this one had to do with it."""
         return not self.refused and not self.active and all(outcome.is_complete for outcome in self.outcomes)
 
 

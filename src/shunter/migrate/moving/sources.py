@@ -12,6 +12,8 @@ from shunter.operator.overview import is_suspended
 
 
 class SourcePatch(NamedTuple):
+    """A file's name, and its text: YAML below comments that say what to do with it."""
+
     file: str
     text: str
 

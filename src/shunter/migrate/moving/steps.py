@@ -77,10 +77,12 @@ class Step(NamedTuple):
 
 
 def step_title(id: str, uid: str) -> str:
+    """The id without the uid at its end, if it has one there: what people are told."""
     return id.removesuffix(f" {uid}")
 
 
 def freeze_steps(plan: Plan) -> Iterator[Step]:
+    """Policy and binding, which warns; for `deny` a third step makes it refuse. None where the plan has no freeze."""
     if plan.freeze == "none":
         return
     name = freeze.name(plan.id)

@@ -33,6 +33,8 @@ refuse    somebody changed it since: take it back by hand
 
 
 class Undo(NamedTuple):
+    """What taking back one record of the journal means."""
+
     record: Record
     verdict: Verdict
     why: str
@@ -45,6 +47,7 @@ class Undo(NamedTuple):
 
     @property
     def is_write(self) -> bool:
+        """Whether something is written to the cluster for it."""
         return self.verdict in ("delete", "patch", "create")
 
     @property

@@ -40,14 +40,18 @@ class Entry(Struct, frozen=True):
 
     @property
     def title(self) -> str:
+        """`PyTorchJob training/bert`."""
         return object_title(self.kind, self.namespace, self.name)
 
     @property
     def is_finished(self) -> bool:
+        """Whether it is a job that had ended when it was read; False for what is no job."""
         return self.state in FINISHED_STATES
 
 
 class Index(Struct, frozen=True):
+    """What `index.yaml` of a backup holds."""
+
     format: int
     tool: str
     server: str
@@ -64,6 +68,7 @@ class Index(Struct, frozen=True):
 
 
 def is_job(obj: Json) -> bool:
+    """Whether it is a job of v1 or a TrainJob."""
     return (obj.get("apiVersion"), obj.get("kind")) in _JOB_KINDS
 
 

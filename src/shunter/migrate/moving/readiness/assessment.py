@@ -25,6 +25,8 @@ BLOCKED   something has to be mended first
 
 
 class CheckFault(msgspec.Struct, frozen=True, kw_only=True):
+    """One thing that is wrong. Impact and remedy are those of the check's topic where the fault has none of its own."""
+
     message: str
     object: str
     impact: Impact
@@ -32,6 +34,8 @@ class CheckFault(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Result(msgspec.Struct, frozen=True, kw_only=True):
+    """What one check says of the cluster."""
+
     id: str
     check: str
     """The module's name; `--checks` chooses by it, or by the id."""
@@ -45,6 +49,8 @@ class Result(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Assessment(msgspec.Struct, frozen=True, kw_only=True):
+    """What all checks say together; `assess -o json` prints exactly this."""
+
     verdict: Verdict
     results: tuple[Result, ...]
     next: tuple[str, ...]
@@ -71,6 +77,7 @@ def chosen(patterns: Iterable[str]) -> dict[str, Check]:
 
 
 def assessed(facts: Facts, checks: dict[str, Check]) -> Assessment:
+    """The result of each check, in their order. One that may not read what it looks at is `unknown`, and ends no other."""
     results = tuple(_result(name, check, facts) for name, check in checks.items())
     return Assessment(verdict=_verdict(results), results=results, next=tuple(_next(results)))
 

@@ -61,6 +61,8 @@ class DryRunResult(NamedTuple):
 
 @dataclass(frozen=True)
 class Facts:
+    """All that checks look at. An object that is not here is not there, or may not be read: `all` tells the two apart."""
+
     version: str
     """`1.36`; empty when the server does not tell."""
     git_version: str
@@ -95,6 +97,7 @@ class Facts:
         return found
 
     def serves(self, resource: Resource) -> bool:
+        """Whether the cluster serves the group and version of the resource; whether it has the kind is not looked at."""
         return resource.api_version in self.served
 
     def serves_group(self, group: str) -> bool:

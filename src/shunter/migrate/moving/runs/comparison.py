@@ -39,10 +39,13 @@ class Tolerance(Struct, frozen=True):
     """So many of the first common steps are compared one by one; afterwards runs drift apart, and only the end counts."""
 
     def holds(self, one: float, other: float) -> bool:
+        """Whether two values of a metric are as good as the same. `relative` is a share of the greater one."""
         return math.isclose(one, other, rel_tol=self.relative, abs_tol=self.absolute)
 
 
 class Aspect(NamedTuple):
+    """One thing in which runs are compared, with what each of them says. One that does not decide is only shown."""
+
     name: str
     verdict: AspectVerdict
     original: str
@@ -52,6 +55,8 @@ class Aspect(NamedTuple):
 
 
 class Comparison(NamedTuple):
+    """Two runs, aspect by aspect. The original is as a rule that of a v1 job, the successor that of its TrainJob."""
+
     original: Run
     successor: Run
     aspects: tuple[Aspect, ...]

@@ -26,6 +26,8 @@ IN_THE_WAY = (TRAIN_JOBS, TRAINING_RUNTIMES, JOBSETS, SERVICES, VOLCANO_POD_GROU
 
 
 class TrialObstacles(NamedTuple):
+    """What would keep a trial from running, as far as it may be looked at."""
+
     found: tuple[str, ...]
     """Why the trial cannot run; sentences without their full stops."""
     unknown: tuple[str, ...]

@@ -26,14 +26,17 @@ class Grouping(NamedTuple):
 
     @property
     def world_size(self) -> int | None:
+        """The one that all agree on; None where they differ, or where nobody said one."""
         return self.world_sizes[0] if len(self.world_sizes) == 1 else None
 
     @property
     def shown_world_size(self) -> str:
+        """`4`, `1 and 4`, `not printed`."""
         return " and ".join(map(str, self.world_sizes)) or "not printed"
 
     @property
     def shown_groups(self) -> str:
+        """`one`, `3 separate`, `unknown`."""
         return "unknown" if self.groups is None else "one" if self.groups == 1 else f"{self.groups} separate"
 
     @property
@@ -55,6 +58,7 @@ class Grouping(NamedTuple):
 
 
 def grouping(run: Run) -> Grouping:
+    """Of the processes that said a world size; others do not count."""
     said = [process for process in run.processes if process.world_size]
     sizes = tuple(sorted({process.world_size or 0 for process in said}))
     ranks = tuple(sorted(process.rank for process in said if process.rank is not None))

@@ -20,6 +20,7 @@ EXPIRES = "migrate.shunter.dev/expires"
 
 
 def is_trial(obj: Json) -> bool:
+    """Whether it was made for a trial: the TrainJob, and what was made beside it."""
     return bool((obj["metadata"].get("labels") or {}).get(TRIAL) == "true")
 
 

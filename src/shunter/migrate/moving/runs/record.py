@@ -21,6 +21,8 @@ FORMAT = "shunter.dev/run/v1"
 
 
 class Pod(Struct, frozen=True):
+    """A pod of the run that trains, as it was last seen."""
+
     label: str
     """`master-0`, `node-2`."""
     rank: int
@@ -63,18 +65,22 @@ class Run(Struct, frozen=True):
 
     @property
     def title(self) -> str:
+        """`TrainJob training/bert`."""
         return object_title(self.kind, self.namespace, self.name).strip()
 
     @property
     def is_finished(self) -> bool:
+        """Whether it succeeded or failed; a job that is suspended has not finished."""
         return self.state in FINISHED_STATES
 
     @property
     def wall_seconds(self) -> float | None:
+        """From the start of its first pod to its end; None where either is not known."""
         return _between(self.started, self.finished)
 
     @property
     def first_step_seconds(self) -> float | None:
+        """From the start of its first pod to its first step; None where either is not known."""
         return _between(self.started, self.first_step)
 
     def with_series(self, more: Iterable[Series]) -> Run:

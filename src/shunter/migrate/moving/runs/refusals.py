@@ -58,6 +58,7 @@ def shared_output(source: SourceObject, outputs: Iterable[Output], *, allowed: b
 
 
 def no_room(source: SourceObject, obstacles: Iterable[str]) -> list[Finding]:
+    """One finding for each; an obstacle is a sentence without its full stop."""
     return [
         Finding(NO_ROOM, source.title, source.place(), (), f"{obstacle[:1].upper()}{obstacle[1:]}.") for obstacle in obstacles
     ]

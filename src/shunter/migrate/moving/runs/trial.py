@@ -51,6 +51,8 @@ class TrialOptions(Struct, frozen=True):
 
 
 class Trial(NamedTuple):
+    """The objects of a trial, not yet made. `changes` is how it differs from the job on purpose."""
+
     conversion: Conversion | None
     """Of the changed source; None for a job that was converted before."""
     train_job: Json
@@ -59,10 +61,12 @@ class Trial(NamedTuple):
 
     @property
     def name(self) -> str:
+        """The TrainJob's. A runtime of its own is called the same."""
         return str(self.train_job["metadata"]["name"])
 
     @property
     def namespace(self) -> str:
+        """The TrainJob's, which a runtime of its own is in as well."""
         return str(self.train_job["metadata"]["namespace"])
 
 

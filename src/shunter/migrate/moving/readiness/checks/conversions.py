@@ -23,12 +23,14 @@ TOPIC = Topic(
 
 
 def applies(facts: Facts) -> bool:
+    """Whether a v1 job has not ended. UnknownFactError where jobs of any kind may not be listed."""
     for resource in V1_JOBS.values():
         facts.all(resource)  # what may not be read is not known to be without faults
     return bool(facts.unfinished)
 
 
 def faults(facts: Facts) -> Iterator[Fault]:
+    """One for each job whose conversion is blocked. That it was made by something else is for the check `owners` to say."""
     for outcome in facts.unfinished:
         ids = {finding.topic.id for finding in outcome.findings if finding.is_blocking} - {MADE_BY_ANOTHER.id}
         if ids:

@@ -32,10 +32,13 @@ _FLAG = re.compile(r"--gang-scheduler-name[= ](\S+)")
 
 
 def applies(facts: Facts) -> bool:
+    """Whether a v1 job has not ended."""
     return bool(facts.unfinished)
 
 
 def faults(facts: Facts) -> Iterator[Fault]:
+    """The scheduler of `--gang` that is not served; and operators of v1 that schedule gangs, where `--gang` chooses no
+    scheduler."""
     chosen = facts.batch.options.gang.partition(":")[0]
     wanted = _POD_GROUPS.get(chosen)
     if wanted is not None and not facts.serves(wanted):

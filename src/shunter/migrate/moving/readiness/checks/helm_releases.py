@@ -28,10 +28,12 @@ TOPIC = Topic(
 
 
 def applies(facts: Facts) -> bool:
+    """Whether there are releases, or it cannot be known."""
     return facts.releases is None or bool(facts.releases)
 
 
 def faults(facts: Facts) -> Iterator[Fault]:
+    """One for each release that holds v1 jobs. UnknownFactError where Secrets may not be listed."""
     if facts.releases is None:
         raise UnknownFactError("Secrets may not be listed, and Helm keeps its releases there")
     for release, manifest in facts.releases:

@@ -40,10 +40,12 @@ HAS_NO_LIMIT: Json = {
 
 
 def applies(facts: Facts) -> bool:
+    """Always, as every TrainJob becomes a JobSet."""
     return True
 
 
 def faults(facts: Facts) -> Iterator[Fault]:
+    """What is not there or does not answer. On the embedded cluster there is neither Deployment nor webhook to look at."""
     if not facts.serves(JOBSETS):
         yield Fault(f"the cluster does not serve {JOBSETS.api_version}.")
         return

@@ -27,10 +27,12 @@ STABLE = (1, 33)
 
 
 def applies(facts: Facts) -> bool:
+    """Always, as every cluster has a version."""
     return True
 
 
 def faults(facts: Facts) -> Iterator[Fault]:
+    """One below 1.31, an advisory one below 1.33. UnknownFactError for a version that is not two numbers."""
     try:
         major, _, minor = facts.version.partition(".")
         version = int(major), int(minor)

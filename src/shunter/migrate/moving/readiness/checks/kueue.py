@@ -30,10 +30,12 @@ _TRAIN_JOB = "trainer.kubeflow.org/trainjob"
 
 
 def applies(facts: Facts) -> bool:
+    """Whether the cluster has Kueue, or a v1 job has a queue's label."""
     return facts.serves_group(KUEUE) or bool(_queued(facts))
 
 
 def faults(facts: Facts) -> Iterator[Fault]:
+    """Kinds that Kueue's configuration does not name. UnknownFactError where that is not in its usual ConfigMap."""
     queued = _queued(facts)
     if not facts.serves_group(KUEUE):
         yield Fault(

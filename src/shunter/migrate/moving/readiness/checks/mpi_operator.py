@@ -28,10 +28,12 @@ DEFINITION = MPI_JOBS_V2BETA1.full_name
 
 
 def applies(facts: Facts) -> bool:
+    """Whether the definition of MPIJobs is there."""
     return any(crd["metadata"]["name"] == DEFINITION for crd in facts.all(CUSTOM_RESOURCE_DEFINITIONS))
 
 
 def faults(facts: Facts) -> Iterator[Fault]:
+    """One where it serves v2beta1 as well, with the number of such jobs."""
     for crd in facts.all(CUSTOM_RESOURCE_DEFINITIONS):
         versions = {version["name"] for version in crd["spec"]["versions"] if version.get("served")}
         if crd["metadata"]["name"] != DEFINITION or MPI_JOBS_V2BETA1.version not in versions:

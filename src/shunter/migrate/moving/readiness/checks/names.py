@@ -28,10 +28,12 @@ TOPIC = Topic(
 
 
 def applies(facts: Facts) -> bool:
+    """Whether a v1 job has not ended."""
     return bool(facts.unfinished)
 
 
 def faults(facts: Facts) -> Iterator[Fault]:
+    """One for each job whose TrainJob would meet an object; what an earlier plan made is not in the way."""
     resources = (TRAIN_JOBS, SERVICES, VOLCANO_POD_GROUPS, COSCHEDULING_POD_GROUPS)
     there = {
         (resource.kind, obj["metadata"]["namespace"], obj["metadata"]["name"])

@@ -37,10 +37,12 @@ HOSTS = (EXPERIMENTS, WORKFLOW_TEMPLATES, CRON_WORKFLOWS, SCHEDULED_WORKFLOWS)
 
 
 def applies(facts: Facts) -> bool:
+    """Always: objects that make jobs may be there without any job."""
     return True
 
 
 def faults(facts: Facts) -> Iterator[Fault]:
+    """One for each owner of v1 jobs, and one for each object of Katib, Argo or Kubeflow Pipelines that makes them."""
     owned: dict[str, list[str]] = {}
     for outcome in facts.batch.outcomes:
         if owner := owner_of(outcome.source.value):

@@ -43,10 +43,12 @@ def requests(namespaces: Iterable[str], kinds: Iterable[str]) -> list[Request]:
 
 
 def applies(facts: Facts) -> bool:
+    """Always, as permissions are those of whoever asks."""
     return True
 
 
 def faults(facts: Facts) -> Iterator[Fault]:
+    """Two for a namespace at most: what a plan needs, and, as advice only, what else is refused."""
     refused = [request for request, is_allowed in facts.allowed.items() if not is_allowed]
     for namespace in sorted({request.namespace for request in refused}):
         here = [request for request in refused if request.namespace == namespace]

@@ -31,10 +31,12 @@ _OBJECTS = f"count/{TRAIN_JOBS.full_name}"
 
 
 def applies(facts: Facts) -> bool:
+    """Whether there are quotas and v1 jobs."""
     return bool(facts.all(RESOURCE_QUOTAS)) and bool(facts.batch.outcomes)
 
 
 def faults(facts: Facts) -> Iterator[Fault]:
+    """Quotas with no room for both generations at once, and those that count v1 jobs but no TrainJobs."""
     for quota in facts.all(RESOURCE_QUOTAS):
         misfits = [*_misfits(facts, quota)]
         if misfits:

@@ -22,10 +22,12 @@ TOPIC = Topic(
 
 
 def applies(facts: Facts) -> bool:
+    """Whether the result of an unfinished job takes a shipped runtime."""
     return bool(_wanted(facts))
 
 
 def faults(facts: Facts) -> Iterator[Fault]:
+    """One for each such runtime that is not there, with the jobs that need it."""
     there = {runtime["metadata"]["name"] for runtime in facts.all(CLUSTER_TRAINING_RUNTIMES)}
     for name, jobs in sorted(_wanted(facts).items()):
         if name not in there:

@@ -32,10 +32,12 @@ NO_RUNTIME: Json = {
 
 
 def applies(facts: Facts) -> bool:
+    """Whether the cluster serves TrainJobs."""
     return facts.serves(TRAIN_JOBS)
 
 
 def faults(facts: Facts) -> Iterator[Fault]:
+    """Webhooks that nobody asks, or that do not answer. UnknownFactError where something before them refuses."""
     dried = facts.train_job_dry_run
     if dried is None:
         return

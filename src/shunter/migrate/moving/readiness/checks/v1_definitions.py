@@ -28,10 +28,12 @@ TOPIC = Topic(
 
 
 def applies(facts: Facts) -> bool:
+    """Whether any definition of v1 is there."""
     return any(crd["metadata"]["name"] in V1_DEFINITIONS for crd in facts.all(CUSTOM_RESOURCE_DEFINITIONS))
 
 
 def faults(facts: Facts) -> Iterator[Fault]:
+    """A definition that is being deleted, which blocks; one with objects stored in a version that is not served."""
     for crd in facts.all(CUSTOM_RESOURCE_DEFINITIONS):
         name = crd["metadata"]["name"]
         if name not in V1_DEFINITIONS:

@@ -33,10 +33,12 @@ SUSPENDED: Json = {
 
 
 def applies(facts: Facts) -> bool:
+    """Whether the cluster serves PyTorchJobs, of which one is tried."""
     return facts.serves(PYTORCH_JOBS)
 
 
 def faults(facts: Facts) -> Iterator[Fault]:
+    """One where the server cannot reach a webhook. A webhook that refuses the job is none."""
     dried = facts.v1_job_dry_run
     if dried is not None and "failed calling webhook" in dried.refusal:
         yield Fault(f"a dry run of a new {PYTORCH_JOBS.kind}: {dried.refusal}")

@@ -30,10 +30,12 @@ WANTED = (TRAIN_JOBS, TRAINING_RUNTIMES, CLUSTER_TRAINING_RUNTIMES)
 
 
 def applies(facts: Facts) -> bool:
+    """Always: without these nothing can be moved."""
     return True
 
 
 def faults(facts: Facts) -> Iterator[Fault]:
+    """Definitions that are not there, not established, or do not serve the version of results."""
     if not facts.serves(TRAIN_JOBS):
         yield Fault(f"the cluster does not serve {TRAIN_JOBS.api_version}.")
         return

@@ -35,10 +35,12 @@ SHOWN_BY: tuple[tuple[str, Resource, tuple[str, ...]], ...] = (
 
 
 def applies(facts: Facts) -> bool:
+    """Whether the cluster serves TrainJobs, and a v1 job has not ended."""
     return facts.serves(TRAIN_JOBS) and bool(facts.unfinished)
 
 
 def faults(facts: Facts) -> Iterator[Fault]:
+    """One for each result that needs a newer release. Definitions that show none are taken for 2.0."""
     definitions = {crd["metadata"]["name"]: crd for crd in facts.all(CUSTOM_RESOURCE_DEFINITIONS)}
     installed = next((release for release, resource, field in SHOWN_BY if _has(definitions, resource, field)), "2.0")
     for outcome in facts.unfinished:
