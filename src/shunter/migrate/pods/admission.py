@@ -39,11 +39,13 @@ class PriorityClasses:
         self._known = {one["metadata"]["name"]: one for one in known}
 
     def get(self, resource: Resource, namespace: str, name: str) -> Json | None:
+        """The class, known or not; None for any other resource."""
         if resource != PRIORITY_CLASSES:
             return None
         return self._known.get(name) or {"metadata": {"name": name}}
 
     def all(self, resource: Resource, namespace: str = "") -> Iterable[Json]:
+        """Only those that are known; none of any other resource."""
         return self._known.values() if resource == PRIORITY_CLASSES else ()
 
 

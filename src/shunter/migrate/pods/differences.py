@@ -31,14 +31,18 @@ class Pair(NamedTuple):
 
     @property
     def role(self) -> str:
+        """`Worker`."""
         return self.title.rpartition(" ")[0]
 
     @property
     def number(self) -> str:
+        """`1`, as text."""
         return self.title.rpartition(" ")[2]
 
 
 class Difference(NamedTuple):
+    """One fact that the two pods of a pair say differently, or a pod without a counterpart."""
+
     pair: Pair
     place: Place
     """Empty for a pod that has no counterpart."""

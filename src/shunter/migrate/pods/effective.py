@@ -19,6 +19,8 @@ _MACHINE = PodContext(pod_ip="<address of the pod>", host_ip="<address of its no
 
 
 class EffectiveContainer(NamedTuple):
+    """What the process of a container gets, as far as the pod says it."""
+
     environment: dict[str, str]
     """Without what envFrom brings. What stands in a ConfigMap or Secret is `<KIND NAME: KEY>`, with `optional` before it where
     the container starts without it as well."""

@@ -27,6 +27,8 @@ _LONGEST, _BEFORE = 60, 20
 
 
 class PodValue(NamedTuple):
+    """What one pod reads on either side."""
+
     pod: str
     """`Worker 1`."""
     v1: str
