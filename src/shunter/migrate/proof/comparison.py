@@ -42,6 +42,8 @@ from shunter.migrate.proof.topics import (
 
 @dataclass(frozen=True)
 class Comparison:
+    """What the comparison of one job found. Differences that are explained are among them."""
+
     source: SourceObject
     matched: Matched | None
     """None when one side gets no pods; a finding says why."""

@@ -26,10 +26,12 @@ class Context:
 
     @cached_property
     def kind(self) -> JobKind:
+        """Of v1's operator: it says which port and which containers of the pods are the operator's doing."""
         return next(kind for kind in JOB_KINDS if kind.resource == self.matched.v1.job.resource)
 
     @property
     def is_mpi(self) -> bool:
+        """Whether the rules about MPIJobs count as well."""
         return self.kind.resource == MPI_JOBS
 
     @cached_property

@@ -59,6 +59,8 @@ class Case(NamedTuple):
 
 
 class Disagreement(NamedTuple):
+    """A case in which the job ends otherwise in v2."""
+
     case: Case
     v1: Ending
     v2: Ending

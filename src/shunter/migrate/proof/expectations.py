@@ -51,6 +51,7 @@ def expected(difference: Difference, context: Context) -> str:
 
 
 def labels(difference: Difference, context: Context) -> str:
+    """The reason for a label or annotation that controllers of one side write; empty for any other difference."""
     section, *rest = difference.place
     if section not in ("labels", "annotations"):
         return ""
@@ -67,11 +68,13 @@ def labels(difference: Difference, context: Context) -> str:
 
 
 def finalizers(difference: Difference, context: Context) -> str:
+    """The reason for the Job controller's own finalizer; empty for any other difference."""
     is_tracking = difference.place == ("finalizers", JOB_TRACKING_FINALIZER)
     return "the Job controller counts its pods" if is_tracking and difference.v1 is None else ""
 
 
 def host_name(difference: Difference, context: Context) -> str:
+    """The reason for hostname and subdomain where v1 had none; empty where v1 had another."""
     if difference.place in (("spec", "hostname"), ("spec", "subdomain")) and difference.v1 is None:
         return "JobSet gives pods the names that v1 gave to Services"
     return ""
@@ -102,6 +105,7 @@ def whole_pod_requests(difference: Difference, context: Context) -> str:
 
 
 def ports(difference: Difference, context: Context) -> str:
+    """The reason for the port where pods meet, on either side; empty for any other port."""
     if len(difference.place) != 4 or difference.place[2] != "ports":
         return ""
     port = context.kind.port
@@ -114,6 +118,7 @@ def ports(difference: Difference, context: Context) -> str:
 
 
 def added_variables(difference: Difference, context: Context) -> str:
+    """The reason for a variable that v2's plugins add, or that others are made of; empty where v1 had one of that name."""
     name = variable_of(difference)
     if not name or difference.v1 is not None:
         return ""

@@ -66,6 +66,7 @@ class Step(NamedTuple):
 
     @property
     def holds(self) -> bool:
+        """Whether it was tried, and nothing that it found blocks."""
         return self.was_tried and not any(finding.is_blocking for finding in self.findings)
 
 
@@ -94,6 +95,7 @@ class Ladder:
 
     @property
     def findings(self) -> tuple[Finding, ...]:
+        """Those of all steps, from the lowest rung on."""
         return tuple(finding for step in self.steps for finding in step.findings)
 
     @property

@@ -31,6 +31,8 @@ _INTEL = "I_MPI_"
 
 
 def volumes(difference: Difference, context: Context) -> str:
+    """The reason for a volume, or a mount of it, that either side needs for reaching the nodes; empty for any other
+    difference."""
     place, after = difference.place, difference.v2
     if place[0] == "volumes":
         return REASON if place[1] in _VOLUMES or (is_set_up(place[1]) and after == "Memory") else ""
@@ -62,6 +64,8 @@ def set_up(difference: Difference, context: Context) -> str:
 
 
 def environment(difference: Difference, context: Context) -> str:
+    """The reason for a variable that says how mpirun reaches the nodes, or that v1 added for it; empty for any other
+    difference."""
     place, pair = difference.place, difference.pair
     if len(place) != 4 or place[2] != "env" or pair.v1 is None:
         return ""

@@ -15,6 +15,8 @@ Sameness = Literal["same", "expected", "reported", "unexplained"]
 
 
 class Row(NamedTuple):
+    """One fact, as each side says it, and how the two compare."""
+
     place: Place
     v1: Any
     v2: Any

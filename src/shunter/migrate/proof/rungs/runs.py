@@ -44,6 +44,7 @@ def compared(ladder: Ladder, comparisons: Sequence[RunComparison]) -> Ladder:
 
 
 def worst(comparisons: Sequence[RunComparison]) -> RunComparison:
+    """The first with the worst verdict; `different` is worse than `not comparable`. ValueError where there is none."""
     return max(comparisons, key=lambda comparison: _BADNESS.index(comparison.verdict))
 
 
