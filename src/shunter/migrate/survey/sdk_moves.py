@@ -9,6 +9,8 @@ from typing import NamedTuple
 
 
 class Move(NamedTuple):
+    """Calls of the v1 SDK that have one counterpart. `before` and `after` are the same program with either SDK."""
+
     calls: tuple[str, ...]
     """Methods of TrainingClient; the class itself is `TrainingClient`."""
     v2: str

@@ -13,12 +13,16 @@ Tone = Literal["good", "mild", "bad", ""]
 
 
 class Verdict(NamedTuple):
+    """What stands at the top of the page; the tone is its colour."""
+
     word: str
     sentence: str
     tone: Tone
 
 
 class Wave(NamedTuple):
+    """One group of jobs of a plan. `effort` is in points, `gpus` are the devices that they ask for."""
+
     number: int
     name: str
     why: str
@@ -37,6 +41,8 @@ class Point(NamedTuple):
 
 
 class Metric(NamedTuple):
+    """One aim, and how far it is met, in words."""
+
     name: str
     target: str
     now: str
@@ -96,6 +102,7 @@ def waves(facts: Facts) -> list[Wave]:
 
 
 def metrics(facts: Facts) -> list[Metric]:
+    """In the order of the page, with figures that come from the facts."""
     unfinished, converted = facts.unfinished, facts.converted
     proved = [job for job in converted if job.is_proved]
     lines = facts.lines
@@ -138,6 +145,7 @@ def metrics(facts: Facts) -> list[Metric]:
 
 
 def checklist(facts: Facts) -> list[Point]:
+    """Phase by phase. What people have to say themselves is None, never taken for done."""
     total, unfinished, converted = len(facts.jobs), facts.unfinished, facts.converted
     proved = sum(job.is_proved for job in converted)
     compared = [job for job in converted if job.runs]

@@ -92,6 +92,8 @@ class Lines(NamedTuple):
 
 
 class Facts(NamedTuple):
+    """The same facts give the same pages: whatever they say comes from here."""
+
     fleet: Fleet
     jobs: tuple[Job, ...]
     """In the order of the fleet's rows."""
@@ -107,6 +109,7 @@ class Facts(NamedTuple):
 
     @property
     def unfinished(self) -> list[Job]:
+        """All but those of the class `finished`: also the blocked ones, and those with an owner."""
         return [job for job in self.jobs if job.entry.job_class != "finished"]
 
     @property
@@ -126,6 +129,7 @@ class Facts(NamedTuple):
         return [fault for fault in self.faults if fault.is_blocking]
 
     def of_class(self, *wanted: JobClass) -> list[Job]:
+        """The jobs of any of these classes, in the order of `jobs`."""
         return [job for job in self.jobs if job.entry.job_class in wanted]
 
 

@@ -12,6 +12,7 @@ from shunter.migrate.survey.report.markdown import inline, table
 
 
 def markdown(facts: Facts) -> str:
+    """The whole page; ends in a line break."""
     said, fleet = verdict(facts), facts.fleet
     lines = [f"# {TITLE}", "", f"**{said.word}.** {inline(said.sentence)}", *_faults(facts), "", "## Success metrics", ""]
     lines += table(("metric", "target", "now"), [(metric.name, metric.target, metric.now) for metric in metrics(facts)])

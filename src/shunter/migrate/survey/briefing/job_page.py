@@ -21,6 +21,7 @@ MASKED = (
 
 
 def html(job: Job, facts: Facts) -> str:
+    """The whole page, to be put into a directory below the front page."""
     row = job.entry
     return page(
         row.title,

@@ -10,6 +10,7 @@ TITLE = "From TrainingClient to TrainerClient"
 
 
 def html() -> str:
+    """The whole page, which is the same for everybody: it says nothing of the jobs."""
     rows = [
         (element("code", ", ".join(move.calls)), element("code", move.v2) if move.v2 else "nothing", prose(move.loss))
         for move in MOVES

@@ -37,6 +37,7 @@ class Field(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
     @property
     def steps(self) -> tuple[str, ...]:
+        """`field` taken apart at its dots."""
         return tuple(self.field.split("."))
 
 

@@ -49,15 +49,20 @@ class Subject(NamedTuple):
 
     @property
     def standing(self) -> list[Finding]:
+        """The findings that nobody has suppressed."""
         return [finding for finding in self.outcome.findings if not finding.suppressed]
 
 
 class Reason(NamedTuple):
+    """A rule that holds for the job, and why."""
+
     rule: str
     why: str
 
 
 class Rule(NamedTuple):
+    """`holds` gives the reason why it holds for a job; empty where it does not."""
+
     id: str
     job_class: JobClass
     explanation: str
@@ -162,12 +167,15 @@ RULES: tuple[Rule, ...] = (
 
 
 class Classification(NamedTuple):
+    """The class of a job, with all that speaks for it and for classes after it."""
+
     job_class: JobClass
     reasons: tuple[Reason, ...]
     """Of every rule that holds; the first decided."""
 
 
 def judged(subject: Subject) -> Classification:
+    """By the first rule that holds; one always does (assert)."""
     held = [(rule, why) for rule in RULES if (why := rule.holds(subject))]
     assert held, f"{subject.outcome.source.title} is of no class"
     return Classification(held[0][0].job_class, tuple(Reason(rule.id, why) for rule, why in held))

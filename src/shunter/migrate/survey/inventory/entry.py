@@ -42,6 +42,7 @@ class Entry(msgspec.Struct, frozen=True, kw_only=True, rename="camel", gc=False)
 
     @property
     def title(self) -> str:
+        """`PyTorchJob training/bert`."""
         return object_title(self.kind, self.namespace, self.name)
 
 

@@ -32,6 +32,8 @@ class Part(NamedTuple):
 
 
 class Fleet(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
+    """Every job of the inventory, and what all of them come to."""
+
     jobs: int
     classes: Annotated[dict[str, int], Meta(description="Jobs by class, every class named.")]
     kinds: dict[str, int]
@@ -46,6 +48,7 @@ class Fleet(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     entries: tuple[Entry, ...]
 
     def count(self, *wanted: JobClass) -> int:
+        """The number of jobs of any of these classes."""
         return sum(self.classes[name] for name in wanted)
 
 

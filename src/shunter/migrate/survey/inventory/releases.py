@@ -12,6 +12,8 @@ OLDEST = "2.0"
 
 
 class Need(NamedTuple):
+    """Something in results that Trainer has known since a release."""
+
     release: str
     what: str
     is_used: Callable[[Json, Json], bool]

@@ -52,6 +52,7 @@ class Change:
 
     @property
     def is_gained(self) -> bool:
+        """Whether every job that changes has selected pods now, and had none before."""
         return all(count.after and not count.before for count in self.changed)
 
 

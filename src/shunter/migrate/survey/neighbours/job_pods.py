@@ -52,6 +52,7 @@ class JobPods:
 
     @cached_property
     def namespace(self) -> str:
+        """Where its pods are on both sides; empty where the manifest names none."""
         return self.outcome.source.namespace
 
     @property

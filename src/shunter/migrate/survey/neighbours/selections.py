@@ -81,6 +81,7 @@ class Selection:
         return {"matchLabels": self.value} if self.form == "labels" else self.value
 
     def selects(self, labels: Json) -> bool:
+        """Whether it selects pods with these labels; in which namespaces it looks is for `looks_in` to say."""
         return selects(self.selector, labels)
 
     def looks_in(self, namespace: str, known: Mapping[str, Json]) -> bool:

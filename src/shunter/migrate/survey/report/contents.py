@@ -45,10 +45,12 @@ class ReportedFinding(_Struct, frozen=True):
 
     @property
     def is_blocking(self) -> bool:
+        """Whether the result must not be used until somebody changes something or suppresses the finding."""
         return self.impact == "blocking" and not self.suppressed
 
     @property
     def place(self) -> str:
+        """`jobs/bert.yaml:12:7`; of an object of a cluster the source alone."""
         return str(Place(self.source, self.line, self.column))
 
 
@@ -80,6 +82,8 @@ class Item(_Struct, frozen=True):
 
 
 class Summary(_Struct, frozen=True):
+    """How many objects there are by what became of them, and findings by severity."""
+
     objects: int
     converted: int
     blocked: int
@@ -92,6 +96,8 @@ class Summary(_Struct, frozen=True):
 
 
 class Contents(_Struct, frozen=True):
+    """The whole document."""
+
     schema: Annotated[Literal["shunter.migrate.report/v1"], Meta(description="Version of this document's form.")]
     tool: Annotated[str, Meta(description="`shunter VERSION`")]
     about: About
@@ -100,6 +106,7 @@ class Contents(_Struct, frozen=True):
 
     @property
     def findings(self) -> list[tuple[Item, ReportedFinding]]:
+        """All of them, suppressed ones too, each with the object or file that it is about."""
         return [(item, told) for item in self.items for told in item.findings]
 
 
@@ -109,6 +116,7 @@ def of_batch(batch: Batch, faults: Iterable[Finding] = ()) -> Contents:
 
 
 def contents(about: About, items: Sequence[Item]) -> Contents:
+    """With the sums of the items. A file of a scan is no object; suppressed findings count as such alone."""
     standing = [told for item in items for told in item.standing]
     outcomes = [item.outcome for item in items]
     summary = Summary(
@@ -157,6 +165,7 @@ def by_source(findings: Iterable[Finding]) -> list[Item]:
 
 
 def told(finding: Finding) -> ReportedFinding:
+    """The finding as plain values, with the remedy of its topic where it has none of its own."""
     topic = finding.topic
     return ReportedFinding(
         id=topic.id,

@@ -12,6 +12,7 @@ _CARD_TONES = {"Converted": "good", "Blocked": "bad", "Unreadable": "bad", "Erro
 
 
 def written(contents: Contents) -> str:
+    """The whole page. Sections are open unless there are more than 20."""
     numbers = [(name, value, "" if value == "0" else _CARD_TONES.get(name, "")) for name, value in figures(contents)]
     counts = [
         (element("code", id), badge(severity, TONES[severity]), impact, number, title)

@@ -11,6 +11,7 @@ _UNSPEAKABLE = re.compile("[^\t\n\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]"
 
 
 def written(contents: Contents) -> str:
+    """A test case for each object or file. It fails for blocking findings; its other findings are its output."""
     failures = sum(any(told.is_blocking for told in item.standing) for item in contents.items)
     counts = f'tests="{len(contents.items)}" failures="{failures}" errors="0"'
     name = _attribute(f"shunter migrate: {contents.about}")

@@ -10,6 +10,7 @@ from shunter.migrate.survey.report.summary import figures, topic_counts
 
 
 def written(contents: Contents) -> str:
+    """The whole text; ends in a line break. Objects without findings are listed at its end."""
     lines = [f"# Migration report: {contents.about}", "", *table(("", ""), figures(contents))]
     counts = topic_counts(contents)
     if counts:

@@ -26,6 +26,7 @@ def element(name: str, *children: object, **attributes: str) -> Html:
 
 
 def joined(parts: Iterable[Html]) -> Html:
+    """One below the other."""
     return Html("\n".join(parts))
 
 
@@ -80,6 +81,7 @@ def _filled(share: float, tone: str) -> Html:
 
 
 def badge(text: str, tone: str = "") -> Html:
+    """A short text in a box; `tone` is `good`, `bad`, `mild` or none."""
     return element("span", text, class_=f"badge {tone}".strip())
 
 
@@ -92,6 +94,7 @@ def prose(text: str) -> Html:
 
 
 def code(text: str) -> Html:
+    """A block in which line breaks and blanks stay."""
     return element("pre", element("code", text))
 
 

@@ -18,6 +18,7 @@ LEVELS = {"info": "note", "warning": "warning", "error": "error"}
 
 
 def written(contents: Contents) -> str:
+    """One run, with the topics that were found as its rules. Suppressed findings are in it, and say that they are."""
     ids = sorted({told.id for _, told in contents.findings})
     seen: Counter[str] = Counter()
     run = {

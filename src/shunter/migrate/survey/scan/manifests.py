@@ -103,6 +103,8 @@ _V1_LABEL = "training.kubeflow.org/"
 
 
 class Found(NamedTuple):
+    """What the objects of one file show."""
+
     references: list[Reference]
     jobs: list[range]
     """Lines, from 1, of v1 jobs: they are converted, not scanned."""

@@ -18,6 +18,8 @@ _WORDS = tuple(word.encode() for word in WORDS)
 
 
 class ScanResult(NamedTuple):
+    """What was found in a tree, and how much of it was looked at."""
+
     findings: tuple[Finding, ...]
     """By file, line and column."""
     files: int

@@ -15,6 +15,7 @@ _FORMULA = ("=", "+", "-", "@", "\t", "\r")
 
 
 def written(fleet: Fleet) -> str:
+    """Lines end in CRLF. What a spreadsheet would take for a formula begins with an apostrophe."""
     text = io.StringIO()
     writer = csv.writer(text, lineterminator="\r\n")
     writer.writerow(COLUMNS)

@@ -20,6 +20,7 @@ TONES: dict[JobClass, str] = {
 
 
 def written(fleet: Fleet) -> str:
+    """The whole page."""
     return page(
         "Inventory of v1 jobs",
         figures(fleet),
@@ -43,6 +44,7 @@ def written(fleet: Fleet) -> str:
 
 
 def figures(fleet: Fleet) -> Html:
+    """Six of them in large type, for the top of a page."""
     return cards(
         [
             ("jobs", f"{fleet.jobs:,}", ""),
@@ -56,6 +58,7 @@ def figures(fleet: Fleet) -> Html:
 
 
 def classes(fleet: Fleet) -> Html:
+    """How many jobs each class has, and what each means."""
     return element(
         "div",
         bars([(name, fleet.classes[name], TONES[name]) for name in CLASSES]),
@@ -70,6 +73,7 @@ def parts(heading: str, listed: Sequence[Part]) -> Html:
 
 
 def blockers(fleet: Fleet) -> list[Html]:
+    """The topics that block jobs, those of most jobs first, below a heading; nothing where no job is blocked."""
     if not fleet.blockers:
         return []
     rows = [(element("code", id), jobs, title) for id, title, jobs in fleet.blockers]

@@ -9,6 +9,7 @@ from shunter.migrate.survey.report.markdown import table
 
 
 def written(fleet: Fleet) -> str:
+    """The whole text; ends in a line break."""
     lines = ["# Inventory of v1 jobs", "", *table(("", ""), figures(fleet)), "", "## Classes", ""]
     lines += table(("class", "jobs", "means"), [(name, fleet.classes[name], means) for name, means in CLASSES.items()])
     if fleet.blockers:
