@@ -212,6 +212,8 @@ _COMMAND = re.compile(
 
 
 class Rule(NamedTuple):
+    """A pattern of lines, and what is told of a line that it matches."""
+
     topic: Topic
     pattern: re.Pattern[str]
     message: str
