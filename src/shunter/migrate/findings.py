@@ -65,6 +65,8 @@ class Place(NamedTuple):
 
 
 class Finding(NamedTuple):
+    """A topic, told of one object or of one field of it."""
+
     topic: Topic
     object: str
     """`PyTorchJob training/bert`."""
@@ -82,6 +84,7 @@ class Finding(NamedTuple):
 
     @property
     def is_blocking(self) -> bool:
+        """Whether the result must not be used until somebody changes something or suppresses the finding."""
         return self.topic.impact == "blocking" and not self.suppressed
 
     @property
@@ -91,12 +94,15 @@ class Finding(NamedTuple):
 
     @property
     def field(self) -> str:
+        """`spec.runPolicy.suspend`; empty for a finding about the whole object."""
         return shown(self.path)
 
     @property
     def advice(self) -> str:
+        """What to do: in this very case, where that is known, else what the topic advises."""
         return self.remedy or self.topic.remedy
 
 
 def worst(grades: list[Grade]) -> Grade:
+    """The grade that loses most; `E` (exact) where there is none at all."""
     return max(grades, key=GRADES.index, default="E")

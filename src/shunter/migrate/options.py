@@ -11,6 +11,8 @@ ProfileChoice = Literal["auto", "idiomatic", "runtime", "plain"]
 
 
 class Options(Struct, frozen=True):
+    """The defaults are those of a conversion without any flag."""
+
     torch_launch: TorchLaunch = "auto"
     """How a program that torchrun does not start is told its rank: `auto` takes `env-compat` where the program needs it."""
     profile: ProfileChoice = "auto"
