@@ -27,6 +27,8 @@ NODE_NAME = "shunter"
 
 
 def main(arguments: list[str]) -> int:
+    """The exit status: 0 at the end of `run`, which SIGTERM brings about, and of a teardown; else that of the ShunterError, which
+    is printed to stderr."""
     parser = argparse.ArgumentParser(prog="shunter-agent", description="Controllers, scheduler and node of an embedded cluster.")
     parser.add_argument("--state-dir", type=Path, required=True)
     parser.add_argument("--health-probe-bind-address", default="0")

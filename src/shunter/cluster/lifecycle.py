@@ -108,6 +108,8 @@ def alone(state: StateDir) -> Iterator[None]:
 
 
 def start_alone(state: StateDir, options: Options, begun: float, foreground: bool) -> StartedCluster:
+    """`start` for a caller in `alone`; `begun` is the moment, by time.monotonic, from which the seconds count. When another
+    program takes one of the chosen ports, others are tried, twice at most."""
     if record := state.read_record():
         if options.port and not record.server.endswith(f":{options.port}"):
             raise EnvironmentProblem(
@@ -191,6 +193,7 @@ def stop(state: StateDir, *, timeout: float = 60.0) -> bool:
 
 
 def stop_alone(state: StateDir, timeout: float) -> bool:
+    """`stop` for a caller in `alone`. Raises EnvironmentProblem when the supervisor does not end within `timeout` seconds."""
     record = state.read_record()
     if record is None:
         teardown_leftovers(state)
@@ -215,6 +218,7 @@ def teardown_leftovers(state: StateDir) -> None:
 
 
 def teardown_command(state: StateDir) -> list[str]:
+    """The command line that removes what the node left behind; nothing of the cluster may run by then."""
     return [sys.executable, "-m", "shunter.cluster.agent", "--state-dir", str(state.root), "--teardown"]
 
 
@@ -389,12 +393,14 @@ def wait_until_ready(state: StateDir, record: Record, process: subprocess.Popen[
 
 
 def every(seconds: float, deadline: float) -> Iterator[None]:
+    """Yields at once, and then each time after so many seconds, until `deadline` (time.monotonic) has passed."""
     while time.monotonic() < deadline:
         yield
         time.sleep(seconds)
 
 
 def answers(url: str, context: ssl.SSLContext, token: str) -> bool:
+    """Whether the URL answers with status 200, asked directly, past any proxy; an answer is waited for 2 seconds."""
     request = urllib.request.Request(url, headers={"Authorization": f"Bearer {token}"})
     opener = urllib.request.build_opener(urllib.request.ProxyHandler({}), urllib.request.HTTPSHandler(context=context))
     try:
@@ -415,6 +421,7 @@ def start_failure(state: StateDir, component: str, process: subprocess.Popen[byt
 
 
 def not_ready(state: StateDir, component: str, what: str) -> EnvironmentProblem:
+    """The error to raise: what is wrong with a component, the last line of its log, and where that is."""
     return EnvironmentProblem(
         f"{component} {what}: {last_log_lines(state, component)}",
         f"Its log is {state.logs / component}.log; stop with `shunter down`.",
@@ -428,6 +435,7 @@ def mark_log(state: StateDir, component: str) -> None:
 
 
 def last_log_lines(state: StateDir, component: str) -> str:
+    """The last line that a component wrote in this run; `it wrote nothing.` where there is none, or no log."""
     with contextlib.suppress(OSError):
         lines = (state.logs / f"{component}.log").read_text(errors="replace").rpartition("--- started ")[2].splitlines()[1:]
         if lines:

@@ -51,6 +51,7 @@ def start(state: StateDir) -> None:
 
 
 def not_installed() -> EnvironmentProblem:
+    """The error to raise, with how to install it and what else can be done."""
     return EnvironmentProblem(
         "--mlflow local needs the package mlflow, which is not installed in the environment of shunter.",
         "Install it there: pip install mlflow. Or name a server that runs: --mlflow http://HOST:PORT",

@@ -52,18 +52,22 @@ class StateDir(NamedTuple):
 
     @property
     def lock(self) -> Path:
+        """The supervisor holds it (flock) for as long as it lives."""
         return self.root / "lock"
 
     @property
     def record(self) -> Path:
+        """What the running supervisor says of itself: read it by `read_record`, which knows whether one runs."""
         return self.root / "cluster.json"
 
     @property
     def kubeconfig(self) -> Path:
+        """The user's own, as administrator."""
         return self.root / "kubeconfig"
 
     @property
     def pki(self) -> Path:
+        """Of the authority ca.crt and ca.key, of the API server server.crt and server.key."""
         return self.root / "pki"
 
     @property
@@ -74,14 +78,17 @@ class StateDir(NamedTuple):
 
     @property
     def tokens(self) -> Path:
+        """Who each bearer token stands for: user and groups, by token."""
         return self.root / "tokens.json"
 
     @property
     def logs(self) -> Path:
+        """COMPONENT.log of each child of the supervisor."""
         return self.root / "logs"
 
     @property
     def node(self) -> Path:
+        """What the agent keeps of pods (`node.layout`)."""
         return self.root / "node"
 
     @property
@@ -116,9 +123,11 @@ class StateDir(NamedTuple):
 
     @property
     def launch(self) -> Path:
+        """What the supervisor is to start; it stays after a stop, and the next start takes the ports from it."""
         return self.root / "launch.json"
 
     def component_kubeconfig(self, component: str) -> Path:
+        """Of `operator` or `agent`, each with a token of its own."""
         return self.root / "kubeconfigs" / component
 
     def create(self) -> None:

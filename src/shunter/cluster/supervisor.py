@@ -33,6 +33,7 @@ RECORD_RETRY_SECONDS = 1.0
 
 
 def main(state_dir: str) -> int:
+    """The exit status: 1 when another supervisor has the lock, else 0 once this one was told to stop or the directory is gone."""
     with open(os.path.join(state_dir, "lock"), "ab") as lock:
         if not take(lock.fileno()):
             print(f"another supervisor runs on {state_dir}", file=sys.stderr)
@@ -64,6 +65,7 @@ def is_of(lock: int, state_dir: str) -> bool:
 
 
 def supervise(state_dir: str, lock: int) -> int:
+    """Returns 0 once it was told to stop or the state directory is gone; in the first case after the teardown."""
     signals = [signal.SIGTERM, signal.SIGINT, signal.SIGCHLD, signal.SIGUSR1]
     signal.pthread_sigmask(signal.SIG_BLOCK, signals)
     launch = described(state_dir)
@@ -130,6 +132,7 @@ class Child:
         self.delay = 0.1
 
     def start(self) -> None:
+        """Starts the process, which appends to its log. Raises OSError when it cannot be started."""
         with open(self.log_path, "ab") as log:
             self.process = subprocess.Popen(
                 self.argv, stdout=log, stderr=log, stdin=subprocess.DEVNULL, preexec_fn=functools.partial(die_with, os.getpid())
@@ -137,6 +140,8 @@ class Child:
         self.started_at = time.monotonic()
 
     def look_after(self) -> None:
+        """Shortens its log, and starts it again when it has died: after 0.1 s if it had run for more than 10 s, otherwise after
+        twice the last delay, up to 5 s."""
         now = time.monotonic()
         shorten(self.log_path)
         if self.process is not None and self.process.poll() is not None:
@@ -152,6 +157,7 @@ class Child:
                 self.restart_at = now + self.delay
 
     def stop(self) -> None:
+        """Sends SIGTERM, after STOP_SECONDS SIGKILL, and returns when the process has ended; nothing happens if none runs."""
         if self.process is None:
             return
         self.process.terminate()
@@ -170,6 +176,7 @@ class Child:
 
 
 def unblock() -> None:
+    """Lets signals through again: a child inherits the mask with which the supervisor waits for its own."""
     signal.pthread_sigmask(signal.SIG_SETMASK, [])
 
 
@@ -205,6 +212,7 @@ def recorded(state_dir: str, launch: dict[str, Any], children: list[Child]) -> b
 
 
 def read(path: str) -> str:
+    """The text of a file in UTF-8. Raises OSError."""
     with open(path, encoding="utf-8") as handle:
         return handle.read()
 

@@ -90,6 +90,8 @@ class NamespaceReconciler:
         self._root_ca = root_ca
 
     def observe(self, key: Key) -> Observed | None:
+        """The namespace, whether it has the ServiceAccount `default`, and what its ConfigMap kube-root-ca.crt holds. None when
+        there is no such namespace."""
         namespace = self._namespaces.get(key)
         if namespace is None:
             return None
@@ -101,9 +103,11 @@ class NamespaceReconciler:
         )
 
     def plan(self, observed: Observed, now: datetime) -> Plan:
+        """Creates or corrects what the namespace lacks; nothing in one that is being deleted."""
         return plan(observed, self._root_ca)
 
     def plan_failure(self, observed: Observed, failure: Failure, now: datetime) -> Plan:
+        """Nothing: a refused write is only tried again."""
         return NOTHING
 
 

@@ -16,6 +16,7 @@ WAIT_SECONDS = 20.0
 
 
 def register(manager: Manager) -> None:
+    """Adds the controller, which looks at the pods of all owners."""
     pods = manager.informer(PODS, Pod)
     manager.controller("unassigned-pods", UnassignedPods(pods.store), primary=pods, workers=1)
 
@@ -37,10 +38,14 @@ class UnassignedPods:
         self._pods = pods
 
     def observe(self, key: Key) -> Pod | None:
+        """The pod, whatever its state; None when it is gone."""
         return self._pods.get(key)
 
     def plan(self, observed: Pod, now: datetime) -> Plan:
+        """The phase Failed for a pod that was deleted before it had a node, WAIT_SECONDS after its deletionTimestamp; until then
+        when to look again."""
         return plan(observed, now)
 
     def plan_failure(self, observed: Pod, failure: Failure, now: datetime) -> Plan:
+        """Nothing: a refused status is only tried again."""
         return NOTHING

@@ -13,11 +13,13 @@ class RetryTimes:
         self._next: dict[str, tuple[float, float]] = {}
 
     def failed(self, key: str, now: float) -> None:
+        """The key has to wait: FIRST_SECONDS, or twice as long as after its last failure, up to MAX_SECONDS."""
         _, delay = self._next.get(key, (0.0, FIRST_SECONDS / 2))
         delay = min(delay * 2, MAX_SECONDS)
         self._next[key] = (now + delay, delay)
 
     def succeeded(self, key: str) -> None:
+        """The key need not wait, and its next failure counts as the first."""
         self._next.pop(key, None)
 
     def wait(self, key: str, now: float) -> float:

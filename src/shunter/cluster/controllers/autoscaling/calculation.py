@@ -29,6 +29,7 @@ class Tolerances(NamedTuple):
     up: float = TOLERANCE
 
     def hold(self, ratio: float) -> bool:
+        """Whether a ratio of use to target is close enough to 1 to change nothing; both limits count as close enough."""
         return 1.0 - self.down <= ratio <= 1.0 + self.up
 
 

@@ -11,18 +11,25 @@ from shunter.api.pod_requests import PodRequests
 
 
 class ScaleTargetRef(Struct, frozen=True):
+    """The object, in the autoscaler's own namespace, whose subresource `scale` gets another number of replicas."""
+
     kind: str = ""
     name: str = ""
     api_version: str = ""
 
 
 class ScalingPolicy(Struct, frozen=True):
+    """How far replicas may change within `period_seconds`: by `value` pods if `type` is Pods, else by `value` percent."""
+
     type: str = "Percent"
     value: int = 0
     period_seconds: int = 15
 
 
 class ScalingRules(Struct, frozen=True):
+    """How fast it may go in one direction. `select_policy` is Max or Min of what the policies allow, or Disabled; without a
+    stabilization window it is 0 seconds up and 300 down, without a tolerance a tenth."""
+
     stabilization_window_seconds: int | None = None
     select_policy: str = "Max"
     policies: tuple[ScalingPolicy, ...] = ()
@@ -30,11 +37,15 @@ class ScalingRules(Struct, frozen=True):
 
 
 class Behavior(Struct, frozen=True):
+    """The rules for more replicas, and those for fewer."""
+
     scale_up: ScalingRules = ScalingRules()
     scale_down: ScalingRules = ScalingRules()
 
 
 class AutoscalerSpec(Struct, frozen=True):
+    """`metrics` stay JSON, as their types have different fields. `behavior` is None where nothing is said of how fast to go."""
+
     scale_target_ref: ScaleTargetRef = ScaleTargetRef()
     min_replicas: int = 1
     max_replicas: int = 1
@@ -43,6 +54,9 @@ class AutoscalerSpec(Struct, frozen=True):
 
 
 class AutoscalerStatus(Struct, frozen=True):
+    """As it was stored last. `desired_replicas` is what was wanted after all limits, `last_scale_time` when the replicas of the
+    target were changed last."""
+
     current_replicas: int = 0
     desired_replicas: int = 0
     last_scale_time: datetime | None = None
@@ -67,6 +81,8 @@ class ScaledPod(Struct, frozen=True):
 
 
 class ContainerUsage(Struct, frozen=True):
+    """What one container uses, as quantities by resource: `{"cpu": "250m", "memory": "64Mi"}`."""
+
     name: str = ""
     usage: dict[str, str | int | float] = {}
 
@@ -81,14 +97,20 @@ class PodMetrics(Struct, frozen=True):
 
 
 class PodMetricsList(Struct, frozen=True):
+    """What the resource metrics API answers for a selector; pods without figures are not in it."""
+
     items: tuple[PodMetrics, ...] = ()
 
 
 class ScaleSpec(Struct, frozen=True):
+    """The replicas that are asked for."""
+
     replicas: int = 0
 
 
 class ScaleStatus(Struct, frozen=True):
+    """The replicas that there are, and their label selector in its text form: `app=web,tier in (a,b)`."""
+
     replicas: int = 0
     selector: str = ""
 

@@ -36,13 +36,16 @@ class CronJobReconciler:
         self._jobs = jobs
 
     def observe(self, key: Key) -> Observed | None:
+        """The CronJob and the Jobs that it controls; None when there is no such CronJob."""
         cron_job = self._cron_jobs.get(key)
         if cron_job is None:
             return None
         return Observed(cron_job=cron_job, jobs=self._jobs.by_index(CONTROLLER_UID, cron_job.metadata.uid))
 
     def plan(self, observed: Observed, now: datetime) -> Plan:
+        """Starts the Job that is due, deletes ended Jobs beyond the history limits, and writes the status."""
         return plan(observed, now)
 
     def plan_failure(self, observed: Observed, failure: Failure, now: datetime) -> Plan:
+        """The event FailedCreate for a refused Job, unless its name is taken; any other refusal is only tried again."""
         return plan_failure(observed, failure, now)

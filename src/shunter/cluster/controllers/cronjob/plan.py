@@ -29,6 +29,7 @@ class Observed(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def owner(self) -> Owner:
+        """The CronJob as the owner that its Jobs name."""
         return Owner(CRON_JOBS, self.cron_job.metadata)
 
 

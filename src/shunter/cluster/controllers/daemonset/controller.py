@@ -67,6 +67,8 @@ class DaemonSetReconciler:
         self._failures = FailureMemory()
 
     def observe(self, key: Key) -> Observed | None:
+        """The DaemonSet with all nodes, its pods and revisions, and those of its namespace that nothing controls; also until when
+        the replacement of failed pods waits, by the clock of this moment. None when there is no such DaemonSet."""
         daemon_set = self._sets.get(key)
         if daemon_set is None:
             return None
@@ -84,7 +86,9 @@ class DaemonSetReconciler:
         )
 
     def plan(self, observed: Observed, now: datetime) -> Plan:
+        """Creates and deletes pods, one step of a rolling update when none are missing or too many, and writes the status."""
         return plan(observed, now)
 
     def plan_failure(self, observed: Observed, failure: Failure, now: datetime) -> Plan:
+        """Nothing: the events of the refused writes tell of it."""
         return plan_failure(observed, failure, now)

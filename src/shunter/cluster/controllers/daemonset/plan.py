@@ -42,6 +42,7 @@ class Observed(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def owner(self) -> Owner:
+        """The DaemonSet as the owner that its pods and revisions name."""
         return Owner(DAEMON_SETS, self.daemon_set.metadata)
 
 

@@ -23,6 +23,8 @@ _TOLERATED = (
 
 
 class DaemonPodSpec(PodSpec, frozen=True):
+    """With the affinity, by which a pod without a node is for one."""
+
     affinity: Json = {}
 
 
@@ -67,6 +69,8 @@ def with_tolerations(spec: Json) -> Json:
 
 
 def template_generation(daemon_set: DaemonSet) -> str:
+    """The number in the annotation deprecated.daemonset.template.generation, by which pods may be of the newest template as well
+    as by its hash; empty where there is none."""
     text = daemon_set.metadata.annotations.get(_GENERATION_ANNOTATION, "")
     return text if text.isdecimal() else ""
 

@@ -13,6 +13,8 @@ from shunter.cluster.controllers.workloads.shares import share
 
 
 class Step(NamedTuple):
+    """Old pods to delete, and nodes that get a new pod beside the old one."""
+
     delete: tuple[DaemonPod, ...] = ()
     create: tuple[str, ...] = ()
     """Names of nodes."""
@@ -27,6 +29,7 @@ class _OnNode(NamedTuple):
 
 
 def allows_surge(daemon_set: DaemonSet) -> bool:
+    """Whether maxSurge lets a node have a new pod beside the old one; never with the strategy OnDelete."""
     return _max_surge(daemon_set, 1) > 0
 
 

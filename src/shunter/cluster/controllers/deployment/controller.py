@@ -55,6 +55,8 @@ class DeploymentReconciler:
         self._pods = pods
 
     def observe(self, key: Key) -> Observed | None:
+        """The Deployment, its ReplicaSets with their pods, and those of its namespace that nothing controls. None when there is
+        no such Deployment."""
         deployment = self._deployments.get(key)
         if deployment is None:
             return None
@@ -66,7 +68,10 @@ class DeploymentReconciler:
         )
 
     def plan(self, observed: Observed, now: datetime) -> Plan:
+        """Adopts, makes, scales or removes ReplicaSets, and writes the status."""
         return plan(observed, now)
 
     def plan_failure(self, observed: Observed, failure: Failure, now: datetime) -> Plan:
+        """Of a ReplicaSet that could not be made: a collision in the status where its name is taken, else an event and, if there
+        is a deadline, the condition Progressing. Any other refusal is only tried again."""
         return plan_failure(observed, failure, now)

@@ -37,10 +37,12 @@ class Versions(NamedTuple):
 
     @property
     def all(self) -> tuple[ReplicaSet, ...]:
+        """The older ones as they are, then the new one if there is one."""
         return self.old if self.new is None else (*self.old, self.new)
 
     @property
     def active_old(self) -> tuple[ReplicaSet, ...]:
+        """The older ones that are to have pods."""
         return active(self.old)
 
 
@@ -58,10 +60,13 @@ def active(replica_sets: Iterable[ReplicaSet]) -> tuple[ReplicaSet, ...]:
 
 
 def by_creation(replica_set: ReplicaSet) -> tuple[datetime, str]:
+    """A sort key: the oldest first, those of the same second by name."""
     return replica_set.metadata.creation_timestamp or _EPOCH, replica_set.metadata.name
 
 
 def without_hash(template: Json) -> Json:
+    """The template without the label that tells ReplicaSets apart, so that it can be compared; `labels` is left out where it
+    would be empty."""
     metadata = dict(template.get("metadata") or {})
     labels = {key: value for key, value in (metadata.pop("labels", None) or {}).items() if key != TEMPLATE_HASH}
     return {**template, "metadata": {**metadata, **({"labels": labels} if labels else {})}}

@@ -49,6 +49,7 @@ class Observed(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def owner(self) -> Owner:
+        """The Deployment as the owner that its ReplicaSets name."""
         return Owner(DEPLOYMENTS, self.deployment.metadata)
 
 

@@ -19,6 +19,7 @@ _UPDATED = "ReplicaSetUpdated"
 
 
 def has_deadline(deployment: Deployment) -> bool:
+    """Whether progressDeadlineSeconds limits a rollout: 2147483647 stands for no limit, as in kube-controller-manager."""
     return deployment.spec.progress_deadline_seconds != NO_LIMIT
 
 
@@ -31,6 +32,7 @@ def with_condition(status: DeploymentStatus, type: str, value: str, reason: str,
 
 
 def without_condition(status: DeploymentStatus, type: str) -> DeploymentStatus:
+    """An equal status where there is no condition of this type."""
     kept = tuple(condition for condition in status.conditions if condition.type != type)
     return msgspec.structs.replace(status, conditions=kept)
 

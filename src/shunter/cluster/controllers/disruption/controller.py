@@ -101,6 +101,8 @@ class DisruptionReconciler:
         self._scales = scales
 
     def observe(self, key: Key) -> Observed | None:
+        """The budget, the pods that its selector takes, and, by the uid of a pod's controller, how many replicas that is to have.
+        None when there is no such budget."""
         budget = self._budgets.get(key)
         if budget is None:
             return None
@@ -110,9 +112,11 @@ class DisruptionReconciler:
         return Observed(budget=budget, pods=pods, scales={uid: one for uid, one in scales.items() if one is not None})
 
     def plan(self, observed: Observed, now: datetime) -> Plan:
+        """Writes the status, whose `disruptionsAllowed` the eviction API goes by."""
         return plan(observed, now)
 
     def plan_failure(self, observed: Observed, failure: Failure, now: datetime) -> Plan:
+        """Nothing: a refused status is only tried again."""
         return NOTHING
 
 

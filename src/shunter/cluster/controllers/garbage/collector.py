@@ -71,6 +71,8 @@ class GarbageCollector:
                 await self._follow(group)
 
     def observe(self, key: Key) -> Observed | None:
+        """The object with this uid. None where no rule concerns it, and as long as kinds have to be read or the server has to be
+        asked, for its owners or before it is deleted: then the key comes back."""
         seen = self._graph.look_at(key.name)
         if isinstance(seen, list):
             self._verify(self._verified(key, seen))
@@ -85,9 +87,11 @@ class GarbageCollector:
         return seen
 
     def plan(self, observed: Observed, now: datetime) -> Plan:
+        """The writes that its owner references and finalizers ask for; `now` does not matter."""
         return plan(observed)
 
     def plan_failure(self, observed: Observed, failure: Failure, now: datetime) -> Plan:
+        """Nothing: a refused write is only tried again."""
         return NOTHING
 
     def _is_complete(self) -> bool:

@@ -81,6 +81,7 @@ class Graph:
         return unverified or Observed(member=member, owners=known, dependents=dependents)
 
     def dependents(self, uid: str) -> Iterator[Member]:
+        """The objects that have an owner reference with this uid, in the order of their own."""
         return (self._members[other] for other in sorted(self._dependents.get(uid, ())))
 
     def _state(self, member: Member, reference: OwnerReference) -> OwnerState | Ref:

@@ -21,6 +21,8 @@ ORPHAN = "orphan"
 
 
 class OwnerState(Enum):
+    """What an owner reference leads to. An owner that is being deleted in another way than the foreground is still PRESENT."""
+
     PRESENT = "present"
     ABSENT = "absent"
     DELETING = "deleting"
@@ -37,6 +39,7 @@ class Member(NamedTuple):
 
     @property
     def waits_for_dependents(self) -> bool:
+        """Whether it is being deleted in the foreground, and so stays until no dependent blocks it."""
         return self.metadata.deletion_timestamp is not None and FOREGROUND in self.metadata.finalizers
 
 

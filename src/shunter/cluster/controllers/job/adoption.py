@@ -14,6 +14,7 @@ from shunter.kube.controllers.plan import Patch, Ref
 
 
 def controls(job: Job, pod: Pod) -> bool:
+    """Whether the pod's controller reference has the uid of this very Job, not only its name."""
     return pod.metadata.is_controlled_by(job.metadata.uid)
 
 

@@ -61,6 +61,8 @@ class JobReconciler:
         self._uids: dict[Key, str] = {}
 
     def observe(self, key: Key) -> Observed | None:
+        """The Job, its pods with what is remembered of those that are gone, and pods of its namespace that nothing controls. None
+        for a Job that has ended or is gone, whose past is forgotten then."""
         job = self._jobs.get(key)
         current = job.metadata.uid if job is not None and job.outcome is None else ""
         if self._uids.get(key, current) != current:
@@ -73,9 +75,12 @@ class JobReconciler:
         return Observed(job=job, pods=pods, past=self._memory.past(job, controlled, datetime.now(UTC)))
 
     def plan(self, observed: Observed, now: datetime) -> Plan:
+        """Adopts, creates and deletes pods, and writes the status; nothing for a Job that another controller manages."""
         return plan(observed, now)
 
     def plan_failure(self, observed: Observed, failure: Failure, now: datetime) -> Plan:
+        """After a refused pod the status, in which pods that were still to be created are not active; any other refusal is only
+        tried again."""
         return plan_failure(observed, failure, now)
 
 
@@ -86,12 +91,15 @@ class TtlReconciler:
         self._jobs = jobs
 
     def observe(self, key: Key) -> Job | None:
+        """The Job, whether or not it has ended."""
         return self._jobs.get(key)
 
     def plan(self, observed: Job, now: datetime) -> Plan:
+        """Deletes a Job that ended ttlSecondsAfterFinished ago or earlier, or looks again when it is due."""
         return ttl.plan(observed, now)
 
     def plan_failure(self, observed: Job, failure: Failure, now: datetime) -> Plan:
+        """Nothing: a refused deletion is only tried again."""
         return NOTHING
 
 
@@ -103,6 +111,7 @@ class OrphanReconciler:
         self._pods = pods
 
     def observe(self, key: Key) -> Orphan | None:
+        """The pod, and its Job unless that is gone or another one has its name."""
         pod = self._pods.get(key)
         if pod is None:
             return None
@@ -111,7 +120,9 @@ class OrphanReconciler:
         return Orphan(pod=pod, job=job if job and owner and job.metadata.uid == owner.uid else None)
 
     def plan(self, observed: Orphan, now: datetime) -> Plan:
+        """Takes the tracking finalizer off, unless a Job will still count the pod; `now` does not matter."""
         return orphans.plan(observed)
 
     def plan_failure(self, observed: Orphan, failure: Failure, now: datetime) -> Plan:
+        """Nothing: a refused write is only tried again."""
         return NOTHING

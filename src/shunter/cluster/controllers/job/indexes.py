@@ -31,6 +31,7 @@ class Indexes:
 
     @classmethod
     def of(cls, indexes: Iterable[int]) -> Indexes:
+        """The set of these indexes, which may come in any order and more than once."""
         return cls(_merged([(index, index) for index in indexes]))
 
     def __or__(self, other: Indexes) -> Indexes:
@@ -44,6 +45,7 @@ class Indexes:
 
     @property
     def total(self) -> int:
+        """How many indexes are in the set."""
         return sum(last - first + 1 for first, last in self.intervals)
 
     def overlap(self, other: Indexes) -> int:

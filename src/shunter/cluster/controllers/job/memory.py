@@ -33,4 +33,5 @@ class FinishMemory:
         return dict(known)
 
     def forget(self, job_uid: str) -> None:
+        """Drops what is known of the pods of a Job; nothing happens where nothing is."""
         self._finishes.pop(job_uid, None)

@@ -89,10 +89,12 @@ def is_tracked(pod: Pod) -> bool:
 
 
 def is_active(pod: Pod) -> bool:
+    """Whether it has not ended and is not being deleted; a pod that is still Pending is active, too."""
     return not pod.is_finished and pod.metadata.deletion_timestamp is None
 
 
 def is_terminating(pod: Pod) -> bool:
+    """Whether it is being deleted and has not ended yet."""
     return not pod.is_finished and pod.metadata.deletion_timestamp is not None
 
 

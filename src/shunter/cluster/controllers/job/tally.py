@@ -44,6 +44,8 @@ class Tally(msgspec.Struct, frozen=True, kw_only=True):
 
     @classmethod
     def of(cls, job: Job, pods: tuple[Pod, ...], now: datetime) -> Tally:
+        """Counts `pods`, which have to be the Job's own. Indexes are those of an Indexed Job; failed ones are None without
+        backoffLimitPerIndex."""
         active = tuple(pod for pod in pods if is_active(pod))
         succeeded_indexes = Indexes()
         failed_indexes: Indexes | None = None

@@ -29,11 +29,13 @@ class Children(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def names(self) -> set[str]:
+        """The names of all of them, those of earlier runs too: a name is taken until its Job is gone."""
         jobs = (*self.active, *self.succeeded, *self.failed, *self.previous)
         return {job.metadata.name for job in jobs}
 
 
 def replicated_job_of(job: Job) -> str:
+    """The name of the replicated job that a Job is one of, by its label; empty without it."""
     return job.metadata.labels.get(REPLICATED_JOB_NAME, "")
 
 

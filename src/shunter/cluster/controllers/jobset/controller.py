@@ -52,6 +52,8 @@ class JobSetReconciler:
         self._claims = claims
 
     def observe(self, key: Key) -> Observed | None:
+        """The JobSet, the Jobs that it controls, the Jobs that have a name of its Jobs whoever owns them, and the names of
+        services and claims in its namespace. None when there is no such JobSet."""
         jobset = self._jobsets.get(key)
         if jobset is None:
             return None
@@ -64,7 +66,10 @@ class JobSetReconciler:
         )
 
     def plan(self, observed: Observed, now: datetime) -> Plan:
+        """Writes Jobs, the service, claims and the status; nothing for a JobSet that is being deleted or managed by another
+        controller."""
         return plan(observed, now)
 
     def plan_failure(self, observed: Observed, failure: Failure, now: datetime) -> Plan:
+        """Nothing: a refused write is only tried again."""
         return NOTHING

@@ -16,6 +16,7 @@ NO_SCHEDULE_TAINT = "alpha.jobset.sigs.k8s.io/no-schedule"
 
 
 def job_name(jobset: JobSet, replicated_job: str, index: int) -> str:
+    """`train-worker-0`: of the JobSet, the replicated job, and the index among its replicas."""
     return f"{jobset.metadata.name}-{replicated_job}-{index}"
 
 
@@ -25,6 +26,7 @@ def job_names(jobset: JobSet) -> list[str]:
 
 
 def claim_name(jobset: JobSet, template: str) -> str:
+    """`data-train`: the claim template's name, then the JobSet's."""
     return f"{template}-{jobset.metadata.name}"
 
 
@@ -48,4 +50,5 @@ def coordinator_endpoint(jobset: JobSet) -> str:
 
 
 def owner(jobset: JobSet) -> Json:
+    """The controller reference that what is made for the JobSet carries."""
     return controller_reference("jobset.x-k8s.io/v1alpha2", "JobSet", jobset.metadata.name, jobset.metadata.uid)

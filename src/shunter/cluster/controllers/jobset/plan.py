@@ -67,6 +67,7 @@ def plan(observed: Observed, now: datetime) -> Plan:
 
 
 def is_finished(jobset: JobSet) -> bool:
+    """Whether its stored status has the condition Completed or Failed: it never runs again."""
     return any(condition.type in ("Completed", "Failed") and condition.is_true for condition in jobset.status.conditions)
 
 

@@ -25,9 +25,11 @@ class Progress(msgspec.Struct, frozen=True, kw_only=True):
 
     @classmethod
     def of(cls, jobset: JobSet, now: datetime) -> Progress:
+        """Begins with the stored status and without events; `now` is cut to whole seconds, as times are stored."""
         return cls(jobset=Ref.of(JOBSETS, jobset.metadata), status=jobset.status, now=now.replace(microsecond=0))
 
     def note(self, type: Literal["Normal", "Warning"], reason: str, message: str) -> Progress:
+        """With one more event about the JobSet."""
         note = Note(regarding=self.jobset, type=type, reason=reason, message=message)
         return msgspec.structs.replace(self, notes=(*self.notes, note))
 

@@ -38,4 +38,5 @@ def is_ready(job: Job) -> bool:
 
 
 def entry(statuses: tuple[ReplicatedJobStatus, ...], name: str) -> ReplicatedJobStatus | None:
+    """None where no replicated job has this name, or its status is not known yet."""
     return next((status for status in statuses if status.name == name), None)

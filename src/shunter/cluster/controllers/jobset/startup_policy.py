@@ -8,6 +8,7 @@ from shunter.cluster.controllers.jobset.replicated_status import entry
 
 
 def in_order(jobset: JobSet) -> bool:
+    """Whether replicated jobs start one after the other; False without a startupPolicy."""
     policy = jobset.spec.startup_policy
     return policy is not None and policy.startup_policy_order == "InOrder"
 
@@ -19,10 +20,12 @@ def has_started(job: ReplicatedJob, statuses: tuple[ReplicatedJobStatus, ...]) -
 
 
 def starting(progress: Progress) -> Progress:
+    """With the condition StartupPolicyInProgress, which takes the place of StartupPolicyCompleted."""
     message = "in order startup policy is in progress"
     return progress.condition("StartupPolicyInProgress", True, "InOrderStartupPolicyInProgress", message)
 
 
 def started(progress: Progress) -> Progress:
+    """With the condition StartupPolicyCompleted, which takes the place of StartupPolicyInProgress."""
     message = "in order startup policy has completed"
     return progress.condition("StartupPolicyCompleted", True, "InOrderStartupPolicyCompleted", message)

@@ -22,6 +22,7 @@ def is_met(jobset: JobSet, children: Children) -> bool:
 
 
 def completed(progress: Progress) -> Progress:
+    """With the condition Completed and the terminal state; a condition RestartingJobSet becomes False."""
     message = "jobset completed successfully"
     progress = progress.condition("Completed", True, "AllJobsCompleted", message)
     progress = progress.condition("RestartingJobSet", False, "JobSetCompleted", message)

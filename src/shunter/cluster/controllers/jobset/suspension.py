@@ -13,12 +13,14 @@ from shunter.kube.controllers.plan import Patch, Ref
 
 
 def suspended(progress: Progress) -> Progress:
+    """With the condition Suspended; a condition RestartingJobSet becomes False."""
     message = "jobset is suspended"
     progress = progress.condition("Suspended", True, "SuspendedJobs", message)
     return progress.condition("RestartingJobSet", False, "JobSetSuspended", message)
 
 
 def resumed(progress: Progress) -> Progress:
+    """A condition Suspended becomes False; a JobSet that was never suspended gets none."""
     return progress.condition("Suspended", False, "ResumeJobs", "jobset is resumed")
 
 

@@ -68,6 +68,8 @@ class ReplicaSetReconciler:
         self._siblings = siblings
 
     def observe(self, key: Key) -> Observed | None:
+        """The ReplicaSet, or the ReplicationController in the form of one; its pods, and those of its namespace that nothing
+        controls; as siblings its own pods where it has no others. None when it is gone."""
         replica_set = self._get(key)
         if replica_set is None:
             return None
@@ -80,9 +82,11 @@ class ReplicaSetReconciler:
         )
 
     def plan(self, observed: Observed, now: datetime) -> Plan:
+        """Adopts, creates or deletes pods, and writes the status."""
         return plan(observed, now)
 
     def plan_failure(self, observed: Observed, failure: Failure, now: datetime) -> Plan:
+        """The condition ReplicaFailure for a pod that could not be created or deleted; any other refusal is only tried again."""
         return plan_failure(observed, failure, now)
 
     def _pods_of_siblings(self, replica_set: ReplicaSet) -> tuple[Pod, ...]:

@@ -38,6 +38,7 @@ class Observed(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def owner(self) -> Owner:
+        """The ReplicaSet or ReplicationController, by `resource`, as the owner that its pods name."""
         return Owner(self.resource, self.replica_set.metadata)
 
 

@@ -86,6 +86,7 @@ def is_waiting(pod: SchedulablePod) -> bool:
 
 
 def by_waiting(pod: SchedulablePod) -> Iterable[str]:
+    """The index of pods that wait for a node: all of them under WAITING."""
     return (WAITING,) if is_waiting(pod) else ()
 
 
@@ -118,15 +119,19 @@ class Scheduler:
         self._volumes = volumes
 
     def observe(self, key: Key) -> Observed | None:
+        """The pod, all nodes, and the pod's claims; None for a pod that does not wait for a node from us."""
         pod = self._pods.get(key)
         if pod is None or not is_waiting(pod):
             return None
         return Observed(pod=pod, nodes=self._nodes.list(), claimed=self._volumes.of(pod))
 
     def plan(self, observed: Observed, now: datetime) -> Plan:
+        """Binds the pod to the first node that admits it, whatever it requests, or says by a condition and an event why none
+        does."""
         return plan(observed, now)
 
     def plan_failure(self, observed: Observed, failure: Failure, now: datetime) -> Plan:
+        """Nothing: a refused binding is only tried again."""
         return NOTHING
 
 
@@ -149,6 +154,8 @@ class StrictScheduler:
         """Pods bound by us that the cache still shows as waiting: uid to node and the time until when that is believed."""
 
     def observe(self, key: Key) -> Observed | None:
+        """As Scheduler, and with it the waiting pods whose turn comes before and the pods that take up room on each node, those
+        included that were bound a moment ago. None for a pod that does not wait."""
         pod = self._pods.get(key)
         if pod is None or not is_waiting(pod):
             return None
@@ -160,6 +167,7 @@ class StrictScheduler:
         return Observed(pod=pod, nodes=nodes, claimed=self._volumes.of(pod), ahead=tuple(ahead), assigned=assigned)
 
     def plan(self, observed: Observed, now: datetime) -> Plan:
+        """Binds the pod to the first node with room, and counts it there for ASSUME_SECONDS, or until the cache shows it."""
         planned = plan_strictly(observed, now)
         for write in planned.writes:
             if isinstance(write, Create):
@@ -168,6 +176,7 @@ class StrictScheduler:
         return planned
 
     def plan_failure(self, observed: Observed, failure: Failure, now: datetime) -> Plan:
+        """Nothing, but the room that the pod was given counts as free again."""
         self._assumed.pop(observed.pod.metadata.uid, None)
         return NOTHING
 

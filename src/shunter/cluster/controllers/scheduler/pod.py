@@ -11,6 +11,8 @@ from shunter.api.pod_requests import PodRequests
 
 
 class Toleration(Struct, frozen=True):
+    """An empty `effect` stands for all effects, an empty `key` with the operator Exists for all taints."""
+
     key: str = ""
     operator: str = "Equal"
     value: str = ""
@@ -18,6 +20,9 @@ class Toleration(Struct, frozen=True):
 
 
 class PodSpec(PodRequests, frozen=True):
+    """Its requests, and all that chooses among nodes. One with a `node_name` has its node; one with scheduling gates does not
+    want one yet."""
+
     node_name: str = ""
     scheduler_name: str = "default-scheduler"
     node_selector: dict[str, str] = {}
@@ -42,4 +47,5 @@ class SchedulablePod(Struct, frozen=True):
 
     @property
     def is_finished(self) -> bool:
+        """Whether it has succeeded or failed, so that its room is free again."""
         return self.status.phase in FINISHED_PHASES

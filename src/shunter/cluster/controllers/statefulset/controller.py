@@ -67,6 +67,8 @@ class StatefulSetReconciler:
         self._claims = claims
 
     def observe(self, key: Key) -> Observed | None:
+        """The StatefulSet, its pods and revisions, those of its namespace that nothing controls, and the claims that exist of the
+        pods that are there or should be. None when there is no such StatefulSet."""
         stateful_set = self._sets.get(key)
         if stateful_set is None:
             return None
@@ -86,9 +88,11 @@ class StatefulSetReconciler:
         )
 
     def plan(self, observed: Observed, now: datetime) -> Plan:
+        """Adopts, then makes or removes claims, pods and revisions, and writes the status."""
         return plan(observed, now)
 
     def plan_failure(self, observed: Observed, failure: Failure, now: datetime) -> Plan:
+        """Nothing: the events of the refused writes tell of it."""
         return plan_failure(observed, failure, now)
 
 

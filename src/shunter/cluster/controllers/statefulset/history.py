@@ -62,6 +62,7 @@ def superfluous(
 
 
 def revision_of(pod: Pod) -> str:
+    """The name of the revision that the pod was made of, by its label; empty without it."""
     return pod.metadata.labels.get(REVISION_HASH, "")
 
 

@@ -30,10 +30,12 @@ def ordinals(stateful_set: StatefulSet) -> range:
 
 
 def identity_labels(name: str, number: int) -> dict[str, str]:
+    """The labels by which Services and users select a single pod: its name and its number."""
     return {POD_NAME: name, POD_INDEX: str(number)}
 
 
 def claim_name(template: Json, stateful_set: StatefulSet, number: int) -> str:
+    """`data-db-0`: of the claim template, the StatefulSet, and the pod's number."""
     return f"{template['metadata']['name']}-{stateful_set.metadata.name}-{number}"
 
 

@@ -44,6 +44,7 @@ class Observed(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def owner(self) -> Owner:
+        """The StatefulSet as the owner that its pods and revisions name."""
         return Owner(STATEFUL_SETS, self.stateful_set.metadata)
 
 

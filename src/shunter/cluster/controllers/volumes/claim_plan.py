@@ -154,6 +154,7 @@ def volume_for(claim: Claim, directory: str, reclaim_policy: str) -> Json:
 
 
 def claim_reference(claim: Claim) -> Json:
+    """The `claimRef` of a volume: with the claim's uid, so that a later claim of that name is another."""
     metadata = claim.metadata
     return {
         "apiVersion": "v1",

@@ -74,10 +74,12 @@ def register(manager: Manager, client: Client, *, directory: Path | None, strict
 
 
 def by_unbound(claim: Claim) -> Iterable[str]:
+    """The index of claims whose phase is not Bound, all under UNBOUND."""
     return () if claim.is_bound else (UNBOUND,)
 
 
 def by_free(volume: Volume) -> Iterable[str]:
+    """The index of volumes that name no claim, all under UNBOUND."""
     return (UNBOUND,) if volume.spec.claim_ref is None else ()
 
 
@@ -88,10 +90,12 @@ def by_claim(volume: Volume) -> Iterable[str]:
 
 
 def by_claims(pod: Pod) -> Iterable[str]:
+    """The index of pods by their claims: `default/data`."""
     return [str(key) for key in claims_of(pod)]
 
 
 def claims_of(pod: Pod) -> Iterable[Key]:
+    """The keys of the pod's claims, which need not exist."""
     return [Key(pod.metadata.namespace, name) for name in pod.claims]
 
 
@@ -129,6 +133,8 @@ class ClaimReconciler:
         self._strict = strict
 
     def observe(self, key: Key) -> claim_plan.Observed | None:
+        """The claim, the volumes that are its own, name it or are free, its class, and whether a pod on a node uses it. None when
+        there is no such claim."""
         claim = self._claims.get(key)
         if claim is None:
             return None
@@ -145,9 +151,11 @@ class ClaimReconciler:
         )
 
     def plan(self, observed: claim_plan.Observed, now: datetime) -> Plan:
+        """Binds a volume or makes one, or takes the protection off a claim that is to go; `now` does not matter."""
         return claim_plan.plan(observed)
 
     def plan_failure(self, observed: claim_plan.Observed, failure: Failure, now: datetime) -> Plan:
+        """Nothing: a refused write is only tried again."""
         return NOTHING
 
 
@@ -159,6 +167,7 @@ class VolumeReconciler:
         self._claims = claims
 
     def observe(self, key: Key) -> volume_plan.Observed | None:
+        """The volume, and the claim that now has the name in its claimRef, which may be another than it was bound to."""
         volume = self._volumes.get(key)
         if volume is None:
             return None
@@ -167,9 +176,12 @@ class VolumeReconciler:
         return volume_plan.Observed(volume=volume, claim=claim)
 
     def plan(self, observed: volume_plan.Observed, now: datetime) -> Plan:
+        """Writes the phase, deletes a released volume that we made, or takes the protection off one that is to go; `now` does not
+        matter."""
         return volume_plan.plan(observed)
 
     def plan_failure(self, observed: volume_plan.Observed, failure: Failure, now: datetime) -> Plan:
+        """Nothing: a refused write is only tried again."""
         return NOTHING
 
 

@@ -19,6 +19,9 @@ DIRECTORY_FINALIZER = "shunter.dev/directory"
 
 
 class ClaimSpec(Struct, frozen=True):
+    """A `storage_class_name` of None asks for the default class, an empty one for a volume without a class. `volume_name` is set
+    once a volume was chosen."""
+
     access_modes: tuple[str, ...] = ()
     resources: Json = {}
     selector: LabelSelector | None = None
@@ -28,28 +31,37 @@ class ClaimSpec(Struct, frozen=True):
 
 
 class ClaimStatus(Struct, frozen=True):
+    """`phase` is Pending, Bound or Lost; modes and capacity are those of the volume."""
+
     phase: str = ""
     access_modes: tuple[str, ...] = ()
     capacity: Json = {}
 
 
 class Claim(Struct, frozen=True):
+    """A PersistentVolumeClaim."""
+
     metadata: ObjectMeta
     spec: ClaimSpec = ClaimSpec()
     status: ClaimStatus = ClaimStatus()
 
     @property
     def is_bound(self) -> bool:
+        """Whether its phase says so: a volume's name in its spec alone does not."""
         return self.status.phase == "Bound"
 
 
 class ClaimReference(Struct, frozen=True):
+    """The claim that a volume is bound to, or, as long as it has no `uid`, is kept for."""
+
     namespace: str = ""
     name: str = ""
     uid: str = ""
 
 
 class VolumeSpec(Struct, frozen=True):
+    """`host_path` is empty for volumes of all other types; `claim_ref` stays when the claim is gone."""
+
     access_modes: tuple[str, ...] = ()
     capacity: Json = {}
     claim_ref: ClaimReference | None = None
@@ -60,10 +72,14 @@ class VolumeSpec(Struct, frozen=True):
 
 
 class VolumeStatus(Struct, frozen=True):
+    """`phase` is Available, Bound, Released or Failed."""
+
     phase: str = ""
 
 
 class Volume(Struct, frozen=True):
+    """A PersistentVolume, which has no namespace."""
+
     metadata: ObjectMeta
     spec: VolumeSpec = VolumeSpec()
     status: VolumeStatus = VolumeStatus()
@@ -75,6 +91,9 @@ class Volume(Struct, frozen=True):
 
 
 class StorageClass(Struct, frozen=True):
+    """With `volume_binding_mode` WaitForFirstConsumer a claim gets its volume when a pod with it has come. `reclaim_policy` is
+    passed on to volumes that are made."""
+
     metadata: ObjectMeta
     provisioner: str = ""
     reclaim_policy: str = "Delete"

@@ -28,13 +28,16 @@ class Owner(NamedTuple):
 
     @property
     def ref(self) -> Ref:
+        """What writes and events about the object itself name."""
         return Ref.of(self.resource, self.metadata)
 
     @property
     def reference(self) -> Json:
+        """The controller reference that its objects carry; it blocks the owner's foreground deletion."""
         return controller_reference(self.resource.api_version, self.resource.kind, self.metadata.name, self.metadata.uid)
 
     def controls(self, obj: Object) -> bool:
+        """Whether the object's controller reference has the owner's uid, not only its name."""
         return obj.metadata.is_controlled_by(self.metadata.uid)
 
 

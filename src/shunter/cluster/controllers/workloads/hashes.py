@@ -20,6 +20,8 @@ def template_hash(template: Json, collisions: int | None) -> str:
 
 
 def encoded(number: int) -> str:
+    """`5cdf` for 1789: each digit becomes a letter or another digit, so that no word comes out (apimachinery
+    `rand.SafeEncodeString`)."""
     return "".join(_LETTERS[ord(digit) % len(_LETTERS)] for digit in str(number))
 
 

@@ -24,7 +24,8 @@ class Selecting(Object, Protocol):
     """An object that selects others by their labels."""
 
     @property
-    def spec(self) -> _Spec: ...
+    def spec(self) -> _Spec:
+        """Of it only the selector is read."""
 
 
 T = TypeVar("T", bound=Selecting)

@@ -51,10 +51,12 @@ def deletion(owner: Owner, pod: Pod) -> Delete:
 
 
 def note(owner: Owner, type: Literal["Normal", "Warning"], reason: str, message: str) -> Note:
+    """An event about the owner; `{name}` and `{error}` in its message are filled in where it belongs to a write."""
     return Note(regarding=owner.ref, type=type, reason=reason, message=message)
 
 
 def is_active(pod: Pod) -> bool:
+    """Whether it counts as a replica: it has not ended and is not being deleted."""
     return not pod.is_finished and not pod.is_leaving
 
 

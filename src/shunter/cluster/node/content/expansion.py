@@ -47,4 +47,5 @@ def _names(text: str) -> frozenset[str] | None:
 
 
 def expand_all(texts: Iterable[str], variables: Mapping[str, str]) -> list[str]:
+    """Each text as `expand` has it, in their order."""
     return [expand(text, variables) for text in texts]

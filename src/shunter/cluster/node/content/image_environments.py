@@ -37,6 +37,7 @@ def place(root: Path, image: str) -> Path:
 
 
 def venv(root: Path, environment: ImageEnvironment) -> Path:
+    """The virtual environment of the build in use; `root` is the directory of all images."""
     return place(root, environment.image) / str(environment.build)
 
 

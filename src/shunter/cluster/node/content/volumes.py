@@ -25,6 +25,8 @@ _FROM_API = ("configMap", "secret", "downwardAPI", "projected")
 
 
 class VolumeFile(NamedTuple):
+    """What one file of a volume holds, and its permission bits."""
+
     content: bytes
     mode: int
     owner: int | None = None

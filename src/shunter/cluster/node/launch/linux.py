@@ -74,6 +74,8 @@ def mount_point(line: str) -> str:
 
 
 def unshare(flags: int) -> None:
+    """As unshare(2) with CLONE_ flags: the calling process leaves its namespaces for new ones; of a new PID namespace only its
+    children are. Raises OSError."""
     _check(_libc.unshare(flags), "unshare")
 
 
@@ -87,6 +89,8 @@ def set_namespace(path: str) -> None:
 
 
 def pivot_root(new_root: str, put_old: str) -> None:
+    """As pivot_root(2): `new_root` becomes the root directory, and the old one is mounted at `put_old`. Raises OSError, and
+    KeyError on a processor whose number of the system call is not known here."""
     number = _PIVOT_ROOT[platform.machine()]
     _check(_libc.syscall(ctypes.c_long(number), os.fsencode(new_root), os.fsencode(put_old)), new_root)
 

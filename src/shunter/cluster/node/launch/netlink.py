@@ -34,6 +34,7 @@ class RouteSocket:
         self._sequence = 0
 
     def close(self) -> None:
+        """Closes the socket; what was set up with it stays."""
         self._socket.close()
 
     def add_bridge(self, name: str, *, gateway: str) -> None:
@@ -53,6 +54,7 @@ class RouteSocket:
         self._request(_RTM_NEWLINK, _NLM_F_CREATE | _NLM_F_EXCL, _link_header(up=True) + _name(name) + master + info)
 
     def set_up(self, name: str) -> None:
+        """Switches a link on. Its name is looked up in the network that the calling process is in now. Raises OSError."""
         self._request(_RTM_NEWLINK, 0, _link_header(index=socket.if_nametoindex(name), up=True))
 
     def wait_until_up(self, name: str, seconds: float = 1.0) -> None:
@@ -81,6 +83,8 @@ class RouteSocket:
                 raise
 
     def add_address(self, name: str, address: str, prefix: int) -> None:
+        """Gives a link an IPv4 address with a prefix length, such as 24. The link's name is looked up in the network that the
+        calling process is in now. Raises OSError, FileExistsError if it has the address."""
         packed = socket.inet_aton(address)
         header = struct.pack("=BBBBI", socket.AF_INET, prefix, 0, 0, socket.if_nametoindex(name))
         self._request(
@@ -90,6 +94,8 @@ class RouteSocket:
         )
 
     def add_default_route(self, name: str, gateway: str) -> None:
+        """Sends whatever has no other route over this link to an IPv4 gateway. The link's name is looked up in the network that
+        the calling process is in now. Raises OSError."""
         # Family, lengths, tos, table main (254), protocol boot (3), scope universe, type unicast (1), flags.
         header = struct.pack("=BBBBBBBBI", socket.AF_INET, 0, 0, 0, 254, 3, 0, 1, 0)
         interface = attribute(_RTA_OIF, struct.pack("=I", socket.if_nametoindex(name)))

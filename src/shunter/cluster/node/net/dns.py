@@ -52,6 +52,7 @@ class NameServer:
         self._held: set[asyncio.Task[None]] = set()
 
     def publish(self, zone: Zone) -> None:
+        """Answers from this zone from now on; one that equals the last wakes nobody."""
         if zone != self._zone:
             self._zone = zone
             self._changed.set()
@@ -64,6 +65,7 @@ class NameServer:
         self._server = await asyncio.start_server(self._converse, sock=tcp)
 
     async def stop(self) -> None:
+        """Stops serving; questions that are held back get no answer."""
         if self._transport is not None:
             self._transport.close()
         if self._server is not None:

@@ -69,6 +69,7 @@ def zone(services: Iterable[Service], endpoints: Iterable[Endpoint], fixed: Mapp
 
 
 def service_name(service: str, namespace: str) -> str:
+    """`web.default.svc.cluster.local`."""
     return f"{service}.{namespace}.svc.{CLUSTER_DOMAIN}"
 
 

@@ -27,6 +27,7 @@ class Network(NamedTuple):
 
     @property
     def gateway(self) -> str:
+        """The bridge's own address, e.g. `10.87.12.1`."""
         return f"{self.subnet}.1"
 
     def host_end(self, address: str) -> str:

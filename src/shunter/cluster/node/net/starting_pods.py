@@ -70,6 +70,7 @@ class StartingPods:
             pod.diagnosis.close()
 
     def close(self) -> None:
+        """Forgets all pods and closes their sockets."""
         for address in list(self._pods):
             self.remove(address)
 

@@ -21,14 +21,17 @@ class AssignedPod(Struct, frozen=True):
 
     @property
     def uid(self) -> str:
+        """Another one than that of an earlier pod with the same name."""
         return self.metadata.uid
 
     @property
     def ref(self) -> Ref:
+        """What writes and events about the pod name."""
         return Ref.of(PODS, self.metadata)
 
     @property
     def is_finished(self) -> bool:
+        """Whether the status that the server has says Succeeded or Failed."""
         return self.status.get("phase") in FINISHED_PHASES
 
     @property

@@ -35,6 +35,7 @@ class AttemptWatch:
         asyncio.get_running_loop().add_reader(events, self._read)
 
     def close(self) -> None:
+        """Stops calling back; the attempt runs on. Does nothing a second time."""
         if self._events >= 0:
             asyncio.get_running_loop().remove_reader(self._events)
             os.close(self._events)

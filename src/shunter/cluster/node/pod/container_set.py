@@ -44,10 +44,12 @@ class ContainerSet:
 
     @property
     def states(self) -> Containers:
+        """What is known of each container, by its name; changes as the containers do."""
         return self._states
 
     @property
     def any_active(self) -> bool:
+        """Whether any container runs or is about to."""
         return any(state.is_active for state in self._states.values())
 
     def add_new(self, spec: Json) -> None:
@@ -58,6 +60,7 @@ class ContainerSet:
                 self._states[container["name"]] = ContainerState(role)
 
     def spec(self, name: str) -> Json:
+        """The container as the pod's spec has it. Raises KeyError for a name that is not in it."""
         return self._specs[name]
 
     def close(self) -> None:
@@ -112,6 +115,7 @@ class ContainerSet:
                     self._end(name, found)
 
     def next_number(self, name: str) -> int:
+        """The number of the container's next attempt; 0 for the first."""
         attempt = self._states[name].attempt
         return attempt.number + 1 if attempt is not None else 0
 

@@ -38,14 +38,17 @@ class Attempt(NamedTuple):
 
     @property
     def is_running(self) -> bool:
+        """Whether it has started and not ended; one that is being launched has not started."""
         return self.started_at > 0 and self.exit_code is None
 
     @property
     def is_over(self) -> bool:
+        """Whether it has ended, or could not be started: it has an exit code either way."""
         return self.exit_code is not None
 
     @property
     def seconds(self) -> float:
+        """How long an attempt that is over ran; 0 for one that never started."""
         return self.finished_at - self.started_at if self.started_at else 0.0
 
 
@@ -70,10 +73,12 @@ class ContainerState(NamedTuple):
 
     @property
     def is_running(self) -> bool:
+        """Whether its newest attempt runs; one that is being launched does not yet."""
         return self.attempt is not None and self.attempt.is_running
 
     @property
     def is_over(self) -> bool:
+        """Whether its newest attempt has ended: another one may follow."""
         return self.attempt is not None and self.attempt.is_over
 
     @property
@@ -83,6 +88,7 @@ class ContainerState(NamedTuple):
 
     @property
     def has_succeeded(self) -> bool:
+        """Whether its newest attempt ended with exit code 0."""
         return self.attempt is not None and self.attempt.exit_code == 0
 
 

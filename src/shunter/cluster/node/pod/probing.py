@@ -50,6 +50,7 @@ class Prober:
         self._task = asyncio.ensure_future(self._run()) if needed else None
 
     def close(self) -> None:
+        """Asks no more; a probe or hook that is under way is cancelled."""
         if self._task is not None:
             self._task.cancel()
 

@@ -123,6 +123,7 @@ def with_conditions_of_others(status: Json, observed: Json) -> Json:
 
 
 def is_ready(status: Json) -> bool:
+    """Whether a pod's status, as JSON, has the condition Ready with True."""
     return any(one["type"] == "Ready" and one["status"] == "True" for one in status.get("conditions") or ())
 
 

@@ -99,10 +99,12 @@ class PodWorker:
 
     @property
     def pod(self) -> AssignedPod:
+        """The pod as the API server had it last."""
         return self._pod
 
     @property
     def containers(self) -> ContainerSet:
+        """The pod's containers and what is known of them."""
         return self._containers
 
     @property

@@ -39,6 +39,9 @@ class Problem(Exception):
 
 
 class Request(NamedTuple):
+    """What the command line asks for. An empty `container` is the pod's default one, an empty `namespace` that of the pod which
+    asks."""
+
     pod: str
     command: tuple[str, ...]
     container: str = ""
@@ -56,6 +59,7 @@ class Server(NamedTuple):
     tls: ssl.SSLContext
 
     def connect(self) -> ssl.SSLSocket:
+        """A new connection, whose certificate was checked. Raises OSError."""
         return self.tls.wrap_socket(socket.create_connection((self.host, self.port)), server_hostname=self.host)
 
 

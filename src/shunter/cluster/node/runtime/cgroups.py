@@ -52,6 +52,7 @@ class NoCgroups:
     description = "none"
 
     def create(self, name: str, limits: Limits) -> Group:
+        """A group without files, which limits nothing and counts nothing."""
         return Group()
 
     def remove(self, name: str) -> None:
@@ -70,6 +71,8 @@ class CgroupsV1:
         self._trees = {controller: root / controller / owner for controller in ("memory", "cpu")}
 
     def create(self, name: str, limits: Limits) -> Group:
+        """A group per limit, none in the tree of a controller without one. With a limit of memory swap is no way out, where the
+        kernel accounts for it. Raises OSError."""
         joined: list[str] = []
         oom_files: list[str] = []
         if limits.memory is not None:
@@ -90,10 +93,12 @@ class CgroupsV1:
         return Group(tuple(joined), tuple(oom_files))
 
     def remove(self, name: str) -> None:
+        """In both trees; a group that is not there is no error, and one with a process in it stays."""
         for tree in self._trees.values():
             _remove_tree(tree / name)
 
     def remove_all(self) -> None:
+        """In both trees."""
         for tree in self._trees.values():
             _remove_tree(tree)
 
@@ -107,6 +112,8 @@ class CgroupsV2:
         self._tree = parent / owner
 
     def create(self, name: str, limits: Limits) -> Group:
+        """No group at all without limits. The memory and cpu controllers are switched on in every group above; with a limit of
+        memory there is no swap. Raises OSError."""
         if limits == Limits():
             return Group()
         group = self._tree
@@ -126,9 +133,11 @@ class CgroupsV2:
         return Group((str(group / "cgroup.procs"),), oom_files)
 
     def remove(self, name: str) -> None:
+        """A group that is not there is no error, and one with a process in it stays."""
         _remove_tree(self._tree / name)
 
     def remove_all(self) -> None:
+        """Everything below `PARENT/OWNER`, and that directory."""
         _remove_tree(self._tree)
 
 

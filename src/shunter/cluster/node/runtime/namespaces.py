@@ -68,6 +68,7 @@ class NamespaceRuntime:
 
     @property
     def switches_users(self) -> bool:
+        """Whether the launcher is root of the machine: a user namespace of ours has no other users."""
         return self._launcher.is_root
 
     @property
@@ -76,6 +77,7 @@ class NamespaceRuntime:
         return self._network.gateway
 
     async def start(self) -> None:
+        """Makes the bridge; serves names, the API server and the services outside of the cluster at its address."""
         write_shims(self._node.shims, self._network.gateway)
         await self._launcher.request("bridge", bridge=self._network.bridge, gateway=self._network.gateway, prefix=PREFIX)
         await self._names.start(*await self._launcher.name_server_sockets(self._network.gateway, DNS_PORT))
@@ -90,6 +92,7 @@ class NamespaceRuntime:
             self._way_proxies.append(proxy)
 
     async def stop(self) -> None:
+        """Stops serving names and the API server to pods; bridge and pods stay."""
         for proxy in (self._proxy, *self._way_proxies):
             await proxy.stop()
         await self._names.stop()
@@ -105,6 +108,8 @@ class NamespaceRuntime:
             return await self._launcher.listener(self._network.gateway, 0)
 
     async def create_sandbox(self, pod: Json, directory: PodDirectory) -> str:
+        """A pod with hostNetwork gets the machine's address. Raises EnvironmentProblem when all addresses are taken,
+        LauncherError or OSError when the sandbox cannot be made."""
         on_host = uses_host_network(pod)
         address = self._host_ip if on_host else self._network.free_address(self._addresses.values())
         if not on_host:
@@ -140,6 +145,8 @@ class NamespaceRuntime:
         return address
 
     def adopt_sandbox(self, directory: PodDirectory) -> str:
+        """Empty also for a sandbox from before the machine, or the user namespace of the pods, was started: its namespaces are
+        gone."""
         stored = attempt.read_json(str(directory.sandbox_file))
         # After a reboot the files are there, but not what was mounted on them; pods of level plain have no sandbox.
         if not stored or stored.get("generation") != self._launcher.generation:
@@ -149,11 +156,13 @@ class NamespaceRuntime:
         return str(stored["address"])
 
     async def release_sandbox(self, directory: PodDirectory) -> None:
+        """Removes namespaces, /dev/shm and volumes, after which the address is free."""
         for part in (directory.namespaces, directory.shm, directory.path / "volumes"):
             await self._launcher.request("remove", directory=str(part))
         self._free_address(directory)
 
     async def remove_sandbox(self, directory: PodDirectory) -> None:
+        """Removes the pod's whole directory with what is mounted in it, after which the address is free."""
         await self._launcher.request("remove", directory=str(directory.path))
         self._free_address(directory)
 
@@ -161,6 +170,8 @@ class NamespaceRuntime:
         self._starting.remove(self._addresses.pop(directory.uid, ""))
 
     def attempt_spec(self, request: ContainerRequest) -> Json:
+        """With namespaces, mounts, files such as /etc/hosts, user and capabilities. Raises ValueError when the container names no
+        program."""
         pod, container = request.pod, request.container
         hostname = host_name(pod)
         on_host = uses_host_network(pod)
@@ -207,19 +218,24 @@ class NamespaceRuntime:
         }
 
     def publish(self, services: Iterable[Service], endpoints: Iterable[Endpoint]) -> None:
+        """What the name server answers from now on; the API server and the services outside have names as well."""
         gateway = self._network.gateway
         fixed = {f"{API_SERVER_NAME}.{CLUSTER_DOMAIN}": gateway, **names(self._ways, gateway)}
         self._names.publish(zone(services, endpoints, fixed))
 
     def api_server(self, pod: Json) -> HostPort:
+        """By its name in the pods' network, and our port there; a pod with hostNetwork reaches it directly."""
         # By name: that is what a server's certificate is sure to have.
         return self._api_server if uses_host_network(pod) else HostPort(API_SERVER_NAME, self._proxy_port)
 
     async def connect(self, pod: Json, directory: PodDirectory, port: int) -> socket.socket:
+        """Made inside the pod's network namespace, or in that of the machine for a pod with hostNetwork. Raises LauncherError or
+        OSError."""
         namespace = "" if uses_host_network(pod) else str(directory.namespaces / "net")
         return await self._launcher.connect_inside(namespace, port, CONNECT_SECONDS)
 
     def probe_address(self, pod_ip: str) -> str:
+        """The pod's own address: the machine reaches it by the bridge."""
         return pod_ip
 
 

@@ -147,6 +147,7 @@ class PacketFilters:
         return ""
 
     def adopt(self, uids: Iterable[str]) -> None:
+        """The next `bring_up_to_date` sets their filters, whatever they are now."""
         self._set |= dict.fromkeys(uids)
 
     async def clear(self, uids: Iterable[str]) -> None:
@@ -190,6 +191,7 @@ class Warnings:
         """An event more does no harm."""
 
     async def bring_up_to_date(self, world: World) -> Failures:
+        """Records a warning for each pod and policy that selects it, once for as long as that is so. Fails for no pod."""
         selected = [(pod, policy) for pod in world.pods if pod.address for policy in selecting(world.policies, pod)]
         for pod, policy in selected:
             if (pod.uid, policy.metadata.uid) not in self._warned:

@@ -55,6 +55,7 @@ class PlainRuntime:
         self._ports = PortTable(node.ports_file)
 
     async def start(self) -> None:
+        """Writes the shims, and what Python interpreters of pods import first."""
         write_shims(self._node.shims)
         write_sitecustomize(self._node.python)
 
@@ -63,22 +64,30 @@ class PlainRuntime:
 
     @property
     def switches_users(self) -> bool:
+        """Never: containers run as the user that the node runs as."""
         return False
 
     async def create_sandbox(self, pod: Json, directory: PodDirectory) -> str:
+        """Always the loopback address, as all pods have this machine's network."""
         attempt.write_json(str(directory.sandbox_file), {"address": LOOPBACK})
         return LOOPBACK
 
     def adopt_sandbox(self, directory: PodDirectory) -> str:
+        """The loopback address, or empty where the pod has no sandbox."""
         return LOOPBACK if directory.sandbox_file.exists() else ""
 
     async def release_sandbox(self, directory: PodDirectory) -> None:
+        """Removes the volumes: there are neither addresses nor namespaces. What cannot be removed stays, without an error."""
         shutil.rmtree(directory.path / "volumes", ignore_errors=True)
 
     async def remove_sandbox(self, directory: PodDirectory) -> None:
+        """Removes the pod's directory. What cannot be removed stays, without an error."""
         shutil.rmtree(directory.path, ignore_errors=True)
 
     def attempt_spec(self, request: ContainerRequest) -> Json:
+        """Addresses, ports and paths of the pod are replaced by those of this machine in its environment and its arguments. A
+        workingDir that no volume provides becomes a directory of the attempt. Raises ValueError when the container names no
+        program."""
         container = request.container
         substitution = self._substitution(request)
         environment = substituted_environment(request.declared, substitution)
@@ -100,18 +109,23 @@ class PlainRuntime:
         }
 
     def publish(self, services: Iterable[Service], endpoints: Iterable[Endpoint]) -> None:
+        """What is replaced in containers that start from now on; those that run keep what they were told. Ports of pods that are
+        gone become free."""
         self._services = tuple(services)
         self._endpoints = tuple(endpoints)
         self._ports.keep({(one.namespace, endpoint_key(one)) for one in self._endpoints})
 
     def api_server(self, pod: Json) -> HostPort:
+        """The same for all pods: where it listens on this machine."""
         return self._api_server
 
     async def connect(self, pod: Json, directory: PodDirectory, port: int) -> socket.socket:
+        """To the port of this machine that stands for the pod's. Raises LauncherError or OSError."""
         actual = self._ports.known((pod["metadata"]["namespace"], _own_key(pod)), port)
         return await self._launcher.connect_inside("", actual, CONNECT_SECONDS)
 
     def probe_address(self, pod_ip: str) -> str:
+        """The loopback address, whatever the status says."""
         return LOOPBACK
 
     def _substitution(self, request: ContainerRequest) -> Substitution:

@@ -104,4 +104,5 @@ def host_name(pod: Json) -> str:
 
 
 def uses_host_network(pod: Json) -> bool:
+    """Whether the pod's spec asks for the machine's network in place of one of its own."""
     return bool(pod["spec"].get("hostNetwork"))

@@ -64,6 +64,7 @@ class SimulatedPods:
         self._statuses.forget(pod.uid)
 
     def close(self) -> None:
+        """Ends no more pods; those that run go on in what the API server says of them."""
         for timer in self._timers.values():
             timer.cancel()
 

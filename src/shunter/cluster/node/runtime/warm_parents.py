@@ -98,6 +98,7 @@ class WarmParent:
 
     @property
     def is_starting(self) -> bool:
+        """Whether it still imports: it cannot fork yet, and has no problem either."""
         return self.imported is None and not self.problem
 
     @property

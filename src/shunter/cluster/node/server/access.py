@@ -70,6 +70,7 @@ class KnownCallers:
         self._tokens = [token.encode() for token in tokens]
 
     async def refusal(self, approach: AccessRequest) -> Refusal | None:
+        """Status 401 for everybody who is not known; what is asked for does not matter."""
         shown = approach.token.encode(errors="surrogateescape")
         known = approach.certificate or any(hmac.compare_digest(shown, token) for token in self._tokens)
         return None if known else UNAUTHORIZED
@@ -85,6 +86,8 @@ class ReviewedCallers:
         self._decisions: ReviewCache[bool] = ReviewCache()
 
     async def refusal(self, approach: AccessRequest) -> Refusal | None:
+        """Status 401 for somebody unknown, 403 for what is not allowed, and 500 where the API server cannot be asked. A
+        certificate's name goes before a token."""
         try:
             user = user_of_certificate(approach.certificate or {}) or await self._user_of_token(approach.token)
             if user is None:

@@ -52,7 +52,8 @@ class LogUnavailableError(Exception):
 class Logs(Protocol):
     """Finds logs; raises LogUnavailableError."""
 
-    def container_log(self, namespace: str, pod: str, container: str, *, previous: bool) -> ContainerLog: ...
+    def container_log(self, namespace: str, pod: str, container: str, *, previous: bool) -> ContainerLog:
+        """Of a container's newest run, or with `previous` of the run before it. Raises LogUnavailableError."""
 
 
 class KubeletServer:
@@ -77,6 +78,7 @@ class KubeletServer:
             ) from error
 
     async def stop(self) -> None:
+        """Cuts all streams; other requests under way have a second to be answered."""
         await self._streams.stop()
         await self._server.stop(_SHUTDOWN_SECONDS)
 

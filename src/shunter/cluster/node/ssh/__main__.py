@@ -7,6 +7,7 @@ from pathlib import Path
 
 
 def main(program: str, keys: str, *arguments: str) -> int:
+    """The exit status of sshd or ssh; 1 where the library that they need is missing, which is said on stderr."""
     try:
         from shunter.cluster.node.ssh import client, server
     except ModuleNotFoundError as error:

@@ -26,6 +26,8 @@ class Problem(Exception):
 
 
 class ServerSettings(NamedTuple):
+    """What sshd goes by. A key in any of the files `authorized_keys` may log in."""
+
     port: int
     host_keys: tuple[Path, ...]
     authorized_keys: tuple[Path, ...]
@@ -34,6 +36,8 @@ class ServerSettings(NamedTuple):
 
 
 class ClientSettings(NamedTuple):
+    """Where ssh connects to, as whom, and what it runs there."""
+
     host: str
     command: str
     """Empty for a shell."""

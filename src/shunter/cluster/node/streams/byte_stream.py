@@ -31,18 +31,21 @@ class SocketStream:
         self._writer = writer
 
     async def read(self) -> bytes:
+        """At most 64 KiB at a time; a connection that was reset has ended."""
         try:
             return await self._reader.read(_CHUNK)
         except ConnectionError:
             return b""
 
     async def write(self, data: bytes) -> None:
+        """Raises ConnectionError also when we have closed it."""
         if self._writer.is_closing():
             raise ConnectionResetError("the connection is closed")
         self._writer.write(data)
         await self._writer.drain()
 
     async def close(self) -> None:
+        """Returns at once; what was written is still sent."""
         self._writer.close()
 
 
@@ -53,10 +56,13 @@ class MessageStream:
         self._socket = socket
 
     async def read(self) -> bytes:
+        """The next message as a whole."""
         return await self._socket.receive()
 
     async def write(self, data: bytes) -> None:
+        """One binary message for each call. Raises ConnectionError when the peer is gone."""
         await self._socket.send(data)
 
     async def close(self) -> None:
+        """With the closing handshake of WebSocket; a peer that does not answer it in time is cut off."""
         await self._socket.close()

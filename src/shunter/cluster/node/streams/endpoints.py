@@ -42,9 +42,11 @@ NOT_FOUND = Response(b"404 page not found\n", status=404)
 class Pods(Protocol):
     """Finds what streams lead to; raises StreamRefusedError."""
 
-    def running_container(self, namespace: str, pod: str, container: str, *, uid: str) -> RunningContainer: ...
+    def running_container(self, namespace: str, pod: str, container: str, *, uid: str) -> RunningContainer:
+        """What exec and attach lead to. An empty `uid` is any pod of the name. Raises StreamRefusedError."""
 
-    def forwarded_pod(self, namespace: str, pod: str, *, uid: str) -> ForwardedPod: ...
+    def forwarded_pod(self, namespace: str, pod: str, *, uid: str) -> ForwardedPod:
+        """What a port-forward leads to. An empty `uid` is any pod of the name. Raises StreamRefusedError."""
 
 
 class StreamServer:

@@ -44,6 +44,7 @@ class Inbox:
         return self._ended
 
     def put(self, data: bytes) -> None:
+        """Takes bytes in without waiting; they are dropped after `end` or `ignore`."""
         if data and not self._ended and not self._unwanted:
             self._chunks.append(data)
             self._budget.add(len(data))

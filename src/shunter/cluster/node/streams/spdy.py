@@ -31,6 +31,7 @@ class SpdyStream:
 
     @property
     def is_over(self) -> bool:
+        """Whether neither side writes any more; what came may still wait to be read."""
         return self._write_ended and self.inbox.has_ended
 
     async def read(self) -> bytes:
@@ -107,6 +108,7 @@ class SpdyConnection:
         await self._transport.close()
 
     def forget_if_over(self, stream: SpdyStream) -> None:
+        """Frees the place that a stream has among MAX_STREAMS, once both sides have ended it."""
         if stream.is_over:
             self._streams.pop(stream.number, None)
 

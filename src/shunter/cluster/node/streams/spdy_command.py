@@ -48,16 +48,21 @@ class SpdyCommandClient:
             self._running.cancel()
 
     async def read_input(self) -> bytes:
+        """From the stream stdin, whose end the client can tell."""
         return await self._streams["stdin"].read()
 
     def ignore_input(self) -> None:
+        """Drops what comes on the stream stdin, so that it keeps nothing else from being read; without one there is nothing to
+        drop."""
         if stdin := self._streams.get("stdin"):
             stdin.inbox.ignore()
 
     async def write_output(self, stream: str, data: bytes) -> None:
+        """On the stream of that name. Raises ConnectionError when it or the connection is over."""
         await self._streams[stream].write(data)
 
     async def next_size(self) -> Size | None:
+        """From the stream `resize`; None also once something came on it that is no JSON."""
         while not self._sizes:
             data = await self._streams["resize"].read()
             if not data:
@@ -70,10 +75,12 @@ class SpdyCommandClient:
         return self._sizes.popleft()
 
     async def wait_gone(self) -> None:
+        """Until the connection has ended, by either side."""
         assert self._running is not None, "started"
         await asyncio.wait((self._running,))
 
     async def finish(self, status: Json) -> None:
+        """On the stream `error`, after which all streams end. Raises ConnectionError when the client is gone."""
         await self._streams["error"].write(json.dumps(status).encode())
         for stream in self._streams.values():
             await stream.finish()

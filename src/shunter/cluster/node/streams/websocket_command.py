@@ -50,17 +50,21 @@ class WebSocketCommandClient:
         await self._socket.close()
 
     async def read_input(self) -> bytes:
+        """A client of v4 cannot end it: then it is empty only when the client is gone."""
         return await self._input.get()
 
     def ignore_input(self) -> None:
+        """Drops what comes, so that it keeps nothing else from being read."""
         self._input.ignore()
 
     async def write_output(self, stream: str, data: bytes) -> None:
+        """In messages with at most 64 KiB of output. Raises ConnectionError when the client is gone."""
         channel = bytes([_OUTPUTS[stream]])
         for start in range(0, len(data), _PIECE):
             await self._socket.send(channel + data[start : start + _PIECE])
 
     async def next_size(self) -> Size | None:
+        """The oldest of the last 100 that came; None once the client is gone."""
         assert self._running is not None, "started"
         while not self._sizes:
             if self._running.done():
@@ -70,10 +74,12 @@ class WebSocketCommandClient:
         return self._sizes.popleft()
 
     async def wait_gone(self) -> None:
+        """Until the client has closed the connection or is gone."""
         assert self._running is not None, "started"
         await asyncio.wait((self._running,))
 
     async def finish(self, status: Json) -> None:
+        """In a message on channel 3; the connection stays until `stop`. Raises ConnectionError when the client is gone."""
         await self._socket.send(bytes([_ERROR]) + json.dumps(status).encode())
 
     async def _receive(self) -> None:
