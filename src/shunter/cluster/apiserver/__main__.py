@@ -103,6 +103,8 @@ async def serve(state_dir: Path, host: str, port: int, *, disabled_plugins: froz
 
 
 def main() -> None:
+    """Returns after SIGTERM or SIGINT. SystemExit with the reason where the port cannot be had or the state directory cannot be
+    used."""
     arguments = _arguments()
     logging.basicConfig(stream=sys.stderr, level=logging.INFO, format="%(asctime)s %(levelname)s %(name)s: %(message)s")
     gc.set_threshold(50_000, 20, 50)

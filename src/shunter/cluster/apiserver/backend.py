@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 
 
 def utc_now() -> datetime:
+    """An aware time, in UTC; what `Backend.now` gives unless it is replaced."""
     return datetime.now(UTC)
 
 
@@ -31,10 +32,12 @@ class StoredObjects:
         self._store = store
 
     def get(self, resource: Resource, namespace: str, name: str) -> Json | None:
+        """None where it is not there, or its deletion has been accepted. Without kind and apiVersion; callers share it."""
         entry = self._store.collection(resource.group, resource.plural).head(namespace, name)
         return _document(entry) if entry else None
 
     def all(self, resource: Resource, namespace: str = "") -> Iterable[Json]:
+        """In no order, of all namespaces without a `namespace`. Without kind and apiVersion; callers share the objects."""
         for entry in self._store.collection(resource.group, resource.plural).heads():
             if namespace in ("", entry.namespace):
                 yield _document(entry)
@@ -61,6 +64,7 @@ class Backend:
     now: Callable[[], datetime] = utc_now
 
     def collection(self, served: ServedKind) -> Collection:
+        """Where the objects of the kind are stored; all versions of a kind have one, and so do both groups of events."""
         return self.store.collection(*served.key)
 
     def entry(self, served: ServedKind, namespace: str, name: str) -> Entry:

@@ -27,6 +27,7 @@ def invalid_as_a_whole(field: str, detail: str) -> FieldError:
 
 
 def negative(field: str, value: int | None) -> list[FieldError]:
+    """One fault where the number is below 0; None is no fault."""
     return [invalid(field, value, "must be greater than or equal to 0")] if value is not None and value < 0 else []
 
 
@@ -63,6 +64,7 @@ def driver_name_errors(field: str, name: str) -> list[FieldError]:
 
 
 def label_errors(labels: Json, field: str) -> list[FieldError]:
+    """Of keys and of values; every fault is told of `field` itself."""
     errors: list[FieldError] = []
     for key, value in labels.items():
         errors += faults(field, key, label_key_faults(key))
@@ -71,6 +73,7 @@ def label_errors(labels: Json, field: str) -> list[FieldError]:
 
 
 def annotation_errors(annotations: Json, field: str) -> list[FieldError]:
+    """Of the keys only, which may have capitals in their domain, too; every fault is told of `field` itself."""
     return [error for key in annotations for error in faults(field, key, label_key_faults(key.lower()))]
 
 

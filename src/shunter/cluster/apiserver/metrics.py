@@ -23,6 +23,7 @@ class Metrics:
         """Open watches."""
 
     def observe(self, verb: str, group: str, resource: str, code: int, seconds: float) -> None:
+        """Counts an answered request. How long it took, in seconds, is left out for the verbs `watch` and `connect`."""
         self._requests[verb, group, resource, code] += 1
         if verb in ("watch", "connect"):
             return

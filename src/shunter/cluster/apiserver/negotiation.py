@@ -81,6 +81,7 @@ def form(accept: str) -> Form:
 
 
 def media_type(content_type: str) -> str:
+    """`application/json` for `application/json; charset=utf-8`."""
     return content_type.partition(";")[0].strip()
 
 
@@ -275,4 +276,5 @@ def encoded(document: Json, form: Form) -> bytes:
 
 
 def content_type(form: Form) -> str:
+    """Without a charset. The shape makes no difference."""
     return "application/yaml" if form.syntax == "yaml" else "application/json"

@@ -58,6 +58,7 @@ def shown(backend: Backend, call: Call, served: ServedKind, entry: Entry, form: 
 
 
 def shown_document(backend: Backend, call: Call, served: ServedKind, document: Json, form: Form) -> bytes:
+    """A document in the form the client asked for. Raises 400 for an `includeObject` that there is not."""
     if form.shape == "table":
         include = call.query.get("includeObject", "")
         refusal = check_include(include)
@@ -80,6 +81,7 @@ class Page(NamedTuple):
 
     @property
     def metadata(self) -> Json:
+        """The list's own; `continue` and `remainingItemCount` each only where it is not empty."""
         metadata: Json = {"resourceVersion": str(self.revision)}
         if self.next:
             metadata["continue"] = self.next

@@ -114,9 +114,11 @@ class Registry:
         return key
 
     def find(self, group: str, version: str, plural: str) -> ServedKind | None:
+        """None where nothing of this plural is served in exactly this version."""
         return self._served.get((group, version, plural))
 
     def all(self) -> list[ServedKind]:
+        """Each version of a kind is one of its own; built-in kinds come first. The list is a copy."""
         return list(self._served.values())
 
     def register(self, definition: Json) -> None:
@@ -131,6 +133,7 @@ class Registry:
         self.edition += 1
 
     def unregister(self, name: str) -> None:
+        """Ends the serving of all versions that the definition of this name (`PLURAL.GROUP`) defined."""
         self._forget(name)
         self.edition += 1
 

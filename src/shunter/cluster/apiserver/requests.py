@@ -27,6 +27,7 @@ class User(NamedTuple):
 
     @property
     def is_admin(self) -> bool:
+        """Whether everything is allowed, without any role: to members of `system:masters`."""
         return "system:masters" in self.groups
 
 
@@ -158,6 +159,7 @@ def write_options(query: Query, user_agent: str, kind: str, *, applies: bool = F
 
 
 def dry_run_errors(values: list[str]) -> list[FieldError]:
+    """At most one fault, with all the values in it: only `All` is allowed. An empty list has none."""
     if set(values) <= {"All"}:
         return []
     shown = ",".join(json.dumps(value) for value in values)
@@ -181,5 +183,6 @@ class Call:
     warnings: list[str] = field(default_factory=list)
 
     def warn(self, text: str) -> None:
+        """Adds a `Warning` header to the answer, unless one with the same text is there."""
         if text not in self.warnings:
             self.warnings.append(text)

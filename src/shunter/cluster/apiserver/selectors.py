@@ -25,6 +25,7 @@ class Requirement(NamedTuple):
     values: frozenset[str] = frozenset()
 
     def matches(self, labels: Labels) -> bool:
+        """`notin` also holds where the label is absent; `gt` and `lt` only where it is a whole number."""
         value = labels.get(self.key)
         match self.operator:
             case "in":
@@ -62,6 +63,7 @@ class Selector(NamedTuple):
     terms: tuple[Term, ...] = ()
 
     def matches(self, entry: Entry) -> bool:
+        """Whether all terms, of fields and of labels, hold for the entry; its namespace is not looked at."""
         for term in self.terms:
             if (entry.field(term.path) == term.value) is term.negated:
                 return False
@@ -72,6 +74,7 @@ class Selector(NamedTuple):
 
     @property
     def is_empty(self) -> bool:
+        """Whether it has no terms at all, so that everything matches."""
         return not self.requirements and not self.terms
 
 

@@ -24,6 +24,7 @@ class StatusError(Exception):
         self.details = details
 
     def status(self) -> Json:
+        """As JSON. An empty reason and absent details are left out, but not empty details."""
         body: Json = {"kind": "Status", "apiVersion": "v1", "metadata": {}, "status": "Failure", "message": self.message}
         if self.reason:
             body["reason"] = self.reason
@@ -60,18 +61,22 @@ def _details(resource: Resource, name: str, kind: str | None = None) -> Json:
 
 
 def bad_request(message: str) -> StatusError:
+    """HTTP 400, without details."""
     return StatusError(400, "BadRequest", message)
 
 
 def unauthorized() -> StatusError:
+    """HTTP 401; the text does not say whether credentials are missing or wrong."""
     return StatusError(401, "Unauthorized", "Unauthorized")
 
 
 def not_found(resource: Resource, name: str) -> StatusError:
+    """HTTP 404: `jobs.batch "train" not found`."""
     return StatusError(404, "NotFound", f'{resource.full_name} "{name}" not found', _details(resource, name))
 
 
 def already_exists(resource: Resource, name: str) -> StatusError:
+    """HTTP 409 of a create: `jobs.batch "train" already exists`."""
     return StatusError(409, "AlreadyExists", f'{resource.full_name} "{name}" already exists', _details(resource, name))
 
 
@@ -79,6 +84,7 @@ MODIFIED = "the object has been modified; please apply your changes to the lates
 
 
 def conflict(resource: Resource, name: str, why: str = MODIFIED) -> StatusError:
+    """HTTP 409 with the reason Conflict: of an update of what has changed meanwhile, unless `why` says otherwise."""
     message = f'Operation cannot be fulfilled on {resource.full_name} "{name}": {why}'
     return StatusError(409, "Conflict", message, _details(resource, name))
 
@@ -90,6 +96,7 @@ def precondition_failed(resource: Resource, name: str, why: str) -> StatusError:
 
 
 def forbidden(resource: Resource, name: str, why: str, causes: Sequence[Json] = ()) -> StatusError:
+    """HTTP 403 of admission and the like; that of a missing permission is `auth.authz.forbidden`. An empty name is left out."""
     what = f'{resource.full_name} "{name}"' if name else resource.full_name
     details = _details(resource, name)
     if causes:
@@ -110,6 +117,7 @@ def invalid(group: str, kind: str, name: str, errors: list[FieldError]) -> Statu
 
 
 def expired(message: str) -> StatusError:
+    """HTTP 410: what was asked for lies too far back."""
     return StatusError(410, "Expired", message)
 
 
@@ -119,6 +127,7 @@ def no_such_path() -> StatusError:
 
 
 def method_not_allowed() -> StatusError:
+    """HTTP 405, which does not name the method."""
     return StatusError(405, "MethodNotAllowed", "the server does not allow this method on the requested resource", {})
 
 
@@ -129,20 +138,24 @@ def definition_terminating(resource: Resource) -> StatusError:
 
 
 def unsupported_body(accepted: Sequence[str]) -> StatusError:
+    """HTTP 415 that lists the accepted media types; what was sent is not named."""
     listed = ", ".join(accepted)
     message = f"the body of the request was in an unknown format - accepted media types include: {listed}"
     return StatusError(415, "UnsupportedMediaType", message)
 
 
 def unsupported_patch() -> StatusError:
+    """HTTP 415 for a media type that is no patch, without a list of those that are."""
     return StatusError(415, "UnsupportedMediaType", "415: Unsupported Media Type", {})
 
 
 def not_acceptable(available: Sequence[str]) -> StatusError:
+    """HTTP 406 for an `Accept` header without a form that can be given; `available` lists those that can."""
     return StatusError(406, "NotAcceptable", "406: Not Acceptable\n\nAvailable representations: " + ", ".join(available), {})
 
 
 def revision_too_large(asked: int, current: int) -> StatusError:
+    """HTTP 504, to be tried again after 1 second: the client asks for a revision that is not reached yet."""
     details: Json = {
         "causes": [{"reason": "ResourceVersionTooLarge", "message": "Too large resource version"}],
         "retryAfterSeconds": 1,
@@ -151,6 +164,7 @@ def revision_too_large(asked: int, current: int) -> StatusError:
 
 
 def too_large(limit: int) -> StatusError:
+    """HTTP 413 for a request body; the limit is in bytes."""
     return StatusError(413, "RequestEntityTooLarge", f"Request entity too large: limit is {limit}")
 
 
@@ -160,6 +174,7 @@ def insufficient_storage(message: str) -> StatusError:
 
 
 def internal(message: str) -> StatusError:
+    """HTTP 500; the message is its only cause, too."""
     return StatusError(500, "InternalError", f"Internal error occurred: {message}", {"causes": [{"message": message}]})
 
 
@@ -169,6 +184,7 @@ def plain(code: int, message: str) -> StatusError:
 
 
 def success(details: Json) -> Json:
+    """The body of an answer without an object, such as that of a deletion; `details` say of what."""
     return {"kind": "Status", "apiVersion": "v1", "metadata": {}, "status": "Success", "details": details}
 
 

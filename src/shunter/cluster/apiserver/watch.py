@@ -60,9 +60,12 @@ class View(NamedTuple):
         return frame
 
     def line(self, type: str, entry: Entry) -> bytes:
+        """The event as a line of the stream, encoded for this client alone; `frame` shares the work."""
         return _line(type, self.shown(entry))
 
     def shown(self, entry: Entry, *, headers: bool = False) -> bytes:
+        """The object as JSON in the form asked for. Of a table, `headers` are its column definitions, which only the first event
+        has."""
         if self.form.shape == "object":
             return self.served.body(entry)
         if self.form.shape == "metadata":
@@ -83,6 +86,8 @@ class View(NamedTuple):
         )
 
     def bookmark(self, revision: int, *, initial_events_end: bool = False) -> bytes:
+        """A line without an object, only its kind and the revision; `initial_events_end` marks the end of what there was at
+        first."""
         resource = self.served.resource
         metadata: Json = {"resourceVersion": str(revision)}
         if initial_events_end:
@@ -138,6 +143,8 @@ class Watcher:
         self._collection.listeners.discard(self.on_events)
 
     def on_events(self, events: list[Event]) -> None:
+        """Queues what concerns this client; the listener of its collection. Where a change cannot be encoded, this watch is cut,
+        and the others go on."""
         for event in events:
             if self._namespace and event.entry.namespace != self._namespace:
                 continue
@@ -179,6 +186,7 @@ class Watcher:
                 self.push(_line("ADDED", shown))
 
     def push(self, frame: bytes) -> None:
+        """Queues a line. A client that had its first chunk and is more than `PENDING_BYTES` behind is cut."""
         self._pending.append(frame)
         self._bytes += len(frame)
         if self._arrived is not None:
@@ -317,4 +325,5 @@ async def frames(
 
 
 def error_line(error: StatusError) -> bytes:
+    """The last line of a watch that cannot go on, with the Status as its object."""
     return _line("ERROR", msgspec.json.encode(error.status()))

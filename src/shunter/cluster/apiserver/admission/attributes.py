@@ -45,6 +45,8 @@ class Rule(NamedTuple):
     scope: str
 
     def matches(self, attributes: Attributes) -> bool:
+        """Whether all parts of the rule hold for the write. `pods` and `*` do not include subresources; `pods/status`, `pods/*`,
+        `*/status` and `*/*` name those, and only `*/*` of them also names the resources themselves."""
         resource, subresource = attributes.resource, attributes.subresource
         return (
             _has(self.operations, attributes.operation)
@@ -66,6 +68,7 @@ def _names(resources: frozenset[str], plural: str, subresource: str) -> bool:
 
 
 def rule_of(rule: Json) -> Rule:
+    """From the JSON of a rule. A missing list matches nothing; a missing scope is `*`."""
     return Rule(
         operations=frozenset(rule.get("operations") or ()),
         groups=frozenset(rule.get("apiGroups") or ()),

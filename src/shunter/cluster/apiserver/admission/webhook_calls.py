@@ -40,6 +40,7 @@ class WebhookCalls:
         self._contexts: dict[str, ssl.SSLContext] = {}
 
     def close(self) -> None:
+        """Cuts all connections, also those on which an answer is awaited."""
         for client in self._clients.values():
             client.close()
 

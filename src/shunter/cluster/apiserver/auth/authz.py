@@ -52,6 +52,8 @@ class Authorizer:
         self.rbac = rbac
 
     def decision(self, user: User, action: Action) -> Decision:
+        """Yes with a binding as its reason where a role allows it; yes without a reason for `system:masters`, and for what
+        everyone who is known may do; else no."""
         if user.is_admin or _is_open(user, action):
             return _YES
         reason = self.rbac.reason(user, action)

@@ -20,6 +20,8 @@ _GROUP = "rbac.authorization.k8s.io"
 
 
 def kinds() -> list[Kind]:
+    """Role, ClusterRole, RoleBinding, ClusterRoleBinding. Their names need only be segments of a path (`system:node` is one), and
+    a PUT creates what is not there."""
     return [
         _role("Role", "roles", namespaced=True, validate=_role_errors),
         _role("ClusterRole", "clusterroles", namespaced=False, validate=_cluster_role_errors),

@@ -28,6 +28,8 @@ _NEEDED_KEYS = {
 
 
 def kinds() -> list[Kind]:
+    """ConfigMap and Secret. The `stringData` of a Secret is never stored: it becomes `data`, where it wins over what stands
+    there."""
     return [
         typed(
             CONFIG_MAPS, short_names=("cm",), tracks_generation=False, default=_default_config_map, validate=_config_map_errors

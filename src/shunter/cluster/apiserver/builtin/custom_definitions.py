@@ -15,6 +15,7 @@ _NO_CONVERSION = (
 
 
 def kind() -> Kind:
+    """A PUT has to name a resourceVersion. Conversion webhooks are accepted with a warning: they are never asked."""
     return typed(
         CUSTOM_RESOURCE_DEFINITIONS,
         short_names=("crd", "crds"),

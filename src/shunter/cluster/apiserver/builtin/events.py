@@ -54,6 +54,8 @@ _FROZEN = (
 
 
 def kinds() -> list[Kind]:
+    """The core kind and that of `events.k8s.io`, which has stricter rules. Both are kept in memory only, and a PUT creates what
+    is not there."""
     return [
         typed(
             CORE_EVENTS,

@@ -24,6 +24,8 @@ _CRON_JOBS = Resource("batch", "v1", "CronJob", "cronjobs")
 
 
 def kinds() -> list[Kind]:
+    """Job and CronJob. The DELETE of a Job without propagationPolicy leaves its pods behind; that of a CronJob deletes its Jobs
+    too."""
     return [
         typed(
             JOBS,

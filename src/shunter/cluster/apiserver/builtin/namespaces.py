@@ -19,6 +19,7 @@ _NAME_LABEL = "kubernetes.io/metadata.name"
 
 
 def kind() -> Kind:
+    """An update keeps the stored spec, finalizers included. Names are labels: they have no dots and at most 63 characters."""
     return typed(
         NAMESPACES,
         short_names=("ns",),

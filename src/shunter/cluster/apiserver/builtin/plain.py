@@ -43,6 +43,8 @@ _MOST_NODES = 10
 
 
 def kinds() -> list[Kind]:
+    """Node, ServiceAccount, Endpoints, EndpointSlice, Lease, LimitRange, ResourceQuota, PodDisruptionBudget, Ingress,
+    IngressClass, NetworkPolicy, RuntimeClass, CSIDriver, CSINode, VolumeAttachment. Leases are kept in memory only."""
     return [
         typed(
             NODES,

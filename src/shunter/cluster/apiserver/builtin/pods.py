@@ -22,6 +22,8 @@ _EVICTION_SECONDS = 300
 
 
 def kind() -> Kind:
+    """Without a PriorityClass a pod gets the default one, if there is one; every pod tolerates for 300 seconds that its
+    node is not ready or unreachable, unless it has tolerations for that."""
     return typed(
         PODS,
         short_names=("po",),

@@ -26,6 +26,7 @@ _REASONS = ["Forbidden", "Invalid", "RequestEntityTooLarge"]
 
 
 def kinds() -> list[Kind]:
+    """ValidatingAdmissionPolicy and ValidatingAdmissionPolicyBinding. A PUT has to name a resourceVersion."""
     return [
         typed(
             VALIDATING_POLICIES,

@@ -38,6 +38,7 @@ _SYSTEM_VALUES = {item["metadata"]["name"]: item["value"] for item in SYSTEM_CLA
 
 
 def kind() -> Kind:
+    """`review` refuses a second `globalDefault`. Names that begin with `system-` are for the classes in `SYSTEM_CLASSES`."""
     return typed(
         PRIORITY_CLASSES,
         short_names=("pc",),

@@ -30,6 +30,8 @@ _ADDRESS_FIELDS = ("clusterIP", "clusterIPs", "ipFamilies", "ipFamilyPolicy")
 
 
 def kind() -> Kind:
+    """Addresses are given out of 10.96.0.0/16, node ports of 30000 to 32767. An update that does not mention them keeps them, and
+    a PUT creates what is not there."""
     return typed(
         SERVICES,
         short_names=("svc",),

@@ -34,6 +34,8 @@ _CLAIM_IS_IMMUTABLE = "spec is immutable after creation except resources.request
 
 
 def kinds() -> list[Kind]:
+    """PersistentVolumeClaim, PersistentVolume and StorageClass. New claims and volumes get the finalizer that protects them, and
+    a claim that names no class the newest default one."""
     return [
         typed(
             PERSISTENT_VOLUME_CLAIMS,

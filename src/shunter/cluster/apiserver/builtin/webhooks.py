@@ -22,6 +22,7 @@ _REVIEW_VERSIONS = ("v1", "v1beta1")
 
 
 def kinds() -> list[Kind]:
+    """MutatingWebhookConfiguration and ValidatingWebhookConfiguration. A PUT has to name a resourceVersion."""
     return [
         _kind(MUTATING_WEBHOOKS, _default_mutating),
         _kind(VALIDATING_WEBHOOKS, _default_validating),
@@ -95,6 +96,8 @@ def _webhook_errors(webhook: Json, field: str) -> list[FieldError]:
 
 
 def rule_errors(rule: Json, field: str) -> list[FieldError]:
+    """Of a rule whose scope is filled in already; admission policies have such rules too. In operations, groups and versions `*`
+    stands alone."""
     errors: list[FieldError] = []
     operations = rule.get("operations", [])
     if not operations:

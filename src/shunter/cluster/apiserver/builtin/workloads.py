@@ -28,6 +28,8 @@ _TEMPLATE_GENERATION = "deprecated.daemonset.template.generation"
 
 
 def kinds() -> list[Kind]:
+    """ReplicationController, PodTemplate, ControllerRevision, DaemonSet, Deployment, ReplicaSet and StatefulSet. PodTemplates,
+    ControllerRevisions and DaemonSets cannot be scaled."""
     return [
         typed(
             Resource("", "v1", "ReplicationController", "replicationcontrollers"),

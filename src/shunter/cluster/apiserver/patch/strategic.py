@@ -42,10 +42,13 @@ class Schema:
 
     @property
     def name(self) -> str:
+        """`Pod`, or `struct` for a place that is no whole object."""
         kinds = self.schema.get("x-kubernetes-group-version-kind")
         return kinds[0]["kind"] if kinds else "struct"
 
     def field(self, name: str, *, is_list: bool) -> Field:
+        """With `is_list` its type is that of the items. UnexpectedPatchError where the schema has properties and this is none of
+        them; otherwise every name is a field."""
         properties = self.schema.get("properties")
         declared = properties.get(name) if properties else self.schema.get("additionalProperties", {})
         if declared is None:

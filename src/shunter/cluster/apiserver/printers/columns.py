@@ -45,6 +45,7 @@ AGE = Column(
 
 
 def column(name: str, type: str = "string") -> Column:
+    """Shown without `-o wide` too, and without a description or path."""
     return Column(name, type, "")
 
 
@@ -59,19 +60,23 @@ def columns(*names: str | Column) -> tuple[Column, ...]:
 
 
 def name_of(document: Json) -> str:
+    """`metadata.name`; KeyError where there is none."""
     name: str = document["metadata"]["name"]
     return name
 
 
 def spec_of(document: Json) -> Json:
+    """Empty where there is none, or null."""
     return document.get("spec") or {}
 
 
 def status_of(document: Json) -> Json:
+    """Empty where there is none, or null."""
     return document.get("status") or {}
 
 
 def named_at_creation(document: Json, now: datetime) -> Cells:
+    """The name and the creation time as it is stored, not an age: the row of a kind that has no printer of its own."""
     metadata = document["metadata"]
     return [metadata["name"], metadata.get("creationTimestamp", "")]
 
@@ -80,6 +85,7 @@ DEFAULT = Printer((NAME, Column("Created At", "date", ".metadata.creationTimesta
 
 
 def moment(text: str) -> datetime:
+    """An RFC 3339 time such as `2026-01-02T03:04:05Z` as an aware one, in UTC. ValueError for a text that is no time."""
     return datetime.fromisoformat(text).astimezone(UTC)
 
 
@@ -89,6 +95,7 @@ def since(text: str | None, now: datetime) -> str:
 
 
 def age(document: Json, now: datetime) -> str:
+    """`2d4h`: how long ago the object was created, or `<unknown>`."""
     return since(document["metadata"].get("creationTimestamp"), now)
 
 
@@ -126,14 +133,17 @@ def _pair(large: int, large_unit: str, small: int, small_unit: str) -> str:
 
 
 def format_labels(labels: Json | None) -> str:
+    """`app=web,tier=back`, sorted by key, or `<none>`."""
     return ",".join(f"{key}={labels[key]}" for key in sorted(labels)) if labels else "<none>"
 
 
 def format_selector(selector: Json | None) -> str:
+    """`app=web,tier in (back,front)`, or `<none>` for one that selects everything."""
     return notation(selector) or "<none>"
 
 
 def containers_and_images(pod_spec: Json) -> tuple[str, str]:
+    """Names and images, `web,log` and `nginx:1,busybox:1`, in the order of the spec; without init containers."""
     containers = pod_spec.get("containers") or ()
     return (
         ",".join(container.get("name", "") for container in containers),
@@ -142,5 +152,6 @@ def containers_and_images(pod_spec: Json) -> tuple[str, str]:
 
 
 def access_modes(modes: Sequence[str] | None) -> str:
+    """`RWO,RWX`, in an order of its own; modes that it does not know are left out."""
     short = {"ReadWriteOnce": "RWO", "ReadOnlyMany": "ROX", "ReadWriteMany": "RWX", "ReadWriteOncePod": "RWOP"}
     return ",".join(text for mode, text in short.items() if mode in (modes or ()))

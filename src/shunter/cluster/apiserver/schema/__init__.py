@@ -32,9 +32,11 @@ class StructuralSchema:
 
     @property
     def openapi(self) -> Json:
+        """As it was given, with its `$ref`s."""
         return self._openapi
 
     def prune(self, obj: Json, old: Json | None = None) -> list[str]:
+        """Decodes the metadata of embedded resources too: their unknown fields come last. Only that raises MalformedError."""
         unknown = prune.prune(self._root, obj, old or {})
 
         def coerce(path: str, value: Json, node: Node) -> None:
@@ -60,9 +62,12 @@ class StructuralSchema:
         return tuple(node.source.get("properties") or ()) if node is not None else ()
 
     def default(self, obj: Json, old: Json | None = None) -> None:
+        """Also replaces nulls where the schema has a default and does not allow null."""
         prune.default(self._root, obj, old or {})
 
     def validate(self, obj: Json, old: Json | None) -> list[FieldError]:
+        """`structure_errors` and then what CEL rules find; one fault stands for all rules where the object is too wrong to run
+        them."""
         errors = self.structure_errors(obj, old)
         return errors + rules.rule_errors(self._root, obj, NOTHING if old is None else old, errors)
 
@@ -86,9 +91,11 @@ class TypedSchema:
 
     @property
     def openapi(self) -> Json:
+        """As Kubernetes publishes it, with `$ref`s to its other definitions."""
         return self._definitions[self._definition]
 
     def prune(self, obj: Json, old: Json | None = None) -> list[str]:
+        """MalformedError where Go's decoder would stop, such as at a value of a wrong type."""
         return self._read(obj, old)
 
     def empty(self, field: str) -> Any:

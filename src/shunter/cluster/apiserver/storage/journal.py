@@ -57,9 +57,11 @@ class Entry(Protocol):
     generation: int
     """Writes build on one another; after a failed commit all writes of that generation fail."""
 
-    def upsert(self) -> Row | None: ...
+    def upsert(self) -> Row | None:
+        """The row to write, in place of the object's earlier one; None for a deletion too."""
 
-    def delete(self) -> tuple[str, str, str, str] | None: ...
+    def delete(self) -> tuple[str, str, str, str] | None:
+        """API group, resource, namespace and name of the row to delete; None unless a durable object is deleted."""
 
 
 class Journal:
@@ -99,10 +101,12 @@ class Journal:
         committed: Callable[[list[Entry]], None],
         failed: Callable[[list[Entry], Exception], None],
     ) -> None:
+        """Starts the writer thread, which does not keep the process alive; what was appended before is written then."""
         self._thread = Thread(target=self._run, args=(loop, committed, failed), name="journal", daemon=True)
         self._thread.start()
 
     def append(self, entry: Entry) -> None:
+        """Returns at once; whether it is on disk is told by `committed` or `failed`."""
         self._queue.put(entry)
 
     def close(self) -> None:

@@ -74,6 +74,7 @@ class Entry:
 
     @property
     def labels(self) -> dict[str, str]:
+        """Empty where there are none; shared, not to be changed."""
         if self._labels is None:
             self._labels = _labels_of(b"{" + self.tail).metadata.labels or {}
         return self._labels
@@ -137,6 +138,7 @@ class Event:
 
     @property
     def size(self) -> int:
+        """In bytes: the text of the object, of its last state for a deletion."""
         return len(self.entry.tail)
 
 
@@ -228,15 +230,20 @@ class Collection:
             yield from names.values()
 
     def load(self, entry: Entry) -> None:
+        """Adds an object from disk, as the committed version and without an event; only before anything is listed."""
         self._namespaces.setdefault(entry.namespace, {})[entry.name] = entry
 
     def set_head(self, namespace: str, name: str, entry: Entry | None) -> None:
+        """The version that the next write has to build on, None for a deletion; readers see it only after `publish`."""
         self._heads[namespace, name] = entry
 
     def forget_heads(self) -> None:
+        """Drops all versions that are not committed, as after a failed commit."""
         self._heads.clear()
 
     def publish(self, event: Event) -> None:
+        """Makes a committed change visible to reads and remembers it for watches; calls no listener. Beyond 10,000 events or 32
+        MiB the oldest are forgotten, and `floor` rises."""
         entry = event.entry
         key = (entry.namespace, entry.name)
         names = self._namespaces.setdefault(entry.namespace, {})
@@ -314,12 +321,15 @@ class Store:
         self._journal.close()
 
     def collection(self, group: str, plural: str) -> Collection:
+        """Always the same one for a resource, made when first asked for. What happened before the store was opened cannot be
+        watched."""
         key = (group, plural)
         if key not in self._collections:
             self._collections[key] = Collection(group, plural, self._floor)
         return self._collections[key]
 
     def collections(self) -> Iterable[Collection]:
+        """Those that hold objects or were ever asked for, as a copy."""
         return list(self._collections.values())
 
     async def write(self, collection: Collection, document: Json, *, previous: Entry | None, durable: bool) -> Entry:

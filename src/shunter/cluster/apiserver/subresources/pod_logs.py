@@ -142,5 +142,6 @@ class NodeClient:
         return self._context
 
     def close(self) -> None:
+        """Cuts requests to nodes, also those under way; not what `open` returned."""
         for client in self._clients.values():
             client.close()

@@ -142,6 +142,8 @@ def identity_errors(context: Json, names: tuple[str, ...], field: str) -> list[F
 
 
 def seccomp_errors(profile: Json | None, field: str) -> list[FieldError]:
+    """No faults where there is no profile. `localhostProfile` is for the type `Localhost` alone, which needs it: a relative path
+    without `..`."""
     if profile is None:
         return []
     kind = profile.get("type", "")
@@ -159,6 +161,8 @@ def seccomp_errors(profile: Json | None, field: str) -> list[FieldError]:
 
 
 def common_errors(container: Json, pod: PodContext, field: str) -> list[FieldError]:
+    """What holds for main, init and ephemeral containers alike. Names that occur twice, probes and hooks, restart policies and
+    host ports are the callers' to check."""
     name = container.get("name", "")
     errors = faults(f"{field}.name", name, label_faults(name)) if name else [required(f"{field}.name")]
     if not container.get("image"):

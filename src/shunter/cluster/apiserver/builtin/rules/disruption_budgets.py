@@ -14,6 +14,7 @@ _EVICTION_POLICIES = ["AlwaysAllow", "IfHealthyBudget"]
 
 
 def disruption_budget_errors(budget: Json, old: Json | None) -> list[FieldError]:
+    """`minAvailable` and `maxUnavailable` exclude each other, and either is a count or at most 100%. Every field may change."""
     spec = budget["spec"]
     errors = []
     if "minAvailable" in spec and "maxUnavailable" in spec:

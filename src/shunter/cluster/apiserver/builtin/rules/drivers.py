@@ -19,6 +19,8 @@ _ONE_SOURCE = "must specify exactly one of inlineVolumeSpec and persistentVolume
 
 
 def csi_driver_errors(driver: Json, old: Json | None) -> list[FieldError]:
+    """`attachRequired` and `volumeLifecycleModes` never change; the error about the first calls it `spec.attachedRequired`, as
+    the original does."""
     spec = driver["spec"]
     errors = [
         unsupported("spec.volumeLifecycleModes", mode, _LIFECYCLES)
@@ -40,6 +42,7 @@ def csi_driver_errors(driver: Json, old: Json | None) -> list[FieldError]:
 
 
 def csi_node_errors(node: Json, old: Json | None) -> list[FieldError]:
+    """Drivers come and go; of one that stays only the number of volumes it takes (`allocatable`) may change."""
     errors: list[FieldError] = []
     names: set[str] = set()
     for index, driver in enumerate(node["spec"].get("drivers") or ()):
@@ -69,6 +72,8 @@ def _identity(driver: Json) -> Json:
 
 
 def volume_attachment_errors(attachment: Json, old: Json | None) -> list[FieldError]:
+    """On an update nothing is checked but that the spec is the same. Its source is a volume's name or an inline spec, whose
+    contents are not checked."""
     spec = attachment["spec"]
     if old is not None:
         return changed("spec", spec, old["spec"])

@@ -22,6 +22,7 @@ _LINK_LOCAL_MULTICAST = {4: ipaddress.ip_network("224.0.0.0/24"), 6: ipaddress.i
 
 
 def endpoint_slice_errors(endpoint_slice: Json, old: Json | None) -> list[FieldError]:
+    """At most 1000 endpoints; `addressType` never changes."""
     kind = endpoint_slice.get("addressType") or ""
     errors = one_of("addressType", kind, _ADDRESS_TYPES)
     if old is not None:
@@ -35,6 +36,7 @@ def endpoint_slice_errors(endpoint_slice: Json, old: Json | None) -> list[FieldE
 
 
 def endpoints_errors(endpoints: Json, old: Json | None) -> list[FieldError]:
+    """Faults of each of the subsets; every field may change."""
     return [
         error
         for index, subset in enumerate(endpoints.get("subsets") or ())

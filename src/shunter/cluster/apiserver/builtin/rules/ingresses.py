@@ -20,6 +20,8 @@ _NOT_AT_THE_END = ("/..", "/.")
 
 
 def ingress_errors(ingress: Json, old: Json | None) -> list[FieldError]:
+    """There has to be a default backend or a rule. Only on create must the annotation `kubernetes.io/ingress.class`, if set,
+    agree with `ingressClassName`."""
     spec = ingress["spec"]
     rules, backend, name = spec.get("rules") or (), spec.get("defaultBackend"), spec.get("ingressClassName")
     errors = _backend_errors(backend, "spec.defaultBackend") if backend is not None else []
@@ -44,6 +46,7 @@ def ingress_errors(ingress: Json, old: Json | None) -> list[FieldError]:
 
 
 def ingress_class_errors(ingress_class: Json, old: Json | None) -> list[FieldError]:
+    """`controller` is a domain-prefixed path such as `acme.io/foo`; on an update only that it is the same is checked."""
     spec = ingress_class["spec"]
     controller, parameters = spec.get("controller") or "", spec.get("parameters")
     if old is not None:

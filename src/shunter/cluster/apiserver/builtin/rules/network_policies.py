@@ -20,6 +20,7 @@ _END_PORT_NEEDS = "may not be specified when `port` is"
 
 
 def network_policy_errors(policy: Json, old: Json | None) -> list[FieldError]:
+    """Ports, peers, selectors and policy types. More than two types are one fault, else each unknown one is."""
     spec = policy["spec"]
     errors = selector_errors(spec.get("podSelector"), "spec.podSelector")
     known = set(_cidrs(old["spec"])) if old is not None else set()

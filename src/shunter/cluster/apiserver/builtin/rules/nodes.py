@@ -19,6 +19,8 @@ _NO_GATES = ("preferredHolder", "strategy")
 
 
 def default_node(node: Json) -> None:
+    """In place: `podCIDRs` becomes `podCIDR` alone where it does not begin with that, an absent `podCIDR` its first; an absent
+    `status.allocatable` the capacity."""
     spec = node["spec"]
     first, blocks = spec.get("podCIDR"), spec.get("podCIDRs") or []
     if first and blocks[:1] != [first]:
@@ -31,6 +33,7 @@ def default_node(node: Json) -> None:
 
 
 def node_errors(node: Json, old: Json | None) -> list[FieldError]:
+    """Taints, and at most one CIDR of each IP family. `podCIDRs` and `providerID` never change once they are set."""
     spec = node["spec"]
     errors = _taint_errors(spec.get("taints") or [])
     blocks = spec.get("podCIDRs") or []
@@ -48,6 +51,8 @@ def node_errors(node: Json, old: Json | None) -> list[FieldError]:
 
 
 def runtime_class_errors(runtime_class: Json, old: Json | None) -> list[FieldError]:
+    """On an update nothing is checked but that the handler is the same. Faults of `overhead.podFixed` are told of
+    `overhead.limits`."""
     handler = runtime_class.get("handler") or ""
     if old is not None:
         return changed("handler", handler, old.get("handler") or "")
@@ -61,11 +66,13 @@ def runtime_class_errors(runtime_class: Json, old: Json | None) -> list[FieldErr
 
 
 def prepare_lease(lease: Json, old: Json | None) -> None:
+    """Drops `preferredHolder` and `strategy`: their feature gate is off by default."""
     for name in _NO_GATES:
         lease["spec"].pop(name, None)
 
 
 def lease_errors(lease: Json, old: Json | None) -> list[FieldError]:
+    """A duration of at least 1 second, and transitions not below 0, where they are given. Every field may change."""
     spec = lease["spec"]
     seconds = spec.get("leaseDurationSeconds")
     errors = [] if seconds is None or seconds > 0 else [invalid("spec.leaseDurationSeconds", seconds, "must be greater than 0")]

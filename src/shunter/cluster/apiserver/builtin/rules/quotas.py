@@ -46,6 +46,7 @@ _MOST_MILLI = (2**63 - 1) // 1000
 
 
 def resource_quota_errors(quota: Json, old: Json | None) -> list[FieldError]:
+    """Amounts of objects are whole numbers, scopes have to fit what is counted, and the set of scopes never changes."""
     spec = quota["spec"]
     errors = [
         error
@@ -62,6 +63,7 @@ def resource_quota_errors(quota: Json, old: Json | None) -> list[FieldError]:
 
 
 def limit_range_errors(limit_range: Json, old: Json | None) -> list[FieldError]:
+    """One item for each type; a type other than Pod, Container and PersistentVolumeClaim needs a domain."""
     errors: list[FieldError] = []
     types: set[str] = set()
     for index, limit in enumerate(limit_range["spec"].get("limits") or ()):

@@ -37,6 +37,8 @@ _HUGE_PAGES = ("hugepages-", "requests.hugepages-")
 
 
 def resource_name_errors(name: str, field: str) -> list[FieldError]:
+    """A name with a domain, such as `nvidia.com/gpu`, or one that Kubernetes knows: `cpu`, `requests.cpu`, `pods`,
+    `hugepages-2Mi`."""
     errors = faults(field, name, label_key_faults(name))
     if errors or "/" in name or name in _STANDARD_RESOURCES or name.startswith(_HUGE_PAGES):
         return errors
@@ -44,6 +46,8 @@ def resource_name_errors(name: str, field: str) -> list[FieldError]:
 
 
 def container_resource_name_errors(name: str, field: str) -> list[FieldError]:
+    """Of names without a domain only `cpu`, `memory`, `ephemeral-storage` and huge pages are allowed. One that Kubernetes does
+    not know has two faults."""
     errors = resource_name_errors(name, field)
     if "/" not in name:
         if name not in _CONTAINER_RESOURCES and not name.startswith("hugepages-"):
@@ -54,6 +58,7 @@ def container_resource_name_errors(name: str, field: str) -> list[FieldError]:
 
 
 def quota_resource_name_errors(name: str, field: str) -> list[FieldError]:
+    """Names with a domain pass, `requests.nvidia.com/gpu` and `count/jobs.batch` among them; `storage` alone does not."""
     errors = resource_name_errors(name, field)
     if "/" not in name and not is_quota_resource(name):
         errors.append(invalid(field, name, "must be a standard resource for quota"))

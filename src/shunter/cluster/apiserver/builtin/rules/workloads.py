@@ -35,6 +35,7 @@ _STATEFUL_SET_UPDATE = (
 
 
 def replica_set_errors(replica_set: Json, old: Json | None) -> list[FieldError]:
+    """The selector never changes. About an empty one the text says `deployment`, as the original's does."""
     spec = replica_set["spec"]
     errors = negative("spec.replicas", spec.get("replicas")) + negative("spec.minReadySeconds", spec.get("minReadySeconds"))
     errors += _selector_errors(spec, "deployment") + _template_errors(spec, "ReplicaSet")
@@ -42,6 +43,8 @@ def replica_set_errors(replica_set: Json, old: Json | None) -> list[FieldError]:
 
 
 def deployment_errors(deployment: Json, old: Json | None) -> list[FieldError]:
+    """The selector never changes; `progressDeadlineSeconds` is above `minReadySeconds`. A refused `activeDeadlineSeconds` is said
+    to be one of a ReplicaSet, as in the original."""
     spec = deployment["spec"]
     errors = negative("spec.replicas", spec.get("replicas"))
     errors += _selector_errors(spec, "deployment") + _template_errors(spec, "ReplicaSet")
@@ -55,6 +58,7 @@ def deployment_errors(deployment: Json, old: Json | None) -> list[FieldError]:
 
 
 def daemon_set_errors(daemon_set: Json, old: Json | None) -> list[FieldError]:
+    """The selector never changes. In a rolling update exactly one of `maxUnavailable` and `maxSurge` is not 0."""
     spec = daemon_set["spec"]
     errors = _selector_change(spec, old) + selector_errors(spec.get("selector") or {}, "spec.selector")
     errors += _mismatch(spec)
@@ -71,6 +75,7 @@ def daemon_set_errors(daemon_set: Json, old: Json | None) -> list[FieldError]:
 
 
 def stateful_set_errors(stateful_set: Json, old: Json | None) -> list[FieldError]:
+    """All changes of fields that may not change are one fault of `spec`. `serviceName` is checked on create only."""
     spec = stateful_set["spec"]
     errors = []
     policy = spec["podManagementPolicy"]
@@ -92,6 +97,7 @@ def stateful_set_errors(stateful_set: Json, old: Json | None) -> list[FieldError
 
 
 def replication_controller_errors(controller: Json, old: Json | None) -> list[FieldError]:
+    """The selector is a plain map of labels, and may change like everything else."""
     spec = controller["spec"]
     errors = negative("spec.minReadySeconds", spec.get("minReadySeconds"))
     selector, template = spec.get("selector") or {}, spec.get("template")
@@ -107,10 +113,12 @@ def replication_controller_errors(controller: Json, old: Json | None) -> list[Fi
 
 
 def pod_template_errors(template: Json, old: Json | None) -> list[FieldError]:
+    """Unlike in the templates of workloads, `restartPolicy` need not be `Always`. Every field may change."""
     return template_errors(template["template"], "template")
 
 
 def controller_revision_errors(revision: Json, old: Json | None) -> list[FieldError]:
+    """`data` is required and never changes; `revision` is not below 0, and may change."""
     errors, data = negative("revision", revision.get("revision")), revision.get("data")
     if old is not None:
         return errors + changed("data", data, old.get("data"))
@@ -213,6 +221,7 @@ def share_errors(field: str, value: int | str) -> list[FieldError]:
 
 
 def whole_errors(field: str, value: int | str) -> list[FieldError]:
+    """A percentage above 100% is a fault; a number of any size is none."""
     is_more = isinstance(value, str) and _amount(value) > 100
     return [invalid(field, value, "must not be greater than 100%")] if is_more else []
 
