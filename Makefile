@@ -51,6 +51,9 @@ release: setup ## wheel, source, chart, manifests, SBOM and checksums into dist/
 fuzz: setup ## 20,000 mutated requests to the embedded API server and its controllers, seeds fixed (about three minutes)
 	@FUZZ_REQUESTS=20000 $(PYTEST) tests/fuzz
 
+long: setup ## the tests that make test has no time for: a minute each, for what shorter tests show in part
+	@$(PYTEST) -n 4 --dist loadgroup -m long
+
 faults: setup ## kills, outages, mangled answers: what operator and trainings must survive, on the embedded cluster (five minutes)
 	@EVERY_WRITE=1 RECIPE_KILLS=20 $(PYTEST) -n 4 --dist loadgroup tests/faults tests/recipes/test_lm.py
 

@@ -25,6 +25,8 @@ def scope_of(nodeid: str, root: Path) -> str:
     if path.endswith("recipes/test_frameworks.py") and "[" in test:
         parameters = test.partition("[")[2].rstrip("]").split("-")
         return f"{path}::{next((one for one in parameters if ' ' not in one), '')}"
+    if "sizing/" in path and "transformers" in test:
+        return "sizing/transformers"
     if path.endswith("vectors/test_vectors.py") and "[" in test:
         return f"{path}::{test.partition('[')[2].partition(':')[0]}"
     return path if _has_in_common(root / path) else nodeid

@@ -66,6 +66,7 @@ def metrics(cluster: Cluster) -> Iterator[None]:
         yield
 
 
+@pytest.mark.long
 @pytest.mark.usefixtures("metrics")
 def test_a_training_grows_with_its_load_and_goes_on_without_a_lost_worker_and_with_fewer(
     cluster: Cluster, namespace: str, tmp_path: Path

@@ -25,7 +25,13 @@ pytestmark = pytest.mark.timeout(180)
 
 @pytest.mark.parametrize(
     ("job", "accepted"),
-    [("tfjob", ()), ("xgboostjob", ()), ("jaxjob", ()), ("paddlejob", ()), ("mpijob", ("MPI001",))],
+    [
+        pytest.param("tfjob", (), marks=pytest.mark.long),
+        ("xgboostjob", ()),
+        ("jaxjob", ()),
+        pytest.param("paddlejob", (), marks=pytest.mark.long),
+        ("mpijob", ("MPI001",)),
+    ],
     ids=lambda value: value if isinstance(value, str) else "",
 )
 def test_converted_job_has_the_losses_of_v1(cluster: Cluster, namespace: str, job: str, accepted: tuple[str, ...]) -> None:

@@ -17,7 +17,7 @@ SCRIPTS = Path(__file__).parent / "scripts"
 WEIGHTS = 3 * (64 * 64 + 64) + 64 * 10 + 10
 
 
-@pytest.mark.parametrize("kind", ["ddp", "fsdp"])
+@pytest.mark.parametrize("kind", ["ddp", pytest.param("fsdp", marks=pytest.mark.long)])
 def test_a_script_for_gpus_is_told_what_to_change_and_trains_when_it_is(
     cluster: Cluster, namespace: str, shared_claim: SharedClaim, kind: str
 ) -> None:

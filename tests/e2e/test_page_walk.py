@@ -120,6 +120,7 @@ def test_a_job_that_fails_is_found_understood_and_run_again(
     assert [job["metadata"]["name"] for job in left] == ["bert"]
 
 
+@pytest.mark.long
 def test_a_flood_of_lines_and_one_of_100_mb_leave_the_page_at_work(
     browser: Browser, cluster: Cluster, namespace: str, page: RunningPage
 ) -> None:

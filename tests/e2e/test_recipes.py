@@ -58,6 +58,7 @@ def test_a_recipe_trains_on_two_nodes(cluster: Cluster, namespace: str, tmp_path
         eventually(lambda: last_report() == (60, 60, 60), seconds=20)
 
 
+@pytest.mark.long
 def test_a_model_is_fine_tuned_by_one_command_and_another_goes_on(
     cluster: Cluster, namespace: str, shared_claim: SharedClaim, tmp_path: Path
 ) -> None:
@@ -86,6 +87,7 @@ def test_a_model_is_fine_tuned_by_one_command_and_another_goes_on(
     assert (saved / "adapter/adapter_model.safetensors").read_bytes() != first
 
 
+@pytest.mark.long
 def test_what_only_the_program_can_refuse_is_its_sentence_and_one_command_clears_the_job(
     cluster: Cluster, namespace: str, shared_claim: SharedClaim, tmp_path: Path
 ) -> None:

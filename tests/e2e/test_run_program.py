@@ -393,6 +393,7 @@ REFUSED: dict[str, tuple[Callable[[Path], None], list[str], str]] = {
 }
 
 
+@pytest.mark.long
 def test_what_cannot_be_meant_is_refused_and_creates_nothing(cluster: Cluster, namespace: str, project: Path) -> None:
     once = {"accessModes": ["ReadWriteOnce"], "resources": {"requests": {"storage": "1Mi"}}}
     cluster.apply(

@@ -21,6 +21,7 @@ def client(cluster: Cluster, namespace: str) -> TrainingClient:
     return TrainingClient(config_file=str(cluster.kubeconfig), namespace=namespace)
 
 
+@pytest.mark.long
 def test_the_example_trains_its_function_on_two_workers(cluster: Cluster, namespace: str) -> None:
     environment = {**cluster.environment, "KUBECONFIG": str(cluster.kubeconfig)}
     script = [sys.executable, str(REPOSITORY / "examples/sdk/pytorchjob.py"), namespace]

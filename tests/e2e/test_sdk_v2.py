@@ -80,6 +80,7 @@ def with_config_map(name: str, mount_path: str, *, items: list[dict[str, str]] |
     return RuntimePatch(TrainingRuntimeSpecPatch(JobSetTemplatePatch(spec=JobSetSpecPatch(replicated_jobs=[node]))))
 
 
+@pytest.mark.long
 def test_the_example_trains_its_function_on_two_nodes(cluster: Cluster, namespace: str) -> None:
     environment = {**cluster.environment, "KUBECONFIG": str(cluster.kubeconfig)}
     script = [sys.executable, str(REPOSITORY / "examples/sdk/trainjob.py"), namespace]

@@ -156,6 +156,7 @@ def commands(page: str, heading: str) -> list[list[str]]:
     return [shlex.split(line) for line in block[0].splitlines()]
 
 
+@pytest.mark.long
 @pytest.mark.embedded(why="only that has a server of its own")
 @pytest.mark.xdist_group("mlflow")
 @pytest.mark.timeout(800)

@@ -20,6 +20,7 @@ SLEEP = "trap exit TERM; sleep {seconds} & wait"
 pytestmark = pytest.mark.timeout(240)
 
 
+@pytest.mark.long
 def test_nodes_with_several_processes_train_together(cluster: Cluster, namespace: str) -> None:
     """Those of other frameworks than torch do in test_recipes.py."""
     output = run(cluster, namespace, "trainjob-torchrun")

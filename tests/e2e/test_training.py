@@ -29,7 +29,11 @@ def test_the_single_node_example_trains_unchanged(cluster: Any) -> None:
     assert "asked for 1 nvidia.com/gpu, this machine has none: runs on CPU" in done.stderr
 
 
-@pytest.mark.parametrize("job", ["v1/pytorch-distributed-ddp.yaml", "v2/trainjob-ddp.yaml"], ids=["PyTorchJob", "TrainJob"])
+@pytest.mark.parametrize(
+    "job",
+    [pytest.param("v1/pytorch-distributed-ddp.yaml", marks=pytest.mark.long), "v2/trainjob-ddp.yaml"],
+    ids=["PyTorchJob", "TrainJob"],
+)
 def test_four_ranks_train_together(cluster: Any, job: str) -> None:
     done = cluster.shunter("run", "--replace", SCRIPT, str(EXAMPLES / job), timeout=240)
     assert done.returncode == 0, done.stderr + done.stdout
@@ -37,6 +41,7 @@ def test_four_ranks_train_together(cluster: Any, job: str) -> None:
     assert "Model saved" in done.stdout
 
 
+@pytest.mark.long
 def test_an_nccl_only_script_ends_failed_and_says_why(cluster: Any) -> None:
     job = EXAMPLES / "v1/pytorch-distributed-ddp.yaml"
     done = cluster.shunter("run", "--replace", NCCL_ONLY, str(job), timeout=240)

@@ -94,7 +94,7 @@ def test_a_checkpoint_of_two_fsdp_ranks_goes_on_in_the_middle_of_an_epoch(
     assert close(losses, reference.losses, tolerance), (losses, reference.losses)
 
 
-@pytest.mark.parametrize("parallel", ["fsdp", "ddp"])
+@pytest.mark.parametrize("parallel", [pytest.param("fsdp", marks=pytest.mark.long), "ddp"])
 def test_saves_that_share_a_copy_as_on_a_gpu_hold_the_step_they_were_made_at(
     reference: Reference, tmp_path: Path, parallel: str
 ) -> None:
@@ -145,6 +145,7 @@ def test_bfloat16_is_near_but_not_the_same(reference: Reference, tmp_path: Path,
     assert not close(losses, reference.losses, 1e-5)
 
 
+@pytest.mark.long
 @pytest.mark.skipif(not shutil.which("g++"), reason="torch.compile needs a C++ compiler on a CPU")
 def test_compiled_blocks_give_the_same_losses(reference: Reference, tmp_path: Path) -> None:
     # The first compilation on a machine takes a minute of both cores.
@@ -193,6 +194,7 @@ def test_sigterm_without_a_checkpoint_directory_says_that_nothing_is_saved(refer
     assert "stopped by SIGTERM, saved nothing" in ranks.printed()
 
 
+@pytest.mark.long
 def test_sigterm_to_torchrun_saves_within_the_grace_period(reference: Reference, tmp_path: Path) -> None:
     """All of it for once: torchrun, its own import of torch in each rank, and its own SIGTERM to them."""
     log, checkpoints = tmp_path / "losses.jsonl", tmp_path / "checkpoints"

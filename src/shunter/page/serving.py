@@ -53,12 +53,13 @@ async def served_here(options: LocalOptions, started: Callable[[PageRecord, int]
     def settings(bound: int) -> Settings:
         return Settings(local_hosts(bound), cookie_name(bound, is_secure=False))
 
+    stopped = stop_asked()
     server = PageServer(LocalLogin(options.connection), options.page, settings, key=key)
     bound = await listening(server, "127.0.0.1", options.port, tries=1 + NEXT_PORTS)
     record = PageRecord(url=f"http://127.0.0.1:{bound}", cluster=options.page.cluster, key=key)
     with recorded(options.record, record):
         started(record, bound)
-        await until_stopped(server)
+        await until_stopped(server, stopped)
 
 
 class ServeOptions(NamedTuple):
@@ -150,11 +151,12 @@ async def served(options: ServeOptions, started: Callable[[int], None]) -> None:
         namespaces=options.namespaces,
         idle_seconds=IDLE_SECONDS,
     )
+    stopped = stop_asked()
     server = PageServer(login, page, settings)
     tls = _tls(options)
     started(await listening(server, options.bind_address, options.port, tls.context if tls else None))
     following = asyncio.create_task(tls.follow()) if tls else None
-    await until_stopped(server)
+    await until_stopped(server, stopped)
     if following is not None:
         following.cancel()
 
@@ -185,11 +187,17 @@ async def listening(server: PageServer, host: str, port: int, tls: ssl.SSLContex
     raise EnvironmentProblem(f"--port {port}: it is taken{more}.", "Choose another with --port.")
 
 
-async def until_stopped(server: PageServer) -> None:
-    """Waits for SIGINT or SIGTERM, then ends all streams."""
-    sys.setswitchinterval(SWITCH_SECONDS)
+def stop_asked() -> asyncio.Event:
+    """Set by SIGINT and SIGTERM. To be called before anybody is told that there is a server: a signal that comes while this is
+    done may not be seen until the loop wakes for another reason."""
     stopped = asyncio.Event()
     for number in (signal.SIGINT, signal.SIGTERM):
         asyncio.get_running_loop().add_signal_handler(number, stopped.set)
+    return stopped
+
+
+async def until_stopped(server: PageServer, stopped: asyncio.Event) -> None:
+    """Waits until a stop is asked for, then ends all streams."""
+    sys.setswitchinterval(SWITCH_SECONDS)
     await stopped.wait()
     await server.stop()

@@ -20,6 +20,13 @@ WAYS = {
     "made beside": Way(PlanOptions(running="leave")),
     "deleted at the end": Way(cleans_up=True),
 }
+LIVES = [
+    pytest.param(
+        way, disturbance, id=f"{name}-{disturbance}", marks=[pytest.mark.long] * (disturbance == "refused" and not way.cleans_up)
+    )
+    for name, way in WAYS.items()
+    for disturbance in DISTURBANCES
+]
 NewMoves = Callable[[], Awaitable[Moves]]
 
 
@@ -36,8 +43,7 @@ def new_moves(moves: Moves) -> NewMoves:
     return make
 
 
-@pytest.mark.parametrize("disturbance", DISTURBANCES)
-@pytest.mark.parametrize("way", WAYS.values(), ids=list(WAYS))
+@pytest.mark.parametrize(("way", "disturbance"), LIVES)
 async def test_forward(way: Way, disturbance: Disturbance, new_moves: NewMoves) -> None:
     async def life(write: int) -> None:
         await undo_lives.disturbed_forward(await new_moves(), way, disturbance, write)
@@ -45,8 +51,7 @@ async def test_forward(way: Way, disturbance: Disturbance, new_moves: NewMoves) 
     await swept(await undo_lives.writes_forward(await new_moves(), way), life)
 
 
-@pytest.mark.parametrize("disturbance", DISTURBANCES)
-@pytest.mark.parametrize("way", WAYS.values(), ids=list(WAYS))
+@pytest.mark.parametrize(("way", "disturbance"), LIVES)
 async def test_back(way: Way, disturbance: Disturbance, new_moves: NewMoves) -> None:
     async def life(write: int) -> None:
         await undo_lives.disturbed_back(await new_moves(), way, disturbance, write)
