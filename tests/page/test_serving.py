@@ -24,9 +24,8 @@ def test_a_signal_that_comes_once_the_link_is_told_stops_the_page_in_order(
     page = PageOptions(cluster="c")
     options = LocalOptions(Connection(server="https://127.0.0.1:1"), page, 0, tmp_path / "page.json")
 
-    async def serve() -> bool:
-        await served_here(options, lambda record, port: os.kill(os.getpid(), signal.SIGINT))
-        return True
-
-    assert asyncio.run(serve())
+    try:
+        asyncio.run(served_here(options, lambda record, port: os.kill(os.getpid(), signal.SIGINT)))
+    except KeyboardInterrupt:
+        pytest.fail("the signal came before anybody waited for it")
     assert not options.record.exists()

@@ -16,7 +16,7 @@ from shunter.jobs.finding import find
 from shunter.kube.client import Client
 from shunter.launch.node_counts import require_scalable
 from shunter.launch.scaling import scale_pytorchjob, scale_trainjob, wait_scaled
-from shunter.operator.overview import overview
+from shunter.operator.overview import FINISHED_STATES, overview
 
 
 def scale(
@@ -67,6 +67,6 @@ async def scaled(client: Client, wanted: str, namespace: str, nodes: int) -> Non
             raise
         name = f"{job['metadata']['name']} -n {job['metadata']['namespace']}"
         ended = f"{title} starts on {count(nodes, 'node')}"
-        if state in ("Succeeded", "Failed"):
+        if state in FINISHED_STATES:
             ended = f"{title} has ended meanwhile ({state})"
         say(f"{ended}; see: shunter logs -f {name}")

@@ -38,24 +38,24 @@ def paths_below(roots: Iterable[Path]) -> list[Path]:
 def scanned(paths: Sequence[Path], advance: Callable[[int], None] = lambda count: None) -> ScanResult:
     """What the files say of v1, and of the network; `advance` hears of each that is done."""
     findings: list[Finding] = []
-    skipped = own = unreadable = 0
+    read = skipped = own = 0
     own_files = OwnFiles()
     for path in paths:
         try:
             content = files.read(path)
         except OSError as error:
             findings.append(unread(name_of(path), error.strerror or str(error)))
-            unreadable += 1
-            advance(1)
-            continue
-        if content is None:
-            skipped += 1
-        elif own_files.has(path, content):
-            own += 1
-        elif _may_speak_of_v1(content) or network.may_have_settings(content):
-            findings += findings_of(name_of(path), content.decode(errors="replace"))
+        else:
+            if content is None:
+                skipped += 1
+            elif own_files.has(path, content):
+                own += 1
+            else:
+                read += 1
+                if _may_speak_of_v1(content) or network.may_have_settings(content):
+                    findings += findings_of(name_of(path), content.decode(errors="replace"))
         advance(1)
-    return ScanResult(tuple(findings), len(paths) - skipped - own - unreadable, skipped, own)
+    return ScanResult(tuple(findings), read, skipped, own)
 
 
 def _may_speak_of_v1(content: bytes) -> bool:
