@@ -11,9 +11,9 @@ from shunter.migrate.findings import Finding, Place, Topic
 from shunter.migrate.grouping import blocks, grouped, once_per_cause
 from shunter.migrate.options import Options
 
-LOUD = Topic("LOUD001", "loud", "warning", "advisory", "lossy", "D", "", "Be quiet.")
-STOP = Topic("STOP001", "stop", "error", "blocking", "manual", "D", "", "Go.", acceptable=True)
-WALL = Topic("WALL001", "wall", "error", "blocking", "manual", "D", "", "Break it.")
+LOUD = Topic("LOUD001", "loud", "warning", "lossy", "D", "", "Be quiet.")
+STOP = Topic("STOP001", "stop", "error", "manual", "D", "", "Go.", acceptable=True)
+WALL = Topic("WALL001", "wall", "error", "manual", "D", "", "Break it.")
 
 
 def told(topic: Topic, name: str, message: str, line: int = 1, role: str = "Worker") -> Finding:

@@ -17,6 +17,7 @@ Change = Literal["lossless", "lossy", "semantic-change", "manual", "unsupported"
 Grade = Literal["E", "Q", "D", "L", "N"]
 """Exact, equivalent by another mechanism, degraded, lossy, not expressible: from best to worst."""
 GRADES: tuple[Grade, ...] = ("E", "Q", "D", "L", "N")
+USUAL_IMPACTS: dict[Severity, Impact] = {"info": "none", "warning": "advisory", "error": "blocking"}
 
 
 class Topic(NamedTuple):
@@ -26,7 +27,6 @@ class Topic(NamedTuple):
     title: str
     """Half a sentence: `the job object stays when its pods are removed`."""
     severity: Severity
-    impact: Impact
     change: Change
     grade: Grade
     explanation: str
@@ -34,6 +34,8 @@ class Topic(NamedTuple):
     remedy: str
     effort: int = 0
     """Points on the scale 0, 1, 3, 5, 7, 13: nothing to do, a glance, ..., a project."""
+    other_impact: Impact | None = None
+    """The impact, where it is not the usual one of its severity."""
     upstream: str = ""
     """The issue upstream that it is about: `kubeflow/trainer#2899`."""
     acceptable: bool = False
@@ -43,6 +45,11 @@ class Topic(NamedTuple):
     (`proof/explanations`). When empty it explains what differs in the very field that a finding is about."""
     limits_proof: bool = False
     """Whether it says that a program reads what changes: the pods are compared, what the program makes of the value is not."""
+
+    @property
+    def impact(self) -> Impact:
+        """What a finding of it stops: an error usually blocks, a warning advises, an info does nothing."""
+        return self.other_impact or USUAL_IMPACTS[self.severity]
 
     def suppression_reason(self, accepted: Collection[str]) -> str:
         """Why a finding of this topic is suppressed, where these ids are accepted; empty when it stands."""

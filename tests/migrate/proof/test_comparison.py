@@ -258,7 +258,7 @@ def test_selectors_that_select_the_same_pods_are_the_same() -> None:
     assert any("podAntiAffinity" in message for message in messages)
 
 
-TOPIC = Topic("TEST001", "t", "warning", "advisory", "semantic-change", "D", "e", "r")
+TOPIC = Topic("TEST001", "t", "warning", "semantic-change", "D", "e", "r")
 
 
 def _explained_by(topic: Topic, path: tuple[str | int, ...]) -> bool:

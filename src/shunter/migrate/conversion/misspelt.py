@@ -17,7 +17,6 @@ OF_TEMPLATE = Topic(
     id="FIELD003",
     title="a field of a pod template that v1 does not have",
     severity="error",
-    impact="blocking",
     change="unsupported",
     grade="L",
     explanation=(

@@ -35,7 +35,6 @@ NOT_UNDERSTOOD = Topic(
     id="FIELD001",
     title="a field without a conversion rule",
     severity="error",
-    impact="blocking",
     change="unsupported",
     grade="L",
     explanation="The tool has no rule for this field of the source: it is missing in the result.",

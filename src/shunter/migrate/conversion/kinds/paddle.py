@@ -19,7 +19,6 @@ FIRST_APART = Topic(
     id="PADDLE001",
     title="the first pod of a PaddleJob gets a separate replicated job",
     severity="warning",
-    impact="advisory",
     change="semantic-change",
     grade="Q",
     explanation=(

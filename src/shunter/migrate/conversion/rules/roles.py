@@ -11,7 +11,6 @@ UNKNOWN = Topic(
     id="FIELD010",
     title="an unknown role",
     severity="error",
-    impact="blocking",
     change="unsupported",
     grade="N",
     explanation=(

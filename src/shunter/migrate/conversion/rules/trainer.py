@@ -22,7 +22,6 @@ IN_THE_RUNTIME = Topic(
     id="POD001",
     title="a field is too long for a TrainJob and moves to the runtime",
     severity="info",
-    impact="none",
     change="lossless",
     grade="Q",
     explanation=(

@@ -29,7 +29,6 @@ UNKNOWN_CONDITION = Topic(
     id="KATIB001",
     title="the end of a trial depends on a field that TrainJobs do not have",
     severity="error",
-    impact="blocking",
     change="manual",
     grade="N",
     explanation=(

@@ -29,7 +29,6 @@ UNREADABLE_KIND = Topic(
     id="INPUT008",
     title="a kind without read permission",
     severity="error",
-    impact="blocking",
     change="manual",
     grade="N",
     explanation="The cluster refuses to list jobs of this kind, so it is unknown whether there are any.",

@@ -20,7 +20,7 @@ def _topic(id: str, rule: Rule) -> Topic:
         id=id,
         title=rule.title,
         severity=rule.severity,
-        impact="none" if rule.severity == "info" else "advisory",
+        other_impact="advisory" if rule.severity == "error" else None,
         change="manual",
         grade="E",
         explanation=f"{' and '.join(rule.names)}: {rule.reason} It is the same in v1 and v2.",

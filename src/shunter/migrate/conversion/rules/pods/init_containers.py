@@ -13,7 +13,6 @@ OF_THE_OPERATOR = Topic(
     id="POD008",
     title="an init container of the v1 operator is dropped",
     severity="info",
-    impact="none",
     change="lossless",
     grade="E",
     explanation=(

@@ -9,7 +9,6 @@ OF_THE_POD = Topic(
     id="POD011",
     title="a pod that exceeds its own deadline is replaced",
     severity="warning",
-    impact="advisory",
     change="semantic-change",
     grade="D",
     explanation=(

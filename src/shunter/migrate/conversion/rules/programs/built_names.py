@@ -15,7 +15,6 @@ BUILT = Topic(
     id="HOST013",
     title="a program builds a name that looks like a v1 pod",
     severity="warning",
-    impact="advisory",
     change="semantic-change",
     grade="D",
     explanation=(

@@ -13,7 +13,6 @@ NAMED = Topic(
     id="HOST021",
     title="a program names the training container as in v1",
     severity="warning",
-    impact="advisory",
     change="semantic-change",
     grade="D",
     explanation=(

@@ -13,7 +13,6 @@ ONLY_IN_V1 = Topic(
     id="HOST017",
     title="a program uses a file that only v1 puts into pods",
     severity="warning",
-    impact="advisory",
     change="semantic-change",
     grade="D",
     explanation=(

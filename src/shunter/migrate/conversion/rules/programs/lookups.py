@@ -15,7 +15,6 @@ ONCE = Topic(
     id="HOST020",
     title="a program looks up the Master before it may be known",
     severity="warning",
-    impact="advisory",
     change="semantic-change",
     grade="D",
     explanation=(

@@ -24,7 +24,6 @@ TAKEN = Topic(
     id="HOST023",
     title="a program uses a port that v2 needs in the pod",
     severity="warning",
-    impact="advisory",
     change="semantic-change",
     grade="D",
     explanation=(

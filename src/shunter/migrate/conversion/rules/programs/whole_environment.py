@@ -12,7 +12,6 @@ WRITTEN = Topic(
     id="HOST022",
     title="a program writes its whole environment to a file",
     severity="warning",
-    impact="advisory",
     change="semantic-change",
     grade="D",
     explanation=(

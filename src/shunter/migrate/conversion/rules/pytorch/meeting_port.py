@@ -25,7 +25,6 @@ NOT_KEPT = Topic(
     id="HOST011",
     title="the rendezvous port chosen by the job is not kept",
     severity="warning",
-    impact="advisory",
     change="semantic-change",
     grade="D",
     explanation=(

@@ -13,7 +13,6 @@ TOPIC = Topic(
     id="READY015",
     title="every v1 job has a usable result",
     severity="warning",
-    impact="advisory",
     change="manual",
     grade="D",
     explanation="A job whose conversion is blocked stays on v1 until its findings are resolved or suppressed.",

@@ -16,7 +16,6 @@ TOPIC = Topic(
     id="READY009",
     title="gang scheduling works as in v1",
     severity="error",
-    impact="blocking",
     change="semantic-change",
     grade="D",
     explanation=(

@@ -14,7 +14,6 @@ TOPIC = Topic(
     id="READY013",
     title="no Helm release contains v1 jobs",
     severity="warning",
-    impact="advisory",
     change="manual",
     grade="D",
     explanation=(

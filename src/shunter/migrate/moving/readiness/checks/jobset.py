@@ -14,7 +14,6 @@ TOPIC = Topic(
     id="READY004",
     title="JobSet is installed and works",
     severity="error",
-    impact="blocking",
     change="manual",
     grade="N",
     explanation=(

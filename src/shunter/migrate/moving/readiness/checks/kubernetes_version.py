@@ -11,7 +11,6 @@ TOPIC = Topic(
     id="READY001",
     title="the Kubernetes release supports the results",
     severity="error",
-    impact="blocking",
     change="unsupported",
     grade="N",
     explanation=(

@@ -14,7 +14,6 @@ TOPIC = Topic(
     id="READY008",
     title="Kueue manages TrainJobs",
     severity="error",
-    impact="blocking",
     change="manual",
     grade="N",
     explanation=(

@@ -13,7 +13,6 @@ TOPIC = Topic(
     id="READY014",
     title="MPIJobs belong to v1 alone",
     severity="warning",
-    impact="advisory",
     change="manual",
     grade="D",
     explanation=(

@@ -15,7 +15,6 @@ TOPIC = Topic(
     id="READY011",
     title="the names of results are free",
     severity="warning",
-    impact="advisory",
     change="manual",
     grade="D",
     explanation=(

@@ -23,7 +23,6 @@ TOPIC = Topic(
     id="READY012",
     title="no other controller creates v1 jobs",
     severity="warning",
-    impact="advisory",
     change="manual",
     grade="D",
     explanation=(

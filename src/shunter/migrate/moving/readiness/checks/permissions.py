@@ -15,7 +15,6 @@ TOPIC = Topic(
     id="READY007",
     title="this user has the permissions for a plan",
     severity="error",
-    impact="blocking",
     change="manual",
     grade="N",
     explanation=(

@@ -17,7 +17,6 @@ TOPIC = Topic(
     id="READY010",
     title="quotas have room for both generations",
     severity="warning",
-    impact="advisory",
     change="manual",
     grade="D",
     explanation=(

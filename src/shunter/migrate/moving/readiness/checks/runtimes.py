@@ -12,7 +12,6 @@ TOPIC = Topic(
     id="READY006",
     title="the runtimes that results refer to exist",
     severity="error",
-    impact="blocking",
     change="manual",
     grade="N",
     explanation="A result of profile P1 refers to a runtime that an installation ships; the webhook refuses it without.",

@@ -13,7 +13,6 @@ TOPIC = Topic(
     id="READY005",
     title="the v2 webhooks respond",
     severity="error",
-    impact="blocking",
     change="manual",
     grade="N",
     explanation=(

@@ -15,7 +15,6 @@ TOPIC = Topic(
     id="READY002",
     title="the v1 definitions are intact",
     severity="warning",
-    impact="advisory",
     change="manual",
     grade="D",
     explanation=(

@@ -13,7 +13,6 @@ TOPIC = Topic(
     id="READY016",
     title="the v1 webhooks respond",
     severity="warning",
-    impact="advisory",
     change="manual",
     grade="D",
     explanation=(

@@ -19,7 +19,6 @@ TOPIC = Topic(
     id="READY003",
     title="the cluster serves v2",
     severity="error",
-    impact="blocking",
     change="manual",
     grade="N",
     explanation="TrainJobs and their runtimes are three kinds of trainer.kubeflow.org/v1alpha1, which an installation brings.",

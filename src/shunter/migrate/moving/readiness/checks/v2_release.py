@@ -14,7 +14,6 @@ TOPIC = Topic(
     id="READY017",
     title="the installed v2 supports every field of results",
     severity="error",
-    impact="blocking",
     change="manual",
     grade="N",
     explanation=(
