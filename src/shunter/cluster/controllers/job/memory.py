@@ -10,7 +10,6 @@ from datetime import datetime
 
 from shunter.api.batch import Job
 from shunter.api.core import Pod
-from shunter.cluster.controllers.job.adoption import controls
 from shunter.cluster.controllers.job.backoff import Finish, finish_of
 from shunter.cluster.controllers.job.pods import is_tracked
 
@@ -28,7 +27,7 @@ class FinishMemory:
             return {}
         known = self._finishes.setdefault(job.metadata.uid, {})
         for pod in pods:
-            if controls(job, pod) and is_tracked(pod) and (finish := finish_of(pod, job, now)):
+            if pod.metadata.is_controlled_by(job.metadata.uid) and is_tracked(pod) and (finish := finish_of(pod, job, now)):
                 known[pod.metadata.uid] = finish
         return dict(known)
 

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import msgspec
 
-from shunter.api.batch import Job
+from shunter.api.batch import JOB_TRACKING_FINALIZER, Job
 from shunter.api.core import Pod
-from shunter.cluster.controllers.job.adoption import release_patch
+from shunter.api.resources import PODS
 from shunter.cluster.controllers.job.pods import is_tracked
+from shunter.cluster.controllers.workloads.claiming import finalizer_removal
 from shunter.kube.controllers.plan import NOTHING, Plan
 
 
@@ -26,4 +27,4 @@ def plan(observed: Orphan) -> Plan:
         return NOTHING
     if job is not None and (job.outcome is None or job.is_managed_elsewhere):
         return NOTHING
-    return Plan(writes=(release_patch(pod),))
+    return Plan(writes=(finalizer_removal(PODS, pod.metadata, JOB_TRACKING_FINALIZER),))

@@ -8,11 +8,10 @@ from typing import Literal
 
 import msgspec
 
-from shunter.api.batch import Job, JobStatus
+from shunter.api.batch import JOB_TRACKING_FINALIZER, Job, JobStatus
 from shunter.api.core import Pod
 from shunter.api.meta import as_json
 from shunter.api.resources import JOBS, PODS
-from shunter.cluster.controllers.job.adoption import claims, controls, release_patch
 from shunter.cluster.controllers.job.backoff import Finish, finish_of
 from shunter.cluster.controllers.job.pods import is_tracked, pod_of
 from shunter.cluster.controllers.job.replicas import ReplicaChange, change_of
@@ -20,6 +19,7 @@ from shunter.cluster.controllers.job.status import Counts, counted, finished, ju
 from shunter.cluster.controllers.job.tally import Tally
 from shunter.cluster.controllers.job.tracking import settle
 from shunter.cluster.controllers.job.verdict import Verdict, completed, deadline_in, verdict_of
+from shunter.cluster.controllers.workloads.claiming import Owner, claims, controlled, finalizer_removal
 from shunter.kube.controllers.plan import NOTHING, Create, Delete, Failure, Note, Plan, Ref, StatusWrite, Write
 
 
@@ -36,11 +36,12 @@ def plan(observed: Observed, now: datetime) -> Plan:
     job = observed.job
     if job.outcome is not None or job.is_managed_elsewhere:
         return NOTHING
-    if writes := claims(job, observed.pods):
+    owner = Owner(JOBS, job.metadata)
+    if writes := claims(owner, job.spec.selector, PODS, observed.pods, finalizer=JOB_TRACKING_FINALIZER):
         return Plan(writes=writes)
     now = now.replace(microsecond=0)
     job = msgspec.structs.replace(job, status=started(job.status, job, now))
-    tally = Tally.of(job, tuple(pod for pod in observed.pods if controls(job, pod)), now)
+    tally = Tally.of(job, controlled(owner, observed.pods), now)
     verdict = verdict_of(tally, now)
     change = ReplicaChange()
     if verdict is not None:
@@ -105,7 +106,7 @@ def _removals(job: Job, release: tuple[Pod, ...], change: ReplicaChange, verdict
     dropped: tuple[Pod, ...] = ()
     if verdict is None or verdict.success:
         dropped = tuple(pod for pod in change.delete if is_tracked(pod) and pod.metadata.uid not in released)
-    yield from (release_patch(pod) for pod in (*release, *dropped))
+    yield from (finalizer_removal(PODS, pod.metadata, JOB_TRACKING_FINALIZER) for pod in (*release, *dropped))
     ref = Ref.of(JOBS, job.metadata)
     for pod in change.delete:
         yield Delete(

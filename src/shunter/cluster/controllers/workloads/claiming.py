@@ -46,27 +46,44 @@ def controlled(owner: Owner, objects: Iterable[T]) -> tuple[T, ...]:
     return tuple(obj for obj in objects if owner.controls(obj))
 
 
-def claims(owner: Owner, selector: LabelSelector, resource: Resource, objects: Iterable[Object]) -> tuple[Patch, ...]:
+def claims(
+    owner: Owner, selector: LabelSelector, resource: Resource, objects: Iterable[Object], *, finalizer: str = ""
+) -> tuple[Patch, ...]:
     """The writes that make exactly the selected objects of the resource the owner's; none for an owner that is being deleted,
-    which adopts nothing."""
+    which adopts nothing. What is adopted gets the finalizer, what is released loses it."""
     is_leaving = owner.metadata.deletion_timestamp is not None
     writes = []
     for obj in objects:
         selected = selector.matches(obj.metadata.labels)
         if owner.controls(obj):
             if not selected:
-                writes.append(_owners_patch(resource, obj.metadata, _others(owner, obj)))
+                writes.append(_owners_patch(resource, obj.metadata, _others(owner, obj), finalizer, ()))
         elif selected and not is_leaving and obj.metadata.controller is None and obj.metadata.deletion_timestamp is None:
-            writes.append(_owners_patch(resource, obj.metadata, [*_others(owner, obj), owner.reference]))
+            owners = [*_others(owner, obj), owner.reference]
+            writes.append(_owners_patch(resource, obj.metadata, owners, finalizer, (finalizer,)))
     return tuple(writes)
+
+
+def finalizer_removal(resource: Resource, metadata: ObjectMeta, finalizer: str) -> Patch:
+    """The write that takes a finalizer from an object; refused when somebody changed the object meanwhile."""
+    return _patch(resource, metadata, _finalizers(metadata, finalizer, ()))
 
 
 def _others(owner: Owner, obj: Object) -> list[Json]:
     return [msgspec.to_builtins(other) for other in obj.metadata.owner_references if other.uid != owner.metadata.uid]
 
 
-def _owners_patch(resource: Resource, metadata: ObjectMeta, owners: list[Json]) -> Patch:
+def _owners_patch(resource: Resource, metadata: ObjectMeta, owners: list[Json], finalizer: str, kept: Iterable[str]) -> Patch:
+    finalizers = _finalizers(metadata, finalizer, kept) if finalizer else {}
+    return _patch(resource, metadata, {"ownerReferences": owners or None, **finalizers})
+
+
+def _finalizers(metadata: ObjectMeta, finalizer: str, kept: Iterable[str]) -> Json:
+    others = (other for other in metadata.finalizers if other != finalizer)
+    return {"finalizers": [*others, *kept] or None}
+
+
+def _patch(resource: Resource, metadata: ObjectMeta, fields: Json) -> Patch:
     """Refused when somebody changed the object meanwhile: a list is replaced as a whole."""
-    ref = Ref.of(resource, metadata)
     precondition = {"uid": metadata.uid, "resourceVersion": metadata.resource_version}
-    return Patch(ref=ref, patch={"metadata": {"ownerReferences": owners or None, **precondition}})
+    return Patch(ref=Ref.of(resource, metadata), patch={"metadata": {**fields, **precondition}})
