@@ -4,9 +4,9 @@ The schema says almost nothing (no enums, no limits): values are checked by `val
 """
 
 from datetime import datetime
-from typing import Annotated
+from typing import Annotated, Protocol
 
-from shunter.api.meta import Json, Struct
+from shunter.api.meta import Json, ObjectMeta, Struct
 from shunter.api.openapi import INT32, INT64, REQUIRED, PodTemplate, builtin, cel, doc, schema
 from shunter.api.rank_failures import RankFailures
 
@@ -117,3 +117,27 @@ class JobStatus(Struct, frozen=True):
     def is_finished(self) -> bool:
         """Whether it has succeeded or failed; a suspended job may still go on."""
         return self.is_true("Succeeded") or self.is_true("Failed")
+
+
+class JobSpec(Protocol):
+    """What the specs of all job kinds have."""
+
+    @property
+    def run_policy(self) -> RunPolicy:
+        """The job's life cycle and scheduling."""
+
+
+class JobView(Protocol):
+    """What the views of all job kinds have."""
+
+    @property
+    def metadata(self) -> ObjectMeta:
+        """As the API server has it."""
+
+    @property
+    def spec(self) -> JobSpec:
+        """As it was written; without its defaults where it is to be judged."""
+
+    @property
+    def status(self) -> JobStatus:
+        """As it is stored, not as a plan of the operator goes on from it."""

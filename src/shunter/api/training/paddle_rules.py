@@ -6,11 +6,8 @@ from msgspec.structs import replace
 
 from shunter.api.field_errors import FieldError
 from shunter.api.training.defaults import replica_specs_with_defaults, run_policy_with_defaults
-from shunter.api.training.job import ReplicaSpec
 from shunter.api.training.paddle import KIND, PaddleJob, PaddleJobSpec
-from shunter.api.training.validation import container_errors, job_errors, role_errors, too_many_errors
-
-_REPLICAS = f"spec.{KIND.replica_specs}"
+from shunter.api.training.validation import job_errors, missing_roles_errors, replica_errors
 
 
 def with_defaults(spec: PaddleJobSpec) -> PaddleJobSpec:
@@ -24,20 +21,9 @@ def with_defaults(spec: PaddleJobSpec) -> PaddleJobSpec:
 
 def errors(job: PaddleJob, old: PaddleJob | None) -> list[FieldError]:
     """What admission refuses; `old` is None on creation. Defaults must not have been applied."""
-    return job_errors(
-        job.metadata.name,
-        job.spec.run_policy,
-        old.spec.run_policy if old else None,
-        job.spec.paddle_replica_specs,
-        field=_REPLICAS,
-        replica_errors=_replica_errors,
-    )
-
-
-def _replica_errors(role: str, replica: ReplicaSpec) -> list[FieldError]:
-    field = f"{_REPLICAS}[{role}]"
+    specs, container = job.spec.paddle_replica_specs, f'"{KIND.container}"'
     return [
-        *role_errors(role, field=field, roles=KIND.roles),
-        *container_errors(replica, field=field, container=KIND.container, shown=f'"{KIND.container}"'),
-        *too_many_errors(replica, field=field),
+        *job_errors(job, old),
+        *missing_roles_errors(specs, KIND),
+        *(error for role, replica in specs.items() for error in replica_errors(role, replica, KIND, container=container)),
     ]

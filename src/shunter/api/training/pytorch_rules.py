@@ -8,15 +8,7 @@ from shunter.api.field_errors import FieldError, forbidden, required
 from shunter.api.training.defaults import replica_specs_with_defaults, run_policy_with_defaults
 from shunter.api.training.job import ReplicaSpec
 from shunter.api.training.pytorch import KIND, MASTER, WORKER, ElasticPolicy, PyTorchJob, PyTorchJobSpec
-from shunter.api.training.validation import (
-    container_errors,
-    exactly_one_errors,
-    missing_roles_errors,
-    name_errors,
-    role_errors,
-    run_policy_errors,
-    too_many_errors,
-)
+from shunter.api.training.validation import exactly_one_errors, job_errors, missing_roles_errors, replica_errors
 
 _REPLICAS = "spec.pytorchReplicaSpecs"
 _ELASTIC_NPROC = "spec.elasticPolicy.nProcPerNode"
@@ -51,10 +43,9 @@ def errors(job: PyTorchJob, old: PyTorchJob | None) -> list[FieldError]:
     """What admission refuses; `old` is None on creation. Defaults must not have been applied."""
     spec = job.spec
     return [
-        *name_errors(job.metadata.name),
-        *run_policy_errors(spec.run_policy, old.spec.run_policy if old else None),
+        *job_errors(job, old),
         *_elastic_errors(spec),
-        *missing_roles_errors(spec.pytorch_replica_specs, field=_REPLICAS),
+        *missing_roles_errors(spec.pytorch_replica_specs, KIND),
         *(error for role, replica in spec.pytorch_replica_specs.items() for error in _replica_errors(role, replica)),
     ]
 
@@ -81,9 +72,7 @@ def _elastic_errors(spec: PyTorchJobSpec) -> list[FieldError]:
 def _replica_errors(role: str, replica: ReplicaSpec) -> list[FieldError]:
     field = f"{_REPLICAS}[{role}]"
     return [
-        *role_errors(role, field=field, roles=KIND.roles),
-        *container_errors(replica, field=field, container=KIND.container),
-        *too_many_errors(replica, field=field),
+        *replica_errors(role, replica, KIND),
         *(exactly_one_errors(replica, field=field) if role == MASTER else _at_least_one_errors(replica, field=field)),
     ]
 

@@ -8,7 +8,7 @@ from shunter.api.field_errors import FieldError, forbidden
 from shunter.api.training.defaults import replica_specs_with_defaults, run_policy_with_defaults
 from shunter.api.training.job import ReplicaSpec
 from shunter.api.training.tensorflow import CHIEF, KIND, MASTER, TFJob, TFJobSpec
-from shunter.api.training.validation import container_errors, job_errors, too_many_errors
+from shunter.api.training.validation import container_errors, job_errors, missing_roles_errors, too_many_errors
 
 _REPLICAS = f"spec.{KIND.replica_specs}"
 
@@ -26,15 +26,12 @@ def with_defaults(spec: TFJobSpec) -> TFJobSpec:
 def errors(job: TFJob, old: TFJob | None) -> list[FieldError]:
     """What admission refuses; `old` is None on creation. Defaults must not have been applied."""
     specs = job.spec.tf_replica_specs
-    found = job_errors(
-        job.metadata.name,
-        job.spec.run_policy,
-        old.spec.run_policy if old else None,
-        specs,
-        field=_REPLICAS,
-        replica_errors=_replica_errors,
-    )
-    return [*found, *_chief_errors(specs)]
+    return [
+        *job_errors(job, old),
+        *missing_roles_errors(specs, KIND),
+        *(error for role, replica in specs.items() for error in _replica_errors(role, replica)),
+        *_chief_errors(specs),
+    ]
 
 
 def warnings(job: TFJob) -> list[str]:

@@ -5,45 +5,46 @@ Beside these rules nothing is checked on admission: replicas, templates and run 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 
 from shunter.api.batch import MOST_PODS
 from shunter.api.field_errors import FieldError, forbidden, invalid, not_supported, required
 from shunter.api.names import label_1035_faults
 from shunter.api.shapes import template_fault
-from shunter.api.training.job import MANAGED_BY_KUEUE, MANAGED_BY_US, ReplicaSpec, RunPolicy
+from shunter.api.training.job import MANAGED_BY_KUEUE, MANAGED_BY_US, JobView, ReplicaSpec, RunPolicy
+from shunter.api.training.job_kind import JobKind
 
 RUN_POLICY = "spec.runPolicy"
 TOO_MANY = f"must not be more than {MOST_PODS}"
 
 
-def job_errors(
-    name: str,
-    policy: RunPolicy,
-    old: RunPolicy | None,
-    specs: Mapping[str, ReplicaSpec],
-    *,
-    field: str,
-    replica_errors: Callable[[str, ReplicaSpec], list[FieldError]],
-) -> list[FieldError]:
-    """What most kinds refuse in this order: the name, the run policy (`old` is None on creation), a job without roles, and what
-    `replica_errors` says of each role."""
+def job_errors(job: JobView, old: JobView | None) -> list[FieldError]:
+    """What every kind refuses: the name, and the run policy (`old` is None on creation)."""
     return [
-        *name_errors(name),
-        *run_policy_errors(policy, old),
-        *missing_roles_errors(specs, field=field),
-        *(error for role, replica in specs.items() for error in replica_errors(role, replica)),
+        *_name_errors(job.metadata.name),
+        *_run_policy_errors(job.spec.run_policy, old.spec.run_policy if old else None),
     ]
 
 
-def name_errors(name: str) -> list[FieldError]:
+def replica_errors(role: str, spec: ReplicaSpec, kind: JobKind, *, container: str = "") -> list[FieldError]:
+    """What most kinds refuse of a role: one that the kind does not have, its containers, and too many pods. `container` is how
+    the text writes the name of the container that trains."""
+    field = f"spec.{kind.replica_specs}[{role}]"
+    return [
+        *([] if role in kind.roles else [not_supported(field, role, list(kind.roles))]),
+        *container_errors(spec, field=field, container=kind.container, shown=container),
+        *too_many_errors(spec, field=field),
+    ]
+
+
+def _name_errors(name: str) -> list[FieldError]:
     """The name becomes part of service names, so it is a DNS-1035 label."""
     # Upstream was built with an older apimachinery, which counts characters where today's counts bytes.
     faults = [fault.replace("63 bytes", "63 characters") for fault in label_1035_faults(name)]
     return [invalid("metadata.name", name, f"should match: {','.join(faults)}")] if faults else []
 
 
-def run_policy_errors(policy: RunPolicy, old: RunPolicy | None) -> list[FieldError]:
+def _run_policy_errors(policy: RunPolicy, old: RunPolicy | None) -> list[FieldError]:
     """`managedBy` names one of two managers and never changes, for every kind (upstream: for some).
 
     A stored value that names neither manager may be corrected. `old` is None on creation."""
@@ -60,14 +61,9 @@ def _is_manager(name: str | None) -> bool:
     return name in (None, MANAGED_BY_KUEUE, MANAGED_BY_US)
 
 
-def role_errors(role: str, *, field: str, roles: tuple[str, ...]) -> list[FieldError]:
-    """A role that the kind does not have."""
-    return [] if role in roles else [not_supported(field, role, list(roles))]
-
-
-def missing_roles_errors(specs: Mapping[str, ReplicaSpec], *, field: str) -> list[FieldError]:
+def missing_roles_errors(specs: Mapping[str, ReplicaSpec], kind: JobKind) -> list[FieldError]:
     """A job without roles. Upstream accepts an empty map, and then never looks at the job again."""
-    return [] if specs else [required(field, "must be required")]
+    return [] if specs else [required(f"spec.{kind.replica_specs}", "must be required")]
 
 
 def container_errors(spec: ReplicaSpec, *, field: str, container: str, shown: str = "") -> list[FieldError]:

@@ -7,15 +7,7 @@ from msgspec.structs import replace
 from shunter.api.field_errors import FieldError, required
 from shunter.api.training.defaults import replica_specs_with_defaults, run_policy_with_defaults
 from shunter.api.training.job import ReplicaSpec
-from shunter.api.training.validation import (
-    container_errors,
-    exactly_one_errors,
-    missing_roles_errors,
-    name_errors,
-    role_errors,
-    run_policy_errors,
-    too_many_errors,
-)
+from shunter.api.training.validation import exactly_one_errors, job_errors, missing_roles_errors, replica_errors
 from shunter.api.training.xgboost import KIND, MASTER, NO_SPEC, XGBoostJob, XGBoostJobSpec
 
 _REPLICAS = f"spec.{KIND.replica_specs}"
@@ -34,9 +26,8 @@ def errors(job: XGBoostJob, old: XGBoostJob | None) -> list[FieldError]:
     """What admission refuses; `old` is None on creation. Defaults must not have been applied."""
     specs = job.spec.xgb_replica_specs
     return [
-        *name_errors(job.metadata.name),
-        *run_policy_errors(job.spec.run_policy, old.spec.run_policy if old else None),
-        *(missing_roles_errors(specs, field=_REPLICAS) if job.spec is NO_SPEC else ()),
+        *job_errors(job, old),
+        *(missing_roles_errors(specs, KIND) if job.spec is NO_SPEC else ()),
         *(error for role, replica in specs.items() for error in _replica_errors(role, replica)),
         *([] if MASTER in specs else [required(f"{_REPLICAS}[{MASTER}]", "must be present")]),
     ]
@@ -45,8 +36,6 @@ def errors(job: XGBoostJob, old: XGBoostJob | None) -> list[FieldError]:
 def _replica_errors(role: str, replica: ReplicaSpec) -> list[FieldError]:
     field = f"{_REPLICAS}[{role}]"
     return [
-        *role_errors(role, field=field, roles=KIND.roles),
-        *container_errors(replica, field=field, container=KIND.container),
-        *too_many_errors(replica, field=field),
+        *replica_errors(role, replica, KIND),
         *(exactly_one_errors(replica, field=field) if role == MASTER else ()),
     ]
