@@ -14,9 +14,9 @@ from prometheus_client.registry import Collector
 
 from shunter.api.meta import condition_of
 from shunter.api.trainer.trainjob import TrainJob
+from shunter.api.training.job import JobView
 from shunter.kube.cache.store import Store
 from shunter.operator.overview import V1_STATES, V2_STATES
-from shunter.operator.training.job import JobView
 
 OTHER_STATES = {*V1_STATES, *(type for type, _ in V2_STATES)} - {"Created"}
 """Types of conditions that name a state in which a job does not wait."""

@@ -12,7 +12,7 @@ from shunter.api.meta import Json, Struct
 from shunter.api.resources import Resource
 from shunter.api.training import mpi_rules
 from shunter.api.training.job import MANAGED_BY_US, JobStatus, RunPolicy
-from shunter.api.training.mpi import LAUNCHER, MPI_JOBS, MPI_OPERATOR, OTHER_VERSION, MPIJobMeta, MPIJobSpec
+from shunter.api.training.mpi import KIND, LAUNCHER, MPI_JOBS, MPI_OPERATOR, OTHER_VERSION, MPIJobMeta, MPIJobSpec
 from shunter.operator.training.framework import Environment
 from shunter.operator.training.frameworks.mpi import MPI
 from shunter.operator.training.job import TrainingJob
@@ -47,7 +47,10 @@ class MPIOperator(MPI):
     """As v1's MPI but for what mpi-operator does in another way; its API version is kubeflow.org/v2beta1."""
 
     info = MPI.info._replace(
-        resource=Resource(MPI_JOBS.group, OTHER_VERSION.partition("/")[2], MPI_JOBS.kind, MPI_JOBS.plural), view=MPIOperatorJob
+        kind=KIND._replace(
+            resource=Resource(MPI_JOBS.group, OTHER_VERSION.partition("/")[2], MPI_JOBS.kind, MPI_JOBS.plural),
+            view=MPIOperatorJob,
+        )
     )
 
     def read(self, view: MPIOperatorJob) -> TrainingJob[MPIJobSpec]:  # type: ignore[override]

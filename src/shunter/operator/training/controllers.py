@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterable
 from shunter.api.core import Pod, Service
 from shunter.api.podgroups import PodGroup
 from shunter.api.resources import HORIZONTAL_POD_AUTOSCALERS, PODS, SERVICES, Resource
+from shunter.api.training.job import JobView
 from shunter.kube.cache.informer import Handler
 from shunter.kube.cache.mapping import own_key
 from shunter.kube.controllers.manager import Manager
@@ -17,7 +18,7 @@ from shunter.operator.training.autoscaler import Autoscaler
 from shunter.operator.training.framework import AnyFramework, Settings
 from shunter.operator.training.frameworks import FRAMEWORKS
 from shunter.operator.training.gang import pod_groups
-from shunter.operator.training.job import JobView, controller_name
+from shunter.operator.training.job import controller_name
 from shunter.operator.training.reconciler import (
     CHILD_SELECTOR,
     INDEXES,

@@ -11,14 +11,15 @@ from typing import Any, Literal, NamedTuple, Protocol, TypeAlias, TypeVar
 from shunter.api.field_errors import FieldError
 from shunter.api.meta import Json
 from shunter.api.resources import Resource
-from shunter.api.training.job import ReplicaStatus
+from shunter.api.training.job import JobSpec, JobView, ReplicaStatus
+from shunter.api.training.job_kind import JobKind
 from shunter.kube.controllers.plan import Failure, Note, Write
 from shunter.operator.training.children import Children
-from shunter.operator.training.job import MASTER, AnyJob, JobView, TrainingJob
+from shunter.operator.training.job import MASTER, AnyJob, TrainingJob
 from shunter.operator.training.observed import Observed
 from shunter.operator.training.progress import Progress
 
-Spec = TypeVar("Spec")
+Spec = TypeVar("Spec", bound=JobSpec)
 View = TypeVar("View", bound=JobView, contravariant=True)
 Environment: TypeAlias = Callable[[int], list[Json]]
 """The variables of a role's pod by its index."""
@@ -62,11 +63,7 @@ class ExtraKind(NamedTuple):
 class KindInfo(NamedTuple):
     """What is known of a job kind without any job: for controllers, webhooks, permissions and installation."""
 
-    resource: Resource
-    view: type[Any]
-    """What its objects are cached as."""
-    replica_specs: str
-    """The field of its spec that holds the pods by role, e.g. `pytorchReplicaSpecs`."""
+    kind: JobKind
     metrics_label: str
     """The value of `framework` in the operator's metrics."""
     ttl_event: str
@@ -75,6 +72,21 @@ class KindInfo(NamedTuple):
     """Whether its webhook refuses faults. Else it only warns, and the operator judges jobs when it reconciles them."""
     extra_kinds: tuple[ExtraKind, ...] = ()
     """What it keeps beside pods and services."""
+
+    @property
+    def resource(self) -> Resource:
+        """Under which its jobs are served."""
+        return self.kind.resource
+
+    @property
+    def view(self) -> type[Any]:
+        """What its objects are cached as."""
+        return self.kind.view
+
+    @property
+    def replica_specs(self) -> str:
+        """The field of its spec that holds the pods by role, e.g. `pytorchReplicaSpecs`."""
+        return self.kind.replica_specs
 
     @property
     def least_spec(self) -> Json:
@@ -88,8 +100,6 @@ class Framework(Protocol[Spec, View]):
     info: KindInfo
     container: str
     """The container that trains: its ports make the service, its exit code decides about restarts."""
-    reports_selector: bool
-    """Whether replicaStatuses carry the selector that the scale subresource shows."""
     shares_environment: bool
     """Whether every container of a pod gets the environment, or only the one that trains."""
     tells_exits: bool

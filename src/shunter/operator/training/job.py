@@ -6,31 +6,19 @@ Source of the behaviour: Training Operator v1.9, `pkg/controller.v1`.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, Generic, NamedTuple, Protocol, TypeAlias, TypeVar
+from typing import Any, Generic, NamedTuple, TypeAlias, TypeVar
 
 import msgspec
 
 from shunter.api.meta import Json, ObjectMeta, controller_reference
 from shunter.api.resources import Resource
-from shunter.api.training.job import JobStatus, ReplicaSpec, RunPolicy
+from shunter.api.training.job import JobSpec, JobStatus, JobView, ReplicaSpec, RunPolicy
 from shunter.kube.controllers.plan import Ref
 
 MASTER = "Master"
 """The role at which others meet, in kinds that have one."""
 
-Spec = TypeVar("Spec")
-
-
-class JobView(Protocol):
-    """What the cached views of all job kinds have."""
-
-    @property
-    def metadata(self) -> ObjectMeta:
-        """As the API server has it."""
-
-    @property
-    def status(self) -> JobStatus:
-        """As it is stored, not as a plan goes on from it (`progress.Progress`)."""
+Spec = TypeVar("Spec", bound=JobSpec)
 
 
 class Autoscaling(NamedTuple):
@@ -54,6 +42,27 @@ class TrainingJob(msgspec.Struct, Generic[Spec], frozen=True, kw_only=True, gc=F
     """The kind's own fields; only its framework reads them."""
     autoscaling: Autoscaling | None = None
     """Set when the job wants a HorizontalPodAutoscaler."""
+
+    @classmethod
+    def of(
+        cls,
+        view: JobView,
+        spec: Spec,
+        resource: Resource,
+        replicas: Mapping[str, ReplicaSpec],
+        *,
+        autoscaling: Autoscaling | None = None,
+    ) -> TrainingJob[Spec]:
+        """The job that `view` shows, with `spec` for its spec: the view's with defaults."""
+        return cls(
+            resource=resource,
+            metadata=view.metadata,
+            run_policy=spec.run_policy,
+            replicas=replicas,
+            status=view.status,
+            spec=spec,
+            autoscaling=autoscaling,
+        )
 
     @property
     def kind(self) -> str:

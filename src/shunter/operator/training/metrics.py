@@ -9,7 +9,7 @@ from collections.abc import Callable
 
 from prometheus_client import CollectorRegistry, Counter
 
-from shunter.operator.training.job import JobView
+from shunter.api.training.job import JobView
 
 LABELS = ("job_namespace", "framework")
 

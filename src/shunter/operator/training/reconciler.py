@@ -12,6 +12,7 @@ from shunter.api.core import Pod, Service
 from shunter.api.meta import ObjectMeta
 from shunter.api.podgroups import PodGroup
 from shunter.api.resources import Resource
+from shunter.api.training.job import JobView
 from shunter.kube.cache.informer import Informer
 from shunter.kube.cache.mapping import Mapping as KeyMapping
 from shunter.kube.cache.store import Object, Store, by_controller_uid
@@ -21,7 +22,7 @@ from shunter.operator.training.autoscaler import Autoscaler
 from shunter.operator.training.children import children_of
 from shunter.operator.training.framework import AnyFramework
 from shunter.operator.training.gang import Gang
-from shunter.operator.training.job import AnyJob, JobView, controller_name
+from shunter.operator.training.job import AnyJob, controller_name
 from shunter.operator.training.names import JOB_NAME, OPERATOR_NAME
 from shunter.operator.training.observed import Observed
 from shunter.operator.training.plan import plan, plan_failure

@@ -19,7 +19,7 @@ def replica_counts(framework: AnyFramework, job: AnyJob, children: Children) -> 
     return {
         replica_type: _counted(
             [pod for pod in children.pods_of(replica_type) if index(pod) < job.replica_count(replica_type)],
-            selector(job, replica_type) if framework.reports_selector else "",
+            selector(job, replica_type) if framework.info.kind.is_scalable else "",
         )
         for replica_type in job.replicas
     }

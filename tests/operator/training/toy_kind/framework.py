@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from msgspec.structs import replace
-from shunter.api.training.toy import KIND, ToyJob  # type: ignore[import-not-found]
+from shunter.api.training.toy import KIND  # type: ignore[import-not-found]
 
 from shunter.api.field_errors import FieldError, required
 from shunter.api.training.defaults import replica_specs_with_defaults, run_policy_with_defaults
@@ -18,15 +18,8 @@ from shunter.operator.training.replica_sync import NumberedReplicas
 
 
 class Toy(NumberedReplicas):
-    info = KindInfo(
-        resource=KIND.resource,
-        view=ToyJob,
-        replica_specs=KIND.replica_specs,
-        metrics_label="toy",
-        ttl_event="SuccessfulDeleteJob",
-    )
+    info = KindInfo(KIND, metrics_label="toy", ttl_event="SuccessfulDeleteJob")
     container = KIND.container
-    reports_selector = KIND.is_scalable
 
     def read(self, view: Any) -> TrainingJob[Any]:
         spec = replace(
@@ -34,14 +27,7 @@ class Toy(NumberedReplicas):
             run_policy=run_policy_with_defaults(view.spec.run_policy),
             toy_replica_specs=replica_specs_with_defaults(view.spec.toy_replica_specs, KIND),
         )
-        return TrainingJob(
-            resource=self.info.resource,
-            metadata=view.metadata,
-            run_policy=spec.run_policy,
-            replicas=spec.toy_replica_specs,
-            status=view.status,
-            spec=spec,
-        )
+        return TrainingJob.of(view, spec, self.info.resource, spec.toy_replica_specs)
 
     def validate(self, view: Any, old: Any) -> tuple[list[FieldError], list[str]]:
         return ([] if view.spec.wheels else [required("spec.wheels", "a toy rolls")]), []

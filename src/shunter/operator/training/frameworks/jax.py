@@ -24,27 +24,13 @@ Job = TrainingJob[JAXJobSpec]
 class JAX(NumberedReplicas):
     """JAXJobs, which have Workers only: Worker 0 is the coordinator."""
 
-    info = KindInfo(
-        resource=KIND.resource,
-        view=JAXJob,
-        replica_specs=KIND.replica_specs,
-        metrics_label="jax",
-        ttl_event="SuccessfulDeletePod",
-    )
+    info = KindInfo(KIND, metrics_label="jax", ttl_event="SuccessfulDeletePod")
     container = KIND.container
-    reports_selector = KIND.is_scalable
 
     def read(self, view: JAXJob) -> Job:
         """By default 1 replica, restart policy Never and port 6666."""
         spec = jax_rules.with_defaults(view.spec)
-        return TrainingJob(
-            resource=self.info.resource,
-            metadata=view.metadata,
-            run_policy=spec.run_policy,
-            replicas=spec.jax_replica_specs,
-            status=view.status,
-            spec=spec,
-        )
+        return TrainingJob.of(view, spec, self.info.resource, spec.jax_replica_specs)
 
     def validate(self, view: JAXJob, old: JAXJob | None) -> tuple[list[FieldError], list[str]]:
         """The run policy is judged too, which upstream leaves out for this kind. No warnings."""

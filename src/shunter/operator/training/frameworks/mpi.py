@@ -34,9 +34,7 @@ class MPI:
     """`kubectl_delivery_image` is the image that brings the launcher its `/opt/kube/kubectl`."""
 
     info = KindInfo(
-        resource=MPI_JOBS,
-        view=MPIJob,
-        replica_specs=KIND.replica_specs,
+        KIND,
         metrics_label="mpi",
         ttl_event="SuccessfulDeleteJob",
         is_judged_at_admission=False,
@@ -48,7 +46,6 @@ class MPI:
         ),
     )
     container = KIND.container
-    reports_selector = KIND.is_scalable
     shares_environment = False
     tells_exits = False
     replaced_under: Sequence[str] = ("ExitCode",)

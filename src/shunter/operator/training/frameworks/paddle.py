@@ -26,27 +26,13 @@ Job = TrainingJob[PaddleJobSpec]
 class Paddle(NumberedReplicas):
     """PaddleJobs: all meet at Master 0, and in jobs without Masters at Worker 0."""
 
-    info = KindInfo(
-        resource=KIND.resource,
-        view=PaddleJob,
-        replica_specs=KIND.replica_specs,
-        metrics_label="paddle",
-        ttl_event="SuccessfulDeletePod",
-    )
+    info = KindInfo(KIND, metrics_label="paddle", ttl_event="SuccessfulDeletePod")
     container = KIND.container
-    reports_selector = KIND.is_scalable
 
     def read(self, view: PaddleJob) -> Job:
         """By default 1 replica a role, restart policy OnFailure and port 36543. Nothing reads the bounds of elasticPolicy."""
         spec = paddle_rules.with_defaults(view.spec)
-        return TrainingJob(
-            resource=self.info.resource,
-            metadata=view.metadata,
-            run_policy=spec.run_policy,
-            replicas=spec.paddle_replica_specs,
-            status=view.status,
-            spec=spec,
-        )
+        return TrainingJob.of(view, spec, self.info.resource, spec.paddle_replica_specs)
 
     def validate(self, view: PaddleJob, old: PaddleJob | None) -> tuple[list[FieldError], list[str]]:
         """By `paddle_rules`; no warnings."""

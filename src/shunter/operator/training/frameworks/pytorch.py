@@ -34,15 +34,8 @@ Job = TrainingJob[PyTorchJobSpec]
 class PyTorch(NumberedReplicas):
     """PyTorchJobs: Workers wait for their Master in an init container, and elastic ones may have an autoscaler."""
 
-    info = KindInfo(
-        resource=KIND.resource,
-        view=PyTorchJob,
-        replica_specs=KIND.replica_specs,
-        metrics_label="pytorch",
-        ttl_event="SuccessfulDeletePod",
-    )
+    info = KindInfo(KIND, metrics_label="pytorch", ttl_event="SuccessfulDeletePod")
     container = KIND.container
-    reports_selector = KIND.is_scalable
 
     def __init__(self, settings: Settings = Settings()) -> None:  # noqa: B008 -- immutable
         self._waiting = init_template.parsed(
@@ -59,14 +52,8 @@ class PyTorch(NumberedReplicas):
         """By default 1 replica a role, restart policy OnFailure, port 23456, and `nprocPerNode: auto` unless
         elasticPolicy.nProcPerNode is set. A missing bound of elasticPolicy is the other one, or the number of Workers."""
         spec = pytorch_rules.with_defaults(view.spec)
-        return TrainingJob(
-            resource=self.info.resource,
-            metadata=view.metadata,
-            run_policy=spec.run_policy,
-            replicas=spec.pytorch_replica_specs,
-            status=view.status,
-            spec=spec,
-            autoscaling=_autoscaling(spec.elastic_policy),
+        return TrainingJob.of(
+            view, spec, self.info.resource, spec.pytorch_replica_specs, autoscaling=_autoscaling(spec.elastic_policy)
         )
 
     def validate(self, view: PyTorchJob, old: PyTorchJob | None) -> tuple[list[FieldError], list[str]]:

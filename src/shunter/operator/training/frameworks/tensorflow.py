@@ -28,15 +28,8 @@ Job = TrainingJob[TFJobSpec]
 class TensorFlow(NumberedReplicas):
     """TFJobs: only the container `tensorflow` gets TF_CONFIG; addresses in it end in the cluster's domain where one is set."""
 
-    info = KindInfo(
-        resource=KIND.resource,
-        view=TFJob,
-        replica_specs=KIND.replica_specs,
-        metrics_label="tensorflow",
-        ttl_event="SuccessfulDeleteJob",
-    )
+    info = KindInfo(KIND, metrics_label="tensorflow", ttl_event="SuccessfulDeleteJob")
     container = KIND.container
-    reports_selector = KIND.is_scalable
     shares_environment = False
 
     def __init__(self, cluster_domain: str = "") -> None:
@@ -49,14 +42,7 @@ class TensorFlow(NumberedReplicas):
     def read(self, view: TFJob) -> Job:
         """By default 1 replica a role, restart policy Never and port 2222. Roles that TensorFlow does not know come last."""
         spec = tensorflow_rules.with_defaults(view.spec)
-        return TrainingJob(
-            resource=self.info.resource,
-            metadata=view.metadata,
-            run_policy=spec.run_policy,
-            replicas=spec.tf_replica_specs,
-            status=view.status,
-            spec=spec,
-        )
+        return TrainingJob.of(view, spec, self.info.resource, spec.tf_replica_specs)
 
     def validate(self, view: TFJob, old: TFJob | None) -> tuple[list[FieldError], list[str]]:
         """By `tensorflow_rules`; roles that TensorFlow does not know are let through with a warning."""

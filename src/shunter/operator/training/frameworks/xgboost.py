@@ -24,27 +24,13 @@ Job = TrainingJob[XGBoostJobSpec]
 class XGBoost(NumberedReplicas):
     """XGBoostJobs: the Master has rank 0, and the Workers follow it."""
 
-    info = KindInfo(
-        resource=KIND.resource,
-        view=XGBoostJob,
-        replica_specs=KIND.replica_specs,
-        metrics_label="xgboost",
-        ttl_event="SuccessfulDeleteJob",
-    )
+    info = KindInfo(KIND, metrics_label="xgboost", ttl_event="SuccessfulDeleteJob")
     container = KIND.container
-    reports_selector = KIND.is_scalable
 
     def read(self, view: XGBoostJob) -> Job:
         """By default 1 replica a role, restart policy Never and port 9999."""
         spec = xgboost_rules.with_defaults(view.spec)
-        return TrainingJob(
-            resource=self.info.resource,
-            metadata=view.metadata,
-            run_policy=spec.run_policy,
-            replicas=spec.xgb_replica_specs,
-            status=view.status,
-            spec=spec,
-        )
+        return TrainingJob.of(view, spec, self.info.resource, spec.xgb_replica_specs)
 
     def validate(self, view: XGBoostJob, old: XGBoostJob | None) -> tuple[list[FieldError], list[str]]:
         """By `xgboost_rules`: there is a Master, whose number of replicas is written down and 1. No warnings."""
