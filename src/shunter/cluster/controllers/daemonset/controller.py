@@ -13,12 +13,12 @@ from shunter.cluster.controllers.daemonset.plan import Observed, plan, plan_fail
 from shunter.cluster.controllers.daemonset.pod import DaemonPod
 from shunter.cluster.controllers.workloads.indexes import (
     CONTROLLER_UID,
-    REVISION_INDEXES,
+    OWNER_INDEXES,
     UNCONTROLLED,
     adopters,
-    by_namespace_if_uncontrolled,
+    controlled_or_free,
 )
-from shunter.kube.cache.store import Store, by_controller_uid, key_of
+from shunter.kube.cache.store import Store, key_of
 from shunter.kube.controllers.manager import Manager
 from shunter.kube.controllers.plan import Failure, Key, Plan
 
@@ -28,9 +28,8 @@ COMPONENT = "daemonset-controller"
 def register(manager: Manager) -> None:
     """Adds the controller. It sees only pods with the label of daemons, since it needs more of them than others do."""
     sets = manager.informer(DAEMON_SETS, DaemonSet)
-    indexes = {CONTROLLER_UID: by_controller_uid, UNCONTROLLED: by_namespace_if_uncontrolled}
-    pods = manager.informer(PODS, DaemonPod, label_selector=REVISION_HASH, indexes=indexes)
-    revisions = manager.informer(CONTROLLER_REVISIONS, ControllerRevision, indexes=REVISION_INDEXES)
+    pods = manager.informer(PODS, DaemonPod, label_selector=REVISION_HASH, indexes=OWNER_INDEXES)
+    revisions = manager.informer(CONTROLLER_REVISIONS, ControllerRevision, indexes=OWNER_INDEXES)
     nodes = manager.informer(NODES, Node)
 
     def all_sets(node: Node) -> Iterable[Key]:
@@ -77,10 +76,7 @@ class DaemonSetReconciler:
         return Observed(
             daemon_set=daemon_set,
             pods=(*controlled, *self._pods.by_index(UNCONTROLLED, key.namespace)),
-            revisions=(
-                *self._revisions.by_index(CONTROLLER_UID, uid),
-                *self._revisions.by_index(UNCONTROLLED, key.namespace),
-            ),
+            revisions=controlled_or_free(self._revisions, uid, key.namespace),
             nodes=self._nodes.list(),
             held=self._failures.held(daemon_set, controlled, datetime.now(UTC)),
         )

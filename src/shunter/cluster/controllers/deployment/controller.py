@@ -9,13 +9,7 @@ from shunter.api.apps import Deployment, ReplicaSet
 from shunter.api.core import Pod
 from shunter.api.resources import DEPLOYMENTS, PODS, REPLICA_SETS
 from shunter.cluster.controllers.deployment.plan import Observed, plan, plan_failure
-from shunter.cluster.controllers.workloads.indexes import (
-    CONTROLLER_UID,
-    POD_INDEXES,
-    REPLICA_SET_INDEXES,
-    UNCONTROLLED,
-    adopters,
-)
+from shunter.cluster.controllers.workloads.indexes import CONTROLLER_UID, OWNER_INDEXES, UNCONTROLLED, adopters
 from shunter.kube.cache.store import Store
 from shunter.kube.controllers.manager import Manager
 from shunter.kube.controllers.plan import Failure, Key, Plan
@@ -26,8 +20,8 @@ COMPONENT = "deployment-controller"
 def register(manager: Manager) -> None:
     """Adds the controller."""
     deployments = manager.informer(DEPLOYMENTS, Deployment)
-    replica_sets = manager.informer(REPLICA_SETS, ReplicaSet, indexes=REPLICA_SET_INDEXES)
-    pods = manager.informer(PODS, Pod, indexes=POD_INDEXES)
+    replica_sets = manager.informer(REPLICA_SETS, ReplicaSet, indexes=OWNER_INDEXES)
+    pods = manager.informer(PODS, Pod, indexes=OWNER_INDEXES)
 
     def of_pod(pod: Pod) -> Iterable[Key]:
         """A Deployment that recreates waits for the end of its old pods."""

@@ -12,7 +12,7 @@ from shunter.cluster.controllers.job import orphans, ttl
 from shunter.cluster.controllers.job.memory import FinishMemory
 from shunter.cluster.controllers.job.orphans import Orphan
 from shunter.cluster.controllers.job.plan import Observed, plan, plan_failure
-from shunter.cluster.controllers.workloads.indexes import CONTROLLER_UID, POD_INDEXES, UNCONTROLLED, adopters
+from shunter.cluster.controllers.workloads.indexes import CONTROLLER_UID, OWNER_INDEXES, UNCONTROLLED, adopters
 from shunter.kube.cache.mapping import enqueuing, to_controller
 from shunter.kube.cache.store import Store, key_of
 from shunter.kube.controllers.manager import Manager
@@ -26,7 +26,7 @@ BATCH_SECONDS = 0.1
 def register(manager: Manager) -> None:
     """Adds the Job controller, the clean-up of orphaned pods, and the deletion of Jobs whose time is over."""
     jobs = manager.informer(JOBS, Job)
-    pods = manager.informer(PODS, Pod, indexes=POD_INDEXES)
+    pods = manager.informer(PODS, Pod, indexes=OWNER_INDEXES)
     controller = manager.controller(
         "job",
         JobReconciler(jobs.store, pods.store),

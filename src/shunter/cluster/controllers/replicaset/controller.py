@@ -9,7 +9,7 @@ from shunter.api.apps import ReplicaSet, ReplicationController
 from shunter.api.core import Pod
 from shunter.api.resources import PODS, REPLICA_SETS, REPLICATION_CONTROLLERS, Resource
 from shunter.cluster.controllers.replicaset.plan import Observed, plan, plan_failure
-from shunter.cluster.controllers.workloads.indexes import CONTROLLER_UID, POD_INDEXES, UNCONTROLLED, adopters
+from shunter.cluster.controllers.workloads.indexes import CONTROLLER_UID, OWNER_INDEXES, UNCONTROLLED, adopters
 from shunter.kube.cache.store import Store, by_controller_uid, key_of
 from shunter.kube.controllers.manager import Manager
 from shunter.kube.controllers.plan import Failure, Key, Plan
@@ -20,7 +20,7 @@ REPLICATION_COMPONENT = "replication-controller"
 
 def register(manager: Manager) -> None:
     """Adds the controllers of both kinds."""
-    pods = manager.informer(PODS, Pod, indexes=POD_INDEXES)
+    pods = manager.informer(PODS, Pod, indexes=OWNER_INDEXES)
     replica_sets = manager.informer(REPLICA_SETS, ReplicaSet, indexes={CONTROLLER_UID: by_controller_uid})
     manager.controller(
         "replicaset",

@@ -11,13 +11,7 @@ from shunter.api.meta import MetadataOnly
 from shunter.api.resources import CONTROLLER_REVISIONS, PERSISTENT_VOLUME_CLAIMS, PODS, STATEFUL_SETS
 from shunter.cluster.controllers.statefulset.identity import claim_name, ordinal, ordinals
 from shunter.cluster.controllers.statefulset.plan import Observed, plan, plan_failure
-from shunter.cluster.controllers.workloads.indexes import (
-    CONTROLLER_UID,
-    POD_INDEXES,
-    REVISION_INDEXES,
-    UNCONTROLLED,
-    adopters,
-)
+from shunter.cluster.controllers.workloads.indexes import OWNER_INDEXES, adopters, controlled_or_free
 from shunter.kube.cache.store import Store, key_of
 from shunter.kube.controllers.manager import Manager
 from shunter.kube.controllers.plan import Failure, Key, Plan
@@ -28,8 +22,8 @@ COMPONENT = "statefulset-controller"
 def register(manager: Manager) -> None:
     """Adds the controller."""
     sets = manager.informer(STATEFUL_SETS, StatefulSet)
-    pods = manager.informer(PODS, Pod, indexes=POD_INDEXES)
-    revisions = manager.informer(CONTROLLER_REVISIONS, ControllerRevision, indexes=REVISION_INDEXES)
+    pods = manager.informer(PODS, Pod, indexes=OWNER_INDEXES)
+    revisions = manager.informer(CONTROLLER_REVISIONS, ControllerRevision, indexes=OWNER_INDEXES)
     claims = manager.informer(PERSISTENT_VOLUME_CLAIMS, MetadataOnly)
 
     def of_claim(claim: MetadataOnly) -> Iterable[Key]:
@@ -73,17 +67,14 @@ class StatefulSetReconciler:
         if stateful_set is None:
             return None
         uid = stateful_set.metadata.uid
-        pods = (*self._pods.by_index(CONTROLLER_UID, uid), *self._pods.by_index(UNCONTROLLED, key.namespace))
+        pods = controlled_or_free(self._pods, uid, key.namespace)
         numbers = {*ordinals(stateful_set), *(number for pod in pods if (number := ordinal(stateful_set, pod)) is not None)}
         names = [claim_name(one, stateful_set, number) for one in stateful_set.spec.volume_claim_templates for number in numbers]
         claims = {name: self._claims.get(Key(key.namespace, name)) for name in names}
         return Observed(
             stateful_set=stateful_set,
             pods=pods,
-            revisions=(
-                *self._revisions.by_index(CONTROLLER_UID, uid),
-                *self._revisions.by_index(UNCONTROLLED, key.namespace),
-            ),
+            revisions=controlled_or_free(self._revisions, uid, key.namespace),
             claims={name: claim for name, claim in claims.items() if claim is not None},
         )
 

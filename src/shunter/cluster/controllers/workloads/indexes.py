@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Protocol, TypeVar
 
-from shunter.api.apps import ControllerRevision, ReplicaSet
-from shunter.api.core import Pod
 from shunter.api.selectors import LabelSelector
 from shunter.kube.cache.store import Index, Object, Store, by_controller_uid, key_of
 from shunter.kube.controllers.plan import Key
@@ -28,7 +26,8 @@ class Selecting(Object, Protocol):
         """Of it only the selector is read."""
 
 
-T = TypeVar("T", bound=Selecting)
+T = TypeVar("T", bound=Object)
+S = TypeVar("S", bound=Selecting)
 
 
 def by_namespace_if_uncontrolled(obj: Object) -> Iterable[str]:
@@ -36,7 +35,7 @@ def by_namespace_if_uncontrolled(obj: Object) -> Iterable[str]:
     return () if obj.metadata.controller else (obj.metadata.namespace,)
 
 
-def adopters(obj: Object, owners: Store[T]) -> Iterable[Key]:
+def adopters(obj: Object, owners: Store[S]) -> Iterable[Key]:
     """The owners whose selector matches an object that nothing controls."""
     if obj.metadata.controller is not None:
         return ()
@@ -44,12 +43,9 @@ def adopters(obj: Object, owners: Store[T]) -> Iterable[Key]:
     return [key_of(one) for one in candidates if one.spec.selector.matches(obj.metadata.labels)]
 
 
-POD_INDEXES: Mapping[str, Index[Pod]] = {CONTROLLER_UID: by_controller_uid, UNCONTROLLED: by_namespace_if_uncontrolled}
-REPLICA_SET_INDEXES: Mapping[str, Index[ReplicaSet]] = {
-    CONTROLLER_UID: by_controller_uid,
-    UNCONTROLLED: by_namespace_if_uncontrolled,
-}
-REVISION_INDEXES: Mapping[str, Index[ControllerRevision]] = {
-    CONTROLLER_UID: by_controller_uid,
-    UNCONTROLLED: by_namespace_if_uncontrolled,
-}
+OWNER_INDEXES: Mapping[str, Index[Object]] = {CONTROLLER_UID: by_controller_uid, UNCONTROLLED: by_namespace_if_uncontrolled}
+
+
+def controlled_or_free(objects: Store[T], owner_uid: str, namespace: str) -> tuple[T, ...]:
+    """Those that the owner controls, then those of the namespace that nothing controls. The store has OWNER_INDEXES."""
+    return (*objects.by_index(CONTROLLER_UID, owner_uid), *objects.by_index(UNCONTROLLED, namespace))
