@@ -127,6 +127,12 @@ class StatusWrite(msgspec.Struct, frozen=True, kw_only=True):
     resource_version: str = ""
     last_lines: tuple[StatusLogLine, ...] = ()
 
+    @classmethod
+    def over(cls, resource: Resource, metadata: ObjectMeta, observed: Json, wanted: Json) -> StatusWrite:
+        """Over the status of the version of the object that `metadata` is of, and of no later one."""
+        version = metadata.resource_version
+        return cls(ref=Ref.of(resource, metadata), observed=observed, wanted=wanted, resource_version=version)
+
 
 class Plan(msgspec.Struct, frozen=True, kw_only=True):
     """Writes in order (neighbours of one verb and resource may run at the same time), then the status once, then events.

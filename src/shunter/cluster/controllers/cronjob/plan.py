@@ -54,12 +54,7 @@ def plan(observed: Observed, now: datetime) -> Plan:
         status = msgspec.structs.replace(status, active=kept, last_schedule_time=start.scheduled)
     return Plan(
         writes=(*removals, *start.writes),
-        status=StatusWrite(
-            ref=observed.owner.ref,
-            observed=as_json(cron_job.status),
-            wanted=as_json(status),
-            resource_version=cron_job.metadata.resource_version,
-        ),
+        status=StatusWrite.over(CRON_JOBS, cron_job.metadata, as_json(cron_job.status), as_json(status)),
         events=(*events, *start.events),
         requeue_after=start.requeue_after,
     )

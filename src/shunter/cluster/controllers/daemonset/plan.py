@@ -68,12 +68,7 @@ def plan(observed: Observed, now: datetime) -> Plan:
         waits.append(seconds)
     return Plan(
         writes=(*found.writes, *writes, *old),
-        status=StatusWrite(
-            ref=owner.ref,
-            observed=status_json(daemon_set.status),
-            wanted=status_json(status),
-            resource_version=daemon_set.metadata.resource_version,
-        ),
+        status=StatusWrite.over(DAEMON_SETS, daemon_set.metadata, status_json(daemon_set.status), status_json(status)),
         events=events,
         requeue_after=min(waits, default=None),
     )

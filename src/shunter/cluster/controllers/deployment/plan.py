@@ -233,9 +233,4 @@ def _scaling(observed: Observed, message: str) -> Note:
 
 def _status_write(observed: Observed, status: DeploymentStatus) -> StatusWrite:
     deployment = observed.deployment
-    return StatusWrite(
-        ref=observed.owner.ref,
-        observed=status_json(deployment.status),
-        wanted=status_json(status),
-        resource_version=deployment.metadata.resource_version,
-    )
+    return StatusWrite.over(DEPLOYMENTS, deployment.metadata, status_json(deployment.status), status_json(status))

@@ -120,12 +120,7 @@ def _with_condition(
 
 
 def _write(budget: DisruptionBudget, status: DisruptionBudgetStatus) -> StatusWrite:
-    return StatusWrite(
-        ref=Ref.of(POD_DISRUPTION_BUDGETS, budget.metadata),
-        observed=_json(budget.status),
-        wanted=_json(status),
-        resource_version=budget.metadata.resource_version,
-    )
+    return StatusWrite.over(POD_DISRUPTION_BUDGETS, budget.metadata, _json(budget.status), _json(status))
 
 
 def _json(status: DisruptionBudgetStatus) -> Json:

@@ -65,12 +65,7 @@ def plan(observed: Observed, now: datetime) -> Plan:
         status, notes = finished(status, job, verdict, now)
     return Plan(
         writes=(*_removals(job, settlement.release, change, verdict), *_creations(job, change, tally)),
-        status=StatusWrite(
-            ref=Ref.of(JOBS, job.metadata),
-            observed=as_json(observed.job.status),
-            wanted=as_json(status),
-            resource_version=job.metadata.resource_version,
-        ),
+        status=StatusWrite.over(JOBS, job.metadata, as_json(observed.job.status), as_json(status)),
         events=notes,
         requeue_after=None if verdict is not None else _next_look(job, status, change, now),
     )

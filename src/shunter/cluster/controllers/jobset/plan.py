@@ -85,12 +85,7 @@ def _finished(jobset: JobSet, children: Children, progress: Progress, now: datet
 def _written(jobset: JobSet, progress: Progress, writes: list[Write]) -> Plan:
     status = None
     if progress.status != jobset.status:
-        status = StatusWrite(
-            ref=progress.jobset,
-            observed=status_json(jobset.status),
-            wanted=status_json(progress.status),
-            resource_version=jobset.metadata.resource_version,
-        )
+        status = StatusWrite.over(JOBSETS, jobset.metadata, status_json(jobset.status), status_json(progress.status))
     return Plan(writes=tuple(writes), status=status, events=progress.notes)
 
 

@@ -109,9 +109,4 @@ def _status(observed: Observed, pods: tuple[Pod, ...], now: datetime) -> Replica
 
 def _written(observed: Observed, status: ReplicaSetStatus) -> StatusWrite:
     replica_set = observed.replica_set
-    return StatusWrite(
-        ref=observed.owner.ref,
-        observed=status_json(replica_set.status),
-        wanted=status_json(status),
-        resource_version=replica_set.metadata.resource_version,
-    )
+    return StatusWrite.over(observed.resource, replica_set.metadata, status_json(replica_set.status), status_json(status))

@@ -74,11 +74,8 @@ def plan(observed: Observed, now: datetime) -> Plan:
         status = msgspec.structs.replace(status, current_replicas=status.current_replicas - replaced)
     return Plan(
         writes=(*found.writes, *writes, *superfluous(stateful_set, known, found, pods)),
-        status=StatusWrite(
-            ref=owner.ref,
-            observed=status_json(stateful_set.status),
-            wanted=status_json(_completed(stateful_set, status)),
-            resource_version=stateful_set.metadata.resource_version,
+        status=StatusWrite.over(
+            STATEFUL_SETS, stateful_set.metadata, status_json(stateful_set.status), status_json(_completed(stateful_set, status))
         ),
         requeue_after=next_availability(pods, stateful_set.spec.min_ready_seconds, now),
     )
