@@ -74,6 +74,12 @@ class Backend:
             raise not_found(served.resource, name)
         return entry
 
+    async def write(self, served: ServedKind, document: Json, previous: Entry | None) -> Entry:
+        """Stores a document of the kind over `previous`, None for a new object. Raises StaleError."""
+        return await self.store.write(
+            self.collection(served), served.stored(document), previous=previous, durable=served.kind.durable
+        )
+
     def refuse_without_namespace(self, served: ServedKind, namespace: str, name: str) -> StatusError | None:
         """Nothing is created in a namespace that is missing or on its way out; source: NamespaceLifecycle admission."""
         entry = self.store.collection("", NAMESPACES.plural).head("", namespace)

@@ -205,7 +205,7 @@ async def _delete_entry(
         if mark == "marked":
             if options.dry_run:
                 return Outcome(200, None, document)
-            return Outcome(200, await _write(backend, served, document, entry))
+            return Outcome(200, await backend.write(served, document, entry))
     _set_propagation(served.kind, document["metadata"], options)
     if _waits(served, document):
         _mark_deleting(document, now)
@@ -213,7 +213,7 @@ async def _delete_entry(
             return Outcome(200, entry)
         if options.dry_run:
             return Outcome(200, None, document)
-        return Outcome(200, await _write(backend, served, document, entry))
+        return Outcome(200, await backend.write(served, document, entry))
     if not options.dry_run:
         await backend.store.remove(
             backend.collection(served), served.stored(document), previous=entry, durable=served.kind.durable
@@ -224,12 +224,6 @@ async def _delete_entry(
     if resource.group:
         details["group"] = resource.group
     return Outcome(200, None, success({**details, "kind": resource.plural, "uid": entry.uid}))
-
-
-async def _write(backend: Backend, served: ServedKind, document: Json, entry: Entry) -> Entry:
-    return await backend.store.write(
-        backend.collection(served), served.stored(document), previous=entry, durable=served.kind.durable
-    )
 
 
 def check_preconditions(served: ServedKind, document: Json, options: DeleteOptions) -> None:

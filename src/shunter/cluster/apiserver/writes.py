@@ -114,7 +114,7 @@ async def create_document(
     if kind.durable and (refused := backend.room.refusal()):
         raise refused
     try:
-        entry = await _store(backend, served, document, None)
+        entry = await backend.write(served, document, None)
     except StaleError:
         raise already_exists(resource, name) from None
     return Outcome(201, entry)
@@ -274,13 +274,7 @@ async def _replace(
     if _is_finished(document, old):
         await backend.store.remove(backend.collection(served), served.stored(old), previous=entry, durable=kind.durable)
         return Outcome(200, None, document)
-    return Outcome(200, await _store(backend, served, document, entry))
-
-
-async def _store(backend: Backend, served: ServedKind, document: Json, previous: Entry | None) -> Entry:
-    return await backend.store.write(
-        backend.collection(served), served.stored(document), previous=previous, durable=served.kind.durable
-    )
+    return Outcome(200, await backend.write(served, document, entry))
 
 
 def _warn(call: Call, backend: Backend, served: ServedKind, document: Json, old: Json | None) -> None:

@@ -126,7 +126,7 @@ async def _write_whole(backend: Backend, call: Call, served: ServedKind, change:
         if call.query.get("dryRun"):
             return
         try:
-            await backend.store.write(collection, served.stored(document), previous=entry, durable=served.kind.durable)
+            await backend.write(served, document, entry)
             return
         except StaleError:
             continue
