@@ -16,6 +16,7 @@ _LABEL_VALUE = f"({_KEY_NAME})?"
 _CONFIG_KEY = "[-._a-zA-Z0-9]+"
 _PORT_NAME = re.compile(r"[-a-z0-9]+", re.ASCII)
 _PATH = "[a-z0-9]+((\\.|_|__|-+)[a-z0-9]+)*"
+_HTTP_PATH = "[A-Za-z0-9/\\-._~%!$&'()*+,;=:]+"
 _IMAGE = re.compile(
     r"(([a-zA-Z0-9]([-.a-zA-Z0-9]*[a-zA-Z0-9])?|\[[0-9a-fA-F:]+\])(:[0-9]+)?/)?"
     rf"{_PATH}(/{_PATH})*(:\w[\w.-]{{0,127}})?(@[A-Za-z][A-Za-z0-9]*([-_+.][A-Za-z][A-Za-z0-9]*)*:[0-9a-fA-F]{{32,}})?",
@@ -52,6 +53,18 @@ def subdomain_faults(text: str) -> list[str]:
     if not _fits(_SUBDOMAIN_1123, text):
         faults.append(_shape_fault(_SUBDOMAIN_SHAPE, _SUBDOMAIN_1123, "example.com"))
     return faults
+
+
+def prefixed_path_faults(text: str) -> list[tuple[str, str]]:
+    """A domain-prefixed path such as `acme.io/foo` (`IsDomainPrefixedPath`): what is at fault, the text or one of its two parts,
+    and why."""
+    host, _, path = text.partition("/")
+    if not host or not path:
+        return [(text, 'must be a domain-prefixed path (such as "acme.io/foo")')]
+    found = [(host, fault) for fault in subdomain_faults(host)]
+    if not re.fullmatch(_HTTP_PATH, path):
+        found.append((path, f"Invalid path (regex used for validation is '{_HTTP_PATH}')"))
+    return found
 
 
 def label_faults(text: str) -> list[str]:

@@ -5,14 +5,13 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Collection, Iterable, Sequence
 
 import msgspec
 
 from shunter.api.field_errors import FieldError, forbidden, invalid
 from shunter.api.meta import Json
-from shunter.api.names import subdomain_faults
+from shunter.api.names import prefixed_path_faults
 from shunter.api.resources import CLUSTER_TRAINING_RUNTIMES, TRAINING_RUNTIMES
 from shunter.api.trainer import template as templates
 from shunter.api.trainer.patches import TrainingRuntimeSpecPatch
@@ -22,7 +21,6 @@ from shunter.api.trainer.trainjob import RuntimePatch, RuntimeRef, TrainJob
 PATCHES = "spec.runtimePatches"
 
 _INITIALIZER_VOLUME = "initializer"
-_PATH = "[A-Za-z0-9/\\-._~%!$&'()*+,;=:]+"
 _NO_EXTRA_ENVIRONMENT = (DATASET_INITIALIZER, MODEL_INITIALIZER, NODE)
 
 
@@ -101,7 +99,9 @@ def reserved_environment_errors(job: TrainJob, reserved: Collection[str]) -> lis
 def patch_errors(job: TrainJob, patches: Sequence[RuntimePatch]) -> list[FieldError]:
     """Managers are domain-prefixed paths, and the containers that the operator sets up get no environment from patches. `patches`
     are those of the job that are to be judged."""
-    errors = [error for patch in patches for error in manager_errors(patch.manager)]
+    errors = [
+        invalid(f"{PATCHES}.manager", part, fault) for patch in patches for part, fault in prefixed_path_faults(patch.manager)
+    ]
     if any(_adds_environment(patch) for patch in patches):
         names = ", ".join(_NO_EXTRA_ENVIRONMENT)
         errors.append(invalid(PATCHES, _shown_patches(job), f"must not have envs for the {names} containers"))
@@ -114,18 +114,6 @@ def _adds_environment(patch: RuntimePatch) -> bool:
         for replicated_job in _patched_jobs(patch)
         for container in templates.containers(replicated_job)
     )
-
-
-def manager_errors(manager: str) -> list[FieldError]:
-    """`acme.io/foo`: a DNS subdomain, and a path (apimachinery `IsDomainPrefixedPath`)."""
-    field = f"{PATCHES}.manager"
-    host, _, path = manager.partition("/")
-    if not host or not path:
-        return [invalid(field, manager, 'must be a domain-prefixed path (such as "acme.io/foo")')]
-    errors = [invalid(field, host, fault) for fault in subdomain_faults(host)]
-    if not re.fullmatch(_PATH, path):
-        errors.append(invalid(field, path, f"Invalid path (regex used for validation is '{_PATH}')"))
-    return errors
 
 
 def patch_target_errors(job: TrainJob, patches: Iterable[RuntimePatch], template: Json) -> list[FieldError]:

@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable
 from typing import Any
 
 from shunter.api import cidr
 from shunter.api.field_errors import FieldError, forbidden, invalid, not_supported, required, too_long
 from shunter.api.meta import Json
-from shunter.api.names import label_key_faults, label_value_faults, subdomain_faults
+from shunter.api.names import label_key_faults, label_value_faults, prefixed_path_faults, subdomain_faults
 
 IMMUTABLE = "field is immutable"
 _LONGEST_DRIVER = 63
-_HTTP_PATH = "[A-Za-z0-9/\\-._~%!$&'()*+,;=:]+"
 
 
 def faults(field: str, value: Any, texts: Iterable[str]) -> list[FieldError]:
@@ -103,10 +101,4 @@ def prefixed_path_errors(field: str, value: str) -> list[FieldError]:
     """A domain-prefixed path such as `acme.io/foo`."""
     if not value:
         return [required(field)]
-    host, _, path = value.partition("/")
-    if not host or not path:
-        return [invalid(field, value, 'must be a domain-prefixed path (such as "acme.io/foo")')]
-    errors = faults(field, host, subdomain_faults(host))
-    if not re.fullmatch(_HTTP_PATH, path):
-        errors.append(invalid(field, path, f"Invalid path (regex used for validation is '{_HTTP_PATH}')"))
-    return errors
+    return [invalid(field, part, fault) for part, fault in prefixed_path_faults(value)]
