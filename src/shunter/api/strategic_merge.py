@@ -11,7 +11,7 @@ from __future__ import annotations
 from typing import Any, NamedTuple, Protocol
 
 from shunter.api.formats.go_values import go_type, go_value
-from shunter.api.meta import Json
+from shunter.api.meta import Json, without_nulls
 
 _DIRECTIVE = "$patch"
 _RETAIN_KEYS = "$retainKeys"
@@ -123,7 +123,7 @@ def _merge_field(result: Json, name: str, value: Any, kind: Kind) -> None:
         field = kind.field(name, is_list=True)
         result[name] = _merged_list(before, value, field) if field.strategy == "merge" else value
     else:
-        cleaned = _without_directives(_without_nulls(value))
+        cleaned = _without_directives(without_nulls(value))
         if cleaned is _NOTHING:
             result.pop(name, None)
         else:
@@ -276,14 +276,6 @@ def _without_directives(value: Any) -> Any:
         return {name: part for name, part in cleaned.items() if part is not _NOTHING}
     if isinstance(value, list):
         return [part for part in map(_without_directives, value) if part is not _NOTHING]
-    return value
-
-
-def _without_nulls(value: Any) -> Any:
-    if isinstance(value, dict):
-        return {name: _without_nulls(part) for name, part in value.items() if part is not None}
-    if isinstance(value, list):
-        return [_without_nulls(part) for part in value]
     return value
 
 
