@@ -370,7 +370,7 @@ def _time(value: Any, unknown: list[str]) -> Any:
 
 
 def _micro_time(value: Any, unknown: list[str]) -> Any:
-    return rfc3339_micro(_instant(_checked_text(value)))
+    return rfc3339_micro(moment(_checked_text(value)).astimezone(UTC))
 
 
 def _checked_text(value: Any) -> str:
@@ -381,14 +381,15 @@ def _checked_text(value: Any) -> str:
 
 @lru_cache(maxsize=1024)
 def _whole_seconds(value: str) -> str:
-    return rfc3339(_instant(value))
+    return rfc3339(moment(value).astimezone(UTC))
 
 
-def _instant(value: str) -> datetime:
+def moment(value: str) -> datetime:
+    """The moment that a time of RFC 3339 names. Raises ValueError in Go's words."""
     try:
         if len(value) < 20 or value[10] not in "Tt":
             raise ValueError
-        return datetime.fromisoformat(value).astimezone(UTC)
+        return datetime.fromisoformat(value)
     except ValueError:
         layout = "2006-01-02T15:04:05Z07:00"
         raise ValueError(f'parsing time "{value}" as "{layout}": cannot parse "{value}" as "2006"') from None

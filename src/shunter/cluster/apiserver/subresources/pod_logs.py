@@ -9,7 +9,6 @@ from __future__ import annotations
 import asyncio
 import ssl
 from collections.abc import Mapping
-from datetime import datetime
 from pathlib import Path
 from typing import NamedTuple
 from urllib.parse import urlsplit
@@ -21,6 +20,7 @@ from shunter.api.resources import NODES
 from shunter.cluster.apiserver.backend import Backend
 from shunter.cluster.apiserver.registry import ServedKind
 from shunter.cluster.apiserver.requests import Call, number
+from shunter.cluster.apiserver.schema import golang
 from shunter.cluster.apiserver.status import bad_request, internal, invalid, not_found
 from shunter.kube.http.client import AnswerStream, HttpClient, target
 from shunter.kube.http.connection import Origin
@@ -62,23 +62,16 @@ def _check_options(call: Call) -> None:
             errors.append(invalid_field(name, value, "must be greater than 0"))
     since = query.get("sinceTime", "")
     if since:
-        _check_time(since)
+        try:
+            golang.moment(since)
+        except ValueError as error:
+            raise bad_request(str(error)) from None
         if numbers["sinceSeconds"] is not None:
             errors.append(forbidden("[]", "at most one of `sinceTime` or `sinceSeconds` may be specified"))
     if query.get("stream"):
         errors.append(forbidden("stream", "may not be specified"))
     if errors:
         raise invalid("", "PodLogOptions", call.target.name, sorted(errors, key=lambda error: error.field))
-
-
-def _check_time(text: str) -> None:
-    try:
-        if len(text) < 20 or text[10] not in "Tt":
-            raise ValueError
-        datetime.fromisoformat(text)
-    except ValueError:
-        layout = "2006-01-02T15:04:05Z07:00"
-        raise bad_request(f'parsing time "{text}" as "{layout}": cannot parse "{text}" as "2006"') from None
 
 
 def container_name(pod: Json, call: Call) -> str:
