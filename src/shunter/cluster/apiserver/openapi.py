@@ -161,9 +161,9 @@ def _custom_schema(served: ServedKind) -> Json:
     return {**schema, "type": "object", "properties": properties, "x-kubernetes-group-version-kind": [_gvk(served)]}
 
 
-def _standard(name: str, of: str = "io.k8s.api.core.v1.ConfigMap") -> Json:
+def _standard(name: str) -> Json:
     """A field that every object has, described as in Kubernetes' own."""
-    described = definitions()[of]["properties"][name]
+    described = definitions()["io.k8s.api.core.v1.ConfigMap"]["properties"][name]
     return {part: described[part] for part in ("description", "type") if part in described}
 
 

@@ -49,9 +49,9 @@ def column(name: str, type: str = "string") -> Column:
     return Column(name, type, "")
 
 
-def wide(name: str, type: str = "string") -> Column:
+def wide(name: str) -> Column:
     """A column that only `-o wide` shows."""
-    return Column(name, type, "", priority=1)
+    return Column(name, "string", "", priority=1)
 
 
 def columns(*names: str | Column) -> tuple[Column, ...]:

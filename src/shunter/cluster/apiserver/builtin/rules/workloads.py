@@ -38,7 +38,7 @@ def replica_set_errors(replica_set: Json, old: Json | None) -> list[FieldError]:
     """The selector never changes. About an empty one the text says `deployment`, as the original's does."""
     spec = replica_set["spec"]
     errors = negative("spec.replicas", spec.get("replicas")) + negative("spec.minReadySeconds", spec.get("minReadySeconds"))
-    errors += _selector_errors(spec, "deployment") + _template_errors(spec, "ReplicaSet")
+    errors += _selector_errors(spec, "deployment") + _replica_set_template_errors(spec)
     return errors + _selector_change(spec, old)
 
 
@@ -47,7 +47,7 @@ def deployment_errors(deployment: Json, old: Json | None) -> list[FieldError]:
     to be one of a ReplicaSet, as in the original."""
     spec = deployment["spec"]
     errors = negative("spec.replicas", spec.get("replicas"))
-    errors += _selector_errors(spec, "deployment") + _template_errors(spec, "ReplicaSet")
+    errors += _selector_errors(spec, "deployment") + _replica_set_template_errors(spec)
     errors += _deployment_strategy_errors(spec["strategy"])
     for name in ("minReadySeconds", "revisionHistoryLimit", "progressDeadlineSeconds"):
         errors += negative(f"spec.{name}", spec.get(name))
@@ -141,9 +141,9 @@ def _selector_change(spec: Json, old: Json | None) -> list[FieldError]:
     return changed("spec.selector", spec.get("selector"), old["spec"].get("selector")) if old is not None else []
 
 
-def _template_errors(spec: Json, kind: str) -> list[FieldError]:
+def _replica_set_template_errors(spec: Json) -> list[FieldError]:
     template = spec["template"]
-    return _mismatch(spec) + template_errors(template, "spec.template") + _pod_errors(template["spec"], kind)
+    return _mismatch(spec) + template_errors(template, "spec.template") + _pod_errors(template["spec"], "ReplicaSet")
 
 
 def _mismatch(spec: Json) -> list[FieldError]:
