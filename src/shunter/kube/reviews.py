@@ -11,6 +11,7 @@ import msgspec
 
 from shunter.api.meta import Json
 from shunter.api.resources import SUBJECT_ACCESS_REVIEWS, TOKEN_REVIEWS
+from shunter.kube.client import Client
 
 _CACHE_SIZE = 4096
 
@@ -95,3 +96,37 @@ class ReviewCache(Generic[V]):
             while len(self._answers) >= _CACHE_SIZE:
                 del self._answers[next(iter(self._answers))]
         self._answers[key] = (time.monotonic() + seconds, answer)
+
+
+class Reviewer:
+    """Asks the API server whose a token is and what users may do, and remembers its answers for so many seconds."""
+
+    def __init__(self, client: Client, *, token_seconds: float, allowed_seconds: float, denied_seconds: float) -> None:
+        self._client = client
+        self._token_seconds = token_seconds
+        self._allowed_seconds = allowed_seconds
+        self._denied_seconds = denied_seconds
+        self._users: ReviewCache[User | None] = ReviewCache()
+        self._decisions: ReviewCache[bool] = ReviewCache()
+
+    async def user(self, token: str) -> User | None:
+        """Whose the token is; None for one that is not good. Raises ApiError."""
+        known = self._users.get(token)
+        if known is not None:
+            return known[0]
+        answer = await self._client.create(TOKEN_REVIEWS, token_review(token), view=dict)
+        user = reviewed_user(answer.get("status") or {})
+        self._users.put(token, user, self._token_seconds)
+        return user
+
+    async def allows(self, user: User, attributes: Json) -> bool:
+        """Whether the user may do this; `attributes` as for `access_review`. Raises ApiError."""
+        review = access_review(user, attributes)
+        key = msgspec.json.encode(review)
+        known = self._decisions.get(key)
+        if known is not None:
+            return known[0]
+        answer = await self._client.create(SUBJECT_ACCESS_REVIEWS, review, view=dict)
+        is_allowed = bool((answer.get("status") or {}).get("allowed"))
+        self._decisions.put(key, is_allowed, self._allowed_seconds if is_allowed else self._denied_seconds)
+        return is_allowed

@@ -15,13 +15,13 @@ from shunter.cluster.node.server.access import (
     AccessRequest,
     KnownCallers,
     ReviewedCallers,
-    node_access_review,
+    node_access,
     subresource,
     user_of_certificate,
 )
 from shunter.kube import reviews
 from shunter.kube.client import Client
-from shunter.kube.reviews import User, reviewed_user
+from shunter.kube.reviews import User, access_review, reviewed_user
 from shunter.kube.transport import Response
 
 CERTIFICATE = {
@@ -106,7 +106,7 @@ async def test_memory_is_bounded(guard: ReviewedCallers, monkeypatch: pytest.Mon
     monkeypatch.setattr(reviews, "_CACHE_SIZE", 3)
     for number in range(10):
         await guard.refusal(AccessRequest("GET", None, f"garbage {number}"))
-    assert len(guard._users._answers) == 3
+    assert len(guard._reviewer._users._answers) == 3
 
 
 async def test_nobody_comes_in_while_the_api_server_cannot_say(guard: ReviewedCallers, reviewer: Reviewer) -> None:
@@ -154,8 +154,7 @@ async def test_stats_are_a_right_of_their_own(guard: ReviewedCallers, reviewer: 
 
 
 def test_access_is_to_a_subresource_of_the_node() -> None:
-    spec = node_access_review(User("ann", "1", ("g",)), "create", "here", "proxy")["spec"]
-    assert spec == {
+    assert access_review(User("ann", "1", ("g",)), node_access("create", "here", "proxy"))["spec"] == {
         "user": "ann",
         "uid": "1",
         "groups": ["g"],

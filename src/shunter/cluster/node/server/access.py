@@ -13,10 +13,10 @@ from collections.abc import Mapping
 from typing import Any, NamedTuple, Protocol
 
 from shunter.api.meta import Json
-from shunter.api.resources import NODES, SUBJECT_ACCESS_REVIEWS, TOKEN_REVIEWS
+from shunter.api.resources import NODES
 from shunter.kube.client import Client
 from shunter.kube.errors import ApiError
-from shunter.kube.reviews import ReviewCache, User, access_review, reviewed_user, token_review
+from shunter.kube.reviews import Reviewer, User
 from shunter.kube.tls.certificate_user import user_and_groups
 from shunter.kube.tls.certificates import KeyPair
 
@@ -80,45 +80,26 @@ class ReviewedCallers:
     """Allows what the API server's authorizers allow; remembers its answers for a while."""
 
     def __init__(self, client: Client, node: str) -> None:
-        self._client = client
         self._node = node
-        self._users: ReviewCache[User | None] = ReviewCache()
-        self._decisions: ReviewCache[bool] = ReviewCache()
+        self._reviewer = Reviewer(
+            client, token_seconds=TOKEN_SECONDS, allowed_seconds=ALLOWED_SECONDS, denied_seconds=DENIED_SECONDS
+        )
 
     async def refusal(self, approach: AccessRequest) -> Refusal | None:
         """Status 401 for somebody unknown, 403 for what is not allowed, and 500 where the API server cannot be asked. A
         certificate's name goes before a token."""
         try:
-            user = user_of_certificate(approach.certificate or {}) or await self._user_of_token(approach.token)
+            user = user_of_certificate(approach.certificate or {})
+            if user is None and approach.token:
+                user = await self._reviewer.user(approach.token)
             if user is None:
                 return UNAUTHORIZED
             verb, wanted = _VERBS.get(approach.method, ""), approach.subresource
-            if await self._is_allowed(user, verb, wanted):
+            if await self._reviewer.allows(user, node_access(verb, self._node, wanted)):
                 return None
         except ApiError as error:
             return Refusal(500, f"the authorization request to the API server failed: {error.message}")
         return Refusal(403, f"Forbidden (user={user.name}, verb={verb}, resource=nodes, subresource(s)=[{wanted}])\n")
-
-    async def _user_of_token(self, token: str) -> User | None:
-        if not token:
-            return None
-        known = self._users.get(token)
-        if known is not None:
-            return known[0]
-        answer = await self._client.create(TOKEN_REVIEWS, token_review(token), view=dict)
-        user = reviewed_user(answer.get("status") or {})
-        self._users.put(token, user, TOKEN_SECONDS)
-        return user
-
-    async def _is_allowed(self, user: User, verb: str, wanted: str) -> bool:
-        known = self._decisions.get((user, verb, wanted))
-        if known is not None:
-            return known[0]
-        review = node_access_review(user, verb, self._node, wanted)
-        answer = await self._client.create(SUBJECT_ACCESS_REVIEWS, review, view=dict)
-        allowed = bool((answer.get("status") or {}).get("allowed"))
-        self._decisions.put((user, verb, wanted), allowed, ALLOWED_SECONDS if allowed else DENIED_SECONDS)
-        return allowed
 
 
 def user_of_certificate(certificate: Mapping[str, Any]) -> User | None:
@@ -132,7 +113,7 @@ def subresource(path: str) -> str:
     return "stats" if path.startswith("/stats/") else _PROXY
 
 
-def node_access_review(user: User, verb: str, node: str, wanted: str) -> Json:
-    """The SubjectAccessReview that asks whether a user may use a node's server."""
+def node_access(verb: str, node: str, wanted: str) -> Json:
+    """The attributes of a SubjectAccessReview that asks whether somebody may use a node's server."""
     resource = {"verb": verb, "version": NODES.version, "resource": NODES.plural, "subresource": wanted, "name": node}
-    return access_review(user, {"resourceAttributes": resource})
+    return {"resourceAttributes": resource}
