@@ -57,6 +57,23 @@ class Transport(Protocol):
         """Closes all connections."""
 
 
+class InnerTransport:
+    """The part that transports around a transport share: what they do nothing to goes through it."""
+
+    def __init__(self, inner: Transport) -> None:
+        self._inner = inner
+
+    def stream(
+        self, method: str, path: str, *, params: Mapping[str, str] = {}, headers: Mapping[str, str] = {}
+    ) -> AsyncGenerator[bytes]:
+        """That of the inner transport."""
+        return self._inner.stream(method, path, params=params, headers=headers)
+
+    async def close(self) -> None:
+        """Closes the inner transport, whoever else uses it."""
+        await self._inner.close()
+
+
 class HttpTransport:
     """The real thing. Connects on first use; a 401 makes the credentials refresh once and the request go out again."""
 

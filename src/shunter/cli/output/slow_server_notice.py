@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncGenerator, Mapping
+from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 from shunter.cli.output.console import say
+from shunter.kube.transport import InnerTransport
 
 if TYPE_CHECKING:
     from shunter.kube.transport import Response, Transport
@@ -14,11 +15,11 @@ if TYPE_CHECKING:
 SECONDS = 3.0
 
 
-class SlowServerNotice:
-    """A transport that says so when an answer takes longer than SECONDS."""
+class SlowServerNotice(InnerTransport):
+    """A transport that says so when an answer takes longer than SECONDS; not of streams, as a watch may be silent for long."""
 
     def __init__(self, inner: Transport, server: str) -> None:
-        self._inner = inner
+        super().__init__(inner)
         self._server = server
         self._told = False
 
@@ -31,16 +32,6 @@ class SlowServerNotice:
             return await self._inner.request(method, path, params=params, headers=headers, body=body)
         finally:
             timer.cancel()
-
-    def stream(
-        self, method: str, path: str, *, params: Mapping[str, str] = {}, headers: Mapping[str, str] = {}
-    ) -> AsyncGenerator[bytes]:
-        """That of the transport inside, without a notice: a watch may be silent for long."""
-        return self._inner.stream(method, path, params=params, headers=headers)
-
-    async def close(self) -> None:
-        """Closes the transport inside."""
-        await self._inner.close()
 
     def _tell(self) -> None:
         if not self._told:

@@ -6,11 +6,11 @@ time again (429). When they go on, another process may lead.
 
 from __future__ import annotations
 
-from collections.abc import AsyncGenerator, Callable, Mapping
+from collections.abc import Callable, Mapping
 
 from shunter.kube.controllers.fair_queue import FairSemaphore
 from shunter.kube.errors import ApiError, Status
-from shunter.kube.transport import MAX_REQUESTS, Response, Transport
+from shunter.kube.transport import MAX_REQUESTS, InnerTransport, Response, Transport
 
 MAX_FENCED = MAX_REQUESTS - 16
 """Requests in flight: fewer than the transport has places for, so that they wait here and never inside, where nobody asks any
@@ -28,11 +28,12 @@ class NotLeading(ApiError):
         super().__init__(Status(reason=NOT_LEADING, message="Another process leads by now."))
 
 
-class FencedTransport:
-    """Sends requests through `inner` while `may_write` says so; for the requests of controllers, also their reads."""
+class FencedTransport(InnerTransport):
+    """Sends requests through `inner` while `may_write` says so; for the requests of controllers, also their reads. Streams, which
+    only read, go at once."""
 
     def __init__(self, inner: Transport, may_write: Callable[[], bool]) -> None:
-        self._inner = inner
+        super().__init__(inner)
         self._may_write = may_write
         self._turns = FairSemaphore(MAX_FENCED)
 
@@ -44,16 +45,6 @@ class FencedTransport:
             if not self._may_write():
                 raise NotLeading
             return await self._inner.request(method, path, params=params, headers=headers, body=body)
-
-    def stream(
-        self, method: str, path: str, *, params: Mapping[str, str] = {}, headers: Mapping[str, str] = {}
-    ) -> AsyncGenerator[bytes]:
-        """Passed on at once, whoever leads: a stream only reads."""
-        return self._inner.stream(method, path, params=params, headers=headers)
-
-    async def close(self) -> None:
-        """Closes the inner transport, whoever else uses it."""
-        await self._inner.close()
 
 
 def _namespace(path: str) -> str:

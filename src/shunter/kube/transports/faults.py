@@ -15,7 +15,7 @@ import msgspec
 
 from shunter.kube.cache.watch_events import lines as split
 from shunter.kube.errors import ConnectionProblem, from_answer
-from shunter.kube.transport import Response, Transport
+from shunter.kube.transport import InnerTransport, Response, Transport
 
 WRITES = ("POST", "PUT", "PATCH", "DELETE")
 
@@ -30,11 +30,11 @@ class Request(NamedTuple):
     status: int
 
 
-class RecordingTransport:
+class RecordingTransport(InnerTransport):
     """Remembers every request in `requests`."""
 
     def __init__(self, inner: Transport) -> None:
-        self._inner = inner
+        super().__init__(inner)
         self.requests: list[Request] = []
 
     @property
@@ -62,10 +62,6 @@ class RecordingTransport:
         async with aclosing(self._inner.stream(method, path, params=params, headers=headers)) as chunks:
             async for chunk in chunks:
                 yield chunk
-
-    async def close(self) -> None:
-        """Closes the inner transport."""
-        await self._inner.close()
 
 
 class Killed(BaseException):
@@ -157,11 +153,11 @@ class _Injection:
         return True
 
 
-class FaultTransport:
+class FaultTransport(InnerTransport):
     """Works like `inner` until told otherwise."""
 
     def __init__(self, inner: Transport) -> None:
-        self._inner = inner
+        super().__init__(inner)
         self._injections: list[_Injection] = []
         self._writes_left: int | None = None
         self._before: dict[int, Callable[[], Awaitable[object]]] = {}
@@ -261,10 +257,6 @@ class FaultTransport:
                 yield chunk[: len(chunk) // 2]
             if passed == breaks_after:
                 await _break(fault, path)
-
-    async def close(self) -> None:
-        """Closes the inner transport; also of a process that is dead."""
-        await self._inner.close()
 
     def _fault(self, method: str, path: str, *, is_stream: bool) -> Fault | None:
         return next((one.fault for one in self._injections if one.strikes(method, path, is_stream=is_stream)), None)

@@ -13,7 +13,7 @@ from contextlib import aclosing
 
 from shunter.api.resources import LEASES
 from shunter.kube.errors import ApiError
-from shunter.kube.transport import Response, Transport
+from shunter.kube.transport import InnerTransport, Response, Transport
 
 Count = Callable[[str, str], None]
 """Counts one request by method and code; the code of one that got no answer is `<error>`, as in client-go."""
@@ -36,7 +36,7 @@ class Rate:
         return max(self._next_at - now, 0.0)
 
 
-class LimitedTransport:
+class LimitedTransport(InnerTransport):
     """Keeps requests to a rate, together with other transports of the same; watches count as one. Waits, never refuses.
 
     Leases go at once: a leader that had to queue behind its own writes would lose its lease.
@@ -46,7 +46,7 @@ class LimitedTransport:
         self, inner: Transport, rate: Rate, *, waited: Callable[[str, float], None] = lambda method, seconds: None
     ) -> None:
         """`waited` hears of every request how long, in seconds, it had to wait."""
-        self._inner = inner
+        super().__init__(inner)
         self._rate = rate
         self._waited = waited
 
@@ -67,10 +67,6 @@ class LimitedTransport:
             async for chunk in chunks:
                 yield chunk
 
-    async def close(self) -> None:
-        """Closes the inner transport."""
-        await self._inner.close()
-
     async def _turn(self, method: str) -> None:
         seconds = self._rate.reserve()
         self._waited(method, seconds)
@@ -78,11 +74,11 @@ class LimitedTransport:
             await asyncio.sleep(seconds)
 
 
-class CountingTransport:
+class CountingTransport(InnerTransport):
     """Tells `count` how every request ended, streams when their answer begins."""
 
     def __init__(self, inner: Transport, count: Count) -> None:
-        self._inner = inner
+        super().__init__(inner)
         self._count = count
 
     async def request(
@@ -114,10 +110,6 @@ class CountingTransport:
             if not has_begun:
                 self._count(method, _code(error))
             raise
-
-    async def close(self) -> None:
-        """Closes the inner transport."""
-        await self._inner.close()
 
 
 def _code(error: ApiError) -> str:
