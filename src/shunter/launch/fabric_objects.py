@@ -25,10 +25,7 @@ def with_fabric(job: Json, fabric: Fabric) -> Json:
     trainer = spec.setdefault("trainer", {})
     given = {variable["name"] for variable in trainer.get("env") or ()}
     trainer["env"] = [*(one for one in _variables(fabric) if one["name"] not in given), *(trainer.get("env") or ())]
-    if fabric.device:
-        resources = trainer.setdefault("resourcesPerNode", {})
-        for amounts in ("requests", "limits"):
-            resources[amounts] = {**(resources.get(amounts) or {}), fabric.device: str(fabric.count)}
+    _add_devices(trainer, "resourcesPerNode", fabric)
     patch = {"template": {"spec": {"replicatedJobs": [{"name": NODE, "template": {"spec": {"template": _pods(fabric)}}}]}}}
     others = [one for one in spec.get("runtimePatches") or () if one["manager"] != FABRIC_MANAGER]
     spec["runtimePatches"] = [*others, {"manager": FABRIC_MANAGER, "trainingRuntimeSpec": patch}]
@@ -44,10 +41,7 @@ def runtime_with_fabric(runtime: Json, fabric: Fabric) -> Json:
     pods = _pods(fabric)
     for template, container in _trained(changed):
         upsert_env(container, _variables(fabric))
-        if fabric.device:
-            resources = container.setdefault("resources", {})
-            for amounts in ("requests", "limits"):
-                resources[amounts] = {**(resources.get(amounts) or {}), fabric.device: str(fabric.count)}
+        _add_devices(container, "resources", fabric)
         spec = template["spec"]
         upsert_volumes(spec.setdefault("volumes", []), pods["spec"].get("volumes", ()))
         for patched in pods["spec"].get("containers", ()):
@@ -101,3 +95,10 @@ def _trained(runtime: Json) -> list[tuple[Json, Json]]:
         for container in templates.containers(job)
         if container["name"] == NODE
     ]
+
+
+def _add_devices(holder: Json, field: str, fabric: Fabric) -> None:
+    if fabric.device:
+        resources = holder.setdefault(field, {})
+        for amounts in ("requests", "limits"):
+            resources[amounts] = {**(resources.get(amounts) or {}), fabric.device: str(fabric.count)}
