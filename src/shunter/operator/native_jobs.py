@@ -6,6 +6,8 @@ Nothing is done for them, they are only shown: their controller is Kubernetes' o
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 from shunter.api.meta import Json
 from shunter.api.ownership import controller_reference
 from shunter.api.resources import JOBS
@@ -35,13 +37,20 @@ def stands_alone(job: Json) -> bool:
     return owner is None or owner["kind"] == "CronJob"
 
 
+def first_true(job: Json, states: Iterable[tuple[str, str]]) -> tuple[str, Json] | None:
+    """The first of the states, each after the type of its condition, whose condition is True, and that condition."""
+    conditions = {condition["type"]: condition for condition in (job.get("status") or {}).get("conditions") or ()}
+    for type, state in states:
+        if conditions.get(type, {}).get("status") == "True":
+            return state, conditions[type]
+    return None
+
+
 def state(job: Json) -> tuple[str, Json]:
     """The state by the words of the other kinds, and the condition that says so."""
+    if ended := first_true(job, ENDS):
+        return ended
     status = job.get("status") or {}
-    conditions = {condition["type"]: condition for condition in status.get("conditions") or ()}
-    for type, name in ENDS:
-        if conditions.get(type, {}).get("status") == "True":
-            return name, conditions[type]
     runs = any(status.get(count, 0) for count in ("ready", "succeeded", "failed"))
     return ("Running" if runs else "Created"), {}
 

@@ -293,22 +293,17 @@ def _state_and_condition(job: Json) -> tuple[str, Json]:
 
 def v1_state(job: Json) -> tuple[str, Json]:
     """The first of `V1_STATES` whose condition is True, and that condition; Created and an empty one where none is."""
-    conditions = {condition["type"]: condition for condition in job.get("status", {}).get("conditions", [])}
-    for state in V1_STATES:
-        if conditions.get(state, {}).get("status") == "True":
-            return state, conditions[state]
-    return "Created", {}
+    return native_jobs.first_true(job, ((state, state) for state in V1_STATES)) or ("Created", {})
 
 
 def v2_state(job: Json) -> tuple[str, Json]:
     """A job that runs no pods may have a condition `Created` that says what its objects wait for."""
+    if reached := native_jobs.first_true(job, V2_STATES):
+        return reached
     status = job.get("status", {})
-    conditions = {condition["type"]: condition for condition in status.get("conditions", [])}
-    for type, state in V2_STATES:
-        if conditions.get(type, {}).get("status") == "True":
-            return state, conditions[type]
     active = any(entry.get("active", 0) or entry.get("ready", 0) for entry in status.get("jobsStatus", []))
-    return ("Running", {}) if active else ("Created", conditions.get("Created", {}))
+    waiting = (condition for condition in status.get("conditions", []) if condition["type"] == "Created")
+    return ("Running", {}) if active else ("Created", next(waiting, {}))
 
 
 def v2_ranks(job: Json) -> int:
