@@ -8,8 +8,8 @@ from __future__ import annotations
 from msgspec.structs import replace
 
 from shunter.api.kueue import QUEUE_LABEL
-from shunter.api.shapes import is_template, template_fault
-from shunter.api.training.defaults import run_policy_with_defaults
+from shunter.api.shapes import template_fault
+from shunter.api.training.defaults import replica_with_defaults, run_policy_with_defaults
 from shunter.api.training.job import ReplicaSpec, RunPolicy
 from shunter.api.training.mpi import KIND, LAUNCHER, MPI_OPERATOR, NO_SPEC, OTHER_VERSION, WORKER, MPIJob, MPIJobSpec
 from shunter.api.training.validation import too_many_errors
@@ -23,7 +23,10 @@ _ROLES = (LAUNCHER, WORKER)
 def with_defaults(spec: MPIJobSpec) -> MPIJobSpec:
     """The spec as the operator reads it: both roles are there, the Worker with no replicas where nothing is said."""
     given = spec.mpi_replica_specs
-    specs = {role: _with_defaults(given.get(role) or ReplicaSpec(), 0 if role in KIND.idle_roles else 1) for role in _ROLES}
+    specs = {
+        role: replica_with_defaults(given.get(role) or ReplicaSpec(), KIND, replicas=0 if role in KIND.idle_roles else 1)
+        for role in _ROLES
+    }
     return replace(spec, run_policy=_run_policy(spec), mpi_replica_specs=specs)
 
 
@@ -95,12 +98,3 @@ def _run_policy(spec: MPIJobSpec) -> RunPolicy:
     if policy.clean_pod_policy is None:
         policy = replace(policy, clean_pod_policy=spec.clean_pod_policy)
     return run_policy_with_defaults(policy)
-
-
-def _with_defaults(spec: ReplicaSpec, replicas: int) -> ReplicaSpec:
-    return replace(
-        spec,
-        template=spec.template if is_template(spec.template) else {},
-        replicas=replicas if spec.replicas is None else spec.replicas,
-        restart_policy=spec.restart_policy or KIND.restart_policy,
-    )
