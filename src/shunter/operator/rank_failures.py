@@ -62,7 +62,7 @@ def recorded(
     """The record with what failed in these pods, and what of that is new, the first to fail first. `pods` are all pods of the job
     that are there, also several versions of one, in order; without news the record stays as it is."""
     before = record or RankFailures()
-    marks = _marks(before)
+    marks = _marked(before.counted, before.last)
     found: list[NewFailure] = []
     unseen = 0
     latest = {pod.metadata.uid: pod for pod in pods}
@@ -78,10 +78,7 @@ def recorded(
     found.sort(key=lambda new: _order(new.failure))
     every = (*before.last, *(new.failure for new in found))
     counted = {place: runs for place, runs in before.counted.items() if place.partition("/")[0] in latest}
-    for failure in every[:-MOST_KEPT]:
-        if failure.pod_uid in latest:
-            place = _place(failure.pod_uid, failure.container)
-            counted[place] = max(counted.get(place, 0), failure.restart + 1)
+    counted = _marked(counted, (failure for failure in every[:-MOST_KEPT] if failure.pod_uid in latest))
     after = RankFailures(count=before.count + len(found) + unseen, last=every[-MOST_KEPT:], counted=counted)
     return after, tuple(found)
 
@@ -305,9 +302,10 @@ def _failure(pod: Pod, rank: int | None, container: str, run: _Run) -> RankFailu
     )
 
 
-def _marks(record: RankFailures) -> dict[str, int]:
-    marks = dict(record.counted)
-    for failure in record.last:
+def _marked(counted: Mapping[str, int], failures: Iterable[RankFailure]) -> dict[str, int]:
+    """How many runs of each place are counted, with those that the failures are of."""
+    marks = dict(counted)
+    for failure in failures:
         place = _place(failure.pod_uid, failure.container)
         marks[place] = max(marks.get(place, 0), failure.restart + 1)
     return marks
