@@ -12,7 +12,7 @@ from rich.markup import escape
 from rich.table import Table
 
 from shunter.cli.options.completion import job_names
-from shunter.cli.output.console import Output, print_as, print_table, say
+from shunter.cli.output.console import Output, plain_table, print_as, print_table, say
 from shunter.cli.target import ContextOption, KubeconfigOption, NamespaceOption, connect
 from shunter.jobs.ages import age
 from shunter.launch.checkpoint_listing import listed_checkpoints
@@ -51,9 +51,7 @@ def checkpoints(
 
 def steps_table(steps: Sequence[SavedStep]) -> Table:
     """One job's, the newest step first."""
-    table = Table(box=None, pad_edge=False, header_style="bold")
-    for column in ("STEP", "SIZE", "AGE", ""):
-        table.add_column(column)
+    table = plain_table("STEP", "SIZE", "AGE", "")
     for step in steps:
         table.add_row(str(step.step), shown_bytes(step.size), age(step.saved), "" if step.is_complete else "incomplete")
     return table
@@ -61,9 +59,7 @@ def steps_table(steps: Sequence[SavedStep]) -> Table:
 
 def jobs_table(found: Sequence[SavedCheckpoints]) -> Table:
     """One line a job: its newest complete step, and what all of them take."""
-    table = Table(box=None, pad_edge=False, header_style="bold")
-    for column in ("NAMESPACE", "JOB", "NEWEST", "AGE", "STEPS", "SIZE"):
-        table.add_column(column)
+    table = plain_table("NAMESPACE", "JOB", "NEWEST", "AGE", "STEPS", "SIZE")
     for one in found:
         complete = [step for step in one.steps if step.is_complete]
         size = sum(step.size for step in one.steps)

@@ -12,10 +12,9 @@ from typing import Annotated
 
 import typer
 from rich.markup import escape
-from rich.table import Table
 
 from shunter.api.meta import annotations_of
-from shunter.cli.output.console import Output, errors, output, print_as, print_table, say
+from shunter.cli.output.console import Output, errors, output, plain_table, print_as, print_table, say
 from shunter.cli.target import embedded_node
 from shunter.cluster import lifecycle
 from shunter.cluster.disk_space import amount, disk_space, shortage
@@ -171,10 +170,10 @@ def run_in_foreground(started: StartedCluster) -> None:
     """Waits for Ctrl-C, or for the supervisor to end, then stops whatever is left."""
     try:
         announce(started)
-        errors().print("Ctrl-C stops it.")
+        say("Ctrl-C stops it.")
         os.waitpid(started.record.supervisor, 0)
     except KeyboardInterrupt:
-        errors().print("stopping")
+        say("stopping")
     except ChildProcessError:
         pass
     finally:
@@ -186,7 +185,7 @@ def down(state_dir: StateDirOption = None) -> None:
     state = StateDir(chosen(state_dir).absolute())
     with errors().status("stopping the cluster"):
         stopped = lifecycle.stop(state)
-    errors().print("the cluster is down" if stopped else "no cluster is up")
+    say("the cluster is down" if stopped else "no cluster is up")
 
 
 def status(
@@ -232,9 +231,7 @@ def status(
         output().print(f"web page    {page}", soft_wrap=True, markup=False)
     output().print(f"disk        {amount(space.free)} of {amount(space.total)} left", soft_wrap=True)
     output().print(f"pods run as {LEVELS.get(str(summary['level']), summary['level'])}", soft_wrap=True)
-    table = Table(box=None, pad_edge=False, header_style="bold")
-    for column in ("PROCESS", "PID", "MEMORY", "RESTARTS", "LOG"):
-        table.add_column(column)
+    table = plain_table("PROCESS", "PID", "MEMORY", "RESTARTS", "LOG")
     for name, process in summary["processes"].items():
         log = "" if name == "supervisor" else str(state.logs / f"{name}.log")
         table.add_row(name, str(process["pid"]), f"{process['rssMiB']} MiB", str(process["restarts"]), escape(log))

@@ -65,7 +65,7 @@ def demo(
     except KeyboardInterrupt:
         end_cluster(state)
         shutil.rmtree(state.root, ignore_errors=True)
-        errors().print("interrupted; the cluster is stopped and its directory removed")
+        say("interrupted; the cluster is stopped and its directory removed")
         raise
     except BaseException:
         end_cluster(state)

@@ -8,9 +8,8 @@ from typing import Annotated
 import msgspec
 import typer
 from rich.markup import escape
-from rich.table import Table
 
-from shunter.cli.output.console import Output, output, print_as, print_table, say
+from shunter.cli.output.console import Output, output, plain_table, print_as, print_table, say
 from shunter.cluster import image_builds
 from shunter.cluster.node.content.image_environments import ImageEnvironment, recorded
 from shunter.cluster.state_dir import StateDir, default_state_dir
@@ -50,9 +49,7 @@ def list_(form: Annotated[Output, typer.Option("-o", "--output", help="table, js
         say("no image has its own environment; create one: shunter images add IMAGE --pip PACKAGE")
         return
 
-    table = Table(box=None, pad_edge=False, header_style="bold")
-    for column in ("IMAGE", "PYTHON", "SIZE", "REQUIREMENTS"):
-        table.add_column(column)
+    table = plain_table("IMAGE", "PYTHON", "SIZE", "REQUIREMENTS")
     for one in found:
         megabytes = f"{image_builds.size(_root(), one) / 1e6:,.0f} MB"
         table.add_row(escape(one.image), one.python, megabytes, escape(" ".join(one.requirements)))

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from shunter.cli.output.console import ObjectForm, errors, output, print_objects
+from shunter.cli.output.console import ObjectForm, errors, note, output, print_objects, say
 from shunter.cli.target import ContextOption, KubeconfigOption
 from shunter.errors import InputError
 
@@ -68,7 +68,7 @@ def install(
     with Screen(dry_run=dry_run) as screen:
         asyncio.run(run())
     if dry_run:
-        errors().print("nothing was changed")
+        say("nothing was changed")
     elif wait:
         errors().print(f"the operator in namespace {namespace} is ready: {target.description}", soft_wrap=True)
 
@@ -95,7 +95,7 @@ def uninstall(
     with Screen(dry_run=dry_run) as screen:
         asyncio.run(run())
     if dry_run:
-        errors().print("nothing was changed")
+        say("nothing was changed")
 
 
 class Screen:
@@ -145,9 +145,8 @@ class Screen:
 
     def note(self, text: str) -> None:
         """A line on standard error that begins with `note:`."""
-        from rich.markup import escape
 
-        errors().print(f"[bold]note:[/] {escape(text)}", soft_wrap=True)
+        note(text)
 
 
 def named_cluster(kubeconfig: Path | None, context: str) -> Target:

@@ -19,7 +19,7 @@ from rich.table import Table
 
 from shunter.api.yaml import readable_yaml
 from shunter.cli.clusters import export_line
-from shunter.cli.output.console import print_table, say
+from shunter.cli.output.console import note, print_table, say
 from shunter.cluster.state_dir import StateDir
 
 pytestmark = pytest.mark.integration
@@ -64,6 +64,11 @@ def test_a_path_that_looks_like_markup_is_told_as_it_is_and_in_one_line(capsys: 
     path = f"/home/ann/[project]/[/b]/{'long' * 40}"
     say(path)
     assert capsys.readouterr().err == f"{path}\n"
+
+
+def test_a_note_tells_a_text_that_looks_like_markup_as_it_is(capsys: pytest.CaptureFixture[str]) -> None:
+    note("no permission to read, skipped: jobs [a/b]")
+    assert capsys.readouterr().err == "note: no permission to read, skipped: jobs [a/b]\n"
 
 
 def test_what_looks_like_the_name_of_an_emoji_is_told_as_it_is(capsys: pytest.CaptureFixture[str]) -> None:

@@ -34,7 +34,7 @@ from shunter.cli.migrate.plan import (
     tell,
 )
 from shunter.cli.options.option_groups import grouped
-from shunter.cli.output.console import errors, say
+from shunter.cli.output.console import say
 from shunter.cli.target import ContextOption, KubeconfigOption
 from shunter.errors import InputError
 from shunter.migrate.own_files import beside
@@ -181,7 +181,7 @@ def applied(
             write_patches(beside(path, "patches"), todo.patches, dry_run=dry_run)
             tell_each("these must end before the replacement begins:", ((title, "") for title in todo.active))
             if dry_run:
-                errors().print("nothing was changed")
+                say("nothing was changed")
                 return True
             if todo.first or todo.steps:
                 confirm(f"Do this in {target.description}?", yes=yes)
@@ -217,7 +217,7 @@ def finalized(plan: Plan, path: Path, target: Target, journal: Path | None, *, d
             unfreezing = closing.unfreezing(plan, known, found)
             tell_each("and with the last of them:", ((step.title, "") for step in unfreezing))
             if dry_run or not (going or unfreezing):
-                errors().print("nothing was changed")
+                say("nothing was changed")
                 return len(going) == len(found)
             what = f"{len(going)} definitions of v1{' and the freeze' if unfreezing else ''}"
             confirm(f"Delete {what} from {target.description}?", yes=yes)

@@ -11,7 +11,7 @@ from shunter.cli.migrate.options.conversion import ConversionOptions, SuffixOpti
 from shunter.cli.migrate.options.form import Form, FormOption
 from shunter.cli.migrate.options.moving import NamespacesOption
 from shunter.cli.options.option_groups import grouped
-from shunter.cli.output.console import errors, output, print_table
+from shunter.cli.output.console import errors, output, plain_table, print_table
 from shunter.cli.target import ContextOption, KubeconfigOption
 
 if TYPE_CHECKING:
@@ -81,11 +81,8 @@ def assess(
 def show(found: Assessment, cluster: str) -> None:
     """On standard output: each check with its faults, the verdict, and what to do, numbered."""
     from rich.markup import escape
-    from rich.table import Table
 
-    table = Table(box=None, pad_edge=False, header_style="bold")
-    for column in ("ID", "RESULT", "CHECK"):
-        table.add_column(column)
+    table = plain_table("ID", "RESULT", "CHECK")
     for result in found.results:
         table.add_row(result.id, MARKS[result.status, result.impact], escape(result.title))
         if result.why:

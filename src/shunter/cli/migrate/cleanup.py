@@ -18,7 +18,7 @@ from shunter.cli.migrate.options.moving import (
     known_journal,
     tell_each,
 )
-from shunter.cli.output.console import errors, say
+from shunter.cli.output.console import say
 from shunter.cli.target import ContextOption, KubeconfigOption
 from shunter.migrate.own_files import beside
 
@@ -72,7 +72,7 @@ def cleanup(
             spaces = plan.namespaces or ("",)
             left = 0 if dry_run else sum([await remove_leftovers(client, namespace) for namespace in spaces])
             if dry_run or not going:
-                errors().print("nothing else was changed" if left else "nothing was changed")
+                say("nothing else was changed" if left else "nothing was changed")
                 return True
             confirm(f"Delete {len(going)} v1 jobs from {target.description}?", yes=yes)
             with MovingScreen() as screen, journal_of(plan, path, journal, client) as written:

@@ -145,7 +145,7 @@ def _by_plan(
     import asyncio
 
     from shunter.cli.migrate.compare_plan import compared_by_plan, print_list
-    from shunter.cli.output.console import Output, errors, print_as
+    from shunter.cli.output.console import Output, print_as, say
     from shunter.cli.target import connect
 
     target = connect(kubeconfig, context)
@@ -157,7 +157,7 @@ def _by_plan(
     elif found:
         print_list(found)
     else:
-        errors().print("nothing to compare")
+        say("nothing to compare")
     return max((exit_code(comparison) for comparison in found), default=exit_codes.OK)
 
 
@@ -170,9 +170,8 @@ async def _note(kubeconfig: Path | None, context: str, comparison: Comparison) -
 
 async def noted(client: Client, comparison: Comparison) -> None:
     """Lets `migrate cleanup` know, where the successor is one that a plan made of the original; says why it does not."""
-    from rich.markup import escape
 
-    from shunter.cli.output.console import errors
+    from shunter.cli.output.console import note
     from shunter.kube.errors import ApiError
     from shunter.migrate.moving import comparisons
 
@@ -182,7 +181,7 @@ async def noted(client: Client, comparison: Comparison) -> None:
     except ApiError as error:
         why = error.message
     if why:
-        errors().print(f"[bold]note:[/] the verdict is not noted for cleanup: {escape(why)}", soft_wrap=True)
+        note(f"the verdict is not noted for cleanup: {why}")
 
 
 def _with_metrics(run: Run, sources: Sequence[str], extra: Sequence[MetricPattern]) -> Run:
@@ -196,16 +195,13 @@ def _with_metrics(run: Run, sources: Sequence[str], extra: Sequence[MetricPatter
 def shown(comparison: Comparison, form: Form = Form.table) -> int:
     """Prints the comparison; the exit code that it means."""
     from rich.markup import escape
-    from rich.table import Table
 
-    from shunter.cli.output.console import Output, errors, print_as, print_table
+    from shunter.cli.output.console import Output, errors, plain_table, print_as, print_table
 
     if form is Form.json:
         print_as(plain(comparison), Output.json)
     else:
-        table = Table(box=None, pad_edge=False, header_style="bold")
-        for column in ("ASPECT", "VERDICT", "ORIGINAL", "SUCCESSOR", "WHY"):
-            table.add_column(column)
+        table = plain_table("ASPECT", "VERDICT", "ORIGINAL", "SUCCESSOR", "WHY")
         for aspect in comparison.aspects:
             colour = VERDICT_COLOURS[aspect.verdict] if aspect.decides else "dim"
             cells = (aspect.original, aspect.successor, aspect.why if aspect.decides else f"{aspect.why} (shown only)".strip())

@@ -83,14 +83,11 @@ def _is_named(kind: str, name: str, wanted: str) -> bool:
 def print_list(comparisons: Sequence[Comparison]) -> None:
     """A line for each: the verdict, and what decided it or was not seen."""
     from rich.markup import escape
-    from rich.table import Table
 
     from shunter.cli.migrate.compare import VERDICT_COLOURS
-    from shunter.cli.output.console import print_table
+    from shunter.cli.output.console import plain_table, print_table
 
-    table = Table(box=None, pad_edge=False, header_style="bold")
-    for column in ("ORIGINAL", "SUCCESSOR", "VERDICT", "WHY"):
-        table.add_column(column)
+    table = plain_table("ORIGINAL", "SUCCESSOR", "VERDICT", "WHY")
     for one in comparisons:
         deciding = [aspect for aspect in one.aspects if aspect.decides and aspect.verdict == one.verdict and aspect.why]
         why = "; ".join(f"{aspect.name}: {aspect.why}" for aspect in deciding)

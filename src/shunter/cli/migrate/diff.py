@@ -15,9 +15,7 @@ from shunter.cli.migrate.proving import AgainstOption, JobsArgument, proven
 from shunter.cli.options.option_groups import grouped
 
 if TYPE_CHECKING:
-    from shunter.api.meta import Json
     from shunter.migrate.conversion.one_job import Conversion
-    from shunter.migrate.findings import Finding
     from shunter.migrate.proof.comparison import Comparison
     from shunter.migrate.proof.side_by_side import Block
 
@@ -49,8 +47,8 @@ def diff(
     found, faults = given.conversions, given.faults
     from contextlib import nullcontext
 
-    from shunter.cli.migrate.findings.printing import not_looked_into, print_findings
-    from shunter.cli.output.console import errors, output
+    from shunter.cli.migrate.findings.printing import finding_json, not_looked_into, print_findings
+    from shunter.cli.output.console import output, say
     from shunter.cli.output.progress import counting
     from shunter.migrate.proof.comparison import compared
     from shunter.migrate.proof.side_by_side import as_json, differs
@@ -64,12 +62,12 @@ def diff(
             comparison = compared(conversion, options)
             is_different = is_different or differs(comparison) or not comparison.is_alike or bool(conversion.unproved)
             if form is Form.json:
-                shown.append({**as_json(comparison), "unproved": [told_of(finding) for finding in conversion.unproved]})
+                shown.append({**as_json(comparison), "unproved": [finding_json(finding) for finding in conversion.unproved]})
             else:
                 print_comparison(conversion, comparison, full=full)
             advance(1)
     if form is not Form.json and (unread := not_looked_into(found)):
-        errors().print(unread, soft_wrap=True, markup=False, highlight=False)
+        say(unread)
     if form is Form.json:
         from shunter.cli.output import console
 
@@ -109,11 +107,6 @@ def print_comparison(conversion: Conversion, comparison: Comparison, *, full: bo
         total = sum(count for _, count in reasons)
         told = "; ".join(f"{reason} ({count})" for reason, count in reasons)
         console.print(Text(f"  = {total} as expected: {told}.", style="dim"), soft_wrap=True)
-
-
-def told_of(finding: Finding) -> Json:
-    """For programs: a place at which a program reads what changes."""
-    return {"id": finding.topic.id, "place": str(finding.place), "field": finding.field, "message": finding.message}
 
 
 def _print_block(block: Block) -> None:

@@ -13,7 +13,7 @@ from shunter.cli.migrate.findings.suppressions import ConfigurationOption, entri
 from shunter.cli.migrate.options.conversion import ConversionOptions, SuffixOption
 from shunter.cli.migrate.options.moving import NamespacesOption
 from shunter.cli.options.option_groups import grouped
-from shunter.cli.output.console import errors
+from shunter.cli.output.console import errors, note
 from shunter.cli.target import ContextOption, KubeconfigOption
 
 if TYPE_CHECKING:
@@ -136,4 +136,4 @@ def tell(found: Plan) -> None:
     said = ", ".join(f"{count} {action}" for action, count in sorted(counts.items())) or "no v1 jobs"
     errors().print(f"plan {found.id} ({found.strategy}, freeze {found.freeze}): {said}", soft_wrap=True)
     for what in found.unread:
-        errors().print(f"[bold]note:[/] no permission to read, skipped: {what}", soft_wrap=True)
+        note(f"no permission to read, skipped: {what}")

@@ -50,12 +50,12 @@ def proven(
     given, faults = source.read()
     if not given.jobs:
         from shunter.api.resources import TRAIN_JOBS
-        from shunter.cli.output.console import errors
+        from shunter.cli.output.console import say
 
         text = f"no job of kubeflow.org/v1 among {count(len(given.objects), 'object')}: nothing was compared"
         if any(found.kind == TRAIN_JOBS.kind for found in given.objects):
             text += ". A TrainJob is compared with the v1 job that it was made of: name the v1 file, and this one by --against"
-        errors().print(text, soft_wrap=True, markup=False, highlight=False)
+        say(text)
     found = provable(given, names, options, faults=faults, entries=entries(configuration), progress=counting)
     return in_place_of_ours(found, *_objects(against, source)) if against else found
 

@@ -10,7 +10,7 @@ import typer
 from shunter.api.counts import count
 from shunter.cli.migrate import exit_codes
 from shunter.cli.migrate.options.moving import DryRunOption, NamespacesOption, YesOption, confirm
-from shunter.cli.output.console import errors, output
+from shunter.cli.output.console import errors, note, output, say
 from shunter.cli.target import ContextOption, KubeconfigOption
 
 COLOURS = {"create": "green", "create suspended": "green", "unchanged": "dim", "leave": "dim", "refuse": "yellow"}
@@ -50,7 +50,7 @@ def restore(
                 output().print(line, soft_wrap=True)
             todo = [decision for decision in decisions if decision.body is not None]
             for need in sorted({f"{d.entry.namespace}: {need}" for d in todo for need in d.entry.needs}):
-                errors().print(f"[bold]note:[/] it is not in the backup, and must be there: {escape(need)}", soft_wrap=True)
+                note(f"it is not in the backup, and must be there: {need}")
             if not dry_run and todo:
                 confirm(f"Make {count(len(todo), 'object')} in {target.description}?", yes=yes)
             failed = 0
@@ -62,6 +62,6 @@ def restore(
 
     complete = asyncio.run(run())
     if dry_run:
-        errors().print("nothing was changed")
+        say("nothing was changed")
     if not complete:
         raise typer.Exit(exit_codes.INCOMPLETE)

@@ -55,13 +55,13 @@ def rollback(
             known = await known_journal(plan, path, journal, client)
             previewed = await rolling_back.preview(client, known, plan, definitions)
             if not previewed:
-                errors().print("nothing to undo")
+                say("nothing to undo")
                 return True
             if dry_run or not yes:
                 for undo in previewed:
                     show_undo(undo, would=True)
             if dry_run:
-                errors().print("nothing was changed")
+                say("nothing was changed")
                 return True
             confirm(f"Undo this in {target.description}?", yes=yes)
             # Who was shown the list hears only of what came differently.

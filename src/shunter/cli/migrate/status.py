@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from shunter.api.counts import count as counted
 from shunter.cli.migrate.options.form import Form, FormOption
 from shunter.cli.migrate.options.moving import JournalOption, PlanOption, known_journal, tell_each
-from shunter.cli.output.console import output, print_table
+from shunter.cli.output.console import output, plain_table, print_table
 from shunter.cli.target import ContextOption, KubeconfigOption
 
 if TYPE_CHECKING:
@@ -56,11 +56,8 @@ def status(
 def show_progress(found: Progress) -> None:
     """Prints a row for each job of the plan, the sums, and what needs a look: jobs made since, and steps that were not ended."""
     from rich.markup import escape
-    from rich.table import Table
 
-    table = Table(box=None, pad_edge=False, header_style="bold")
-    for column in ("WAVE", "JOB", "ACTION", "V1", "TRAINJOB", "STAGE", "NEXT"):
-        table.add_column(column)
+    table = plain_table("WAVE", "JOB", "ACTION", "V1", "TRAINJOB", "STAGE", "NEXT")
     for row in found.rows:
         stage = f"[{STAGE_COLOURS.get(row.stage, 'default')}]{row.stage}[/]"
         table.add_row(row.wave, escape(row.job), row.action, row.v1, escape(row.twin), stage, escape(row.next))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -176,27 +177,17 @@ def pairs(option: str, texts: Sequence[str]) -> dict[str, str]:
     return found
 
 
+@dataclass(frozen=True, kw_only=True)
 class Trials:
     """One trial from its source to its end."""
 
-    def __init__(
-        self,
-        *,
-        target: Target,
-        options: Options,
-        trial_options: TrialOptions,
-        tolerance: Tolerance,
-        extra: Sequence[MetricPattern],
-        baseline: Run | None,
-        allow_shared_output: bool,
-    ) -> None:
-        self._target = target
-        self._options = options
-        self._trial_options = trial_options
-        self._tolerance = tolerance
-        self._extra = extra
-        self._baseline = baseline
-        self._allow_shared_output = allow_shared_output
+    target: Target
+    options: Options
+    trial_options: TrialOptions
+    tolerance: Tolerance
+    extra: Sequence[MetricPattern]
+    baseline: Run | None
+    allow_shared_output: bool
 
     async def run(
         self, job: str, namespace: str, files: Sequence[str], *, replace: bool, dry_run: bool, export: Path | None
@@ -208,9 +199,9 @@ class Trials:
         from shunter.cli.output.console import errors
         from shunter.migrate.moving.runs.trial import trial_of
 
-        async with self._target.client as client:
+        async with self.target.client as client:
             source, surroundings = await self._source(client, job, namespace, files)
-            trial = trial_of(source, self._trial_options, self._options, surroundings, now=datetime.now(UTC))
+            trial = trial_of(source, self.trial_options, self.options, surroundings, now=datetime.now(UTC))
             if not dry_run:
                 await make_room(client, trial, replace=replace)
             refusals = await self._refusals(client, source, trial)
@@ -221,15 +212,14 @@ class Trials:
             try:
                 return await self._followed(client, source, created, export)
             finally:
-                if self._trial_options.keep_seconds:
-                    errors().print(f"{title} stays for {self._trial_options.keep_seconds} s after its deadline", soft_wrap=True)
+                if self.trial_options.keep_seconds:
+                    errors().print(f"{title} stays for {self.trial_options.keep_seconds} s after its deadline", soft_wrap=True)
                 else:
                     await removed(client, created)
 
     async def _source(self, client: Client, job: str, namespace: str, files: Sequence[str]) -> tuple[SourceObject, InputContext]:
         """The job, with its namespace, and what is beside it."""
         import copy
-        import dataclasses
 
         from shunter.migrate.conversion.input_context import context_of
         from shunter.migrate.conversion.source import provider
@@ -245,15 +235,12 @@ class Trials:
         if not source.namespace:
             value = copy.deepcopy(source.value)
             value["metadata"]["namespace"] = namespace or client.namespace
-            source = dataclasses.replace(source, value=value)
+            source = replace(source, value=value)
         return source, context_of(jobs, others)
 
     async def _refusals(self, client: Client, source: SourceObject, trial: Trial) -> list[Finding]:
         """Everything that speaks against the trial: its conversion, places that both write to, and no room."""
-        from shunter.cli.output.console import errors
-        from shunter.migrate.moving.runs.deploying import obstacles
-        from shunter.migrate.moving.runs.outputs import shared
-        from shunter.migrate.moving.runs.refusals import no_room, shared_output
+        from shunter.cli.migrate.trial_objects import objections
         from shunter.migrate.pods.sides import v1_pods, v2_pods
 
         assert trial.conversion is not None, "it was converted from a v1 job"
@@ -261,12 +248,8 @@ class Trials:
         if blocking:
             return blocking
         pods = [replica.pod for replica in v2_pods(trial.train_job, trial.runtime)]
-        both = shared((replica.pod for replica in v1_pods(source.value, self._options)), pods)
-        found = shared_output(source, both, allowed=self._allow_shared_output)
-        looked_at = await obstacles(client, trial, pods)
-        for unknown in looked_at.unknown:
-            errors().print(f"unknown: {unknown}", soft_wrap=True, markup=False)
-        return [*found, *no_room(source, looked_at.found)]
+        originals = [replica.pod for replica in v1_pods(source.value, self.options)]
+        return await objections(client, trial, source, pods, originals, allow_shared_output=self.allow_shared_output)
 
     async def _followed(self, client: Client, source: SourceObject, created: Json, export: Path | None) -> int:
         from shunter.api.resources import TRAIN_JOBS
@@ -279,7 +262,7 @@ class Trials:
         screen = RecordingDisplay(display())
         outcome = await followed(client, TRAIN_JOBS, created, screen)
         end = outcome.end
-        run = await run_of(client, end.job or created, extra=self._extra, seen=end.pods, heard=screen.lines)
+        run = await run_of(client, end.job or created, extra=self.extra, seen=end.pods, heard=screen.lines)
         try:
             if export:
                 write_whole(export, encoded(run).decode())
@@ -291,21 +274,21 @@ class Trials:
     async def _compared(self, client: Client, source: SourceObject, run: Run, *, succeeded: bool) -> int:
         """Shows how the trial's run compares with the original's; the exit code."""
         from shunter.cli.migrate.compare import shown
-        from shunter.cli.output.console import errors
+        from shunter.cli.output.console import say
         from shunter.migrate.moving.runs.comparison import compared
         from shunter.migrate.moving.runs.reading import run_of
 
-        original = self._baseline
+        original = self.baseline
         if original is None and (job := await live(client, source)):
-            original = await run_of(client, job, extra=self._extra)
+            original = await run_of(client, job, extra=self.extra)
         if original is not None and original.is_finished:
-            comparison = compared(original, run, self._tolerance)
+            comparison = compared(original, run, self.tolerance)
             code = shown(comparison)
             if succeeded and comparison.is_as_wanted:
                 return exit_codes.OK
             return code if code == exit_codes.DIFFERENT else exit_codes.FAILED
         why = f"{original.title} is {original.state}" if original else f"no run of {source.title} is known"
-        errors().print(f"not compared: {why}; give one with --baseline, or --export this one", soft_wrap=True, markup=False)
+        say(f"not compared: {why}; give one with --baseline, or --export this one")
         return exit_codes.OK if succeeded else exit_codes.FAILED
 
 

@@ -12,6 +12,7 @@ if TYPE_CHECKING:
 
     from shunter.api.meta import Json
     from shunter.kube.client import Client
+    from shunter.migrate.conversion.source.objects import SourceObject
     from shunter.migrate.findings import Finding
     from shunter.migrate.moving.runs.trial import Trial
 
@@ -28,21 +29,38 @@ async def make_room(client: Client, trial: Trial, *, replace: bool) -> None:
         await delete_and_wait(client, TRAIN_JOBS, before, tell=say)
 
 
+async def objections(
+    client: Client, trial: Trial, source: SourceObject, pods: list[Json], originals: list[Json], *, allow_shared_output: bool
+) -> list[Finding]:
+    """What speaks against running a trial of these pods beside those of its original: places that both write to, and no room.
+    Says what cannot be known."""
+    from shunter.cli.output.console import say
+    from shunter.migrate.moving.runs.deploying import obstacles
+    from shunter.migrate.moving.runs.outputs import shared
+    from shunter.migrate.moving.runs.refusals import no_room, shared_output
+
+    found = shared_output(source, shared(originals, pods), allowed=allow_shared_output)
+    looked_at = await obstacles(client, trial, pods)
+    for unknown in looked_at.unknown:
+        say(f"unknown: {unknown}")
+    return [*found, *no_room(source, looked_at.found)]
+
+
 async def started(client: Client, trial: Trial, of: str, refusals: Sequence[Finding], *, dry_run: bool) -> Json | int:
     """The TrainJob of a trial that was started; the exit code where something speaks against it, or in a dry run."""
     from shunter.cli.migrate.findings.printing import print_findings
-    from shunter.cli.output.console import errors
+    from shunter.cli.output.console import say
     from shunter.migrate.moving.runs.deploying import start
 
     print_findings(refusals, with_notes=False)
     if any(finding.is_blocking for finding in refusals):
-        errors().print(f"no trial of {of} was started", soft_wrap=True, markup=False)
+        say(f"no trial of {of} was started")
         return exit_codes.BLOCKED
     if dry_run:
         print_manifests(trial)
         return exit_codes.OK
     created = await start(client, trial)
-    errors().print(f"started TrainJob {trial.namespace}/{trial.name}, a trial of {of}", soft_wrap=True, markup=False)
+    say(f"started TrainJob {trial.namespace}/{trial.name}, a trial of {of}")
     return created
 
 
@@ -51,26 +69,26 @@ async def removed(client: Client, job: Json) -> None:
     import asyncio
 
     from shunter.api.resources import TRAIN_JOBS
-    from shunter.cli.output.console import errors
+    from shunter.cli.output.console import say
     from shunter.migrate.moving.runs.deploying import remove
 
     await asyncio.shield(remove(client, TRAIN_JOBS, job))
     metadata = job["metadata"]
-    errors().print(f"removed TrainJob {metadata['namespace']}/{metadata['name']}", soft_wrap=True, markup=False)
+    say(f"removed TrainJob {metadata['namespace']}/{metadata['name']}")
 
 
 async def remove_leftovers(client: Client, namespace: str) -> int:
     """Removes trials whose time is over, and says so; how many objects those were."""
     from datetime import UTC, datetime
 
-    from shunter.cli.output.console import errors
+    from shunter.cli.output.console import say
     from shunter.migrate.moving.runs.deploying import leftovers, remove
 
     count = 0
     async for resource, obj in leftovers(client, namespace, datetime.now(UTC)):
         await remove(client, resource, obj)
         title = object_title(resource.kind, obj["metadata"]["namespace"], obj["metadata"]["name"])
-        errors().print(f"removed {title}, left of a trial", soft_wrap=True, markup=False)
+        say(f"removed {title}, left of a trial")
         count += 1
     return count
 

@@ -51,7 +51,7 @@ async def deployed(
     from shunter.api.resources import TRAIN_JOBS
     from shunter.cli.migrate import exit_codes
     from shunter.cli.migrate.trial_objects import make_room, removed, started
-    from shunter.cli.output.console import errors
+    from shunter.cli.output.console import say
     from shunter.cli.output.display import RecordingDisplay, display
     from shunter.cli.run import followed
     from shunter.migrate.moving.runs.converted_trial import trial_of_converted
@@ -72,7 +72,7 @@ async def deployed(
             if naming.keep_seconds:
                 stays = f"{title} stays for {naming.keep_seconds} s after its deadline; compare it:"
                 command = f"shunter migrate compare {_original(job)} {trial.name} -n {trial.namespace}"
-                errors().print(f"{stays} {command}", soft_wrap=True, markup=False)
+                say(f"{stays} {command}")
             else:
                 await removed(client, created)
         return exit_codes.OK if outcome.succeeded else exit_codes.FAILED
@@ -88,19 +88,13 @@ def _original(job: SourceObject) -> str:
 
 async def _refusals(client: Client, job: SourceObject, trial: Trial, *, allow_shared_output: bool) -> list[Finding]:
     """What speaks against the trial: places that its original writes to as well, and no room."""
-    from shunter.cli.output.console import errors
-    from shunter.migrate.moving.runs.deploying import obstacles
-    from shunter.migrate.moving.runs.outputs import shared
-    from shunter.migrate.moving.runs.refusals import no_room, shared_output
+    from shunter.cli.migrate.trial_objects import objections
     from shunter.migrate.pods.sides import v1_pods, v2_pods
 
     pods = [replica.pod for replica in v2_pods(trial.train_job, trial.runtime or await _of_cluster(client, trial))]
-    looked_at = await obstacles(client, trial, pods)
-    for unknown in looked_at.unknown:
-        errors().print(f"unknown: {unknown}", soft_wrap=True, markup=False)
     original = await _live_original(client, job, trial.namespace)
-    both = shared((replica.pod for replica in v1_pods(original)), pods) if original else []
-    return [*shared_output(job, both, allowed=allow_shared_output), *no_room(job, looked_at.found)]
+    originals = [replica.pod for replica in v1_pods(original)] if original else []
+    return await objections(client, trial, job, pods, originals, allow_shared_output=allow_shared_output)
 
 
 async def _of_cluster(client: Client, trial: Trial) -> Json:

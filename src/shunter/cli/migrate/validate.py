@@ -198,52 +198,43 @@ def print_summary(ladders: list[Ladder]) -> None:
     from collections import Counter
 
     from shunter.cli.migrate.findings.printing import not_looked_into
-    from shunter.cli.output.console import errors
+    from shunter.cli.output.console import say
     from shunter.migrate.proof.ladder import RUNGS, UNPROVED
 
     counts = Counter(ladder.reached for ladder in ladders)
     partly = Counter(ladder.reached for ladder in ladders if ladder.unproved)
     for rung, meaning in reversed(RUNGS.items()):
         if whole := counts[rung] - partly[rung]:
-            errors().print(f"{whole} of {len(ladders)} reached {rung}: {meaning}", soft_wrap=True, markup=False)
+            say(f"{whole} of {len(ladders)} reached {rung}: {meaning}")
         if partly[rung]:
             text = f"{partly[rung]} of {len(ladders)} reached {rung} as far as manifests say, {UNPROVED}"
-            errors().print(text, soft_wrap=True, markup=False)
+            say(text)
     if counts[None]:
-        errors().print(f"{counts[None]} of {len(ladders)} reached nothing", soft_wrap=True, markup=False)
+        say(f"{counts[None]} of {len(ladders)} reached nothing")
     if unread := not_looked_into(ladder.conversion for ladder in ladders):
-        errors().print(unread, soft_wrap=True, markup=False, highlight=False)
+        say(unread)
     if undecided := sum(bool(blocking(ladder)) for ladder in ladders):
         text = f"{undecided} of {len(ladders)} must not be used as they are: a finding of the conversion blocks"
-        errors().print(text, soft_wrap=True, markup=False)
+        say(text)
 
 
 def as_json(ladder: Ladder) -> Json:
     """For programs: every rung that was tried."""
+    from shunter.cli.migrate.findings.printing import finding_json
+
     return {
         "object": ladder.conversion.source.title,
         "reached": ladder.reached,
         "holds": ladder.holds,
         "blocking": [finding.topic.id for finding in blocking(ladder)],
-        "unproved": [
-            {"id": one.topic.id, "place": str(one.place), "field": one.field, "message": one.message} for one in ladder.unproved
-        ],
+        "unproved": [finding_json(finding) for finding in ladder.unproved],
         "rungs": [
             {
                 "name": step.rung,
                 "holds": step.holds,
                 "tried": step.was_tried,
                 "note": step.note,
-                "findings": [
-                    {
-                        "id": one.topic.id,
-                        "place": str(one.place),
-                        "field": one.field,
-                        "message": one.message,
-                        "blocking": one.is_blocking,
-                    }
-                    for one in step.findings
-                ],
+                "findings": [{**finding_json(finding), "blocking": finding.is_blocking} for finding in step.findings],
             }
             for step in ladder.steps
         ],

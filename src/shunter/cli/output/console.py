@@ -62,6 +62,20 @@ def say(text: str) -> None:
     errors().print(text, soft_wrap=True, markup=False)
 
 
+def note(text: str) -> None:
+    """A line on standard error that begins with `note:`; as with `say`, no markup in the text."""
+    from rich.markup import escape
+
+    errors().print(f"[bold]note:[/] {escape(text)}", soft_wrap=True)
+
+
+def plain_table(*headings: str) -> Table:
+    """A table without lines, whose rows are still to come."""
+    from rich.table import Table
+
+    return Table(*headings, box=None, pad_edge=False, header_style="bold")
+
+
 def print_table(table: Table) -> None:
     """On standard output. What does not fit into a terminal goes on in the next line of its column; nothing is left out."""
     for column in table.columns:

@@ -14,6 +14,7 @@ from shunter.migrate.grouping import Group, blocks, grouped, once_per_cause
 if TYPE_CHECKING:
     from rich.text import Text
 
+    from shunter.api.meta import Json
     from shunter.migrate.conversion.batch import Outcome
     from shunter.migrate.conversion.one_job import Conversion
     from shunter.migrate.findings import Finding
@@ -32,6 +33,11 @@ def print_findings(findings: Iterable[Finding], *, with_notes: bool) -> None:
     for group in groups:
         for line in _coloured(group):
             errors().print(line, soft_wrap=True)
+
+
+def finding_json(finding: Finding) -> Json:
+    """For programs: what is told, and where."""
+    return {"id": finding.topic.id, "place": str(finding.place), "field": finding.field, "message": finding.message}
 
 
 def print_blocks(outcomes: Iterable[Outcome]) -> None:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from shunter.cli.output.console import errors, output
+from shunter.cli.output.console import errors, note, output
 from shunter.errors import InputError
 
 if TYPE_CHECKING:
@@ -54,7 +54,7 @@ async def known_journal(plan: Plan, path: Path, directory: Path | None, client: 
     journal = journal_of(plan, path, directory, client)
     await journal.load()
     if journal.unread:
-        errors().print(f"[bold]note:[/] the journal's ConfigMaps were not read: {journal.unread}", soft_wrap=True)
+        note(f"the journal's ConfigMaps were not read: {journal.unread}")
     return journal
 
 
