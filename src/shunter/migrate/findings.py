@@ -32,7 +32,7 @@ class Topic(NamedTuple):
     explanation: str
     """What v1 did, what v2 does, and why it matters; shown by `explain`."""
     remedy: str
-    effort: int = 0
+    effort: int = 1
     """Points on the scale 0, 1, 3, 5, 7, 13: nothing to do, a glance, ..., a project."""
     other_impact: Impact | None = None
     """The impact, where it is not the usual one of its severity."""

@@ -26,7 +26,6 @@ UNREADABLE = Topic(
     grade="N",
     explanation="A field has a type that v1's API does not allow there, so the job cannot be interpreted.",
     remedy="Give the field the type that v1 asks for; the rest of the input is converted meanwhile.",
-    effort=1,
 )
 DEFECT = Topic(
     id="INPUT015",

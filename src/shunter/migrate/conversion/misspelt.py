@@ -24,7 +24,6 @@ OF_TEMPLATE = Topic(
         "drops the field. So it had no effect in v1, and a result with it is refused or means something else."
     ),
     remedy="Remove the field, or spell it right. --accept FIELD003 passes it on as it is, for clusters that know it.",
-    effort=1,
     acceptable=True,
 )
 _STEP = re.compile(r"([^.\[\]]+)|\[(\d+)\]")

@@ -41,7 +41,6 @@ UNUSED = Topic(
     grade="E",
     explanation="No finding of this run matches it: what it was about is gone, or its globs are wrong.",
     remedy="Remove it, or correct its id and globs.",
-    effort=1,
 )
 EXPIRED = Topic(
     id="SUPPRESS002",
@@ -51,7 +50,6 @@ EXPIRED = Topic(
     grade="E",
     explanation="The day that `expires` names has passed; the findings are active again.",
     remedy="Fix the findings, or set a new date.",
-    effort=1,
 )
 UNKNOWN = Topic(
     id="SUPPRESS003",
@@ -61,7 +59,6 @@ UNKNOWN = Topic(
     grade="E",
     explanation="Ids never change, so this one was never right, or it is of a newer version of the tool.",
     remedy="List the ids with `shunter migrate explain --list`.",
-    effort=1,
 )
 NOT_ACCEPTABLE = Topic(
     id="SUPPRESS004",
@@ -72,7 +69,6 @@ NOT_ACCEPTABLE = Topic(
     grade="E",
     explanation="Findings of this topic mean that the result would not work, or not be the same training: no reason helps.",
     remedy="Do what the finding says.",
-    effort=1,
 )
 
 

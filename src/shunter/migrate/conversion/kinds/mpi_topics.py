@@ -32,7 +32,6 @@ OTHER_IMAGE = Topic(
     grade="Q",
     explanation="The image of the source has no ssh, the replacement is expected to have it.",
     remedy="Build it from the image of the source, so that the program and its libraries are the same.",
-    effort=1,
 )
 OWN_COMMAND = Topic(
     id="MPI003",
@@ -87,7 +86,6 @@ MAIN_CONTAINER = Topic(
         "server runs; that is this container, which is called node. A launcher cannot choose another one of the pod."
     ),
     remedy="Nothing, unless scripts exec into other containers of the workers.",
-    effort=1,
 )
 IN_THE_WAY = Topic(
     id="MPI017",
@@ -101,7 +99,6 @@ IN_THE_WAY = Topic(
         "the workers."
     ),
     remedy="Mount it at another path, and name the keys in it to what uses them (GIT_SSH_COMMAND='ssh -i /keys/id_rsa').",
-    effort=1,
 )
 NO_MAIN_CONTAINER = Topic(
     id="MPI007",
@@ -111,7 +108,6 @@ NO_MAIN_CONTAINER = Topic(
     grade="N",
     explanation="In v1 every process that mpirun starts in a worker fails with `container not found`.",
     remedy="Name a container of the Worker's template, or remove spec.mainContainer.",
-    effort=1,
 )
 REFUSED = Topic(
     id="MPI008",
@@ -121,7 +117,6 @@ REFUSED = Topic(
     grade="N",
     explanation="No webhook refuses MPIJobs; the operator judges them when it reconciles, and never starts those with a fault.",
     remedy="Put the fault right first, so that there is something to convert.",
-    effort=1,
 )
 ALONE = Topic(
     id="MPI009",
@@ -134,7 +129,6 @@ ALONE = Topic(
         "node, and the list names it."
     ),
     remedy="Nothing to do. A launcher that needs no mpirun may as well be a TrainJob without mpi policy.",
-    effort=1,
     explains=("group",),
 )
 WAITING = Topic(
@@ -145,6 +139,7 @@ WAITING = Topic(
     grade="Q",
     explanation="The workers' command does nothing until mpirun comes. In v2 an ssh server does that, by which mpirun comes in.",
     remedy="Nothing to do.",
+    effort=0,
 )
 ACCOUNT = Topic(
     id="MPI010",
@@ -158,7 +153,6 @@ ACCOUNT = Topic(
         "not made."
     ),
     remedy="Create the ServiceAccount, or remove serviceAccountName from the template.",
-    effort=1,
 )
 USER = Topic(
     id="MPI011",
@@ -171,5 +165,4 @@ USER = Topic(
         "run as."
     ),
     remedy="Have the user in the image's /etc/passwd (RUN useradd -u UID mpiuser), with a shell.",
-    effort=1,
 )

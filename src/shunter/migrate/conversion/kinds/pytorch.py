@@ -57,6 +57,7 @@ MASTERS_END = Topic(
         "generated runtime restores that, and stops Workers that still run, which v1 left alone. Needs Kubernetes 1.31."
     ),
     remedy="Nothing, if processes end together.",
+    effort=0,
 )
 PORTS = Topic(
     id="TORCH018",
@@ -69,6 +70,7 @@ PORTS = Topic(
         "does not. One pod template stands for both roles, so it names the ports of the Master."
     ),
     remedy="Nothing.",
+    effort=0,
     explains=("ports.*",),
 )
 

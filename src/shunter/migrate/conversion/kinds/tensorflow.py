@@ -63,6 +63,7 @@ FIXED_COUNTS = Topic(
         "read from the pod."
     ),
     remedy="To train with another number of pods change TF_CONFIG and parallelism of the runtime together, or convert again.",
+    effort=0,
 )
 NO_END = Topic(
     id="TF004",
@@ -75,7 +76,6 @@ NO_END = Topic(
         "deleted. The TrainJob is complete when all of its pods have ended."
     ),
     remedy="Nothing, unless something relies on the job running forever.",
-    effort=1,
     explains=("ending.success",),
 )
 

@@ -39,6 +39,7 @@ PORTS = Topic(
         "stands for both roles, and names those of the Master."
     ),
     remedy="Nothing.",
+    effort=0,
     explains=("ports.*",),
 )
 

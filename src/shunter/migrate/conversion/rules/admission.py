@@ -23,7 +23,6 @@ REFUSED = Topic(
         "or come past them, run nevertheless; the result is what v1's operator would make of this one."
     ),
     remedy="Correct the field in the source, and make sure that the job is one that really runs.",
-    effort=1,
 )
 NO_IMAGE = Topic(
     id="INPUT003",
@@ -36,7 +35,6 @@ NO_IMAGE = Topic(
         "image of the runtime, and run something else."
     ),
     remedy="Name the image. Where a kustomization or a chart fills it in, convert what that renders.",
-    effort=1,
 )
 TOO_MANY_MASTERS = Topic(
     id="INPUT004",
@@ -46,7 +44,6 @@ TOO_MANY_MASTERS = Topic(
     grade="N",
     explanation="Exactly one pod of a job is its Master: rank 0, whose address all others are told. v1 refuses any other number.",
     remedy="Set replicas of the Master to 1, and those of the Workers to what is meant.",
-    effort=1,
 )
 
 

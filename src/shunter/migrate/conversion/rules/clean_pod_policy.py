@@ -27,6 +27,7 @@ ENDS_THE_REST = Topic(
         "JobSet ends what still runs; finished pods and their logs stay until the JobSet is deleted."
     ),
     remedy="Nothing, unless a pod is meant to outlive the training; run that one in a Deployment.",
+    effort=0,
 )
 SERVERS_END = Topic(
     id="CLEAN002",
@@ -53,6 +54,7 @@ LOGS_GO = Topic(
         "be so short that the JobSet is gone before the TrainJob has noted its end, or the job would run again."
     ),
     remedy="Keep logs outside of the pods.",
+    effort=0,
 )
 JOB_STAYS = Topic(
     id="TTL001",
@@ -66,7 +68,6 @@ JOB_STAYS = Topic(
         "recreated the JobSet in some cases, and trained again."
     ),
     remedy="Delete finished TrainJobs by a CronJob, or when their result has been taken.",
-    effort=1,
     upstream="kubeflow/trainer#2899",
 )
 TOO_SHORT = Topic(
@@ -80,6 +81,7 @@ TOO_SHORT = Topic(
         "more. So the result never says less than 60 seconds."
     ),
     remedy="Nothing to do.",
+    effort=0,
 )
 
 

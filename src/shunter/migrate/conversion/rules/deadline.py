@@ -14,7 +14,6 @@ NONE_AT_ALL = Topic(
     grade="N",
     explanation="v1 fails a job with a deadline of 0 or less at once; a TrainJob refuses such a value.",
     remedy="Remove activeDeadlineSeconds, or write the seconds that are meant.",
-    effort=1,
 )
 OTHER_CLOCK = Topic(
     id="DEADLINE002",
@@ -28,7 +27,6 @@ OTHER_CLOCK = Topic(
         "included. When the time is over its JobSet is deleted, with all pods and logs."
     ),
     remedy="Allow for the time that the job waits, and keep logs outside of the pods.",
-    effort=1,
 )
 OF_EACH_JOB = Topic(
     id="DEADLINE003",
@@ -41,7 +39,6 @@ OF_EACH_JOB = Topic(
         "fails the JobSet when it is over."
     ),
     remedy="Upgrade Trainer to 2.2 and convert with --target-version 2.2.",
-    effort=1,
 )
 
 

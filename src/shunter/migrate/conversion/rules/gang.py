@@ -28,7 +28,6 @@ NO_SCHEDULER = Topic(
         "Look at the arguments of the v1 operator's Deployment, then convert with --gang volcano or --gang "
         "coscheduling:SCHEDULER. If it names none, v1 ignored schedulingPolicy: suppress with --accept GANG001."
     ),
-    effort=1,
     acceptable=True,
 )
 PART_OF_A_GANG = Topic(
@@ -54,7 +53,6 @@ OWN_RESOURCES = Topic(
     grade="L",
     explanation="The PodGroup of a TrainJob asks for what all its pods request together, init containers and sidecars included.",
     remedy="Suppress with --accept GANG003 after comparing the sum of the pods' requests with minResources.",
-    effort=1,
     acceptable=True,
 )
 PRIORITY = Topic(
@@ -70,7 +68,6 @@ PRIORITY = Topic(
         "may be preempted for them. The class has to exist, or admission refuses the TrainJob."
     ),
     remedy="Suppress with --accept GANG004 if the pods may have this priority; else remove priorityClass from the source.",
-    effort=1,
     explains=("spec.priorityClassName",),
     acceptable=True,
 )
@@ -99,7 +96,6 @@ KUEUE_CLASS = Topic(
         "the label kueue.x-k8s.io/priority-class, which names a WorkloadPriorityClass."
     ),
     remedy="Make a WorkloadPriorityClass of this name if there is none.",
-    effort=1,
 )
 
 

@@ -30,7 +30,6 @@ HAD_NO_EFFECT = Topic(
     grade="E",
     explanation="The v1 controller of this kind did not look at managedBy and ran the job; on a TrainJob it would take effect.",
     remedy="Write managedBy into the result if another manager should run the job from now on.",
-    effort=1,
 )
 
 

@@ -41,7 +41,6 @@ QUEUED = Topic(
         "Convert the manifest that the job was created from, or take the flavour's nodeSelector and tolerations out of the "
         "result."
     ),
-    effort=1,
 )
 BEING_DELETED = Topic(
     id="META003",
@@ -55,6 +54,7 @@ BEING_DELETED = Topic(
         "recreate a job that is no longer wanted."
     ),
     remedy="Leave it behind; if it is still wanted, suppress with --accept META003.",
+    effort=0,
     acceptable=True,
 )
 

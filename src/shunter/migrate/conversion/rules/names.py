@@ -36,7 +36,6 @@ TOO_LONG = Topic(
         "shorter name, which ends in a digest of the original one, so that it is the same each time."
     ),
     remedy=_RENAMED_REMEDY,
-    effort=1,
 )
 NO_LABEL = Topic(
     id="NAME002",
@@ -49,7 +48,6 @@ NO_LABEL = Topic(
         "other names for MPIJobs. The result has the nearest name that is one."
     ),
     remedy=_RENAMED_REMEDY,
-    effort=1,
 )
 SHARED = Topic(
     id="NAME003",
@@ -62,7 +60,6 @@ SHARED = Topic(
         "comes first in the input keeps the name, the others get their kind appended."
     ),
     remedy=_RENAMED_REMEDY,
-    effort=1,
 )
 
 
@@ -78,7 +75,6 @@ TAKEN = Topic(
         "that can keep its name keeps it."
     ),
     remedy=_RENAMED_REMEDY,
-    effort=1,
 )
 
 
@@ -95,7 +91,6 @@ SAME_NAME = Topic(
         "clusters."
     ),
     remedy="Rename one of them, give them namespaces, or put what is for another cluster into a folder of its own.",
-    effort=1,
     acceptable=True,
 )
 _TOLD_PLACES = 3

@@ -58,6 +58,7 @@ RUNTIME_DECIDES = Topic(
         "without a trainer section would be told no variables."
     ),
     remedy="Convert with --profile=runtime to keep v1's rules in a runtime of the job's own.",
+    effort=0,
     explains=("ending.*",),
 )
 NOT_EXPRESSIBLE = Topic(
@@ -71,6 +72,7 @@ NOT_EXPRESSIBLE = Topic(
         "neither the trainer section nor a patch has a field for it. The result has a runtime of its own, in which it stands."
     ),
     remedy="Remove the fields that the message names, if they are not needed.",
+    effort=0,
 )
 
 

@@ -41,7 +41,6 @@ PER_JOB_LIMIT = Topic(
         "the runtime. With several of them the job may restart more often before it fails."
     ),
     remedy="Lower backoffLimit if the total matters.",
-    effort=1,
 )
 
 
@@ -56,7 +55,6 @@ NO_POLICY = Topic(
         "Always, OnFailure, Never and ExitCode."
     ),
     remedy="Write one of the four in the source.",
-    effort=1,
 )
 EXIT_CODES = Topic(
     id="RESTART005",
@@ -70,7 +68,6 @@ EXIT_CODES = Topic(
         "replacements against backoffLimit, a Job counts each pod that failed. Needs Kubernetes 1.31."
     ),
     remedy="Raise backoffLimit if jobs are often preempted.",
-    effort=1,
 )
 NEGATIVE_LIMIT = Topic(
     id="RESTART006",
@@ -83,7 +80,6 @@ NEGATIVE_LIMIT = Topic(
         "refuses such a limit. The result says 0, which lets it run until something fails."
     ),
     remedy="Write 0 in the source, or take the field out; or suppress with --accept RESTART006.",
-    effort=1,
     acceptable=True,
 )
 _KNOWN = ("Always", "OnFailure", "Never", "ExitCode")

@@ -16,6 +16,7 @@ FINISHED = Topic(
         "Status and history cannot be carried over."
     ),
     remedy="Archive the job instead of migrating it. To train again, take spec.suspend out of the TrainJob.",
+    effort=0,
 )
 ALIVE = Topic(
     id="SUSPEND002",
@@ -28,6 +29,7 @@ ALIVE = Topic(
         "the same checkpoints spoil each other. So the result starts suspended."
     ),
     remedy="Let the v1 job end, or suspend it after a checkpoint; then resume the TrainJob (spec.suspend: false).",
+    effort=0,
 )
 
 

@@ -30,6 +30,7 @@ IN_THE_RUNTIME = Topic(
         "runtime is of little use to other jobs."
     ),
     remedy="Nothing to do. To share the runtime, move the values into a ConfigMap and use envFrom.",
+    effort=0,
 )
 
 

@@ -35,7 +35,6 @@ UNPARSABLE = Topic(
         "which YAML readers keep the first or the last. Its meaning is unclear, so it is left unchanged."
     ),
     remedy="Repair the document; all others are converted meanwhile.",
-    effort=1,
 )
 UNRELATED = Topic(
     id="INPUT012",
@@ -45,6 +44,7 @@ UNRELATED = Topic(
     grade="E",
     explanation="The document cannot be read as YAML, and kubeflow.org is not mentioned in it. It is left as it is.",
     remedy="Nothing, if it is no manifest.",
+    effort=0,
 )
 
 LARGEST_WITHOUT_OBJECTS = 1024 * 1024

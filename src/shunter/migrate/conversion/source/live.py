@@ -33,7 +33,6 @@ UNREADABLE_KIND = Topic(
     grade="N",
     explanation="The cluster refuses to list jobs of this kind, so it is unknown whether there are any.",
     remedy="Ask for the right to list it: read-only access is enough.",
-    effort=1,
 )
 
 

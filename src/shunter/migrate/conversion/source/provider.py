@@ -35,7 +35,6 @@ NOT_TEXT = Topic(
     grade="E",
     explanation="Manifests are UTF-8. The file's bytes are something else, so it is left as it is and nothing in it is read.",
     remedy="Save it as UTF-8 if it is a manifest.",
-    effort=1,
 )
 
 UNREAD = Topic(
@@ -46,7 +45,6 @@ UNREAD = Topic(
     grade="N",
     explanation="It was named, or stands in a directory that was, and it cannot be read: what is in it is unknown.",
     remedy="Make it readable or remove it (a link that leads nowhere), or suppress the finding in migration.yaml.",
-    effort=1,
     acceptable=True,
 )
 
@@ -61,7 +59,6 @@ UNRENDERED = Topic(
         "is rendered: none of them is in this list or in its figures."
     ),
     remedy="Render the chart (helm template CHART | shunter migrate inventory -f -), or suppress the finding in migration.yaml.",
-    effort=1,
     acceptable=True,
 )
 

@@ -34,6 +34,7 @@ OTHER_OPERATOR = Topic(
         "converted like those of v1, as v2's mpi plugin is made after it."
     ),
     remedy="Keep mpi-operator, its jobs and the CRD mpijobs.kubeflow.org, or convert them as well: --mpi-operator.",
+    effort=0,
 )
 NO_SUCH_VERSION = Topic(
     id="INPUT006",
@@ -43,7 +44,6 @@ NO_SUCH_VERSION = Topic(
     grade="E",
     explanation="Drafts and old guides say v2alpha1 or kubeflow.org; the kinds of v2 are in trainer.kubeflow.org/v1alpha1.",
     remedy=f"Write apiVersion: {TRAIN_JOBS.api_version}, and check the fields: those of drafts differ.",
-    effort=1,
 )
 NO_SUCH_KIND = Topic(
     id="INPUT017",
@@ -56,7 +56,6 @@ NO_SUCH_KIND = Topic(
         "their capitals and in the singular, and MXJob went with Training Operator 1.8. It is left as it is."
     ),
     remedy=f"Write the kind as it is: {', '.join(kind.resource.kind for kind in JOB_KINDS)}.",
-    effort=1,
 )
 UNKNOWN_VERSION = Topic(
     id="INPUT019",
@@ -69,7 +68,6 @@ UNKNOWN_VERSION = Topic(
         "as it is."
     ),
     remedy="Write apiVersion: kubeflow.org/v1 if the fields are those of v1.",
-    effort=1,
 )
 MPI_OPERATOR = "kubeflow.org/v2beta1"
 _OLD_VERSIONS = ("v1alpha1", "v1alpha2", "v1beta1", "v1beta2")

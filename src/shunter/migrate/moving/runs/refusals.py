@@ -23,7 +23,6 @@ SHARED_OUTPUT = Topic(
         "Give the trial a place of its own (--env NAME=VALUE, --arg FLAG=VALUE, --in-namespace), mount read-only what is only "
         "read, or take it on with --allow-shared-output."
     ),
-    effort=1,
     acceptable=True,
 )
 NO_ROOM = Topic(
@@ -40,7 +39,6 @@ NO_ROOM = Topic(
         "Wait, remove an earlier trial (--replace), make it smaller (--nodes), or run it elsewhere (--in-namespace, --suffix, "
         "--prefix)."
     ),
-    effort=1,
 )
 
 

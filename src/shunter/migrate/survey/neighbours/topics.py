@@ -18,7 +18,6 @@ LOST = Topic(
         "the policy does not apply. The selector was evaluated against the labels of the pods of both sides."
     ),
     remedy=_REMEDY,
-    effort=1,
 )
 DIFFERENT = Topic(
     id="SELECT002",
@@ -31,7 +30,6 @@ DIFFERENT = Topic(
         "DoesNotExist also holds where a label is missing, and pods of one group of v2 have the same labels."
     ),
     remedy=_REMEDY,
-    effort=1,
 )
 GAINED = Topic(
     id="SELECT003",
@@ -44,7 +42,6 @@ GAINED = Topic(
         "those of JobSet and Job are present: a NetworkPolicy or a PodDisruptionBudget now applies to the training."
     ),
     remedy=_REMEDY,
-    effort=1,
 )
 REWRITTEN = Topic(
     id="SELECT004",
@@ -57,6 +54,7 @@ REWRITTEN = Topic(
         "selects exactly the counterparts of the pods that it selected. Selectors of which that is not certain are left."
     ),
     remedy="Nothing to do. v1 jobs that still run are not selected any more.",
+    effort=0,
 )
 REFERENCE = Topic(
     id="SELECT005",
@@ -69,5 +67,4 @@ REFERENCE = Topic(
         "stays as it is: it is about the v1 job, and ends with it."
     ),
     remedy="Refer to the TrainJob, kind TrainJob of trainer.kubeflow.org/v1alpha1, where that kind serves the purpose.",
-    effort=1,
 )

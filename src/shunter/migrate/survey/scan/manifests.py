@@ -28,7 +28,6 @@ RIGHTS = Topic(
         "may make v1 jobs are refused when they make TrainJobs."
     ),
     remedy="Add a rule for apiGroups [trainer.kubeflow.org], resources [trainjobs, trainingruntimes] with the same verbs.",
-    effort=1,
 )
 SELECTOR = Topic(
     id="SCAN031",
@@ -41,7 +40,6 @@ SELECTOR = Topic(
         "v2: the policy is not in force, the service has no endpoints, and nothing says so."
     ),
     remedy="Select by jobset.sigs.k8s.io/jobset-name=<job> as well.",
-    effort=1,
 )
 MONITOR = Topic(
     id="SCAN032",
@@ -53,7 +51,6 @@ MONITOR = Topic(
         "A PodMonitor or ServiceMonitor that selects v1's labels finds no pods of v2, so their metrics are not collected."
     ),
     remedy="Select jobset.sigs.k8s.io/jobset-name (operator Exists) for training pods.",
-    effort=1,
 )
 POLICY = Topic(
     id="SCAN033",

@@ -25,7 +25,6 @@ def _topic(id: str, rule: Rule) -> Topic:
         grade="E",
         explanation=f"{' and '.join(rule.names)}: {rule.reason} It is the same in v1 and v2.",
         remedy=rule.remedy,
-        effort=1,
     )
 
 

@@ -33,7 +33,6 @@ IMPORT = Topic(
     grade="N",
     explanation="kubeflow.training is the package kubeflow-training, the SDK of v1, which is not developed any further.",
     remedy="Import kubeflow.trainer (package kubeflow).",
-    effort=1,
 )
 MODEL = Topic(
     id="SCAN003",
@@ -79,7 +78,6 @@ UNPARSED = Topic(
     grade="E",
     explanation="The file is no Python of this version (a template, or Python 2): only its lines were looked at.",
     remedy="Look at it by hand.",
-    effort=1,
 )
 
 _WORDS = ("kubeflow", "flytekitplugins", "launcher", *KINDS)

@@ -27,7 +27,6 @@ TAKEN = Topic(
         "is renamed; `kubectl logs -c` and log queries that name it have to follow."
     ),
     remedy="Use the new name where the container is named, or rename it in the source.",
-    effort=1,
 )
 ANNOTATED = Topic(
     id="POD014",
@@ -40,6 +39,7 @@ ANNOTATED = Topic(
         "are about `node` now."
     ),
     remedy="Nothing to do here; log queries that name the container have to follow.",
+    effort=0,
     explains=tuple(f"annotations.{name}*" for name in (*_NAMING_VALUES, *_NAMING_KEYS)),
 )
 

@@ -29,6 +29,7 @@ READ_ELSEWHERE = Topic(
         "meaning: the JobSet's name, and the index of the pod in its Job."
     ),
     remedy="Nothing to do where the meaning is the same; the message says where it is not.",
+    effort=0,
     limits_proof=True,
 )
 COUNTS_ALL = Topic(
@@ -69,7 +70,6 @@ POD_NAME = Topic(
         "the rank comes before the end, and counts the Master as 0."
     ),
     remedy="Read the rank from RANK or JOB_COMPLETION_INDEX in place of the pod's name.",
-    effort=1,
     limits_proof=True,
 )
 ALL_LABELS = Topic(
@@ -84,7 +84,6 @@ ALL_LABELS = Topic(
         "Among the annotations are those of JobSet and Job in v2, batch.kubernetes.io/job-completion-index for one."
     ),
     remedy="Read the rank from RANK or JOB_COMPLETION_INDEX; --v1-labels gives pods the labels of v1 as well.",
-    effort=1,
     explains=("none",),
     limits_proof=True,
 )

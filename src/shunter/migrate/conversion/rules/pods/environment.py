@@ -41,6 +41,7 @@ OVERRIDDEN = Topic(
         "user had set never had an effect. In v2 it would take effect, and the job might not find together."
     ),
     remedy="Remove the variable from the source: it never did anything.",
+    effort=0,
 )
 RESERVED = Topic(
     id="ENV002",
@@ -53,7 +54,6 @@ RESERVED = Topic(
         "left this one to the user, so the program now sees v2's value."
     ),
     remedy="Compare the value with what v2 sets, and pass it as an argument of the program where it must differ.",
-    effort=1,
 )
 EXPANDS_NOW = Topic(
     id="ENV003",
@@ -67,7 +67,6 @@ EXPANDS_NOW = Topic(
         "That is most likely what was meant."
     ),
     remedy="Write $$(NAME) in the source if the literal text is meant.",
-    effort=1,
 )
 TWICE = Topic(
     id="ENV004",
@@ -78,6 +77,7 @@ TWICE = Topic(
     grade="E",
     explanation="Of two variables with one name a container gets the last. A TrainJob may name each only once.",
     remedy="Remove the first one from the source.",
+    effort=0,
 )
 UNKNOWN_REFERENCE = Topic(
     id="ENV005",

@@ -21,6 +21,7 @@ OF_THE_OPERATOR = Topic(
         "each other by themselves."
     ),
     remedy="Nothing to do.",
+    effort=0,
 )
 
 

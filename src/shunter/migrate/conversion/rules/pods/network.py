@@ -32,7 +32,6 @@ NODE_NETWORK = Topic(
         "could be kept, so two jobs, or two pods of one job that listen, cannot share a node."
     ),
     remedy="Spread the pods by anti-affinity on kubernetes.io/hostname, or give up hostNetwork.",
-    effort=1,
 )
 FULL_NAME = Topic(
     id="HOST024",
@@ -46,6 +45,7 @@ FULL_NAME = Topic(
         "longer than 64 characters does not start."
     ),
     remedy="Remove the field from the source: it has no effect there.",
+    effort=0,
     explains=("spec.setHostnameAsFQDN",),
 )
 OTHER_FULL_NAME = Topic(
@@ -61,7 +61,6 @@ OTHER_FULL_NAME = Topic(
         "longer than 64 characters does not start, and the launcher's is 4 characters longer than it was."
     ),
     remedy="Count the characters of the launcher's full name, and look for programs that read the host name.",
-    effort=1,
 )
 
 

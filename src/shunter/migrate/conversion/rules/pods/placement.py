@@ -31,6 +31,7 @@ REWRITTEN = Topic(
         "then have no effect. They select the labels that JobSet writes now."
     ),
     remedy="Nothing to do here; NetworkPolicies, PodMonitors and log queries that select these labels are for you to change.",
+    effort=0,
 )
 NO_SUCH_LABEL = Topic(
     id="POD004",
@@ -58,7 +59,6 @@ RENAMED = Topic(
         "in v2. The selector has the new name, so it selects nothing while the other job is still a v1 job."
     ),
     remedy="Apply both jobs as they were converted together.",
-    effort=1,
 )
 
 

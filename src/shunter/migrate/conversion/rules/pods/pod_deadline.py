@@ -16,7 +16,6 @@ OF_THE_POD = Topic(
         "the role has restartPolicy ExitCode; a Job makes a new one, as often as its backoffLimit allows."
     ),
     remedy="Say the deadline of the whole job instead: runPolicy.activeDeadlineSeconds.",
-    effort=1,
 )
 
 

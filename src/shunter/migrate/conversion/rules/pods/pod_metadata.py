@@ -28,7 +28,6 @@ SIDECARS = Topic(
         "running after the training; where v1 was helped by the exit code of the training container alone, v2 is not."
     ),
     remedy="Make the sidecar an init container with restartPolicy Always: Kubernetes ends it with the pod.",
-    effort=1,
 )
 MESH = Topic(
     id="POD010",
@@ -42,7 +41,6 @@ MESH = Topic(
         "ending. The v1 SDK turned injection off in every template; this one turns it on."
     ),
     remedy=f'Set the annotation {_ISTIO_INJECTION}: "false" on the pods unless the mesh is needed.',
-    effort=1,
 )
 FINALIZERS = Topic(
     id="POD012",
@@ -70,6 +68,7 @@ OF_KUEUE = Topic(
         "and gates that stay closed."
     ),
     remedy="Nothing to do.",
+    effort=0,
     explains=("labels.kueue.x-k8s.io/*", "annotations.kueue.x-k8s.io/*", "spec.schedulingGates*"),
 )
 OF_SEVERAL_ROLES = Topic(
@@ -83,6 +82,7 @@ OF_SEVERAL_ROLES = Topic(
         "here and Worker there."
     ),
     remedy="Select by job-name, and by batch.kubernetes.io/job-completion-index: the Master has index 0.",
+    effort=0,
 )
 OF_JOBS = Topic(
     id="POD020",
@@ -95,7 +95,6 @@ OF_JOBS = Topic(
         "among these labels, and the API server refuses a Job whose template says another value: the TrainJob would never start."
     ),
     remedy="Give the pods a label with a name of your own, and select that.",
-    effort=1,
     explains=tuple(f"labels.{key}" for key in JOB_LABELS),
 )
 

@@ -22,7 +22,6 @@ BUILT = Topic(
         "not resolve in v2, where a pod is reached as JOB-node-0-1.JOB: the program waits for it, or fails."
     ),
     remedy="Use MASTER_ADDR, or build the names as v2 has them; nothing where it is the name of a file or a run.",
-    effort=1,
     explains=("none",),
     limits_proof=True,
 )

@@ -30,7 +30,6 @@ ASKS = Topic(
         "Select by jobset.sigs.k8s.io/jobset-name and batch.kubernetes.io/job-completion-index, ask for trainjobs; --v1-labels "
         "gives pods the labels of v1 as well."
     ),
-    effort=1,
     explains=("none",),
     limits_proof=True,
 )

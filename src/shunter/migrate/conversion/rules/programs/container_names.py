@@ -20,7 +20,6 @@ NAMED = Topic(
         "trains is called `node` in v2, so a program that looks for v1's name finds no log, and says nothing."
     ),
     remedy="Look for node where the program looked for the container of v1.",
-    effort=1,
     explains=("none",),
     limits_proof=True,
 )

@@ -20,7 +20,6 @@ ONLY_IN_V1 = Topic(
         "OMPI_MCA_plm_rsh_agent. v2 mounts /etc/mpi with hostfile alone, and mpirun starts its daemons by ssh."
     ),
     remedy="Use /etc/mpi/hostfile and $PRTE_MCA_plm_ssh_agent, which is mpirun's ssh; discovery of hosts has no counterpart.",
-    effort=1,
     explains=("none",),
     limits_proof=True,
 )

@@ -43,6 +43,7 @@ RENAMED = Topic(
         "rename the job, change it."
     ),
     remedy="Nothing to do here. Programs that build such names themselves have to be changed.",
+    effort=0,
 )
 BUILT = Topic(
     id="HOST004",
@@ -68,7 +69,6 @@ IN_A_SCRIPT = Topic(
     grade="D",
     explanation="ConfigMaps and Secrets are not converted; the v1 host names in them do not resolve in v2.",
     remedy="Replace the names there by those that the message gives.",
-    effort=1,
     limits_proof=True,
 )
 SERVICE_IN_THE_WAY = Topic(
@@ -82,7 +82,6 @@ SERVICE_IN_THE_WAY = Topic(
         "selects: the names of the pods then do not resolve, and no node finds another."
     ),
     remedy="Rename or delete the Service, or convert with --suffix.",
-    effort=1,
 )
 OWN_PORTS = Topic(
     id="HOST008",
@@ -95,7 +94,6 @@ OWN_PORTS = Topic(
         "outside of the job. The headless service of a JobSet has no ports: pods are reached by their names on any port."
     ),
     remedy="Clients outside of the job need a Service of their own, which selects batch.kubernetes.io/job-completion-index.",
-    effort=1,
 )
 
 ASKED_OF_DNS = Topic(
@@ -110,7 +108,6 @@ ASKED_OF_DNS = Topic(
         "the training container for each pod; the headless service of a JobSet has no ports, so DNS has no such record in v2."
     ),
     remedy="Name the host and the port in the program, or make a Service with the port; then suppress with --accept HOST018.",
-    effort=1,
     acceptable=True,
     limits_proof=True,
 )

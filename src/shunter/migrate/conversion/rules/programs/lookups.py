@@ -23,7 +23,6 @@ ONCE = Topic(
         "fails, and whether it is started again is up to the restart policy."
     ),
     remedy="Have the program ask until it gets an answer, or leave MASTER_ADDR to the framework as it is.",
-    effort=1,
     explains=("none",),
     limits_proof=True,
 )

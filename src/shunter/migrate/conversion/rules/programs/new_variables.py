@@ -26,7 +26,6 @@ ONLY_IN_V2 = Topic(
         "runtime's plugin sets it in every pod, and the program goes the other way."
     ),
     remedy="Look whether the other way is right here; if not, have the program look for a variable of its own.",
-    effort=1,
     explains=("none",),
     limits_proof=True,
 )
@@ -41,7 +40,6 @@ OVERRIDDEN = Topic(
         "says wins over envFrom, so the program sees v2's value."
     ),
     remedy="Compare the value with what v2 sets, and pass it as an argument of the program where it must differ.",
-    effort=1,
     limits_proof=True,
 )
 _OF_PLUGINS: dict[str, tuple[str, ...]] = {

@@ -52,7 +52,6 @@ READS = Topic(
         "JOB-worker-0. What is found by such a name, the files of an earlier run among it, is not found again."
     ),
     remedy="Nothing where people read it; where something is found by the name, name it by the rank.",
-    effort=1,
     explains=("none",),
     limits_proof=True,
 )

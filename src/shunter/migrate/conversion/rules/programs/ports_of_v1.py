@@ -41,7 +41,6 @@ FIXED_PORT = Topic(
         "port out of a service mesh leaves the new one in."
     ),
     remedy="Use MASTER_PORT in the program, and allow 29500 in NetworkPolicies, probes and annotations.",
-    effort=1,
     explains=("none",),
     limits_proof=True,
 )
@@ -56,6 +55,7 @@ DECLARED = Topic(
         "hook that asks for it by name finds it in v2 only where the runtime declares it, with the number at which pods meet."
     ),
     remedy="Nothing to do here.",
+    effort=0,
     explains=("containers.ports.*",),
 )
 

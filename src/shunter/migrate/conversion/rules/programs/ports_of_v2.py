@@ -33,7 +33,6 @@ TAKEN = Topic(
         "job does not start."
     ),
     remedy="Give the sidecar or the server another port.",
-    effort=1,
     explains=("none",),
     limits_proof=True,
 )

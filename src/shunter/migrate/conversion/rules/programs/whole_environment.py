@@ -19,7 +19,6 @@ WRITTEN = Topic(
         "What reads the file gets them, and is not looked into."
     ),
     remedy="Look what reads the file, or write only the variables that it needs.",
-    effort=1,
     explains=("none",),
     limits_proof=True,
 )

@@ -79,7 +79,6 @@ FIXED = Topic(
         "minReplicas of them; but the number can neither grow nor shrink by `kubectl scale`."
     ),
     remedy="To change the number, create the job again.",
-    effort=1,
     explains=_EXPLAINED,
 )
 OTHER_STORE = Topic(
@@ -90,7 +89,6 @@ OTHER_STORE = Topic(
     grade="Q",
     explanation="rdzvBackend, rdzvHost and rdzvPort are passed to torchrun as in v1. The server is not part of the job.",
     remedy="Check that the server can be reached from the namespace that the TrainJob runs in.",
-    effort=1,
 )
 STANDALONE = Topic(
     id="ELASTIC005",
@@ -103,6 +101,7 @@ STANDALONE = Topic(
         "int()`). It cannot have worked."
     ),
     remedy="Remove standalone; a job of one node needs no rendezvous.",
+    effort=0,
     explains=("env.PET_STANDALONE",),
 )
 ANY_WORKER = Topic(
@@ -117,7 +116,6 @@ ANY_WORKER = Topic(
         "other nodes, so they have ended then. Needs Kubernetes 1.31."
     ),
     remedy="Nothing, if torchrun starts the processes.",
-    effort=1,
 )
 
 

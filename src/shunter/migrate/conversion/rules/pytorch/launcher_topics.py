@@ -62,6 +62,7 @@ VARIABLES = Topic(
         "what comes after. Image and command stay as they are."
     ),
     remedy="Nothing to do. In the long run start the program with torchrun, and any torch runtime will do.",
+    effort=0,
 )
 ONE_GROUP = Topic(
     id="TORCH004",
@@ -75,7 +76,6 @@ ONE_GROUP = Topic(
         "runtime of the others."
     ),
     remedy="Nothing to do if one training was meant.",
-    effort=1,
     explains=(*_TOLD, _GROUP, _PROGRAM),
 )
 OWN_MEETING = Topic(
@@ -90,7 +90,6 @@ OWN_MEETING = Topic(
         "is left as it is, but for host names of pods, which are other ones in v2."
     ),
     remedy="Check that the address is one that exists in v2. With torchrun, the options can go: v2 tells it.",
-    effort=1,
 )
 UNTOLD_ALONE = Topic(
     id="TORCH006",
@@ -100,7 +99,6 @@ UNTOLD_ALONE = Topic(
     grade="D",
     explanation=_V1_TOLD + _V2_TELLS + "A single process that calls init_process_group stops without them.",
     remedy="Convert with --torch-launch=auto.",
-    effort=1,
     explains=(*_TOLD, _GROUP),
 )
 NODES_DIFFER = Topic(
@@ -114,7 +112,6 @@ NODES_DIFFER = Topic(
         "fewer, some pods are left out. It was so in v1 as well."
     ),
     remedy="Remove --nnodes from the command: v2 tells the right number.",
-    effort=1,
 )
 OWN_LAUNCHER = Topic(
     id="TORCH008",
@@ -157,7 +154,6 @@ SCALED_WORLD_SIZE = Topic(
         "which waits for processes that are never started, nor --nnodes=$WORLD_SIZE. The result tells the same numbers as v1."
     ),
     remedy="Start the program with torchrun (--torch-launch=torchrun), which counts for itself, or remove nprocPerNode.",
-    effort=1,
     upstream="kubeflow/trainer#1790",
 )
 PROCESSES_BY_OPTION = Topic(
@@ -173,7 +169,6 @@ PROCESSES_BY_OPTION = Topic(
         "tells it, so the command says the word now, and as many processes start as in v1."
     ),
     remedy="Better say a number: remove the option and set spec.trainer.numProcPerNode.",
-    effort=1,
     upstream="kubeflow/trainer#2650",
     explains=(_PROCESSES, _PROGRAM),
 )
@@ -188,7 +183,6 @@ PROCESSES_BY_REQUEST = Topic(
         "container has no GPUs v2 takes the CPUs that it requests. The command is not in the job, so it can be given no option."
     ),
     remedy="Set nprocPerNode in the source, or spec.trainer.numProcPerNode in the result, to the number that is meant.",
-    effort=1,
     explains=(_PROCESSES, _GROUP),
 )
 PROCESSES_BY_WORD = Topic(
@@ -218,7 +212,6 @@ REWRITTEN = Topic(
         "pod, as with plain Python, unless nprocPerNode says a number."
     ),
     remedy="To use several GPUs of a node raise spec.trainer.numProcPerNode; the program must then heed LOCAL_RANK.",
-    effort=1,
     explains=(*_TOLD, _PROCESSES, _PROGRAM, _GROUP),
 )
 NOT_REWRITTEN = Topic(
@@ -232,5 +225,4 @@ NOT_REWRITTEN = Topic(
         "the command line, programs of the image and scripts in ConfigMaps are left as they are, and told v1's variables instead."
     ),
     remedy="Change the command by hand, or leave it: the runtime tells v1's variables.",
-    effort=1,
 )

@@ -33,7 +33,6 @@ NOT_KEPT = Topic(
         "for the port of v1 no longer has an effect."
     ),
     remedy="Write torchrun --master_port=PORT where the container starts it, or change what names the port to 29500.",
-    effort=1,
 )
 
 

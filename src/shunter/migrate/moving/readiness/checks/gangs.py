@@ -24,7 +24,6 @@ TOPIC = Topic(
         "jobs may each hold half of the GPUs forever."
     ),
     remedy="Plan and convert with --gang volcano, or --gang coscheduling:SCHEDULER_NAME.",
-    effort=1,
 )
 _POD_GROUPS = {"volcano": VOLCANO_POD_GROUPS, "coscheduling": COSCHEDULING_POD_GROUPS}
 _FLAG = re.compile(r"--gang-scheduler-name[= ](\S+)")

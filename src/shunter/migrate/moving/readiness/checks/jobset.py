@@ -21,7 +21,6 @@ TOPIC = Topic(
         "it is; while its webhooks do not answer, no JobSet can be made, which a TrainJob only tells in an event."
     ),
     remedy="Install JobSet 0.12 or newer (docs/install.md), and see that its pods are ready.",
-    effort=1,
 )
 HAS_NO_LIMIT: Json = {
     "replicatedJobs": [

@@ -20,7 +20,6 @@ TOPIC = Topic(
         "Deleting it deletes the jobs of both; two operators that serve it both make pods."
     ),
     remedy="Leave the definition to the mpi-operator: apply --finalize never deletes it while v2beta1 is served.",
-    effort=1,
     upstream="kubeflow/training-operator#1930",
 )
 DEFINITION = MPI_JOBS_V2BETA1.full_name

@@ -22,7 +22,6 @@ TOPIC = Topic(
         "JobSet takes one that is there, with whatever selector it has, and pods do not find each other."
     ),
     remedy="Plan and convert with a suffix: --suffix -v2",
-    effort=1,
 )
 
 

@@ -22,7 +22,6 @@ TOPIC = Topic(
         "ConfigMaps. Users who make TrainJobs need rights of their own: those on v1's kinds do not carry over."
     ),
     remedy="Grant the rights (the ClusterRole shunter-edit has those on jobs), or let an administrator apply the plan.",
-    effort=1,
 )
 _NEEDED = (
     *((verb, resource) for resource in (TRAIN_JOBS, TRAINING_RUNTIMES) for verb in ("create", "get", "list", "patch", "delete")),

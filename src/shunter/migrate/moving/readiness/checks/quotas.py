@@ -24,7 +24,6 @@ TOPIC = Topic(
         "waiting, and only events of a Job tell. Quotas on count/pytorchjobs.kubeflow.org do not limit TrainJobs."
     ),
     remedy="Raise the quota while both are there, or let each v1 job end before its twin starts.",
-    effort=1,
 )
 _OBJECTS = f"count/{TRAIN_JOBS.full_name}"
 

@@ -16,7 +16,6 @@ TOPIC = Topic(
     grade="N",
     explanation="A result of profile P1 refers to a runtime that an installation ships; the webhook refuses it without.",
     remedy="Install the shipped ClusterTrainingRuntimes, or convert with runtimes of their own: --profile runtime",
-    effort=1,
 )
 
 

@@ -20,7 +20,6 @@ TOPIC = Topic(
         "nothing. Where they do not answer, no TrainJob can be made; if they are not called, invalid ones are accepted and hang."
     ),
     remedy="See that the operator of v2 runs and its webhooks are registered: kubectl get validatingwebhookconfigurations",
-    effort=1,
 )
 RUNTIME = "shunter-no-such-runtime"
 NO_RUNTIME: Json = {

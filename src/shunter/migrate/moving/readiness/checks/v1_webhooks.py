@@ -20,7 +20,6 @@ TOPIC = Topic(
         "be suspended to be moved, and side by side is not possible."
     ),
     remedy="See that v1's operator runs, or remove the webhooks that it left behind.",
-    effort=1,
 )
 SUSPENDED: Json = {
     "runPolicy": {"suspend": True},

@@ -23,7 +23,6 @@ TOPIC = Topic(
     grade="N",
     explanation="TrainJobs and their runtimes are three kinds of trainer.kubeflow.org/v1alpha1, which an installation brings.",
     remedy="Install an operator of v2: shunter install (docs/install.md), or Kubeflow Trainer.",
-    effort=1,
 )
 WANTED = (TRAIN_JOBS, TRAINING_RUNTIMES, CLUSTER_TRAINING_RUNTIMES)
 
