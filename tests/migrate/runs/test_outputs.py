@@ -84,12 +84,23 @@ QUOTAS = {
         ["ResourceQuota q leaves 0 of count/jobsets.jobset.x-k8s.io, the trial asks for 1"],
     ),
     "of another kind of pods": (quota({"pods": "0"}, scopes=["BestEffort"]), []),
+    "of pods without a deadline": (
+        quota({"pods": "1"}, scopes=["NotTerminating"]),
+        ["ResourceQuota q leaves 1 of pods, the trial asks for 2"],
+    ),
 }
 
 
 @pytest.mark.parametrize(("given", "expected"), QUOTAS.values(), ids=QUOTAS)
 def test_a_quota_leaves(given: dict[str, Any], expected: list[str]) -> None:
     assert list(quota_obstacles([given], [asking(cpu="2", gpu="1"), asking(cpu="2", gpu="1")])) == expected
+
+
+def test_a_quota_counts_the_limits_of_a_whole_pod() -> None:
+    whole = pod()
+    whole["spec"]["resources"] = {"limits": {"memory": "10Gi"}}
+    found = list(quota_obstacles([quota({"limits.memory": "1Gi"})], [whole]))
+    assert found == ["ResourceQuota q leaves 1073741824 of limits.memory, the trial asks for 10737418240"]
 
 
 def node(name: str, *, unschedulable: bool = False, labels: dict[str, str] | None = None, **amounts: str) -> dict[str, Any]:

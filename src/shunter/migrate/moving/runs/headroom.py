@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from fractions import Fraction
 
 import msgspec
@@ -11,33 +11,27 @@ from shunter.api.core import pod_has_ended
 from shunter.api.meta import Json
 from shunter.api.pod_requests import Amounts, PodRequests, requested
 from shunter.api.quantity import parse
+from shunter.api.quotas import count_name
+from shunter.api.quotas import used as counted
+from shunter.api.resources import JOBSETS, PODS, TRAIN_JOBS, TRAINING_RUNTIMES
 from shunter.cluster.node.registration import PROCESS_NODE
 
-COUNTED = ("count/trainjobs.trainer.kubeflow.org", "count/trainingruntimes.trainer.kubeflow.org", "count/jobsets.jobset.x-k8s.io")
-"""Quotas on numbers of objects of which a trial needs one each."""
+ONE_EACH = (TRAIN_JOBS, TRAINING_RUNTIMES, JOBSETS)
+"""Objects of which a trial needs one each, which quotas may count."""
 NOTHING = Fraction(0)
 
 
 def quota_obstacles(quotas: Iterable[Json], pods: Sequence[Json], *, asker: str = "the trial") -> Iterator[str]:
-    """What each quota leaves too little of, for the pods of one job. Quotas with scopes are left out: they are about pods of
-    other kinds than a trainer's.
-
-    Source: Kubernetes 1.36 ResourceQuota: `cpu` and `requests.cpu` are the same."""
-    requests = needed(pods)
-    limits = needed([_with_limits_as_requests(pod) for pod in pods])
-    wanted: dict[str, Fraction] = {"pods": Fraction(len(pods)), "count/pods": Fraction(len(pods))}
-    wanted |= dict.fromkeys(COUNTED, Fraction(1))
-    for name, amount in requests.items():
-        wanted[name] = wanted[f"requests.{name}"] = amount
-    wanted |= {f"limits.{name}": amount for name, amount in limits.items()}
+    """What each quota leaves too little of, for the pods of one job and the objects that make them."""
     for quota in quotas:
-        spec, status = quota.get("spec") or {}, quota.get("status") or {}
-        if spec.get("scopes") or spec.get("scopeSelector"):
-            continue
-        hard, used = status.get("hard") or spec.get("hard") or {}, status.get("used") or {}
+        status = quota.get("status") or {}
+        hard, used = status.get("hard") or quota["spec"].get("hard") or {}, status.get("used") or {}
+        wanted = counted(quota, PODS, pods, hard)
+        for resource in ONE_EACH:
+            wanted |= counted(quota, resource, [{}], set(hard) & {count_name(resource)})
         for name, quantity in hard.items():
             free = parse(quantity) - parse(used.get(name, 0))
-            if wanted.get(name, NOTHING) > max(free, NOTHING):
+            if wanted[name] > max(free, NOTHING):
                 title = f"ResourceQuota {quota['metadata']['name']}"
                 yield f"{title} leaves {_shown(free)} of {name}, {asker} asks for {_shown(wanted[name])}"
 
@@ -71,15 +65,6 @@ def needed(pods: Iterable[Json]) -> Amounts:
         for name, amount in requested(msgspec.convert(pod["spec"], PodRequests)).items():
             amounts[name] = amounts.get(name, NOTHING) + amount
     return amounts
-
-
-def _with_limits_as_requests(pod: Json) -> Json:
-    def limited(container: Mapping[str, Json]) -> Json:
-        return {**container, "resources": {"requests": (container.get("resources") or {}).get("limits") or {}}}
-
-    spec = pod["spec"]
-    parts = {field: [limited(each) for each in spec.get(field) or []] for field in ("containers", "initContainers")}
-    return {**pod, "spec": {**spec, **parts, "resources": {}, "overhead": {}}}
 
 
 def _shown(amount: Fraction) -> str:
