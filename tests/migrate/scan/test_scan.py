@@ -53,10 +53,11 @@ def test_every_topic_of_the_scan_is_in_a_case() -> None:
     ("file", "text"),
     [
         ("sum.py", f"import kubeflow.training\nx = {' + '.join(['a'] * 2000)}\nos.system('kubectl get pytorchjobs')\n"),
+        ("signs.py", f"import kubeflow.training\nx = {'-' * 100_000}1\nos.system('kubectl get pytorchjobs')\n"),
         ("deep.json", f"{'[' * 100_000}\n\nkubectl get pytorchjobs\n"),
         ("deep.yaml", f"a: {'? ' * 100_000}\n\nkubectl get pytorchjobs\n"),
     ],
-    ids=["a sum", "brackets", "keys within keys"],
+    ids=["a sum", "signs", "brackets", "keys within keys"],
 )
 def test_of_what_is_nested_too_deep_the_lines_are_looked_at(file: str, text: str) -> None:
     assert ("SCAN016", 3) in {(finding.topic.id, finding.place.line) for finding in findings_of(file, text)}

@@ -18,6 +18,10 @@ _STATEMENT = re.compile(r"^\s*(?:import|from|def|print)\b", re.MULTILINE)
 _MENTION = re.compile(r"(?:environ|getenv)\b[^\n]{0,12}?[\"']([A-Z][A-Z0-9_]*)[\"']")
 
 
+UNPARSABLE = (SyntaxError, ValueError, RecursionError, MemoryError)
+"""What `ast.parse` raises for a text."""
+
+
 class Reading(NamedTuple):
     """A variable that the code asks for."""
 
@@ -43,10 +47,16 @@ def readings(code: str) -> tuple[Reading, ...]:
 def parsed(code: str) -> ast.Module | None:
     """The code as a tree, which nobody changes; None when it cannot be parsed."""
     try:
-        with warnings.catch_warnings(action="ignore"):
-            return ast.parse(code)
-    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        return syntax_tree(code)
+    except UNPARSABLE:
         return None
+
+
+def syntax_tree(code: str) -> ast.Module:
+    """The code as a tree, without a word of the user's own strings, e.g. invalid escapes. Raises one of UNPARSABLE for what is no
+    Python of this version, or nested too deep."""
+    with warnings.catch_warnings(action="ignore"):
+        return ast.parse(code)
 
 
 def is_python_code(text: str) -> bool:
@@ -57,9 +67,9 @@ def is_python_code(text: str) -> bool:
 def variable_read(node: ast.AST) -> str | None:
     """The environment variable that an expression asks for; None when it asks for none."""
     if isinstance(node, ast.Subscript) and isinstance(node.ctx, ast.Load) and is_environ(node.value):
-        return _text(node.slice)
+        return literal_text(node.slice)
     if isinstance(node, ast.Call) and node.args and _reads(node.func):
-        return _text(node.args[0])
+        return literal_text(node.args[0])
     return None
 
 
@@ -107,7 +117,8 @@ def _reads(function: ast.expr) -> bool:
     return function.attr == "getenv" or is_environ(function.value)
 
 
-def _text(node: ast.expr) -> str | None:
+def literal_text(node: ast.expr | None) -> str | None:
+    """The text that an expression is; None for any other expression, and for none."""
     return node.value if isinstance(node, ast.Constant) and isinstance(node.value, str) else None
 
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import ast
 import re
-import warnings
 from collections.abc import Iterator
 
+from shunter.migrate.conversion.launch.python_code import UNPARSABLE, literal_text, syntax_tree
 from shunter.migrate.findings import Topic
 from shunter.migrate.survey.scan.suggested_calls import suggested
 from shunter.migrate.survey.sdk_moves import MOVES, move_of
@@ -80,6 +80,7 @@ UNPARSED = Topic(
     remedy="Look at it by hand.",
 )
 
+NESTED_TOO_DEEP = "it is nested too deep"
 _WORDS = ("kubeflow", "flytekitplugins", "launcher", *KINDS)
 """A module without any of these is not parsed: that takes most of the time of a scan."""
 _V1_PACKAGES = ("kubeflow.training", "kubeflow.tfjob", "kubeflow.pytorchjob")
@@ -107,7 +108,7 @@ def references(text: str) -> Iterator[Reference]:
         found.references.clear()  # a client may be made below where it is used
         found.visit(tree)
     except RecursionError:
-        yield _unparsed(1, "it is nested too deep")
+        yield _unparsed(1, NESTED_TOO_DEEP)
         return
     yield from sorted(found.references, key=lambda reference: (reference.line, reference.column))
 
@@ -115,11 +116,9 @@ def references(text: str) -> Iterator[Reference]:
 def parsed(text: str) -> ast.Module | Reference:
     """The syntax tree of a text, or why it is no Python of this version."""
     try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # of the user's own strings, e.g. invalid escapes
-            return ast.parse(text)
-    except (SyntaxError, ValueError, RecursionError) as error:
-        return _unparsed(getattr(error, "lineno", None) or 1, str(getattr(error, "msg", error)))
+        return syntax_tree(text)
+    except UNPARSABLE as error:
+        return _unparsed(getattr(error, "lineno", None) or 1, str(getattr(error, "msg", error)) or NESTED_TOO_DEEP)
 
 
 def _unparsed(line: int, why: str) -> Reference:
@@ -201,13 +200,13 @@ class _Found(ast.NodeVisitor):
 
     def visit_Dict(self, node: ast.Dict) -> None:
         given = {key.value: value for key, value in zip(node.keys, node.values, strict=True) if isinstance(key, ast.Constant)}
-        kind, version = (_text(given.get(field)) for field in ("kind", "apiVersion"))
+        kind, version = (literal_text(given.get(field)) for field in ("kind", "apiVersion"))
         if kind in KINDS and (version == f"{V1_GROUP}/v1" or version is None):
             self._tell(MODEL, given["kind"], kind, f"A {kind} is made here.", "")
         self.generic_visit(node)
 
     def _names_class(self, node: ast.expr) -> bool:
-        text = _text(node) or ast.unparse(node)
+        text = literal_text(node) or ast.unparse(node)
         return text in self._client_classes or any(
             text in (f"{name} | None", f"Optional[{name}]") for name in self._client_classes
         )
@@ -224,11 +223,11 @@ class _Found(ast.NodeVisitor):
         return self._uses_v1 and node.attr in _ONLY_OF_V1
 
     def _is_raw_request(self, node: ast.Call) -> bool:
-        values = [_text(value) for value in (*node.args, *(keyword.value for keyword in node.keywords))]
+        values = [literal_text(value) for value in (*node.args, *(keyword.value for keyword in node.keywords))]
         return V1_GROUP in values and any(value in PLURALS for value in values)
 
     def _launcher(self, node: ast.Call) -> str:
-        values = (_text(value) or "" for value in (*node.args, *(keyword.value for keyword in node.keywords)))
+        values = (literal_text(value) or "" for value in (*node.args, *(keyword.value for keyword in node.keywords)))
         return next((value for value in values if _LAUNCHER.search(value)), "")
 
     def _tell_call(self, method: str, node: ast.Call, func: ast.expr) -> None:
@@ -246,10 +245,6 @@ class _Found(ast.NodeVisitor):
             line, offset = node.end_lineno or line, (node.end_col_offset or 0) - len(node.attr.encode())
         before = self._lines[line - 1].encode()[:offset] if line <= len(self._lines) else b""
         self.references.append(Reference(topic, line, len(before.decode(errors="replace")) + 1, len(last), message, remedy))
-
-
-def _text(node: ast.expr | None) -> str | None:
-    return node.value if isinstance(node, ast.Constant) and isinstance(node.value, str) else None
 
 
 def _is_below(name: str, packages: tuple[str, ...]) -> bool:
