@@ -16,7 +16,6 @@ from shunter.cli.tracking import local_address, print_run, print_server, require
 from shunter.cluster import mlflow_server
 from shunter.cluster.target import Target
 from shunter.errors import InputError
-from shunter.kube.errors import NotFound
 from shunter.launch import option_texts
 from shunter.launch.checkpoints import names_with_checkpoints
 from shunter.launch.code.delivery import Code, ImageCode, MountedCode, PackedCode
@@ -144,12 +143,9 @@ async def submitted_again(target: Target, options: ProgramOptions, resource: Res
 
 async def delete_present(target: Target, name: str, namespace: str) -> None:
     """Deletes the TrainJob of a name, if there is one, and waits until it is gone."""
-    try:
-        job = await target.client.get(TRAIN_JOBS, name, namespace)
-    except NotFound:
-        return
-    say(f"deleting TrainJob {namespace}/{name}")
-    await delete_and_wait(target.client, TRAIN_JOBS, job, tell=say, on_this_machine=target.embedded is not None)
+    if job := await target.client.find(TRAIN_JOBS, name, namespace):
+        say(f"deleting TrainJob {namespace}/{name}")
+        await delete_and_wait(target.client, TRAIN_JOBS, job, tell=say, on_this_machine=target.embedded is not None)
 
 
 def print_applicable(objects: list[Json], form: ObjectForm | None) -> None:

@@ -23,7 +23,6 @@ from shunter.doctor.redaction import redacted
 from shunter.doctor.sampling import TWICE, Sampler, Sampling
 from shunter.doctor.verdicts import Report, Seconds
 from shunter.kube.client import Client
-from shunter.kube.errors import NotFound
 from shunter.kube.pods.remote_command import Commands
 from shunter.operator.overview import overview
 
@@ -73,11 +72,8 @@ async def watch_job(
             return
         before = found
         await asyncio.sleep(AGAIN_SECONDS)
-        try:
-            current = await client.get(resource, job["metadata"]["name"], job["metadata"]["namespace"])
-        except NotFound:
-            return
-        if current["metadata"]["uid"] != job["metadata"]["uid"]:
+        current = await client.find(resource, job["metadata"]["name"], job["metadata"]["namespace"])
+        if current is None or current["metadata"]["uid"] != job["metadata"]["uid"]:
             return
         job = as_job(resource, current)
 

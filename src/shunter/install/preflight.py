@@ -84,8 +84,4 @@ async def require_namespaces(client: Client, values: Json, own: str) -> None:
 
 async def found(client: Client, obj: Json) -> Json | None:
     """The object of that name as it is now; None when there is none, or its kind is not served yet."""
-    metadata = obj["metadata"]
-    try:
-        return await client.get(resource_of(obj), metadata["name"], metadata.get("namespace", ""))
-    except NotFound:
-        return None
+    return await client.find(resource_of(obj), obj["metadata"]["name"], obj["metadata"].get("namespace", ""))

@@ -18,7 +18,7 @@ from shunter.api.resources import PODS, Resource
 from shunter.errors import InputError
 from shunter.kube.answers import Page, decoded, decoded_page
 from shunter.kube.cache.watch_events import Bookmark, Change, Malformed, Pause, line_decoder, lines
-from shunter.kube.errors import ApiError, from_answer
+from shunter.kube.errors import ApiError, NotFound, from_answer
 from shunter.kube.retry import DEFAULT, RetryPolicy, may_retry
 from shunter.kube.transport import MAX_REQUESTS, HttpTransport, Transport
 
@@ -103,6 +103,14 @@ class Client:
         params = {"resourceVersion": resource_version} if resource_version else {}
         body = await self.raw("GET", _object_path(resource, namespace, name, subresource), params=params)
         return decoded(body, view)
+
+    async def find(self, resource: Resource, name: str, namespace: str = "") -> Json | None:
+        """As `get`, plain JSON; None where there is no object of the name, or the cluster does not serve its kind."""
+        try:
+            found: Json = await self.get(resource, name, namespace)
+        except NotFound:
+            return None
+        return found
 
     async def list(
         self,

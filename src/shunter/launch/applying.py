@@ -13,7 +13,7 @@ from shunter.cluster.target import Target
 from shunter.errors import EnvironmentProblem, InputError
 from shunter.kube.client import Client
 from shunter.kube.discovery import Discovery
-from shunter.kube.errors import ApiError, NotFound
+from shunter.kube.errors import ApiError
 from shunter.kube.manifests import Manifest
 from shunter.kube.webhooks.admission_wait import may_pass, once_admitted
 from shunter.launch.deleting import delete_and_wait
@@ -98,11 +98,8 @@ async def present(client: Client, resource: Resource, manifest: Manifest, *, rep
     metadata = manifest.object["metadata"]
     if not metadata.get("name"):
         return None
-    try:
-        existing = await client.get(resource, metadata["name"], metadata["namespace"])
-    except NotFound:
-        return None
-    if not replace and overview(existing).is_finished:
+    existing = await client.find(resource, metadata["name"], metadata["namespace"])
+    if existing is not None and not replace and overview(existing).is_finished:
         raise InputError(
             f"{manifest.place}: {manifest.title} exists and is {overview(existing).state}; it would not run again.",
             "Use --replace to delete it first, or give it another name.",

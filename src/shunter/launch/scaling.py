@@ -157,11 +157,8 @@ def _refusal(job: Json) -> str | None:
 
 
 async def _jobset(client: Client, job: Json) -> Json | None:
-    try:
-        found = await client.get(JOBSETS, job["metadata"]["name"], job["metadata"]["namespace"])
-    except NotFound:
-        return None
-    return found if is_jobset_of(job, found) else None
+    found = await client.find(JOBSETS, job["metadata"]["name"], job["metadata"]["namespace"])
+    return found if found is not None and is_jobset_of(job, found) else None
 
 
 async def _pods(client: Client, job: Json) -> list[str]:

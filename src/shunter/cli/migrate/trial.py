@@ -294,15 +294,11 @@ class Trials:
 
 async def live(client: Client, source: SourceObject) -> Json | None:
     """The v1 job as it is in the cluster by now; None when it is not there."""
-    from shunter.kube.errors import NotFound
     from shunter.migrate.conversion.one_job import framework_of
 
     framework = framework_of(source)
     assert framework is not None, f"{source.title} is of no kind of v1"
-    try:
-        return await client.get(framework.info.resource, source.name, source.namespace)
-    except NotFound:
-        return None
+    return await client.find(framework.info.resource, source.name, source.namespace)
 
 
 def chosen(jobs: Sequence[SourceObject], wanted: str, namespace: str) -> SourceObject:

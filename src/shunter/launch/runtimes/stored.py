@@ -24,11 +24,8 @@ async def runtime_made_for(client: Client, job: Json) -> Json | None:
     metadata, reference = job["metadata"], job["spec"]["runtimeRef"]
     if (reference.get("kind"), reference["name"]) != (TRAINING_RUNTIMES.kind, metadata["name"]):
         return None
-    try:
-        found = await client.get(TRAINING_RUNTIMES, metadata["name"], metadata["namespace"])
-    except NotFound:
-        return None
-    return found if _is_own(found) else None
+    found = await client.find(TRAINING_RUNTIMES, metadata["name"], metadata["namespace"])
+    return found if found is not None and _is_own(found) else None
 
 
 async def own_runtime(client: Client, job: Json, runtime: Json, made: Json) -> None:
@@ -90,9 +87,8 @@ def _is_own(runtime: Json) -> bool:
 
 
 async def _user(client: Client, namespace: str, name: str) -> Json | None:
-    try:
-        job = await client.get(TRAIN_JOBS, name, namespace)
-    except NotFound:
+    job = await client.find(TRAIN_JOBS, name, namespace)
+    if job is None:
         return None
     reference = job["spec"]["runtimeRef"]
     uses_it = (reference.get("kind"), reference["name"]) == (TRAINING_RUNTIMES.kind, name)

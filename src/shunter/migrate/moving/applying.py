@@ -169,18 +169,9 @@ async def _previewed(client: Client, step: Step, journal: Journal) -> Outcome:
         return Outcome(step, "before")
     if step.verb == "patch" and not step.sha256 and not known:
         return Outcome(step, "done", "once it is made")
-    decision = deciding.decided(step, await found(client, step), last, known)
+    decision = deciding.decided(step, await client.find(step.resource, step.name, step.namespace), last, known)
     verdict: Verdict = "refused" if decision.verdict == "refuse" else "there" if decision.verdict == "there" else "done"
     return Outcome(step, verdict, decision.why)
-
-
-async def found(client: Client, step: Step) -> Json | None:
-    """The object of a step as it is now; None when there is none, or its kind is not served."""
-    try:
-        obj: Json = await client.get(step.resource, step.name, step.namespace)
-    except NotFound:
-        return None
-    return obj
 
 
 async def _carried_out(client: Client, step: Step, journal: Journal, timeouts: GateTimeouts, runs: Path | None) -> Outcome:
@@ -200,7 +191,7 @@ async def _carried_out(client: Client, step: Step, journal: Journal, timeouts: G
 async def _written(client: Client, step: Step, journal: Journal, last: Record | None, runs: Path | None) -> Outcome:
     for attempt in range(ATTEMPTS):
         try:
-            present = await found(client, step)
+            present = await client.find(step.resource, step.name, step.namespace)
             decision = deciding.decided(step, present, last, journal.digest(*_object(step)))
             if decision.verdict == "refuse":
                 return Outcome(step, "refused", decision.why)
@@ -288,29 +279,21 @@ async def _why_closed(client: Client, step: Step, timeouts: GateTimeouts) -> Out
 async def _v1_job(client: Client, title: str) -> Json | None:
     """The job of that title; None when there is none."""
     resource, namespace, name = v1_job_of(title)
-    try:
-        return {"apiVersion": resource.api_version, "kind": resource.kind, **(await client.get(resource, name, namespace))}
-    except NotFound:
-        return None
+    found = await client.find(resource, name, namespace)
+    return None if found is None else {"apiVersion": resource.api_version, "kind": resource.kind, **found}
 
 
 async def _pods(client: Client, job: Json) -> int:
     """How many pods of the v1 job may still do something."""
     metadata = job["metadata"]
     pods = (await client.list(PODS, metadata["namespace"], label_selector=pod_selector(job))).items
-    return sum(is_pod_of(job, pod) and may_run(pod) for pod in pods)
-
-
-def may_run(pod: Json) -> bool:
-    """Whether a pod does something, or may yet."""
-    return not pod_has_ended(pod)
+    return sum(is_pod_of(job, pod) and not pod_has_ended(pod) for pod in pods)
 
 
 async def _why_not_made(client: Client, step: Step) -> str:
     """Why the operator made no JobSet of a TrainJob; empty when it did."""
-    try:
-        jobset: Json = await client.get(JOBSETS, step.twin, step.namespace)
-    except NotFound:
+    jobset = await client.find(JOBSETS, step.twin, step.namespace)
+    if jobset is None:
         return f"the operator has made no JobSet of it yet: see `kubectl describe trainjob {step.twin} -n {step.namespace}`"
     owners = jobset["metadata"].get("ownerReferences") or ()
     if not any(owner.get("kind") == TRAIN_JOBS.kind and owner.get("name") == step.twin for owner in owners):

@@ -6,13 +6,14 @@ import asyncio
 from collections.abc import Collection, Iterable, Sequence
 from typing import NamedTuple, Protocol
 
+from shunter.api.core import pod_has_ended
 from shunter.api.meta import Json
 from shunter.api.resources import PODS, TRAIN_JOBS, Resource
 from shunter.kube.client import Client
-from shunter.kube.errors import ApiError, NotFound
+from shunter.kube.errors import ApiError
 from shunter.kube.merge_patch import merge_patch
 from shunter.migrate.conversion.cleaning import digest
-from shunter.migrate.moving.applying import LOOKS_AT_ONCE, may_run
+from shunter.migrate.moving.applying import LOOKS_AT_ONCE
 from shunter.migrate.moving.backup.taking import listed
 from shunter.migrate.moving.undo_steps import Undo
 from shunter.operator.overview import pod_selector
@@ -60,11 +61,8 @@ class LiveCluster:
 
     async def get(self, spot: Spot) -> Json | None:
         """Asked of the server each time; an object has its kind and apiVersion, which lists leave out."""
-        try:
-            found: Json = await self._client.get(spot.resource, spot.name, spot.namespace)
-        except NotFound:
-            return None
-        return {"apiVersion": spot.resource.api_version, "kind": spot.resource.kind, **found}
+        found = await self._client.find(spot.resource, spot.name, spot.namespace)
+        return None if found is None else {"apiVersion": spot.resource.api_version, "kind": spot.resource.kind, **found}
 
     async def train_jobs(self, namespace: str) -> Sequence[Json]:
         """Listed each time; none where the cluster serves no TrainJobs."""
@@ -73,7 +71,7 @@ class LiveCluster:
     async def runs(self, train_job: Json) -> bool:
         """Whether one of its pods has not ended, asked of the server each time."""
         pods = (await self._client.list(PODS, train_job["metadata"]["namespace"], label_selector=pod_selector(train_job))).items
-        return any(may_run(pod) for pod in pods)
+        return any(not pod_has_ended(pod) for pod in pods)
 
     def noted(self, spot: Spot) -> RecordedObjects:
         """Nothing: whatever was done stands in the journal."""

@@ -13,13 +13,14 @@ from shunter.api.meta import Json
 from shunter.api.resources import TRAIN_JOBS, Resource
 from shunter.errors import InputError
 from shunter.kube.client import Client
-from shunter.kube.errors import AlreadyExists, ApiError, NotFound
+from shunter.kube.errors import AlreadyExists, ApiError
 from shunter.migrate.conversion.cleaning import digest
 from shunter.migrate.moving.backup.index import Entry, Index, is_job, read_entry
 from shunter.migrate.moving.backup.taking import BY_KIND, listed
-from shunter.migrate.moving.marks import SOURCE, mark, parked, queue_of
+from shunter.migrate.moving.marks import SOURCE, mark, parked
 from shunter.migrate.moving.runs.marks import is_trial
 from shunter.migrate.moving.undo_steps import RolledBackTrainJob
+from shunter.operator.causes.queue import queue_name
 from shunter.operator.overview import is_suspended, overview
 
 Verdict = Literal["create", "create suspended", "unchanged", "leave", "refuse"]
@@ -66,7 +67,7 @@ def decided(entry: Entry, obj: Json, present: Json | None, choice: Choice, twins
 
 
 def _suspended(entry: Entry, obj: Json, why: str) -> Decision:
-    queue = queue_of(obj)
+    queue = queue_name(obj)
     out = f"; it is out of queue {queue}, whose label (kueue.x-k8s.io/queue-name) lets Kueue start it" if queue else ""
     return Decision(entry, "create suspended", why + out, parked(obj))
 
@@ -114,12 +115,7 @@ async def _twins(client: Client, entries: Iterable[Entry]) -> dict[str, list[Jso
 
 
 async def _present(client: Client, obj: Json) -> Json | None:
-    metadata = obj["metadata"]
-    try:
-        found: Json = await client.get(_resource(obj), metadata["name"], metadata["namespace"])
-    except NotFound:
-        return None
-    return found
+    return await client.find(_resource(obj), obj["metadata"]["name"], obj["metadata"]["namespace"])
 
 
 def _resource(obj: Json) -> Resource:

@@ -90,12 +90,9 @@ async def leftovers(client: Client, namespace: str, now: datetime) -> AsyncItera
 
 async def former(client: Client, trial: Trial) -> Json | None:
     """A trial of the same job that has the name, if there is one."""
-    try:
-        job = await client.get(TRAIN_JOBS, trial.name, trial.namespace)
-    except NotFound:
-        return None
-    is_same = mark(job, SOURCE) == mark(trial.train_job, SOURCE)
-    return job if marks.is_trial(job) and is_same else None
+    job = await client.find(TRAIN_JOBS, trial.name, trial.namespace)
+    is_former = job is not None and marks.is_trial(job) and mark(job, SOURCE) == mark(trial.train_job, SOURCE)
+    return job if is_former else None
 
 
 async def remove(client: Client, resource: Resource, obj: Json) -> None:
