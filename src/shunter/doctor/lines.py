@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
+from shunter.api.grouping import grouped_by
 from shunter.api.meta import Struct
 from shunter.jobs.logs.patterns import ESCAPES, POSITIONS, VALUE
 from shunter.kube.pods.log_times import split_time
@@ -114,10 +115,7 @@ def errors(lines: Sequence[Line]) -> list[Error]:
     """The exceptions and aborts of a log in their order, each with its traceback; of a chain of exceptions the last. What a
     launcher says of its children is none."""
     found: list[Error] = []
-    by_rank: dict[int | None, list[Line]] = {}
-    for line in lines:
-        if not is_warning(line.text):
-            by_rank.setdefault(line.rank, []).append(line)
+    by_rank = grouped_by((line for line in lines if not is_warning(line.text)), lambda line: line.rank)
     for rank, own in by_rank.items():
         found += _errors(own, rank)
     return sorted(found, key=lambda error: error.at)

@@ -6,6 +6,7 @@ import textwrap
 from collections.abc import Iterator, Sequence
 
 from shunter.api.counts import listed
+from shunter.api.grouping import grouped_by
 from shunter.doctor.places import spans
 from shunter.doctor.verdicts import Excerpt, NotChecked, Report, Verdict
 
@@ -34,7 +35,7 @@ def verdict_lines(verdict: Verdict) -> Iterator[str]:
     """One verdict: a headline, its evidence, its victims, what to do."""
     headline = f"{verdict.title}  {verdict.cause}"
     yield f"{headline:<{WIDTH}}  {verdict.confidence:<8} {verdict.id}"
-    groups = _grouped(verdict.evidence)
+    groups = grouped_by(verdict.evidence, lambda one: (one.source, one.text))
     source = ""
     for (kind, text), ones in list(groups.items())[:MOST_EVIDENCE]:
         label = kind if kind != source else ""
@@ -50,14 +51,6 @@ def verdict_lines(verdict: Verdict) -> Iterator[str]:
         first, *rest = textwrap.wrap(f"{verdict.remedy[0].upper()}{verdict.remedy[1:]}", WIDTH)
         yield f"  do     {first}"
         yield from (f"         {line}" for line in rest)
-
-
-def _grouped(evidence: Sequence[Excerpt]) -> dict[tuple[str, str], list[Excerpt]]:
-    """Excerpts of one source that say the same, together."""
-    groups: dict[tuple[str, str], list[Excerpt]] = {}
-    for one in evidence:
-        groups.setdefault((one.source, one.text), []).append(one)
-    return groups
 
 
 def _who(ones: Sequence[Excerpt]) -> str:

@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+from shunter.api.grouping import grouped_by
 from shunter.api.meta import Json
 from shunter.api.resources import TRAIN_JOBS
 from shunter.api.titles import title_of
@@ -179,10 +180,7 @@ def _pairs(pods: Comparison | None, known: set[str]) -> Iterator[PodPair]:
     """Rank by rank, as far as differences are no mere expected ones."""
     if pods is None or pods.matched is None:
         return
-    by_pair: dict[str, list[Difference]] = {}
-    for one in pods.differences:
-        if one.verdict != "expected":
-            by_pair.setdefault(one.pair.mark, []).append(one)
+    by_pair = grouped_by((one for one in pods.differences if one.verdict != "expected"), lambda one: one.pair.mark)
     for pair in pods.matched.pairs[:MOST_PODS]:
         yield PodPair(
             rank=pair.title,

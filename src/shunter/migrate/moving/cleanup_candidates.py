@@ -11,6 +11,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from types import MappingProxyType
 from typing import NamedTuple
 
+from shunter.api.grouping import grouped_by
 from shunter.api.meta import Json
 from shunter.api.ownership import owner_of
 from shunter.migrate.conversion.cleaning import digest
@@ -45,9 +46,7 @@ def cleanup_candidates(
     runs, and one that is not as it was planned for and as we left it, is deleted in no case."""
     twins = twins_of(plan.id, train_jobs)
     jobs = {f"{job['kind']} {job['metadata']['namespace']}/{job['metadata']['name']}": job for job in v1_jobs}
-    written: dict[tuple[str, str, str], list[Record]] = {}
-    for record in records:
-        written.setdefault(record.object, []).append(record)
+    written = grouped_by(records, lambda record: record.object)
     for item in plan.items:
         if (job := jobs.get(item.title)) is not None:
             ours = written.get((item.kind, item.namespace, item.name), ())

@@ -21,6 +21,7 @@ from typing import IO, Literal
 
 import msgspec
 
+from shunter.api.grouping import grouped_by
 from shunter.api.meta import Json, Struct, rfc3339
 from shunter.api.resources import CONFIG_MAPS
 from shunter.api.titles import object_title
@@ -212,9 +213,7 @@ class Journal:
                 raise
 
     async def _mirror(self, records: Iterable[Record]) -> None:
-        shards: dict[str, list[Record]] = {}
-        for record in records:
-            shards.setdefault(_shard(record), []).append(record)
+        shards = grouped_by(records, _shard)
         for shard, some in shards.items():
             data = {f"{record.number:06}": msgspec.json.encode(record.for_others).decode() for record in some}
             name = f"shunter-migration-{self._plan_id}-{shard}"

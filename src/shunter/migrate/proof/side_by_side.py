@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator
 from typing import Any, Literal, NamedTuple
 
+from shunter.api.grouping import grouped_by
 from shunter.api.meta import Json
 from shunter.migrate.pods.differences import Difference, Matched
 from shunter.migrate.pods.facts import Place
@@ -39,9 +40,7 @@ def blocks(comparison: Comparison, *, full: bool = False) -> list[Block]:
     if comparison.matched is None:
         return []
     found: list[tuple[str, str, tuple[str, str], tuple[Row, ...]]] = []
-    by_pair: dict[str, list[Difference]] = {}
-    for difference in comparison.differences:
-        by_pair.setdefault(difference.pair.mark, []).append(difference)
+    by_pair = grouped_by(comparison.differences, lambda difference: difference.pair.mark)
     for pair, facts in zip(comparison.matched.pairs, comparison.matched.facts, strict=True):
         rows = tuple(_rows(facts, by_pair.get(pair.mark, []), full=full))
         hosts = (pair.v1.host if pair.v1 else "", pair.v2.host if pair.v2 else "")

@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 
 import msgspec
 
+from shunter.api.grouping import grouped_by
 from shunter.api.meta import Json
 from shunter.api.pod_requests import PodRequests, gpus_of, is_gpu, requested
 from shunter.api.quantity import parse
@@ -91,9 +92,7 @@ class Cluster:
         are counted from."""
         nodes = observed.objects["nodes"]
         may_read_nodes, may_read_pods = "nodes" not in observed.refused, "holders" not in observed.refused
-        by_node: dict[str, list[KeptPod]] = {}
-        for pod in observed.objects["holders"].values():
-            by_node.setdefault(pod.node, []).append(pod)
+        by_node = grouped_by(observed.objects["holders"].values(), lambda pod: pod.node)
         rows = [node_row(node, by_node.get(node.name, ()) if may_read_pods else None) for node in nodes.values()]
         waiting = [
             row

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from shunter.api.grouping import grouped_by
 from shunter.doctor.case import Case
 from shunter.doctor.endings import Ending
 from shunter.doctor.rules.carried import of_held_pods
@@ -18,10 +19,7 @@ def judge(case: Case) -> list[Verdict]:
     """By containers that cannot start, and failures with a runtime's reason or exit code 126, 127 or 128. Names the command only
     as far as the runtime's message, or the last lines of the log, do."""
     live = of_held_pods(case, "K04", "CANNOT START", ("StartError",), state="not started")
-    groups: dict[str, list[Ending]] = {}
-    for ending in case.failures:
-        if ending.reason in REASONS or ending.exit_code in CODES:
-            groups.setdefault(_text(ending), []).append(ending)
+    groups = grouped_by((ending for ending in case.failures if ending.reason in REASONS or ending.exit_code in CODES), _text)
     ended = [
         Verdict(
             id="K04",

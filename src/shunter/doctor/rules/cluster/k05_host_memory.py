@@ -6,6 +6,7 @@ Does not say which process used it, nor that GPU memory is short; exit code 137 
 
 from __future__ import annotations
 
+from shunter.api.grouping import grouped_by
 from shunter.doctor.case import Case
 from shunter.doctor.endings import Ending
 from shunter.doctor.rules.rule import Rule, pods_and_events, pods_of, ranks_of, who
@@ -18,10 +19,7 @@ REASON = "OOMKilled"
 def judge(case: Case) -> list[Verdict]:
     """One verdict for each memory limit that containers exceeded, by the reason OOMKilled alone: exit code 137 proves nothing.
     Never which process used the memory."""
-    groups: dict[str, list[Ending]] = {}
-    for ending in case.failures:
-        if ending.reason == REASON:
-            groups.setdefault(_limit(case, ending), []).append(ending)
+    groups = grouped_by((ending for ending in case.failures if ending.reason == REASON), lambda ending: _limit(case, ending))
     return [_verdict(limit, ones) for limit, ones in groups.items()]
 
 

@@ -5,6 +5,7 @@ Says that it is the same error each time only where the logs of two runs say so;
 
 from __future__ import annotations
 
+from shunter.api.grouping import grouped_by
 from shunter.doctor.case import Case
 from shunter.doctor.endings import Ending, said_in
 from shunter.doctor.rules.rule import Rule, logs_command, of_error, of_pods, pods_and_events, pods_of, ranks_of, who
@@ -20,9 +21,7 @@ def judge(case: Case) -> list[Verdict]:
     loops = _loops(case)
     if not loops:
         return []
-    groups: dict[str, list[Ending]] = {}
-    for ending in loops:
-        groups.setdefault(_again(case, ending), []).append(ending)
+    groups = grouped_by(loops, lambda ending: _again(case, ending))
     found = [_verdict(case, text, ones) for text, ones in groups.items()]
     return sorted(found, key=lambda one: not one.ranks)
 

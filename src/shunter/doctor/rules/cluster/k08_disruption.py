@@ -9,6 +9,7 @@ import re
 from collections.abc import Iterator
 
 from shunter.api.core import pod_has_ended
+from shunter.api.grouping import grouped_by
 from shunter.api.meta import Json, Struct
 from shunter.doctor.case import Case
 from shunter.doctor.endings import gone_ranks
@@ -66,9 +67,7 @@ def judge(case: Case) -> list[Verdict]:
     of a job that has succeeded or runs in full. Calls a node spot capacity only by its labels."""
     if case.overview.state == "Succeeded" or (case.runs_in_full and not case.overview.is_finished):
         return []
-    found: dict[str, list[Disruption]] = {}
-    for one in [*_of_pods(case), *_of_events(case), *_of_nodes(case)]:
-        found.setdefault(one.pod, []).append(one)
+    found = grouped_by([*_of_pods(case), *_of_events(case), *_of_nodes(case)], lambda one: one.pod)
     groups: dict[str, list[str]] = {}
     for pod, ones in found.items():
         groups.setdefault(ones[0].text, []).append(pod)

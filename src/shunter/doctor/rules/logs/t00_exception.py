@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 
+from shunter.api.grouping import grouped_by
 from shunter.doctor.case import Case
 from shunter.doctor.endings import TOGETHER, Ending
 from shunter.doctor.lines import is_step
@@ -38,9 +39,7 @@ _REMEDIES = (
 def judge(case: Case) -> list[Verdict]:
     """By the exception, signal or refusal with which containers ended that are no victims, one verdict for each way. Only
     possible where nothing but an exit code is known. No order within a second unless log lines have finer times."""
-    groups: dict[str, list[Ending]] = {}
-    for ending in case.reasons:
-        groups.setdefault(_how(ending), []).append(ending)
+    groups = grouped_by(case.reasons, _how)
     return [_verdict(case, how, ones) for how, ones in groups.items()]
 
 

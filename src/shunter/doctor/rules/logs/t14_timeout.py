@@ -12,6 +12,7 @@ from datetime import datetime, timedelta
 from itertools import islice
 from typing import NamedTuple
 
+from shunter.api.grouping import grouped_by
 from shunter.doctor.case import Case
 from shunter.doctor.lines import Line, is_step, is_warning
 from shunter.doctor.places import rank_list
@@ -68,10 +69,7 @@ def judge(case: Case) -> list[Verdict]:
     if not waits:
         return []
     waited = tuple(sorted({rank for one in waits for rank in one.ranks}))
-    by_group: dict[tuple[str, str] | None, list[Wait]] = {}
-    for wait in sorted(waits, key=lambda one: one.ranks):
-        if wait.name:
-            by_group.setdefault(wait.group, []).append(wait)
+    by_group = grouped_by((wait for wait in sorted(waits, key=lambda one: one.ranks) if wait.name), lambda wait: wait.group)
     groups = sorted(by_group, key=lambda one: -len(by_group[one]))
     if behind := _behind(case, lines, {one: by_group[one] for one in groups if one is not None}, waits):
         return [behind]

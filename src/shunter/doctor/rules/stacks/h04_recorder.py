@@ -13,6 +13,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
+from shunter.api.grouping import grouped_by
 from shunter.doctor.case import Case
 from shunter.doctor.evidence import Collective, Recording
 from shunter.doctor.places import rank_list
@@ -27,9 +28,7 @@ REMEDY = "Look for a collective under `if rank == ...`. TORCH_DISTRIBUTED_DEBUG=
 def judge(case: Case) -> list[Verdict]:
     """By the flight recorders of groups of all ranks, one verdict for each: the first call that differs in name or sizes. Who is
     behind is said only of a job that does not go on. Of calls that a recorder no longer holds nothing is known."""
-    groups: dict[tuple[str, str], list[Recording]] = {}
-    for recording in case.evidence.recordings:
-        groups.setdefault((recording.group, recording.id), []).append(recording)
+    groups = grouped_by(case.evidence.recordings, lambda recording: (recording.group, recording.id))
     if not groups:
         return []
     ranks = group(case)

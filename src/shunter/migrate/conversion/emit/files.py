@@ -16,6 +16,7 @@ from typing import TypeAlias
 import msgspec
 import yaml
 
+from shunter.api.grouping import grouped_by
 from shunter.api.meta import Json
 from shunter.api.resources import TRAINING_RUNTIMES
 from shunter.errors import InputError
@@ -205,10 +206,7 @@ def _has_job(file: TextFile, context: EmitContext) -> bool:
 
 
 def _by_folder(given: Input) -> dict[Path, list[TextFile]]:
-    folders: dict[Path, list[TextFile]] = {}
-    for file in given.files:
-        folders.setdefault(_relative(file).parent, []).append(file)
-    return folders
+    return grouped_by(given.files, lambda file: _relative(file).parent)
 
 
 def _relative(file: TextFile) -> Path:

@@ -9,6 +9,7 @@ from typing import Annotated, NamedTuple
 import msgspec
 from msgspec import Meta
 
+from shunter.api.grouping import grouped_by
 from shunter.migrate.catalogue import topics
 from shunter.migrate.survey.inventory.classes import CLASSES, JobClass
 from shunter.migrate.survey.inventory.entry import Entry
@@ -80,9 +81,7 @@ def _counted(names: Iterable[str]) -> dict[str, int]:
 
 
 def _parts(rows: Iterable[Entry], name_of: Callable[[Entry], str]) -> tuple[Part, ...]:
-    by_name: dict[str, list[Entry]] = {}
-    for row in rows:
-        by_name.setdefault(name_of(row), []).append(row)
+    by_name = grouped_by(rows, name_of)
     parts = [
         Part(name, len(some), sum(row.gpu_hours for row in some), sum(row.effort for row in some))
         for name, some in by_name.items()

@@ -12,6 +12,7 @@ import msgspec
 from msgspec import Meta
 
 from shunter import __version__
+from shunter.api.grouping import grouped_by
 from shunter.migrate.conversion.batch import Batch, Outcome
 from shunter.migrate.findings import Change, Finding, Grade, Impact, Place, Severity, worst
 
@@ -140,9 +141,7 @@ def effort_of(findings: Iterable[ReportedFinding]) -> int:
 
 def by_source(findings: Iterable[Finding]) -> list[Item]:
     """Findings that are about no v1 job, an item for each source, in the order of their first."""
-    found: dict[str, list[Finding]] = {}
-    for finding in findings:
-        found.setdefault(finding.place.source, []).append(finding)
+    found = grouped_by(findings, lambda finding: finding.place.source)
     return [
         Item(
             title=source,

@@ -9,13 +9,13 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
+from shunter.api.grouping import grouped_by
 from shunter.api.meta import Json
 from shunter.migrate.conversion.draft import Draft
 from shunter.migrate.conversion.launch.pod_reads import PodRead, pod_reads
 from shunter.migrate.conversion.launch.reads import HOST_LIST, HOST_NAME, HOSTS_FILE, is_for_a_name
 from shunter.migrate.conversion.rules.programs.texts import Programs, all_programs, place, quoted
 from shunter.migrate.findings import Topic
-from shunter.migrate.paths import Path
 from shunter.operator.training.names import REPLICA_INDEX
 
 if TYPE_CHECKING:
@@ -151,9 +151,7 @@ def _keeps_number(one: PodRead, values: list[PodValue]) -> bool:
 
 def _by_value(found: list[PodRead]) -> Iterator[list[PodRead]]:
     """What is told together: reads of one value by one text."""
-    together: dict[tuple[str, Path, str], list[PodRead]] = {}
-    for one in found:
-        together.setdefault((one.spot.file, one.spot.path, one.read.name), []).append(one)
+    together = grouped_by(found, lambda one: (one.spot.file, one.spot.path, one.read.name))
     yield from together.values()
 
 
