@@ -6,15 +6,17 @@ from collections import Counter
 from collections.abc import Collection, Iterable, Sequence
 from typing import Literal, NamedTuple
 
+from shunter.api.grouping import grouped_by
 from shunter.api.meta import Json, Struct
 from shunter.api.resources import TRAIN_JOBS
 from shunter.api.titles import title_of
 from shunter.migrate.conversion.rules.metadata import KUEUE_QUEUE
 from shunter.migrate.moving.journal import Record
-from shunter.migrate.moving.marks import COMPARED, PASSED, QUEUE, mark, queue_of, twins_of
+from shunter.migrate.moving.marks import COMPARED, PASSED, QUEUE, mark, twins_of
 from shunter.migrate.moving.plan import Item, Plan
 from shunter.migrate.moving.steps import step_title
 from shunter.migrate.moving.undo_steps import was_started
+from shunter.operator.causes.queue import queue_name
 from shunter.operator.overview import FINISHED_STATES, overview
 
 Stage = Literal["to do", "half done", "made", "running", "finished", "compared", "not moved", "gone"]
@@ -62,10 +64,7 @@ def progress(plan: Plan, records: Sequence[Record], v1_jobs: Iterable[Json], tra
     last = {record.step: record for record in records}
     begun = {record.job for record in last.values() if record.phase in ("intended", "undoing")}
     made = {record.job for record in last.values() if record.phase == "done" and record.kind == TRAIN_JOBS.kind}
-    of_twins: dict[str, list[Record]] = {}
-    for record in records:
-        if record.kind == TRAIN_JOBS.kind:
-            of_twins.setdefault(record.job, []).append(record)
+    of_twins = grouped_by((record for record in records if record.kind == TRAIN_JOBS.kind), lambda record: record.job)
     started = {job for job, steps in of_twins.items() if was_started(steps)}
     rows = [
         _row(item, wave.name, jobs.get(item.title), twins.get(item.title), _past(item, begun, made, started))
@@ -92,7 +91,7 @@ def _past(item: Item, begun: Collection[str], made: Collection[str], started: Co
 
 def _row(item: Item, wave: str, job: Json | None, twin: Json | None, past: Past) -> Row:
     state = overview(job).state if job is not None else "gone"
-    place = _place(item, state, twin, past, queue_of(job) if job is not None else "")
+    place = _place(item, state, twin, past, queue_name(job) if job is not None else "")
     name = f"{twin['metadata']['name']} {overview(twin).state}" if twin is not None else ""
     return Row(job=item.title, wave=wave, action=item.action, v1=state, twin=name, **place._asdict())
 

@@ -24,10 +24,10 @@ from shunter.migrate.moving import freeze
 from shunter.migrate.moving.backup.index import needs_of
 from shunter.migrate.moving.backup.taking import listed
 from shunter.migrate.moving.journal import Journal
-from shunter.migrate.moving.marks import queue_of
 from shunter.migrate.moving.plan import Item, Plan
 from shunter.migrate.moving.planning import Cluster, PlannedTrainJob, made_of
 from shunter.migrate.options import Options
+from shunter.operator.causes.queue import queue_name
 
 IN_THE_WAY: tuple[Resource, ...] = (TRAIN_JOBS, SERVICES, VOLCANO_POD_GROUPS, COSCHEDULING_POD_GROUPS)
 """What a result's own objects would meet by name."""
@@ -148,7 +148,7 @@ def ready(plan: Plan, items: Sequence[Item], found: Input, journal: Journal, *, 
         name = conversion.train_job["metadata"]["name"]
         if item.action == "move" and (owner := owner_of(source.value)):
             refused[item.title] = f"it belongs to {owner}, which would start it again; change it there"
-        elif item.action == "move" and (queue := queue_of(source.value)):
+        elif item.action == "move" and (queue := queue_name(source.value)):
             refused[item.title] = f"Kueue (queue {queue}) decides when it runs, and would start it again; wait, or create"
         elif conversion.is_blocked and not even_blocked:
             blocking = sorted({finding.topic.id for finding in conversion.findings if finding.is_blocking})

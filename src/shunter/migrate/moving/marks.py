@@ -8,6 +8,7 @@ from shunter.api.meta import Json, annotations_of
 from shunter.migrate.conversion.cleaning import suspended
 from shunter.migrate.conversion.provenance import SOURCE as SOURCE
 from shunter.migrate.conversion.rules.metadata import KUEUE_QUEUE
+from shunter.operator.causes.queue import queue_name
 
 PLAN = "migrate.shunter.dev/plan"
 """Annotation on what a plan made: the plan's id. Who finds it knows whose write succeeded when its answer was lost."""
@@ -28,21 +29,16 @@ def marked(obj: Json, annotations: dict[str, str]) -> Json:
     return {**obj, "metadata": {**metadata, "annotations": {**(metadata.get("annotations") or {}), **annotations}}}
 
 
-def queue_of(obj: Json) -> str:
-    """The queue in which Kueue starts and stops the job; empty when it is left to its users."""
-    return str((obj["metadata"].get("labels") or {}).get(KUEUE_QUEUE) or "")
-
-
 def without_queue(obj: Json) -> Json:
     """The job without its queue, which an annotation keeps."""
     labels = {key: value for key, value in obj["metadata"]["labels"].items() if key != KUEUE_QUEUE}
     metadata = {key: value for key, value in obj["metadata"].items() if key != "labels"} | ({"labels": labels} if labels else {})
-    return marked({**obj, "metadata": metadata}, {QUEUE: queue_of(obj)})
+    return marked({**obj, "metadata": metadata}, {QUEUE: queue_name(obj)})
 
 
 def parked(job: Json) -> Json:
     """The job as one that runs nothing until somebody lets it: suspended, and in no queue, whose Kueue would resume it."""
-    return without_queue(suspended(job)) if queue_of(job) else suspended(job)
+    return without_queue(suspended(job)) if queue_name(job) else suspended(job)
 
 
 def mark(obj: Json, annotation: str) -> str:

@@ -16,10 +16,11 @@ from shunter.migrate.conversion.batch import Batch, Outcome
 from shunter.migrate.conversion.cleaning import digest
 from shunter.migrate.conversion.one_job import Conversion
 from shunter.migrate.findings import Finding
-from shunter.migrate.moving.marks import ACTION, PLAN, SOURCE, mark, queue_of
+from shunter.migrate.moving.marks import ACTION, PLAN, SOURCE, mark
 from shunter.migrate.moving.plan import FORMAT, Action, Freeze, Item, Plan, Strategy, Wave
 from shunter.migrate.options import Options
 from shunter.migrate.survey.inventory.classes import WAVES, JobClass, Subject, judged
+from shunter.operator.causes.queue import queue_name
 from shunter.operator.overview import FINISHED_STATES, is_suspended, overview
 
 IN_THE_WAY = ("TrainJob", "Service", "PodGroup")
@@ -167,7 +168,7 @@ def _action(
         return "leave", f"TrainJob {twin} was made of it already"
     if met := in_the_way(cluster.taken, source.namespace, twin):
         return "leave", f"{met} is in the way; give the TrainJob another name: options: {{suffix: -v2}}"
-    queue = queue_of(source.value)
+    queue = queue_name(source.value)
     if queue and is_suspended(source.value):
         return "create", f"it waits in queue {queue}; its TrainJob gets that queue's label when it is to train"
     if queue:

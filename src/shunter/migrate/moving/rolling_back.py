@@ -17,12 +17,12 @@ from shunter.migrate.conversion.cleaning import digest
 from shunter.migrate.moving import closing
 from shunter.migrate.moving.applying import ASK_SECONDS, ATTEMPTS, FIRST_WAIT
 from shunter.migrate.moving.journal import Journal, Record
-from shunter.migrate.moving.marks import queue_of
 from shunter.migrate.moving.origins import Origin, brought_back, origin_of
 from shunter.migrate.moving.plan import Plan
 from shunter.migrate.moving.present import ClusterView, LiveCluster, SimulatedCluster, Spot
 from shunter.migrate.moving.steps import v1_job_of
 from shunter.migrate.moving.undo_steps import RolledBackTrainJob, Undo, UndoContext, held_back, to_undo, undo_steps, was_started
+from shunter.operator.causes.queue import queue_name
 from shunter.operator.overview import is_suspended, overview
 
 GONE_SECONDS = 60.0
@@ -168,7 +168,7 @@ class _Judge:
         if not is_suspended(present):
             return RolledBackTrainJob(is_running=True)
         has_pods = await self._sight.runs(present)
-        return RolledBackTrainJob(is_running=has_pods, is_stopping=has_pods, queue=queue_of(present))
+        return RolledBackTrainJob(is_running=has_pods, is_stopping=has_pods, queue=queue_name(present))
 
 
 async def _taken_back(client: Client, journal: Journal, record: Record, judge: _Judge) -> tuple[Undo, str]:

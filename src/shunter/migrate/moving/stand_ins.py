@@ -16,11 +16,12 @@ from shunter.migrate.moving import gathering
 from shunter.migrate.moving.deciding import holds
 from shunter.migrate.moving.gathering import Input
 from shunter.migrate.moving.journal import Journal
-from shunter.migrate.moving.marks import queue_of, twins_of
+from shunter.migrate.moving.marks import twins_of
 from shunter.migrate.moving.plan import Item, Plan
 from shunter.migrate.moving.runs.observation import has_run
 from shunter.migrate.options import Options
 from shunter.migrate.proof.ladder import climbed
+from shunter.operator.causes.queue import queue_name
 from shunter.operator.overview import is_suspended, overview
 
 _OF_JOBSET = ("runtimeRef", "runtimePatches", "trainer")
@@ -58,8 +59,10 @@ def waits(train_job: Json) -> bool:
 
 def _queue(job: Json, twin: Json) -> str:
     """Kueue would start the v1 job when its turn comes, and starts its TrainJob only when that has the queue's label."""
-    queue = queue_of(job)
-    return f"it waits in queue {queue}, and TrainJob {twin['metadata']['name']} does not" if queue and not queue_of(twin) else ""
+    queue = queue_name(job)
+    return (
+        f"it waits in queue {queue}, and TrainJob {twin['metadata']['name']} does not" if queue and not queue_name(twin) else ""
+    )
 
 
 def _objection(item: Item, conversion: Conversion, twin: Json, runtimes: Mapping[tuple[str, str], Json], options: Options) -> str:

@@ -11,8 +11,9 @@ from shunter.api.training.kinds import JOB_KINDS
 from shunter.migrate.conversion import provenance
 from shunter.migrate.conversion.one_job import Conversion
 from shunter.migrate.moving import freeze
-from shunter.migrate.moving.marks import ACTION, PLAN, SOURCE, marked, queue_of, without_queue
+from shunter.migrate.moving.marks import ACTION, PLAN, SOURCE, marked, without_queue
 from shunter.migrate.moving.plan import Item, Plan
+from shunter.operator.causes.queue import queue_name
 
 V1_JOBS: Mapping[str, Resource] = {kind.resource.kind: kind.resource for kind in JOB_KINDS}
 
@@ -107,7 +108,7 @@ def item_steps(plan: Plan, item: Item, conversion: Conversion) -> Iterator[Step]
     twin = conversion.train_job["metadata"]["name"]
     made = provenance.of_made(conversion.source, plan.options_of(item))
     body = marked(conversion.train_job, {**made, PLAN: plan.id, SOURCE: item.title, ACTION: item.action})
-    if queue_of(body):
+    if queue_name(body):
         body = without_queue(body)
     yield Step(f"create {TRAIN_JOBS.kind} {namespace}/{twin}", "create", TRAIN_JOBS, namespace, twin, body, job=item.title)
     if item.action != "move":

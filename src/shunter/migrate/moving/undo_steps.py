@@ -18,8 +18,9 @@ from shunter.migrate.moving import freeze
 from shunter.migrate.moving.backup.index import is_job
 from shunter.migrate.moving.deciding import holds
 from shunter.migrate.moving.journal import Record
-from shunter.migrate.moving.marks import PLAN, mark, parked, queue_of
+from shunter.migrate.moving.marks import PLAN, mark, parked
 from shunter.migrate.moving.origins import Origin
+from shunter.operator.causes.queue import queue_name
 from shunter.operator.overview import FINISHED_STATES, is_suspended, is_v2, overview
 
 FREEZE = (freeze.POLICIES.kind, freeze.BINDINGS.kind)
@@ -190,7 +191,7 @@ def _set_back(record: Record, present: Json | None, knowledge: UndoContext) -> U
             return Undo(record, "keep", f"it has finished ({overview(present).state})")
         # One that stays suspended may be set back beside a TrainJob that runs.
         is_harmless = twin.is_running and is_suspended(merge_patch(present, record.undo))
-        if not is_v2(present) and not is_harmless and (objection := twin.objection(queue=queue_of(present))):
+        if not is_v2(present) and not is_harmless and (objection := twin.objection(queue=queue_name(present))):
             return Undo(record, "keep", objection)
         if is_v2(present) and knowledge.origin != "there":
             return Undo(record, "keep", _all_that_is_left(record, knowledge.origin))
@@ -216,7 +217,7 @@ def _bring_back(record: Record, present: Json | None, twin: RolledBackTrainJob) 
     if not is_job(record.undo):
         return Undo(record, "create", "this plan deleted it", body=record.undo)
     back, objection = "this plan deleted it; it comes back suspended", twin.objection()
-    if objection and (queue := queue_of(record.undo)):
+    if objection and (queue := queue_name(record.undo)):
         why = f"{back}, and out of queue {queue}, from which Kueue would start it: {objection}"
         return Undo(record, "create", why, body=parked(record.undo))
     return Undo(record, "create", back, body=suspended(record.undo))
