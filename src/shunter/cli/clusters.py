@@ -23,7 +23,7 @@ from shunter.cluster.node.content.images import load_images
 from shunter.cluster.node.content.warm_start import module_names
 from shunter.cluster.state_dir import StateDir, default_state_dir
 from shunter.errors import InputError
-from shunter.operator.config import feature_gates
+from shunter.operator import config
 
 
 class RealLevel(StrEnum):
@@ -85,10 +85,11 @@ def up(
     """Start the embedded cluster in the background and print how to use it."""
     if simulate and level:
         raise InputError(f"--simulate and --level {level} exclude each other: simulated pods are not run.", "Choose one.")
+    # What is wrong in these is told before anything is started.
     if images:
-        check_images(images)
+        load_images(images)
     if feature_gates:
-        check_feature_gates(feature_gates)
+        config.feature_gates(feature_gates)
     if warm and simulate:
         raise InputError("--warm and --simulate exclude each other: simulated pods are not run.", "Choose one.")
     signal.signal(signal.SIGTERM, signal.default_int_handler)
@@ -142,16 +143,6 @@ def page_link(state: StateDir) -> str:
 def export_line(state: StateDir) -> str:
     """What to type to use the cluster."""
     return f"export KUBECONFIG={shlex.quote(str(state.kubeconfig))}"
-
-
-def check_images(path: Path) -> None:
-    """Raises InputError naming the entry that is wrong, before anything is started."""
-    load_images(path)
-
-
-def check_feature_gates(text: str) -> None:
-    """Raises InputError for one that does not exist, before anything is started."""
-    feature_gates(text)
 
 
 def warm_modules(text: str) -> tuple[str, ...]:

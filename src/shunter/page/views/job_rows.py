@@ -5,6 +5,8 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Iterable, Mapping, Sequence
 
+from msgspec.structs import replace
+
 from shunter.api.meta import Json
 from shunter.doctor.verdicts import Excerpt, Report
 from shunter.jobs.curves import MOST_CURVES, Curve, curves, metric_names
@@ -60,15 +62,7 @@ def timeline_rows(job: Json, events: Iterable[Json]) -> list[TimelineRow]:
         row = _timeline_row(entry)
         if rows and (rows[-1].text, rows[-1].rank, rows[-1].tone) == (row.text, row.rank, row.tone):
             before = rows.pop()
-            row = TimelineRow(
-                id=before.id,
-                time=row.time,
-                tone=row.tone,
-                text=row.text,
-                rank=row.rank,
-                times=before.times + 1,
-                lines=row.lines or before.lines,
-            )
+            row = replace(row, id=before.id, times=before.times + 1, lines=row.lines or before.lines)
         rows.append(row)
     return rows
 

@@ -15,6 +15,7 @@ from shunter.migrate.conversion.one_job import Conversion
 from shunter.migrate.conversion.source import experiments
 from shunter.migrate.conversion.source.embedded import Embedded
 from shunter.migrate.conversion.source.objects import SourceObject
+from shunter.migrate.conversion.source.yaml_nodes import fields
 
 INDEX_LABEL = "batch.kubernetes.io/job-completion-index"
 GROUP_LABEL = "jobset.sigs.k8s.io/replicatedjob-name"
@@ -35,8 +36,8 @@ def edits(found: Embedded, conversion: Conversion) -> list[Edit]:
     host = found.host
     if not experiments.is_trial(found) or not isinstance(host.node, yaml.MappingNode):
         return []
-    node = _fields(_fields(host.node).get("spec")).get("trialTemplate")
-    template = _fields(node)
+    node = fields(fields(host.node).get("spec")).get("trialTemplate")
+    template = fields(node)
     labels = {INDEX_LABEL: '"0"', GROUP_LABEL: _first_group(conversion)}
     in_line = ", ".join(f"{name}: {value}" for name, value in labels.items())
     said = {"primaryContainerName": NODE, "primaryPodLabels": f"{{{in_line}}}", **experiments.CONDITIONS}
@@ -75,9 +76,3 @@ def _edit(node: yaml.Node, text: str) -> Edit:
 
 def _written(host: SourceObject, node: yaml.ScalarNode) -> str:
     return host.text[node.start_mark.index : node.end_mark.index]
-
-
-def _fields(node: yaml.Node | None) -> dict[str, yaml.Node]:
-    if not isinstance(node, yaml.MappingNode):
-        return {}
-    return {key.value: value for key, value in node.value if isinstance(key, yaml.ScalarNode)}

@@ -18,6 +18,7 @@ from shunter.api.yaml import Loader
 from shunter.migrate.conversion.source.objects import SourceObject
 from shunter.migrate.conversion.source.size import refuse_depth, refuse_expansion
 from shunter.migrate.conversion.source.versions import is_convertible
+from shunter.migrate.conversion.source.yaml_nodes import fields
 from shunter.migrate.findings import Finding, Topic
 from shunter.migrate.paths import Path, shown
 
@@ -104,7 +105,7 @@ def _below(value: Any, node: yaml.Node | None, path: Path, host: SourceObject) -
             is_block = isinstance(node, yaml.MappingNode) and not node.flow_style
             yield Embedded(job, host, path, is_text=not is_block or not host.kind or _is_pointed_into(node, host))
             return
-        nodes = _fields(node)
+        nodes = fields(node)
         for key, inner in value.items():
             yield from _below(inner, nodes.get(key), (*path, key), host)
     elif isinstance(value, list):
@@ -136,12 +137,6 @@ def _is_pointed_into(job: yaml.Node | None, host: SourceObject) -> bool:
         elif isinstance(node, yaml.SequenceNode):
             left += node.value
     return False
-
-
-def _fields(node: yaml.Node | None) -> dict[Any, yaml.Node]:
-    if not isinstance(node, yaml.MappingNode):
-        return {}
-    return {key.value: inner for key, inner in node.value if isinstance(key, yaml.ScalarNode)}
 
 
 def _jobs_in_text(text: str) -> Iterator[dict[str, Any]]:

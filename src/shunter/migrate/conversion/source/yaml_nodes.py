@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import Any
 
 import yaml
 
@@ -22,3 +23,10 @@ def nodes(node: yaml.Node, *, keys: bool = False) -> Iterator[yaml.Node]:
         elif isinstance(inner, yaml.MappingNode):
             for key, value in reversed(inner.value):
                 left += (value, key) if keys else (value,)
+
+
+def fields(node: yaml.Node | None) -> dict[Any, yaml.Node]:
+    """The values of a mapping by the text of their keys; empty for any other node."""
+    if not isinstance(node, yaml.MappingNode):
+        return {}
+    return {key.value: value for key, value in node.value if isinstance(key, yaml.ScalarNode)}

@@ -159,22 +159,20 @@ def checklist(facts: Facts) -> list[Point]:
         Point(before, "Conversion tried on every job", True, f"{len(converted)} of {len(unfinished)} have a usable result"),
         Point(before, "Strategy chosen, plan written", None, "`shunter migrate plan`"),
         Point(before, "Team knows TrainJobs and the new SDK", None, "sdk.html"),
-        Point(
-            during, "Pods of each converted job compared with v1", _all(proved, len(converted)), f"{proved} of {len(converted)}"
-        ),
+        Point(during, "Pods of each converted job compared with v1", proved == len(converted), f"{proved} of {len(converted)}"),
         Point(
             during,
             "Each converted job run beside the original",
-            _all(len(compared), len(converted)),
+            len(compared) == len(converted),
             f"{len(compared)} of {len(converted)}; `shunter migrate test`, `compare`",
         ),
         Point(
             during,
             "Results and throughput within tolerance",
-            _all(good, len(compared)) if compared else None,
+            good == len(compared) if compared else None,
             f"{good} of {len(compared)}",
         ),
-        Point(during, "No resource asked for is lost or added", _all(proved, len(converted)), "part of the comparison of pods"),
+        Point(during, "No resource asked for is lost or added", proved == len(converted), "part of the comparison of pods"),
         Point(
             after,
             "No unfinished v1 job left",
@@ -226,10 +224,6 @@ def _calls_are_gone(facts: Facts) -> bool | None:
     if facts.references is None:
         return None
     return not [finding for finding in facts.references if finding.topic.id in ("SCAN001", "SCAN002") and not finding.suppressed]
-
-
-def _all(count: int, of: int) -> bool:
-    return count == of
 
 
 def _tone(count: int, of: int) -> Tone:

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
-
+from shunter.api.meta import without_nulls
 from shunter.migrate.conversion.draft import Draft, Group
 from shunter.migrate.conversion.rules.restart_policy import JOBSET_RESTART_POLICY, pod_restart_policy, restart_policy
 from shunter.migrate.conversion.templates import differing_ports
@@ -17,7 +16,7 @@ def apply(draft: Draft) -> None:
     """Gives each group its `pod`, which is the first role's template, with the restart policy and what the kind's module
     changes."""
     for group in draft.groups:
-        group.pod = copied(draft.given(draft.template_paths(group)[0]))
+        group.pod = without_nulls(draft.given(draft.template_paths(group)[0]))
         for role, template in zip(group.roles, draft.template_paths(group), strict=True):
             draft.carry(template, "TrainingRuntime", draft.pod_template_path(group))
             draft.default((*draft.role_path(role), "replicas"), f"counted in numNodes, or as the pods of {group.name}")
@@ -32,15 +31,6 @@ def apply(draft: Draft) -> None:
         for field, change in group.changes.items():
             training[field] = change.value
             draft.changed(group, (*place, field), change.note)
-
-
-def copied(value: Any) -> Any:
-    """JSON that may be changed without changing where it comes from. Fields that are null are left out: they say nothing."""
-    if isinstance(value, dict):
-        return {key: copied(inner) for key, inner in value.items() if inner is not None}
-    if isinstance(value, list):
-        return [copied(inner) for inner in value]
-    return value
 
 
 def _leave_out(draft: Draft, group: Group) -> None:
