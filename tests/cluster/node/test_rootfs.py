@@ -142,5 +142,5 @@ def test_the_end_of_a_layer_writes_nothing_to_the_disk(tmp_path: Path, monkeypat
 def test_what_another_has_unmounted_meanwhile_is_left_alone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "place").mkdir()
     monkeypatch.setattr(removal, "mounts_below", lambda directory: [f"{directory}/place", f"{directory}/gone"])
-    removal.remove_tree({"directory": str(tmp_path)})
+    removal.remove_trees({"directories": [str(tmp_path)]})
     assert not tmp_path.exists()

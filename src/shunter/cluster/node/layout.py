@@ -65,6 +65,10 @@ class PodDirectory(NamedTuple):
         except FileNotFoundError:
             return []
 
+    def roots(self) -> list[Path]:
+        """What each attempt of each container wrote outside of volumes, where it has a root of its own."""
+        return sorted(self.path.glob("containers/*/*/root"))
+
 
 class NodeDirectory(NamedTuple):
     """The node's part of the state directory."""

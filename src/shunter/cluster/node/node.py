@@ -364,7 +364,7 @@ class Node:
             if directory.uid not in known:
                 await asyncio.to_thread(kill_pod, directory)
                 try:
-                    await launcher.request("remove", directory=str(directory.path))
+                    await launcher.request("remove", directories=[str(directory.path)])
                 except LauncherError as error:
                     # The others want their agent.
                     log.error("What pod %s left could not be removed: %s", directory.uid, error.message)

@@ -7,7 +7,7 @@ import os
 import sys
 from contextlib import suppress
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
@@ -17,6 +17,7 @@ from shunter.cluster.node.layout import NodeDirectory, PodDirectory
 from shunter.cluster.node.net import dns, starting_pods
 from shunter.cluster.node.net.network import owner_name
 from shunter.cluster.node.runtime.cgroups import NoCgroups, find_cgroups
+from shunter.cluster.node.runtime.launcher import Launcher
 from shunter.cluster.node.runtime.levels import find_level
 from shunter.cluster.node.runtime.namespaces import NamespaceRuntime
 from shunter.cluster.node.runtime.protocol import Level
@@ -46,6 +47,28 @@ async def headless(node: NodeUnderTest, name: str, selector: dict[str, str], **s
             "spec": {"clusterIP": "None", "selector": selector, **spec},
         },
     )
+
+
+async def test_one_process_beside_the_agent_removes_what_a_finished_pod_leaves(
+    node: NodeUnderTest, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    removed: list[list[str]] = []
+    request = Launcher.request
+
+    async def recording(launcher: Launcher, do: str, **arguments: Any) -> Any:
+        if do == "remove":
+            removed.append(arguments["directories"])
+        return await request(launcher, do, **arguments)
+
+    monkeypatch.setattr(Launcher, "request", recording)
+    pod = await node.run_shell("p", "echo word > /written; echo out")
+    directory = PodDirectory(node.directory / "pods" / pod["metadata"]["uid"])
+    root = directory.attempt("main", 0) / "root"
+    await node.eventually(lambda: not root.exists())
+    left = [directory.namespaces, directory.shm, directory.path / "volumes", root]
+    assert removed == [[str(part) for part in left]]
+    assert not any(part.exists() for part in left)
+    assert await node.log("p") == "out\n"
 
 
 async def test_a_rank_that_asks_early_connects_at_its_first_attempt(

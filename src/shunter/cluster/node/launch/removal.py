@@ -11,11 +11,11 @@ from typing import Any
 from shunter.cluster.node.launch import linux
 
 
-def remove_tree(request: dict[str, Any]) -> None:
-    """Unmounts everything below `directory` (innermost first) and deletes it. Gone already is fine."""
-    directory = request["directory"]
-    unmount_below(directory)
-    delete_tree(directory)
+def remove_trees(request: dict[str, Any]) -> None:
+    """Unmounts everything below each of the `directories` (innermost first) and deletes them. Gone already is fine."""
+    for directory in request["directories"]:
+        unmount_below(directory)
+        delete_tree(directory)
 
 
 def unmount_below(directory: str) -> None:

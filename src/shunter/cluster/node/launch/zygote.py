@@ -104,7 +104,7 @@ def _attach(request: dict[str, Any], hand_over: command.HandOver) -> None:
 _HANDLERS: dict[str, Callable[[dict[str, Any]], Any]] = {
     "bridge": sandbox.create_bridge,
     "execute": execution.execute_in_container,
-    "remove": removal.remove_tree,
+    "remove": removal.remove_trees,
     "filter": packet_filter.set_filter,
     "try filter": packet_filter.try_filter,
 }

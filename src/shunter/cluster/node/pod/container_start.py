@@ -208,11 +208,8 @@ class ContainerStarter:
         """Removes the cgroup of an attempt that has ended."""
         self._dependencies.cgroups.remove(self._group(container, number))
 
-    async def release(self, spec: Json) -> None:
+    async def release(self) -> None:
         """Frees what a finished pod needs no more (address, mounts, written layers); logs and states stay."""
-        for container, _ in every(spec):
-            for number in self._directory.attempts(container["name"]):
-                container_attempts.discard_root(self._directory.attempt(container["name"], number))
         self._dependencies.cgroups.remove(self._directory.uid)
         await self._dependencies.runtime.release_sandbox(self._directory)
 

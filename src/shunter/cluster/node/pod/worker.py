@@ -355,7 +355,7 @@ class PodWorker:
             if self._refreshing is not None:
                 self._refreshing.cancel()
             self._node_services.names_changed()
-            await self._starter.release(self._pod.spec)
+            await self._starter.release()
             self._report(time.time())
         if self._pod.metadata.deletion_timestamp is None or self._vanished:
             return

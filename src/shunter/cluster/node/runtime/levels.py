@@ -83,14 +83,14 @@ def _as_before(node: NodeDirectory) -> Trial:
 async def _problem(directory: Path, launcher: Launcher) -> str:
     """What goes wrong when a container is started; empty when nothing does."""
     try:
-        await launcher.request("remove", directory=str(directory))
+        await launcher.request("remove", directories=[str(directory)])
         directory.mkdir(parents=True)
         return await _try(directory, launcher)
     except LauncherError as error:
         return error.message
     finally:
         with suppress(LauncherError):
-            await launcher.request("remove", directory=str(directory))
+            await launcher.request("remove", directories=[str(directory)])
 
 
 async def _try(directory: Path, launcher: Launcher) -> str:

@@ -156,14 +156,15 @@ class NamespaceRuntime:
         return str(stored["address"])
 
     async def release_sandbox(self, directory: PodDirectory) -> None:
-        """Removes namespaces, /dev/shm and volumes, after which the address is free."""
-        for part in (directory.namespaces, directory.shm, directory.path / "volumes"):
-            await self._launcher.request("remove", directory=str(part))
+        """Removes namespaces, /dev/shm, volumes and the containers' roots, after which the address is free."""
+        # By the launcher: on some disks removing a directory takes milliseconds, in which nobody would answer names here.
+        parts = (directory.namespaces, directory.shm, directory.path / "volumes", *directory.roots())
+        await self._launcher.request("remove", directories=[str(part) for part in parts])
         self._free_address(directory)
 
     async def remove_sandbox(self, directory: PodDirectory) -> None:
         """Removes the pod's whole directory with what is mounted in it, after which the address is free."""
-        await self._launcher.request("remove", directory=str(directory.path))
+        await self._launcher.request("remove", directories=[str(directory.path)])
         self._free_address(directory)
 
     def _free_address(self, directory: PodDirectory) -> None:

@@ -77,7 +77,8 @@ class Runtime(Protocol):
         """The address of a sandbox that an earlier agent made; empty when there is none (any more)."""
 
     async def release_sandbox(self, directory: PodDirectory) -> None:
-        """Frees the address, namespaces and volumes of a finished pod; its logs stay."""
+        """Frees the address, namespaces and volumes of a finished pod and removes what its containers wrote elsewhere; its logs
+        stay."""
 
     async def remove_sandbox(self, directory: PodDirectory) -> None:
         """Removes the sandbox and the directory of a pod whose processes have ended."""
