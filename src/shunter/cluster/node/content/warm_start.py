@@ -110,8 +110,9 @@ def difference(spec: Json, *, names: Iterable[str], directories: Iterable[str]) 
     for name in names:
         if name in given and not _READ_ON_IMPORT.match(name):
             return f"variable {name} is read on import, and the warm parent has none"
+    imported = [os.path.realpath(directory) for directory in directories]
     for target in _mounted(spec):
-        for directory in map(os.path.realpath, directories):
+        for directory in imported:
             if _lies_in(target, directory) or _lies_in(directory, target):
                 return f"a volume at {target} changes what is imported from {directory}"
     return ""
