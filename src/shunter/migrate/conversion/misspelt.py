@@ -6,11 +6,11 @@ import re
 from collections.abc import Iterator
 from difflib import get_close_matches
 
-from shunter.api.resources import TRAINING_RUNTIMES
 from shunter.errors import InputError
+from shunter.migrate.conversion.newer_fields import newer_fields
 from shunter.migrate.conversion.source.objects import SourceObject
 from shunter.migrate.findings import Finding, Topic
-from shunter.migrate.paths import Path, shown
+from shunter.migrate.paths import Path, shown, value_at
 from shunter.migrate.pods.admission import field_names, unknown_fields
 
 OF_TEMPLATE = Topic(
@@ -21,13 +21,16 @@ OF_TEMPLATE = Topic(
     grade="L",
     explanation=(
         "The schema of the v1 kind does not have the field: kubectl refuses the job, and where the check is off the API server "
-        "drops the field. So it had no effect in v1, and a result with it is refused or means something else."
+        "drops the field. So it had no effect in v1, and a result with it is refused or means something else. Training Operator "
+        "v1.9 has the pods of Kubernetes 1.31 in its schemas, Trainer and JobSet have what came later: resources of the pod as a "
+        "whole (1.32), restartPolicyRules, hostnameOverride (1.34), ... Where Shunter serves v1 it keeps them, "
+        "as the proof assumes; of a job that is read from a cluster with such a field nothing is told."
     ),
     remedy="Remove the field, or spell it right. --accept FIELD003 passes it on as it is, for clusters that know it.",
     acceptable=True,
 )
+_NEWER_REMEDY = "Remove it to keep what Training Operator did, or take it on with --accept FIELD003."
 _STEP = re.compile(r"([^.\[\]]+)|\[(\d+)\]")
-_RUNTIME_TEMPLATE: Path = ("spec", "template", "spec", "replicatedJobs", 0, "template", "spec", "template")
 _OF_METADATA = {
     ("metadata", name)
     for name in (
@@ -55,15 +58,25 @@ def of_templates(source: SourceObject) -> Iterator[Finding]:
         unknown = unknown_fields(source.value)
     except InputError:
         return
+    yield from _newer(source)
     for field in unknown:
         path = tuple(int(index) if index else key for key, index in _STEP.findall(field))
         if len(path) <= _ROLE + 1 or path[_ROLE] != "template" or path[_ROLE + 1 :] in _OF_METADATA:
             continue
-        of_v2 = field_names(TRAINING_RUNTIMES.api_version, TRAINING_RUNTIMES.kind, (*_RUNTIME_TEMPLATE, *path[_ROLE + 1 : -1]))
-        if path[-1] in of_v2:
-            message = f"{shown(path)} is not a field of v1, which drops it; v2 has it, and acts on it."
-            remedy = "Remove it to keep what v1 did, or take it on with --accept FIELD003."
-        else:
-            message = f"{shown(path)} is not a field of pods in v1."
-            remedy = " ".join(filter(None, (meant(source, path), OF_TEMPLATE.remedy)))
+        message = f"{shown(path)} is not a field of pods in v1."
+        remedy = " ".join(filter(None, (meant(source, path), OF_TEMPLATE.remedy)))
         yield Finding(OF_TEMPLATE, source.title, source.place(path), path, message, remedy)
+
+
+def _newer(source: SourceObject) -> Iterator[Finding]:
+    """Of fields that came after v1, in jobs that no API server has seen."""
+    if source.metadata.get("uid"):
+        return
+    spec = source.value.get("spec")
+    for field, roles in spec.items() if isinstance(spec, dict) else ():
+        for role in roles if field.endswith("ReplicaSpecs") and isinstance(roles, dict) else ():
+            template: Path = ("spec", field, role, "template", "spec")
+            for path, since in newer_fields(value_at(source.value, template)):
+                place = (*template, *path)
+                message = f"{shown(place)} came with Kubernetes {since}: Training Operator v1.9 drops it, and v2 acts on it."
+                yield Finding(OF_TEMPLATE, source.title, source.place(place), place, message, _NEWER_REMEDY)

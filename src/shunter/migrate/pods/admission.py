@@ -90,6 +90,18 @@ def unknown_fields(obj: Json) -> list[str]:
         raise RefusedError(f"{title(obj)} is refused: {error}") from error
 
 
+def repeated_entries(obj: Json) -> list[FieldError]:
+    """What the schema of a custom kind says against entries of lists that have the key of another one (ports, variables, mounts,
+    ...); of built-in kinds, and of those of which we have no schema, nothing."""
+    found = _custom_kind(str(obj.get("apiVersion")), str(obj.get("kind")))
+    schema = found.schema() if found is not None else None
+    if not isinstance(schema, StructuralSchema):
+        return []
+    stored = as_json(obj)
+    schema.default(stored)
+    return schema.list_errors(stored)
+
+
 def field_names(api_version: str, kind: str, path: Path) -> tuple[str, ...]:
     """The fields that a custom kind's schema has at a path; none for a kind of which we have no schema."""
     found = _custom_kind(api_version, kind)

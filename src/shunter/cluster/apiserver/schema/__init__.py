@@ -80,6 +80,10 @@ class StructuralSchema:
         errors += embedded_errors(self._root, obj)
         return errors + validate.list_errors(self._root, obj, earlier)
 
+    def list_errors(self, obj: Json) -> list[FieldError]:
+        """Those of `structure_errors` about entries of lists that are there twice."""
+        return validate.list_errors(self._root, obj)
+
 
 class TypedSchema:
     """A built-in kind: its Go type says what decodes; what its values may be is hand-written, beside its defaults."""

@@ -7,6 +7,7 @@ import re
 from shunter.migrate.conversion.draft import Draft
 from shunter.migrate.findings import Topic
 from shunter.migrate.paths import Path
+from shunter.migrate.pods.admission import repeated_entries
 
 _STEP = re.compile(r"([^.\[\]]+)")
 _SAID_ELSEWHERE = ("metadata.name", "spec.runPolicy.managedBy")
@@ -45,10 +46,26 @@ TOO_MANY_MASTERS = Topic(
     explanation="Exactly one pod of a job is its Master: rank 0, whose address all others are told. v1 refuses any other number.",
     remedy="Set replicas of the Master to 1, and those of the Workers to what is meant.",
 )
+REPEATED = Topic(
+    id="INPUT020",
+    title="an entry of a list is there twice",
+    severity="error",
+    change="unsupported",
+    grade="N",
+    explanation=(
+        "The API server refuses a v1 job, and a TrainingRuntime, with two entries of one key: ports of one containerPort and "
+        "protocol in a container, containers, volumes or volumeMounts of one name or path. Of two ports of one name it takes the "
+        "job and refuses its pods, in v1 as in v2. Ports that two containers of a pod have in common are kept: only one of the "
+        "two programs can listen there."
+    ),
+    remedy="Remove one of the two, or give it another port, name or path.",
+    effort=1,
+)
 
 
 def apply(draft: Draft) -> None:
-    """Reports each fault of the job, except those that other rules tell of; then each container without an image."""
+    """Reports each fault of the job, except those that other rules tell of; then each container without an image, and what is
+    there twice."""
     for fault in draft.faults:
         path = _path(fault.field)
         is_explicit = draft.is_given(path)
@@ -61,6 +78,11 @@ def apply(draft: Draft) -> None:
     for role in draft.job.replicas:
         if draft.job.replica_count(role):
             _look_at_images(draft, (*draft.role_path(role), "template", "spec"))
+            _look_at_port_names(draft, (*draft.role_path(role), "template", "spec"))
+    for fault in repeated_entries(draft.source.value):
+        path = _path(fault.field)
+        if path[-2] != "env":  # ENV004
+            draft.report(REPEATED, path, f"v1 and v2 would refuse this: {fault}.")
 
 
 def _look_at_images(draft: Draft, spec: Path) -> None:
@@ -69,6 +91,20 @@ def _look_at_images(draft: Draft, spec: Path) -> None:
         for index, container in enumerate(containers if isinstance(containers, list) else []):
             if not container.get("image"):
                 draft.report(NO_IMAGE, (*spec, field, index), f"Container {container.get('name', index)} has no image.")
+
+
+def _look_at_port_names(draft: Draft, spec: Path) -> None:
+    """Ports of one name in a container: no schema speaks of them, the rules of pods do."""
+    for field in ("initContainers", "containers"):
+        containers = draft.given((*spec, field))
+        for index, container in enumerate(containers if isinstance(containers, list) else []):
+            names: set[str] = set()
+            for number, port in enumerate(container.get("ports") or ()):
+                name = port.get("name")
+                if name in names:
+                    says = f"Two ports of container {container.get('name', index)} are called {name}: its pods would be refused."
+                    draft.report(REPEATED, (*spec, field, index, "ports", number), says)
+                names |= {name} if name else set()
 
 
 def _path(field: str) -> Path:

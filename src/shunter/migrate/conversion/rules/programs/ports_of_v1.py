@@ -52,11 +52,12 @@ DECLARED = Topic(
     grade="Q",
     explanation=(
         "v1 declared the port of the kind (pytorchjob-port, tfjob-port, ...) in the training container of each pod. A probe or a "
-        "hook that asks for it by name finds it in v2 only where the runtime declares it, with the number at which pods meet."
+        "hook that asks for it by name finds it in v2 only where the runtime declares it, with the number at which pods meet; "
+        "where another port of the container has that number, it asks by the number."
     ),
     remedy="Nothing to do here.",
     effort=0,
-    explains=("containers.ports.*",),
+    explains=("*Probe.*.port", "lifecycle.*.port"),
 )
 
 
@@ -78,13 +79,20 @@ def apply(draft: Draft) -> None:
 
 def _declare(draft: Draft, group: Group, port: Port, number: int) -> None:
     training = draft.training_container(group)
-    known = {one.get("name") for one in training.get("ports") or ()}
+    declared = training.get("ports") or []
     named = [path for path, asked in _asked(training) if asked == port.name]
-    if not named or port.name in known:
+    if not named or any(one.get("name") == port.name for one in declared):
         return
-    training["ports"] = [*(training.get("ports") or ()), {"name": port.name, "containerPort": number}]
-    path = (*_container(draft, group), *named[0])
-    draft.report(DECLARED, path, f"{port.name} is {number} in the runtime, where the pods meet in v2.")
+    place = _container(draft, group)
+    if any(one.get("containerPort") == number and one.get("protocol") in (None, "TCP") for one in declared):
+        # A container declares a number once: another name of it leaves none for this one.
+        for *parent, field in named:
+            value_at(training, tuple(parent))[field] = number
+            draft.changed(group, ("spec", *place[-2:], *parent, field), f"{port.name} is {number} in v2")
+        draft.report(DECLARED, (*place, *named[0]), f"{port.name} is {number} in v2, and is asked for by its number.")
+        return
+    training["ports"] = [*declared, {"name": port.name, "containerPort": number}]
+    draft.report(DECLARED, (*place, *named[0]), f"{port.name} is {number} in the runtime, where the pods meet in v2.")
 
 
 def _look_at_programs(draft: Draft, number: int) -> None:
