@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import errno
+import json
 import os
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -224,6 +226,40 @@ def test_a_directory_that_may_not_be_listed_is_told_and_the_rest_is_read(tmp_pat
     ]
     assert found.findings[0].message == "It cannot be read: Permission denied."
     assert (found.files, found.skipped) == (1, 0)
+
+
+WITH_PERMISSIONS = """
+import ctypes, os, sys
+if os.geteuid() == 0:
+    for capability in (1, 2):  # CAP_DAC_OVERRIDE, CAP_DAC_READ_SEARCH: without them permissions count for root too
+        assert ctypes.CDLL(None, use_errno=True).prctl(24, capability, 0, 0, 0) == 0, os.strerror(ctypes.get_errno())
+os.execv(sys.argv[1], sys.argv[1:])
+"""
+
+
+@pytest.mark.integration
+@pytest.mark.parametrize("below", ["", "sub"])
+def test_a_directory_that_git_may_not_list_is_told_and_the_rest_is_read(tmp_path: Path, below: str) -> None:
+    write(tmp_path, {f"sub/{name}/a.sh": SPEAKS for name in ("tracked", "new", "it's another", "open")})
+    subprocess.run(["git", "init", "-q", tmp_path], check=True)
+    subprocess.run(["git", "-C", tmp_path, "add", "sub/tracked"], check=True)
+    closed = [tmp_path / "sub" / name for name in ("it's another", "new", "tracked")]
+    for directory in closed:
+        directory.chmod(0)
+    shunter = str(shutil.which("shunter", path=Path(sys.executable).parent))
+    command = [shunter, "migrate", "scan", "-o", "json", str(tmp_path / below)]
+    try:
+        done = subprocess.run([sys.executable, "-c", WITH_PERMISSIONS, *command], check=True, capture_output=True)
+    finally:
+        for directory in closed:
+            directory.chmod(0o700)
+    findings = [finding for item in json.loads(done.stdout)["items"] for finding in item["findings"]]
+    assert sorted((Path(finding["source"]).relative_to(tmp_path / "sub").as_posix(), finding["id"]) for finding in findings) == [
+        ("it's another", "INPUT014"),
+        ("new", "INPUT014"),
+        ("open/a.sh", "SCAN016"),
+        ("tracked", "INPUT014"),
+    ]
 
 
 @pytest.mark.integration

@@ -19,6 +19,7 @@ from shunter.missing_file import missing_file
 _BINARY_PROBE = 8192
 """Bytes in which a NUL tells that a file is no text, as git decides it."""
 
+_COULD_NOT_OPEN = re.compile(rb"^warning: could not open directory '(.*)/': ", re.MULTILINE)
 _TOKENS = re.compile(r"\*\*/|/\*\*$|\*|\?|\[[^]]+\]|\\.|.")
 _NOTHING = re.compile(r"(?!)")
 """What a pattern matches that is none, such as `[z-a]`."""
@@ -63,17 +64,35 @@ def _of_git(root: Path) -> list[Path] | None:
     answer = _git(root, "ls-files", "-z", "--cached", "--others", "--exclude-standard")
     if answer.returncode:
         return None
-    found = []
+    found = _closed(root, answer.stderr)
+    closed = set(found)
     for path in {root / name for name in os.fsdecode(answer.stdout).split("\0") if name}:
-        if path.is_file():
+        if not closed.isdisjoint(path.parents):
+            continue
+        try:
+            mode = path.stat().st_mode
+        except (FileNotFoundError, NotADirectoryError):
+            continue
+        except OSError:
+            found.append(path)  # `read` tells why
+            continue
+        if stat.S_ISREG(mode):
             found.append(path)
-        elif path != root and path.is_dir() and not path.is_symlink():
+        elif path != root and stat.S_ISDIR(mode) and not path.is_symlink():
             found += listed(path)  # a submodule, or another repository: git tells its directory only
     return found
 
 
+def _closed(root: Path, warnings: bytes) -> list[Path]:
+    """The directories that git could not list: it warns of them, by their paths in the repository, and goes on."""
+    names = [os.fsdecode(name) for name in _COULD_NOT_OPEN.findall(warnings)]
+    prefix = os.fsdecode(_git(root, "rev-parse", "--show-prefix").stdout).rstrip("\n") if names else ""
+    return [root / name.removeprefix(prefix) for name in names]
+
+
 def _git(root: Path, *arguments: str) -> subprocess.CompletedProcess[bytes]:
-    return subprocess.run(["git", "-C", str(root), *arguments], capture_output=True, check=False)
+    in_english = {**os.environ, "LC_ALL": "C"}
+    return subprocess.run(["git", "-C", str(root), *arguments], capture_output=True, check=False, env=in_english)
 
 
 class Patterns:
