@@ -87,7 +87,10 @@ CASES = {
         UNANSWERED, merge_patch(TWIN, {"metadata": {"generation": 2}}), "refuse"),
     "an unanswered write that was not done": Case(UNANSWERED, None, "nothing"),
     "a runtime goes": Case(RUNTIME_MADE, RUNTIME, "delete"),
-    "a runtime that others use stays": Case(RUNTIME_MADE, RUNTIME, "keep", UndoContext("p1", users=["TrainJob other"])),
+    "a runtime that others use stays": Case(RUNTIME_MADE, RUNTIME, "keep", UndoContext("p1", users={"TrainJob other": False})),
+    "a runtime that only finished TrainJobs use stays": Case(
+        RUNTIME_MADE, RUNTIME, "keep", UndoContext("p1", users={"TrainJob other": True})
+    ),
     "the v1 job runs again": Case(STOPPED, V1_STOPPED, "patch"),
     "the v1 job runs already": Case(STOPPED, V1, "nothing"),
     "the v1 job is gone": Case(STOPPED, None, "nothing"),
@@ -160,6 +163,21 @@ def test_nothing_is_deleted_after_what_was_not_done() -> None:
     for verdict, held in verdicts.items():
         assert held_back(Undo(MADE, verdict, "x"), STOPPED).verdict == held
     assert held_back(Undo(STOPPED, "nothing", "it is gone"), DELETED).verdict == "keep"
+
+
+FINISHED = {
+    "a twin that has finished stays",
+    "a runtime that only finished TrainJobs use stays",
+    "the v1 job has finished",
+    "the twin has finished: the v1 job does not train again",
+    "a deleted job that had finished does not",
+}
+
+
+@pytest.mark.parametrize("name", [name for name, case in CASES.items() if case.verdict == "keep"])
+def test_what_stays_is_over_only_where_a_training_has_finished(name: str) -> None:
+    found = undo_steps(CASES[name].record, CASES[name].present, CASES[name].knowledge)
+    assert (found.is_over, found.is_undone) == (name in FINISHED, False)
 
 
 def test_a_deleted_job_comes_back_suspended() -> None:

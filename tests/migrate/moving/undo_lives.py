@@ -116,7 +116,7 @@ async def restored(moves: Moves, plan: Plan) -> None:
     assert not failed, failed
     for told, (undo, _) in zip(previewed, outcomes, strict=True):
         assert _told(undo) == told, f"{_told(undo)}, but it was to be {told}"
-        assert undo.is_over, _told(undo)
+        assert undo.is_undone, _told(undo)
 
 
 def _told(undo: Undo) -> tuple[str, str]:

@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING
 
 import typer
 
-from shunter.api.counts import count
+from shunter.api.counts import count, listed
+from shunter.api.resources import TRAINING_RUNTIMES
 from shunter.cli.migrate import exit_codes
 from shunter.cli.migrate.options.moving import (
     UNDO_COLOURS,
@@ -37,7 +38,8 @@ def rollback(
     """Undo the steps recorded in the journal, latest first. Shows them, asks for confirmation, undoes them.
 
     Leaves objects that were changed since, and lists them. Never starts a finished training again and never loses one: a
-    TrainJob stays until its v1 job exists again. Exit codes: 0, 6 if a step was not undone.
+    TrainJob stays until its v1 job exists again. Exit codes: 0, also where finished trainings stay as they are; 6 if something
+    else was not undone.
     """
     import asyncio
 
@@ -57,11 +59,15 @@ def rollback(
             if not previewed:
                 say("nothing to undo")
                 return True
-            if dry_run or not yes:
+            if dry_run or not yes or all(undo.has_finished for undo in previewed):
                 for undo in previewed:
                     show_undo(undo, would=True)
             if dry_run:
                 say("nothing was changed")
+                return True
+            if all(undo.has_finished for undo in previewed):
+                say("nothing else to undo")
+                say_finished(previewed)
                 return True
             confirm(f"Undo this in {target.description}?", yes=yes)
             # Who was shown the list hears only of what came differently.
@@ -76,12 +82,22 @@ def rollback(
             with journal_of(plan, path, journal, client) as written:
                 await written.load()
                 outcomes = await rolling_back.roll_back(client, written, plan, definitions, done)
-            taken = sum(undo.is_over and not failure for undo, failure in outcomes)
-            say(f"undone: {taken} of {count(len(outcomes), 'write')}")
-            return taken == len(outcomes)
+            done_all = [undo for undo, failure in outcomes if not failure]
+            say(f"undone: {sum(undo.is_undone for undo in done_all)} of {count(len(outcomes), 'write')}")
+            say_finished(done_all)
+            return sum(undo.is_over for undo in done_all) == len(outcomes)
 
     if not asyncio.run(run()):
         raise typer.Exit(exit_codes.INCOMPLETE)
+
+
+def say_finished(undos: list[Undo]) -> None:
+    """Says which trainings stay as they are because they have finished; nothing where none has."""
+    runtimes = TRAINING_RUNTIMES.kind
+    jobs = list(dict.fromkeys(undo.record.job for undo in undos if undo.has_finished and undo.record.kind != runtimes))
+    if jobs:
+        stay = "has finished and stays, or it" if len(jobs) == 1 else "have finished and stay, or they"
+        say(f"{count(len(jobs), 'training')} {stay} would train again: {listed(jobs)}")
 
 
 def show_undo(undo: Undo, *, would: bool = False) -> None:

@@ -137,14 +137,14 @@ class _Judge:
             return origin_of(self._items.get(title), job, records)
         return "there"
 
-    async def _users(self, record: Record) -> Sequence[str]:
-        """The TrainJobs that refer to a runtime, but for those that are being deleted."""
-        found = []
+    async def _users(self, record: Record) -> dict[str, bool]:
+        """The TrainJobs that refer to a runtime, but for those that are being deleted, and whether they have finished."""
+        found = {}
         for job in await self._sight.train_jobs(record.namespace):
             reference = job["spec"].get("runtimeRef") or {}
             refers = reference.get("kind") == TRAINING_RUNTIMES.kind and reference.get("name") == record.name
             if refers and not job["metadata"].get("deletionTimestamp"):
-                found.append(f"TrainJob {job['metadata']['name']}")
+                found[f"TrainJob {job['metadata']['name']}"] = overview(job).is_finished
         return found
 
     async def _settled_twin(self, record: Record) -> RolledBackTrainJob:

@@ -7,7 +7,7 @@ is stopped or deleted only while what it was made of is there.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Mapping
 from typing import Literal, NamedTuple
 
 from shunter.api.meta import Json
@@ -45,6 +45,8 @@ class Undo(NamedTuple):
     """Of the object that is deleted or patched, as it was looked at."""
     body: Json = {}
     """The merge patch, or the object that is made again."""
+    has_finished: bool = False
+    """Whether it is kept because its training has finished, so that nothing else is to be done about it."""
 
     @property
     def is_write(self) -> bool:
@@ -52,9 +54,14 @@ class Undo(NamedTuple):
         return self.verdict in ("delete", "patch", "create")
 
     @property
-    def is_over(self) -> bool:
-        """Whether nothing of it is left to be taken back."""
+    def is_undone(self) -> bool:
+        """Whether it is as before the write, once what is written for it is there."""
         return self.is_write or self.verdict == "nothing"
+
+    @property
+    def is_over(self) -> bool:
+        """Whether nothing of it is left that could be taken back."""
+        return self.is_undone or self.has_finished
 
 
 class RolledBackTrainJob(NamedTuple):
@@ -136,8 +143,8 @@ class UndoContext(NamedTuple):
     """For a v1 job, what became of its TrainJob."""
     origin: Origin = "there"
     """For a TrainJob: whether its v1 job is there."""
-    users: Collection[str] = ()
-    """For a runtime: the TrainJobs that refer to it."""
+    users: Mapping[str, bool] = {}
+    """For a runtime: the TrainJobs that refer to it, and whether they have finished."""
 
 
 def undo_steps(record: Record, present: Json | None, knowledge: UndoContext) -> Undo:
@@ -168,11 +175,12 @@ def _take_away(record: Record, present: Json | None, knowledge: UndoContext) -> 
     if record.uid not in ("", uid) or mark(present, PLAN) != knowledge.plan_id:
         return Undo(record, "refuse", "another object has that name now")
     if record.kind == TRAIN_JOBS.kind and overview(present).is_finished:
-        return Undo(record, "keep", f"it has finished ({overview(present).state}) and stays: its result is there")
+        return _finished(record, f"it has finished ({overview(present).state}) and stays: its result is there")
     if record.kind == TRAIN_JOBS.kind and knowledge.origin != "there":
         return Undo(record, "keep", _all_that_is_left(record, knowledge.origin))
     if record.kind == TRAINING_RUNTIMES.kind and (users := sorted(knowledge.users)):
-        return Undo(record, "keep", f"{', '.join(users)} {'uses' if len(users) == 1 else 'use'} it")
+        uses = f"{', '.join(users)} {'uses' if len(users) == 1 else 'use'} it"
+        return _finished(record, uses) if all(knowledge.users.values()) else Undo(record, "keep", uses)
     if digest(present) not in known if known else present["metadata"].get("generation", 1) != 1:
         return Undo(record, "refuse", "it was changed since it was made")
     return Undo(record, "delete", "this plan made it", uid, present["metadata"]["resourceVersion"])
@@ -188,11 +196,11 @@ def _set_back(record: Record, present: Json | None, knowledge: UndoContext) -> U
         return Undo(record, "nothing", "it is as it was before")
     if is_job(present):
         if overview(present).is_finished:
-            return Undo(record, "keep", f"it has finished ({overview(present).state})")
+            return _finished(record, f"it has finished ({overview(present).state})")
         # One that stays suspended may be set back beside a TrainJob that runs.
         is_harmless = twin.is_running and is_suspended(merge_patch(present, record.undo))
         if not is_v2(present) and not is_harmless and (objection := twin.objection(queue=queue_name(present))):
-            return Undo(record, "keep", objection)
+            return Undo(record, "keep", objection, has_finished=twin.is_finished)
         if is_v2(present) and knowledge.origin != "there":
             return Undo(record, "keep", _all_that_is_left(record, knowledge.origin))
     if digest(present) not in knowledge.known:
@@ -213,7 +221,7 @@ def _bring_back(record: Record, present: Json | None, twin: RolledBackTrainJob) 
         return Undo(record, "keep", "its copy is not here: roll back with the journal's file of the machine that deleted it")
     if record.state in FINISHED_STATES:
         archived = "it is in the archive of the cleanup (migrate restore PLAN.archive --finished)"
-        return Undo(record, "keep", f"it had finished ({record.state}): made again, it would train again; {archived}")
+        return _finished(record, f"it had finished ({record.state}): made again, it would train again; {archived}")
     if not is_job(record.undo):
         return Undo(record, "create", "this plan deleted it", body=record.undo)
     back, objection = "this plan deleted it; it comes back suspended", twin.objection()
@@ -221,6 +229,10 @@ def _bring_back(record: Record, present: Json | None, twin: RolledBackTrainJob) 
         why = f"{back}, and out of queue {queue}, from which Kueue would start it: {objection}"
         return Undo(record, "create", why, body=parked(record.undo))
     return Undo(record, "create", back, body=suspended(record.undo))
+
+
+def _finished(record: Record, why: str) -> Undo:
+    return Undo(record, "keep", why, has_finished=True)
 
 
 def _uid_if_ours(record: Record, present: Json) -> str:
