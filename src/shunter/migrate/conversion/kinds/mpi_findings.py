@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import Any
 
 from shunter.api.meta import Json
 from shunter.api.training import mpi_rules
@@ -21,10 +22,11 @@ from shunter.migrate.conversion.kinds.mpi_topics import (
     OWN_COMMAND,
     REFUSED,
     USER,
+    USERS,
     WAITING,
 )
 from shunter.migrate.conversion.mpi_operator import MPIOperatorSpec
-from shunter.migrate.conversion.rules.ssh import ROOT_PATH, SETUP_PATH, mount_path
+from shunter.migrate.conversion.rules.ssh import ROOT_PATH, SETUP_PATH, mount_path, runs_as_other_user, serves_ssh
 from shunter.migrate.paths import Path
 from shunter.operator.trainer.plugins.mpi import OPEN_MPI
 
@@ -57,7 +59,8 @@ def report(draft: Draft) -> None:
     if not draft.job.replica_count(WORKER):
         draft.report(ALONE, specs, "The job has no workers.")
     _report_mounts(draft)
-    if mount_path(draft) != ROOT_PATH:
+    _report_users(draft)
+    if runs_as_other_user(draft):
         draft.report(USER, specs, "The pods run as another user than root, whom the image must know.")
 
 
@@ -68,7 +71,10 @@ def _account_for_mpi_operator(draft: Draft, spec: MPIOperatorSpec) -> None:
         draft.carry(as_worker, "TrainingRuntime", ("spec", "mlPolicy", "mpi", "runLauncherAsNode"))
     else:
         draft.default(as_worker, "a launcher does not train by default")
-    draft.default(("spec", "sshAuthMountPath"), "the runtime tells ssh where the keys are")
+    if spec.ssh_auth_mount_path != ROOT_PATH:
+        draft.carry(("spec", "sshAuthMountPath"), "TrainingRuntime", ("spec", "mlPolicy", "mpi", "sshAuthMountPath"))
+    else:
+        draft.default(("spec", "sshAuthMountPath"), "where the keys are by default; another user than root has a home of its own")
     draft.default(("spec", "launcherCreationPolicy"), "the launcher waits until all nodes are ready")
     implementation = ("spec", "mpiImplementation")
     if spec.mpi_implementation == OPEN_MPI:
@@ -85,7 +91,7 @@ def _report_image(draft: Draft) -> None:
             path = (*container_path(draft, role), "image")
             draft.report(OTHER_IMAGE, path, f"{image} becomes {draft.options.mpi_image}.")
         return
-    if not draft.job.replica_count(WORKER) or _serves_ssh(draft):
+    if not draft.job.replica_count(WORKER) or serves_ssh(draft):
         return
     image = training_container(draft, WORKER).get("image", "")
     text = f"Whether {image} contains ssh and sshd cannot be seen from here."
@@ -116,6 +122,32 @@ def _report_mounts(draft: Draft) -> None:
                 draft.report(IN_THE_WAY, path, f"{mount['mountPath']} is where v2 has the keys by which mpirun comes in.")
 
 
+def _report_users(draft: Draft) -> None:
+    """Users that ssh does not bring together, and one that reads no keys because the manifest does not name it."""
+    roles = [role for role in (LAUNCHER, WORKER) if draft.job.replica_count(role)]
+    users = {role: _security(draft, role, "runAsUser") for role in roles}
+    spec = draft.job.spec
+    if not isinstance(spec, MPIOperatorSpec) and len({user or 0 for user in users.values()}) > 1:
+        said = ", ".join(
+            f"the {role} runs as {'the user of its image' if user is None else user}" for role, user in users.items()
+        )
+        draft.report(USERS, ("spec", draft.replica_specs), f"ssh comes in as the launcher's user: {said}.")
+    for role, user in users.items():
+        if user is None and _security(draft, role, "runAsNonRoot"):
+            path = (*draft.role_path(role), "template", "spec")
+            draft.report(USERS, path, f"The {role} runs as the user of its image, who is not root and may not read the keys.")
+    if isinstance(spec, MPIOperatorSpec) and spec.ssh_auth_mount_path.startswith("/home/") and not any(users.values()):
+        says = f"Keys in {spec.ssh_auth_mount_path} are for another user than root, and no runAsUser says for whom."
+        draft.report(USERS, ("spec", "sshAuthMountPath"), says)
+
+
+def _security(draft: Draft, role: str, field: str) -> Any:
+    """What the securityContext of the role's training container says, else that of its pods; None where neither does."""
+    pod = (draft.job.replicas[role].template.get("spec") or {}).get("securityContext") or {}
+    own = training_container(draft, role).get("securityContext") or {}
+    return own.get(field, pod.get(field))
+
+
 def _only_waits(container: Json) -> bool:
     """Whether the container runs one program, in a shell or by itself, that does nothing until mpirun comes."""
     words = [str(word) for field in ("command", "args") for word in container.get(field) or []]
@@ -123,11 +155,6 @@ def _only_waits(container: Json) -> bool:
         words = words[words.index("-c") + 1 :][:1]
         words = words[0].replace("exec ", "").split() if words and not set(words[0]) & set(";&|\n") else words
     return bool(words) and words[0].rpartition("/")[2] in _WAITING
-
-
-def _serves_ssh(draft: Draft) -> bool:
-    """Whether the workers run an ssh server already, so that the image has it."""
-    return isinstance(draft.job.spec, MPIOperatorSpec) or any("sshd" in word for _, word in words(draft, WORKER))
 
 
 def _report_main_container(draft: Draft) -> None:

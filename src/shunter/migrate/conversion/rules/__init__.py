@@ -48,6 +48,7 @@ from shunter.migrate.conversion.rules.programs import (
     new_variables,
     ports_of_v1,
     ports_of_v2,
+    ssh_clients,
     whole_environment,
 )
 from shunter.migrate.conversion.rules.pytorch import processes
@@ -85,6 +86,7 @@ ORDER: tuple[Rule, ...] = (
     new_variables.apply,
     processes.look_at_reads,
     files_of_v1.apply,
+    ssh_clients.apply,
     lookups.apply,
     whole_environment.apply,
     # Last: what the TrainJob says itself, the replicated jobs, and whether a shipped runtime says as much.

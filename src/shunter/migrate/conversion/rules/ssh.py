@@ -16,6 +16,7 @@ from itertools import chain, count
 from shunter.api.meta import Json
 from shunter.api.training.mpi import LAUNCHER, WORKER
 from shunter.migrate.conversion.draft import Draft, Group
+from shunter.migrate.conversion.mpi_operator import MPIOperatorSpec
 from shunter.operator.trainer.plugins.mpi import KEYS_VOLUME
 
 PORT = 2222
@@ -76,9 +77,24 @@ def is_set_up(name: str) -> bool:
 
 
 def mount_path(draft: Draft) -> str:
-    """Where the keys are mounted: in the home of the user, as far as one can know it."""
-    users = {_user(draft.job.replicas[role].template.get("spec") or {}) for role in (LAUNCHER, WORKER)}
-    return USER_PATH if users - {0} else ROOT_PATH
+    """Where the keys are mounted: where mpi-operator is told to, else in the home of the user, as far as one can know it."""
+    spec = draft.job.spec
+    if isinstance(spec, MPIOperatorSpec) and spec.ssh_auth_mount_path != ROOT_PATH:
+        return spec.ssh_auth_mount_path
+    return USER_PATH if runs_as_other_user(draft) else ROOT_PATH
+
+
+def runs_as_other_user(draft: Draft) -> bool:
+    """Whether some container of the job is said to run as another user than root."""
+    return any(_user(draft.job.replicas[role].template.get("spec") or {}) for role in (LAUNCHER, WORKER))
+
+
+def serves_ssh(draft: Draft) -> bool:
+    """Whether the workers run an ssh server already, so that the image has it."""
+    containers = (draft.job.replicas[WORKER].template.get("spec") or {}).get("containers") or []
+    container = containers[draft.training_containers[WORKER]] if containers else {}
+    words = [str(word) for field in ("command", "args") for word in container.get(field) or []]
+    return isinstance(draft.job.spec, MPIOperatorSpec) or any("sshd" in word for word in words)
 
 
 def client_environment() -> list[Json]:

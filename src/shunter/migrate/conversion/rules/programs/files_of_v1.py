@@ -1,4 +1,4 @@
-"""Files and variables that only v1's operator gives the pods of an MPIJob: programs find none in v2."""
+"""Files and variables by which v1's operator starts the processes of an MPIJob: programs find others in v2, or none."""
 
 from __future__ import annotations
 
@@ -7,19 +7,26 @@ import re
 from shunter.api.training.mpi import KIND
 from shunter.migrate.conversion.draft import Draft
 from shunter.migrate.conversion.rules.programs.texts import all_programs, matches
+from shunter.migrate.conversion.rules.ssh import AGENT_ENVIRONMENT
 from shunter.migrate.findings import Topic
 
 ONLY_IN_V1 = Topic(
     id="HOST017",
-    title="a program uses a file that only v1 puts into pods",
+    title="a program uses a file or variable by which v1 starts processes",
     severity="warning",
     change="semantic-change",
     grade="D",
     explanation=(
         "v1 mounts /etc/mpi with kubexec.sh and discover_hosts.sh, and kubectl in /opt/kube, and names kubexec.sh to mpirun by "
-        "OMPI_MCA_plm_rsh_agent. v2 mounts /etc/mpi with hostfile alone, and mpirun starts its daemons by ssh."
+        "OMPI_MCA_plm_rsh_agent. v2 mounts /etc/mpi with hostfile alone, and mpirun starts its daemons by ssh: the variable, and "
+        "PRTE_MCA_plm_ssh_agent for Open MPI 5, hold that command with its options (keys, port), so they are several words. A "
+        "program that gives them another value, or takes them for one word, reaches no node."
     ),
-    remedy="Use /etc/mpi/hostfile and $PRTE_MCA_plm_ssh_agent, which is mpirun's ssh; discovery of hosts has no counterpart.",
+    remedy=(
+        "Use /etc/mpi/hostfile, leave the variables as they are, and write $OMPI_MCA_plm_rsh_agent HOST COMMAND without quotes; "
+        "discovery of hosts has no counterpart."
+    ),
+    effort=1,
     explains=("none",),
     limits_proof=True,
 )
@@ -27,7 +34,7 @@ _OF_V1 = {
     "/etc/mpi/kubexec.sh": ("MPI012", "MPI013"),
     "/etc/mpi/discover_hosts.sh": ("MPI004",),
     "/opt/kube": (),
-    "OMPI_MCA_plm_rsh_agent": (),
+    **dict.fromkeys(AGENT_ENVIRONMENT, ()),
 }
 """With the topics of the kind that tell of it where it starts the training."""
 
@@ -40,6 +47,6 @@ def apply(draft: Draft) -> None:
     pattern = re.compile("|".join(rf"{re.escape(name)}\b" for name, topics in _OF_V1.items() if not told.intersection(topics)))
     for programs in all_programs(draft):
         for found in matches(draft, programs, pattern):
-            draft.report(
-                ONLY_IN_V1, found.path, f"{found.line} uses {found.text}, which is not there in v2.", offset=found.offset
-            )
+            is_variable = found.text in AGENT_ENVIRONMENT
+            becomes = "by which mpirun is told of ssh and its options in v2" if is_variable else "which is not there in v2"
+            draft.report(ONLY_IN_V1, found.path, f"{found.line} uses {found.text}, {becomes}.", offset=found.offset)
