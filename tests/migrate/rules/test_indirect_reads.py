@@ -87,6 +87,7 @@ OTHER_HOST = """\
 import os, torch.distributed as dist
 dist.init_process_group("gloo", init_method=f"tcp://{os.environ['MASTER_ADDR'].replace('master', 'worker')}:23456")"""
 DIGEST = "import os, hashlib, train\ntrain.main(hashlib.blake2b(os.environ['TF_CONFIG'].encode()).hexdigest())"
+LOOKED_UP = 'import os, train\nname = getattr(os, "uname")\ntrain.main(shard=name().nodename[-1])'
 PROCESSOR = "from mpi4py import MPI\nimport train\ntrain.main(gpu=int(MPI.Get_processor_name().rsplit('-', 1)[1]) % 2)"
 SEED = "import os, random, train\nrandom.seed(os.environ['MASTER_ADDR'])\ntrain.main()"
 SSH = "import os, train\ntrain.main(is_remote=bool(os.environ.get('SSH_CONNECTION')))"
@@ -192,6 +193,7 @@ CASES = [
     pytest.param(converted(python("import socket, t\nt.main(shard=socket.getfqdn()[-1])")), "HOST009!", id="full-name"),
     pytest.param(converted(python(LIBC)), "HOST009!", id="function-of-c"),
     pytest.param(converted(shell(ENVIRON)), "HOST009!", id="environment-of-the-process"),
+    pytest.param(converted(python(LOOKED_UP)), "HOST009!", id="uname-looked-up"),
     pytest.param(converted(python(PROCESSOR), "MPIJob"), "HOST009!", id="processor-of-mpi"),
     pytest.param(converted(python(OTHER_HOST)), "HOST006,HOST009!", id="name-made-of-another-one"),
     pytest.param(

@@ -31,6 +31,18 @@ def test_python_that_writes_all_variables_is_told_of(text: str) -> None:
 
 
 @pytest.mark.parametrize(
+    "text", ["export -p | sort | sha1sum | cut -c1-4", "N=$(env | wc -l)", "true; printenv | grep A | cksum"]
+)
+def test_a_digest_or_the_number_of_all_variables_is_told_of(text: str) -> None:
+    assert "HOST022" in limits(converted(shell(f"{text}\ntorchrun t.py")))
+
+
+@pytest.mark.parametrize("text", ["len(os.environ)", "hash(frozenset(os.environ.items()))", "hash(str(os.environ))"])
+def test_python_that_counts_all_variables_is_told_of(text: str) -> None:
+    assert "HOST022" in limits(converted(python(f"import os, train\ntrain.main(seed={text})")))
+
+
+@pytest.mark.parametrize(
     "text", ["env | sort", "env >&2", "env > /dev/null", "env A=1 python t.py > log", "set -e; python t.py > log", "cat .env > e"]
 )
 def test_a_list_for_people_is_not(text: str) -> None:
@@ -39,3 +51,4 @@ def test_a_list_for_people_is_not(text: str) -> None:
 
 def test_one_variable_is_not_all() -> None:
     assert limits(converted(python("import os, json; json.dump(os.environ['A'], open('e', 'w'))"))) == []
+    assert limits(converted(python("import os, train; train.main(len(os.environ['A']), hash(os.environ.get('B')))"))) == []

@@ -181,6 +181,5 @@ USERS = Topic(
         "Set the same securityContext.runAsUser for launcher and workers; where the image sees to it, suppress with "
         "--accept MPI018."
     ),
-    effort=1,
     acceptable=True,
 )

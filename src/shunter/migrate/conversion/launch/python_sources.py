@@ -109,7 +109,7 @@ class Sources:
             return self._asked_of_shell(node.args[0])
         if name in {"items", "values"} and isinstance(node.func, ast.Attribute) and self._is_environment(node.func.value):
             return self._looked_for
-        if name == "getattr" and len(node.args) > 1 and python_code.constant(node.args[1]) in _HOST_NAME_CALLS:
+        if name == "getattr" and len(node.args) > 1 and python_code.constant(node.args[1]) in {"uname", *_HOST_NAME_CALLS}:
             return HOST_NAME
         if name == "expandvars" and node.args:
             return next((called for _, called in self._put_in(python_code.constant(node.args[0]) or "")), "")

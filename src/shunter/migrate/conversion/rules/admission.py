@@ -59,7 +59,6 @@ REPEATED = Topic(
         "two programs can listen there."
     ),
     remedy="Remove one of the two, or give it another port, name or path.",
-    effort=1,
 )
 
 

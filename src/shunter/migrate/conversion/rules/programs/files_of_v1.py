@@ -26,7 +26,6 @@ ONLY_IN_V1 = Topic(
         "Use /etc/mpi/hostfile, leave the variables as they are, and write $OMPI_MCA_plm_rsh_agent HOST COMMAND without quotes; "
         "discovery of hosts has no counterpart."
     ),
-    effort=1,
     explains=("none",),
     limits_proof=True,
 )

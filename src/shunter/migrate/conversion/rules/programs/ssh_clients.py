@@ -21,7 +21,6 @@ OWN_CLIENT = Topic(
         "so; a program that starts ssh by itself reaches nobody."
     ),
     remedy="Write $OMPI_MCA_plm_rsh_agent HOST COMMAND, the ssh that mpirun starts.",
-    effort=1,
     explains=("none",),
     limits_proof=True,
 )

@@ -1,4 +1,4 @@
-"""Programs that write their whole environment to a file: what reads the file is not seen here."""
+"""Programs that write their whole environment to a file, whose readers are not seen here, or take a digest or the size of it."""
 
 from __future__ import annotations
 
@@ -10,15 +10,15 @@ from shunter.migrate.findings import Topic
 
 WRITTEN = Topic(
     id="HOST022",
-    title="a program writes its whole environment to a file",
+    title="a program uses its whole environment",
     severity="warning",
     change="semantic-change",
     grade="D",
     explanation=(
         "HOSTNAME and MASTER_ADDR have other values in v2, and v2 sets variables that v1 does not, JOB_COMPLETION_INDEX for one. "
-        "What reads the file gets them, and is not looked into."
+        "What reads a file of them gets those, and is not looked into; a digest of them, or their number, is another one."
     ),
-    remedy="Look what reads the file, or write only the variables that it needs.",
+    remedy="Look what reads the file, or use only the variables that it needs.",
     explains=("none",),
     limits_proof=True,
 )
@@ -28,11 +28,17 @@ _BEGINS = r"(?:^|(?<=[;&|(\n`{])|\b(?:do|then|else)\s)"
 _FILE = r"(?:>>?\s*(?!/dev/(?:null|stdout|stderr)|&)|\|\s*tee\s+)\S"
 _BY_SHELL = rf"{_BEGINS}\s*{_LISTS}\s*(?:\|[^\n;&|>]+)*?{_FILE}"
 _BY_PYTHON = r"\b(?:dumps?|write|writelines|save)\(\s*(?:\w+\.)?(?:dict|str|repr|dumps)?\(?\s*os\.environ\b(?!\.get|\[)"
-_PATTERN = re.compile(f"{_BY_SHELL}|{_BY_PYTHON}", re.MULTILINE)
+_COUNTS = r"(?:sha\d*sum|md5sum|b2sum|cksum|sum|wc)\b"
+_COUNTED = rf"{_BEGINS}\s*{_LISTS}\s*(?:\|[^\n;&|>]+)*?\|\s*{_COUNTS}|\b(?:len|hash)\(\s*(?:\w+\()?\s*os\.environ\b(?!\.get|\[)"
+_USES = {
+    "writes all variables to a file": re.compile(f"{_BY_SHELL}|{_BY_PYTHON}", re.MULTILINE),
+    "counts all variables, or takes a digest of them": re.compile(_COUNTED, re.MULTILINE),
+}
 
 
 def apply(draft: Draft) -> None:
-    """Tells of each text once."""
+    """Tells of each text once for each use."""
     for programs in all_programs(draft):
-        for found in matches(draft, programs, _PATTERN):
-            draft.report(WRITTEN, found.path, f"{found.line} writes all variables to a file.", offset=found.offset)
+        for use, pattern in _USES.items():
+            for found in matches(draft, programs, pattern):
+                draft.report(WRITTEN, found.path, f"{found.line} {use}.", offset=found.offset)
