@@ -14,7 +14,7 @@ REAL := --cluster=real -m "conformance or e2e"
 CONFORMANCE := $(REAL) tests/faults tests/conformance tests/e2e
 # What differs most between the two kinds of cluster, in minutes: recorded lives, clients, moves. The rest is asked before landing.
 CORE := $(REAL) tests/conformance/test_control_plane.py tests/faults/test_webhooks.py $(addprefix tests/e2e/test_,$(addsuffix .py, \
-	recordings job_life kubectl sdk_v1 sdk_v2 run_program migration_trials migration_moves trainer_frameworks page_walk))
+	recordings job_life kubectl sdk_v1 sdk_v2 run_program migration_trials migration_moves))
 
 help: ## this list
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
@@ -61,7 +61,7 @@ conformance: setup ## all e2e tests, and those that need it, on a real Kubernete
 	@conformance/build >/dev/null
 	@$(PYTEST) -n 4 --dist loadgroup --durations 20 --durations-min 5 $(CONFORMANCE)
 
-conformance-core: setup ## the part of make conformance that .ci/run has time for (about eight minutes)
+conformance-core: setup ## the part of make conformance that .ci/run has time for (about five minutes)
 	@conformance/build >/dev/null
 	@$(PYTEST) -n 4 --dist loadgroup --durations 20 --durations-min 5 $(CORE)
 

@@ -119,6 +119,7 @@ def test_an_example_does_what_its_guide_says(cluster: Cluster, namespace: str, e
     assert found() == example.matches, shown() + cluster.kubectl("describe", "pods", "-n", namespace)
 
 
+@pytest.mark.long
 @pytest.mark.timeout(500)
 def test_an_elastic_job_trains_and_is_scaled_by_an_autoscaler_of_its_name(cluster: Cluster, namespace: str) -> None:
     apply(cluster, namespace, "v1/pytorch-elastic.yaml")
@@ -133,6 +134,7 @@ def test_an_elastic_job_trains_and_is_scaled_by_an_autoscaler_of_its_name(cluste
     )
 
 
+@pytest.mark.long
 def test_a_job_with_a_time_to_live_is_deleted_after_it(cluster: Cluster, namespace: str) -> None:
     apply(cluster, namespace, "mnist-script.yaml", "v1/pytorch-mnist-gpu.yaml")
     job = ("pytorchjob/pytorch-mnist", "-n", namespace)

@@ -120,7 +120,9 @@ def test_a_program_that_relies_on_variables_learns_what_it_learned_in_v1(
     assert judged(done)["process group"] == ("equal", "one")
 
 
-@pytest.mark.parametrize("case", CASES.values(), ids=CASES)
+@pytest.mark.parametrize(
+    "case", [pytest.param(case, id=way, marks=pytest.mark.long if "torchrun" in way else ()) for way, case in CASES.items()]
+)
 def test_a_converted_job_learns_what_its_original_learned(cluster: Cluster, namespace: str, case: Case) -> None:
     manifests = converted(cluster, case.job, *case.flags)
     trained(cluster, namespace, [case.job, *manifests])

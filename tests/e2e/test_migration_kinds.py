@@ -69,7 +69,9 @@ def losses(cluster: Cluster, job: Json) -> dict[tuple[str, str], str]:
 
 
 @pytest.mark.timeout(300)
-@pytest.mark.parametrize("example", ["tfjob-multiworker", "mpijob-allreduce", "paddlejob-collective"])
+@pytest.mark.parametrize(
+    "example", [pytest.param("tfjob-multiworker", marks=pytest.mark.long), "mpijob-allreduce", "paddlejob-collective"]
+)
 def test_a_shipped_example_and_its_conversion_are_found_equal(cluster: Cluster, namespace: str, example: str) -> None:
     """They print no loss: what can be seen decides, and what could not is said."""
     source = yaml.safe_load((EXAMPLES / f"{example}.yaml").read_text())

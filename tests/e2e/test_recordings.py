@@ -21,7 +21,7 @@ from shunter.cluster.state_dir import StateDir
 from shunter.kube import kubeconfig
 from shunter.kube.client import connect
 
-AT_ONCE = 12
+AT_ONCE = 24
 QUIET_EMBEDDED = 0.8
 """Seconds; the embedded cluster's controllers act at once, Kubernetes' own gather changes for up to a second."""
 TIMED_AT_ONCE = 6

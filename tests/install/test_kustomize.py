@@ -35,20 +35,32 @@ def test_the_base_is_what_install_prints() -> None:
     assert built(DEPLOY / "base") == printed()
 
 
-@pytest.mark.parametrize(
-    ("component", "values"),
-    [
-        ("monitoring", ["monitoring=always"]),
-        ("monitoring/dashboard", ["dashboard.enabled=true"]),
-        ("monitoring/alerts", ["alerts.enabled=true"]),
-        ("ui", ["ui.enabled=true", "ui.host=shunter.example.com"]),
-    ],
-)
-def test_the_base_with_a_component_is_what_install_prints_with_it(tmp_path: Path, component: str, values: list[str]) -> None:
-    (tmp_path / "deploy").symlink_to(DEPLOY)
-    overlay = tmp_path / "kustomization.yaml"
-    overlay.write_text(yaml.dump({"resources": ["deploy/base"], "components": [f"deploy/{component}"]}))
-    assert built(tmp_path) == printed(*(word for value in values for word in ("--set", value)))
+COMPONENTS = {
+    "monitoring": ["monitoring=always"],
+    "monitoring/dashboard": ["dashboard.enabled=true"],
+    "monitoring/alerts": ["alerts.enabled=true"],
+    "ui": ["ui.enabled=true", "ui.host=shunter.example.com"],
+}
+
+
+def with_components(directory: Path, *names: str) -> dict[tuple[str, str, str], Any]:
+    """What kubectl builds of the base with these."""
+    (directory / "deploy").symlink_to(DEPLOY)
+    overlay = {"resources": ["deploy/base"], "components": [f"deploy/{name}" for name in names]}
+    (directory / "kustomization.yaml").write_text(yaml.dump(overlay))
+    return built(directory)
+
+
+def test_the_base_with_all_components_is_what_install_prints_with_them(tmp_path: Path) -> None:
+    values = [word for values in COMPONENTS.values() for value in values for word in ("--set", value)]
+    assert with_components(tmp_path, *COMPONENTS) == printed(*values)
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("component", COMPONENTS)
+def test_the_base_with_a_component_is_what_install_prints_with_it(tmp_path: Path, component: str) -> None:
+    values = [word for value in COMPONENTS[component] for word in ("--set", value)]
+    assert with_components(tmp_path, component) == printed(*values)
 
 
 def test_a_component_adds_a_runtime_for_each_machine_of_a_fabric(tmp_path: Path) -> None:

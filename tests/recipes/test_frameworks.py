@@ -190,7 +190,9 @@ class Trained(NamedTuple):
     reported: Progress
 
 
-@pytest.fixture(scope="module", params=ALL)
+@pytest.fixture(
+    scope="module", params=[pytest.param(name, marks=pytest.mark.long if name == "deepspeed_zero" else ()) for name in ALL]
+)
 def trained(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Trained]:
     for module in {name.partition(".")[0] for name in ALL[request.param].modules}:
         if not importlib.util.find_spec(module):  # not imported here: torch and tensorflow crash in one process

@@ -47,9 +47,14 @@ def faults(page: Page) -> list[str]:
     return [f"{rule}: {nodes}" for rule, nodes in found]
 
 
-@pytest.mark.parametrize("scheme", ["light", "dark"])
-@pytest.mark.parametrize("width", [480, 1024, 1600])
-def test_axe_finds_nothing(look: Look, scheme: Literal["light", "dark"], width: int) -> None:
+WINDOWS = [(480, "light"), (1600, "dark")]
+FURTHER_WINDOWS = [(480, "dark"), (1024, "light"), (1024, "dark"), (1600, "light")]
+
+
+@pytest.mark.parametrize(
+    ("width", "scheme"), [*WINDOWS, *(pytest.param(*window, marks=pytest.mark.long) for window in FURTHER_WINDOWS)]
+)
+def test_axe_finds_nothing(look: Look, width: int, scheme: Literal["light", "dark"]) -> None:
     tab = look(color_scheme=scheme, viewport={"width": width, "height": 900})
     origin = tab.page.evaluate("() => location.origin")
     for path, whole in VIEWS.items():
