@@ -14,6 +14,8 @@ from shunter.api.meta import Json
 from shunter.api.resources import CONFIG_MAPS, PODS, SECRETS
 from shunter.cluster.node.launch import attempt as files
 from shunter.cluster.node.pod import lifecycle
+from shunter.cluster.node.pod.container_start import ContainerStarter
+from shunter.cluster.node.runtime.launcher import LauncherError
 from shunter.cluster.node.runtime.protocol import Level
 
 if TYPE_CHECKING:
@@ -44,6 +46,24 @@ async def test_a_pod_that_ends_well_succeeds(node: NodeUnderTest) -> None:
         "without a sandbox",
     )
     assert sorted((await node.log("p")).splitlines()) == ["err", "out"]
+
+
+async def test_what_could_not_be_removed_of_a_finished_pod_is_tried_again(
+    node: NodeUnderTest, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    release, problems, is_released = ContainerStarter.release, [LauncherError("held for a moment")], asyncio.Event()
+
+    async def released(starter: ContainerStarter) -> None:
+        if problems:
+            raise problems.pop()
+        await release(starter)
+        is_released.set()
+
+    monkeypatch.setattr(ContainerStarter, "release", released)
+    await node.run_shell("p", "true")
+    async with asyncio.timeout(30):
+        await is_released.wait()
+    assert not problems
 
 
 @pytest.mark.parametrize(

@@ -200,22 +200,6 @@ async def test_other_statuses_do_not_wait(peer: Peer, client: Client, allowed: b
     assert has_status(peer)
 
 
-async def test_a_first_status_may_have_to_wait_though_nothing_else_does(peer: Peer, client: Client) -> None:
-    reconciler = Scripted(first())
-    recorder = EventRecorder(client, "test")
-    controller = Controller("test", reconciler, Executor(client, recorder), Expectations({}), status_delay=0.01)
-    controller.add(A)
-    assert await controller.queue.get() == A
-    assert await controller.reconcile(A) == "requeue_after"
-    assert ("/api/v1/pods", "n", "a") in peer.objects
-    assert not has_status(peer)
-    controller.queue.done(A)
-    reconciler.wanted = Plan(status=STATUS, may_status_wait=True)
-    assert await controller.queue.get() == A
-    assert await controller.reconcile(A) == "success"
-    assert has_status(peer)
-
-
 async def test_a_bug_brings_the_key_back(client: Client, caplog: pytest.LogCaptureFixture) -> None:
     controller = new_controller(client, Scripted(ZeroDivisionError("oops")))
     assert await controller.reconcile(A) == "error"

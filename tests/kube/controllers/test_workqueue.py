@@ -98,41 +98,6 @@ async def test_a_postponed_key_waits_a_few_seconds_at_most(monkeypatch: pytest.M
     assert await taken(queue) == A
 
 
-async def test_a_postponed_key_may_have_to_rest_before_a_worker_gets_it() -> None:
-    queue = WorkQueue()
-    queue.add(A)
-    await taken(queue)
-    queue.postpone(A, rest=0.01)
-    queue.done(A)
-    queue.add(A)
-    assert (len(queue), queue.is_busy, queue.has_postponed, queue.oldest_waiting()) == (0, False, True, 0.0)
-    assert await taken(queue) == A
-    assert (len(queue), queue.has_postponed) == (0, False)
-
-
-async def test_a_key_that_has_rested_while_a_worker_had_it_comes_back() -> None:
-    queue = WorkQueue()
-    queue.add(A)
-    await taken(queue)
-    queue.postpone(A, rest=0.001)
-    await asyncio.sleep(0.01)
-    assert len(queue) == 0
-    queue.done(A)
-    assert await taken(queue) == A
-
-
-async def test_a_closed_queue_hands_out_no_key_that_rests() -> None:
-    queue = WorkQueue()
-    queue.add(A)
-    await taken(queue)
-    queue.postpone(A, rest=0.001)
-    queue.done(A)
-    queue.close()
-    await asyncio.sleep(0.01)
-    assert len(queue) == 0
-    assert await queue.get() is None
-
-
 async def test_postponed_keys_of_one_namespace_have_not_all_workers_either() -> None:
     queue = WorkQueue(most_of_one=1)
     for key in (A, B):

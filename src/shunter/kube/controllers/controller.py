@@ -2,7 +2,7 @@
 
 Level-triggered: a key says that something may have changed, never what. A bug in one object's reconcile is logged with its key,
 counted and retried with back-off; it never stops the others. In a burst, what many objects need is made before the statuses and
-events that tell so: a plan that allows it is carried out in two reconciles. With `status_delay` that is so outside of bursts too.
+events that tell so: a plan that allows it is carried out in two reconciles.
 """
 
 from __future__ import annotations
@@ -53,7 +53,6 @@ class Controller(Generic[Observed]):
         *,
         queue: WorkQueue | None = None,
         workers: int = 4,
-        status_delay: float = 0.0,
         metrics: ReconcileMetrics | None = None,
         now: Callable[[], datetime] = lambda: datetime.now(UTC),
     ) -> None:
@@ -63,7 +62,6 @@ class Controller(Generic[Observed]):
         self._reconciler = reconciler
         self._executor = executor
         self._expectations = expectations
-        self._status_delay = status_delay
         self._metrics = metrics
         self._now = now
         self._events: dict[Key, tuple[Note, ...]] = {}
@@ -123,8 +121,7 @@ class Controller(Generic[Observed]):
                 await self._record_events(key)
             return "success"
         plan = self._reconciler.plan(observed, self._now())
-        is_in_the_way = self.queue.is_busy or self._status_delay > 0
-        waits = plan.may_status_wait and bool(plan.writes) and postponed is None and is_in_the_way
+        waits = plan.may_status_wait and bool(plan.writes) and postponed is None and self.queue.is_busy
         events = tuple(dict.fromkeys((*(postponed or ()), *plan.events)))
         outcome = await self._executor.execute(Plan(writes=plan.writes) if waits else replace(plan, events=events))
         self._expectations.expect(key, outcome.written)
@@ -133,7 +130,7 @@ class Controller(Generic[Observed]):
         self.queue.forget(key)
         if waits:
             self._events[key] = events
-            self.queue.postpone(key, self._status_delay)
+            self.queue.postpone(key)
             return "requeue_after"
         self._events.pop(key, None)
         if plan.requeue_after is None:

@@ -201,13 +201,11 @@ class Manager:
         recorder: EventRecorder | None = None,
         first_wait: float = 0.005,
         longest_wait: float = 60.0,
-        status_delay: float = 0.0,
     ) -> Controller[Observed]:
         """A controller of `primary`'s objects, woken by changes of them, of objects whose managing owner they are (`owned`), and
         of whatever `mapped` maps to their keys. Of `optional` informers the server may not serve the kind: that holds up nothing,
         and all keys are looked at again when it changes. Failed keys wait `first_wait` seconds, doubled up to `longest_wait`.
-        One namespace has all workers but one, so that its large jobs do not hold up another's. A status that may wait does so
-        for `status_delay` seconds."""
+        One namespace has all workers but one, so that its large jobs do not hold up another's."""
         reads = [primary, *owned, *(informer for informer, _ in mapped)]
         metrics = self.metrics.of_controller(name) if self.metrics else None
         controller: Controller[Observed] = Controller(
@@ -217,7 +215,6 @@ class Manager:
             Expectations({informer.resource: informer.store for informer in reads}),
             queue=WorkQueue(first_wait=first_wait, longest_wait=longest_wait, most_of_one=max(workers - 1, 1), metrics=metrics),
             workers=workers,
-            status_delay=status_delay,
             metrics=metrics,
             now=self._now,
         )

@@ -145,8 +145,8 @@ class Plan(msgspec.Struct, frozen=True, kw_only=True):
     is_status_first: bool = False
     """Whether status and events come before the writes: they tell of objects that the writes delete."""
     may_status_wait: bool = False
-    """Whether status and events may wait for a few seconds while other objects, or what the writes make, have nothing yet: they
-    only tell that the writes were made, and a later plan tells that as well."""
+    """Whether status and events may wait for a few seconds while other objects have nothing yet: they only tell that the writes
+    were made, and a later plan tells that as well."""
     events: tuple[Note, ...] = ()
     requeue_after: float | None = None
 

@@ -3,7 +3,7 @@
 A key is in the queue at most once. While one worker has a key no other gets it; what is added meanwhile comes back when the first
 is done. Namespaces take turns, so that ten thousand jobs of one team do not delay the one job of another; and none has all
 workers, so that another need not wait either until one of its large jobs is through. A postponed key lets all others go first,
-for `POSTPONED_SECONDS` at most; it may have to rest before, too.
+for `POSTPONED_SECONDS` at most.
 """
 
 from __future__ import annotations
@@ -65,8 +65,6 @@ class WorkQueue:
         self._worked_on: Counter[str] = Counter()
         """How many those are, by namespace."""
         self._timers: dict[Key, asyncio.TimerHandle] = {}
-        self._resting: dict[Key, asyncio.TimerHandle] = {}
-        """Postponed keys that no worker gets yet."""
         self._failures: dict[Key, int] = {}
         self._wakeup = asyncio.Event()
         """Set when there may be a key to take, or the queue is closed."""
@@ -82,20 +80,17 @@ class WorkQueue:
         if self._closed or key in self._dirty:
             return
         self._dirty[key] = time.monotonic()
-        if key not in self._processing and key not in self._resting:
+        if key not in self._processing:
             self._enqueue(key)
         if self._metrics:
             self._metrics.added()
 
-    def postpone(self, key: Key, rest: float = 0.0) -> None:
-        """Has a key that a worker has reconciled again when no other key waits, or in `POSTPONED_SECONDS`, and not before it has
-        rested so many seconds. To add it meanwhile does not bring it forward."""
-        if self._closed:
-            return
-        self._postponed.setdefault(key, time.monotonic())
-        if rest and key not in self._resting:
-            self._resting[key] = asyncio.get_running_loop().call_later(rest, self._rested, key)
-        self.add(key)
+    def postpone(self, key: Key) -> None:
+        """Has a key that a worker has reconciled again when no other key waits, or in `POSTPONED_SECONDS`. To add it meanwhile
+        does not bring it forward."""
+        if not self._closed:
+            self._postponed.setdefault(key, time.monotonic())
+            self.add(key)
 
     def add_after(self, key: Key, seconds: float) -> None:
         """Has the key reconciled in `seconds` at the latest; a later appointment gives way to an earlier one."""
@@ -161,7 +156,7 @@ class WorkQueue:
         self._wakeup.set()
         if self._metrics:
             self._metrics.finished(time.monotonic() - started)
-        if key in self._dirty and key not in self._resting and not self._closed:
+        if key in self._dirty and not self._closed:
             self._enqueue(key)
 
     def oldest_work(self) -> tuple[float, float]:
@@ -189,17 +184,15 @@ class WorkQueue:
         the queue."""
         if self._served_since is None or not self._is_served:
             return 0.0
-        waiting = (added for key, added in self._dirty.items() if key not in self._processing and key not in self._resting)
-        since = min(waiting, default=None)
+        since = min((added for key, added in self._dirty.items() if key not in self._processing), default=None)
         return 0.0 if since is None else time.monotonic() - max(since, self._served_since)
 
     def close(self) -> None:
         """Hands out no key any more; workers that wait get None."""
         self._closed = True
-        for timers in (self._timers, self._resting):
-            for timer in timers.values():
-                timer.cancel()
-            timers.clear()
+        for timer in self._timers.values():
+            timer.cancel()
+        self._timers.clear()
         self._wakeup.set()
 
     @property
@@ -220,11 +213,6 @@ class WorkQueue:
         lane = self._ready_later if key in self._postponed else self._ready
         lane.add(key.namespace, key)
         self._wakeup.set()
-
-    def _rested(self, key: Key) -> None:
-        del self._resting[key]
-        if key not in self._processing:
-            self._enqueue(key)
 
     def _due(self, key: Key) -> None:
         del self._timers[key]

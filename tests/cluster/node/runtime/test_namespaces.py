@@ -71,15 +71,6 @@ async def test_one_process_beside_the_agent_removes_what_a_finished_pod_leaves(
     assert await node.log("p") == "out\n"
 
 
-async def test_nothing_of_the_machines_root_is_left_in_a_container(node: NodeUnderTest) -> None:
-    (node.directory.parent / "secret").write_text("of the machine")
-    await node.run_shell("p", f"awk '$5 == \"/\"' /proc/self/mountinfo | wc -l; ls /.. {node.directory.parent}")
-    roots, *seen = (await node.log("p")).splitlines()
-    assert roots.strip() == "1"
-    assert "etc" in seen
-    assert "secret" not in seen
-
-
 async def test_a_rank_that_asks_early_connects_at_its_first_attempt(
     node: NodeUnderTest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -12,7 +12,6 @@ from shunter.cluster.controllers.job import orphans, ttl
 from shunter.cluster.controllers.job.memory import FinishMemory
 from shunter.cluster.controllers.job.orphans import Orphan
 from shunter.cluster.controllers.job.plan import Observed, plan, plan_failure
-from shunter.cluster.controllers.status_delay import FIRST_STATUS_SECONDS
 from shunter.cluster.controllers.workloads.indexes import CONTROLLER_UID, OWNER_INDEXES, UNCONTROLLED, adopters
 from shunter.kube.cache.mapping import enqueuing, to_controller
 from shunter.kube.cache.store import Store, key_of
@@ -35,7 +34,6 @@ def register(manager: Manager) -> None:
         mapped=[(pods, lambda pod: adopters(pod, jobs.store))],
         workers=8,
         recorder=manager.recorder(COMPONENT, "v1"),
-        status_delay=FIRST_STATUS_SECONDS,
     )
     pods.add_handler(enqueuing(to_controller(JOBS), lambda key: controller.queue.add_after(key, BATCH_SECONDS)))
     manager.controller("job-ttl", TtlReconciler(jobs.store), primary=jobs, workers=1)

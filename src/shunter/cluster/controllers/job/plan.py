@@ -66,7 +66,6 @@ def plan(observed: Observed, now: datetime) -> Plan:
     return Plan(
         writes=(*_removals(job, settlement.release, change, verdict), *_creations(job, change, tally)),
         status=StatusWrite.over(JOBS, job.metadata, as_json(observed.job.status), as_json(status)),
-        may_status_wait=observed.job.status.start_time is None and change.create > 0 and verdict is None,
         events=notes,
         requeue_after=None if verdict is not None else _next_look(job, status, change, now),
     )

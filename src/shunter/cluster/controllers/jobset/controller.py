@@ -12,7 +12,6 @@ from shunter.api.meta import MetadataOnly
 from shunter.api.resources import JOBS, JOBSETS, PERSISTENT_VOLUME_CLAIMS, SERVICES
 from shunter.cluster.controllers.jobset.names import job_names
 from shunter.cluster.controllers.jobset.plan import Observed, plan
-from shunter.cluster.controllers.status_delay import FIRST_STATUS_SECONDS
 from shunter.kube.cache.store import Store, by_controller_uid
 from shunter.kube.controllers.manager import Manager
 from shunter.kube.controllers.plan import NOTHING, Failure, Key, Plan
@@ -35,7 +34,6 @@ def register(manager: Manager) -> None:
         mapped=[(claims, no_keys)],
         workers=8,
         recorder=manager.recorder(COMPONENT),
-        status_delay=FIRST_STATUS_SECONDS,
     )
 
 

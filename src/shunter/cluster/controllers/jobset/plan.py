@@ -57,15 +57,13 @@ def plan(observed: Observed, now: datetime) -> Plan:
     writes += created
     if more:
         return Plan(writes=tuple(writes))
-    is_made_at_once = len(created) == sum(job.replicas for job in jobset.spec.replicated_jobs)
     if jobset.spec.suspend:
         writes += suspension.suspensions(children.active)
         progress = suspension.suspended(progress)
     else:
         resumed, progress = _resumptions(jobset, children, statuses, progress)
         writes += resumed
-    may_wait = is_made_at_once and not jobset.spec.suspend and not startup_policy.in_order(jobset)
-    return msgspec.structs.replace(_written(jobset, progress, writes), may_status_wait=may_wait)
+    return _written(jobset, progress, writes)
 
 
 def is_finished(jobset: JobSet) -> bool:

@@ -12,10 +12,17 @@ from shunter.cluster.node.launch import linux
 
 
 def remove_trees(request: dict[str, Any]) -> None:
-    """Unmounts everything below each of the `directories` (innermost first) and deletes them. Gone already is fine."""
+    """Unmounts everything below each of the `directories` (innermost first) and deletes them. Gone already is fine. Raises the
+    first OSError once it has been through all."""
+    problems: list[OSError] = []
     for directory in request["directories"]:
-        unmount_below(directory)
-        delete_tree(directory)
+        try:
+            unmount_below(directory)
+            delete_tree(directory)
+        except OSError as error:
+            problems.append(error)
+    if problems:
+        raise problems[0]
 
 
 def unmount_below(directory: str) -> None:

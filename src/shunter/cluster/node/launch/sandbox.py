@@ -16,6 +16,7 @@ from shunter.cluster.node.launch import linux
 from shunter.cluster.node.launch.netlink import RouteSocket
 from shunter.cluster.node.launch.rootfs import OWN_TREES, assemble_root, bind_read_only, touch
 
+_OLD_ROOT = "/.host"
 _NAMESPACES = {"net": linux.CLONE_NEWNET, "uts": linux.CLONE_NEWUTS, "ipc": linux.CLONE_NEWIPC}
 _LAST_CAPABILITY = 40
 
@@ -67,30 +68,25 @@ def enter_container(spec: dict[str, Any], directory: str) -> None:
         linux.set_namespace(path)
     linux.unshare(linux.CLONE_NEWNS)
     linux.mount("", "/", flags=linux.MS_REC | linux.MS_PRIVATE)
-    machine = os.open("/", os.O_PATH | os.O_DIRECTORY | os.O_CLOEXEC)
-    os.chdir(assemble_root(spec, f"{directory}/root"))
-    # One root on top of the other (pivot_root(2)): to remove a directory for the old one would take some disks milliseconds.
-    linux.pivot_root(".", ".")
+    root = assemble_root(spec, f"{directory}/root")
+    os.mkdir(root + _OLD_ROOT)
+    linux.pivot_root(root, root + _OLD_ROOT)
     os.chdir("/")
     for path in spec["reachable"]:
         _open_to_all(path)
-    linux.mount("proc", "/proc", "proc", linux.MS_NOSUID | linux.MS_NODEV | linux.MS_NOEXEC)
-    outside = f"/proc/self/fd/{machine}"
-    _mount_kernel_trees(outside, spec["shm"], own_network=any(path.endswith("/net") for path in spec["namespaces"]))
-    # Sources are paths of the machine; targets are resolved by the kernel inside the new root, so a symlink in the image can
-    # never lead a mount out of it.
+    _mount_kernel_trees(spec["shm"], own_network=any(path.endswith("/net") for path in spec["namespaces"]))
+    # Sources are paths of the host, now below _OLD_ROOT; targets are resolved by the kernel inside the new root, so a symlink in
+    # the image can never lead a mount out of it.
     for bind in spec["mounts"]:
-        _bind(outside + bind["source"], bind["target"], read_only=bind["read_only"])
+        _bind(_OLD_ROOT + bind["source"], bind["target"], read_only=bind["read_only"])
     for bind in spec["mounts"]:
         if bind["sealed"]:
             bind_read_only(bind["target"])
     for path in spec["hidden"]:
         if os.path.isdir(path):
             linux.mount("tmpfs", path, "tmpfs", linux.MS_RDONLY, "size=4k,mode=000")
-    os.fchdir(machine)
-    linux.unmount(".")
-    os.chdir("/")
-    os.close(machine)
+    linux.unmount(_OLD_ROOT)
+    os.rmdir(_OLD_ROOT)
     os.makedirs(spec["cwd"], exist_ok=True)
     if spec["read_only_root"]:
         _seal_root({bind["target"] for bind in spec["mounts"]})
@@ -159,18 +155,18 @@ def _connect(host: RouteSocket, bridge: int, network: dict[str, Any]) -> None:
     host.wait_until_up(network["host_end"])
 
 
-def _mount_kernel_trees(outside: str, shm: str, *, own_network: bool) -> None:
-    """All but /proc, by which `outside` leads to the root of the machine."""
+def _mount_kernel_trees(shm: str, *, own_network: bool) -> None:
+    linux.mount("proc", "/proc", "proc", linux.MS_NOSUID | linux.MS_NODEV | linux.MS_NOEXEC)
     os.makedirs("/dev/pts", exist_ok=True)
     linux.mount("devpts", "/dev/pts", "devpts", linux.MS_NOSUID | linux.MS_NOEXEC, "newinstance,ptmxmode=0666,mode=620")
     os.makedirs("/dev/shm", exist_ok=True)
-    linux.mount(outside + shm, "/dev/shm", flags=linux.MS_BIND)
+    linux.mount(_OLD_ROOT + shm, "/dev/shm", flags=linux.MS_BIND)
     if own_network:
         linux.mount("sysfs", "/sys", "sysfs", linux.MS_RDONLY | linux.MS_NOSUID | linux.MS_NODEV | linux.MS_NOEXEC)
-        if os.path.isdir(f"{outside}/sys/fs/cgroup"):
-            linux.mount(f"{outside}/sys/fs/cgroup", "/sys/fs/cgroup", flags=linux.MS_BIND | linux.MS_REC)
+        if os.path.isdir(f"{_OLD_ROOT}/sys/fs/cgroup"):
+            linux.mount(f"{_OLD_ROOT}/sys/fs/cgroup", "/sys/fs/cgroup", flags=linux.MS_BIND | linux.MS_REC)
     else:
-        linux.mount(f"{outside}/sys", "/sys", flags=linux.MS_BIND | linux.MS_REC)
+        linux.mount(f"{_OLD_ROOT}/sys", "/sys", flags=linux.MS_BIND | linux.MS_REC)
 
 
 def _bind(source: str, target: str, *, read_only: bool) -> None:

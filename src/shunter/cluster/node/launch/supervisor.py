@@ -11,24 +11,20 @@ import json
 import os
 import select
 import signal
-import socket
 import sys
 import time
 import traceback
 from collections.abc import Callable
 from contextlib import suppress
-from functools import partial
 from typing import Any, NoReturn
 
 from shunter.cluster.node.launch import attempt, linux, sandbox
 from shunter.cluster.node.launch.attachments import Attachments
 from shunter.cluster.node.launch.executable import execute
 from shunter.cluster.node.launch.log_writer import LogWriter
-from shunter.cluster.node.launch.standard_streams import StandardStreams, read_output, take_pipes
+from shunter.cluster.node.launch.standard_streams import StandardStreams, read_output
 
 _CHUNK = 64 * 1024
-_ENDS = 3
-"""Standard streams."""
 _START_ERROR = 128
 _NO_ROOM = 75
 """Exit code of what could not become a container because the disk was full; EX_TEMPFAIL of sysexits(3)."""
@@ -47,35 +43,13 @@ Start = Callable[[dict[str, Any], dict[str, str], Callable[[str], None]], str]
 with the reason. The last argument is called with why a program that should start warm starts cold."""
 
 
-class SpareContainer:
-    """A fork that waits in a process namespace of its own until the caller supervises a container, and becomes that. It ends when
-    the caller does."""
-
-    def __init__(self, start: Start) -> None:
-        linux.unshare(linux.CLONE_NEWPID)
-        self._channel, waiting = socket.socketpair()
-        self._process = os.fork()
-        if self._process == 0:
-            self._channel.close()
-            _wait_to_become_container(waiting, start)
-        waiting.close()
-
-    def become(self, directory: str, streams: StandardStreams, failure: int) -> int:
-        """Has it become the container of the attempt in `directory`, whose streams are pipes; returns its process."""
-        ends = streams.container_ends
-        with self._channel:
-            socket.send_fds(self._channel, [os.fsencode(directory)], [*(end for end in ends if end >= 0), failure])
-        return self._process
-
-
-def supervise(directory: str, events: int, start: Start | None = None, spare: SpareContainer | None = None) -> NoReturn:
-    """Runs the attempt in `directory` to its end, then exits. `events` is the write end that entitles to run it. The container is
-    the `spare` one if there is one, which must have the same `start`; else a fork."""
+def supervise(directory: str, events: int, start: Start | None = None) -> NoReturn:
+    """Runs the attempt in `directory` to its end, then exits. `events` is the write end that entitles to run it."""
     os.setsid()
     if _LINUX:
         linux.set_process_name("shunter-super")
         linux.adopt_orphans()
-    supervisor = _Supervisor(directory, events, start or _execute_program, spare)
+    supervisor = _Supervisor(directory, events, start or _execute_program)
     try:
         supervisor.run()
     except Exception as error:
@@ -91,11 +65,10 @@ def supervise(directory: str, events: int, start: Start | None = None, spare: Sp
 
 
 class _Supervisor:
-    def __init__(self, directory: str, events: int, start: Start, spare: SpareContainer | None) -> None:
+    def __init__(self, directory: str, events: int, start: Start) -> None:
         self._directory = directory
         self._events = events
         self._start = start
-        self._spare = spare
         self._spec: dict[str, Any] = attempt.read_json(f"{directory}/spec.json")
         self._log = LogWriter(f"{directory}/log")
         self._control = os.open(f"{directory}/control", os.O_RDWR | os.O_NONBLOCK | os.O_CLOEXEC)
@@ -157,7 +130,11 @@ class _Supervisor:
         streams = StandardStreams(stdin=self._spec["stdin"], terminal=self._spec["terminal"])
         attachments = Attachments(self._directory, streams, stdin_once=self._spec["stdin_once"])
         failure, failure_in = os.pipe()
-        child = self._container(streams, failure_in)
+        if self._spec["level"] == "namespaces":
+            _enter_process_namespace(self._spec.get("shares_processes_of", ""))
+        child = os.fork()
+        if child == 0:
+            _become_container(self._spec, self._directory, streams, failure_in, self._start)
         os.close(failure_in)
         error = read_all(failure)
         cold = self._spec.get("cold", "")
@@ -180,17 +157,6 @@ class _Supervisor:
         status = self._wait(child, streams, attachments)
         self.record_end(finished_at=time.time(), oom_killed=_was_oom_killed(self._spec["oom_files"]), **_ending(status))
         attachments.flush()
-
-    def _container(self, streams: StandardStreams, failure: int) -> int:
-        """The process that becomes the container."""
-        if self._spare is not None:
-            return self._spare.become(self._directory, streams, failure)
-        if self._spec["level"] == "namespaces":
-            _enter_process_namespace(self._spec.get("shares_processes_of", ""))
-        child = os.fork()
-        if child == 0:
-            _become_container(self._spec, self._directory, streams.take, failure, self._start)
-        return child
 
     def _wait(self, child: int, streams: StandardStreams, attachments: Attachments) -> int:
         """Serves output, control and clients until the container has ended and its output is drained; returns its wait status."""
@@ -250,22 +216,7 @@ def _enter_process_namespace(attempt_directory: str) -> None:
     linux.set_namespace(f"/proc/{state.get('pid', 0)}/ns/pid")
 
 
-def _wait_to_become_container(channel: socket.socket, start: Start) -> NoReturn:
-    with channel:
-        message, descriptors, _, _ = socket.recv_fds(channel, _CHUNK, _ENDS + 1)
-    if not message:
-        os._exit(0)  # the supervisor is gone, or has found no use for it
-    for descriptor in descriptors:
-        os.set_inheritable(descriptor, False)
-    *ends, failure = descriptors
-    directory = os.fsdecode(message)
-    spec = attempt.read_json(f"{directory}/spec.json")
-    _become_container(spec, directory, partial(take_pipes, [-1] * (_ENDS - len(ends)) + ends), failure, start)
-
-
-def _become_container(
-    spec: dict[str, Any], directory: str, take_streams: Callable[[], None], failure: int, start: Start
-) -> NoReturn:
+def _become_container(spec: dict[str, Any], directory: str, streams: StandardStreams, failure: int, start: Start) -> NoReturn:
     """Turns the forked child into the container's process. What goes wrong is written to `failure` in runc's words."""
     code = _START_ERROR
     try:
@@ -281,7 +232,7 @@ def _become_container(
         else:
             os.makedirs(spec["cwd"], exist_ok=True)
             os.chdir(spec["cwd"])
-        take_streams()
+        streams.take()
         # Last: a container of 0.1 cores would otherwise spend its first quota on our own work.
         for group in groups:
             os.write(group, b"0")

@@ -48,7 +48,7 @@ from shunter.kube.events import EventRecorder
 
 log = getLogger(__name__)
 
-QUIET_START_SECONDS = 0.2
+QUIET_START_SECONDS = 0.05
 """A pod that starts at once is not reported as Pending first: that write would only be in the way of the next one."""
 VOLUME_REFRESH_SECONDS = 60.0
 DEFAULT_GRACE_SECONDS = 30.0
@@ -93,6 +93,7 @@ class PodWorker:
         self._overdue = False
         self._vanished = False
         self._released = False
+        self._is_cleared = False
         self._refused = False
         self._refresh_at = self._arrived + VOLUME_REFRESH_SECONDS
         self._refreshing: asyncio.Task[None] | None = None
@@ -355,7 +356,9 @@ class PodWorker:
             if self._refreshing is not None:
                 self._refreshing.cancel()
             self._node_services.names_changed()
+        if not self._is_cleared:  # what could not be removed is tried again
             await self._starter.release()
+            self._is_cleared = True
             self._report(time.time())
         if self._pod.metadata.deletion_timestamp is None or self._vanished:
             return
