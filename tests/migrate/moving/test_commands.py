@@ -253,6 +253,21 @@ async def test_compare_by_a_plan_says_what_it_leaves_out(migrate: Migrate, moves
     assert "--plan takes both runs of each job itself" in migrate("compare", "a", "b", "--plan", path, code=1).stderr
 
 
+async def test_a_rollback_after_a_train_job_that_failed_says_what_is_left_to_do(
+    migrate: Migrate, moves: Moves, operator: Operator
+) -> None:
+    await moves.submit("bert", suspend=True)
+    await moves.until_state("bert", "Suspended")
+    path = str(moves.directory / "plan.yaml")
+    migrate("plan", "-n", moves.namespace, *FREEZE, "--journal-namespace", moves.namespace, "-o", path)
+    migrate("apply", "--plan", path, "--yes")
+    await operator.stop()
+    await moves.finish(TRAIN_JOBS, "bert", "Failed")
+    done = migrate("rollback", "--plan", path, "--yes", code=6)
+    assert "it has finished (Failed) and stays: its result is there" in done.stdout
+    assert "would train again: " not in done.stderr
+
+
 async def test_cleanup_archives_what_it_deletes(migrate: Migrate, moves: Moves, operator: Operator) -> None:
     await moves.submit("bert", suspend=True)
     await operator.stop()

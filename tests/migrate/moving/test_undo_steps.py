@@ -61,6 +61,7 @@ RUNTIME_MADE = record(SHARED, None, RUNTIME)
 STOPPED = record(SUSPEND, V1, V1_STOPPED)
 WAS_STOPPED_ALREADY = record(SUSPEND, V1_STOPPED, V1_STOPPED)
 DELETED = record(DELETE, V1, None)
+FAILED_TWIN = {**TWIN, "status": {"conditions": [{"type": "Failed", "status": "True"}]}}
 FINISHED_V1 = {**V1_STOPPED, "status": {"conditions": [{"type": "Succeeded", "status": "True"}]}}
 RUNNING_TWIN = merge_patch(TWIN, {"spec": {"suspend": False}})
 STARTED_TWIN = record(START, TWIN, RUNNING_TWIN)
@@ -82,13 +83,14 @@ CASES = {
     "what was made was changed": Case(MADE, CHANGED, "refuse"),
     "what was made was taken over": Case(MADE, without_mark(TWIN), "refuse"),
     "a twin that has finished stays": Case(MADE, finished(TWIN), "keep"),
+    "a twin that has failed stays": Case(MADE, FAILED_TWIN, "keep"),
     "an unanswered write that was done goes": Case(UNANSWERED, merge_patch(TWIN, {"metadata": {"generation": 1}}), "delete"),
     "an unanswered write that was done, and changed since": Case(
         UNANSWERED, merge_patch(TWIN, {"metadata": {"generation": 2}}), "refuse"),
     "an unanswered write that was not done": Case(UNANSWERED, None, "nothing"),
     "a runtime goes": Case(RUNTIME_MADE, RUNTIME, "delete"),
     "a runtime that others use stays": Case(RUNTIME_MADE, RUNTIME, "keep", UndoContext("p1", users={"TrainJob other": False})),
-    "a runtime that only finished TrainJobs use stays": Case(
+    "a runtime that only TrainJobs that have succeeded use stays": Case(
         RUNTIME_MADE, RUNTIME, "keep", UndoContext("p1", users={"TrainJob other": True})
     ),
     "the v1 job runs again": Case(STOPPED, V1_STOPPED, "patch"),
@@ -97,6 +99,8 @@ CASES = {
     "the v1 job has finished": Case(STOPPED, FINISHED_V1, "keep"),
     "the twin has finished: the v1 job does not train again": Case(
         STOPPED, V1_STOPPED, "keep", UndoContext("p1", twin=RolledBackTrainJob(is_finished=True))),
+    "the twin has failed: nobody but its user knows whether v1 is to train": Case(
+        STOPPED, V1_STOPPED, "keep", UndoContext("p1", twin=RolledBackTrainJob(is_finished=True, has_failed=True))),
     "the twin runs: the v1 job does not train beside it": Case(
         STOPPED, V1_STOPPED, "keep", UndoContext("p1", twin=RolledBackTrainJob(is_running=True))),
     "the twin was started and is gone: the v1 job does not train again": Case(
@@ -167,7 +171,7 @@ def test_nothing_is_deleted_after_what_was_not_done() -> None:
 
 FINISHED = {
     "a twin that has finished stays",
-    "a runtime that only finished TrainJobs use stays",
+    "a runtime that only TrainJobs that have succeeded use stays",
     "the v1 job has finished",
     "the twin has finished: the v1 job does not train again",
     "a deleted job that had finished does not",
@@ -191,6 +195,11 @@ QUEUED_V1 = merge_patch(V1_STOPPED, IN_QUEUE)
 TWINS = {
     "waits": (RolledBackTrainJob(), True, ""),
     "has finished": (RolledBackTrainJob(is_finished=True), False, "its TrainJob has finished: resumed, it would train again"),
+    "has failed": (
+        RolledBackTrainJob(is_finished=True, has_failed=True),
+        False,
+        "its TrainJob has failed. To train on v1 again, resume the v1 job by hand: spec.runPolicy.suspend: false",
+    ),
     "runs": (RolledBackTrainJob(is_running=True), False, "its TrainJob runs, and both would train"),
     "is in a queue of its own": (RolledBackTrainJob(queue="gpus"), False, "its TrainJob is in queue gpus, and both would train"),
     "may have trained": (

@@ -38,8 +38,8 @@ def rollback(
     """Undo the steps recorded in the journal, latest first. Shows them, asks for confirmation, undoes them.
 
     Leaves objects that were changed since, and lists them. Never starts a finished training again and never loses one: a
-    TrainJob stays until its v1 job exists again. Exit codes: 0, also where finished trainings stay as they are; 6 if something
-    else was not undone.
+    TrainJob stays until its v1 job exists again. Exit codes: 0, also where trainings that succeeded stay as they are; 6 if
+    something else was not undone.
     """
     import asyncio
 

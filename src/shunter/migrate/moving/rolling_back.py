@@ -138,13 +138,13 @@ class _Judge:
         return "there"
 
     async def _users(self, record: Record) -> dict[str, bool]:
-        """The TrainJobs that refer to a runtime, but for those that are being deleted, and whether they have finished."""
+        """The TrainJobs that refer to a runtime, but for those that are being deleted, and whether they have succeeded."""
         found = {}
         for job in await self._sight.train_jobs(record.namespace):
             reference = job["spec"].get("runtimeRef") or {}
             refers = reference.get("kind") == TRAINING_RUNTIMES.kind and reference.get("name") == record.name
             if refers and not job["metadata"].get("deletionTimestamp"):
-                found[f"TrainJob {job['metadata']['name']}"] = overview(job).is_finished
+                found[f"TrainJob {job['metadata']['name']}"] = overview(job).state == "Succeeded"
         return found
 
     async def _settled_twin(self, record: Record) -> RolledBackTrainJob:
@@ -163,8 +163,8 @@ class _Judge:
             return RolledBackTrainJob(is_lost=True)
         if present is None:
             return RolledBackTrainJob()
-        if overview(present).is_finished:
-            return RolledBackTrainJob(is_finished=True)
+        if (row := overview(present)).is_finished:
+            return RolledBackTrainJob(is_finished=True, has_failed=row.state == "Failed")
         if not is_suspended(present):
             return RolledBackTrainJob(is_running=True)
         has_pods = await self._sight.runs(present)

@@ -46,7 +46,8 @@ class Undo(NamedTuple):
     body: Json = {}
     """The merge patch, or the object that is made again."""
     has_finished: bool = False
-    """Whether it is kept because its training has finished, so that nothing else is to be done about it."""
+    """Whether it is kept because its training has finished, so that nothing else is to be done about it. Not so where a TrainJob
+    failed: its v1 job is suspended, and may be wanted back for that very reason."""
 
     @property
     def is_write(self) -> bool:
@@ -68,6 +69,8 @@ class RolledBackTrainJob(NamedTuple):
     """What became of the TrainJob of a v1 job, by the rollback so far."""
 
     is_finished: bool = False
+    has_failed: bool = False
+    """It is finished and did not succeed."""
     is_running: bool = False
     """It is there and not suspended, or has pods still."""
     is_stopping: bool = False
@@ -81,6 +84,8 @@ class RolledBackTrainJob(NamedTuple):
         """Why its v1 job must not train; empty when it may. The TrainJob's name and state are said where they are given; `queue`
         is that of the v1 job."""
         twin = f"its TrainJob {name}".rstrip()
+        if self.has_failed:
+            return f"{twin} has failed. {_TRAIN_ON_V1}"
         if self.is_finished:
             return f"{twin} has finished{f' ({state})' if state else ''}: resumed, it would train again"
         if self.is_lost:
@@ -91,6 +96,7 @@ class RolledBackTrainJob(NamedTuple):
 
 
 LOST = "its TrainJob was started and is gone: it may have trained to the end."
+_TRAIN_ON_V1 = "To train on v1 again, resume the v1 job by hand: spec.runPolicy.suspend: false"
 _BY_HAND = "If it did not, resume the v1 job by hand: spec.runPolicy.suspend: false"
 _IN_QUEUE = (
     "If it did, take the v1 job out of queue {queue} (label kueue.x-k8s.io/queue-name), or Kueue starts it again;"
@@ -144,7 +150,7 @@ class UndoContext(NamedTuple):
     origin: Origin = "there"
     """For a TrainJob: whether its v1 job is there."""
     users: Mapping[str, bool] = {}
-    """For a runtime: the TrainJobs that refer to it, and whether they have finished."""
+    """For a runtime: the TrainJobs that refer to it, and whether they have succeeded."""
 
 
 def undo_steps(record: Record, present: Json | None, knowledge: UndoContext) -> Undo:
@@ -174,8 +180,9 @@ def _take_away(record: Record, present: Json | None, knowledge: UndoContext) -> 
     uid, known = present["metadata"]["uid"], knowledge.known
     if record.uid not in ("", uid) or mark(present, PLAN) != knowledge.plan_id:
         return Undo(record, "refuse", "another object has that name now")
-    if record.kind == TRAIN_JOBS.kind and overview(present).is_finished:
-        return _finished(record, f"it has finished ({overview(present).state}) and stays: its result is there")
+    if record.kind == TRAIN_JOBS.kind and (row := overview(present)).is_finished:
+        why = f"it has finished ({row.state}) and stays: its result is there"
+        return Undo(record, "keep", why, has_finished=row.state == "Succeeded")
     if record.kind == TRAIN_JOBS.kind and knowledge.origin != "there":
         return Undo(record, "keep", _all_that_is_left(record, knowledge.origin))
     if record.kind == TRAINING_RUNTIMES.kind and (users := sorted(knowledge.users)):
@@ -200,7 +207,7 @@ def _set_back(record: Record, present: Json | None, knowledge: UndoContext) -> U
         # One that stays suspended may be set back beside a TrainJob that runs.
         is_harmless = twin.is_running and is_suspended(merge_patch(present, record.undo))
         if not is_v2(present) and not is_harmless and (objection := twin.objection(queue=queue_name(present))):
-            return Undo(record, "keep", objection, has_finished=twin.is_finished)
+            return Undo(record, "keep", objection, has_finished=twin.is_finished and not twin.has_failed)
         if is_v2(present) and knowledge.origin != "there":
             return Undo(record, "keep", _all_that_is_left(record, knowledge.origin))
     if digest(present) not in knowledge.known:
