@@ -31,13 +31,32 @@ def test_python_that_writes_all_variables_is_told_of(text: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "text", ["export -p | sort | sha1sum | cut -c1-4", "N=$(env | wc -l)", "true; printenv | grep A | cksum"]
+    "text",
+    [
+        "export -p | sort | sha1sum | cut -c1-4",
+        "N=$(env | wc -l)",
+        "true; printenv | grep -v SECRET | cksum",
+        "env | grep -E '^(FOLD|JOB)_' | cksum",
+        "env | grep ^FOLD_ | wc -l; env | cksum",
+        'env | grep "^$PREFIX" | wc -l',
+        "env | grep '[' | wc -l",
+    ],
 )
 def test_a_digest_or_the_number_of_all_variables_is_told_of(text: str) -> None:
     assert "HOST022" in limits(converted(shell(f"{text}\ntorchrun t.py")))
 
 
-@pytest.mark.parametrize("text", ["len(os.environ)", "hash(frozenset(os.environ.items()))", "hash(str(os.environ))"])
+@pytest.mark.parametrize(
+    "text",
+    [
+        "len(os.environ)",
+        "len(os.environ.copy())",
+        "hash(frozenset(os.environ.items()))",
+        "hash(str(os.environ))",
+        "hashlib.sha256(str(sorted(os.environ.items())).encode()).hexdigest()",
+        "hashlib.new('md5', json.dumps(dict(os.environ)).encode()).digest()[0]",
+    ],
+)
 def test_python_that_counts_all_variables_is_told_of(text: str) -> None:
     assert "HOST022" in limits(converted(python(f"import os, train\ntrain.main(seed={text})")))
 
@@ -49,6 +68,21 @@ def test_a_list_for_people_is_not(text: str) -> None:
     assert limits(converted(shell(f"{text}\ntorchrun t.py"))) == []
 
 
-def test_one_variable_is_not_all() -> None:
-    assert limits(converted(python("import os, json; json.dump(os.environ['A'], open('e', 'w'))"))) == []
-    assert limits(converted(python("import os, train; train.main(len(os.environ['A']), hash(os.environ.get('B')))"))) == []
+@pytest.mark.parametrize(
+    "text", ["env | grep ^FOLD_ | wc -l", "printenv | sort | egrep '^(A|B)=' | md5sum", "env | grep ^FOLD_ > folds"]
+)
+def test_variables_that_v2_does_not_change_are_not_all(text: str) -> None:
+    assert limits(converted(shell(f"{text}\ntorchrun t.py"))) == []
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "json.dump(os.environ['A'], open('e', 'w'))",
+        "print(len(os.environ['A']), hash(os.environ.get('B')), len(dict(os.environ)['A']))",
+        "print(len(os.environ.pop('A', '')), len(os.environ.copy()['A']), hash(os.environ.setdefault('A', '1')))",
+        "print(hashlib.md5(os.environ.pop('A').encode()), zlib.crc32(str(os.environ['A']).encode()))",
+    ],
+)
+def test_one_variable_is_not_all(text: str) -> None:
+    assert limits(converted(python(f"import os, json, hashlib, zlib, train\n{text}\ntrain.main()"))) == []

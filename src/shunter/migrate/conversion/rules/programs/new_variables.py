@@ -59,13 +59,8 @@ _JOINT = re.compile(r"""["']\s*\+?\s*["']""")
 
 def apply(draft: Draft) -> None:
     """Tells of each text once for each variable."""
-    of_plugin = [name for policy in draft.ml_policy for name in _OF_PLUGINS.get(policy, ())]
     for programs in all_programs(draft):
-        is_told = programs.group.trains and programs.field == "containers"
-        names = [COMPLETION_INDEX_ENV, *([*of_plugin, *REPORT_ENVIRONMENT] if is_told else ())]
-        own = {str(variable.get("name")) for variable in programs.container.get("env") or ()}
-        in_v1 = own | draft.operator_variables(programs.roles[0])
-        new = [name for name in names if name not in in_v1]
+        new = only_in_v2(draft, programs)
         _look_at_sources(draft, programs, new)
         texts = programs.texts
         if not any(name.partition("_")[0] in text.upper() for name in new for text, _ in texts):
@@ -84,6 +79,16 @@ def apply(draft: Draft) -> None:
                 path, offset = place(programs, spot, spot.offset(start))
                 says = f"{quoted(text, start, spot)} asks for {name}, which is not set in v1 and is set in v2."
                 draft.report(ONLY_IN_V2, path, says, offset=offset)
+
+
+def only_in_v2(draft: Draft, programs: Programs) -> list[str]:
+    """The variables that the container has in v2 and not in v1."""
+    of_plugin = [name for policy in draft.ml_policy for name in _OF_PLUGINS.get(policy, ())]
+    is_told = programs.group.trains and programs.field == "containers"
+    names = [COMPLETION_INDEX_ENV, *([*of_plugin, *REPORT_ENVIRONMENT] if is_told else ())]
+    own = {str(variable.get("name")) for variable in programs.container.get("env") or ()}
+    in_v1 = own | draft.operator_variables(programs.roles[0])
+    return [name for name in names if name not in in_v1]
 
 
 def _look_at_sources(draft: Draft, programs: Programs, names: list[str]) -> None:

@@ -71,7 +71,7 @@ def report(draft: Draft, train_job: Json, runtime: Json | None) -> None:
     values: PodValues | None = None
     is_asked = False
     for programs in all_programs(draft):
-        variables = _variables(draft, programs)
+        variables = pod_variables(draft, programs)
         hosts = {*_of_hosts(draft, programs.roles[0])}
         found = [
             one
@@ -155,7 +155,7 @@ def _by_value(found: list[PodRead]) -> Iterator[list[PodRead]]:
     yield from together.values()
 
 
-def _variables(draft: Draft, programs: Programs) -> dict[str, str]:
+def pod_variables(draft: Draft, programs: Programs) -> dict[str, str]:
     """The variables that may hold a value of the pod, by what they are called."""
     found = {"HOSTNAME": HOST_NAME}
     names = {*_of_hosts(draft, programs.roles[0])} if programs.field == "containers" else set()
