@@ -59,6 +59,20 @@ def is_error(message: ConsoleMessage) -> bool:
     return message.type == "error" and "ERR_NETWORK_CHANGED" not in message.text
 
 
+def navigate(page: Page, url: str) -> None:
+    """Goes to an address, and again where an interface of a pod that came made Chromium fail the navigation itself: no page is
+    there yet that could bear it."""
+    for _ in range(20):
+        try:
+            page.goto(url, wait_until="commit")
+        except Error as error:
+            if "ERR_NETWORK_CHANGED" not in error.message:
+                raise
+        else:
+            return
+    pytest.fail(f"network interfaces failed 20 navigations to {url}")
+
+
 class Tab:
     """A page in a window of its own, logged in; `errors` holds what its console said."""
 
@@ -94,10 +108,10 @@ def logged_in(browser: Browser, served: RunningPage, path: str = "/jobs", **opti
     context.set_default_timeout(15_000)
     try:
         tab = Tab(context.new_page())
-        tab.page.goto(served.login_url(), wait_until="commit")
+        navigate(tab.page, served.login_url())
         tab.page.wait_for_selector(".live.open", state="attached")
         if path != "/jobs":
-            tab.page.goto(f"{served.url}{path}", wait_until="commit")
+            navigate(tab.page, f"{served.url}{path}")
         yield tab
         assert not tab.errors, tab.errors
     finally:

@@ -17,7 +17,7 @@ from playwright.sync_api import Browser, Page, expect
 from e2e.embedded_cluster import EmbeddedCluster
 from e2e.running_cluster import eventually
 from page.browser import samples
-from page.browser.chromium import Tab, logged_in
+from page.browser.chromium import Tab, logged_in, navigate
 from page.browser.given import Given, page_with
 from page.server import RunningPage, allow, new_user, page_of, revoke, running
 from shunter.kube import kubeconfig
@@ -384,9 +384,9 @@ def test_network_interfaces_that_come_while_the_page_loads_do_not_break_it(brows
     try:
         page = context.new_page()
         page.on("requestfailed", lambda request: failed.append(request.url))
-        page.goto(given_page.login_url(), wait_until="commit")
+        navigate(page, given_page.login_url())
         for _ in range(5):
-            page.goto(f"{given_page.url}/jobs", wait_until="commit")
+            navigate(page, f"{given_page.url}/jobs")
             expect(page.locator("main")).to_be_attached(timeout=15_000)
             if failed:
                 break
