@@ -88,6 +88,8 @@ import os, torch.distributed as dist
 dist.init_process_group("gloo", init_method=f"tcp://{os.environ['MASTER_ADDR'].replace('master', 'worker')}:23456")"""
 DIGEST = "import os, hashlib, train\ntrain.main(hashlib.blake2b(os.environ['TF_CONFIG'].encode()).hexdigest())"
 LOOKED_UP = 'import os, train\nname = getattr(os, "uname")\ntrain.main(shard=name().nodename[-1])'
+CALLED_LATER = 'import os, train\nif name := getattr(os, "uname", None):\n    train.main(shard=name().nodename[-1])'
+SECOND_PART = "import os, train\ntrain.main(shard=getattr(os, 'uname')()[1][-1])"
 PROCESSOR = "from mpi4py import MPI\nimport train\ntrain.main(gpu=int(MPI.Get_processor_name().rsplit('-', 1)[1]) % 2)"
 SEED = "import os, random, train\nrandom.seed(os.environ['MASTER_ADDR'])\ntrain.main()"
 SSH = "import os, train\ntrain.main(is_remote=bool(os.environ.get('SSH_CONNECTION')))"
@@ -194,6 +196,8 @@ CASES = [
     pytest.param(converted(python(LIBC)), "HOST009!", id="function-of-c"),
     pytest.param(converted(shell(ENVIRON)), "HOST009!", id="environment-of-the-process"),
     pytest.param(converted(python(LOOKED_UP)), "HOST009!", id="uname-looked-up"),
+    pytest.param(converted(python(CALLED_LATER)), "HOST009!", id="uname-looked-up-and-called-later"),
+    pytest.param(converted(python(SECOND_PART)), "HOST010", id="second-part-of-uname-looked-up"),
     pytest.param(converted(python(PROCESSOR), "MPIJob"), "HOST009!", id="processor-of-mpi"),
     pytest.param(converted(python(OTHER_HOST)), "HOST006,HOST009!", id="name-made-of-another-one"),
     pytest.param(
@@ -222,6 +226,12 @@ import os, train
 hosts = sorted([os.environ["MASTER_ADDR"], *os.environ["WORKER_ADDRS"].split(",")])
 train.main(shards=dict(enumerate(hosts)))"""
 PREFIX = "import os, train\ntrain.main(is_elastic=any(key.startswith('PET_') for key in os.environ))"
+MACHINE = "import os, train\nmachine = getattr(os, 'uname')().machine\nif machine == 'aarch64':\n    train.without_avx()"
+WHERE_THERE_IS_ONE = """\
+import os, train
+has_name = bool(getattr(os, "uname", None)) and getattr(os, "uname", None) is not None
+if has_name and getattr(os, "uname", None):
+    train.on_unix()"""
 ADDRESS = """\
 until getent hosts $MASTER_ADDR; do sleep 1; done
 export MASTER_IP=$(getent hosts $MASTER_ADDR | awk '{print $1}')
@@ -232,6 +242,8 @@ python t.py"""
     "conversion",
     [
         pytest.param(converted(python(SORTED), "XGBoostJob"), id="the-order-of-names-is-the-same"),
+        pytest.param(converted(python(MACHINE)), id="another-part-of-uname"),
+        pytest.param(converted(python(WHERE_THERE_IS_ONE)), id="whether-there-is-uname"),
         pytest.param(converted(python(PREFIX)), id="v1-sets-such-variables-too"),
         pytest.param(converted(shell(ADDRESS)), id="an-address-is-another-one-each-time"),
         pytest.param(converted(python(AGAIN)), id="the-address-of-the-master-until-it-is-known"),

@@ -162,21 +162,50 @@ class Sources:
         return is_listed or any(map(self._is_environment, node.args))
 
     def _other_parts(self, nodes: Sequence[ast.AST]) -> set[int]:
-        """Calls of uname of which something else is taken than the host name: `os.uname().machine`."""
+        """Where uname is called or looked up and something else is taken than the host name: `os.uname().machine`. Also where a
+        function is looked up to see whether there is one."""
         found = set()
         for node in nodes:
             part = node.value if isinstance(node, (ast.Attribute, ast.Subscript)) else None
-            if isinstance(part, ast.Call) and python_code.called(part) == "uname":
+            if isinstance(part, ast.Call) and (uname := _of_uname(part)) is not None:
                 is_host = (
                     node.attr in _OF_UNAME
                     if isinstance(node, ast.Attribute)
                     else isinstance(node, ast.Subscript) and not (isinstance(node.slice, ast.Constant) and node.slice.value != 1)
                 )
                 if not is_host:
-                    found.add(id(part))
+                    found.add(id(uname))
             elif isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):
                 found.add(id(node.func))  # the call is the value
+            found |= {id(tested) for tested in _tested(node) if _is_look_up(tested)}
         return found
+
+
+def _of_uname(call: ast.Call) -> ast.Call | None:
+    """What of a call of uname names it: the call itself, or that of getattr which is called again."""
+    if python_code.called(call) == "uname":
+        return call
+    looked_up = call.func
+    if isinstance(looked_up, ast.Call) and _is_look_up(looked_up) and python_code.constant(looked_up.args[1]) == "uname":
+        return looked_up
+    return None
+
+
+def _is_look_up(node: ast.expr) -> bool:
+    return isinstance(node, ast.Call) and python_code.called(node) == "getattr" and len(node.args) > 1
+
+
+def _tested(node: ast.AST) -> list[ast.expr]:
+    """Expressions of which it only counts whether they are true."""
+    if isinstance(node, (ast.If, ast.While, ast.IfExp, ast.Assert)):
+        return [node.test, *(node.test.values if isinstance(node.test, ast.BoolOp) else ())]
+    if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.Not):
+        return [node.operand]
+    if isinstance(node, ast.BoolOp) and isinstance(node.op, ast.And):
+        return node.values[:-1]
+    if isinstance(node, ast.Compare) and isinstance(node.ops[0], (ast.Is, ast.IsNot)):
+        return [node.left]
+    return node.args if isinstance(node, ast.Call) and python_code.called(node) in {"bool", "callable"} else []
 
 
 def _keys(node: ast.AST) -> list[ast.AST]:
