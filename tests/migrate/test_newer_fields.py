@@ -5,8 +5,10 @@ from __future__ import annotations
 import json
 from functools import cache
 from pathlib import Path
+from typing import Any
 
 import kubernetes_validate
+import pytest
 
 from shunter.api.meta import Json
 from shunter.migrate.conversion.newer_fields import SINCE, newer_fields
@@ -54,3 +56,12 @@ def test_a_field_is_as_old_as_the_first_release_that_has_it() -> None:
 def test_what_has_other_types_than_v1_allows_has_no_newer_fields() -> None:
     assert [*newer_fields(None)] == []
     assert [*newer_fields({"containers": "none", "volumes": {"a": 1}, "resources": None})] == []
+
+
+def test_an_empty_list_or_object_says_nothing() -> None:
+    assert [*newer_fields({"resources": {}, "schedulingGroup": None, "containers": [{"restartPolicyRules": []}]})] == []
+
+
+@pytest.mark.parametrize("value", [{"limits": {}}, ""])
+def test_other_values_say_something(value: Any) -> None:
+    assert [*newer_fields({"resources": value})] == [(("resources",), "1.32")]

@@ -36,7 +36,7 @@ class NewerField(NamedTuple):
 
 
 def newer_fields(spec: Any) -> Iterator[NewerField]:
-    """Those that a pod's spec says something in, whatever its types."""
+    """Those that a pod's spec says something in, whatever its types; an empty text is something: v2 refuses it."""
     for path, since in SINCE.items():
         for found in _found(spec, path):
             yield NewerField(found, since)
@@ -44,7 +44,7 @@ def newer_fields(spec: Any) -> Iterator[NewerField]:
 
 def _found(value: Any, path: Path, before: Path = ()) -> Iterator[Path]:
     if not path:
-        if value is not None:
+        if value not in (None, {}, []):
             yield before
     elif path[0] == "*":
         for index, item in enumerate(value if isinstance(value, list) else ()):
