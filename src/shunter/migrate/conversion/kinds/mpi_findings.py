@@ -133,12 +133,19 @@ def _report_users(draft: Draft) -> None:
         )
         draft.report(USERS, ("spec", draft.replica_specs), f"ssh comes in as the launcher's user: {said}.")
     for role, user in users.items():
-        if user is None and _security(draft, role, "runAsNonRoot"):
+        if user is None and _security(draft, role, "runAsNonRoot") and not _reads_by_group(draft, role):
             path = (*draft.role_path(role), "template", "spec")
             draft.report(USERS, path, f"The {role} runs as the user of its image, who is not root and may not read the keys.")
-    if isinstance(spec, MPIOperatorSpec) and spec.ssh_auth_mount_path.startswith("/home/") and not any(users.values()):
+    if not isinstance(spec, MPIOperatorSpec) or all(_reads_by_group(draft, role) for role in roles):
+        return
+    if spec.ssh_auth_mount_path.startswith("/home/") and not any(users.values()):
         says = f"Keys in {spec.ssh_auth_mount_path} are for another user than root, and no runAsUser says for whom."
         draft.report(USERS, ("spec", "sshAuthMountPath"), says)
+
+
+def _reads_by_group(draft: Draft, role: str) -> bool:
+    """Whether any user of the role's pods may read the keys: their files are the fsGroup's, but only root enters /root."""
+    return _security(draft, role, "fsGroup") is not None and not mount_path(draft).startswith("/root/")
 
 
 def _security(draft: Draft, role: str, field: str) -> Any:
