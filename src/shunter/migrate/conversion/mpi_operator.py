@@ -24,13 +24,15 @@ JOB_ROLE = "K_MPI_JOB_ROLE"
 GPU_VARIABLES = ("NVIDIA_VISIBLE_DEVICES", "NVIDIA_DRIVER_CAPABILITIES")
 LAUNCHER_BACKOFF_LIMIT = 6
 """The launcher is a Job, which gives up after so many restarts where it is told nothing."""
+SSH_AUTH_MOUNT_PATH = "/root/.ssh"
+"""Also where a job says ""."""
 
 
 class MPIOperatorSpec(MPIJobSpec, frozen=True):
     """The fields that v1's spec does not have, with the defaults of mpi-operator."""
 
     run_launcher_as_worker: bool = False
-    ssh_auth_mount_path: str = "/root/.ssh"
+    ssh_auth_mount_path: str = SSH_AUTH_MOUNT_PATH
     launcher_creation_policy: str = "AtStartup"
     mpi_implementation: str = OPEN_MPI
 
@@ -54,7 +56,7 @@ class MPIOperator(MPI):
     )
 
     def read(self, view: MPIOperatorJob) -> TrainingJob[MPIJobSpec]:  # type: ignore[override]
-        """With v1's defaults, but a launcher restarts on failure unless its own restartPolicy says something else."""
+        """With v1's defaults and its own; a launcher restarts on failure unless its own restartPolicy says something else."""
         spec = mpi_rules.with_defaults(view.spec)
         replicas = dict(spec.mpi_replica_specs)
         if not (given := view.spec.mpi_replica_specs.get(LAUNCHER)) or not given.restart_policy:
@@ -65,7 +67,7 @@ class MPIOperator(MPI):
             run_policy=_run_policy(spec.run_policy),
             replicas=replicas,
             status=view.status,
-            spec=view.spec,
+            spec=replace(view.spec, ssh_auth_mount_path=view.spec.ssh_auth_mount_path or SSH_AUTH_MOUNT_PATH),
         )
 
     def environment(self, job: TrainingJob[MPIJobSpec], replica_type: str) -> Environment:
