@@ -7,7 +7,7 @@ import re
 from shunter.api.training.mpi import KIND
 from shunter.migrate.conversion.draft import Draft
 from shunter.migrate.conversion.rules.programs.texts import all_programs, matches
-from shunter.migrate.conversion.rules.ssh import AGENT_ENVIRONMENT
+from shunter.migrate.conversion.rules.ssh import AGENT_ENVIRONMENT, CLIENT_VARIABLES
 from shunter.migrate.findings import Topic
 
 ONLY_IN_V1 = Topic(
@@ -46,6 +46,13 @@ def apply(draft: Draft) -> None:
     pattern = re.compile("|".join(rf"{re.escape(name)}\b" for name, topics in _OF_V1.items() if not told.intersection(topics)))
     for programs in all_programs(draft):
         for found in matches(draft, programs, pattern):
-            is_variable = found.text in AGENT_ENVIRONMENT
-            becomes = "by which mpirun is told of ssh and its options in v2" if is_variable else "which is not there in v2"
-            draft.report(ONLY_IN_V1, found.path, f"{found.line} uses {found.text}, {becomes}.", offset=found.offset)
+            says = f"{found.line} uses {found.text}, {_in_v2(found.text)}."
+            draft.report(ONLY_IN_V1, found.path, says, offset=found.offset)
+
+
+def _in_v2(name: str) -> str:
+    if name in CLIENT_VARIABLES:
+        return "by which mpirun is told of ssh and its options in v2"
+    if name in AGENT_ENVIRONMENT:
+        return f"which v2 does not set: mpirun is told of ssh and its options by {' and '.join(CLIENT_VARIABLES)}"
+    return "which is not there in v2"
