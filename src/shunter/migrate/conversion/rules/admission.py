@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Container
 
 from shunter.migrate.conversion.draft import Draft
 from shunter.migrate.findings import Topic
@@ -54,12 +55,18 @@ REPEATED = Topic(
     grade="N",
     explanation=(
         "The API server refuses a v1 job, and a TrainingRuntime, with two entries of one key: ports of one containerPort and "
-        "protocol in a container, containers, volumes or volumeMounts of one name or path. Of two ports of one name it takes the "
-        "job and refuses its pods, in v1 as in v2. Ports that two containers of a pod have in common are kept: only one of the "
-        "two programs can listen there."
+        "protocol in a container, containers, volumes or volumeMounts of one name or path. Of two ports of one name it takes "
+        "the job and refuses its pods, in v1 as in v2. Of hostAliases of one ip, and imagePullSecrets of one name, v1 takes two "
+        "where it is built with Kubernetes 1.29 or older, whose schemas have no keys for them; v2 refuses them. Ports that two "
+        "containers of a pod have in common are kept: only one of the two programs can listen there."
     ),
     remedy="Remove one of the two, or give it another port, name or path.",
 )
+_OF_LATER_SCHEMAS = {
+    "hostAliases": "Write one entry for the ip, with the hostnames of both.",
+    "imagePullSecrets": "Write one entry for the name.",
+}
+"""Lists that have keys in schemas since Kubernetes 1.30, and how two entries become one that says the same."""
 
 
 def apply(draft: Draft) -> None:
@@ -74,13 +81,17 @@ def apply(draft: Draft) -> None:
             draft.report(TOO_MANY_MASTERS, path, f"{fault.field} is {draft.given(path)}.")
         else:
             draft.report(REFUSED, path, f"v1 would refuse this: {fault}.")
+    repeated = {_path(fault.field): fault for fault in repeated_entries(draft.source.value)}
     for role in draft.job.replicas:
         if draft.job.replica_count(role):
             _look_at_images(draft, (*draft.role_path(role), "template", "spec"))
-            _look_at_port_names(draft, (*draft.role_path(role), "template", "spec"))
-    for fault in repeated_entries(draft.source.value):
-        path = _path(fault.field)
-        if path[-2] != "env":  # ENV004
+            _look_at_port_names(draft, (*draft.role_path(role), "template", "spec"), repeated)
+    for path, fault in repeated.items():
+        field = path[-2]
+        if field in _OF_LATER_SCHEMAS:
+            says = f"v2 would refuse this, as does v1 where it is built with Kubernetes 1.30 or later: {fault}."
+            draft.report(REPEATED, path, says, remedy=_OF_LATER_SCHEMAS[str(field)])
+        elif field != "env":  # ENV004
             draft.report(REPEATED, path, f"v1 and v2 would refuse this: {fault}.")
 
 
@@ -92,17 +103,17 @@ def _look_at_images(draft: Draft, spec: Path) -> None:
                 draft.report(NO_IMAGE, (*spec, field, index), f"Container {container.get('name', index)} has no image.")
 
 
-def _look_at_port_names(draft: Draft, spec: Path) -> None:
-    """Ports of one name in a container: no schema speaks of them, the rules of pods do."""
+def _look_at_port_names(draft: Draft, spec: Path, told: Container[Path]) -> None:
+    """Ports of one name in a container, but for entries that are told of: no schema speaks of names, the rules of pods do."""
     for field in ("initContainers", "containers"):
         containers = draft.given((*spec, field))
         for index, container in enumerate(containers if isinstance(containers, list) else []):
             names: set[str] = set()
             for number, port in enumerate(container.get("ports") or ()):
-                name = port.get("name")
-                if name in names:
+                name, place = port.get("name"), (*spec, field, index, "ports", number)
+                if name in names and place not in told:
                     says = f"Two ports of container {container.get('name', index)} are called {name}: its pods would be refused."
-                    draft.report(REPEATED, (*spec, field, index, "ports", number), says)
+                    draft.report(REPEATED, place, says)
                 names |= {name} if name else set()
 
 
