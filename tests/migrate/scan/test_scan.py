@@ -237,29 +237,58 @@ os.execv(sys.argv[1], sys.argv[1:])
 """
 
 
+def found_with_permissions(root: Path, modes: dict[Path, int]) -> list[tuple[str, str]]:
+    """The files and ids that a scan of the root tells, with directories of those modes."""
+    command = [str(shutil.which("shunter", path=Path(sys.executable).parent)), "migrate", "scan", "-o", "json", str(root)]
+    for directory, mode in modes.items():
+        directory.chmod(mode)
+    try:
+        done = subprocess.run([sys.executable, "-c", WITH_PERMISSIONS, *command], check=True, capture_output=True)
+    finally:
+        for directory in modes:
+            directory.chmod(0o700)
+    findings = [finding for item in json.loads(done.stdout)["items"] for finding in item["findings"]]
+    return sorted((Path(finding["source"]).relative_to(root).as_posix(), finding["id"]) for finding in findings)
+
+
+def tracked(root: Path, *paths: str) -> None:
+    subprocess.run(["git", "init", "-q", root], check=True)
+    subprocess.run(["git", "-C", root, "add", *paths], check=True)
+
+
 @pytest.mark.integration
 @pytest.mark.parametrize("below", ["", "sub"])
 def test_a_directory_that_git_may_not_list_is_told_and_the_rest_is_read(tmp_path: Path, below: str) -> None:
     write(tmp_path, {f"sub/{name}/a.sh": SPEAKS for name in ("tracked", "new", "it's another", "open")})
-    subprocess.run(["git", "init", "-q", tmp_path], check=True)
-    subprocess.run(["git", "-C", tmp_path, "add", "sub/tracked"], check=True)
-    closed = [tmp_path / "sub" / name for name in ("it's another", "new", "tracked")]
-    for directory in closed:
-        directory.chmod(0)
-    shunter = str(shutil.which("shunter", path=Path(sys.executable).parent))
-    command = [shunter, "migrate", "scan", "-o", "json", str(tmp_path / below)]
-    try:
-        done = subprocess.run([sys.executable, "-c", WITH_PERMISSIONS, *command], check=True, capture_output=True)
-    finally:
-        for directory in closed:
-            directory.chmod(0o700)
-    findings = [finding for item in json.loads(done.stdout)["items"] for finding in item["findings"]]
-    assert sorted((Path(finding["source"]).relative_to(tmp_path / "sub").as_posix(), finding["id"]) for finding in findings) == [
-        ("it's another", "INPUT014"),
-        ("new", "INPUT014"),
-        ("open/a.sh", "SCAN016"),
-        ("tracked", "INPUT014"),
+    tracked(tmp_path, "sub/tracked")
+    root = tmp_path / below
+    modes = {tmp_path / "sub" / name: 0 for name in ("it's another", "new", "tracked")}
+    prefix = "" if below else "sub/"
+    assert found_with_permissions(root, modes) == [
+        (f"{prefix}it's another", "INPUT014"),
+        (f"{prefix}new", "INPUT014"),
+        (f"{prefix}open/a.sh", "SCAN016"),
+        (f"{prefix}tracked", "INPUT014"),
     ]
+
+
+@pytest.mark.integration
+def test_tracked_files_of_a_directory_that_may_not_be_listed_are_read_where_they_can_be(tmp_path: Path) -> None:
+    write(tmp_path, {"sub/a.sh": SPEAKS, "sub/inner/b.sh": SPEAKS, "sub/new.sh": SPEAKS})
+    tracked(tmp_path, "sub/a.sh", "sub/inner")
+    expected = [("sub", "INPUT014"), ("sub/a.sh", "SCAN016"), ("sub/inner/b.sh", "SCAN016")]
+    assert found_with_permissions(tmp_path, {tmp_path / "sub": 0o311}) == expected
+
+
+@pytest.mark.integration
+def test_a_submodule_that_may_not_be_listed_is_told(tmp_path: Path) -> None:
+    module = tmp_path / "module"
+    write(module, {"a.sh": SPEAKS, "new.sh": SPEAKS})
+    tracked(module, "a.sh")
+    author = ["-c", "user.name=a", "-c", "user.email=a@example.org"]
+    subprocess.run(["git", "-C", module, *author, "commit", "-q", "-m", "a"], check=True)
+    tracked(tmp_path, "module")
+    assert found_with_permissions(tmp_path, {module: 0o311}) == [("module", "INPUT014"), ("module/a.sh", "SCAN016")]
 
 
 @pytest.mark.integration

@@ -19,7 +19,7 @@ from shunter.missing_file import missing_file
 _BINARY_PROBE = 8192
 """Bytes in which a NUL tells that a file is no text, as git decides it."""
 
-_COULD_NOT_OPEN = re.compile(rb"^warning: could not open directory '(.*)/': ", re.MULTILINE)
+_COULD_NOT_OPEN = re.compile(rb"^warning: could not open directory '(.*?)/?': ", re.MULTILINE)
 _TOKENS = re.compile(r"\*\*/|/\*\*$|\*|\?|\[[^]]+\]|\\.|.")
 _NOTHING = re.compile(r"(?!)")
 """What a pattern matches that is none, such as `[z-a]`."""
@@ -67,14 +67,13 @@ def _of_git(root: Path) -> list[Path] | None:
     found = _closed(root, answer.stderr)
     closed = set(found)
     for path in {root / name for name in os.fsdecode(answer.stdout).split("\0") if name}:
-        if not closed.isdisjoint(path.parents):
-            continue
         try:
             mode = path.stat().st_mode
         except (FileNotFoundError, NotADirectoryError):
             continue
         except OSError:
-            found.append(path)  # `read` tells why
+            if closed.isdisjoint(path.parents):
+                found.append(path)  # `read` tells why
             continue
         if stat.S_ISREG(mode):
             found.append(path)
@@ -87,7 +86,7 @@ def _closed(root: Path, warnings: bytes) -> list[Path]:
     """The directories that git could not list: it warns of them, by their paths in the repository, and goes on."""
     names = [os.fsdecode(name) for name in _COULD_NOT_OPEN.findall(warnings)]
     prefix = os.fsdecode(_git(root, "rev-parse", "--show-prefix").stdout).rstrip("\n") if names else ""
-    return [root / name.removeprefix(prefix) for name in names]
+    return [root / os.path.relpath(name, prefix or ".") for name in names]
 
 
 def _git(root: Path, *arguments: str) -> subprocess.CompletedProcess[bytes]:
