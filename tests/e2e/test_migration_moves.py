@@ -118,7 +118,8 @@ def test_a_running_job_goes_on_as_a_train_job_and_never_trains_again_on_v1(movin
     assert moving.on_plan("cleanup", "--yes").stderr.startswith("these stay:")
     moving.on_plan("cleanup", "--i-know", "--yes")
     eventually(lambda: moving.cluster.get("pytorchjobs", "-n", moving.namespace)["items"] == [])
-    moving.on_plan("rollback", "--yes", code=6)
+    rolled_back = moving.on_plan("rollback", "--yes")
+    assert f"1 training has finished and stays, or it would train again: PyTorchJob {moving.namespace}/bert" in rolled_back.stderr
     [job] = moving.cluster.get("pytorchjobs", "-n", moving.namespace)["items"]
     assert job["spec"]["runPolicy"]["suspend"] is True
     assert list(moving.twins()) == ["bert"]
