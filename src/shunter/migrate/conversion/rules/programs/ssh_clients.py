@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
+from itertools import takewhile
 
 from shunter.migrate.conversion.draft import Draft
 from shunter.migrate.conversion.launch.reads import line_of
+from shunter.migrate.conversion.launch.shell_words import Lexer, Word
 from shunter.migrate.conversion.rules.programs.texts import all_programs, first_match, place, quoted
 from shunter.migrate.conversion.rules.ssh import PORT, serves_ssh
 from shunter.migrate.findings import Topic
@@ -37,9 +39,6 @@ _CALL = (
 )
 _LIBRARY = r"(?<!\w )(?<!\w)(?:import|from)\s+(?:paramiko|fabric|asyncssh)\b"
 _CLIENT = re.compile(rf"{_BEFORE}(?:/usr/bin/)?{_TOOLS}{_OPERATORS}|{_CALL}|{_LIBRARY}", re.MULTILINE)
-_COMMAND = re.compile(r"(?:\\\n|'[^']*'|\"[^\"]*\"|[^;&|\n<>])*")
-"""What else stands in a command of a shell."""
-_WORD = re.compile(r"(?:'[^']*'|\"[^\"]*\"|[^\s'\"])+")
 _ARGUMENT = re.compile(r"\s*(?:[\"']([^\"']*)[\"']|([^,\])]+?))\s*(,|[\])]|$)")
 """Of a call: a literal, or what is only known as it runs."""
 _WITH_VALUE = {"ssh": "BbcDEeFIiJLlmOopPQRSWw", "scp": "cDFiJloPSX", "sftp": "BbcDFiJloPRSsX"}
@@ -76,10 +75,9 @@ def _words(found: re.Match[str]) -> list[str]:
     """Behind the name of the client. What is no literal has a dollar, in Python as well."""
     if found["called"]:
         return [*_arguments(found.string, found.end())]
-    command = _COMMAND.match(found.string, found.end())
-    assert command
-    words = _WORD.findall(command[0].replace("\\\n", " "))
-    return [re.sub(r"['\"`)]", "", word) for word in words]
+    text = found.string
+    words = takewhile(lambda token: isinstance(token, Word), Lexer(text, found.end()).tokens())
+    return [word.literal or text[word.start : word.end] for word in words if isinstance(word, Word)]
 
 
 def _arguments(text: str, position: int) -> Iterator[str]:
