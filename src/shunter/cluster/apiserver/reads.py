@@ -136,7 +136,7 @@ def rendered_list(served: ServedKind, entries: Iterable[Entry], metadata: Json) 
 def page(backend: Backend, call: Call, served: ServedKind) -> Page:
     """What a LIST, or the deletion of a collection, is about. Raises 400, 410, 422 and 504."""
     query, collection, namespace = call.query, backend.collection(served), call.target.namespace
-    errors = _list_errors(query)
+    errors = list_errors(query)
     if errors:
         raise invalid("meta.k8s.io", "ListOptions", "", errors)
     wanted = selector(call, served)
@@ -169,7 +169,8 @@ def _named(collection: Collection, namespace: str, wanted: Selector) -> list[Ent
     return [entry] if entry else []
 
 
-def _list_errors(query: Query) -> list[FieldError]:
+def list_errors(query: Query) -> list[FieldError]:
+    """What is wrong with the ListOptions of a request without `watch=true`."""
     errors: list[FieldError] = []
     match, asked = query.get("resourceVersionMatch", ""), query.get("resourceVersion", "")
     if match:

@@ -40,6 +40,8 @@ class Target(NamedTuple):
     namespace: str = ""
     name: str = ""
     subresource: str = ""
+    is_watch: bool = False
+    """Whether it is one of the older paths, `/api/v1/watch/...`, which watch without `watch=true`."""
 
 
 _NAMESPACE_SUBRESOURCES = ("status", "finalize")
@@ -47,7 +49,10 @@ _NAMESPACE_SUBRESOURCES = ("status", "finalize")
 
 @lru_cache(maxsize=1024)
 def target(path: str) -> Target | None:
-    """`/apis/GROUP/VERSION/namespaces/NAMESPACE/PLURAL/NAME/SUBRESOURCE` taken apart; None for other paths."""
+    """`/apis/GROUP/VERSION/namespaces/NAMESPACE/PLURAL/NAME/SUBRESOURCE` taken apart, also with `watch` after the version.
+
+    None for other paths.
+    """
     parts = [part for part in path.split("/") if part]
     if len(parts) >= 2 and parts[0] == "api":
         group, version, rest = "", parts[1], parts[2:]
@@ -55,15 +60,20 @@ def target(path: str) -> Target | None:
         group, version, rest = parts[1], parts[2], parts[3:]
     else:
         return None
+    is_watch = rest[:1] == ["watch"]
+    if is_watch:
+        rest = rest[1:]
     namespace = ""
     if rest[:1] == ["namespaces"] and len(rest) > 2 and not (len(rest) == 3 and rest[2] in _NAMESPACE_SUBRESOURCES):
         namespace, rest = rest[1], rest[2:]
     plural, name = (rest[0] if rest else ""), (rest[1] if len(rest) > 1 else "")
-    return Target(group, version, plural, namespace, name, "/".join(rest[2:]))
+    return Target(group, version, plural, namespace, name, "/".join(rest[2:]), is_watch)
 
 
 def verb(method: str, target: Target, *, watch: bool) -> str:
     """The verb that authorization, metrics and admission speak of."""
+    if target.is_watch:
+        return "watch"
     match method:
         case "GET" | "HEAD":
             if target.name:

@@ -137,12 +137,14 @@ class ApiServer:
             log.exception("%s %s", request.method, path)
             response = _refused(internal(f"{type(error).__name__}: {error}"))
         if call.warnings and response is not None:
-            response.headers += tuple(("Warning", _warning(warning)) for warning in call.warnings)
+            response.headers += _warning_headers(call)
         seconds = time.perf_counter() - started
         self._metrics.observe(call.verb, found.group, found.plural, response.status if response else 200, seconds)
         return response
 
     async def _resource(self, request: Request, call: Call) -> Response | None:
+        if call.target.is_watch:
+            return await self._watch_path(request, call)
         if reviews.serves(call.target):
             return _answer(msgspec.json.encode(self._reviews.answer(call)), 201)
         if call.target[:3] == _BINDINGS and call.method == "POST":
@@ -179,6 +181,17 @@ class ApiServer:
             case _:
                 raise _refused_subresource(served, call) if subresource else method_not_allowed()
 
+    async def _watch_path(self, request: Request, call: Call) -> Response | None:
+        """An answer to `/api/v1/watch/...`. Custom kinds take any method there, as the original does."""
+        served = self._served(call)
+        if call.target.subresource:
+            raise _refused_subresource(served, call) if served.custom else no_such_path()
+        if call.method not in _READS and not served.custom:
+            raise method_not_allowed()
+        if served.kind.deprecation:
+            call.warn(served.kind.deprecation)
+        return await self._watch(request, call, served, form(call.accept))
+
     def _served(self, call: Call) -> ServedKind:
         found = call.target
         served = self._backend.registry.find(found.group, found.version, found.plural)
@@ -186,7 +199,7 @@ class ApiServer:
             raise no_such_path() if self._discovery.is_builtin(found.group) else _NoPage
         if found.namespace and not served.resource.namespaced:
             raise _NoPage if served.custom else no_such_path()
-        if not found.namespace and found.name and served.resource.namespaced:
+        if not found.namespace and found.name and served.resource.namespaced and not (found.is_watch and served.custom):
             raise no_such_path()
         if call.verb == "create" and served.resource.namespaced and not found.namespace:
             raise _NoPage if served.custom else method_not_allowed()
@@ -232,7 +245,7 @@ class ApiServer:
 
     async def _watch(self, request: Request, call: Call, served: ServedKind, wanted: Form) -> Response | None:
         asked = watch.parse(call, served)
-        stream = request.stream(content_type=_JSON, headers=_UNCACHED)
+        stream = request.stream(content_type=_JSON, headers=(*_UNCACHED, *_warning_headers(call)))
         await self._streamed(stream, watch.frames(self._backend, call, served, wanted, asked, self._stopping, stream.abort))
         return None
 
@@ -393,6 +406,10 @@ def _refused(error: StatusError) -> Response:
 
 def _no_page() -> Response:
     return Response(b"404 page not found\n", status=404, content_type=_TEXT)
+
+
+def _warning_headers(call: Call) -> tuple[tuple[str, str], ...]:
+    return tuple(("Warning", _warning(text)) for text in call.warnings)
 
 
 def _warning(text: str) -> str:

@@ -20,11 +20,11 @@ from shunter.api.meta import Json
 from shunter.cluster.apiserver.backend import Backend
 from shunter.cluster.apiserver.negotiation import Form
 from shunter.cluster.apiserver.printers.tables import check_include, partial, table
-from shunter.cluster.apiserver.reads import selector
+from shunter.cluster.apiserver.reads import list_errors, selector
 from shunter.cluster.apiserver.registry import ServedKind
 from shunter.cluster.apiserver.requests import Call, Query, flag, number, revision
-from shunter.cluster.apiserver.selectors import Selector
-from shunter.cluster.apiserver.status import StatusError, expired, invalid
+from shunter.cluster.apiserver.selectors import Selector, Term, exact_name
+from shunter.cluster.apiserver.status import StatusError, bad_request, expired, invalid
 from shunter.cluster.apiserver.storage.store import Collection, Entry, Event, EventType, ExpiredError
 
 log = logging.getLogger(__name__)
@@ -246,13 +246,15 @@ class Watch(NamedTuple):
 def parse(call: Call, served: ServedKind) -> Watch:
     """Raises 400, 422 and 500, as the original does."""
     query = call.query
-    errors = _watch_errors(query)
+    errors = _watch_errors(query) if flag(query, "watch") else list_errors(query)
     if errors:
         raise invalid("meta.k8s.io", "ListOptions", "", errors)
     include = check_include(query.get("includeObject", ""))
     if include:
         raise include
     wanted = selector(call, served)
+    if call.target.name:
+        wanted = Selector(wanted.requirements, (_name_term(call),))
     since = revision(query.get("resourceVersion", ""), watch=True)
     send_initial = flag(query, "sendInitialEvents")
     seconds = number(query, "timeoutSeconds") or 0
@@ -265,6 +267,14 @@ def parse(call: Call, served: ServedKind) -> Watch:
         seconds=float(seconds) if seconds else MIN_TIMEOUT * (1 + random.random()),
         wanted=wanted,
     )
+
+
+def _name_term(call: Call) -> Term:
+    """The name of the path as a field selector. Raises 400 where there is one already that asks for something else."""
+    name, fields = call.target.name, call.query.get("fieldSelector", "")
+    if fields and exact_name(fields) != name:
+        raise bad_request("fieldSelector metadata.name doesn't match requested name")
+    return Term("metadata.name", name, negated=False)
 
 
 def _watch_errors(query: Query) -> list[FieldError]:

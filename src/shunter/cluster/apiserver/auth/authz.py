@@ -84,7 +84,7 @@ def _action(call: Call) -> Action:
     namespace, name = target.namespace, target.name
     if (target.group, target.plural) == ("", NAMESPACES.plural):
         namespace = name
-    if call.verb in ("list", "watch"):
+    if call.verb in ("list", "watch") and not target.is_watch:
         name = exact_name(call.query.get("fieldSelector", ""))
     return Action(call.verb, target.group, target.plural, target.subresource, namespace, name)
 
