@@ -16,6 +16,7 @@ import yaml
 Text = str | bytes
 _TAG = "tag:yaml.org,2002:"
 _MERGE = f"{_TAG}merge"
+_TEXT = f"{_TAG}str"
 
 
 def load_yaml(text: Text) -> Any:
@@ -49,6 +50,12 @@ class LenientLoader(yaml.CSafeLoader):
     Keys that are numbers become text; keys that are booleans stay booleans.
     """
 
+    def construct_object(self, node: yaml.Node, deep: bool = False) -> Any:
+        """The value of a node. Text is what its node says: most nodes are text, and need none of PyYAML's bookkeeping."""
+        if type(node) is yaml.ScalarNode and node.tag == _TEXT:
+            return node.value
+        return super().construct_object(node, deep=deep)
+
     def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Any, Any]:
         """The mapping with numbers among its keys as text, `1: a` like `"1": a`; booleans stay."""
         mapping = super().construct_mapping(node, deep=deep)
@@ -59,6 +66,8 @@ class LenientLoader(yaml.CSafeLoader):
     def flatten_mapping(self, node: yaml.MappingNode) -> None:
         """Puts what a merge key (`<<`) names in its place, so that it overrides the keys before it, as in Kubernetes and unlike
         YAML 1.1, where the mapping's own keys always win."""
+        if all(key.tag != _MERGE for key, _ in node.value):
+            return
         entries: list[tuple[yaml.Node, yaml.Node]] = []
         for key, value in node.value:
             if key.tag == _MERGE:

@@ -11,6 +11,7 @@ import pytest
 from shunter.api.definitions.custom_kinds import CUSTOM_KINDS
 from shunter.cluster.apiserver.definitions import (
     REFERENCE_PREFIX,
+    custom_resource_definition,
     custom_resource_definitions,
     definition_names,
     definitions,
@@ -107,3 +108,11 @@ def test_an_unknown_definition_is_a_key_error() -> None:
 def test_the_crds_of_all_custom_kinds_are_packaged() -> None:
     names = [f"{kind.resource.plural}.{kind.resource.group}" for kind in CUSTOM_KINDS]
     assert [crd["metadata"]["name"] for crd in custom_resource_definitions()] == sorted(names)
+
+
+def test_a_definition_is_found_by_its_kind() -> None:
+    for definition in custom_resource_definitions():
+        spec = definition["spec"]
+        assert custom_resource_definition(spec["group"], spec["names"]["kind"]) == definition
+    assert custom_resource_definition("kubeflow.org", "Job") is None
+    assert custom_resource_definition("batch", "../x") is None

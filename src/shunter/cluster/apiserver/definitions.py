@@ -61,8 +61,24 @@ def definition_names() -> Mapping[tuple[str, str, str], str]:
 
 def custom_resource_definitions() -> Iterator[Json]:
     """The CustomResourceDefinitions of the kinds that the operator serves or needs, in the order of their names."""
-    for path in sorted(_DATA.glob("crds/*.json.gz")):
-        yield msgspec.json.decode(gzip.decompress(path.read_bytes()), type=Json)
+    for path in _packaged().values():
+        yield _definition(path)
+
+
+def custom_resource_definition(group: str, kind: str) -> Json | None:
+    """The one of a kind, without reading the others; None for a kind that the operator neither serves nor needs."""
+    path = _packaged().get(f"{kind.lower()}s.{group}.json.gz")
+    return _definition(path) if path else None
+
+
+@cache
+def _packaged() -> dict[str, Path]:
+    """The files of CustomResourceDefinitions by their names, which are those of the objects."""
+    return {path.name: path for path in sorted(_DATA.glob("crds/*.json.gz"))}
+
+
+def _definition(path: Path) -> Json:
+    return msgspec.json.decode(gzip.decompress(path.read_bytes()), type=Json)
 
 
 def _read(name: str) -> bytes:

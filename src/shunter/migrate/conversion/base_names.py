@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from functools import lru_cache
 
 from shunter.api.names import label_1035_faults
 
@@ -12,6 +13,7 @@ def short(kind: str) -> str:
     return kind.removesuffix("Job").lower()
 
 
+@lru_cache(maxsize=1024)
 def stem(kind: str, name: str, *, is_shared: bool) -> str:
     """`is_shared` when a job of another kind keeps the name."""
     return _as_label(name, short(kind)) + (f"-{short(kind)}" if is_shared else "")

@@ -134,6 +134,8 @@ class Draft:
     """What `rules/programs/texts.all_programs` has read of the containers; None before it is asked."""
     ledger: Ledger = field(default_factory=Ledger)
     findings: list[Finding] = field(default_factory=list)
+    _role_paths: dict[str, Path] = field(default_factory=dict, repr=False)
+    _operator_variables: dict[str, frozenset[str]] = field(default_factory=dict, repr=False)
 
     @property
     def kind(self) -> str:
@@ -162,7 +164,9 @@ class Draft:
 
     def role_path(self, role: str) -> Path:
         """Where a role stands, as its user spells it."""
-        return role_path(self.source, self.framework, role)
+        if role not in self._role_paths:
+            self._role_paths[role] = role_path(self.source, self.framework, role)
+        return self._role_paths[role]
 
     def given(self, path: Path) -> Any:
         """What the source says at `path`, or MISSING; a null says nothing."""
@@ -250,7 +254,10 @@ class Draft:
 
     def operator_variables(self, role: str) -> frozenset[str]:
         """Names that v1's operator set in the role's pods over whatever the user had set."""
-        return frozenset(variable["name"] for variable in self.framework.environment(self.job, role)(0))
+        if role not in self._operator_variables:
+            variables = self.framework.environment(self.job, role)(0)
+            self._operator_variables[role] = frozenset(variable["name"] for variable in variables)
+        return self._operator_variables[role]
 
 
 def replica_specs(framework: AnyFramework) -> str:

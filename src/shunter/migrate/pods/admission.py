@@ -14,7 +14,7 @@ from shunter.api.field_errors import FieldError
 from shunter.api.meta import Json, as_json
 from shunter.api.resources import PRIORITY_CLASSES, Resource
 from shunter.cluster.apiserver.custom_resources import crd
-from shunter.cluster.apiserver.definitions import custom_resource_definitions
+from shunter.cluster.apiserver.definitions import custom_resource_definition
 from shunter.cluster.apiserver.kinds import Kind, MalformedError, RejectedError
 from shunter.cluster.apiserver.object_meta import creation_errors
 from shunter.cluster.apiserver.schema import StructuralSchema
@@ -153,12 +153,9 @@ def _kind_of(obj: Json) -> Kind:
 @cache
 def _custom_kind(api_version: str, kind: str) -> Kind | None:
     """Made when it is asked for: a conversion looks at one or two of them."""
-    group = api_version.partition("/")[0]
-    for definition in custom_resource_definitions():
-        spec = definition["spec"]
-        if spec["group"] == group and spec["names"]["kind"] == kind:
-            return next((made for made in crd.kinds(definition) if made.resource.api_version == api_version), None)
-    return None
+    definition = custom_resource_definition(api_version.partition("/")[0], kind)
+    made = crd.kinds(definition) if definition else []
+    return next((one for one in made if one.resource.api_version == api_version), None)
 
 
 @cache
