@@ -37,7 +37,7 @@ demo-migrate: $(DEMO_READY) ## move v1 example jobs to v2 with evidence: assess,
 
 # `LINTED=yes`: .ci/run has done it just before, beside other things.
 test: setup $(if $(LINTED),,lint) ## lint, types, layers, unit, scenario and e2e tests
-	@$(PYTEST) -n 4 --dist loadgroup --durations 20 --durations-min 5 --ignore tests/faults
+	@$(PYTEST) -n 3 --dist loadgroup --durations 20 --durations-min 5 --ignore tests/faults
 
 unit: setup ## the tests that start no process and open no connection; under a minute on two free cores
 	@$(PYTEST) -n 2 -m unit --durations 5 --durations-min 2

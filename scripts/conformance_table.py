@@ -123,8 +123,8 @@ def _section_counts(cases: list[Recorded], document: str) -> str:
 
 
 def _sections(one: Recorded, document: str) -> Iterator[str]:
-    if document in one.case.sections:
-        for match in _SECTION.finditer(one.case.sections):
+    if document in one.sections:
+        for match in _SECTION.finditer(one.sections):
             yield match[1] or match[2]
 
 

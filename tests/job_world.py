@@ -114,7 +114,7 @@ class World:
     def look(self) -> bool:
         """Carries out one plan, a second later; whether that changed anything."""
         self.now += timedelta(seconds=1)
-        before = copy.deepcopy(self.objects)
+        before = dict(self.objects)  # each write puts a new object in the place of the old one
         plan = self.plan()
         for write in plan.writes:
             self._count()

@@ -283,7 +283,10 @@ def train(cluster: Cluster, namespace: str, fault: str, *, has_server: bool = Fa
     cluster.apply(job(namespace, fault.replace(" ", "-"), command, container=mount, volumes=volumes))
 
 
-@pytest.mark.parametrize(("fault", "id", "frame"), [("sleep", "H01", "never_returns"), ("loader", "H02", "read_forever")])
+@pytest.mark.parametrize(
+    ("fault", "id", "frame"),
+    [("sleep", "H01", "never_returns"), pytest.param("loader", "H02", "read_forever", marks=pytest.mark.long)],
+)
 def test_the_rank_that_hangs_is_named_and_where(cluster: Cluster, namespace: str, fault: str, id: str, frame: str) -> None:
     train(cluster, namespace, fault)
     verdict = named(cluster, fault, namespace, id, seconds=240)

@@ -146,6 +146,7 @@ def assert_one_training(steps: list[Step]) -> None:
 
 
 @pytest.mark.embedded(why="keeps checkpoints in a volume that the cluster makes")
+@pytest.mark.long
 def test_a_second_job_resumes_from_the_checkpoint_of_the_first(cluster: Cluster, namespace: str) -> None:
     claim, script, job = yaml.safe_load_all((MANIFESTS / "checkpoints.yaml").read_text())
     for name, line in (("first", "epochs 0 to 3"), ("second", "epochs 3 to 6")):

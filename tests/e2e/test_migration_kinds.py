@@ -70,7 +70,12 @@ def losses(cluster: Cluster, job: Json) -> dict[tuple[str, str], str]:
 
 @pytest.mark.timeout(300)
 @pytest.mark.parametrize(
-    "example", [pytest.param("tfjob-multiworker", marks=pytest.mark.long), "mpijob-allreduce", "paddlejob-collective"]
+    "example",
+    [
+        pytest.param("tfjob-multiworker", marks=pytest.mark.long),
+        "mpijob-allreduce",
+        pytest.param("paddlejob-collective", marks=pytest.mark.long),
+    ],
 )
 def test_a_shipped_example_and_its_conversion_are_found_equal(cluster: Cluster, namespace: str, example: str) -> None:
     """They print no loss: what can be seen decides, and what could not is said."""

@@ -205,6 +205,7 @@ def test_who_cannot_be_scaled_is_told_why_and_nothing_is_written(cluster: Cluste
     eventually(lambda: pods() == ["elastic-worker-0"])
 
 
+@pytest.mark.long
 def test_the_language_model_shows_its_progress_and_goes_on_with_another_node(
     cluster: Cluster, namespace: str, shared_claim: SharedClaim
 ) -> None:

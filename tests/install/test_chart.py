@@ -81,7 +81,7 @@ any_values = section(
 
 
 @pytest.mark.slow
-@settings(max_examples=150)
+@settings(max_examples=60)
 @given(any_values, names)
 def test_helm_renders_what_install_applies_for_any_values(values: dict[str, Any], namespace: str) -> None:
     values["namespace"] = {"create": False, **values.get("namespace", {})}

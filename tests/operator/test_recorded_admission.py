@@ -14,7 +14,7 @@ import pytest
 
 from player.case import Step
 from player.compare import differences
-from player.operator_replay import SERVED
+from player.operator_replay import served_kinds
 from player.outcomes import Recorded, parameters
 from player.shape import TIME, Json
 from shunter.api.field_errors import FieldError
@@ -58,7 +58,7 @@ def test_new_objects_get_the_recorded_answer(one: Recorded) -> None:
         for wanted, obj in zip(step.recorded["answers"], _objects(step), strict=True):
             if obj["kind"] == "PriorityClass":
                 server.names.add(obj["metadata"]["name"])
-            if obj["kind"] not in SERVED or not _is_ours(wanted):
+            if obj["kind"] not in served_kinds() or not _is_ours(wanted):
                 continue
             obj["metadata"].setdefault("namespace", case.namespace)
             response = asyncio.run(_answer(handlers, obj))
@@ -92,7 +92,7 @@ def _number(text: str) -> float | int:
 
 async def _answer(handlers: dict[str, Handler], obj: Json) -> AdmissionResponse:
     """The verdict of the webhooks on an object as the API server hands it to them."""
-    served = SERVED[obj["kind"]]
+    served = served_kinds()[obj["kind"]]
     schema = served.kind.schema()
     obj = copy.deepcopy(obj)
     schema.prune(obj)
@@ -125,7 +125,7 @@ def _as_webhook_says(wanted: Json) -> Json:
 
 
 def _keep(stores: dict[Resource, Store[Runtime]], obj: Json) -> None:
-    served = SERVED[obj["kind"]]
+    served = served_kinds()[obj["kind"]]
     stored = copy.deepcopy(obj)
     served.kind.schema().default(stored)
     if not served.resource.namespaced:

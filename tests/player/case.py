@@ -29,8 +29,6 @@ class Case(NamedTuple):
     name: str
     about: str
     steps: tuple[Step, ...]
-    sections: str
-    """Which sections of the specification of the original it is about."""
 
     @property
     def namespace(self) -> str:
@@ -52,7 +50,7 @@ def load(path: Path) -> Case:
         ((verb, argument),) = entry["step"].items()
         steps.append(Step(verb, argument, {key: value for key, value in entry.items() if key != "step"}))
     assert document["name"] == path.stem, path
-    return Case(document["name"], document["about"], tuple(steps), document["spec"])
+    return Case(document["name"], document["about"], tuple(steps))
 
 
 def cases(folder: Path, pattern: str = "*") -> list[Case]:

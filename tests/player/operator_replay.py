@@ -9,6 +9,7 @@ from __future__ import annotations
 import copy
 from collections.abc import Callable, Iterable
 from datetime import UTC, datetime
+from functools import cache
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -190,7 +191,7 @@ class OperatorReplay(Replay):
         metadata = write.body["metadata"]
         slot = Slot(write.resource.kind, Key(metadata["namespace"], metadata["name"]))
         live = self.cluster.get(slot.kind, slot.key)
-        served = SERVED.get(slot.kind)
+        served = served_kinds().get(slot.kind)
         if served is None:
             RESOURCES[slot.kind] = write.resource
             if live is None:
@@ -298,7 +299,7 @@ class OperatorReplay(Replay):
 def applied(live: Json | None, body: Json, *, manager: str, now: datetime) -> Json:
     """The custom object as the API server stores it after an apply: with defaults, and passed by JobSet's own webhooks. Raises
     RefusedError, RejectedError, ApplyError."""
-    served = SERVED[body["kind"]]
+    served = served_kinds()[body["kind"]]
     wanted: Json = copy.deepcopy(
         server_side.apply(
             copy.deepcopy(live),
@@ -369,7 +370,9 @@ class Custom(NamedTuple):
         return self.kind.resource
 
 
-def _served() -> dict[str, Custom]:
+@cache
+def served_kinds() -> dict[str, Custom]:
+    """The custom kinds of deploy/crds, by name."""
     found = {}
     for file in DEFINITIONS.glob("*.yaml"):
         for kind in crd.kinds(yaml.load(file.read_text(), yaml.CSafeLoader)):
@@ -377,7 +380,6 @@ def _served() -> dict[str, Custom]:
     return found
 
 
-SERVED = _served()
 DEFAULTED = (PODS, SERVICES, JOBS, HORIZONTAL_POD_AUTOSCALERS)
 BUILT_IN = {kind.resource.kind: kind for kind in builtin.kinds() if kind.resource in DEFAULTED}
 CONTROLLER_OF = {

@@ -8,6 +8,7 @@ from __future__ import annotations
 import fnmatch
 from collections.abc import Iterator
 from functools import cache
+from itertools import takewhile
 from pathlib import Path
 from typing import Any, Literal, NamedTuple
 
@@ -57,6 +58,13 @@ class Recorded(NamedTuple):
     @property
     def case(self) -> Case:
         return load(RECORDINGS / self.folder / f"{self.name}.yaml")
+
+    @property
+    def sections(self) -> str:
+        """Which sections of the specification of the original it is about: its steps, which are long, are not read for it."""
+        with (RECORDINGS / self.folder / f"{self.name}.yaml").open() as file:
+            head = "".join(takewhile(lambda line: not line.startswith("steps:"), file))
+        return str(yaml.load(head, yaml.CSafeLoader)["spec"])
 
     @property
     def gang_scheduler(self) -> str:

@@ -33,16 +33,11 @@ TRAIN_JOB = ("trainer.kubeflow.org/v1alpha1", "TrainJob")
 class Made(NamedTuple):
     """What one applied object led to in one step of a recording."""
 
-    one: Recorded
-    number: int
+    namespace: str
     applied: Json
     new: dict[str, Json]
     earlier: dict[str, Json]
     """What was there before, by kind and name."""
-
-    @property
-    def id(self) -> str:
-        return f"{self.one.id}-{self.number}-{self.applied['metadata'].get('name', '')}"
 
     @property
     def name(self) -> str:
@@ -51,6 +46,9 @@ class Made(NamedTuple):
     @property
     def classes(self) -> PriorityClasses:
         return PriorityClasses(obj for obj in self.earlier.values() if obj["kind"] == "PriorityClass")
+
+    def children(self, child: str) -> dict[str, Json]:
+        return self.owned_by(self.applied["kind"], self.name, child)
 
     def owned_by(self, kind: str, name: str, child: str) -> dict[str, Json]:
         found = {}
@@ -61,19 +59,30 @@ class Made(NamedTuple):
         return found
 
 
-def made(*folders: str) -> Iterator[Made]:
+def made(one: Recorded) -> Iterator[Made]:
     """Every object that a user applied and the API server took, with what was new in that step."""
-    for one in recorded(*folders):
-        if outcome(one, "plans").verdict in ("chance", "on purpose"):
-            continue
-        earlier: dict[str, Json] = {}
-        for number, step in enumerate(one.case.steps):
-            new = step.recorded.get("new") or {}
-            earlier |= new
-            for obj in _taken(step):
-                yield Made(one, number, _in_namespace(obj, one.case.namespace), new, dict(earlier))
-            for name, changed in (step.recorded.get("changed") or {}).items():
-                earlier[name] = {**earlier.get(name, {}), **(changed or {})}
+    namespace, earlier = one.case.namespace, dict[str, Json]()
+    for step in one.case.steps:
+        new = step.recorded.get("new") or {}
+        earlier |= new
+        for obj in _taken(step):
+            yield Made(namespace, _in_namespace(obj, namespace), new, dict(earlier))
+        for name, changed in (step.recorded.get("changed") or {}).items():
+            earlier[name] = {**earlier.get(name, {}), **(changed or {})}
+
+
+def v1_jobs(one: Recorded) -> Iterator[Made]:
+    return (job for job in made(one) if job.applied["apiVersion"] == "kubeflow.org/v1")
+
+
+def train_jobs(one: Recorded) -> Iterator[Made]:
+    return (job for job in made(one) if (job.applied["apiVersion"], job.applied["kind"]) == TRAIN_JOB)
+
+
+def each_of(*folders: str) -> pytest.MarkDecorator:
+    """Every case of these folders that the original plays alike each time, and we as it does."""
+    cases = [one for one in recorded(*folders) if outcome(one, "plans").verdict not in ("chance", "on purpose")]
+    return pytest.mark.parametrize("one", cases, ids=lambda one: one.id)
 
 
 def _taken(step: Step) -> Iterator[Json]:
@@ -109,68 +118,69 @@ def _plain(obj: Json) -> Json:
     return {**{key: value for key, value in obj.items() if key != "status"}, "metadata": metadata}
 
 
-V1 = [one for one in made("v1", "v1-volcano", "v1-coscheduling") if one.applied["apiVersion"] == "kubeflow.org/v1"]
-V2 = [one for one in made("v2") if (one.applied["apiVersion"], one.applied["kind"]) == TRAIN_JOB]
+each_v1_case = each_of("v1", "v1-volcano", "v1-coscheduling")
 
 
-@pytest.mark.parametrize("one", [one for one in V1 if one.owned_by(one.applied["kind"], one.name, "Pod")], ids=lambda one: one.id)
-def test_a_v1_job_gets_the_pods_that_were_recorded(one: Made) -> None:
-    options = Options(gang=GANGS[one.one.gang_scheduler])
-    assert_alike(
-        one.owned_by(one.applied["kind"], one.name, "Pod"),
-        [replica.pod for replica in v1_side(one.applied, options, one.classes).replicas],
-    )
+@each_v1_case
+def test_a_v1_job_gets_the_pods_that_were_recorded(one: Recorded) -> None:
+    options = Options(gang=GANGS[one.gang_scheduler])
+    for job in v1_jobs(one):
+        if pods := job.children("Pod"):
+            assert_alike(pods, [replica.pod for replica in v1_side(job.applied, options, job.classes).replicas])
 
 
-@pytest.mark.parametrize("one", [one for one in V2 if one.owned_by("TrainJob", one.name, "JobSet")], ids=lambda one: one.id)
-def test_a_trainjob_gets_the_jobset_the_jobs_and_the_pods_that_were_recorded(one: Made) -> None:
-    runtime = _runtime(one)
-    side = v2_side(one.applied, runtime, one.classes)
-    assert_alike(one.owned_by("TrainJob", one.name, "JobSet"), [side.jobset])
-    jobs = one.owned_by("JobSet", one.name, "Job")
-    pods = {name: pod for job in jobs for name, pod in one.owned_by("Job", job, "Pod").items()}
-    made_pods = {replica.pod["metadata"]["name"]: replica.pod for replica in side.replicas}
-    assert_alike(jobs, [job for job in side.jobs if job["metadata"]["name"] in jobs], [side.jobset])
-    assert_alike(pods, [pod for name, pod in made_pods.items() if name in pods], [side.jobset, *side.jobs])
+@each_of("v2")
+def test_a_trainjob_gets_the_jobset_the_jobs_and_the_pods_that_were_recorded(one: Recorded) -> None:
+    for job in train_jobs(one):
+        jobsets = job.children("JobSet")
+        if not jobsets:
+            continue
+        side = v2_side(job.applied, _runtime(job), job.classes)
+        assert_alike(jobsets, [side.jobset])
+        jobs = job.owned_by("JobSet", job.name, "Job")
+        pods = {name: pod for owner in jobs for name, pod in job.owned_by("Job", owner, "Pod").items()}
+        made_pods = {replica.pod["metadata"]["name"]: replica.pod for replica in side.replicas}
+        assert_alike(jobs, [made for made in side.jobs if made["metadata"]["name"] in jobs], [side.jobset])
+        assert_alike(pods, [pod for name, pod in made_pods.items() if name in pods], [side.jobset, *side.jobs])
 
 
-@pytest.mark.parametrize(
-    "one", [one for one in made("jobset") if one.owned_by("JobSet", one.name, "Job")], ids=lambda one: one.id
-)
-def test_a_jobset_gets_the_jobs_that_were_recorded(one: Made) -> None:
-    jobs = one.owned_by("JobSet", one.name, "Job")
-    jobset = admitted(one.applied, one.classes)
-    made_jobs = [admitted(job, one.classes) for job in jobs_of(jobset)]
-    assert_alike(jobs, [job for job in made_jobs if job["metadata"]["name"] in jobs], [jobset])
+@each_of("jobset")
+def test_a_jobset_gets_the_jobs_that_were_recorded(one: Recorded) -> None:
+    for applied in made(one):
+        if jobs := applied.owned_by("JobSet", applied.name, "Job"):
+            jobset = admitted(applied.applied, applied.classes)
+            made_jobs = [admitted(job, applied.classes) for job in jobs_of(jobset)]
+            assert_alike(jobs, [job for job in made_jobs if job["metadata"]["name"] in jobs], [jobset])
 
 
-@pytest.mark.parametrize("one", [one for one in made("job") if one.owned_by("Job", one.name, "Pod")], ids=lambda one: one.id)
-def test_a_job_gets_the_pods_that_were_recorded(one: Made) -> None:
-    pods = one.owned_by("Job", one.name, "Pod")
-    job = admitted(one.applied, one.classes)
-    made_pods = [admitted(pod, one.classes) for pod in pods_of(job)]
-    assert_alike(pods, [pod for pod in made_pods if pod["metadata"]["name"] in pods], [job])
+@each_of("job")
+def test_a_job_gets_the_pods_that_were_recorded(one: Recorded) -> None:
+    for applied in made(one):
+        if pods := applied.owned_by("Job", applied.name, "Pod"):
+            job = admitted(applied.applied, applied.classes)
+            made_pods = [admitted(pod, applied.classes) for pod in pods_of(job)]
+            assert_alike(pods, [pod for pod in made_pods if pod["metadata"]["name"] in pods], [job])
 
 
-@pytest.mark.parametrize(
-    "one", [one for one in V1 if not one.owned_by(one.applied["kind"], one.name, "Pod")], ids=lambda one: one.id
-)
-def test_a_v1_job_without_pods_is_no_surprise(one: Made) -> None:
+@each_v1_case
+def test_a_v1_job_without_pods_is_no_surprise(one: Recorded) -> None:
     """It is suspended, left to others, waits for its gang or for a name that is taken, wants none, or is refused in words."""
-    run_policy: dict[str, Any] = one.applied["spec"].get("runPolicy", {})
-    waits = run_policy.get("suspend") or run_policy.get("managedBy") or one.one.gang_scheduler or "foreign" in one.one.id
-    wants = "worker-zero" not in one.one.id
-    if wants and not waits:
-        with pytest.raises(InputError):
-            v1_side(one.applied)
+    for job in v1_jobs(one):
+        run_policy: dict[str, Any] = job.applied["spec"].get("runPolicy", {})
+        waits = run_policy.get("suspend") or run_policy.get("managedBy") or one.gang_scheduler or "foreign" in one.id
+        wants = "worker-zero" not in one.id
+        if wants and not waits and not job.children("Pod"):
+            with pytest.raises(InputError):
+                v1_side(job.applied)
 
 
 def _runtime(one: Made) -> Json:
     reference = {"kind": "ClusterTrainingRuntime", **one.applied["spec"]["runtimeRef"]}
     found = one.earlier[f"{reference['kind']}/{reference['name']}"]
-    return _in_namespace(found, one.one.case.namespace) if found["kind"] == "TrainingRuntime" else found
+    return _in_namespace(found, one.namespace) if found["kind"] == "TrainingRuntime" else found
 
 
 def test_every_link_of_the_chains_is_held_to_many_recordings() -> None:
-    assert sum(bool(one.owned_by(one.applied["kind"], one.name, "Pod")) for one in V1) > 90
-    assert sum(bool(one.owned_by("TrainJob", one.name, "JobSet")) for one in V2) > 100
+    v1 = recorded("v1", "v1-volcano", "v1-coscheduling")
+    assert sum(bool(job.children("Pod")) for one in v1 for job in v1_jobs(one)) > 90
+    assert sum(bool(job.children("JobSet")) for one in recorded("v2") for job in train_jobs(one)) > 100

@@ -11,7 +11,7 @@ import msgspec
 import pytest
 import yaml
 
-from player.operator_replay import SERVED, NoObjects
+from player.operator_replay import NoObjects, served_kinds
 from shunter.api.meta import Json
 from shunter.api.podgroups import COSCHEDULING_POD_GROUPS, VOLCANO_POD_GROUPS
 from shunter.api.resources import CONFIG_MAPS, Resource
@@ -184,7 +184,7 @@ def test_a_name_that_is_too_long_is_told_how_long_it_may_be(
 
     def refusal(length: int) -> str:
         wanted = jobset_for(make_trainjob(metadata={"name": "n" * length}), runtime)
-        kind = SERVED["JobSet"].kind
+        kind = served_kinds()["JobSet"].kind
         kind.admit(wanted, None, NoObjects())
         kind.schema().default(wanted)
         try:

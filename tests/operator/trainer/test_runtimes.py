@@ -9,7 +9,7 @@ from typing import Any
 import msgspec
 import pytest
 
-from player.operator_replay import SERVED, NoObjects
+from player.operator_replay import NoObjects, served_kinds
 from shunter.api.meta import Json
 from shunter.api.trainer import runtime_validation
 from shunter.api.trainer.runtime import ClusterTrainingRuntime
@@ -38,7 +38,7 @@ FRAMEWORKS = {
 def stored(runtime: Json) -> Json:
     """As the API server keeps it."""
     kept = copy.deepcopy(runtime)
-    schema = SERVED["ClusterTrainingRuntime"].kind.schema()
+    schema = served_kinds()["ClusterTrainingRuntime"].kind.schema()
     schema.prune(kept)
     schema.default(kept)
     return kept
@@ -46,7 +46,7 @@ def stored(runtime: Json) -> Json:
 
 def accepted(jobset: Json) -> Json:
     """The JobSet after JobSet's own webhooks and schema; fails when either refuses it."""
-    kind = SERVED["JobSet"].kind
+    kind = served_kinds()["JobSet"].kind
     made: Json = {**copy.deepcopy(jobset)}
     schema = kind.schema()
     schema.prune(made)
@@ -68,7 +68,7 @@ def test_the_shipped_runtimes_are_those_of_upstream_and_one_of_ours() -> None:
 @pytest.mark.parametrize("name", RUNTIMES)
 def test_a_shipped_runtime_is_valid_and_says_nothing_that_the_schema_does_not_know(name: str) -> None:
     runtime = copy.deepcopy(RUNTIMES[name])
-    schema = SERVED["ClusterTrainingRuntime"].kind.schema()
+    schema = served_kinds()["ClusterTrainingRuntime"].kind.schema()
     schema.prune(runtime)
     assert runtime == RUNTIMES[name]
     assert not schema.validate(stored(runtime), None)

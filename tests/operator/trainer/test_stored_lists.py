@@ -11,7 +11,7 @@ import msgspec
 import pytest
 
 from cluster.controllers.memory_cluster import RefusedError
-from player.operator_replay import SERVED, applied
+from player.operator_replay import applied, served_kinds
 from shunter.api.meta import Json
 from shunter.api.trainer.trainjob import TrainJob
 from shunter.operator.trainer.plan import FIELD_MANAGER
@@ -98,7 +98,7 @@ def test_it_would_be_refused_as_it_was_written(spec: Json) -> None:
 
 @pytest.mark.parametrize("name", RUNTIMES)
 def test_the_jobset_of_every_shipped_runtime_can_be_suspended_and_resumed(make_trainjob: MakeTrainJob, name: str) -> None:
-    schema = SERVED["ClusterTrainingRuntime"].kind.schema()
+    schema = served_kinds()["ClusterTrainingRuntime"].kind.schema()
     runtime = copy.deepcopy(RUNTIMES[name])
     schema.default(runtime)
     live = None
