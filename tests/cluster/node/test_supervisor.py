@@ -26,6 +26,20 @@ from shunter.cluster.node.launch import supervisor
 supervisor.supervise(sys.argv[1], os.open(sys.argv[1] + "/events", os.O_WRONLY))
 """
 
+_RUN_SPARE = """
+import os, socket, sys
+from shunter.cluster.node.launch import supervisor
+from shunter.cluster.node.launch.standard_streams import StandardStreams
+
+def streams(**given):
+    os.remove(sys.argv[1] + "/spec.json")
+    return StandardStreams(**given)
+
+supervisor.StandardStreams = streams
+spare = supervisor.SpareContainer(lambda *_: "", socket.socket())
+supervisor.supervise(sys.argv[1], os.open(sys.argv[1] + "/events", os.O_WRONLY), None, spare)
+"""
+
 
 def until(condition: Callable[[], object], what: str) -> None:
     deadline = time.monotonic() + 20
@@ -35,7 +49,9 @@ def until(condition: Callable[[], object], what: str) -> None:
 
 
 @contextmanager
-def supervised(directory: Path, *argv: str, first: Callable[[], None] = lambda: None) -> Iterator[subprocess.Popen[bytes]]:
+def supervised(
+    directory: Path, *argv: str, first: Callable[[], None] = lambda: None, run: str = _RUN
+) -> Iterator[subprocess.Popen[bytes]]:
     """The supervisor of a plain attempt in `directory`, with an agent that listens. `first` is done just before it starts."""
     directory.mkdir()
     (directory / "log").touch()
@@ -46,7 +62,7 @@ def supervised(directory: Path, *argv: str, first: Callable[[], None] = lambda: 
         os.mkfifo(directory / name)
     listening = os.open(directory / "events", os.O_RDONLY | os.O_NONBLOCK)
     first()
-    process = subprocess.Popen([sys.executable, "-c", _RUN, str(directory)])
+    process = subprocess.Popen([sys.executable, "-c", run, str(directory)])
     try:
         yield process
     finally:
@@ -80,6 +96,14 @@ def test_what_the_agent_is_told_of_a_state(data: bytes, told: object) -> None:
 def test_a_state_that_a_crash_of_the_machine_left_empty_is_none(tmp_path: Path) -> None:
     (tmp_path / "state.json").touch()
     assert container_attempts.observed(tmp_path, 0, {}, alive=False) is None
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root may make process namespaces")
+def test_a_process_that_was_ready_says_when_it_cannot_read_what_to_become(tmp_path: Path) -> None:
+    with supervised(tmp_path / "0", "true", run=_RUN_SPARE):
+        until(lambda: "exit_code" in state(tmp_path / "0"), "no end was recorded")
+    assert state(tmp_path / "0")["error"].endswith(f"during container init: No such file or directory: {tmp_path}/0/spec.json")
+    assert state(tmp_path / "0")["exit_code"] == 128
 
 
 def test_how_a_container_ended_is_told_while_it_cannot_be_written(small_disk: SmallDisk) -> None:

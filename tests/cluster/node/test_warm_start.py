@@ -150,6 +150,7 @@ async def test_a_warm_program_sees_what_a_cold_one_sees(node: NodeUnderTest, kin
         "securityContext": {"capabilities": {"drop": ["CHOWN"]}, "allowPrivilegeEscalation": False},
     }
     seen = {}
+    await node.eventually(lambda: len(_spares(node)) == 2)
     for name, warm in (("warm", None), ("cold", "")):
         pod = await run(node, name, [*command(kind, "probe", PROBE), "-x", "a b"], warm=warm, **container)
         log = await node.log(name)
@@ -312,6 +313,42 @@ async def test_a_parent_runs_the_nodes_own_package_whatever_is_installed(node: N
     assert (await node.log(names[-1])).strip() == "theirs"
 
 
+async def test_a_program_starts_in_processes_that_were_there_before_it_was_asked_for(node: NodeUnderTest) -> None:
+    await node.eventually(lambda: len(_spares(node)) == 2)
+    spares = _spares(node)
+    pod = await run(node, "p", "print('ran')")
+    state = files.read_json(str(node.attempts(pod["metadata"]["uid"]) / "0" / "state.json"))
+    assert {state["supervisor"]: [state["pid"]]}.items() <= spares.items()
+    await node.eventually(lambda: len(_spares(node)) == 2)
+    assert state["supervisor"] not in _spares(node)
+
+
+@pytest.mark.parametrize("killed", ["supervisors", "containers"])
+async def test_programs_start_warm_without_processes_that_wait_for_them(node: NodeUnderTest, killed: str) -> None:
+    await node.eventually(lambda: len(_spares(node)) == 2)
+    for supervisor, containers in _spares(node).items():
+        for number in [supervisor] if killed == "supervisors" else containers:
+            os.kill(number, signal.SIGKILL)
+    await node.eventually(lambda: not any(map(_is_waiting, _spares(node).items())))
+    await asyncio.gather(*(run(node, name, "print('ran')") for name in "abc"))
+    assert [await how_started(node, name) for name in "abc"] == [WARM] * 3
+    assert [await node.log(name) for name in "abc"] == ["ran\n"] * 3
+
+
+async def test_processes_that_wait_hold_only_the_socket_that_they_wait_on(node: NodeUnderTest) -> None:
+    await node.eventually(lambda: len(_spares(node)) == 2)
+    for supervisor, (container,) in _spares(node).items():
+        assert len(os.listdir(f"/proc/{supervisor}/fd")) == 3 + 2, "its own, and its container's"
+        assert len(os.listdir(f"/proc/{container}/fd")) == 3 + 1
+
+
+async def test_processes_that_wait_for_programs_end_with_the_agent(node: NodeUnderTest) -> None:
+    await node.eventually(lambda: len(_spares(node)) == 2)
+    waiting = [number for supervisor, containers in _spares(node).items() for number in (supervisor, *containers)]
+    await node.stop()
+    await node.eventually(lambda: not any(Path(f"/proc/{number}").exists() for number in waiting))
+
+
 async def test_copies_share_no_randomness(node: NodeUnderTest) -> None:
     text = "import random, multiprocessing.process as m; print(random.random(), bytes(m.current_process().authkey).hex())"
     for name in ("a", "b"):
@@ -386,6 +423,32 @@ def _parent(node: NodeUnderTest) -> int:
         except OSError:
             continue
     raise AssertionError("no warm parent is there")
+
+
+def _spares(node: NodeUnderTest) -> dict[int, list[int]]:
+    """The supervisors that the warm parent has ready, and what each has ready to become its container."""
+    children = _children(_parent(node))
+    spares = {number: _children(number) for number in children if _name(number) == "shunter-spare"}
+    return {number: containers for number, containers in spares.items() if containers}
+
+
+def _is_waiting(spare: tuple[int, list[int]]) -> bool:
+    """Whether all processes of a supervisor with its containers live; a container that was killed is kept for it as a zombie."""
+    return all(os.path.exists(f"/proc/{number}/exe") for number in (spare[0], *spare[1]))
+
+
+def _children(number: int) -> list[int]:
+    try:
+        return [int(child) for child in Path(f"/proc/{number}/task/{number}/children").read_text().split()]
+    except OSError:
+        return []
+
+
+def _name(number: int) -> str:
+    try:
+        return Path(f"/proc/{number}/comm").read_text().strip()
+    except OSError:
+        return ""
 
 
 @pytest.mark.parametrize(

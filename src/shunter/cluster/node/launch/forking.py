@@ -3,14 +3,23 @@
 from __future__ import annotations
 
 import os
+import select
 import signal
 import socket
+import sys
 from collections.abc import Callable
-from typing import Any
+from contextlib import suppress
+from typing import Any, NoReturn
 
-from shunter.cluster.node.launch.requests import requests
+from shunter.cluster.node.launch.requests import packed, requests
 
+Begin = Callable[[dict[str, Any], int], None]
+Prepare = Callable[[socket.socket], Begin]
+"""Makes a fork ready, on whose socket its request will come: none of its own forks may keep that. Raises OSError."""
 _DESCRIPTORS = 65536
+_SPARES = 2
+_QUIET_MILLISECONDS = 300
+"""Without a request, until a spare fork is made: not while what was just forked starts."""
 
 
 def detach(descriptor: int) -> None:
@@ -26,18 +35,95 @@ def close_descriptors(keep: int = 2) -> None:
     os.closerange(keep + 1, _DESCRIPTORS)
 
 
-def serve(connection: socket.socket, begin: Callable[[dict[str, Any], int], None]) -> None:
+def serve(connection: socket.socket, begin: Begin, prepare: Prepare | None = None) -> None:
     """Forks for each request, until the agent is gone. `begin` runs in the fork, with the request and its descriptor, and does
-    not return. This process never waits for a fork and holds no state."""
+    not return. This process never waits for a fork and holds no state.
+
+    With `prepare` two spare forks are there before they are needed, made while nothing is asked for: `prepare` runs in them, and
+    what it returns begins the request that comes first. Requests that find none are forked for."""
     # Children are reaped by the kernel: nobody here needs to know how they ended.
     signal.signal(signal.SIGCHLD, signal.SIG_IGN)
-    for request, descriptor in requests(connection):
-        if os.fork() == 0:
-            signal.signal(signal.SIGCHLD, signal.SIG_DFL)
-            os.close(connection.detach())
-            os.set_inheritable(descriptor, False)
-            begin(request, descriptor)
+    spares: list[socket.socket] = []
+    received = requests(connection)
+    while True:
+        if prepare is not None:
+            _add_spares(spares, prepare, connection)
+        found = next(received, None)
+        if found is None:
+            return
+        request, descriptor = found
+        if not _is_taken(spares, request, descriptor) and os.fork() == 0:
+            close(connection, *spares)
+            _begin(begin, request, descriptor)
         os.close(descriptor)
+
+
+def fork_with_socket() -> tuple[int, socket.socket]:
+    """Forks; the fork's number, which is 0 in the fork, and the caller's end of a socket between both. Raises OSError."""
+    ours, theirs = socket.socketpair()
+    try:
+        number = os.fork()
+    except OSError:
+        close(ours, theirs)
+        raise
+    kept, other = (ours, theirs) if number else (theirs, ours)
+    close(other)
+    return number, kept
+
+
+def close(*sockets: socket.socket) -> None:
+    """Closes their descriptors, whoever else holds the objects."""
+    for one in sockets:
+        os.close(one.detach())
+
+
+def _add_spares(spares: list[socket.socket], prepare: Prepare, connection: socket.socket) -> None:
+    """Returns with a request, or when all are there. Without room for one it says so; the next request has it tried again."""
+    poll = select.poll()
+    poll.register(connection, select.POLLIN)
+    while len(spares) < _SPARES and not poll.poll(_QUIET_MILLISECONDS):
+        try:
+            number, channel = fork_with_socket()
+        except OSError as error:
+            _say_missing(error)
+            return
+        if number == 0:
+            close(connection, *spares)
+            _await_request(channel, prepare)
+        spares.append(channel)
+
+
+def _await_request(channel: socket.socket, prepare: Prepare) -> NoReturn:
+    """Begins what is asked for on `channel`; ends with the last process that has its other end."""
+    signal.signal(signal.SIGCHLD, signal.SIG_DFL)
+    try:
+        begin = prepare(channel)
+    except OSError as error:
+        _say_missing(error)
+        os._exit(0)
+    if found := next(requests(channel), None):
+        close(channel)
+        _begin(begin, *found)
+    os._exit(0)
+
+
+def _is_taken(spares: list[socket.socket], request: dict[str, Any], descriptor: int) -> bool:
+    """Whether a spare fork was still there to take the request."""
+    while spares:
+        with spares.pop(0) as spare, suppress(BrokenPipeError, ConnectionResetError):
+            socket.send_fds(spare, [packed(request)], [descriptor])
+            return True
+    return False
+
+
+def _say_missing(error: OSError) -> None:
+    print(f"Containers start later: no process could be made ready for the next one: {error}", file=sys.stderr, flush=True)
+
+
+def _begin(begin: Begin, request: dict[str, Any], descriptor: int) -> None:
+    signal.signal(signal.SIGCHLD, signal.SIG_DFL)
+    os.set_inheritable(descriptor, False)
+    begin(request, descriptor)
 
 
 def entry_point(module: str) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import socket
+from collections.abc import Iterable
 
 
 class StandardStreams:
@@ -33,8 +34,12 @@ class StandardStreams:
             socket.send_fds(self._theirs, [b" "], [master])
             os.login_tty(slave)
             return
-        for number, descriptor in enumerate(self._container_ends):
-            os.dup2(os.open("/dev/null", os.O_RDONLY | os.O_CLOEXEC) if descriptor < 0 else descriptor, number)
+        take_pipes(self._container_ends)
+
+    @property
+    def container_ends(self) -> tuple[int, int, int]:
+        """Of pipes: what `take_pipes` takes in another process that gets them; -1 where it reads nothing."""
+        return self._container_ends
 
     def keep(self) -> None:
         """Lets go of the container's ends, and takes its terminal in, in the parent, once the container has started."""
@@ -48,6 +53,12 @@ class StandardStreams:
         for descriptor in self._container_ends:
             if descriptor >= 0:
                 os.close(descriptor)
+
+
+def take_pipes(ends: Iterable[int]) -> None:
+    """Makes them 0, 1 and 2 of the calling process, with nothing to read in place of -1."""
+    for number, descriptor in enumerate(ends):
+        os.dup2(os.open("/dev/null", os.O_RDONLY | os.O_CLOEXEC) if descriptor < 0 else descriptor, number)
 
 
 def read_output(descriptor: int, size: int) -> bytes:

@@ -11,20 +11,24 @@ import json
 import os
 import select
 import signal
+import socket
 import sys
 import time
 import traceback
 from collections.abc import Callable
 from contextlib import suppress
+from functools import partial
 from typing import Any, NoReturn
 
-from shunter.cluster.node.launch import attempt, linux, sandbox
+from shunter.cluster.node.launch import attempt, forking, linux, sandbox
 from shunter.cluster.node.launch.attachments import Attachments
 from shunter.cluster.node.launch.executable import execute
 from shunter.cluster.node.launch.log_writer import LogWriter
-from shunter.cluster.node.launch.standard_streams import StandardStreams, read_output
+from shunter.cluster.node.launch.standard_streams import StandardStreams, read_output, take_pipes
 
 _CHUNK = 64 * 1024
+_ENDS = 3
+"""Standard streams."""
 _START_ERROR = 128
 _NO_ROOM = 75
 """Exit code of what could not become a container because the disk was full; EX_TEMPFAIL of sysexits(3)."""
@@ -43,13 +47,37 @@ Start = Callable[[dict[str, Any], dict[str, str], Callable[[str], None]], str]
 with the reason. The last argument is called with why a program that should start warm starts cold."""
 
 
-def supervise(directory: str, events: int, start: Start | None = None) -> NoReturn:
-    """Runs the attempt in `directory` to its end, then exits. `events` is the write end that entitles to run it."""
+class SpareContainer:
+    """A fork that waits in a process namespace of its own until the caller supervises a container, and becomes that. It ends when
+    the caller does. Raises OSError."""
+
+    def __init__(self, start: Start, foreign: socket.socket) -> None:
+        """The fork has nothing of the `foreign` socket."""
+        linux.unshare(linux.CLONE_NEWPID)
+        self._process, self._channel = forking.fork_with_socket()
+        if self._process == 0:
+            forking.close(foreign)
+            _wait_to_become_container(self._channel, start)
+
+    def become(self, directory: str, streams: StandardStreams, failure: int) -> int:
+        """Has it become the container of the attempt in `directory`, whose streams are pipes; returns its process, or 0 where it
+        was gone."""
+        ends = streams.container_ends
+        with self._channel, suppress(BrokenPipeError, ConnectionResetError):
+            socket.send_fds(self._channel, [os.fsencode(directory)], [*(end for end in ends if end >= 0), failure])
+            if self._channel.recv(1):
+                return self._process
+        return 0
+
+
+def supervise(directory: str, events: int, start: Start | None = None, spare: SpareContainer | None = None) -> NoReturn:
+    """Runs the attempt in `directory` to its end, then exits. `events` is the write end that entitles to run it. The container is
+    the `spare` one if there is one, which must have the same `start`; else a fork."""
     os.setsid()
     if _LINUX:
         linux.set_process_name("shunter-super")
         linux.adopt_orphans()
-    supervisor = _Supervisor(directory, events, start or _execute_program)
+    supervisor = _Supervisor(directory, events, start or _execute_program, spare)
     try:
         supervisor.run()
     except Exception as error:
@@ -65,10 +93,11 @@ def supervise(directory: str, events: int, start: Start | None = None) -> NoRetu
 
 
 class _Supervisor:
-    def __init__(self, directory: str, events: int, start: Start) -> None:
+    def __init__(self, directory: str, events: int, start: Start, spare: SpareContainer | None) -> None:
         self._directory = directory
         self._events = events
         self._start = start
+        self._spare = spare
         self._spec: dict[str, Any] = attempt.read_json(f"{directory}/spec.json")
         self._log = LogWriter(f"{directory}/log")
         self._control = os.open(f"{directory}/control", os.O_RDWR | os.O_NONBLOCK | os.O_CLOEXEC)
@@ -130,11 +159,9 @@ class _Supervisor:
         streams = StandardStreams(stdin=self._spec["stdin"], terminal=self._spec["terminal"])
         attachments = Attachments(self._directory, streams, stdin_once=self._spec["stdin_once"])
         failure, failure_in = os.pipe()
-        if self._spec["level"] == "namespaces":
-            _enter_process_namespace(self._spec.get("shares_processes_of", ""))
-        child = os.fork()
-        if child == 0:
-            _become_container(self._spec, self._directory, streams, failure_in, self._start)
+        child = self._container(streams, failure_in)
+        if not child:
+            return  # without a state it never ran: the agent tries again
         os.close(failure_in)
         error = read_all(failure)
         cold = self._spec.get("cold", "")
@@ -157,6 +184,17 @@ class _Supervisor:
         status = self._wait(child, streams, attachments)
         self.record_end(finished_at=time.time(), oom_killed=_was_oom_killed(self._spec["oom_files"]), **_ending(status))
         attachments.flush()
+
+    def _container(self, streams: StandardStreams, failure: int) -> int:
+        """The process that becomes the container; 0 where the spare one was gone."""
+        if self._spare is not None:
+            return self._spare.become(self._directory, streams, failure)
+        if self._spec["level"] == "namespaces":
+            _enter_process_namespace(self._spec.get("shares_processes_of", ""))
+        child = os.fork()
+        if child == 0:
+            _become_container(self._directory, streams.take, failure, self._start)
+        return child
 
     def _wait(self, child: int, streams: StandardStreams, attachments: Attachments) -> int:
         """Serves output, control and clients until the container has ended and its output is drained; returns its wait status."""
@@ -216,10 +254,25 @@ def _enter_process_namespace(attempt_directory: str) -> None:
     linux.set_namespace(f"/proc/{state.get('pid', 0)}/ns/pid")
 
 
-def _become_container(spec: dict[str, Any], directory: str, streams: StandardStreams, failure: int, start: Start) -> NoReturn:
+def _wait_to_become_container(channel: socket.socket, start: Start) -> NoReturn:
+    with channel:
+        message, descriptors, _, _ = socket.recv_fds(channel, _CHUNK, _ENDS + 1)
+        if not message:
+            os._exit(0)  # the supervisor is gone, or has found no use for it
+        channel.sendall(b".")
+    for descriptor in descriptors:
+        os.set_inheritable(descriptor, False)
+    *ends, failure = descriptors
+    take_streams = partial(take_pipes, [-1] * (_ENDS - len(ends)) + ends)
+    _become_container(os.fsdecode(message), take_streams, failure, start)
+
+
+def _become_container(directory: str, take_streams: Callable[[], None], failure: int, start: Start) -> NoReturn:
     """Turns the forked child into the container's process. What goes wrong is written to `failure` in runc's words."""
     code = _START_ERROR
     try:
+        with open(f"{directory}/spec.json") as file:
+            spec = json.load(file)
         os.setsid()
         signal.set_wakeup_fd(-1)
         process_defaults()
@@ -232,7 +285,7 @@ def _become_container(spec: dict[str, Any], directory: str, streams: StandardStr
         else:
             os.makedirs(spec["cwd"], exist_ok=True)
             os.chdir(spec["cwd"])
-        streams.take()
+        take_streams()
         # Last: a container of 0.1 cores would otherwise spend its first quota on our own work.
         for group in groups:
             os.write(group, b"0")

@@ -5,7 +5,7 @@
 Started by ..runtime.warm_parents; it ends with the agent's end of the socket. PYTHON is the interpreter of the containers, with
 their environment, as far as anything reads it on import; while it starts it runs this (`warm_hook`). Once it has imported MODULES
 (commas between them) it says so on the socket by one line of JSON, see `Imported`. Then it forks for each request (see forking);
-the fork is the supervisor of a container, and its fork runs the program.
+the fork is the supervisor of a container, and its fork runs the program. For the next ones both are there beforehand.
 """
 
 from __future__ import annotations
@@ -18,6 +18,7 @@ import socket
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
+from functools import partial
 from typing import Any, TypedDict
 
 from shunter.cluster.node.launch import forking, linux, supervisor, user_namespace, warm_program
@@ -69,12 +70,16 @@ def _serve(connection: socket.socket, imported: Imported) -> None:
     def start(spec: dict[str, Any], environment: dict[str, str], say_cold: Any) -> str:
         return warm_program.begin(spec, environment, say_cold, names)
 
-    def begin(request: dict[str, Any], descriptor: int) -> None:
-        supervisor.supervise(request["directory"], descriptor, start)
+    def begin(request: dict[str, Any], descriptor: int, spare: supervisor.SpareContainer | None = None) -> None:
+        supervisor.supervise(request["directory"], descriptor, start, spare)
+
+    def prepare(channel: socket.socket) -> forking.Begin:
+        linux.set_process_name("shunter-spare")
+        return partial(begin, spare=supervisor.SpareContainer(start, channel))
 
     with connection:
         connection.sendall(json.dumps(imported).encode() + b"\n")
-        forking.serve(connection, begin)
+        forking.serve(connection, begin, None if imported["problem"] else prepare)
 
 
 def _imported(modules: list[str], holder_file: str) -> Imported:
