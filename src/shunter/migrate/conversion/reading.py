@@ -277,11 +277,18 @@ class _Gate(Struct, frozen=True):
     name: str
 
 
+class _HostAlias(Struct, frozen=True):
+    ip: str
+    hostnames: list[str] | None = None
+
+
 class _PodSpec(Struct, frozen=True):
     containers: Annotated[list[_Container], Meta(min_length=1)]
     init_containers: list[_Container] | None = None
     ephemeral_containers: list[_Container] | None = None
     volumes: list[_Volume] | None = None
+    host_aliases: list[_HostAlias] | None = None
+    image_pull_secrets: list[_Reference] | None = None
     affinity: _Affinity | None = None
     topology_spread_constraints: list[_Term] | None = None
     scheduling_gates: list[_Gate] | None = None

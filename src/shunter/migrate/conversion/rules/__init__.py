@@ -37,6 +37,7 @@ from shunter.migrate.conversion.rules.pods import (
     pod_deadline,
     pod_metadata,
     pod_template,
+    repeated_entries,
 )
 from shunter.migrate.conversion.rules.programs import (
     built_names,
@@ -77,6 +78,7 @@ ORDER: tuple[Rule, ...] = (
     ports_of_v2.apply,
     environment.apply,
     init_containers.apply,
+    repeated_entries.apply,
     pod_metadata.apply,
     pod_deadline.apply,
     ssh.apply,

@@ -6,6 +6,7 @@ import re
 from collections.abc import Container
 
 from shunter.migrate.conversion.draft import Draft
+from shunter.migrate.conversion.rules.pods.repeated_entries import leads_alike
 from shunter.migrate.findings import Topic
 from shunter.migrate.paths import Path
 from shunter.migrate.pods.admission import repeated_entries
@@ -13,6 +14,8 @@ from shunter.migrate.pods.admission import repeated_entries
 _STEP = re.compile(r"([^.\[\]]+)")
 _SAID_ELSEWHERE = ("metadata.name", "spec.runPolicy.managedBy")
 """Fields that rules of their own judge; so are roles that a kind does not have."""
+_TOLD_BY_OTHERS = ("env", "hostAliases", "imagePullSecrets")
+"""Lists of which two entries of one key become one: ENV004, INPUT021 and INPUT022."""
 
 REFUSED = Topic(
     id="INPUT002",
@@ -56,17 +59,12 @@ REPEATED = Topic(
     explanation=(
         "The API server refuses a v1 job, and a TrainingRuntime, with two entries of one key: ports of one containerPort and "
         "protocol in a container, containers, volumes or volumeMounts of one name or path. Of two ports of one name it takes "
-        "the job and refuses its pods, in v1 as in v2. Of hostAliases of one ip, and imagePullSecrets of one name, v1 takes two "
-        "where it is built with Kubernetes 1.29 or older, whose schemas have no keys for them; v2 refuses them. Ports that two "
-        "containers of a pod have in common are kept: only one of the two programs can listen there."
+        "the job and refuses its pods, in v1 as in v2. Of hostAliases of one ip v1 takes two where it is built with Kubernetes "
+        "1.29 or older; v2 refuses them, and one in their place would lead from a name that an entry between them has to another "
+        "address. Ports that two containers of a pod have in common are kept: only one of the two programs can listen there."
     ),
     remedy="Remove one of the two, or give it another port, name or path.",
 )
-_OF_LATER_SCHEMAS = {
-    "hostAliases": "Write one entry for the ip, with the hostnames of both.",
-    "imagePullSecrets": "Write one entry for the name.",
-}
-"""Lists that have keys in schemas since Kubernetes 1.30, and how two entries become one that says the same."""
 
 
 def apply(draft: Draft) -> None:
@@ -88,10 +86,10 @@ def apply(draft: Draft) -> None:
             _look_at_port_names(draft, (*draft.role_path(role), "template", "spec"), repeated)
     for path, fault in repeated.items():
         field = path[-2]
-        if field in _OF_LATER_SCHEMAS:
+        if field == "hostAliases" and not leads_alike(draft.given(path[:-1])):
             says = f"v2 would refuse this, as does v1 where it is built with Kubernetes 1.30 or later: {fault}."
-            draft.report(REPEATED, path, says, remedy=_OF_LATER_SCHEMAS[str(field)])
-        elif field != "env":  # ENV004
+            draft.report(REPEATED, path, says, remedy="Write one entry for the ip, with the hostnames of both.")
+        elif field not in _TOLD_BY_OTHERS:
             draft.report(REPEATED, path, f"v1 and v2 would refuse this: {fault}.")
 
 

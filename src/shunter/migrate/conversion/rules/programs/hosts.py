@@ -226,7 +226,7 @@ def _look_at_ports(draft: Draft, group: Group) -> None:
     port = draft.job_kind.port
     own = [own for own in training.get("ports") or [] if port is None or own.get("name") != port.name]
     if own and group.trains:
-        shown = ", ".join(str(one.get("containerPort")) for one in own)
+        shown = ", ".join(dict.fromkeys(str(one.get("containerPort")) for one in own))
         draft.report(OWN_PORTS, (*template, *container, "ports"), f"No Service offers the ports {shown}.")
 
 

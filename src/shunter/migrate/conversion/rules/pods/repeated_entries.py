@@ -1,0 +1,116 @@
+"""hostAliases of one ip and imagePullSecrets of one name: lists of v1 where it has no keys for them, refused by v2."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from shunter.api.meta import Json
+from shunter.migrate.conversion.draft import Draft, Group
+from shunter.migrate.findings import Topic
+from shunter.migrate.paths import Path
+
+EQUAL = Topic(
+    id="INPUT021",
+    title="an entry of hostAliases or imagePullSecrets is there twice, and once in v2",
+    severity="info",
+    change="lossless",
+    grade="E",
+    explanation=(
+        "The API server refuses a TrainingRuntime with two hostAliases of one ip, or two imagePullSecrets of one name; v1 takes "
+        "them where it is built with Kubernetes 1.29 or older. The second says nothing that the first does not."
+    ),
+    remedy="Remove the second entry from the source.",
+    effort=0,
+    explains=("spec.hostAliases", "spec.hostAliases[[]*", "spec.imagePullSecrets", "spec.imagePullSecrets[[]*"),
+)
+JOINED = Topic(
+    id="INPUT022",
+    title="hostAliases of one ip are one entry in v2",
+    severity="warning",
+    change="semantic-change",
+    grade="D",
+    explanation=(
+        "The API server refuses a TrainingRuntime with two hostAliases of one ip; v1 takes them where it is built with "
+        "Kubernetes 1.29 or older, and the kubelet writes a line of /etc/hosts for each. In v2 one line has the names of both: "
+        "every name leads to the same address as before, but the canonical name of all of them is the first of that line."
+    ),
+    remedy="Nothing, unless a program asks for canonical names (getent hosts NAME, getaddrinfo with AI_CANONNAME).",
+    effort=0,
+    explains=("spec.hostAliases", "spec.hostAliases[[]*"),
+)
+
+
+def apply(draft: Draft) -> None:
+    """Writes each ip and each name once, where that is certain to lead to the same addresses."""
+    for group in draft.groups:
+        spec = group.pod["spec"]
+        aliases = spec.get("hostAliases") or []
+        if leads_alike(aliases) and _has_two(aliases, "ip"):
+            _join_aliases(draft, group, aliases)
+        secrets = spec.get("imagePullSecrets") or []
+        if _has_two(secrets, "name"):
+            _leave_out_secrets(draft, group, secrets)
+
+
+def leads_alike(aliases: Sequence[Json]) -> bool:
+    """Whether every name leads to the same address when the entries of one ip stand where the first of them does: no entry of
+    another ip in between has a name of a later one."""
+    first = _first_of(aliases, "ip")
+    for number, alias in enumerate(aliases):
+        between = aliases[first[alias["ip"]] : number]
+        taken = {name for other in between if other["ip"] != alias["ip"] for name in _names(other)}
+        if taken.intersection(_names(alias)):
+            return False
+    return True
+
+
+def _join_aliases(draft: Draft, group: Group, given: Sequence[Json]) -> None:
+    names: dict[str, dict[str, int]] = {}
+    for alias in given:
+        known = names.setdefault(alias["ip"], {})
+        for name in _names(alias):
+            known.setdefault(name, len(known))
+    group.pod["spec"]["hostAliases"] = [{"ip": ip, "hostnames": [*known]} if known else {"ip": ip} for ip, known in names.items()]
+    first, places = _first_of(given, "ip"), {ip: place for place, ip in enumerate(names)}
+    for template in draft.template_paths(group):
+        for number, alias in enumerate(given):
+            ip = alias["ip"]
+            path: Path = (*template, "spec", "hostAliases", number)
+            target: Path = (*draft.pod_template_path(group), "spec", "hostAliases", places[ip])
+            draft.carry(path, "TrainingRuntime", target)
+            for index, name in enumerate(_names(alias)):
+                draft.carry((*path, "hostnames", index), "TrainingRuntime", (*target, "hostnames", names[ip][name]))
+            if number != first[ip]:
+                added = [name for name in _names(alias) if name not in _names(given[first[ip]])]
+                topic, more = (JOINED, f", and leads from {', '.join(added)} as well") if added else (EQUAL, "")
+                draft.report(topic, path, f"{ip} is there once in v2{more}.")
+
+
+def _leave_out_secrets(draft: Draft, group: Group, given: Sequence[Json]) -> None:
+    first = _first_of(given, "name")
+    kept = [number for number, secret in enumerate(given) if first[secret.get("name") or ""] == number]
+    group.pod["spec"]["imagePullSecrets"] = [given[number] for number in kept]
+    for template in draft.template_paths(group):
+        for number, secret in enumerate(given):
+            path: Path = (*template, "spec", "imagePullSecrets", number)
+            if number in kept:
+                target = (*draft.pod_template_path(group), "spec", "imagePullSecrets", kept.index(number))
+                draft.carry(path, "TrainingRuntime", target)
+            else:
+                draft.report(EQUAL, path, f"{secret.get('name')} is there once in v2.", dropped=True)
+
+
+def _has_two(entries: Sequence[Json], key: str) -> bool:
+    return len(_first_of(entries, key)) < len(entries)
+
+
+def _first_of(entries: Sequence[Json], key: str) -> Mapping[str, int]:
+    """Where each value of the key stands first."""
+    found: dict[str, int] = {}
+    for number, entry in enumerate(entries):
+        found.setdefault(entry.get(key) or "", number)
+    return found
+
+
+def _names(alias: Json) -> list[str]:
+    return alias.get("hostnames") or []
