@@ -113,7 +113,7 @@ class Request:
 
     method: str
     path: str
-    text: str | None
+    body: str | bytes | None
     headers: dict[str, str]
 
 
@@ -143,12 +143,21 @@ def request(step: Json, fill: Any) -> Request:
         headers["Accept"] = step["accept"]
     if body is not None:
         headers["Content-Type"] = step.get("type", PATCHES.get(what, "application/json"))
+    if isinstance(body, bytes):
+        return Request(method, fill(path), body, headers)
     text = body if isinstance(body, str) or body is None else json.dumps(body, separators=(",", ":"))
+    if "long" in step:
+        path, text = path.replace("{long}", long_text(step)), text and text.replace("{long}", long_text(step))
     if text is not None and "deep" in step:
         text = text.replace("{deep}", "[" * step["deep"] + "]" * step["deep"])
     if step.get("padded"):
         text = (text or "") + " " * step["padded"]
     return Request(method, fill(path), fill(text) if text is not None else None, headers)
+
+
+def long_text(step: Json) -> str:
+    """What stands for `{long}` in a step."""
+    return "a" * int(step.get("long", 0))
 
 
 def _path(what: str, target: str) -> tuple[str, Resource | None, str]:

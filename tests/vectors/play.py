@@ -12,7 +12,7 @@ from typing import Any
 import aiohttp
 import yaml
 
-from vectors.case import Case, CaseFile, Json, request, verb
+from vectors.case import Case, CaseFile, Json, long_text, request, verb
 from vectors.hooks import Hooks
 from vectors.normal import Normal, times
 
@@ -80,9 +80,10 @@ class _Player:
         self._values["bundle"] = server.hooks.bundle
         self._watches: dict[str, aiohttp.ClientResponse] = {}
         self._normal = Normal(
-            {namespace: "{ns}", server.hooks.bundle: "{bundle}", f"127.0.0.1:{server.hooks.port}": "{hooks}"},
+            {long_text(step): "{long}" for step in case.steps if "long" in step}
+            | {namespace: "{ns}", server.hooks.bundle: "{bundle}", f"127.0.0.1:{server.hooks.port}": "{hooks}"},
             timed=case.timed,
-            written=times(json.dumps(case.steps)),
+            written=times(repr(case.steps)),
         )
 
     async def run(self) -> list[Json]:
@@ -146,7 +147,7 @@ class _Player:
         async with session.request(
             asked.method,
             asked.path,
-            data=asked.text,
+            data=asked.body,
             headers=headers,
             skip_auto_headers=["Content-Type"],
             timeout=aiohttp.ClientTimeout(total=_DEADLINE),

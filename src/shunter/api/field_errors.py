@@ -35,8 +35,9 @@ class FieldError(NamedTuple):
 
 
 def invalid(field: str, value: Any, detail: str) -> FieldError:
-    """`spec.replicas: Invalid value: -1: must be greater than or equal to 0`."""
-    return FieldError("FieldValueInvalid", field, f"Invalid value: {shown(value)}: {detail}")
+    """`spec.replicas: Invalid value: -1: must be greater than or equal to 0`; the value alone where there is no detail."""
+    text = f"Invalid value: {shown(value)}"
+    return FieldError("FieldValueInvalid", field, f"{text}: {detail}" if detail else text)
 
 
 def type_invalid(field: str, value: Any, detail: str) -> FieldError:

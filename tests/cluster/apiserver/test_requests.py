@@ -94,7 +94,7 @@ async def test_bodies_up_to_three_mebibytes_are_read(api: Api, namespace: str, s
             }
         },
     }
-    answer = await api.request("POST", f"/apis/kubeflow.org/v1/namespaces/{namespace}/pytorchjobs", job)
+    answer = await api.request("POST", f"/apis/kubeflow.org/v1/namespaces/{namespace}/pytorchjobs?dryRun=All", job)
     assert answer.code == code
 
 

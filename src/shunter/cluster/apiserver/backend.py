@@ -11,13 +11,16 @@ from typing import TYPE_CHECKING
 from shunter.api.meta import Json
 from shunter.api.resources import NAMESPACES, Resource
 from shunter.cluster.apiserver.registry import Registry, ServedKind
-from shunter.cluster.apiserver.status import StatusError, forbidden, not_found
+from shunter.cluster.apiserver.status import StatusError, forbidden, not_found, plain
 from shunter.cluster.apiserver.storage.disk_room import StorageRoom
-from shunter.cluster.apiserver.storage.store import Collection, Entry, Store
+from shunter.cluster.apiserver.storage.store import Collection, Entry, ObjectTooLargeError, Store
 
 if TYPE_CHECKING:
     from shunter.cluster.apiserver.admission.webhooks import Webhooks
     from shunter.cluster.apiserver.auth.authz import Authorizer
+
+ETCD_LIMIT = 3 * 2**19
+"""Bytes of a request to etcd; custom objects are in it as JSON, others in a form that is shorter."""
 
 
 def utc_now() -> datetime:
@@ -75,10 +78,17 @@ class Backend:
         return entry
 
     async def write(self, served: ServedKind, document: Json, previous: Entry | None) -> Entry:
-        """Stores a document of the kind over `previous`, None for a new object. Raises StaleError."""
-        return await self.store.write(
-            self.collection(served), served.stored(document), previous=previous, durable=served.kind.durable
-        )
+        """Stores a document of the kind over `previous`, None for a new object.
+
+        Raises StaleError, and 500 for an object of a custom kind that etcd would not take.
+        """
+        stored, limit = served.stored(document), ETCD_LIMIT if served.custom else None
+        try:
+            return await self.store.write(
+                self.collection(served), stored, previous=previous, durable=served.kind.durable, limit=limit
+            )
+        except ObjectTooLargeError:
+            raise plain(500, "etcdserver: request is too large") from None
 
     def refuse_without_namespace(self, served: ServedKind, namespace: str, name: str) -> StatusError | None:
         """Nothing is created in a namespace that is missing or on its way out; source: NamespaceLifecycle admission."""

@@ -53,8 +53,8 @@ class DeleteOptions(NamedTuple):
     grace_seconds: int | None = None
     propagation: str = ""
     """`Foreground`, `Background`, `Orphan`, or nothing for what the object itself says."""
-    uid: str = ""
-    resource_version: str = ""
+    uid: str | None = None
+    resource_version: str | None = None
     dry_run: bool = False
     sent: Json = {}
     """What of it was sent, as webhooks are shown it."""
@@ -64,7 +64,7 @@ def delete_options(call: Call) -> DeleteOptions:
     """The options of a DELETE. Raises 400 or 422."""
     body = _sent_options(call) if call.body else {}
     query = call.query
-    dry_run = body.get("dryRun") or ([query["dryRun"]] if query.get("dryRun") else [])
+    dry_run = body.get("dryRun") or ([query["dryRun"]] if "dryRun" in query else [])
     propagation = body.get("propagationPolicy") or query.get("propagationPolicy") or ""
     grace = body["gracePeriodSeconds"] if "gracePeriodSeconds" in body else number(query, "gracePeriodSeconds")
     asked = flag(query, "orphanDependents") if query.get("orphanDependents") else None
@@ -76,8 +76,8 @@ def delete_options(call: Call) -> DeleteOptions:
     return DeleteOptions(
         grace_seconds=grace,
         propagation=propagation,
-        uid=preconditions.get("uid") or "",
-        resource_version=preconditions.get("resourceVersion") or "",
+        uid=preconditions.get("uid"),
+        resource_version=preconditions.get("resourceVersion"),
         dry_run=bool(dry_run),
         sent=_shown(body, query, dry_run, grace),
     )
@@ -115,7 +115,8 @@ def _sent_options(call: Call) -> Json:
         body = read(call.body, call.content_type, "DeleteOptions").document
     except StatusError as refusal:
         # The original decodes these without saying what it expected, and without showing what it got.
-        raise bad_request(_EXPECTED.sub("", _SHOWN.sub("", refusal.message))) from None
+        message = _EXPECTED.sub("", _SHOWN.sub("", refusal.message))
+        raise StatusError(refusal.code, refusal.reason, message) from None
     kind, version = body.get("kind", "DeleteOptions"), body.get("apiVersion", "v1")
     if kind != "DeleteOptions":
         raise bad_request(f'no kind "{kind}" is registered for version "{version}" in scheme "pkg/runtime/scheme.go:111"')
@@ -229,14 +230,14 @@ async def _delete_entry(
 def check_preconditions(served: ServedKind, document: Json, options: DeleteOptions) -> None:
     """Raises 409 where the object is not the one, or not the version, that the options name."""
     metadata = document["metadata"]
-    if options.uid and options.uid != metadata["uid"]:
+    if options.uid is not None and options.uid != metadata["uid"]:
         raise precondition_failed(
             served.resource,
             metadata["name"],
             f"the UID in the precondition ({options.uid}) does not match the UID in record ({metadata['uid']}). "
             "The object might have been deleted and then recreated",
         )
-    if options.resource_version and options.resource_version != metadata["resourceVersion"]:
+    if options.resource_version is not None and options.resource_version != metadata["resourceVersion"]:
         raise precondition_failed(
             served.resource,
             metadata["name"],

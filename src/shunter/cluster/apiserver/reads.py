@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import base64
 import binascii
+import posixpath
 import string
 from collections.abc import Iterable
 from typing import NamedTuple
@@ -247,4 +248,10 @@ def _read_token(token: str) -> tuple[int, str]:
         raise bad_request(f"{fault}: {error}") from None
     if decoded.v != "meta.k8s.io/v1":
         raise bad_request(f"{fault}: server does not recognize this encoded version {decoded.v}")
+    if not decoded.rv:
+        raise bad_request(f"{fault}: incorrect encoded start resourceVersion (version {decoded.v})")
+    if not decoded.start:
+        raise bad_request(f"{fault}: encoded start key empty (version {decoded.v})")
+    if posixpath.normpath(f"/{decoded.start.removeprefix('/')}") != f"/{decoded.start.removeprefix('/')}":
+        raise bad_request(f"{fault}: {decoded.start}")
     return decoded.rv, decoded.start

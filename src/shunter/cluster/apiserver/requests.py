@@ -153,7 +153,7 @@ def write_options(query: Query, user_agent: str, kind: str, *, applies: bool = F
         errors.append(invalid_field("fieldManager", manager, why))
     if len(manager) > 128:
         errors.append(FieldError("FieldValueTooLong", "fieldManager", "Too long: may not be more than 128 bytes"))
-    errors += dry_run_errors([query["dryRun"]] if query.get("dryRun") else [])
+    errors += dry_run_errors([query["dryRun"]] if "dryRun" in query else [])
     strictness = query.get("fieldValidation", "") or "Warn"
     if strictness not in ("Strict", "Warn", "Ignore"):
         text = f'Unsupported value: "{strictness}": supported values: "", "Ignore", "Strict", "Warn"'

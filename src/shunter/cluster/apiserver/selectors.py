@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from types import MappingProxyType
 from typing import NamedTuple
 
-from shunter.api.names import label_key_faults
+from shunter.api.names import label_key_faults, label_value_faults
 from shunter.cluster.apiserver.status import StatusError, bad_request
 from shunter.cluster.apiserver.storage.store import Entry
 
@@ -82,7 +82,6 @@ EVERYTHING = Selector()
 
 _TOKEN = re.compile(r"\s*(==|!=|[=!,()<>]|[^\s=!,()<>]+)")
 _OPERATORS = ("=", "==", "!=", "!", "<", ">", "(", ")")
-_VALUE = re.compile(r"([A-Za-z0-9]([-A-Za-z0-9_.]*[A-Za-z0-9])?)?")
 
 
 class _Tokens:
@@ -178,13 +177,8 @@ def _unexpected(found: str, expected: str) -> StatusError:
 def _checked(value: str, where: str) -> str:
     if value in _OPERATORS:
         raise bad_request(f"unable to parse requirement: found '{value}', expected: identifier")
-    if len(value) > 63 or not _VALUE.fullmatch(value):
-        raise bad_request(
-            f'unable to parse requirement: {where}: Invalid value: "{value}": a valid label must be an empty string or '
-            "consist of alphanumeric characters, '-', '_' or '.', and must start and end with an alphanumeric character "
-            "(e.g. 'MyValue',  or 'my_value',  or '12345', regex used for validation is "
-            "'(([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9])?')"
-        )
+    if found := label_value_faults(value):
+        raise bad_request(f'unable to parse requirement: {where}: Invalid value: "{value}": {"; ".join(found)}')
     return value
 
 
@@ -204,6 +198,8 @@ def field_terms(
         match = _FIELD_TERM.fullmatch(part)
         if match is None:
             raise bad_request(f"invalid selector: '{text}'; can't understand '{part}'")
+        if re.search(r"(?<!\\)=", match[3]):
+            raise bad_request(f"invalid field selector: unescaped character in value: {ord('=')}")
         path, operator, value = match[1].strip(), match[2], re.sub(r"\\(.)", r"\1", match[3])
         if path not in known:
             if unsupported:

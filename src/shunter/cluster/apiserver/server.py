@@ -28,6 +28,7 @@ from shunter.cluster.apiserver.registry import ServedKind
 from shunter.cluster.apiserver.requests import Call, flag, target, verb
 from shunter.cluster.apiserver.status import (
     StatusError,
+    bad_request,
     internal,
     method_not_allowed,
     no_such_path,
@@ -194,6 +195,8 @@ class ApiServer:
 
     def _served(self, call: Call) -> ServedKind:
         found = call.target
+        if "%" in found.name:
+            raise bad_request(f"Name parameter invalid: \"{found.name}\": may not contain '%'")
         served = self._backend.registry.find(found.group, found.version, found.plural)
         if served is None:
             raise no_such_path() if self._discovery.is_builtin(found.group) else _NoPage

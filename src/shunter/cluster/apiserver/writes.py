@@ -296,11 +296,13 @@ def _is_finished(document: Json, old: Json) -> bool:
 
 def _keep_system_fields(metadata: Json, old: Json) -> None:
     metadata.setdefault("uid", old["uid"])
-    for name in ("creationTimestamp", "generation", "deletionTimestamp", "selfLink"):
+    for name in ("creationTimestamp", "generation", "selfLink"):
         if name in old:
             metadata[name] = old[name]
         else:
             metadata.pop(name, None)
+    if "deletionTimestamp" in old:
+        metadata["deletionTimestamp"] = old["deletionTimestamp"]
     if "deletionGracePeriodSeconds" in old:
         metadata.setdefault("deletionGracePeriodSeconds", old["deletionGracePeriodSeconds"])
     else:

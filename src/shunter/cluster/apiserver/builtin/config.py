@@ -75,7 +75,7 @@ def _config_map_errors(config_map: Json, old: Json | None) -> list[FieldError]:
     for key in binary:
         errors += faults(f"binaryData[{key}]", key, config_key_faults(key))
     if sum(len(text.encode()) for text in data.values()) + sum(map(_size, binary.values())) > _LIMIT:
-        errors.append(too_long("", _LIMIT))
+        errors.append(too_long("[]", _LIMIT))
     return errors
 
 

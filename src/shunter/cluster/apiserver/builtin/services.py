@@ -92,6 +92,8 @@ def _admit(service: Json, old: Json | None, objects: Objects) -> None:
 
 def _keep_addresses(spec: Json, old: Json) -> None:
     """An update that does not mention what was given out keeps it."""
+    if spec.get("clusterIP") and spec["clusterIP"] != old.get("clusterIP") and spec.get("clusterIPs") == old.get("clusterIPs"):
+        spec["clusterIPs"] = [spec["clusterIP"]]
     if "clusterIP" not in spec and "clusterIPs" not in spec:
         for name in _ADDRESS_FIELDS:
             if name in old:
@@ -138,7 +140,8 @@ def _validate(service: Json, old: Json | None) -> list[FieldError]:
     if spec["type"] != "ExternalName":
         errors += _address_errors(spec)
     errors += one_of("spec.type", spec["type"], _TYPES)
-    return errors + _traffic_errors(spec)
+    errors += _traffic_errors(spec)
+    return errors or (_range_errors(spec) if spec["type"] != "ExternalName" else [])
 
 
 def _address_change_errors(spec: Json, old: Json) -> list[FieldError]:
@@ -244,6 +247,15 @@ def _address_errors(spec: Json) -> list[FieldError]:
             continue
         errors += address_errors(f"spec.clusterIPs[{index}]", address)
     return errors
+
+
+def _range_errors(spec: Json) -> list[FieldError]:
+    """Of an address that is chosen by who writes."""
+    address = spec.get("clusterIP", "None")
+    if address == "None" or ipaddress.ip_address(address).version != 4 or ipaddress.IPv4Address(address) in _ADDRESSES:
+        return []
+    detail = f"the provided IP ({address}) is not in the valid range. The range of valid IPs is {_ADDRESSES}"
+    return [invalid("spec.clusterIPs", spec["clusterIPs"], f"failed to allocate IP {address}: {detail}")]
 
 
 def _traffic_errors(spec: Json) -> list[FieldError]:

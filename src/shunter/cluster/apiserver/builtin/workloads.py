@@ -11,6 +11,12 @@ from shunter.api.meta import Json, annotations_of
 from shunter.api.resources import Resource
 from shunter.cluster.apiserver.builtin.pod.defaults import default_pod_spec
 from shunter.cluster.apiserver.builtin.pod.warnings import template_warnings
+from shunter.cluster.apiserver.builtin.rules.workload_status import (
+    daemon_set_status_errors,
+    deployment_status_errors,
+    replica_set_status_errors,
+    stateful_set_status_errors,
+)
 from shunter.cluster.apiserver.builtin.rules.workloads import (
     controller_revision_errors,
     daemon_set_errors,
@@ -39,6 +45,7 @@ def kinds() -> list[Kind]:
             scale=WORKLOAD_SCALE,
             default=_default_replication_controller,
             validate=replication_controller_errors,
+            validate_status=replica_set_status_errors,
         ),
         typed(Resource("", "v1", "PodTemplate", "podtemplates"), default=_default_pod_template, validate=pod_template_errors),
         typed(
@@ -53,6 +60,7 @@ def kinds() -> list[Kind]:
             default=_default_daemon_set,
             prepare=_prepare_daemon_set,
             validate=daemon_set_errors,
+            validate_status=daemon_set_status_errors,
         ),
         _workload(
             "Deployment",
@@ -60,6 +68,7 @@ def kinds() -> list[Kind]:
             "deploy",
             default=_default_deployment,
             validate=deployment_errors,
+            validate_status=deployment_status_errors,
             prepare=_count_annotations,
             prepare_status=_keep_labels,
             scale=WORKLOAD_SCALE,
@@ -70,6 +79,7 @@ def kinds() -> list[Kind]:
             "rs",
             default=_default_replica_set,
             validate=replica_set_errors,
+            validate_status=replica_set_status_errors,
             scale=WORKLOAD_SCALE,
         ),
         _workload(
@@ -78,6 +88,7 @@ def kinds() -> list[Kind]:
             "sts",
             default=_default_stateful_set,
             validate=stateful_set_errors,
+            validate_status=stateful_set_status_errors,
             scale=WORKLOAD_SCALE,
         ),
     ]

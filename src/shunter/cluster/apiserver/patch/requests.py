@@ -75,7 +75,7 @@ def patcher(call: Call, served: ServedKind, media: str) -> Callable[[Json], Json
         changes = _strategic_changes(call.body)
         schema = served.kind.schema().openapi
         return lambda document: strategic.apply(document, changes, schema, definitions())
-    if media == STRATEGIC:
+    if served.custom:
         raise unsupported_body((JSON_PATCH, MERGE, APPLY))
     raise unsupported_patch()
 

@@ -57,9 +57,10 @@ def _count_errors(path: str, obj: Json) -> list[FieldError]:
 
 def _at(obj: Json, path: str) -> Any:
     value: Any = obj
-    for name in path.split("."):
+    names = path.split(".")
+    for depth, name in enumerate(names, 1):
         if type(value) is not dict:
-            raise _wrong(path, value, "map[string]interface{}")
+            raise _wrong(".".join(names[:depth]), value, "map[string]interface{}")
         if name not in value:
             return _ABSENT
         value = value[name]

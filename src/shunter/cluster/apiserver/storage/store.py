@@ -296,6 +296,10 @@ class StaleError(Exception):
     """The object is no longer the version that the write was built on."""
 
 
+class ObjectTooLargeError(Exception):
+    """The object has more bytes than the write allows."""
+
+
 class Store:
     """Every collection, the revision counter, and the journal behind them."""
 
@@ -332,12 +336,15 @@ class Store:
         """Those that hold objects or were ever asked for, as a copy."""
         return list(self._collections.values())
 
-    async def write(self, collection: Collection, document: Json, *, previous: Entry | None, durable: bool) -> Entry:
+    async def write(
+        self, collection: Collection, document: Json, *, previous: Entry | None, durable: bool, limit: int | None = None
+    ) -> Entry:
         """Stores `document` as the next version after `previous` (None: a new object) and returns it once it is committed.
 
-        Sets `metadata.resourceVersion` in the document. Raises `StaleError` when `previous` is not the newest version any more.
+        Sets `metadata.resourceVersion` in the document. Raises `StaleError` when `previous` is not the newest version any more,
+        and `ObjectTooLargeError` when its JSON has more than `limit` bytes.
         """
-        return await self._append(collection, document, previous, durable, deleted=False)
+        return await self._append(collection, document, previous, durable, deleted=False, limit=limit)
 
     async def remove(self, collection: Collection, document: Json, *, previous: Entry, durable: bool) -> Entry:
         """Deletes the object; `document` is its last state, which watchers see."""
@@ -349,15 +356,25 @@ class Store:
             await asyncio.wait((self._newest,))
 
     def _append(
-        self, collection: Collection, document: Json, previous: Entry | None, durable: bool, *, deleted: bool
+        self,
+        collection: Collection,
+        document: Json,
+        previous: Entry | None,
+        durable: bool,
+        *,
+        deleted: bool,
+        limit: int | None = None,
     ) -> asyncio.Future[Entry]:
         metadata = document["metadata"]
         namespace, name = metadata.get("namespace", ""), metadata["name"]
         if collection.head(namespace, name) is not previous:
             raise StaleError
+        metadata["resourceVersion"] = str(self._allocated + 1)
+        tail = encoded_tail(document)
+        if limit is not None and len(tail) > limit:
+            raise ObjectTooLargeError
         self._allocated += 1
-        metadata["resourceVersion"] = str(self._allocated)
-        entry = Entry(namespace, name, metadata["uid"], self._allocated, encoded_tail(document))
+        entry = Entry(namespace, name, metadata["uid"], self._allocated, tail)
         event = Event("DELETED" if deleted else "MODIFIED" if previous else "ADDED", entry, previous)
         collection.set_head(namespace, name, None if deleted else entry)
         done = self._newest = asyncio.get_running_loop().create_future()

@@ -143,7 +143,7 @@ async def evict(backend: Backend, call: Call, served: ServedKind) -> Outcome:
     if call.query.get("dryRun") or options.get("dryRun"):
         query["dryRun"] = "All"
     preconditions = options.get("preconditions") or {}
-    meant = DeleteOptions(uid=preconditions.get("uid") or "", resource_version=preconditions.get("resourceVersion") or "")
+    meant = DeleteOptions(uid=preconditions.get("uid"), resource_version=preconditions.get("resourceVersion"))
 
     def disrupted(pod: Json) -> Json:
         check_preconditions(served, pod, meant)

@@ -205,7 +205,7 @@ def _readiness_errors(status: Json, was: Json, now: _Outcome, before: _Outcome) 
     if changed and terminating > 0 and now.finished:
         errors.append(invalid("status.terminating", terminating, "terminating>0 is invalid for finished job"))
     changed = status.get("ready") != was.get("ready") or active != was.get("active", 0)
-    if changed and ready > active:
+    if changed and "ready" in status and ready > active:
         errors.append(invalid("status.ready", ready, "cannot set more ready pods than active"))
     return errors
 

@@ -99,6 +99,8 @@ def pod_spec_errors(spec: Json, field: str, *, pod_name: str, is_pod: bool) -> l
     errors += identity_errors(security, ("fsGroup", "runAsUser", "runAsGroup"), f"{field}.securityContext")
     errors += seccomp_errors(security.get("seccompProfile"), f"{field}.securityContext.seccompProfile")
     errors += _node_affinity_errors(spec.get("affinity", {}).get("nodeAffinity", {}), f"{field}.affinity.nodeAffinity")
+    for name in ("podAffinity", "podAntiAffinity"):
+        errors += _pod_affinity_errors(spec.get("affinity", {}).get(name, {}), f"{field}.affinity.{name}")
     errors += _dns_config_errors(spec, field)
     errors += _name_list_errors(spec.get("schedulingGates", []), f"{field}.schedulingGates")
     errors += _spread_errors(spec.get("topologySpreadConstraints", []), f"{field}.topologySpreadConstraints")
@@ -304,6 +306,31 @@ def _node_affinity_errors(affinity: Json, field: str) -> list[FieldError]:
             errors.append(invalid(f"{here}.weight", weight, "must be in the range 1-100"))
         errors += _node_term_errors(preference["preference"], f"{here}.preference")
     return errors
+
+
+def _pod_affinity_errors(affinity: Json, field: str) -> list[FieldError]:
+    errors: list[FieldError] = []
+    for index, term in enumerate(affinity.get("requiredDuringSchedulingIgnoredDuringExecution", ())):
+        errors += _pod_term_errors(term, f"{field}.requiredDuringSchedulingIgnoredDuringExecution[{index}]")
+    for index, preference in enumerate(affinity.get("preferredDuringSchedulingIgnoredDuringExecution", ())):
+        here = f"{field}.preferredDuringSchedulingIgnoredDuringExecution[{index}]"
+        weight = preference.get("weight", 0)
+        if not 1 <= weight <= 100:
+            errors.append(invalid(f"{here}.weight", weight, "must be in the range 1-100"))
+        errors += _pod_term_errors(preference["podAffinityTerm"], f"{here}.podAffinityTerm")
+    return errors
+
+
+def _pod_term_errors(term: Json, field: str) -> list[FieldError]:
+    errors: list[FieldError] = []
+    for name in ("labelSelector", "namespaceSelector"):
+        errors += selector_errors(term.get(name), f"{field}.{name}")
+    for namespace in term.get("namespaces", ()):
+        errors += faults(f"{field}.namespace", namespace, label_faults(namespace))
+    key = term.get("topologyKey", "")
+    if not key:
+        errors.append(required(f"{field}.topologyKey", "can not be empty"))
+    return errors + faults(f"{field}.topologyKey", key, label_key_faults(key))
 
 
 def node_selector_errors(selector: Json, field: str) -> list[FieldError]:

@@ -60,8 +60,8 @@ def deployment_errors(deployment: Json, old: Json | None) -> list[FieldError]:
 def daemon_set_errors(daemon_set: Json, old: Json | None) -> list[FieldError]:
     """The selector never changes. In a rolling update exactly one of `maxUnavailable` and `maxSurge` is not 0."""
     spec = daemon_set["spec"]
-    errors = _selector_change(spec, old) + selector_errors(spec.get("selector") or {}, "spec.selector")
-    errors += _mismatch(spec)
+    errors = _selector_change(spec, old)
+    errors += selector_errors(spec.get("selector"), "spec.selector") or _mismatch(spec)
     if spec.get("selector") == {}:
         errors.append(_empty_selector("daemonset"))
     errors += template_errors(spec["template"], "spec.template") + _pod_errors(spec["template"]["spec"], "DaemonSet")
@@ -89,7 +89,9 @@ def stateful_set_errors(stateful_set: Json, old: Json | None) -> list[FieldError
     errors += negative("spec.ordinals.start", spec.get("ordinals", {}).get("start"))
     if old is None and spec.get("serviceName"):
         errors += faults("spec.serviceName", spec["serviceName"], label_faults(spec["serviceName"]))
-    errors += _selector_errors(spec, "statefulset") + _mismatch(spec)
+    errors += _selector_errors(spec, "statefulset")
+    is_unreadable = bool(selector_errors(spec.get("selector"), "spec.selector"))
+    errors += [invalid("spec.selector", spec["selector"], "")] if is_unreadable else _mismatch(spec)
     errors += template_errors(_with_claims(spec), "spec.template") + _pod_errors(spec["template"]["spec"], "StatefulSet")
     if old is not None and _fixed(spec) != _fixed(old["spec"]):
         errors.append(forbidden("spec", _STATEFUL_SET_UPDATE))
@@ -142,6 +144,10 @@ def _selector_change(spec: Json, old: Json | None) -> list[FieldError]:
 
 
 def _replica_set_template_errors(spec: Json) -> list[FieldError]:
+    """Of a selector with faults only that is told."""
+    selector = spec.get("selector")
+    if selector_errors(selector, "spec.selector"):
+        return [invalid("spec.selector", selector, "invalid label selector")]
     template = spec["template"]
     return _mismatch(spec) + template_errors(template, "spec.template") + _pod_errors(template["spec"], "ReplicaSet")
 
