@@ -58,6 +58,15 @@ def test_the_port_of_the_last_start_is_kept(tmp_path: Path) -> None:
 
 
 @pytest.mark.integration
+@pytest.mark.parametrize("content", ["{}", "[]", '{"record": {}}', '{"record": {"server": 5}}', '{"record": {"server"'])
+def test_a_damaged_record_of_the_last_start_costs_its_port_only(tmp_path: Path, content: str) -> None:
+    state = prepared(tmp_path)
+    state.launch.write_text(content)
+    assert lifecycle.choose_port(state, 0)
+    assert lifecycle.port_of_pods(state, "reach")
+
+
+@pytest.mark.integration
 def test_a_port_that_was_taken_meanwhile_is_given_up(tmp_path: Path) -> None:
     state = prepared(tmp_path)
     with socket.socket() as taken:
@@ -327,3 +336,9 @@ def test_a_child_that_cannot_be_started_now_is_tried_again(tmp_path: Path) -> No
     child.look_after()
     assert child.process is None
     assert child.restart_at > before
+    child.restart_at = before
+    child.look_after()
+    said = (tmp_path / "logs/agent.log").read_text().splitlines()
+    assert len(said) == 1, "once"
+    assert "agent could not be started, trying again" in said[0]
+    assert str(tmp_path / "away") in said[0]

@@ -19,7 +19,7 @@ import urllib.error
 import urllib.request
 from collections.abc import Iterator
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import msgspec
 
@@ -310,9 +310,8 @@ def choose_port(state: StateDir, wanted: int) -> int:
                 f"port {wanted} on {HOST} is taken by another program.", "Choose another with --port, or leave --port out."
             )
         return wanted
-    with contextlib.suppress(OSError, ValueError, msgspec.DecodeError):
-        before = msgspec.json.decode(state.launch.read_bytes())["record"]["server"]
-        port = int(before.rpartition(":")[2])
+    with contextlib.suppress(OSError, ValueError, LookupError, TypeError):  # the first start, or the file is damaged
+        port = int(str(_last_record(state)["server"]).rpartition(":")[2])
         if is_free(port):
             return port
     return free_port()
@@ -320,11 +319,15 @@ def choose_port(state: StateDir, wanted: int) -> int:
 
 def port_of_pods(state: StateDir, field: str) -> int:
     """The one that pods of the last start were told, by the field of the record, else a free one."""
-    with contextlib.suppress(OSError, ValueError, msgspec.DecodeError, KeyError):
-        port = int(msgspec.json.decode(state.launch.read_bytes())["record"][field])
+    with contextlib.suppress(OSError, ValueError, LookupError, TypeError):
+        port = int(_last_record(state)[field])
         if port and is_free(port):
             return port
     return free_port()
+
+
+def _last_record(state: StateDir) -> Any:
+    return msgspec.json.decode(state.launch.read_bytes())["record"]
 
 
 def prepare_credentials(state: StateDir, port: int) -> None:

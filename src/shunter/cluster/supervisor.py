@@ -130,6 +130,7 @@ class Child:
         self.restart_at = 0.0
         self.started_at = 0.0
         self.delay = 0.1
+        self.noted = ""
 
     def start(self) -> None:
         """Starts the process, which appends to its log. Raises OSError when it cannot be started."""
@@ -152,9 +153,17 @@ class Child:
         if self.process is None and now >= self.restart_at:
             try:
                 self.start()
-            except OSError:  # no memory or no process left: that may pass
+            except OSError as error:  # no memory or no process left: that may pass
+                self.note(f"{self.name} could not be started, trying again: {error}\n")
                 self.delay = min(self.delay * 2, 5.0)
                 self.restart_at = now + self.delay
+
+    def note(self, line: str) -> None:
+        """Writes a line into the log of the process, unless it is the last that was written so."""
+        if line != self.noted:
+            with contextlib.suppress(OSError), open(self.log_path, "a", encoding="utf-8") as log:
+                log.write(line)
+                self.noted = line
 
     def stop(self) -> None:
         """Sends SIGTERM, after STOP_SECONDS SIGKILL, and returns when the process has ended; nothing happens if none runs."""

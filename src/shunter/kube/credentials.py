@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import asyncio
 import base64
+import logging
 import os
 import ssl
 import time
 from collections.abc import Callable, Mapping, Sequence
-from contextlib import suppress
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import NamedTuple, Protocol
@@ -18,6 +18,8 @@ import msgspec
 from shunter.api.meta import Json, Struct
 from shunter.errors import EnvironmentProblem, ShunterError
 from shunter.kube.tls.certificates import load_pair
+
+log = logging.getLogger(__name__)
 
 FILE_AGE = 60.0
 """Seconds before a file is read again; the kubelet renews projected tokens, and others certificates, long before they expire."""
@@ -83,12 +85,14 @@ class TokenFile:
     async def headers(self) -> Headers:
         """The token as a bearer, from a file that is read again after `FILE_AGE` seconds. EnvironmentProblem only where there is
         no earlier token to go on with."""
-        now = time.monotonic()
         if not self._token:
-            self._token, self._read_at = self._read(), now
-        elif now - self._read_at > FILE_AGE:
-            with suppress(EnvironmentProblem):
-                self._token, self._read_at = self._read(), now
+            self._token, self._read_at = self._read(), time.monotonic()
+        elif time.monotonic() - self._read_at > FILE_AGE:
+            self._read_at = time.monotonic()
+            try:
+                self._token = self._read()
+            except EnvironmentProblem as problem:
+                log.warning("%s The token that was there goes on until the server refuses it.", problem.message)
         return bearer(self._token)
 
     async def certificate(self) -> ClientCertificate | None:
@@ -139,7 +143,9 @@ class CertificateFiles:
         try:
             found = ClientCertificate(self._certificate(), self._key())
             load_pair(ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT), *found)
-        except (ShunterError, ssl.SSLError):
+        except (ShunterError, ssl.SSLError) as error:
+            why = error.message if isinstance(error, ShunterError) else f"certificate and key do not fit: {error}"
+            log.warning("The client certificate was not renewed, the one that was there goes on until it expires: %s", why)
             return False
         self._current = found
         return found != before

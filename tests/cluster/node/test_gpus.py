@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from fractions import Fraction
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
 
 from shunter.api.meta import Json
 from shunter.api.pod_requests import GPU
-from shunter.cluster.node.gpus import assign
+from shunter.cluster.node.gpus import Gpus, assign
+from shunter.cluster.node.layout import PodDirectory
 from shunter.cluster.node.resources import requested
 from shunter.cluster.node.runtime.protocol import Level
 
@@ -119,3 +121,23 @@ async def test_what_the_user_sets_stays(node: NodeUnderTest) -> None:
     own = [{"name": "CUDA_VISIBLE_DEVICES", "value": "7"}]
     await node.run_shell("own", "echo gpus=$CUDA_VISIBLE_DEVICES", env=own, resources=asking("", 1)["resources"])
     assert (await node.log("own")).strip() == "gpus=7"
+
+
+def test_gpus_of_a_pod_that_cannot_be_read_are_told_of(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    Gpus(2).restore(PodDirectory(tmp_path / "none"))
+    assert not caplog.text, "a pod without GPUs"
+    pod = PodDirectory(tmp_path / "uid-1")
+    pod.path.mkdir()
+    pod.gpus_file.write_text('{"a": [0')
+    gpus = Gpus(2)
+    gpus.restore(pod)
+    assert "Which GPUs pod uid-1 has cannot be read" in caplog.text
+    assert gpus.of("uid-1", "a") == []
+
+
+def test_gpus_that_cannot_be_stored_are_given_and_told_of(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    (tmp_path / "pods").touch()
+    gpus = Gpus(2)
+    assert gpus.give({"containers": [asking("a", 1)]}, PodDirectory(tmp_path / "pods/uid-1")) == []
+    assert gpus.of("uid-1", "a") == [0]
+    assert "Which GPUs pod uid-1 has was not stored" in caplog.text

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import json
+import logging
 from collections import Counter
 from collections.abc import Mapping
-from contextlib import suppress
 from itertools import chain
 
 from shunter.api import quantity
@@ -15,6 +15,8 @@ from shunter.cluster.node.launch import attempt as files
 from shunter.cluster.node.layout import PodDirectory
 from shunter.cluster.node.pod.containers import Role, declared
 from shunter.cluster.node.resources import amounts_of
+
+log = logging.getLogger(__name__)
 
 Assignment = Mapping[str, list[int]]
 """Indexes by container."""
@@ -58,7 +60,10 @@ class Gpus:
         """What a pod was given by an agent before this one, to be called for all pods before any is given others."""
         try:
             found = json.loads(directory.gpus_file.read_text())
-        except (OSError, ValueError):  # it has none, or the disk was full
+        except FileNotFoundError:  # it has none
+            return
+        except (OSError, ValueError) as error:
+            log.warning("Which GPUs pod %s has cannot be read (%s), so others may be given them too", directory.uid, error)
             return
         self._held[directory.uid] = found
 
@@ -70,9 +75,13 @@ class Gpus:
         assigned = assign(spec, self._count, users)
         if not assigned:
             return []
-        with suppress(OSError):  # a full disk: only an agent after this one would read it
+        try:
             directory.path.mkdir(parents=True, exist_ok=True, mode=0o700)
             files.write_json(str(directory.gpus_file), assigned)
+        except OSError as error:  # only an agent after this one would read it
+            log.warning(
+                "Which GPUs pod %s has was not stored (%s): an agent started later may give them to others", directory.uid, error
+            )
         self._held[directory.uid] = assigned
         return sorted(index for index in set(chain.from_iterable(assigned.values())) if users[index])
 

@@ -7,13 +7,15 @@ IMAGES/ID/BUILD/        a virtual environment; one that image.json does not name
 
 from __future__ import annotations
 
-import contextlib
 import hashlib
+import logging
 import re
 from fnmatch import fnmatchcase
 from pathlib import Path
 
 import msgspec
+
+log = logging.getLogger(__name__)
 
 RECORD = "image.json"
 
@@ -42,11 +44,15 @@ def venv(root: Path, environment: ImageEnvironment) -> Path:
 
 
 def recorded(root: Path) -> list[ImageEnvironment]:
-    """Every environment that is complete, by image. One whose record cannot be read is left out."""
+    """Every environment that is complete, by image. One whose record cannot be read is left out, with a warning."""
     found = []
     for file in root.glob(f"*/{RECORD}"):
-        with contextlib.suppress(OSError, msgspec.DecodeError):
+        try:
             found.append(msgspec.json.decode(file.read_bytes(), type=ImageEnvironment))
+        except FileNotFoundError:  # removed meanwhile
+            continue
+        except (OSError, msgspec.DecodeError) as error:
+            log.warning("The environment of an image is not used, as %s cannot be read (%s). Add the image again.", file, error)
     return sorted(found, key=lambda environment: environment.image)
 
 
