@@ -10,8 +10,8 @@ import pytest
 
 from job_evidence import v1_job, v2_job
 from shunter.cli import program
+from shunter.cli.following import report
 from shunter.cli.options.program_options import ProgramOptions
-from shunter.cli.run import report
 from shunter.jobs.following import JobEnd
 from shunter.jobs.outcome import Outcome
 from shunter.launch.code.delivery import PackedCode

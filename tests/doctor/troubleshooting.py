@@ -17,7 +17,7 @@ from pathlib import Path
 
 from doctor.test_corpus import CASES, CORPUS
 from migrate.runs.test_comparison import run
-from shunter.cli.migrate.compare import shown
+from shunter.cli.migrate.comparison_output import shown
 from shunter.cli.output.console import errors, output
 from shunter.doctor import recording
 from shunter.doctor.diagnosing import diagnose

@@ -24,6 +24,7 @@ from shunter.cluster.node.content.warm_start import module_names
 from shunter.cluster.state_dir import StateDir, default_state_dir
 from shunter.errors import InputError
 from shunter.operator import config
+from shunter.page.record import page_record
 
 
 class RealLevel(StrEnum):
@@ -134,7 +135,6 @@ def page_link(state: StateDir) -> str:
     """A link that logs a browser in to the web page of this user, within a minute; empty if no page is up."""
     if not state.page.exists():
         return ""
-    from shunter.page.record import page_record
 
     record = page_record(state.page)
     return record.login_url() if record is not None else ""

@@ -16,9 +16,9 @@ import typer
 from rich.table import Table
 
 from shunter.cli.clusters import export_line
+from shunter.cli.following import followed
 from shunter.cli.output.console import errors, print_table, say
 from shunter.cli.output.display import STATE_COLOURS, RecordingDisplay, display
-from shunter.cli.run import followed
 from shunter.cluster import lifecycle
 from shunter.cluster.state_dir import StateDir
 from shunter.cluster.target import Target

@@ -2,23 +2,25 @@
 
 from __future__ import annotations
 
+import asyncio
 from pathlib import Path
 from types import TracebackType
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
+import yaml
+from rich.markup import escape
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, SpinnerColumn, TaskID, TextColumn
 
+from shunter.api.meta import Json
+from shunter.api.yaml import load_yaml
 from shunter.cli.output.console import ObjectForm, errors, note, output, print_objects, say
-from shunter.cli.target import ContextOption, KubeconfigOption
+from shunter.cli.target import ContextOption, KubeconfigOption, connect, is_named
+from shunter.cluster.apiserver.definitions import custom_resource_definitions
+from shunter.cluster.target import Target
 from shunter.errors import InputError
-
-if TYPE_CHECKING:
-    from rich.progress import Progress, TaskID
-
-    from shunter.api.meta import Json
-    from shunter.cluster.target import Target
-    from shunter.install.changes import Change
-
+from shunter.install import installing, removing, values, waiting
+from shunter.install.changes import Change
 
 InstallationOption = Annotated[str, typer.Option("-n", "--namespace", help="Namespace of the operator.")]
 DryRunOption = Annotated[bool, typer.Option("--dry-run", help="Print what would be done; change nothing.")]
@@ -45,11 +47,6 @@ def install(
     timeout: Annotated[float, typer.Option(help="Maximum seconds to wait.")] = 180.0,
 ) -> None:
     """Install the operator on a cluster, or upgrade it. After a failure, run it again to continue."""
-    import asyncio
-
-    from shunter.cluster.apiserver.definitions import custom_resource_definitions
-    from shunter.install import installing, values, waiting
-
     chosen = values.checked(values.merged([*map(read_values, files or ()), values.parsed(assignments or [])]))
     installation = installing.Installation(chosen, namespace=namespace, crds=custom_resource_definitions())
     if form is not None:
@@ -82,10 +79,6 @@ def uninstall(
     dry_run: DryRunOption = False,
 ) -> None:
     """Uninstall the operator. Jobs stay, and CustomResourceDefinitions too unless --crds is set."""
-    import asyncio
-
-    from shunter.install import removing
-
     target = named_cluster(kubeconfig, context)
 
     async def run() -> None:
@@ -108,8 +101,6 @@ class Screen:
         self._unchanged = 0
 
     def __enter__(self) -> Screen:
-        from rich.progress import BarColumn, MofNCompleteColumn, Progress, SpinnerColumn, TextColumn
-
         columns = (SpinnerColumn(), BarColumn(), MofNCompleteColumn(), TextColumn("{task.description}", markup=False))
         self._bar = Progress(*columns, console=errors(), transient=True, disable=not errors().is_terminal)
         self._bar.start()
@@ -133,8 +124,6 @@ class Screen:
 
     def done(self, change: Change) -> None:
         """Prints the change on standard output; one that changes nothing is only counted."""
-        from rich.markup import escape
-
         if self._bar is not None and self._task is not None:
             self._bar.advance(self._task)
         if change.verb == "unchanged":
@@ -151,8 +140,6 @@ class Screen:
 
 def named_cluster(kubeconfig: Path | None, context: str) -> Target:
     """The cluster that the user chose; InputError when that is none, or the embedded one, which has its operator."""
-    from shunter.cli.target import connect, is_named
-
     target = connect(kubeconfig, context) if is_named(kubeconfig, context) else None
     if target is None:
         raise InputError("no cluster was named to install on.", "Use --kubeconfig or --context, or set KUBECONFIG.")
@@ -163,10 +150,6 @@ def named_cluster(kubeconfig: Path | None, context: str) -> Target:
 
 def read_values(path: Path) -> Json:
     """The content of a values file. A key that stands twice is a fault, as for Helm."""
-    import yaml
-
-    from shunter.api.yaml import load_yaml
-
     try:
         content = load_yaml(path.read_bytes())
     except OSError as error:

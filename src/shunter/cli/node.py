@@ -7,6 +7,9 @@ from typing import Annotated, Literal
 
 import typer
 
+from shunter.cluster.node.process import NodeOptions, serve
+from shunter.cluster.node.runtime.protocol import Level
+
 
 def node(
     kubeconfig: Annotated[Path | None, typer.Option(help="Cluster to join [default: $KUBECONFIG].")] = None,
@@ -47,9 +50,6 @@ def node(
     health_probe_bind_address: Annotated[str, typer.Option(help="Address of /healthz and /readyz; 0 disables it.")] = "0",
 ) -> None:
     """Join this machine to a cluster as a node, until SIGTERM. Its pods keep running; the next start takes them over."""
-    from shunter.cluster.node.process import NodeOptions, serve
-    from shunter.cluster.node.runtime.protocol import Level
-
     serve(
         NodeOptions(
             kubeconfig=kubeconfig,

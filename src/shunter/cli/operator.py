@@ -7,10 +7,11 @@ from typing import Annotated
 
 import typer
 
+from shunter.operator.kinds import KINDS
+from shunter.operator.process import OperatorOptions, serve
+
 
 def _kinds() -> list[str]:
-    from shunter.operator.kinds import KINDS
-
     return [*KINDS]
 
 
@@ -103,8 +104,6 @@ def operator(
     ] = None,
 ) -> None:
     """Run the operator against any API server, until SIGTERM."""
-    from shunter.operator.process import OperatorOptions, serve
-
     serve(
         OperatorOptions(
             kubeconfig=kubeconfig,

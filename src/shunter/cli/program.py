@@ -6,16 +6,21 @@ import asyncio
 import os
 from pathlib import Path
 
+import msgspec
+
 from shunter.api.counts import count
 from shunter.api.meta import Json, annotations_of
 from shunter.api.resources import TRAIN_JOBS, Resource
 from shunter.api.titles import object_title
+from shunter.cli.following import ended_by, goes_on
 from shunter.cli.options.program_options import ProgramOptions
 from shunter.cli.output.console import ObjectForm, print_objects, say
+from shunter.cli.output.display import display
 from shunter.cli.tracking import local_address, print_run, print_server, require_local_server, start_local_server
 from shunter.cluster import mlflow_server
 from shunter.cluster.target import Target
 from shunter.errors import InputError
+from shunter.jobs.finding import find
 from shunter.launch import option_texts
 from shunter.launch.checkpoints import names_with_checkpoints
 from shunter.launch.code.delivery import Code, ImageCode, MountedCode, PackedCode
@@ -150,8 +155,6 @@ async def delete_present(target: Target, name: str, namespace: str) -> None:
 
 def print_applicable(objects: list[Json], form: ObjectForm | None) -> None:
     """What `kubectl apply` takes; says how large objects are applied."""
-    import msgspec
-
     print_objects(objects, form or ObjectForm.yaml)
     if any(len(msgspec.json.encode(one)) > CLIENT_SIDE_APPLY_BYTES for one in objects):
         say("the code is large: apply it with kubectl apply --server-side")
@@ -197,10 +200,6 @@ async def run_program(
     target: Target, asked: tuple[Program, Path] | None, options: ProgramOptions, *, replace: bool, timeout: float | None
 ) -> bool:
     """Whether the job of the program, or of --rerun, succeeded, or was created where it is not followed."""
-    from shunter.cli.output.display import display
-    from shunter.cli.run import ended_by, goes_on
-    from shunter.jobs.finding import find
-
     async with target.client as client:
         if not options.dry_run:
             say(f"on {target.description}")

@@ -2,25 +2,28 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated
+import asyncio
+from pathlib import Path
+from typing import Annotated
 
 import typer
 
+from shunter.api.counts import count
+from shunter.cli.clusters import page_link, warm_modules, warn_of_disk
+from shunter.cli.following import ended_by, goes_on
 from shunter.cli.options.option_groups import grouped
 from shunter.cli.options.program_options import ProgramOptions, RunCommand, own_words, programs_among
+from shunter.cli.output.console import errors, say
+from shunter.cli.output.display import display
+from shunter.cli.program import requested, run_program
 from shunter.cli.target import ContextOption, KubeconfigOption, connect
+from shunter.cluster.lifecycle import Options, refuse_other_options, start_default
+from shunter.cluster.target import Target, is_down
 from shunter.errors import EnvironmentProblem, InputError
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from shunter.api.meta import Json
-    from shunter.api.resources import Resource
-    from shunter.cluster.target import Target
-    from shunter.jobs.display import Display
-    from shunter.jobs.outcome import Outcome
-    from shunter.kube.client import Client
-    from shunter.kube.manifests import Manifest
+from shunter.fabrics.settings import verdicts_of
+from shunter.kube.manifests import Manifest, load
+from shunter.launch.applying import apply_all
+from shunter.launch.option_texts import duration
 
 __all__ = ["RunCommand", "run"]
 NO_FILES: list[str] = []
@@ -62,19 +65,12 @@ def run(
     --kubeconfig, --context or $KUBECONFIG it starts an embedded cluster. Exit codes: 0 all jobs succeeded, 1 a job failed or did
     not end before the timeout, 2 invalid input, 3 no cluster.
     """
-    import asyncio
-
-    from shunter.cli.clusters import warm_modules
-    from shunter.launch.option_texts import duration
-
     words = own_words(ctx)
     limit = duration("--timeout", timeout)
     modules = warm_modules(warm)
     if "" in files or not (files or words or program.module or program.rerun):
         raise InputError("nothing to run.", "Name a program or manifests: shunter run train.py, shunter run job.yaml")
     if program.module or program.rerun or programs_among(files):
-        from shunter.cli.program import requested, run_program
-
         path = only_program(files, program, words, replace=replace)
         asked = None if program.rerun else requested(path, program, words or [])
         if program.dry_run or program.rerun:
@@ -90,7 +86,6 @@ def run(
                 f"{given[0]} applies to programs, and {(files or ['a manifest'])[0]} is not a program.",
                 "In manifests, set the corresponding fields.",
             )
-        from shunter.kube.manifests import load
 
         require_manifests(files)
         manifests = [manifest for file in (*files, *(words or ())) for manifest in load(file)]
@@ -141,13 +136,7 @@ def only_program(files: list[str], program: ProgramOptions, words: list[str] | N
 def connect_or_start(kubeconfig: Path | None, context: str, *, warm: tuple[str, ...] = ()) -> Target:
     """The named cluster, else the embedded one, started (and said so) when it is down. EnvironmentProblem for one that does not
     start containers with the modules `warm`."""
-    from shunter.cli.clusters import page_link, warn_of_disk
-    from shunter.cli.output.console import errors, say
-    from shunter.cluster.target import is_down
-
     if is_down(kubeconfig, context):
-        from shunter.cluster.lifecycle import start_default
-
         with errors().status("no cluster was named: starting an embedded one"):
             started = start_default(warm=warm)
         errors().print(started)
@@ -163,8 +152,6 @@ def connect_or_start(kubeconfig: Path | None, context: str, *, warm: tuple[str, 
 
 def require_warm(target: Target, modules: tuple[str, ...]) -> None:
     """EnvironmentProblem for a cluster that was not started with --warm and these modules."""
-    from shunter.cluster.lifecycle import Options, refuse_other_options
-
     if target.embedded is None:
         raise EnvironmentProblem(
             f"--warm {','.join(modules)}: {target.server} is not an embedded cluster.",
@@ -176,14 +163,6 @@ def require_warm(target: Target, modules: tuple[str, ...]) -> None:
 async def run_manifests(target: Target, manifests: list[Manifest], *, replace: bool, timeout: float | None = None) -> bool:
     """Whether every job among the manifests succeeded within that many seconds; True when there is none. Interrupted, or when the
     time is over, it says what goes on."""
-    import asyncio
-
-    from shunter.api.counts import count
-    from shunter.cli.output.console import say
-    from shunter.cli.output.display import display
-    from shunter.fabrics.settings import verdicts_of
-    from shunter.launch.applying import apply_all
-
     async with target.client:
         say(f"on {target.description}")
         for manifest in manifests:
@@ -200,83 +179,3 @@ async def run_manifests(target: Target, manifests: list[Manifest], *, replace: b
             for _, job in jobs:
                 say(goes_on(job))
             raise
-
-
-def goes_on(job: Json) -> str:
-    """What to know of an applied job that is no longer followed."""
-    name = f"{job['metadata']['name']} -n {job['metadata']['namespace']}"
-    return (
-        f"{job['kind']} {job['metadata']['name']} is still running; follow it: shunter logs -f {name}; end it: "
-        f"shunter delete {name}"
-    )
-
-
-async def ended_by(deadline: float | None, client: Client, resource: Resource, job: Json, screen: Display) -> bool:
-    """Whether the job succeeded by then (on the loop's clock); says how it ended, or what it still waits for."""
-    import asyncio
-
-    from shunter.cli.output.console import say
-    from shunter.cli.output.diagnosed import diagnosed
-    from shunter.jobs.following import JobFollower
-    from shunter.jobs.outcome import outcome
-    from shunter.operator.overview import overview
-
-    follower = JobFollower(client, resource, job, screen)
-    try:
-        async with asyncio.timeout_at(deadline):
-            end = await follower.run()
-    except TimeoutError:
-        row = overview(follower.job)
-        say(f"{row.title} is {row.state} and did not end within --timeout")
-        if follower.cause is not None:
-            say(f"  {follower.cause}")
-        say(f"  {goes_on(job)}")
-        return False
-    ended = await outcome(client, end, job, diagnosed)
-    report(ended)
-    return ended.succeeded
-
-
-async def followed(client: Client, resource: Resource, job: Json, screen: Display) -> Outcome:
-    """Follows a job to its end, and says how it ended."""
-    from shunter.cli.output.diagnosed import diagnosed
-    from shunter.jobs.following import JobFollower
-    from shunter.jobs.outcome import outcome
-
-    ended = await outcome(client, await JobFollower(client, resource, job, screen).run(), job, diagnosed)
-    report(ended)
-    return ended
-
-
-def report(ended: Outcome) -> None:
-    """Says how a job ended; of a failure first why, then what the job says of itself, and who else failed."""
-    from rich.markup import escape
-
-    from shunter.cli.output.console import errors
-
-    title = ended.job.title
-    if ended.succeeded:
-        errors().print(f"[green]{ended.sentence}[/]", soft_wrap=True)
-        return
-    if ended.is_deleted:
-        errors().print(f"[bold red]{ended.sentence}[/]", soft_wrap=True)
-        return
-    first, *then = ended.reasons
-    errors().print(f"[bold red]{title} failed[/]: {escape(first)}", soft_wrap=True)
-    for line in (*then, *ended.faults):
-        errors().print(f"  {escape(line)}", soft_wrap=True)
-    errors().print(f"  {what_remains(ended)}", soft_wrap=True)
-
-
-def what_remains(failed: Outcome) -> str:
-    """What to know of a failed job that is there until it is deleted, or for its ttlSecondsAfterFinished."""
-    from shunter.api.counts import count
-    from shunter.operator.overview import ttl_seconds
-
-    name = f"{failed.job.name} -n {failed.job.namespace}"
-    seconds = ttl_seconds(failed.end.job or {})
-    if seconds is None:
-        return f"The job remains. More: shunter describe {name}; remove it: shunter delete {name}"
-    if seconds == 0:
-        return "The job is deleted as soon as it ends (ttlSecondsAfterFinished: 0)."
-    return f"The job is deleted {count(seconds, 'second')} after its end (ttlSecondsAfterFinished). More: shunter describe {name}"

@@ -2,20 +2,31 @@
 
 from __future__ import annotations
 
+import os
+import shlex
+import sys
+import webbrowser
 from contextlib import ExitStack
 from enum import StrEnum
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
+import uvloop
 
+from shunter.api.collector import collect_seldom
+from shunter.api.names import label_faults
+from shunter.cli.output.console import output, say
+from shunter.cli.run import connect_or_start
 from shunter.cli.target import ContextOption, KubeconfigOption
-
-if TYPE_CHECKING:
-    from shunter.cluster.target import Target
-    from shunter.kube.kubeconfig import Connection
-    from shunter.page.record import PageRecord
-    from shunter.page.views.view import PageOptions
+from shunter.cluster.state_dir import StateDir, default_state_dir, write_private
+from shunter.cluster.target import Target
+from shunter.errors import InputError
+from shunter.kube.kubeconfig import Connection
+from shunter.page.assets import require_vendor
+from shunter.page.record import PageRecord, opener
+from shunter.page.serving import LocalOptions, ServeOptions, connection_of, served, served_here
+from shunter.page.views.view import PageOptions
 
 PORT = 8642
 
@@ -62,17 +73,6 @@ def ui(
     """
     if ctx.invoked_subcommand is not None:
         return
-    import uvloop  # of which a connection of TLS takes less memory than of asyncio
-
-    from shunter.api.collector import collect_seldom
-    from shunter.api.names import label_faults
-    from shunter.cli.output.console import output, say
-    from shunter.cli.run import connect_or_start
-    from shunter.cluster.state_dir import StateDir, default_state_dir, write_private
-    from shunter.errors import InputError
-    from shunter.page.assets import require_vendor
-    from shunter.page.record import opener
-    from shunter.page.serving import LocalOptions, served_here
 
     if namespace and label_faults(namespace):
         raise InputError(
@@ -94,8 +94,6 @@ def ui(
         url = record.login_url()
         output().print(url, soft_wrap=True, markup=False)
         if may_open() if open_browser is None else open_browser:
-            import webbrowser
-
             left.callback(state.page_opener.unlink, missing_ok=True)
             write_private(state.page_opener, opener(url).encode())
             if not webbrowser.open(state.page_opener.absolute().as_uri()):
@@ -114,9 +112,6 @@ def ui(
 
 def may_open() -> bool:
     """Whether somebody sits at this machine."""
-    import os
-    import sys
-
     has_display = sys.platform == "darwin" or bool(os.environ.get("DISPLAY") or os.environ.get("WAYLAND_DISPLAY"))
     return has_display and sys.stdout.isatty()
 
@@ -125,8 +120,6 @@ def _page_options(
     target: Target, connection: Connection, options: str, namespace: str, plan: Path | None, *, read_only: bool
 ) -> PageOptions:
     """What the page shows of the cluster. `options` are those by which other commands reach it."""
-    from shunter.page.views.view import PageOptions
-
     return PageOptions(
         cluster="embedded cluster" if target.is_default else connection.context or connection.server,
         is_embedded=target.embedded is not None,
@@ -141,8 +134,6 @@ def _page_options(
 
 def _options_text(kubeconfig: Path | None, context: str) -> str:
     """What other commands need to reach the same cluster, with a blank before it."""
-    import shlex
-
     words = [*(["--kubeconfig", str(kubeconfig.absolute())] if kubeconfig else []), *(["--context", context] if context else [])]
     return f" {shlex.join(words)}" if words else ""
 
@@ -201,12 +192,6 @@ def serve(
     Requests to the API server are made with the viewer's token, or as the viewer by impersonation, never with the permissions of
     this process alone.
     """
-    import uvloop
-
-    from shunter.cli.output.console import say
-    from shunter.page.assets import require_vendor
-    from shunter.page.serving import ServeOptions, connection_of, served
-
     require_vendor()
     options = ServeOptions(
         is_proxied=auth is Auth.proxy,

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import asyncio
+from collections.abc import Callable, Sequence
+from datetime import UTC, datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
@@ -35,17 +38,15 @@ from shunter.cli.migrate.plan import (
 )
 from shunter.cli.options.option_groups import grouped
 from shunter.cli.output.console import say
-from shunter.cli.target import ContextOption, KubeconfigOption
+from shunter.cli.target import ContextOption, KubeconfigOption, connect
+from shunter.cluster.target import Target
 from shunter.errors import InputError
+from shunter.migrate.moving import applying, closing, gathering, running
+from shunter.migrate.moving.plan import Plan, read, text
+from shunter.migrate.moving.planning import PlanOptions
+from shunter.migrate.moving.sources import SourcePatch
 from shunter.migrate.own_files import beside
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-
-    from shunter.cluster.target import Target
-    from shunter.migrate.moving.plan import Plan
-    from shunter.migrate.moving.planning import PlanOptions
-    from shunter.migrate.moving.sources import SourcePatch
+from shunter.migrate.writing import write_whole
 
 WaveOption = Annotated[list[str] | None, typer.Option("--wave", help="Only this wave of the plan; repeatable.")]
 
@@ -67,9 +68,6 @@ def apply(
     Each write is recorded in a journal (a file and ConfigMaps) before it is made; `migrate rollback` undoes the recorded writes.
     Exit codes: 0 completed, 6 incomplete (a rollback is available).
     """
-    from shunter.cli.target import connect
-    from shunter.migrate.moving.plan import read
-
     plan = read(path)
     target = connect(kubeconfig, context)
     if finalize:
@@ -98,10 +96,6 @@ def live_migrate(
 
     If the plan file exists, continues with that plan; after an interruption, run it again.
     """
-    from shunter.cli.target import connect
-    from shunter.migrate.moving.plan import text
-    from shunter.migrate.writing import write_whole
-
     plan_options = plan_options_of(namespaces, strategy, running, freeze, journal_namespace)
     if path.exists():
         plan = resumed(path, connect(kubeconfig, context), plan_options)
@@ -122,11 +116,6 @@ def live_migrate(
 def resumed(path: Path, target: Target, plan_options: PlanOptions) -> Plan:
     """The plan in a file that is there, which is gone on with as it is; says so, and what is not in it. InputError when it is of
     another cluster, or not what is wished for."""
-    import asyncio
-
-    from shunter.migrate.moving import gathering
-    from shunter.migrate.moving.plan import read
-
     plan = read(path)
     for flag, there, wanted in (
         ("--strategy", plan.strategy, plan_options.strategy),
@@ -165,10 +154,6 @@ def applied(
     keep: Callable[[], None] = lambda: None,
 ) -> None:
     """Shows what is going to be done, asks, does it; before its first write it calls `keep`."""
-    import asyncio
-    from datetime import UTC, datetime
-
-    from shunter.migrate.moving import applying, gathering, running
 
     async def run() -> bool:
         async with target.client as client:
@@ -202,9 +187,6 @@ def applied(
 
 def finalized(plan: Plan, path: Path, target: Target, journal: Path | None, *, dry_run: bool, yes: bool) -> None:
     """Deletes v1's definitions where nothing needs them."""
-    import asyncio
-
-    from shunter.migrate.moving import applying, closing, gathering
 
     async def run() -> bool:
         async with target.client as client:
@@ -236,8 +218,6 @@ def finalized(plan: Plan, path: Path, target: Target, journal: Path | None, *, d
 
 def write_patches(directory: Path, patches: Sequence[SourcePatch], *, dry_run: bool) -> None:
     """Writes what owners are to be given, and says where."""
-    from shunter.migrate.writing import write_whole
-
     for patch in patches:
         if not dry_run:
             write_whole(directory / patch.file, patch.text)

@@ -2,20 +2,24 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated
+import asyncio
+from typing import Annotated
 
+import msgspec
 import typer
+from rich.markup import escape
 
 from shunter.cli.migrate import exit_codes
 from shunter.cli.migrate.options.conversion import ConversionOptions, SuffixOption
 from shunter.cli.migrate.options.form import Form, FormOption
 from shunter.cli.migrate.options.moving import NamespacesOption
 from shunter.cli.options.option_groups import grouped
-from shunter.cli.output.console import errors, output, plain_table, print_table
-from shunter.cli.target import ContextOption, KubeconfigOption
-
-if TYPE_CHECKING:
-    from shunter.migrate.moving.readiness.assessment import Assessment
+from shunter.cli.output.console import Output, errors, output, plain_table, print_as, print_table
+from shunter.cli.target import ContextOption, KubeconfigOption, connect
+from shunter.migrate.conversion.source.live import require_namespaces
+from shunter.migrate.moving.readiness import gathering
+from shunter.migrate.moving.readiness.assessment import Assessment, assessed, chosen
+from shunter.migrate.moving.readiness.facts import Facts
 
 COLOURS = {"READY": "green", "PARTIAL": "yellow", "BLOCKED": "bold red"}
 MARKS = {
@@ -48,17 +52,6 @@ def assess(
     Reads, sends dry runs and checks your permissions; changes nothing. What you may not read is reported as unknown.
     Exit codes: 0 READY or PARTIAL, 4 BLOCKED (with --strict also PARTIAL).
     """
-    import asyncio
-
-    import msgspec
-
-    from shunter.cli.output.console import Output, print_as
-    from shunter.cli.target import connect
-    from shunter.migrate.conversion.source.live import require_namespaces
-    from shunter.migrate.moving.readiness import gathering
-    from shunter.migrate.moving.readiness.assessment import assessed, chosen
-    from shunter.migrate.moving.readiness.facts import Facts
-
     wanted = chosen(checks or [])
     options = flags.meaning(suspend=True, suffix=suffix)
     target = connect(kubeconfig, context)
@@ -80,8 +73,6 @@ def assess(
 
 def show(found: Assessment, cluster: str) -> None:
     """On standard output: each check with its faults, the verdict, and what to do, numbered."""
-    from rich.markup import escape
-
     table = plain_table("ID", "RESULT", "CHECK")
     for result in found.results:
         table.add_row(result.id, MARKS[result.status, result.impact], escape(result.title))

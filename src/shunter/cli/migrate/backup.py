@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import asyncio
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Annotated
 
@@ -11,7 +13,11 @@ from shunter.api.counts import count
 from shunter.cli.migrate import exit_codes
 from shunter.cli.migrate.options.moving import NamespacesOption, tell_each
 from shunter.cli.output.console import say
-from shunter.cli.target import ContextOption, KubeconfigOption
+from shunter.cli.output.progress import counting
+from shunter.cli.target import ContextOption, KubeconfigOption, connect
+from shunter.migrate.conversion.source.live import require_namespaces
+from shunter.migrate.moving.backup import taking
+from shunter.migrate.moving.backup.index import Index
 
 
 def backup(
@@ -29,15 +35,6 @@ def backup(
     Never reads Secrets: the index lists those that jobs need by name. Exit codes: 0, 6 if everything is written but the server
     would reject some objects on restore; they are listed in the output and in the index.
     """
-    import asyncio
-    from datetime import UTC, datetime
-
-    from shunter.cli.output.progress import counting
-    from shunter.cli.target import connect
-    from shunter.migrate.conversion.source.live import require_namespaces
-    from shunter.migrate.moving.backup import taking
-    from shunter.migrate.moving.backup.index import Index
-
     target = connect(kubeconfig, context)
 
     async def run() -> Index:

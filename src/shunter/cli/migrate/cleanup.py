@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import asyncio
+from datetime import UTC, datetime
 from typing import Annotated
 
 import typer
 
+from shunter.api.resources import TRAIN_JOBS, TRAINING_RUNTIMES
 from shunter.cli.migrate import exit_codes
 from shunter.cli.migrate.options.moving import (
     DryRunOption,
@@ -18,8 +21,13 @@ from shunter.cli.migrate.options.moving import (
     known_journal,
     tell_each,
 )
+from shunter.cli.migrate.trial_objects import remove_leftovers
 from shunter.cli.output.console import say
-from shunter.cli.target import ContextOption, KubeconfigOption
+from shunter.cli.target import ContextOption, KubeconfigOption, connect
+from shunter.migrate.moving import applying, gathering, stand_ins
+from shunter.migrate.moving.backup import taking
+from shunter.migrate.moving.cleanup_candidates import cleanup_candidates
+from shunter.migrate.moving.plan import read
 from shunter.migrate.own_files import beside
 
 
@@ -42,17 +50,6 @@ def cleanup(
     `migrate compare --baseline`; a rollback recreates unfinished jobs suspended. Also removes expired trials, without asking.
     Exit codes: 0, 6 if a deletion was refused.
     """
-    import asyncio
-    from datetime import UTC, datetime
-
-    from shunter.api.resources import TRAIN_JOBS, TRAINING_RUNTIMES
-    from shunter.cli.migrate.trial_objects import remove_leftovers
-    from shunter.cli.target import connect
-    from shunter.migrate.moving import applying, gathering, stand_ins
-    from shunter.migrate.moving.backup import taking
-    from shunter.migrate.moving.cleanup_candidates import cleanup_candidates
-    from shunter.migrate.moving.plan import read
-
     plan = read(path)
     target = connect(kubeconfig, context)
 

@@ -2,33 +2,27 @@
 
 from __future__ import annotations
 
+import asyncio
+from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, NamedTuple
+from typing import Annotated, NamedTuple
 
 import typer
 
 from shunter.cli.migrate import exit_codes
+from shunter.cli.migrate.compare_plan import compared_by_plan, noted
+from shunter.cli.migrate.comparison_output import exit_code, plain, print_list, shown
 from shunter.cli.migrate.options.form import Form, FormOption
 from shunter.cli.options.option_groups import grouped
-from shunter.cli.target import ContextOption, KubeconfigOption, NamespaceOption
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from shunter.api.meta import Json
-    from shunter.jobs.logs.metrics import MetricPattern
-    from shunter.kube.client import Client
-    from shunter.migrate.moving.runs.comparison import Comparison, Tolerance
-    from shunter.migrate.moving.runs.record import Run
-
-VERDICT_COLOURS = {
-    "equal": "green",
-    "within tolerance": "green",
-    "different": "bold red",
-    "not comparable": "yellow",
-    "not seen": "dim",
-}
-
+from shunter.cli.output.console import Output, print_as, say
+from shunter.cli.target import ContextOption, KubeconfigOption, NamespaceOption, connect
+from shunter.errors import InputError
+from shunter.jobs.logs.metrics import MetricPattern, metric_pattern
+from shunter.migrate.moving.runs.comparison import Comparison, Tolerance, compared
+from shunter.migrate.moving.runs.record import Run, encoded, stored
+from shunter.migrate.moving.runs.sources import with_metrics_of
+from shunter.migrate.use_cases.compare import runs
+from shunter.migrate.writing import require_writable, write_whole
 
 SourcesOption = Annotated[
     list[str] | None, typer.Option(help="Additional metrics: tensorboard:DIR, mlflow:URI#RUN or log:FILE; repeatable.")
@@ -49,14 +43,10 @@ class ComparisonOptions(NamedTuple):
 
     def tolerance(self) -> Tolerance:
         """Without the metrics, which `patterns` has."""
-        from shunter.migrate.moving.runs.comparison import Tolerance
-
         return Tolerance(relative=self.relative, absolute=self.absolute, throughput=self.throughput, first_steps=self.first_steps)
 
     def patterns(self) -> list[MetricPattern]:
         """The metrics to look for in logs. InputError for one that is none."""
-        from shunter.jobs.logs.metrics import metric_pattern
-
         return [metric_pattern(text) for text in self.metrics or []]
 
 
@@ -93,16 +83,6 @@ def compare(
     for `migrate cleanup`.
     Exit codes: 0 equal or within tolerance, 1 not comparable or no such job, 5 different.
     """
-    import asyncio
-
-    from shunter.cli.output.console import say
-    from shunter.cli.target import connect
-    from shunter.errors import InputError
-    from shunter.migrate.moving.runs.comparison import compared
-    from shunter.migrate.moving.runs.record import encoded, stored
-    from shunter.migrate.use_cases.compare import runs
-    from shunter.migrate.writing import require_writable, write_whole
-
     names = list(jobs or [])
     if plan is not None:
         if baseline or export_baseline or original_metrics or successor_metrics or len(names) > 1:
@@ -142,12 +122,6 @@ def _by_plan(
     plan: Path, kubeconfig: Path | None, context: str, names: Sequence[str], comparing: ComparisonOptions, form: Form
 ) -> int:
     """Shows the comparisons of a plan's jobs; the exit code of the worst."""
-    import asyncio
-
-    from shunter.cli.migrate.compare_plan import compared_by_plan, print_list
-    from shunter.cli.output.console import Output, print_as, say
-    from shunter.cli.target import connect
-
     target = connect(kubeconfig, context)
     found = asyncio.run(compared_by_plan(plan, target, names, comparing.tolerance(), comparing.patterns()))
     if form is Form.json:
@@ -162,70 +136,11 @@ def _by_plan(
 
 
 async def _note(kubeconfig: Path | None, context: str, comparison: Comparison) -> None:
-    from shunter.cli.target import connect
-
     async with connect(kubeconfig, context).client as client:
         await noted(client, comparison)
 
 
-async def noted(client: Client, comparison: Comparison) -> None:
-    """Lets `migrate cleanup` know, where the successor is one that a plan made of the original; says why it does not."""
-
-    from shunter.cli.output.console import note
-    from shunter.kube.errors import ApiError
-    from shunter.migrate.moving import comparisons
-
-    original, successor = comparison.original, comparison.successor
-    try:
-        why = await comparisons.note(client, original, successor, comparison.verdict, comparison.unseen)
-    except ApiError as error:
-        why = error.message
-    if why:
-        note(f"the verdict is not noted for cleanup: {why}")
-
-
 def _with_metrics(run: Run, sources: Sequence[str], extra: Sequence[MetricPattern]) -> Run:
-    from shunter.migrate.moving.runs.sources import with_metrics_of
-
     for source in sources:
         run = with_metrics_of(run, source, extra=extra)
     return run
-
-
-def shown(comparison: Comparison, form: Form = Form.table) -> int:
-    """Prints the comparison; the exit code that it means."""
-    from rich.markup import escape
-
-    from shunter.cli.output.console import Output, errors, plain_table, print_as, print_table
-
-    if form is Form.json:
-        print_as(plain(comparison), Output.json)
-    else:
-        table = plain_table("ASPECT", "VERDICT", "ORIGINAL", "SUCCESSOR", "WHY")
-        for aspect in comparison.aspects:
-            colour = VERDICT_COLOURS[aspect.verdict] if aspect.decides else "dim"
-            cells = (aspect.original, aspect.successor, aspect.why if aspect.decides else f"{aspect.why} (shown only)".strip())
-            table.add_row(aspect.name, f"[{colour}]{aspect.verdict}[/]", *map(escape, cells))
-        print_table(table)
-        titles = f"{comparison.original.title} and {comparison.successor.title}"
-        colour = VERDICT_COLOURS[comparison.verdict]
-        unseen = f"; not seen: {', '.join(comparison.unseen)}" if comparison.unseen else ""
-        errors().print(f"{escape(titles)}: [{colour}]{comparison.verdict}[/]{escape(unseen)}", soft_wrap=True)
-    return exit_code(comparison)
-
-
-def exit_code(comparison: Comparison) -> int:
-    """What the comparison means to scripts."""
-    codes = {"different": exit_codes.DIFFERENT, "not comparable": exit_codes.FAILED}
-    return codes.get(comparison.verdict, exit_codes.OK)
-
-
-def plain(comparison: Comparison) -> Json:
-    """For `-o json`; scripts rely on it."""
-    return {
-        "verdict": comparison.verdict,
-        "original": comparison.original.title,
-        "successor": comparison.successor.title,
-        "notSeen": list(comparison.unseen),
-        "aspects": [aspect._asdict() for aspect in comparison.aspects],
-    }

@@ -2,18 +2,26 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import AsyncIterator, Sequence
+from pathlib import Path
 
-if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Sequence
-    from pathlib import Path
-
-    from shunter.cluster.target import Target
-    from shunter.jobs.logs.metrics import MetricPattern
-    from shunter.kube.client import Client
-    from shunter.migrate.moving.plan import Plan
-    from shunter.migrate.moving.runs.comparison import Comparison, Tolerance
-    from shunter.migrate.moving.runs.record import Run
+from shunter.api.resources import TRAIN_JOBS
+from shunter.cli.migrate.options.moving import tell_each
+from shunter.cli.output.console import note
+from shunter.cluster.target import Target
+from shunter.errors import InputError
+from shunter.jobs.logs.metrics import MetricPattern
+from shunter.kube.client import Client
+from shunter.kube.errors import ApiError
+from shunter.migrate.moving import comparisons, gathering, past_runs
+from shunter.migrate.moving.backup.taking import listed
+from shunter.migrate.moving.marks import COMPARED, PASSED, mark, twins_of
+from shunter.migrate.moving.plan import Plan, read
+from shunter.migrate.moving.runs.comparison import Comparison, Tolerance, compared
+from shunter.migrate.moving.runs.reading import run_of
+from shunter.migrate.moving.runs.record import Run
+from shunter.migrate.own_files import beside
+from shunter.operator.overview import overview
 
 
 async def compared_by_plan(
@@ -21,12 +29,6 @@ async def compared_by_plan(
 ) -> list[Comparison]:
     """The comparisons of the plan's jobs that are named, or of all whose TrainJobs have finished and did not pass before; each is
     noted for `migrate cleanup`. InputError for a name that the plan does not have."""
-    from shunter.cli.migrate.compare import noted
-    from shunter.errors import InputError
-    from shunter.migrate.moving import gathering
-    from shunter.migrate.moving.plan import read
-    from shunter.migrate.moving.runs.comparison import compared
-
     plan = read(path)
     for name in names:
         if not any(_is_named(item.kind, item.name, name) for item in plan.items):
@@ -45,15 +47,6 @@ async def _runs(
     client: Client, plan: Plan, path: Path, names: Sequence[str], extra: Sequence[MetricPattern]
 ) -> AsyncIterator[tuple[Run, Run]]:
     """Both runs of each job; says which jobs are left out, and why."""
-    from shunter.api.resources import TRAIN_JOBS
-    from shunter.cli.migrate.options.moving import tell_each
-    from shunter.migrate.moving import gathering, past_runs
-    from shunter.migrate.moving.backup.taking import listed
-    from shunter.migrate.moving.marks import COMPARED, PASSED, mark, twins_of
-    from shunter.migrate.moving.runs.reading import run_of
-    from shunter.migrate.own_files import beside
-    from shunter.operator.overview import overview
-
     jobs = {source.title: source.value for source in (await gathering.read(client, plan.namespaces)).jobs}
     twins = twins_of(plan.id, await listed(client, TRAIN_JOBS, plan.namespaces))
     left_out = []
@@ -80,19 +73,12 @@ def _is_named(kind: str, name: str, wanted: str) -> bool:
     return name == wanted_name and wanted_kind.lower() in ("", kind.lower())
 
 
-def print_list(comparisons: Sequence[Comparison]) -> None:
-    """A line for each: the verdict, and what decided it or was not seen."""
-    from rich.markup import escape
-
-    from shunter.cli.migrate.compare import VERDICT_COLOURS
-    from shunter.cli.output.console import plain_table, print_table
-
-    table = plain_table("ORIGINAL", "SUCCESSOR", "VERDICT", "WHY")
-    for one in comparisons:
-        deciding = [aspect for aspect in one.aspects if aspect.decides and aspect.verdict == one.verdict and aspect.why]
-        why = "; ".join(f"{aspect.name}: {aspect.why}" for aspect in deciding)
-        if one.unseen:
-            why = f"not seen: {', '.join(one.unseen)}"
-        verdict = f"[{VERDICT_COLOURS[one.verdict]}]{one.verdict}[/]"
-        table.add_row(escape(one.original.title), escape(one.successor.title), verdict, escape(why))
-    print_table(table)
+async def noted(client: Client, comparison: Comparison) -> None:
+    """Lets `migrate cleanup` know, where the successor is one that a plan made of the original; says why it does not."""
+    original, successor = comparison.original, comparison.successor
+    try:
+        why = await comparisons.note(client, original, successor, comparison.verdict, comparison.unseen)
+    except ApiError as error:
+        why = error.message
+    if why:
+        note(f"the verdict is not noted for cleanup: {why}")

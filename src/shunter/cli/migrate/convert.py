@@ -2,25 +2,31 @@
 
 from __future__ import annotations
 
+import sys
+from collections.abc import Sequence
 from enum import StrEnum
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
 from shunter.api.counts import count
 from shunter.cli.migrate import exit_codes
+from shunter.cli.migrate.findings.printing import not_looked_into, print_blocks, print_findings, shorter_forms, summary
 from shunter.cli.migrate.findings.suppressions import ConfigurationOption, entries
 from shunter.cli.migrate.options.conversion import ConversionOptions, SuffixOption
 from shunter.cli.migrate.options.inputs import InputOptions
 from shunter.cli.options.option_groups import grouped
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from shunter.migrate.conversion.batch import Batch
-    from shunter.migrate.findings import Finding
-    from shunter.migrate.use_cases.convert import ConvertedTree
+from shunter.cli.output.console import Output, print_as
+from shunter.cli.output.progress import counting
+from shunter.errors import InputError
+from shunter.migrate.conversion.batch import Batch
+from shunter.migrate.conversion.emit.files import results, usable
+from shunter.migrate.conversion.emit.sizes import sizes
+from shunter.migrate.findings import Finding
+from shunter.migrate.survey import report
+from shunter.migrate.use_cases.convert import ConvertedTree, converted, refuse_unsaved
+from shunter.migrate.writing import write_whole
 
 
 class Form(StrEnum):
@@ -65,13 +71,6 @@ def convert(
 
     Exit codes: 0 converted, 1 internal error, 2 lossy (with --strict), 3 a job cannot be converted safely.
     """
-    import sys
-
-    from shunter.cli.migrate.findings.printing import not_looked_into, print_blocks, print_findings, shorter_forms, summary
-    from shunter.cli.output.progress import counting
-    from shunter.migrate.conversion.emit.files import usable
-    from shunter.migrate.use_cases.convert import converted, refuse_unsaved
-
     if directory:  # of the migration guide, which finds the results in DIRECTORY-converted
         paths = [*(paths or []), directory]
         output_dir = output_dir or (None if in_place else Path(f"{directory.rstrip('/')}-converted"))
@@ -112,8 +111,6 @@ def convert(
 
 def refuse_contradictions(source: InputOptions, *, in_place: bool, output_dir: Path | None, form: Form) -> None:
     """Raises InputError for flags that cannot be meant together, and when nothing is to be converted."""
-    from shunter.errors import InputError
-
     source.require_one_source()
     elsewhere = source.cluster or source.kustomize or source.helm_release
     if in_place and (elsewhere or "-" in (source.files or ())):
@@ -128,14 +125,9 @@ def refuse_contradictions(source: InputOptions, *, in_place: bool, output_dir: P
 
 def write(tree: ConvertedTree, form: Form) -> tuple[list[Path] | None, list[str]]:
     """Writes the results; the files that were written, None for standard output, and the texts of manifests."""
-    import sys
-
     if tree.files is not None:
         return tree.write(), [text for text in tree.files.values() if text is not None]
     if form is Form.json:
-        from shunter.cli.output.console import Output, print_as
-        from shunter.migrate.conversion.emit.files import results
-
         print_as({"apiVersion": "v1", "kind": "List", "items": results(tree.batch, tree.given.runtimes)}, Output.json)
         return None, []
     whole = tree.stream()
@@ -145,8 +137,6 @@ def write(tree: ConvertedTree, form: Form) -> tuple[list[Path] | None, list[str]
 
 def measured(batch: Batch, texts: list[str]) -> list[str]:
     """How long the jobs were, and the results are; nothing where no manifest was written, or all stand in other objects."""
-    from shunter.migrate.conversion.emit.sizes import sizes
-
     found = sizes(batch, texts)
     return [f"{found}."] if found.jobs and found.train_job_lines else []
 
@@ -155,7 +145,6 @@ def wanted_reports(texts: list[str] | None) -> list[tuple[str, Path]]:
     """Forms and paths of the reports. InputError for what is neither."""
     if not texts:
         return []
-    from shunter.migrate.survey import report
 
     return report.wanted(texts)
 
@@ -164,8 +153,6 @@ def write_reports(wanted: list[tuple[str, Path]], batch: Batch, faults: list[Fin
     """Writes a report in each form to its path, whole or not at all. EnvironmentProblem where that fails."""
     if not wanted:
         return
-    from shunter.migrate.survey import report
-    from shunter.migrate.writing import write_whole
 
     for form, path in wanted:
         write_whole(path, report.written(form, batch, faults))
@@ -173,8 +160,6 @@ def write_reports(wanted: list[tuple[str, Path]], batch: Batch, faults: list[Fin
 
 def said_of(tree: ConvertedTree, changed: list[Path] | None) -> str:
     """`3 of 4 jobs and 1 template converted, 2 files written`."""
-    from shunter.migrate.conversion.emit.files import usable
-
     done, jobs = len(usable(tree.batch)), len(tree.batch.outcomes)
     files = "" if changed is None else f", {count(len(changed), 'file')} written"
     parts = [f"{done} of {count(jobs, 'job')}"] if jobs else []

@@ -2,16 +2,26 @@
 
 from __future__ import annotations
 
+import os
+import shlex
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
+from shunter.cli.demo import end_cluster, found
 from shunter.cli.migrate import exit_codes
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
+from shunter.cli.output.console import errors
+from shunter.cluster import lifecycle
+from shunter.cluster.state_dir import StateDir
+from shunter.errors import EnvironmentProblem
 
 TRAP = "regression"
 """The job whose naive conversion trains three models; in `migration/regression.yaml`."""
@@ -71,17 +81,6 @@ def demo(
 
     Starts a separate embedded cluster and stops it at the end. Exit code 1 if a step fails.
     """
-    import os
-    import shutil
-    import signal
-    import tempfile
-
-    from shunter.cli.demo import end_cluster, found
-    from shunter.cli.output.console import errors
-    from shunter.cluster import lifecycle
-    from shunter.cluster.state_dir import StateDir
-    from shunter.errors import EnvironmentProblem
-
     planned = steps(found(examples), results)
     try:
         results.mkdir(parents=True, exist_ok=True)
@@ -107,12 +106,6 @@ def demo(
 
 def ends_as_expected(step: Step, environment: Mapping[str, str]) -> bool:
     """Runs the command of a step, showing it as one types it."""
-    import shlex
-    import subprocess
-    import sys
-
-    from shunter.cli.output.console import errors
-
     errors().print(f"\n[bold]{step.title}[/]")
     shown = shlex.join(("shunter", *step.arguments)) + (f" > {shlex.quote(step.into)}" if step.into else "")
     errors().print(f"$ {shown}", style="cyan", soft_wrap=True, markup=False)

@@ -3,21 +3,28 @@
 from __future__ import annotations
 
 import sys
-from typing import TYPE_CHECKING, Annotated
+from contextlib import nullcontext
+from typing import Annotated
 
 import typer
+from rich.table import Table
+from rich.text import Text
 
+from shunter.cli.migrate.findings.printing import finding_json, not_looked_into, print_findings
 from shunter.cli.migrate.findings.suppressions import ConfigurationOption
 from shunter.cli.migrate.options.conversion import ConversionOptions, SuffixOption
 from shunter.cli.migrate.options.form import Form, FormOption
 from shunter.cli.migrate.options.inputs import InputOptions
 from shunter.cli.migrate.proving import AgainstOption, JobsArgument, proven
 from shunter.cli.options.option_groups import grouped
-
-if TYPE_CHECKING:
-    from shunter.migrate.conversion.one_job import Conversion
-    from shunter.migrate.proof.comparison import Comparison
-    from shunter.migrate.proof.side_by_side import Block
+from shunter.cli.output import console
+from shunter.cli.output.console import output, print_table, say
+from shunter.cli.output.progress import counting
+from shunter.migrate.conversion.one_job import Conversion
+from shunter.migrate.pods.showing import shown_place, shown_value
+from shunter.migrate.proof.comparison import Comparison, compared
+from shunter.migrate.proof.ladder import UNPROVED
+from shunter.migrate.proof.side_by_side import Block, as_json, blocks, differs, expected_reasons
 
 COLOURS = {"same": "dim", "expected": "dim", "reported": "yellow", "unexplained": "bold red"}
 SIGNS = {"same": " ", "expected": "=", "reported": "~", "unexplained": "!"}
@@ -45,13 +52,6 @@ def diff(
     options = flags.meaning(suspend=source.cluster, suffix=suffix)
     given = proven(jobs or [], options, source, against=against or [], configuration=configuration)
     found, faults = given.conversions, given.faults
-    from contextlib import nullcontext
-
-    from shunter.cli.migrate.findings.printing import finding_json, not_looked_into, print_findings
-    from shunter.cli.output.console import output, say
-    from shunter.cli.output.progress import counting
-    from shunter.migrate.proof.comparison import compared
-    from shunter.migrate.proof.side_by_side import as_json, differs
 
     print_findings(faults, with_notes=False)
     shown, is_different = [], False
@@ -69,20 +69,12 @@ def diff(
     if form is not Form.json and (unread := not_looked_into(found)):
         say(unread)
     if form is Form.json:
-        from shunter.cli.output import console
-
         console.print_as(shown, console.Output.json)
     raise typer.Exit(2 if any(finding.is_blocking for finding in faults) else int(is_different))
 
 
 def print_comparison(conversion: Conversion, comparison: Comparison, *, full: bool) -> None:
     """One job: a title, what is to be looked at, and a line about the rest."""
-    from rich.text import Text
-
-    from shunter.cli.output.console import output
-    from shunter.migrate.proof.ladder import UNPROVED
-    from shunter.migrate.proof.side_by_side import blocks, expected_reasons
-
     console = output()
     train_job = conversion.train_job["metadata"]
     name = train_job.get("name") or f"{train_job.get('generateName', '')}*"
@@ -110,12 +102,6 @@ def print_comparison(conversion: Conversion, comparison: Comparison, *, full: bo
 
 
 def _print_block(block: Block) -> None:
-    from rich.table import Table
-    from rich.text import Text
-
-    from shunter.cli.output.console import print_table
-    from shunter.migrate.pods.showing import shown_place, shown_value
-
     table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0))
     table.add_column("")
     table.add_column(block.title)

@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated
+from collections.abc import Iterable
+from typing import Annotated
 
 import typer
+from rich.table import Table
+from rich.text import Text
 
-if TYPE_CHECKING:
-    from collections.abc import Iterable
+from shunter.cli.output.console import output, print_table
+from shunter.errors import InputError
+from shunter.migrate import catalogue
+from shunter.migrate.survey.explaining import fields, topics
 
 
 def explain(
@@ -20,9 +25,6 @@ def explain(
     listed: Annotated[bool, typer.Option("--list", help="List all ids and fields.")] = False,
 ) -> None:
     """Explain a finding by its id, or a field of v1 jobs: behavior in v1 and v2, and remedy."""
-    from shunter.errors import InputError
-    from shunter.migrate.survey.explaining import fields, topics
-
     if listed:
         show_all()
         return
@@ -40,11 +42,6 @@ def explain(
 def show(lines: Iterable[tuple[str, str]]) -> None:
     """Prints pairs of a heading and a text; a heading is left out where it repeats the one before. A text without a heading comes
     first."""
-    from rich.table import Table
-    from rich.text import Text
-
-    from shunter.cli.output.console import output, print_table
-
     table = Table.grid(padding=(0, 2))
     table.add_column(style="bold", no_wrap=True)
     table.add_column(overflow="fold")
@@ -60,16 +57,10 @@ def show(lines: Iterable[tuple[str, str]]) -> None:
 
 def show_all() -> None:
     """Prints every topic that a finding can be of, then every field of v1 that can be explained."""
-    from rich.table import Table
-
-    from shunter.cli.output.console import output, print_table
-    from shunter.migrate.catalogue import topics
-    from shunter.migrate.survey.explaining import fields
-
     table = Table(box=None, pad_edge=False)
     for heading in ("ID", "SEVERITY", "IMPACT", "EFFORT", "ABOUT"):
         table.add_column(heading, justify="right" if heading == "EFFORT" else "left")
-    for topic in topics().values():
+    for topic in catalogue.topics().values():
         table.add_row(topic.id, topic.severity, topic.impact, str(topic.effort), topic.title)
     print_table(table)
     output().print()

@@ -2,28 +2,39 @@
 
 from __future__ import annotations
 
+import asyncio
+import sys
+from datetime import UTC, datetime
 from enum import StrEnum
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
+from rich.markup import escape
+from rich.table import Table
 
 from shunter.cli.migrate import exit_codes
+from shunter.cli.migrate.findings.printing import print_findings
 from shunter.cli.migrate.findings.suppressions import ConfigurationOption, entries, faults_of, suppressed_findings
 from shunter.cli.migrate.options.conversion import ConversionOptions
 from shunter.cli.migrate.options.inputs import InputOptions
 from shunter.cli.options.option_groups import grouped
 from shunter.cli.output.console import output, print_table
-
-if TYPE_CHECKING:
-    from datetime import datetime
-
-    from shunter.migrate.conversion.source.provider import Input
-    from shunter.migrate.findings import Finding
-    from shunter.migrate.options import Options
-    from shunter.migrate.survey.inventory.entry import Entry
-    from shunter.migrate.survey.inventory.fleet import Fleet
-    from shunter.migrate.survey.inventory.taking import InventoryOptions
+from shunter.cli.output.progress import counting
+from shunter.migrate.conversion.batch import converted
+from shunter.migrate.conversion.source.live import require_namespaces
+from shunter.migrate.conversion.source.provider import Input
+from shunter.migrate.findings import Finding
+from shunter.migrate.options import Options
+from shunter.migrate.survey import report as reports
+from shunter.migrate.survey.inventory import taking
+from shunter.migrate.survey.inventory.classes import CLASSES
+from shunter.migrate.survey.inventory.entry import Entry
+from shunter.migrate.survey.inventory.fleet import Fleet, fleet
+from shunter.migrate.survey.inventory.forms import FORMS
+from shunter.migrate.survey.inventory.forms.markdown import figures
+from shunter.migrate.survey.inventory.taking import InventoryOptions, insides, of_batch
+from shunter.migrate.writing import write_whole
 
 SHOWN = 40
 """Jobs that a terminal lists one by one; of more it shows the figures."""
@@ -55,16 +66,6 @@ def inventory(
 
     Read-only. Exit codes: 0, 3 if part of the input could not be read.
     """
-    import sys
-    from datetime import UTC, datetime
-
-    from shunter.cli.migrate.findings.printing import print_findings
-    from shunter.migrate.survey import report as reports
-    from shunter.migrate.survey.inventory import taking
-    from shunter.migrate.survey.inventory.fleet import fleet
-    from shunter.migrate.survey.inventory.forms import FORMS
-    from shunter.migrate.writing import write_whole
-
     source.require_one_source()
     wanted = reports.wanted(report or (), tuple(FORMS))
     options = flags.meaning(suspend=source.cluster)
@@ -92,10 +93,6 @@ def of_input(
     given: Input, faults: list[Finding], options: Options, configuration: Path | None, now: datetime
 ) -> tuple[list[Entry], list[Finding]]:
     """Entries of the jobs that were read, those within other objects too; and what there is to tell of the input itself."""
-    from shunter.cli.output.progress import counting
-    from shunter.migrate.conversion.batch import converted
-    from shunter.migrate.survey.inventory.taking import insides, of_batch
-
     jobs = [*given.jobs, *(embedded.job for embedded in given.embedded)]
     with counting("looking at jobs", len(jobs)) as advance:
         batch = converted(jobs, options, given.surroundings, advance)
@@ -106,12 +103,6 @@ def of_input(
 def of_cluster(source: InputOptions, inventory_options: InventoryOptions) -> tuple[list[Entry], list[Finding]]:
     """As `of_input`, for the jobs of the cluster and namespace that `source` names. InputError for a namespace that does not
     exist."""
-    import asyncio
-
-    from shunter.cli.output.progress import counting
-    from shunter.migrate.conversion.source.live import require_namespaces
-    from shunter.migrate.survey.inventory import taking
-
     target, namespace = source.target()
 
     async def listed() -> tuple[list[Entry], list[Finding]]:
@@ -127,12 +118,6 @@ def of_cluster(source: InputOptions, inventory_options: InventoryOptions) -> tup
 
 def show(fleet: Fleet) -> None:
     """Figures, and the jobs where they are few."""
-    from rich.markup import escape
-    from rich.table import Table
-
-    from shunter.migrate.survey.inventory.classes import CLASSES
-    from shunter.migrate.survey.inventory.forms.markdown import figures
-
     for name, value in figures(fleet):
         output().print(f"{name}: {escape(value)}")
     classes = Table(box=None, pad_edge=False)

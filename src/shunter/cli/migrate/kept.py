@@ -5,7 +5,10 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Annotated, TypeVar
 
+import msgspec
 import typer
+
+from shunter.errors import InputError
 
 T = TypeVar("T")
 
@@ -16,10 +19,6 @@ ComparisonsOption = Annotated[
 
 def kept(path: Path, flag: str, form: type[T]) -> T:
     """InputError when it is something else."""
-    import msgspec
-
-    from shunter.errors import InputError
-
     try:
         return msgspec.json.decode(path.read_bytes(), type=form)
     except OSError as error:

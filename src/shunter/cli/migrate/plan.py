@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import asyncio
 import sys
+from collections import Counter
 from enum import StrEnum
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
@@ -14,13 +16,14 @@ from shunter.cli.migrate.options.conversion import ConversionOptions, SuffixOpti
 from shunter.cli.migrate.options.moving import NamespacesOption
 from shunter.cli.options.option_groups import grouped
 from shunter.cli.output.console import errors, note
-from shunter.cli.target import ContextOption, KubeconfigOption
-
-if TYPE_CHECKING:
-    from shunter.cluster.target import Target
-    from shunter.migrate.moving.plan import Plan
-    from shunter.migrate.moving.planning import PlanOptions
-    from shunter.migrate.options import Options
+from shunter.cli.output.progress import counting
+from shunter.cli.target import ContextOption, KubeconfigOption, connect
+from shunter.cluster.target import Target
+from shunter.migrate.moving.plan import Plan, text
+from shunter.migrate.moving.planning import PlanOptions
+from shunter.migrate.options import Options
+from shunter.migrate.use_cases.plan import Gathered, gathered, planned_of
+from shunter.migrate.writing import write_whole
 
 
 class Strategy(StrEnum):
@@ -79,10 +82,6 @@ def plan(
 
     The same cluster gives the same plan. Execute it with `migrate apply --plan`.
     """
-    from shunter.cli.target import connect
-    from shunter.migrate.moving.plan import text
-    from shunter.migrate.writing import write_whole
-
     options = flags.meaning(suspend=True, suffix=suffix)
     plan_options = plan_options_of(namespaces, strategy, running, freeze, journal_namespace)
     found = planned_for(connect(kubeconfig, context), plan_options, options, configuration)
@@ -101,8 +100,6 @@ def plan_options_of(
     journal_namespace: str,
 ) -> PlanOptions:
     """The flags as `planning` takes them, namespaces sorted. No freeze given is None: it depends on the strategy then."""
-    from shunter.migrate.moving.planning import PlanOptions
-
     return PlanOptions(
         strategy=strategy.value,
         namespaces=tuple(sorted(namespaces or ())),
@@ -114,10 +111,6 @@ def plan_options_of(
 
 def planned_for(target: Target, plan_options: PlanOptions, options: Options, configuration: Path | None) -> Plan:
     """The plan for a cluster; closes the client."""
-    import asyncio
-
-    from shunter.cli.output.progress import counting
-    from shunter.migrate.use_cases.plan import Gathered, gathered, planned_of
 
     async def read() -> Gathered:
         async with target.client as client:
@@ -130,8 +123,6 @@ def planned_for(target: Target, plan_options: PlanOptions, options: Options, con
 
 def tell(found: Plan) -> None:
     """How many jobs have which action, and what was not seen."""
-    from collections import Counter
-
     counts = Counter(item.action for item in found.items)
     said = ", ".join(f"{count} {action}" for action, count in sorted(counts.items())) or "no v1 jobs"
     errors().print(f"plan {found.id} ({found.strategy}, freeze {found.freeze}): {said}", soft_wrap=True)

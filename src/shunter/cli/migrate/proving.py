@@ -2,22 +2,25 @@
 
 from __future__ import annotations
 
+import asyncio
+from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
 from shunter.api.counts import count
+from shunter.api.meta import Json
+from shunter.api.resources import CLUSTER_TRAINING_RUNTIMES, TRAIN_JOBS, TRAINING_RUNTIMES
 from shunter.cli.migrate.findings.suppressions import entries
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from shunter.api.meta import Json
-    from shunter.cli.migrate.options.inputs import InputOptions
-    from shunter.migrate.findings import Finding
-    from shunter.migrate.options import Options
-    from shunter.migrate.use_cases.validate import Provable
+from shunter.cli.migrate.options.inputs import InputOptions
+from shunter.cli.output.console import say
+from shunter.cli.output.progress import counting
+from shunter.migrate.conversion.emit.files import runtimes_beside
+from shunter.migrate.conversion.source import provider
+from shunter.migrate.findings import Finding
+from shunter.migrate.options import Options
+from shunter.migrate.use_cases.validate import Provable, in_place_of_ours, provable
 
 JobsArgument = Annotated[
     list[str] | None,
@@ -42,16 +45,10 @@ def proven(
     configuration: Path | None,
 ) -> Provable:
     """The jobs with what they became, in the order of the input. InputError when nothing was named, or there is no such job."""
-    from shunter.cli.output.progress import counting
-    from shunter.migrate.use_cases.validate import in_place_of_ours, provable
-
     source, names = source.with_paths(names)
     source.require_one_source()
     given, faults = source.read()
     if not given.jobs:
-        from shunter.api.resources import TRAIN_JOBS
-        from shunter.cli.output.console import say
-
         text = f"no job of kubeflow.org/v1 among {count(len(given.objects), 'object')}: nothing was compared"
         if any(found.kind == TRAIN_JOBS.kind for found in given.objects):
             text += ". A TrainJob is compared with the v1 job that it was made of: name the v1 file, and this one by --against"
@@ -62,9 +59,6 @@ def proven(
 
 def _objects(against: Sequence[str], source: InputOptions) -> tuple[list[Json], list[Finding]]:
     """TrainJobs and runtimes of files, and of the cluster where it is named; and what there is to tell of reading files."""
-    from shunter.migrate.conversion.emit.files import runtimes_beside
-    from shunter.migrate.conversion.source import provider
-
     files = [name for name in against if name != CLUSTER]
     given = provider.read(files)
     beside, unread = runtimes_beside(files, given.objects)
@@ -72,9 +66,6 @@ def _objects(against: Sequence[str], source: InputOptions) -> tuple[list[Json], 
     told = [*given.findings, *unread]
     if CLUSTER not in against:
         return objects, told
-    import asyncio
-
-    from shunter.api.resources import CLUSTER_TRAINING_RUNTIMES, TRAIN_JOBS, TRAINING_RUNTIMES
 
     target, namespace = source.target()
 

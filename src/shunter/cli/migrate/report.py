@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Annotated
 
@@ -9,11 +10,23 @@ import typer
 
 from shunter.api.counts import count as counted
 from shunter.cli.migrate import exit_codes
+from shunter.cli.migrate.findings.printing import print_findings
 from shunter.cli.migrate.findings.suppressions import ConfigurationOption, entries, marked, suppressed_findings
 from shunter.cli.migrate.kept import ComparisonsOption, kept
 from shunter.cli.migrate.options.conversion import ConversionOptions
 from shunter.cli.migrate.options.inputs import InputOptions
 from shunter.cli.options.option_groups import grouped
+from shunter.cli.output.console import say
+from shunter.cli.output.progress import counting
+from shunter.errors import EnvironmentProblem
+from shunter.migrate.conversion.batch import converted
+from shunter.migrate.conversion.sharing import shared_in
+from shunter.migrate.proof.rungs.runs import RunComparison
+from shunter.migrate.survey.briefing.decision import verdict
+from shunter.migrate.survey.briefing.facts import Readiness, gathered
+from shunter.migrate.survey.briefing.site import files as pages_of
+from shunter.migrate.survey.inventory.taking import insides
+from shunter.migrate.survey.scan.scanning import paths_below, scanned
 
 
 @grouped
@@ -32,20 +45,6 @@ def report(
     The HTML is self-contained; the front page is also written as Markdown. Read-only. Exit codes: 0, 3 if part of the input could
     not be read; it is listed in the output and on the front page.
     """
-    from datetime import UTC, datetime
-
-    from shunter.cli.migrate.findings.printing import print_findings
-    from shunter.cli.output.console import say
-    from shunter.cli.output.progress import counting
-    from shunter.migrate.conversion.batch import converted
-    from shunter.migrate.conversion.sharing import shared_in
-    from shunter.migrate.proof.rungs.runs import RunComparison
-    from shunter.migrate.survey.briefing.decision import verdict
-    from shunter.migrate.survey.briefing.facts import Readiness, gathered
-    from shunter.migrate.survey.briefing.site import files as pages_of
-    from shunter.migrate.survey.inventory.taking import insides
-    from shunter.migrate.survey.scan.scanning import paths_below, scanned
-
     source.require_one_source()
     options = flags.meaning(suspend=source.cluster)
     runs = [kept(path, "--comparison", RunComparison) for path in comparisons or ()]
@@ -90,8 +89,6 @@ def report(
 
 def write_page(path: Path, text: str) -> None:
     """Pages are made again at any time, so none waits for the disk. EnvironmentProblem when it cannot be written."""
-    from shunter.errors import EnvironmentProblem
-
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(text, encoding="utf-8")

@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+import asyncio
 from pathlib import Path
 from typing import Annotated
 
 import typer
+from rich.markup import escape
 
 from shunter.api.counts import count
 from shunter.cli.migrate import exit_codes
 from shunter.cli.migrate.options.moving import DryRunOption, NamespacesOption, YesOption, confirm
 from shunter.cli.output.console import errors, note, output, say
-from shunter.cli.target import ContextOption, KubeconfigOption
+from shunter.cli.target import ContextOption, KubeconfigOption, connect
+from shunter.migrate.moving.backup import restoring
+from shunter.migrate.moving.backup.index import read_index
 
 COLOURS = {"create": "green", "create suspended": "green", "unchanged": "dim", "leave": "dim", "refuse": "yellow"}
 
@@ -30,14 +34,6 @@ def restore(
 
     Never overwrites existing objects. Exit codes: 0, 6 if an object was refused.
     """
-    import asyncio
-
-    from rich.markup import escape
-
-    from shunter.cli.target import connect
-    from shunter.migrate.moving.backup import restoring
-    from shunter.migrate.moving.backup.index import read_index
-
     index = read_index(directory)
     target = connect(kubeconfig, context)
     choice = restoring.Choice(resume=resume, finished=finished)

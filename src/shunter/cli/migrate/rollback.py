@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+import asyncio
 
 import typer
+from rich.markup import escape
 
 from shunter.api.counts import count, listed
 from shunter.api.resources import TRAINING_RUNTIMES
@@ -20,11 +21,11 @@ from shunter.cli.migrate.options.moving import (
     known_journal,
 )
 from shunter.cli.output.console import errors, output, say
-from shunter.cli.target import ContextOption, KubeconfigOption
+from shunter.cli.target import ContextOption, KubeconfigOption, connect
+from shunter.migrate.moving import gathering, rolling_back
+from shunter.migrate.moving.plan import read
+from shunter.migrate.moving.undo_steps import Undo
 from shunter.migrate.own_files import beside
-
-if TYPE_CHECKING:
-    from shunter.migrate.moving.undo_steps import Undo
 
 
 def rollback(
@@ -41,12 +42,6 @@ def rollback(
     TrainJob stays until its v1 job exists again. Exit codes: 0, also where trainings that succeeded stay as they are; 6 if
     something else was not undone.
     """
-    import asyncio
-
-    from shunter.cli.target import connect
-    from shunter.migrate.moving import gathering, rolling_back
-    from shunter.migrate.moving.plan import read
-
     plan = read(path)
     target = connect(kubeconfig, context)
     definitions = beside(path, "definitions")
@@ -102,14 +97,10 @@ def say_finished(undos: list[Undo]) -> None:
 
 def show_undo(undo: Undo, *, would: bool = False) -> None:
     """Prints what is done about one write, with the reason; in a preview (`would`) what would be."""
-    from rich.markup import escape
-
     word = f"would {undo.verdict}" if would and undo.is_write else undo.verdict
     output().print(f"[{UNDO_COLOURS[undo.verdict]}]{word}[/] {escape(f'{undo.record.title}: {undo.why}')}", soft_wrap=True)
 
 
 def show_failure(undo: Undo, failure: str) -> None:
     """Prints on standard error why a write was not taken back."""
-    from rich.markup import escape
-
     errors().print(f"[bold red]failed[/] {escape(f'{undo.record.title}: {failure}')}", soft_wrap=True)

@@ -2,20 +2,27 @@
 
 from __future__ import annotations
 
+import sys
+from collections.abc import Sequence
 from enum import StrEnum
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
+from rich.text import Text
 
 from shunter.api.counts import count
 from shunter.cli.migrate import exit_codes
+from shunter.cli.migrate.findings.printing import COLOURS, print_findings
 from shunter.cli.migrate.findings.suppressions import ConfigurationOption, entries, faults_of, marked
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from shunter.migrate.findings import Finding
+from shunter.cli.output.console import errors, output
+from shunter.cli.output.progress import counting
+from shunter.migrate.findings import Finding
+from shunter.migrate.grouping import grouped
+from shunter.migrate.survey import report as reports
+from shunter.migrate.survey.report.contents import by_source, contents
+from shunter.migrate.survey.scan.scanning import paths_below, scanned
+from shunter.migrate.writing import write_whole
 
 
 class Form(StrEnum):
@@ -46,16 +53,6 @@ def scan(
     Skips files ignored by git, binary files and files written by this tool (plans, backups, reports). Use convert for v1 jobs
     themselves. Exit codes: 0, 2 with --strict.
     """
-    import sys
-
-    from shunter.cli.migrate.findings.printing import print_findings
-    from shunter.cli.output.console import errors
-    from shunter.cli.output.progress import counting
-    from shunter.migrate.survey import report as reports
-    from shunter.migrate.survey.report.contents import by_source, contents
-    from shunter.migrate.survey.scan.scanning import paths_below, scanned
-    from shunter.migrate.writing import write_whole
-
     wanted = reports.wanted(report or ())
     files = paths_below(paths or [Path()])
     with counting("scanning", len(files)) as advance:
@@ -83,12 +80,6 @@ def scan(
 
 def show(findings: Sequence[Finding]) -> None:
     """A line for each group of equal findings, the remedy below the first that has it, and where the others of the group are."""
-    from rich.text import Text
-
-    from shunter.cli.migrate.findings.printing import COLOURS
-    from shunter.cli.output.console import output
-    from shunter.migrate.grouping import grouped
-
     seen: set[str] = set()
     for group in grouped(finding for finding in findings if not finding.suppressed):
         finding = group.first

@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+import asyncio
+
+import msgspec
+from rich.markup import escape
 
 from shunter.api.counts import count as counted
+from shunter.api.resources import TRAIN_JOBS
 from shunter.cli.migrate.options.form import Form, FormOption
 from shunter.cli.migrate.options.moving import JournalOption, PlanOption, known_journal, tell_each
-from shunter.cli.output.console import output, plain_table, print_table
-from shunter.cli.target import ContextOption, KubeconfigOption
-
-if TYPE_CHECKING:
-    from shunter.migrate.moving.burn_down import Progress
+from shunter.cli.output.console import Output, output, plain_table, print_as, print_table
+from shunter.cli.target import ContextOption, KubeconfigOption, connect
+from shunter.migrate.moving import gathering
+from shunter.migrate.moving.backup.taking import listed
+from shunter.migrate.moving.burn_down import Progress, progress
+from shunter.migrate.moving.plan import read
 
 STAGE_COLOURS = {"half done": "bold red", "compared": "green", "finished": "green", "running": "cyan", "made": "yellow"}
 
@@ -24,18 +29,6 @@ def status(
     form: FormOption = Form.table,
 ) -> None:
     """Show the progress of a plan: each job, its TrainJob and next step, and what is left of v1. Read-only."""
-    import asyncio
-
-    import msgspec
-
-    from shunter.api.resources import TRAIN_JOBS
-    from shunter.cli.output.console import Output, print_as
-    from shunter.cli.target import connect
-    from shunter.migrate.moving import gathering
-    from shunter.migrate.moving.backup.taking import listed
-    from shunter.migrate.moving.burn_down import progress
-    from shunter.migrate.moving.plan import read
-
     plan = read(path)
     target = connect(kubeconfig, context)
 
@@ -55,8 +48,6 @@ def status(
 
 def show_progress(found: Progress) -> None:
     """Prints a row for each job of the plan, the sums, and what needs a look: jobs made since, and steps that were not ended."""
-    from rich.markup import escape
-
     table = plain_table("WAVE", "JOB", "ACTION", "V1", "TRAINJOB", "STAGE", "NEXT")
     for row in found.rows:
         stage = f"[{STAGE_COLOURS.get(row.stage, 'default')}]{row.stage}[/]"

@@ -2,32 +2,52 @@
 
 from __future__ import annotations
 
+import asyncio
+import copy
+import difflib
+import signal
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from datetime import UTC, datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
+from shunter.api.meta import Json
+from shunter.api.resources import TRAIN_JOBS
+from shunter.cli.following import followed
 from shunter.cli.migrate import exit_codes
 from shunter.cli.migrate.compare import ComparisonOptions
+from shunter.cli.migrate.comparison_output import shown
+from shunter.cli.migrate.findings.printing import print_findings
 from shunter.cli.migrate.options.conversion import ConversionOptions
+from shunter.cli.migrate.trial_objects import make_room, objections, removed, started
+from shunter.cli.migrate.trial_of_file import deployed, is_path, only_job
 from shunter.cli.options.option_groups import grouped
-from shunter.cli.target import ContextOption, KubeconfigOption, NamespaceOption
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from shunter.api.meta import Json
-    from shunter.cluster.target import Target
-    from shunter.jobs.logs.metrics import MetricPattern
-    from shunter.kube.client import Client
-    from shunter.migrate.conversion.input_context import InputContext
-    from shunter.migrate.conversion.source.objects import SourceObject
-    from shunter.migrate.findings import Finding
-    from shunter.migrate.moving.runs.comparison import Tolerance
-    from shunter.migrate.moving.runs.record import Run
-    from shunter.migrate.moving.runs.trial import Trial, TrialOptions
-    from shunter.migrate.options import Options
+from shunter.cli.output.console import errors, say
+from shunter.cli.output.display import RecordingDisplay, display
+from shunter.cli.target import ContextOption, KubeconfigOption, NamespaceOption, connect
+from shunter.cluster.target import Target
+from shunter.errors import InputError
+from shunter.jobs.logs.metrics import MetricPattern
+from shunter.kube.client import Client
+from shunter.migrate.conversion.emit.files import runtimes_beside
+from shunter.migrate.conversion.input_context import InputContext, context_of
+from shunter.migrate.conversion.one_job import framework_of
+from shunter.migrate.conversion.source import provider
+from shunter.migrate.conversion.source.objects import SourceObject
+from shunter.migrate.conversion.source.provider import read
+from shunter.migrate.findings import Finding
+from shunter.migrate.moving.gathering import read as read_live
+from shunter.migrate.moving.runs.comparison import Tolerance, compared
+from shunter.migrate.moving.runs.converted_trial import Naming, train_job_in
+from shunter.migrate.moving.runs.reading import run_of
+from shunter.migrate.moving.runs.record import Run, encoded, stored
+from shunter.migrate.moving.runs.trial import Trial, TrialOptions, trial_of
+from shunter.migrate.options import Options
+from shunter.migrate.pods.sides import v1_pods, v2_pods
+from shunter.migrate.writing import require_writable, write_whole
 
 PairsOption = list[str] | None
 
@@ -92,20 +112,6 @@ def trial(
     Exit codes: 0 succeeded, and equal if the original has finished (on fewer nodes: one process group); 1 failed or not
     comparable; 3 not started; 5 different.
     """
-    import asyncio
-    import signal
-
-    from shunter.cli.migrate.findings.printing import print_findings
-    from shunter.cli.migrate.trial_of_file import deployed, is_path, only_job
-    from shunter.cli.target import connect
-    from shunter.errors import InputError
-    from shunter.migrate.conversion.emit.files import runtimes_beside
-    from shunter.migrate.conversion.source.provider import read
-    from shunter.migrate.moving.runs.converted_trial import Naming, train_job_in
-    from shunter.migrate.moving.runs.record import stored
-    from shunter.migrate.moving.runs.trial import TrialOptions
-    from shunter.migrate.writing import require_writable
-
     options = flags.meaning(suspend=False, suffix=suffix)
     if is_path(job):
         files = [job, *(files or [])]
@@ -166,8 +172,6 @@ def trial(
 
 def pairs(option: str, texts: Sequence[str]) -> dict[str, str]:
     """From `NAME=VALUE`. InputError for what is none."""
-    from shunter.errors import InputError
-
     found = {}
     for text in texts:
         name, separator, value = text.partition("=")
@@ -193,12 +197,6 @@ class Trials:
         self, job: str, namespace: str, files: Sequence[str], *, replace: bool, dry_run: bool, export: Path | None
     ) -> int:
         """The exit code."""
-        from datetime import UTC, datetime
-
-        from shunter.cli.migrate.trial_objects import make_room, removed, started
-        from shunter.cli.output.console import errors
-        from shunter.migrate.moving.runs.trial import trial_of
-
         async with self.target.client as client:
             source, surroundings = await self._source(client, job, namespace, files)
             trial = trial_of(source, self.trial_options, self.options, surroundings, now=datetime.now(UTC))
@@ -219,12 +217,6 @@ class Trials:
 
     async def _source(self, client: Client, job: str, namespace: str, files: Sequence[str]) -> tuple[SourceObject, InputContext]:
         """The job, with its namespace, and what is beside it."""
-        import copy
-
-        from shunter.migrate.conversion.input_context import context_of
-        from shunter.migrate.conversion.source import provider
-        from shunter.migrate.moving.gathering import read as read_live
-
         if files:
             given = provider.read(files)
             jobs, others = given.jobs, [other.value for other in given.others]
@@ -240,9 +232,6 @@ class Trials:
 
     async def _refusals(self, client: Client, source: SourceObject, trial: Trial) -> list[Finding]:
         """Everything that speaks against the trial: its conversion, places that both write to, and no room."""
-        from shunter.cli.migrate.trial_objects import objections
-        from shunter.migrate.pods.sides import v1_pods, v2_pods
-
         assert trial.conversion is not None, "it was converted from a v1 job"
         blocking = [finding for finding in trial.conversion.findings if finding.is_blocking]
         if blocking:
@@ -252,13 +241,6 @@ class Trials:
         return await objections(client, trial, source, pods, originals, allow_shared_output=self.allow_shared_output)
 
     async def _followed(self, client: Client, source: SourceObject, created: Json, export: Path | None) -> int:
-        from shunter.api.resources import TRAIN_JOBS
-        from shunter.cli.output.display import RecordingDisplay, display
-        from shunter.cli.run import followed
-        from shunter.migrate.moving.runs.reading import run_of
-        from shunter.migrate.moving.runs.record import encoded
-        from shunter.migrate.writing import write_whole
-
         screen = RecordingDisplay(display())
         outcome = await followed(client, TRAIN_JOBS, created, screen)
         end = outcome.end
@@ -273,11 +255,6 @@ class Trials:
 
     async def _compared(self, client: Client, source: SourceObject, run: Run, *, succeeded: bool) -> int:
         """Shows how the trial's run compares with the original's; the exit code."""
-        from shunter.cli.migrate.compare import shown
-        from shunter.cli.output.console import say
-        from shunter.migrate.moving.runs.comparison import compared
-        from shunter.migrate.moving.runs.reading import run_of
-
         original = self.baseline
         if original is None and (job := await live(client, source)):
             original = await run_of(client, job, extra=self.extra)
@@ -294,8 +271,6 @@ class Trials:
 
 async def live(client: Client, source: SourceObject) -> Json | None:
     """The v1 job as it is in the cluster by now; None when it is not there."""
-    from shunter.migrate.conversion.one_job import framework_of
-
     framework = framework_of(source)
     assert framework is not None, f"{source.title} is of no kind of v1"
     return await client.find(framework.info.resource, source.name, source.namespace)
@@ -303,10 +278,6 @@ async def live(client: Client, source: SourceObject) -> Json | None:
 
 def chosen(jobs: Sequence[SourceObject], wanted: str, namespace: str) -> SourceObject:
     """The one job of that name. InputError when there is none, or more than one."""
-    import difflib
-
-    from shunter.errors import InputError
-
     kind, _, name = wanted.rpartition("/")
     matches = [
         job

@@ -2,32 +2,38 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from datetime import UTC, datetime
 from pathlib import Path
-from typing import TYPE_CHECKING
 
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from shunter.api.meta import Json
-    from shunter.cluster.target import Target
-    from shunter.kube.client import Client
-    from shunter.migrate.conversion.source.objects import SourceObject
-    from shunter.migrate.findings import Finding
-    from shunter.migrate.moving.runs.converted_trial import Naming
-    from shunter.migrate.moving.runs.trial import Trial
+from shunter.api.meta import Json
+from shunter.api.resources import CLUSTER_TRAINING_RUNTIMES, TRAIN_JOBS, TRAINING_RUNTIMES
+from shunter.cli.following import followed
+from shunter.cli.migrate import exit_codes
+from shunter.cli.migrate.trial_objects import make_room, objections, removed, started
+from shunter.cli.output.console import say
+from shunter.cli.output.display import RecordingDisplay, display
+from shunter.cluster.target import Target
+from shunter.errors import InputError
+from shunter.kube.client import Client
+from shunter.kube.errors import Forbidden, NotFound
+from shunter.kube.manifests import SUFFIXES
+from shunter.migrate.conversion.source.objects import SourceObject
+from shunter.migrate.findings import Finding
+from shunter.migrate.moving.marks import SOURCE, mark
+from shunter.migrate.moving.runs.converted_trial import Naming, trial_of_converted
+from shunter.migrate.moving.runs.trial import Trial
+from shunter.migrate.moving.steps import V1_JOBS
+from shunter.migrate.pods.sides import v1_pods, v2_pods
 
 
 def is_path(word: str) -> bool:
     """Whether a word names a file, and not a job."""
-    from shunter.kube.manifests import SUFFIXES
-
     return word == "-" or word.endswith(SUFFIXES) or Path(word).exists()
 
 
 def only_job(jobs: Sequence[SourceObject], path: str) -> str:
     """The v1 job of a file, as KIND/NAME. InputError when it holds none, or more than one."""
-    from shunter.errors import InputError
-
     if len(jobs) == 1:
         return f"{jobs[0].kind}/{jobs[0].name}"
     if not jobs:
@@ -46,16 +52,6 @@ async def deployed(
     dry_run: bool,
 ) -> int:
     """Runs the trial and follows it; the exit code."""
-    from datetime import UTC, datetime
-
-    from shunter.api.resources import TRAIN_JOBS
-    from shunter.cli.migrate import exit_codes
-    from shunter.cli.migrate.trial_objects import make_room, removed, started
-    from shunter.cli.output.console import say
-    from shunter.cli.output.display import RecordingDisplay, display
-    from shunter.cli.run import followed
-    from shunter.migrate.moving.runs.converted_trial import trial_of_converted
-
     async with target.client as client:
         naming = naming._replace(namespace=naming.namespace or client.namespace)
         trial = trial_of_converted(job, objects, naming, now=datetime.now(UTC))
@@ -80,17 +76,12 @@ async def deployed(
 
 def _original(job: SourceObject) -> str:
     """The v1 job that a TrainJob says it was made of, as `compare` takes it; else one of its name."""
-    from shunter.migrate.moving.marks import SOURCE, mark
-
     kind, _, place = mark(job.value, SOURCE).partition(" ")
     return f"{kind}/{place.rpartition('/')[2]}" if place else job.name
 
 
 async def _refusals(client: Client, job: SourceObject, trial: Trial, *, allow_shared_output: bool) -> list[Finding]:
     """What speaks against the trial: places that its original writes to as well, and no room."""
-    from shunter.cli.migrate.trial_objects import objections
-    from shunter.migrate.pods.sides import v1_pods, v2_pods
-
     pods = [replica.pod for replica in v2_pods(trial.train_job, trial.runtime or await _of_cluster(client, trial))]
     original = await _live_original(client, job, trial.namespace)
     originals = [replica.pod for replica in v1_pods(original)] if original else []
@@ -99,10 +90,6 @@ async def _refusals(client: Client, job: SourceObject, trial: Trial, *, allow_sh
 
 async def _of_cluster(client: Client, trial: Trial) -> Json:
     """The runtime that the trial refers to. InputError when it is not there."""
-    from shunter.api.resources import CLUSTER_TRAINING_RUNTIMES, TRAINING_RUNTIMES
-    from shunter.errors import InputError
-    from shunter.kube.errors import NotFound
-
     reference = trial.train_job["spec"]["runtimeRef"]
     resource = TRAINING_RUNTIMES if reference.get("kind") == TRAINING_RUNTIMES.kind else CLUSTER_TRAINING_RUNTIMES
     namespace = trial.namespace if resource == TRAINING_RUNTIMES else ""
@@ -117,10 +104,6 @@ async def _of_cluster(client: Client, trial: Trial) -> Json:
 
 async def _live_original(client: Client, job: SourceObject, namespace: str) -> Json | None:
     """The v1 job that the TrainJob says it was made of; None when it is not there."""
-    from shunter.kube.errors import Forbidden, NotFound
-    from shunter.migrate.moving.marks import SOURCE, mark
-    from shunter.migrate.moving.steps import V1_JOBS
-
     kind, _, place = mark(job.value, SOURCE).partition(" ")
     at, _, name = place.rpartition("/")
     if kind not in V1_JOBS:

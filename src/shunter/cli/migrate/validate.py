@@ -2,11 +2,17 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated
+import asyncio
+from collections import Counter
+from datetime import UTC, datetime
+from typing import Annotated
 
 import typer
+from rich.text import Text
 
+from shunter.api.meta import Json
 from shunter.cli.migrate import exit_codes
+from shunter.cli.migrate.findings.printing import finding_json, not_looked_into, print_findings, reads_of
 from shunter.cli.migrate.findings.suppressions import ConfigurationOption, entries
 from shunter.cli.migrate.kept import ComparisonsOption, kept
 from shunter.cli.migrate.options.conversion import ConversionOptions, SuffixOption
@@ -14,13 +20,20 @@ from shunter.cli.migrate.options.form import Form, FormOption
 from shunter.cli.migrate.options.inputs import InputOptions
 from shunter.cli.migrate.proving import AgainstOption, JobsArgument, proven
 from shunter.cli.options.option_groups import grouped
-
-if TYPE_CHECKING:
-    from shunter.api.meta import Json
-    from shunter.migrate.findings import Finding
-    from shunter.migrate.moving.runs.trial import TrialOptions
-    from shunter.migrate.options import Options
-    from shunter.migrate.proof.ladder import Ladder
+from shunter.cli.output import console
+from shunter.cli.output.console import output, say
+from shunter.cli.output.progress import counting
+from shunter.cli.target import connect
+from shunter.errors import EnvironmentProblem, InputError
+from shunter.kube.errors import Forbidden
+from shunter.migrate.findings import Finding
+from shunter.migrate.moving.runs.smoke import tried
+from shunter.migrate.moving.runs.trial import TrialOptions
+from shunter.migrate.options import Options
+from shunter.migrate.proof.ladder import RUNGS, UNPROVED, Ladder
+from shunter.migrate.proof.rungs.runs import RunComparison, compared
+from shunter.migrate.proof.rungs.server import asked, not_asked, scratch_namespace
+from shunter.migrate.use_cases.validate import proved
 
 
 @grouped
@@ -54,16 +67,10 @@ def validate(
 
     Exit codes: 0 all attempted stages passed, 1 internal error, 3 a stage failed, or a finding of the conversion blocks.
     """
-    from shunter.errors import InputError
-
     if smoke and against:
         raise InputError("--smoke runs our own conversions, not what --against names.", "Leave one of them out.")
     options = flags.meaning(suspend=source.cluster, suffix=suffix)
     found = proven(jobs or [], options, source, against=against or [], configuration=configuration)
-    from shunter.cli.migrate.findings.printing import print_findings
-    from shunter.cli.output.progress import counting
-    from shunter.migrate.proof.rungs.runs import RunComparison, compared
-    from shunter.migrate.use_cases.validate import proved
 
     seen = [kept(path, "--comparison", RunComparison) for path in comparisons or ()]
     print_findings(found.faults, with_notes=False)
@@ -71,8 +78,6 @@ def validate(
     if server:
         ladders = ask_server(ladders, scratch_namespace, source)
     if smoke:
-        from shunter.migrate.moving.runs.trial import TrialOptions
-
         steps = 1 if steps_argument or steps_variable else None
         trial_options = TrialOptions(
             steps=steps,
@@ -84,8 +89,6 @@ def validate(
         ladders = run_on_embedded_cluster(ladders, found.others, trial_options, options)
     ladders = [compared(ladder, seen) for ladder in ladders]
     if form is Form.json:
-        from shunter.cli.output import console
-
         console.print_as([as_json(ladder) for ladder in ladders], console.Output.json)
     else:
         for ladder in ladders:
@@ -99,12 +102,6 @@ def validate(
 
 def ask_server(ladders: list[Ladder], scratch: str, source: InputOptions) -> list[Ladder]:
     """Those that hold so far, with the rung `server`."""
-    import asyncio
-
-    from shunter.cli.output.progress import counting
-    from shunter.cli.target import connect
-    from shunter.kube.errors import Forbidden
-    from shunter.migrate.proof.rungs.server import asked, not_asked, scratch_namespace
 
     async def climb() -> list[Ladder]:
         higher = []
@@ -127,15 +124,6 @@ def run_on_embedded_cluster(
     ladders: list[Ladder], others: list[Json], trial_options: TrialOptions, options: Options
 ) -> list[Ladder]:
     """Those that hold so far, with the rung `smoke`. EnvironmentProblem when the embedded cluster is not up."""
-    import asyncio
-    from datetime import UTC, datetime
-
-    from shunter.cli.output.progress import counting
-    from shunter.cli.target import connect
-    from shunter.errors import EnvironmentProblem
-    from shunter.migrate.moving.runs.smoke import tried
-    from shunter.migrate.proof.rungs.server import scratch_namespace
-
     target = connect(None, "")
     if target.embedded is None:
         raise EnvironmentProblem("--smoke runs jobs on the embedded cluster, and KUBECONFIG names another one.", "Unset it.")
@@ -159,12 +147,6 @@ def run_on_embedded_cluster(
 
 def print_ladder(ladder: Ladder) -> None:
     """The rung that was reached, and what stands in the way of the next."""
-    from rich.text import Text
-
-    from shunter.cli.migrate.findings.printing import print_findings, reads_of
-    from shunter.cli.output.console import output
-    from shunter.migrate.proof.ladder import UNPROVED
-
     unproved = ladder.unproved
     state = (
         ("partly", "yellow")
@@ -195,12 +177,6 @@ def blocking(ladder: Ladder) -> list[Finding]:
 
 def print_summary(ladders: list[Ladder]) -> None:
     """How many reached which rung, and what that says."""
-    from collections import Counter
-
-    from shunter.cli.migrate.findings.printing import not_looked_into
-    from shunter.cli.output.console import say
-    from shunter.migrate.proof.ladder import RUNGS, UNPROVED
-
     counts = Counter(ladder.reached for ladder in ladders)
     partly = Counter(ladder.reached for ladder in ladders if ladder.unproved)
     for rung, meaning in reversed(RUNGS.items()):
@@ -220,8 +196,6 @@ def print_summary(ladders: list[Ladder]) -> None:
 
 def as_json(ladder: Ladder) -> Json:
     """For programs: every rung that was tried."""
-    from shunter.cli.migrate.findings.printing import finding_json
-
     return {
         "object": ladder.conversion.source.title,
         "reached": ladder.reached,

@@ -5,19 +5,18 @@ from __future__ import annotations
 import sys
 from collections import Counter
 from collections.abc import Iterable, Sequence
-from typing import TYPE_CHECKING
+
+from rich.text import Text
 
 from shunter.api.counts import count, listed
+from shunter.api.meta import Json
 from shunter.cli.output.console import errors
+from shunter.migrate.conversion.batch import Outcome
+from shunter.migrate.conversion.one_job import Conversion
+from shunter.migrate.conversion.rules.profiles import SHORTER
+from shunter.migrate.conversion.unread_code import together
+from shunter.migrate.findings import Finding
 from shunter.migrate.grouping import Group, blocks, grouped, once_per_cause
-
-if TYPE_CHECKING:
-    from rich.text import Text
-
-    from shunter.api.meta import Json
-    from shunter.migrate.conversion.batch import Outcome
-    from shunter.migrate.conversion.one_job import Conversion
-    from shunter.migrate.findings import Finding
 
 COLOURS = {"error": "bold red", "warning": "yellow", "info": "cyan"}
 
@@ -48,8 +47,6 @@ def print_blocks(outcomes: Iterable[Outcome]) -> None:
 
 def not_looked_into(conversions: Iterable[Conversion]) -> str:
     """`Not looked into: what 2 images hold (a, b), what git clone fetches. ...`, told once a run; empty for nothing."""
-    from shunter.migrate.conversion.unread_code import together
-
     code = together(conversion.unread_code for conversion in conversions)
     told = [_held(kind, names) for kind, names in (("image", code.images), ("volume", code.volumes)) if names]
     if code.fetches:
@@ -66,8 +63,6 @@ def _held(kind: str, names: Sequence[str]) -> str:
 def shorter_forms(conversions: Sequence[Conversion]) -> list[str]:
     """`Shorter for 3 of 4 jobs: --profile=idiomatic ...`: with which options they need no runtime of their own, and under which
     condition they train the same."""
-    from shunter.migrate.conversion.rules.profiles import SHORTER
-
     jobs = Counter(one.shorter for one in conversions if one.shorter)
     return [
         f"Shorter for {number} of {count(len(conversions), 'job')}: {' '.join(options)}, on a shipped runtime. Trains the same "
@@ -108,8 +103,6 @@ def _below(group: Group) -> list[str]:
 
 
 def _coloured(group: Group) -> list[Text]:
-    from rich.text import Text
-
     finding = group.first
     colour = COLOURS["error" if finding.is_blocking else finding.topic.severity]
     head = Text.assemble(f"{finding.place}: ", (f"{_severity(finding)} {finding.topic.id}", colour), f" {finding.message}")

@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+from datetime import UTC, datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
-if TYPE_CHECKING:
-    from collections.abc import Iterable
-
-    from shunter.migrate.conversion.batch import Batch
-    from shunter.migrate.conversion.suppression import Entry
-    from shunter.migrate.findings import Finding
+from shunter.migrate.conversion import suppression
+from shunter.migrate.conversion.batch import Batch
+from shunter.migrate.conversion.suppression import Entry
+from shunter.migrate.findings import Finding
 
 ConfigurationOption = Annotated[
     Path | None,
@@ -25,7 +25,6 @@ def entries(configuration: Path | None) -> tuple[Entry, ...]:
     path = configuration or Path("migration.yaml")
     if configuration is None and not path.exists():
         return ()
-    from shunter.migrate.conversion import suppression
 
     return suppression.read(path)
 
@@ -35,9 +34,6 @@ def suppressed_findings(batch: Batch, faults: list[Finding], configuration: Path
     known = entries(configuration)
     if not known:
         return batch, faults
-    from datetime import UTC, datetime
-
-    from shunter.migrate.conversion import suppression
 
     return suppression.suppressed(batch, faults, known, datetime.now(UTC).date())
 
@@ -46,9 +42,6 @@ def faults_of(known: tuple[Entry, ...]) -> list[Finding]:
     """What is wrong with the entries themselves, whatever a run finds; for verbs that make only some of all findings."""
     if not known:
         return []
-    from datetime import UTC, datetime
-
-    from shunter.migrate.conversion import suppression
 
     told = suppression.faults((), known, datetime.now(UTC).date())
     return [fault for fault in told if fault.topic is not suppression.UNUSED]
@@ -58,8 +51,5 @@ def marked(findings: Iterable[Finding], known: tuple[Entry, ...]) -> tuple[Findi
     """Findings that are no batch's, those that are suppressed with the reason."""
     if not known:
         return tuple(findings)
-    from datetime import UTC, datetime
-
-    from shunter.migrate.conversion import suppression
 
     return suppression.marked(findings, known, datetime.now(UTC).date())

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import re
 from enum import StrEnum
-from typing import TYPE_CHECKING, Annotated, NamedTuple
+from typing import Annotated, NamedTuple
 
 import typer
 
-if TYPE_CHECKING:
-    from shunter.migrate.options import Options
+from shunter.errors import InputError
+from shunter.migrate.conversion import suppression
+from shunter.migrate.options import Options
 
 
 class TorchLaunch(StrEnum):
@@ -64,9 +65,6 @@ class ConversionOptions(NamedTuple):
 
     def meaning(self, *, suspend: bool, suffix: str = "") -> Options:
         """The options that the flags mean. InputError for a value that is none."""
-        from shunter.errors import InputError
-        from shunter.migrate.options import Options
-
         if not re.fullmatch(r"none|volcano|coscheduling:[^:\s]+", self.gang):
             raise InputError(f"--gang {self.gang}: no such gang scheduler.", "Say volcano, coscheduling:SCHEDULER_NAME or none.")
         if self.elastic_nodes not in ("", "min", "max", "replicas") and not re.fullmatch(r"[1-9]\d*", self.elastic_nodes):
@@ -79,8 +77,6 @@ class ConversionOptions(NamedTuple):
             raise InputError(f"--suffix {suffix}: no part of a name.", "Small letters, digits and '-', not '-' last.")
         accepted: tuple[str, ...] = ()
         if self.accept:
-            from shunter.migrate.conversion import suppression
-
             accepted = suppression.accepted(self.accept)
         return Options(
             torch_launch=self.torch_launch.value,

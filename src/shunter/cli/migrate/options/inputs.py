@@ -2,21 +2,26 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, NamedTuple
 
 import typer
 
+from shunter.api.collector import collect_seldom
+from shunter.cli.output.progress import counting
 from shunter.cli.target import ContextOption, KubeconfigOption, connect
+from shunter.errors import InputError
+from shunter.kube.manifests import SUFFIXES
+from shunter.migrate.conversion.gitops.kustomize import build
+from shunter.migrate.conversion.source import provider
+from shunter.migrate.conversion.source.files import text_file
+from shunter.migrate.conversion.source.provider import Input
+from shunter.migrate.findings import Finding
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from shunter.cluster.target import Target
-    from shunter.migrate.conversion.source.objects import SourceObject
-    from shunter.migrate.conversion.source.provider import Input
-    from shunter.migrate.findings import Finding
 
 
 class InputOptions(NamedTuple):
@@ -47,16 +52,12 @@ class InputOptions(NamedTuple):
     def with_paths(self, words: Sequence[str]) -> tuple[InputOptions, list[str]]:
         """The input with the files and directories among the words that name it or jobs of it, and the other words. Where an
         input was named by an option a word is a job's name, unless it ends as a manifest's does."""
-        from shunter.kube.manifests import SUFFIXES
-
         has_source = self.cluster or self.names_files
         paths = [word for word in words if word.endswith(SUFFIXES) or (not has_source and Path(word).exists())]
         return self._replace(files=[*(self.files or []), *paths] or None), [word for word in words if word not in paths]
 
     def require_one_source(self) -> None:
         """Raises InputError unless it is either files or a cluster, with no flag that says nothing about that one."""
-        from shunter.errors import InputError
-
         if self.cluster and self.names_files:
             raise InputError("--cluster goes with no other input.", "Leave one of them out.")
         if not self.cluster and not self.names_files:
@@ -77,55 +78,22 @@ class InputOptions(NamedTuple):
 
     def read(self) -> tuple[Input, list[Finding]]:
         """All that was named, and what there is to tell of reading it."""
-        from shunter.api.collector import collect_seldom
-
         collect_seldom()
         given, faults = self._read()
         return replace(given, mpi_operator=self.mpi_operator), faults
 
     def _read(self) -> tuple[Input, list[Finding]]:
-        from shunter.cli.output.progress import counting
-        from shunter.migrate.conversion.source import provider
-        from shunter.migrate.conversion.source.files import text_file
-
         with counting("reading files") as advance:
             given = provider.read(self.files or [], advance)
         if self.kustomize:
-            from shunter.migrate.conversion.gitops.kustomize import build
-
             built = (text_file(build(Path(directory)), f"kustomize build {directory}") for directory in self.kustomize)
             given += provider.Input(tuple(built))
+        if not (self.helm_release or self.cluster):
+            return given, []
+        from shunter.cli.migrate.options import cluster_input  # a client, which files need not wait for
+
+        target, namespace = self.target()
         if self.helm_release:
-            return given + provider.Input((text_file(self._manifest(), f"helm release {self.helm_release}"),)), []
-        return self._jobs_of_cluster() if self.cluster else (given, [])
-
-    def _manifest(self) -> str:
-        import asyncio
-
-        from shunter.migrate.conversion.source.helm_release import manifest_of_release
-
-        target, namespace = self.target()
-
-        async def manifest() -> str:
-            async with target.client as client:
-                return await manifest_of_release(client, namespace, self.helm_release)
-
-        return asyncio.run(manifest())
-
-    def _jobs_of_cluster(self) -> tuple[Input, list[Finding]]:
-        import asyncio
-
-        from shunter.cli.output.progress import counting
-        from shunter.migrate.conversion.source import live, provider
-
-        target, namespace = self.target()
-
-        async def listed() -> tuple[live.Live, tuple[SourceObject, ...]]:
-            with counting("reading jobs") as advance:
-                async with target.client as client:
-                    await live.require_namespaces(client, [namespace])
-                    found = await live.jobs(client, [namespace], label_selector=self.selector, read=advance)
-                    return found, await live.runtimes(client, [namespace])
-
-        found, runtimes = asyncio.run(listed())
-        return provider.Input(live=found.jobs, runtimes=runtimes), list(found.findings)
+            manifest = cluster_input.release_manifest(target, namespace, self.helm_release)
+            return given + provider.Input((text_file(manifest, f"helm release {self.helm_release}"),)), []
+        return cluster_input.jobs(target, namespace, self.selector)

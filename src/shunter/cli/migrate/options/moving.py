@@ -2,24 +2,24 @@
 
 from __future__ import annotations
 
+import sys
+from collections.abc import Iterable
 from contextlib import ExitStack
 from pathlib import Path
 from types import TracebackType
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
+from rich.markup import escape
 
 from shunter.cli.output.console import errors, note, output
+from shunter.cli.output.progress import Advance, counting
 from shunter.errors import InputError
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
-
-    from shunter.cli.output.progress import Advance
-    from shunter.kube.client import Client
-    from shunter.migrate.moving.applying import Outcome
-    from shunter.migrate.moving.journal import Journal
-    from shunter.migrate.moving.plan import Plan
+from shunter.kube.client import Client
+from shunter.migrate.moving.applying import Outcome
+from shunter.migrate.moving.journal import Journal
+from shunter.migrate.moving.plan import Plan
+from shunter.migrate.own_files import beside
 
 NamespacesOption = Annotated[
     list[str] | None, typer.Option("-n", "--namespace", help="Only jobs of this namespace; repeatable [default: all].")
@@ -43,9 +43,6 @@ UNDO_COLOURS = {"delete": "red", "patch": "yellow", "create": "green", "nothing"
 
 def journal_of(plan: Plan, path: Path, directory: Path | None, client: Client) -> Journal:
     """That of the plan in the file `path`: in `directory`, or beside the file. Nothing has been read of it yet."""
-    from shunter.migrate.moving.journal import Journal
-    from shunter.migrate.own_files import beside
-
     return Journal(directory or beside(path, "journal"), plan.id, client, plan.journal_namespace)
 
 
@@ -60,8 +57,6 @@ async def known_journal(plan: Plan, path: Path, directory: Path | None, client: 
 
 def confirm(question: str, *, yes: bool) -> None:
     """Returns when the user says yes. InputError when there is nobody to ask; Abort for a no."""
-    import sys
-
     if yes:
         return
     if not sys.stdin.isatty():
@@ -84,8 +79,6 @@ class MovingScreen:
 
     def begin(self, total: int) -> None:
         """So many steps are to come. A bar that is there already is closed."""
-        from shunter.cli.output.progress import counting
-
         self._stack.close()
         self._advance = self._stack.enter_context(counting("applying", total))
 
@@ -97,8 +90,6 @@ class MovingScreen:
 
 def show(outcome: Outcome, *, would: bool = False) -> None:
     """Prints a line on standard output; nothing of a step that was done before, unless in a preview (`would`)."""
-    from rich.markup import escape
-
     if outcome.verdict == "before" and not would:
         return
     word = "would" if would and outcome.verdict == "done" else WORDS[outcome.verdict]
@@ -108,8 +99,6 @@ def show(outcome: Outcome, *, would: bool = False) -> None:
 
 def tell_each(heading: str, entries: Iterable[tuple[str, str]]) -> None:
     """Objects and what there is to say of each, on standard error."""
-    from rich.markup import escape
-
     listed = list(entries)
     if not listed:
         return

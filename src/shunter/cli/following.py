@@ -1,0 +1,79 @@
+"""Following a job that was started to its end, and what is said of it then."""
+
+from __future__ import annotations
+
+import asyncio
+
+from rich.markup import escape
+
+from shunter.api.counts import count
+from shunter.api.meta import Json
+from shunter.api.resources import Resource
+from shunter.cli.output.console import errors, say
+from shunter.cli.output.diagnosed import diagnosed
+from shunter.jobs.display import Display
+from shunter.jobs.following import JobFollower
+from shunter.jobs.outcome import Outcome, outcome
+from shunter.kube.client import Client
+from shunter.operator.overview import overview, ttl_seconds
+
+
+async def followed(client: Client, resource: Resource, job: Json, screen: Display) -> Outcome:
+    """Follows a job to its end, and says how it ended."""
+    ended = await outcome(client, await JobFollower(client, resource, job, screen).run(), job, diagnosed)
+    report(ended)
+    return ended
+
+
+async def ended_by(deadline: float | None, client: Client, resource: Resource, job: Json, screen: Display) -> bool:
+    """Whether the job succeeded by then (on the loop's clock); says how it ended, or what it still waits for."""
+    follower = JobFollower(client, resource, job, screen)
+    try:
+        async with asyncio.timeout_at(deadline):
+            end = await follower.run()
+    except TimeoutError:
+        row = overview(follower.job)
+        say(f"{row.title} is {row.state} and did not end within --timeout")
+        if follower.cause is not None:
+            say(f"  {follower.cause}")
+        say(f"  {goes_on(job)}")
+        return False
+    ended = await outcome(client, end, job, diagnosed)
+    report(ended)
+    return ended.succeeded
+
+
+def goes_on(job: Json) -> str:
+    """What to know of an applied job that is no longer followed."""
+    name = f"{job['metadata']['name']} -n {job['metadata']['namespace']}"
+    return (
+        f"{job['kind']} {job['metadata']['name']} is still running; follow it: shunter logs -f {name}; end it: "
+        f"shunter delete {name}"
+    )
+
+
+def report(ended: Outcome) -> None:
+    """Says how a job ended; of a failure first why, then what the job says of itself, and who else failed."""
+    title = ended.job.title
+    if ended.succeeded:
+        errors().print(f"[green]{ended.sentence}[/]", soft_wrap=True)
+        return
+    if ended.is_deleted:
+        errors().print(f"[bold red]{ended.sentence}[/]", soft_wrap=True)
+        return
+    first, *then = ended.reasons
+    errors().print(f"[bold red]{title} failed[/]: {escape(first)}", soft_wrap=True)
+    for line in (*then, *ended.faults):
+        errors().print(f"  {escape(line)}", soft_wrap=True)
+    errors().print(f"  {what_remains(ended)}", soft_wrap=True)
+
+
+def what_remains(failed: Outcome) -> str:
+    """What to know of a failed job that is there until it is deleted, or for its ttlSecondsAfterFinished."""
+    name = f"{failed.job.name} -n {failed.job.namespace}"
+    seconds = ttl_seconds(failed.end.job or {})
+    if seconds is None:
+        return f"The job remains. More: shunter describe {name}; remove it: shunter delete {name}"
+    if seconds == 0:
+        return "The job is deleted as soon as it ends (ttlSecondsAfterFinished: 0)."
+    return f"The job is deleted {count(seconds, 'second')} after its end (ttlSecondsAfterFinished). More: shunter describe {name}"

@@ -1,0 +1,69 @@
+"""How comparisons of runs are shown, and what they mean to scripts."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from rich.markup import escape
+
+from shunter.api.meta import Json
+from shunter.cli.migrate import exit_codes
+from shunter.cli.migrate.options.form import Form
+from shunter.cli.output.console import Output, errors, plain_table, print_as, print_table
+from shunter.migrate.moving.runs.comparison import Comparison
+
+VERDICT_COLOURS = {
+    "equal": "green",
+    "within tolerance": "green",
+    "different": "bold red",
+    "not comparable": "yellow",
+    "not seen": "dim",
+}
+
+
+def shown(comparison: Comparison, form: Form = Form.table) -> int:
+    """Prints the comparison; the exit code that it means."""
+    if form is Form.json:
+        print_as(plain(comparison), Output.json)
+    else:
+        table = plain_table("ASPECT", "VERDICT", "ORIGINAL", "SUCCESSOR", "WHY")
+        for aspect in comparison.aspects:
+            colour = VERDICT_COLOURS[aspect.verdict] if aspect.decides else "dim"
+            cells = (aspect.original, aspect.successor, aspect.why if aspect.decides else f"{aspect.why} (shown only)".strip())
+            table.add_row(aspect.name, f"[{colour}]{aspect.verdict}[/]", *map(escape, cells))
+        print_table(table)
+        titles = f"{comparison.original.title} and {comparison.successor.title}"
+        colour = VERDICT_COLOURS[comparison.verdict]
+        unseen = f"; not seen: {', '.join(comparison.unseen)}" if comparison.unseen else ""
+        errors().print(f"{escape(titles)}: [{colour}]{comparison.verdict}[/]{escape(unseen)}", soft_wrap=True)
+    return exit_code(comparison)
+
+
+def print_list(comparisons: Sequence[Comparison]) -> None:
+    """A line for each: the verdict, and what decided it or was not seen."""
+    table = plain_table("ORIGINAL", "SUCCESSOR", "VERDICT", "WHY")
+    for one in comparisons:
+        deciding = [aspect for aspect in one.aspects if aspect.decides and aspect.verdict == one.verdict and aspect.why]
+        why = "; ".join(f"{aspect.name}: {aspect.why}" for aspect in deciding)
+        if one.unseen:
+            why = f"not seen: {', '.join(one.unseen)}"
+        verdict = f"[{VERDICT_COLOURS[one.verdict]}]{one.verdict}[/]"
+        table.add_row(escape(one.original.title), escape(one.successor.title), verdict, escape(why))
+    print_table(table)
+
+
+def exit_code(comparison: Comparison) -> int:
+    """What the comparison means to scripts."""
+    codes = {"different": exit_codes.DIFFERENT, "not comparable": exit_codes.FAILED}
+    return codes.get(comparison.verdict, exit_codes.OK)
+
+
+def plain(comparison: Comparison) -> Json:
+    """For `-o json`; scripts rely on it."""
+    return {
+        "verdict": comparison.verdict,
+        "original": comparison.original.title,
+        "successor": comparison.successor.title,
+        "notSeen": list(comparison.unseen),
+        "aspects": [aspect._asdict() for aspect in comparison.aspects],
+    }
