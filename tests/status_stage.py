@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
+from fault_transport import FaultTransport, RecordingTransport
 from shunter.api.meta import Json
 from shunter.api.resources import PODS, SERVICE_ACCOUNTS, TRAIN_JOBS
 from shunter.kube.client import Client
-from shunter.kube.transports.faults import FaultTransport, RecordingTransport
 from shunter.operator.trainer.statusserver.place import audience
 from shunter.operator.trainer.statusserver.pods import ReportingPods
 

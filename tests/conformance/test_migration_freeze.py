@@ -15,13 +15,13 @@ import pytest
 
 from control_plane import ControlPlane
 from e2e.real_cluster import CRDS
+from fault_transport import RecordingTransport
 from migrate.moving.moves import NOW, Moves, pytorch_job
 from shunter.api.meta import Json
 from shunter.api.training.pytorch import PYTORCH_JOBS
 from shunter.kube import kubeconfig
 from shunter.kube.client import Client, connect
 from shunter.kube.transport import HttpTransport
-from shunter.kube.transports.faults import RecordingTransport
 from shunter.migrate.moving.backup import taking
 from shunter.migrate.moving.backup.index import read_index
 from shunter.migrate.moving.planning import PlanOptions

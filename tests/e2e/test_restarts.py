@@ -9,12 +9,12 @@ from pathlib import Path
 import pytest
 
 from e2e.running_cluster import Cluster, eventually
+from fault_transport import FaultTransport, Killed
 from shunter.api.meta import Json
 from shunter.api.resources import TRAIN_JOBS, TRAINING_RUNTIMES
 from shunter.errors import EnvironmentProblem, InputError
 from shunter.kube import kubeconfig
 from shunter.kube.client import connect
-from shunter.kube.transports.faults import FaultTransport, Killed
 from shunter.launch.code.delivery import ImageCode
 from shunter.launch.deleting import delete_and_wait, delete_leftovers
 from shunter.launch.options import LaunchOptions, Program

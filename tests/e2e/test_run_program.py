@@ -15,6 +15,7 @@ import pytest
 import yaml
 
 from e2e.running_cluster import REPOSITORY, SHUNTER, Cluster, eventually
+from fault_transport import FaultTransport, Killed
 from shunter.api.meta import Json
 from shunter.api.resources import CONFIG_MAPS, TRAIN_JOBS, TRAINING_RUNTIMES
 from shunter.api.trainer.runtime import ANCESTOR_LABEL
@@ -23,7 +24,6 @@ from shunter.errors import InputError
 from shunter.kube import kubeconfig
 from shunter.kube.client import Client, connect
 from shunter.kube.manifests import parse
-from shunter.kube.transports.faults import FaultTransport, Killed
 from shunter.launch.applying import apply_all
 from shunter.launch.code.delivery import PackedCode
 from shunter.launch.code.packing import PIECE_BYTES, Entry, archive

@@ -12,10 +12,10 @@ from typing import Any
 import pytest
 
 from e2e.running_cluster import Cluster, SharedClaim, eventually
+from fault_transport import FaultTransport, Killed
 from shunter.api.resources import TRAIN_JOBS
 from shunter.kube import kubeconfig
 from shunter.kube.client import connect
-from shunter.kube.transports.faults import FaultTransport, Killed
 from shunter.launch.scaling import scale_trainjob
 
 pytestmark = pytest.mark.timeout(240)

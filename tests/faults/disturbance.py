@@ -7,6 +7,7 @@ import os
 from collections.abc import Callable, Mapping, Sequence
 from typing import NamedTuple, TypeVar
 
+from fault_transport import Request
 from faults import invariants
 from faults.history import History
 from faults.operators import Operator
@@ -15,7 +16,6 @@ from player.compare import differences
 from player.shape import Json
 from shunter.kube.cache.reflector import Timing
 from shunter.kube.kubeconfig import Connection
-from shunter.kube.transports.faults import Request
 
 QUIET = 0.4
 """Seconds without a change after which a cluster is taken as being at rest."""

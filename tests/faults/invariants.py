@@ -6,6 +6,7 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping
 from typing import Any
 
+from fault_transport import Request
 from faults.history import History, Seen
 from player.shape import Json
 from shunter.api.resources import (
@@ -21,7 +22,6 @@ from shunter.api.resources import (
 )
 from shunter.api.training.mpi import MPI_JOBS
 from shunter.api.training.pytorch import PYTORCH_JOBS
-from shunter.kube.transports.faults import Request
 from shunter.operator.training.mpi.objects import APP
 from shunter.operator.training.names import JOB_NAME, REPLICA_INDEX, REPLICA_TYPE
 

@@ -7,13 +7,13 @@ import contextlib
 from collections.abc import AsyncIterator, Callable, Collection
 from datetime import UTC, datetime, timedelta
 
+from fault_transport import FaultTransport, Killed, RecordingTransport
 from shunter.kube.cache.reflector import Timing
 from shunter.kube.client import Client
 from shunter.kube.controllers.leader import LeaderOptions
 from shunter.kube.controllers.manager import LeadershipLost, Manager
 from shunter.kube.kubeconfig import Connection
 from shunter.kube.transport import HttpTransport
-from shunter.kube.transports.faults import FaultTransport, Killed, RecordingTransport
 from shunter.operator.process import COMPONENT
 from shunter.operator.trainer import controllers as trainer
 from shunter.operator.training import controllers as training

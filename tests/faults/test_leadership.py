@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from fault_transport import Delay, Disconnect, Refuse
 from faults import invariants
 from faults.history import History
 from faults.operator_process import LEASE, OperatorProcess, configuration
@@ -20,7 +21,6 @@ from shunter.api.resources import LEASES, PODS, SERVICES, TRAIN_JOBS, TRAINING_R
 from shunter.api.training.pytorch import PYTORCH_JOBS
 from shunter.kube.controllers.leader import LeaderOptions
 from shunter.kube.kubeconfig import Connection
-from shunter.kube.transports.faults import Delay, Disconnect, Refuse
 
 pytestmark = pytest.mark.timeout(600)
 

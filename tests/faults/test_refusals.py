@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 
+from fault_transport import Delay, Fault, Refuse
 from faults import invariants
 from faults.history import History
 from faults.operators import Operator, running
@@ -29,7 +30,6 @@ from shunter.api.resources import (
 )
 from shunter.api.training.pytorch import PYTORCH_JOBS
 from shunter.kube.kubeconfig import Connection
-from shunter.kube.transports.faults import Delay, Fault, Refuse
 
 pytestmark = pytest.mark.timeout(180)
 

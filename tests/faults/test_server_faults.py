@@ -12,18 +12,7 @@ from itertools import count
 
 import pytest
 
-from faults import invariants
-from faults.conftest import NewStage, Reference
-from faults.disturbance import Disturb, disturbed
-from faults.history import History
-from faults.lives import COMPLETED, RESTARTED, RESUMED, TO_THE_END
-from faults.operators import Operator, running, until
-from faults.scenarios import Stage, pytorch_job
-from shunter.api.resources import PODS, SERVICES
-from shunter.api.training.pytorch import PYTORCH_JOBS
-from shunter.kube.cache.reflector import Timing
-from shunter.kube.kubeconfig import Connection
-from shunter.kube.transports.faults import (
+from fault_transport import (
     CutStream,
     Delay,
     Disconnect,
@@ -36,6 +25,17 @@ from shunter.kube.transports.faults import (
     Silence,
     Truncate,
 )
+from faults import invariants
+from faults.conftest import NewStage, Reference
+from faults.disturbance import Disturb, disturbed
+from faults.history import History
+from faults.lives import COMPLETED, RESTARTED, RESUMED, TO_THE_END
+from faults.operators import Operator, running, until
+from faults.scenarios import Stage, pytorch_job
+from shunter.api.resources import PODS, SERVICES
+from shunter.api.training.pytorch import PYTORCH_JOBS
+from shunter.kube.cache.reflector import Timing
+from shunter.kube.kubeconfig import Connection
 
 pytestmark = pytest.mark.timeout(300)
 

@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 
 from cluster.api_server import RunningApiServer
+from fault_transport import FaultTransport, Killed, RecordingTransport
 from install.screen import Remembered
 from shunter.api.meta import Json
 from shunter.api.resources import (
@@ -45,7 +46,6 @@ from shunter.kube.discovery import served_versions
 from shunter.kube.errors import NotFound
 from shunter.kube.tls.certificate_secret import CertificateSecret
 from shunter.kube.transport import HttpTransport
-from shunter.kube.transports.faults import FaultTransport, Killed, RecordingTransport
 
 pytestmark = pytest.mark.integration
 

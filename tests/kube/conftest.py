@@ -5,12 +5,12 @@ from collections.abc import AsyncIterator, Awaitable, Callable
 
 import pytest
 
+from fault_transport import FaultTransport, RecordingTransport
 from kube.peer import Peer
 from shunter.kube.client import Client
 from shunter.kube.kubeconfig import Connection
 from shunter.kube.retry import RetryPolicy
 from shunter.kube.transport import HttpTransport
-from shunter.kube.transports.faults import FaultTransport, RecordingTransport
 
 Eventually = Callable[[Callable[[], object]], Awaitable[object]]
 

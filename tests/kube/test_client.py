@@ -4,6 +4,7 @@ from contextlib import aclosing
 
 import pytest
 
+from fault_transport import Disconnect, FaultTransport, LoseAnswer, RecordingTransport, Refuse
 from kube.peer import Peer
 from shunter.api.core import ConfigMap
 from shunter.api.meta import Json
@@ -29,7 +30,6 @@ from shunter.kube.errors import (
     from_status,
 )
 from shunter.kube.retry import RetryPolicy
-from shunter.kube.transports.faults import Disconnect, FaultTransport, LoseAnswer, RecordingTransport, Refuse
 
 COLLECTION = "/api/v1/configmaps"
 

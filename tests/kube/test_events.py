@@ -6,6 +6,7 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
+from fault_transport import FaultTransport, Refuse
 from kube.conftest import Eventually
 from kube.peer import Peer
 from shunter.api.meta import Json
@@ -14,7 +15,6 @@ from shunter.kube import events
 from shunter.kube.client import Client
 from shunter.kube.controllers.plan import Note, Ref
 from shunter.kube.events import EventRecorder
-from shunter.kube.transports.faults import FaultTransport, Refuse
 
 MOMENT = datetime(2026, 11, 21, 10, 0, 0, 123456, UTC)
 

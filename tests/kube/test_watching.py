@@ -6,13 +6,13 @@ from contextlib import aclosing
 
 import pytest
 
+from fault_transport import Disconnect, FaultTransport, Refuse
 from kube.peer import Peer
 from shunter.api.resources import CONFIG_MAPS
 from shunter.kube import watching
 from shunter.kube.client import Client
 from shunter.kube.errors import ApiError, ConnectionProblem, ServiceUnavailable
 from shunter.kube.retry import RetryPolicy
-from shunter.kube.transports.faults import Disconnect, FaultTransport, Refuse
 from shunter.kube.watching import follow
 
 pytestmark = pytest.mark.integration

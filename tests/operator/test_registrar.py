@@ -13,6 +13,7 @@ from pathlib import Path
 import pytest
 
 from cluster.api_server import start_api_server
+from fault_transport import FaultTransport, Killed, LoseAnswer
 from shunter.api.meta import Json
 from shunter.api.resources import MUTATING_WEBHOOKS, SECRETS, TRAIN_JOBS, VALIDATING_WEBHOOKS
 from shunter.kube import kubeconfig
@@ -23,7 +24,6 @@ from shunter.kube.tls.certificate_secret import MANAGED_BY, OWNER, CertificateSe
 from shunter.kube.tls.certificate_sources import SharedCertificate
 from shunter.kube.tls.certificates import KeyPair, expires_at, fault_of
 from shunter.kube.tls.serving_certificate import LIFETIME, RENEWAL, SETTLING
-from shunter.kube.transports.faults import FaultTransport, Killed, LoseAnswer
 from shunter.kube.webhooks.registration import Configuration, Place, ServiceReference, Webhook, bundles, register
 from shunter.operator.registrar import Registrar, TrustState
 

@@ -12,6 +12,7 @@ from functools import partial
 import pytest
 
 from cluster.api_server import RunningApiServer, start_api_server
+from fault_transport import Disconnect, FaultTransport, RecordingTransport, Refuse
 from shunter.api.meta import Json
 from shunter.api.resources import (
     CUSTOM_RESOURCE_DEFINITIONS,
@@ -28,7 +29,6 @@ from shunter.kube.controllers.leader import LeaderOptions
 from shunter.kube.controllers.manager import Manager
 from shunter.kube.errors import ApiError, NotFound
 from shunter.kube.kubeconfig import Connection
-from shunter.kube.transports.faults import Disconnect, FaultTransport, RecordingTransport, Refuse
 from shunter.kube.webhooks.canary import ANNOTATION, NAME, canary
 from shunter.kube.webhooks.registration import ServiceReference, register
 from shunter.kube.webhooks.server import AdmissionRequest, AdmissionResponse

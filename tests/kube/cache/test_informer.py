@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 
+from fault_transport import CutStream, Disconnect, EndStream, FaultTransport, Mangle, Refuse, Silence
 from kube.peer import Peer
 from shunter.api.core import ConfigMap
 from shunter.api.resources import CONFIG_MAPS
@@ -18,7 +19,6 @@ from shunter.kube.cache.reflector import Timing
 from shunter.kube.client import Client
 from shunter.kube.controllers.plan import Key
 from shunter.kube.transport import Transport
-from shunter.kube.transports.faults import CutStream, Disconnect, EndStream, FaultTransport, Mangle, Refuse, Silence
 
 COLLECTION = "/api/v1/configmaps"
 FAST = Timing(first_wait=0.01, longest_wait=0.05, longest_wait_for_kind=0.05, silence=5.0)

@@ -7,6 +7,7 @@ from datetime import UTC, datetime
 import msgspec
 import pytest
 
+from fault_transport import Disconnect, FaultTransport, Refuse
 from kube.peer import Peer
 from shunter.api.resources import PODS
 from shunter.kube.cache.expectations import Expectations
@@ -16,7 +17,6 @@ from shunter.kube.controllers.executor import Executor
 from shunter.kube.controllers.plan import NOTHING, Create, Failure, Key, Note, Plan, Ref, StatusWrite
 from shunter.kube.controllers.workqueue import POSTPONED_SECONDS
 from shunter.kube.events import EventRecorder
-from shunter.kube.transports.faults import Disconnect, FaultTransport, Refuse
 
 A = Key("n", "a")
 NOW = datetime(2026, 11, 21, tzinfo=UTC)

@@ -6,6 +6,7 @@ from typing import Any
 import msgspec
 import pytest
 
+from fault_transport import Disconnect, FaultTransport, Killed, LoseAnswer, RecordingTransport, Refuse
 from kube.peer import Peer
 from shunter.api.resources import CONFIG_MAPS, PODS, SERVICES, Resource
 from shunter.kube.cache.watch_events import ObjectIdentity
@@ -26,7 +27,6 @@ from shunter.kube.controllers.plan import (
     StatusWrite,
     Write,
 )
-from shunter.kube.transports.faults import Disconnect, FaultTransport, Killed, LoseAnswer, RecordingTransport, Refuse
 
 PODS_AT = "/api/v1/pods"
 

@@ -3,12 +3,12 @@
 import asyncio
 from collections.abc import Awaitable, Callable
 
+from fault_transport import Delay, FaultTransport, RecordingTransport, Refuse
 from shunter.api.resources import PODS
 from shunter.kube.client import Client
 from shunter.kube.controllers.executor import Executor, concerns_user
 from shunter.kube.controllers.fence import MAX_FENCED, FencedTransport
 from shunter.kube.controllers.plan import Create, Plan, Ref, StatusWrite
-from shunter.kube.transports.faults import Delay, FaultTransport, RecordingTransport, Refuse
 
 Eventually = Callable[[Callable[[], object]], Awaitable[object]]
 

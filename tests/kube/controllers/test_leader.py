@@ -7,12 +7,12 @@ from typing import TypedDict
 
 import pytest
 
+from fault_transport import Delay, FaultTransport, LoseAnswer, Refuse
 from kube.peer import Peer
 from shunter.api.meta import Json
 from shunter.errors import InputError
 from shunter.kube.client import Client
 from shunter.kube.controllers.leader import LeaderElection, LeaderOptions
-from shunter.kube.transports.faults import Delay, FaultTransport, LoseAnswer, Refuse
 
 LEASE = ("/apis/coordination.k8s.io/v1/leases", "n", "test")
 MOMENT = datetime(2026, 11, 21, 10, 0, tzinfo=UTC)

@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 import aiohttp
 import pytest
 
+from fault_transport import Delay, FaultTransport, LoseAnswer, RecordingTransport, Refuse
 from kube.conftest import Eventually
 from kube.peer import Peer
 from shunter.api.core import ConfigMap, Pod
@@ -23,7 +24,6 @@ from shunter.kube.controllers.leader import LeaderOptions
 from shunter.kube.controllers.manager import LeadershipLost, Manager
 from shunter.kube.controllers.plan import Create, Failure, Key, Note, Plan, Ref, StatusWrite
 from shunter.kube.health import parse_address
-from shunter.kube.transports.faults import Delay, FaultTransport, LoseAnswer, RecordingTransport, Refuse
 from shunter.kube.transports.measured import CountingTransport
 
 PODS_AT, CONFIG_MAPS_AT = "/api/v1/pods", "/api/v1/configmaps"

@@ -6,12 +6,12 @@ from collections.abc import AsyncGenerator, Mapping
 
 import pytest
 
+from fault_transport import Disconnect, FaultTransport
 from kube.peer import Peer
 from shunter.api.resources import CONFIG_MAPS
 from shunter.kube.client import Client
 from shunter.kube.errors import ConnectionProblem, NotFound
 from shunter.kube.transport import Response
-from shunter.kube.transports.faults import Disconnect, FaultTransport
 from shunter.kube.transports.measured import CountingTransport, LimitedTransport, Rate
 
 

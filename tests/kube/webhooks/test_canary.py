@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
+from fault_transport import Disconnect, FaultTransport, Refuse
 from shunter.api.resources import TRAIN_JOBS
 from shunter.kube.client import Client
 from shunter.kube.errors import ApiError
-from shunter.kube.transports.faults import Disconnect, FaultTransport, Refuse
 from shunter.kube.webhooks.canary import asked_by_server, asked_directly, canary
 
 BODY = canary(TRAIN_JOBS, "team-a", {})

@@ -10,6 +10,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
+from fault_transport import Fault, FaultTransport, Refuse
 from shunter.api.meta import Json
 from shunter.api.resources import (
     NAMESPACES,
@@ -28,7 +29,6 @@ from shunter.kube.credentials import StaticCredentials
 from shunter.kube.errors import NotFound
 from shunter.kube.kubeconfig import Connection
 from shunter.kube.transport import HttpTransport
-from shunter.kube.transports.faults import Fault, FaultTransport, Refuse
 from shunter.migrate.conversion.cleaning import clean
 from shunter.migrate.moving import applying, closing, comparisons, gathering, rolling_back, running, stand_ins
 from shunter.migrate.moving.applying import GateTimeouts, Outcome

@@ -5,12 +5,12 @@ from __future__ import annotations
 import msgspec
 import pytest
 
+from fault_transport import Delay, RecordingTransport, Request
 from migrate.moving.moves import QUICK, Moves, Screen
 from shunter.api.resources import CONFIG_MAPS, TRAIN_JOBS, TRAINING_RUNTIMES
 from shunter.api.training.pytorch import PYTORCH_JOBS
 from shunter.kube.client import Client
 from shunter.kube.transport import HttpTransport
-from shunter.kube.transports.faults import Delay, RecordingTransport, Request
 from shunter.migrate.moving import applying, gathering, running
 from shunter.migrate.moving.applying import Outcome
 from shunter.migrate.moving.plan import Plan, Wave

@@ -11,6 +11,7 @@ from pathlib import Path
 import msgspec
 import pytest
 
+from fault_transport import FaultTransport, Killed, Refuse
 from faults.operators import Operator
 from migrate.moving.moves import Moves, Screen, pytorch_job
 from migrate.moving.test_deciding import CREATE, DELETE, SHARED
@@ -21,7 +22,6 @@ from shunter.api.training.pytorch import PYTORCH_JOBS
 from shunter.errors import EnvironmentProblem, InputError
 from shunter.kube.client import Client
 from shunter.kube.errors import Forbidden, Invalid
-from shunter.kube.transports.faults import FaultTransport, Killed, Refuse
 from shunter.migrate.conversion.cleaning import digest
 from shunter.migrate.moving import applying, rolling_back
 from shunter.migrate.moving.deciding import intended

@@ -9,8 +9,8 @@ from collections.abc import Awaitable, Callable
 
 import pytest
 
+from fault_transport import Killed
 from migrate.moving.moves import Moves, shape
-from shunter.kube.transports.faults import Killed
 from shunter.migrate.moving.plan import Plan
 from shunter.migrate.moving.planning import PlanOptions
 

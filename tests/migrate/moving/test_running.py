@@ -5,6 +5,7 @@ from __future__ import annotations
 import msgspec
 import pytest
 
+from fault_transport import Disconnect, Fault, Refuse
 from faults.operators import Operator
 from migrate.moving.moves import Moves, shape
 from shunter.api.meta import Json
@@ -12,7 +13,6 @@ from shunter.api.resources import TRAIN_JOBS
 from shunter.api.training.pytorch import PYTORCH_JOBS
 from shunter.errors import EnvironmentProblem, InputError
 from shunter.kube.retry import DEFAULT
-from shunter.kube.transports.faults import Disconnect, Fault, Refuse
 from shunter.migrate.moving.applying import Outcome
 from shunter.migrate.moving.marks import COMPARED, SOURCE, mark
 from shunter.migrate.moving.plan import Item, Plan, text

@@ -7,13 +7,13 @@ import contextlib
 from collections.abc import Awaitable, Sequence
 from typing import Literal, NamedTuple
 
+from fault_transport import Killed
 from migrate.moving.moves import Moves
 from shunter.api.meta import Json
 from shunter.api.resources import CUSTOM_RESOURCE_DEFINITIONS, TRAIN_JOBS
 from shunter.errors import ShunterError
 from shunter.kube.client import Client
 from shunter.kube.errors import NotFound
-from shunter.kube.transports.faults import Killed
 from shunter.migrate.moving.marks import SOURCE, mark
 from shunter.migrate.moving.plan import Plan
 from shunter.migrate.moving.planning import PlanOptions

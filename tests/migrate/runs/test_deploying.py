@@ -7,11 +7,11 @@ from datetime import UTC, datetime
 
 import pytest
 
+from fault_transport import FaultTransport, Refuse
 from migrate.proof.jobs import pytorch
 from shunter.api.resources import NAMESPACES, TRAIN_JOBS, TRAINING_RUNTIMES
 from shunter.kube.client import Client
 from shunter.kube.errors import Forbidden
-from shunter.kube.transports.faults import FaultTransport, Refuse
 from shunter.migrate.conversion.source.objects import SourceObject
 from shunter.migrate.moving.runs.deploying import start
 from shunter.migrate.moving.runs.trial import TrialOptions, trial_of

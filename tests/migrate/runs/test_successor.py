@@ -6,11 +6,11 @@ import uuid
 
 import pytest
 
+from fault_transport import FaultTransport, Refuse
 from migrate.proof.jobs import converted, pytorch
 from shunter.api.meta import Json
 from shunter.api.resources import NAMESPACES, TRAIN_JOBS
 from shunter.kube.client import Client
-from shunter.kube.transports.faults import FaultTransport, Refuse
 from shunter.migrate.use_cases.compare import successor_of
 
 pytestmark = pytest.mark.integration

@@ -1,1 +1,1 @@
-"""Transports around a transport: metering, metadata only, and faults for tests."""
+"""Transports around a transport: metering and metadata only."""

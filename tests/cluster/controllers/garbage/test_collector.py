@@ -8,13 +8,13 @@ from contextlib import suppress
 
 import pytest
 
+from fault_transport import Delay, FaultTransport
 from shunter.api.meta import Json
 from shunter.api.resources import CONFIG_MAPS, NAMESPACES, SECRETS
 from shunter.cluster.controllers.garbage.collector import GarbageCollector
 from shunter.kube import kubeconfig
 from shunter.kube.client import Client, connect
 from shunter.kube.errors import AlreadyExists, NotFound
-from shunter.kube.transports.faults import Delay, FaultTransport
 
 pytestmark = pytest.mark.e2e
 

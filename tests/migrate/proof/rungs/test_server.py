@@ -6,12 +6,12 @@ from dataclasses import replace
 
 import pytest
 
+from fault_transport import FaultTransport, Refuse
 from migrate.proof.jobs import converted, pytorch
 from shunter.api.meta import Json
 from shunter.api.resources import JOBSETS
 from shunter.kube.client import Client
 from shunter.kube.errors import ApiError
-from shunter.kube.transports.faults import FaultTransport, Refuse
 from shunter.migrate.conversion.one_job import Conversion
 from shunter.migrate.proof.ladder import Ladder, Step
 from shunter.migrate.proof.rungs.server import asked, scratch_namespace

@@ -9,11 +9,11 @@ from collections.abc import AsyncIterator, Iterator
 import pytest
 
 from cluster.api_server import RunningApiServer, start_api_server
+from fault_transport import FaultTransport, RecordingTransport
 from shunter.api.resources import NAMESPACES, SERVICE_ACCOUNTS, TRAIN_JOBS
 from shunter.kube import kubeconfig
 from shunter.kube.client import connect
 from shunter.kube.errors import AlreadyExists
-from shunter.kube.transports.faults import FaultTransport, RecordingTransport
 from status_stage import JOB, Stage
 
 

@@ -11,11 +11,11 @@ import aiohttp
 import msgspec
 import pytest
 
+from fault_transport import Disconnect, Refuse
 from shunter.api.meta import Json
 from shunter.kube.controllers.plan import Key
 from shunter.kube.tls.certificates import issue, new_authority
 from shunter.kube.tls.serving_tls import ServingTls
-from shunter.kube.transports.faults import Disconnect, Refuse
 from shunter.operator.trainer.statusserver.place import StatusServerPlace, audience, job_of
 from shunter.operator.trainer.statusserver.server import Rates, StatusServer
 from shunter.operator.trainer.statusserver.tokens import TokenReviewer

@@ -7,10 +7,10 @@ import time
 
 import pytest
 
+from fault_transport import Disconnect
 from shunter.api.meta import Json
 from shunter.api.resources import PODS
 from shunter.kube.errors import ApiError
-from shunter.kube.transports.faults import Disconnect
 from shunter.operator.trainer.statusserver import pods
 from shunter.operator.trainer.statusserver.place import audience
 from shunter.operator.trainer.statusserver.tokens import TokenReviewer, could_be_good, is_reporter

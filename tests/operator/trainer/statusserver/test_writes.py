@@ -6,10 +6,10 @@ import asyncio
 
 import pytest
 
+from fault_transport import Delay, Refuse
 from shunter.api.meta import Json
 from shunter.kube.controllers.plan import Key
 from shunter.kube.errors import ApiError, Invalid, NotFound
-from shunter.kube.transports.faults import Delay, Refuse
 from shunter.operator.trainer.statusserver import writes
 from shunter.operator.trainer.statusserver.writes import StatusWriter, TooManyReportsError
 from status_stage import JOB, Stage
