@@ -1,6 +1,6 @@
 """What CSIDrivers, CSINodes and VolumeAttachments may say.
 
-Source: k8s.io/kubernetes 1.36 `apis/storage/validation`.
+Source: k8s.io/kubernetes 1.36 `pkg/apis/storage/validation/validation.go`.
 """
 
 from __future__ import annotations
@@ -12,7 +12,8 @@ from shunter.cluster.apiserver.field_rules import changed, driver_name_errors, f
 
 _LIFECYCLES = ["Persistent", "Ephemeral"]
 _GROUP_POLICIES = ["File", "None", "ReadWriteOnceWithFSType"]
-_LONGEST_NODE_ID = 192
+_LONGEST_NODE_ID = 256
+"""Bytes."""
 _SHORTEST_TOKEN, _LONGEST_TOKEN = 600, 1 << 32
 _SHORTEST_UPDATE = 10
 _ONE_SOURCE = "must specify exactly one of inlineVolumeSpec and persistentVolumeName"
@@ -20,7 +21,7 @@ _ONE_SOURCE = "must specify exactly one of inlineVolumeSpec and persistentVolume
 
 def csi_driver_errors(driver: Json, old: Json | None) -> list[FieldError]:
     """`attachRequired` and `volumeLifecycleModes` never change; the error about the first calls it `spec.attachedRequired`, as
-    the original does."""
+    `ValidateCSIDriverUpdate` does."""
     spec = driver["spec"]
     errors = [
         unsupported("spec.volumeLifecycleModes", mode, _LIFECYCLES)
@@ -53,7 +54,7 @@ def csi_node_errors(node: Json, old: Json | None) -> list[FieldError]:
         names.add(name)
         if not identity:
             errors.append(required(f"{here}.nodeID"))
-        elif len(identity) > _LONGEST_NODE_ID:
+        elif len(identity.encode()) > _LONGEST_NODE_ID:
             errors.append(invalid(f"{here}.nodeID", identity, f"must be {_LONGEST_NODE_ID} characters or less"))
         errors += negative(f"{here}.allocatable.count", (driver.get("allocatable") or {}).get("count"))
         keys = driver.get("topologyKeys") or []

@@ -1,6 +1,7 @@
 """What ReplicaSets, Deployments, DaemonSets, StatefulSets and ReplicationControllers may say, and what of it may change.
 
-Source: k8s.io/kubernetes 1.36 `apis/apps/validation`, `apis/core/validation`; the order of faults is the real server's.
+Source: k8s.io/kubernetes 1.36 `pkg/apis/apps/validation/validation.go` and `pkg/apis/core/validation`; faults come in the
+order of the real server.
 """
 
 from __future__ import annotations
@@ -35,7 +36,7 @@ _STATEFUL_SET_UPDATE = (
 
 
 def replica_set_errors(replica_set: Json, old: Json | None) -> list[FieldError]:
-    """The selector never changes. About an empty one the text says `deployment`, as the original's does."""
+    """The selector never changes. About an empty one the text says `deployment`, as `ValidateReplicaSetSpec` does."""
     spec = replica_set["spec"]
     errors = negative("spec.replicas", spec.get("replicas")) + negative("spec.minReadySeconds", spec.get("minReadySeconds"))
     errors += _selector_errors(spec, "deployment") + _replica_set_template_errors(spec)
@@ -44,7 +45,7 @@ def replica_set_errors(replica_set: Json, old: Json | None) -> list[FieldError]:
 
 def deployment_errors(deployment: Json, old: Json | None) -> list[FieldError]:
     """The selector never changes; `progressDeadlineSeconds` is above `minReadySeconds`. A refused `activeDeadlineSeconds` is said
-    to be one of a ReplicaSet, as in the original."""
+    to be one of a ReplicaSet: `ValidatePodTemplateSpecForReplicaSet` checks both."""
     spec = deployment["spec"]
     errors = negative("spec.replicas", spec.get("replicas"))
     errors += _selector_errors(spec, "deployment") + _replica_set_template_errors(spec)
