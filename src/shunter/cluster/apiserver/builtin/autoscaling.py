@@ -10,6 +10,7 @@ from typing import Any
 from shunter.api.field_errors import FieldError, forbidden, invalid, required
 from shunter.api.meta import Json
 from shunter.api.resources import HORIZONTAL_POD_AUTOSCALERS
+from shunter.cluster.apiserver.builtin.rules.autoscalers import behavior_errors, metric_errors
 from shunter.cluster.apiserver.builtin.typed import typed
 from shunter.cluster.apiserver.kinds import Kind
 
@@ -63,16 +64,23 @@ def _validate(autoscaler: Json, old: Json | None) -> list[FieldError]:
     errors: list[FieldError] = []
     if low < least:
         errors.append(invalid("spec.minReplicas", low, f"must be greater than or equal to {least}"))
-    if high < 1:
+    if high == 0:
         errors.append(required("spec.maxReplicas", "must be set and greater than 0"))
-    elif high < low:
+    elif high < 0:
+        errors.append(invalid("spec.maxReplicas", high, "must be greater than or equal to 1"))
+    if high < low:
         errors.append(invalid("spec.maxReplicas", high, "must be greater than or equal to `minReplicas`"))
     target = spec["scaleTargetRef"]
-    errors += [required(f"spec.scaleTargetRef.{name}") for name in ("kind", "name") if not target.get(name)]
+    for name in ("kind", "name"):
+        if not target.get(name):
+            errors.append(required(f"spec.scaleTargetRef.{name}"))
+        elif "/" in target[name]:
+            errors.append(invalid(f"spec.scaleTargetRef.{name}", target[name], "may not contain '/'"))
     version = target.get("apiVersion", "")
     if "/" not in version:
         errors.append(invalid("spec.scaleTargetRef.apiVersion", version, "apiVersion must specify API group"))
     if low == 0 and not scales_to_zero:
         detail = "must specify at least one Object or External metric to support scaling to zero replicas"
         errors.append(forbidden("spec.metrics", detail))
-    return errors
+    errors += metric_errors(spec["metrics"], "spec.metrics")
+    return errors + behavior_errors(spec.get("behavior", {}), "spec.behavior")
