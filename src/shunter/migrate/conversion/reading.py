@@ -56,6 +56,8 @@ def read(source: SourceObject, framework: AnyFramework) -> Reading:
     if foreign is not None:
         raise UnreadableJobError(source, foreign.path, f"Expected JSON, got {foreign.found}", _REMEDY_OF_JSON)
     value = without_nulls(source.value)
+    if "metadata" not in value:
+        raise UnreadableJobError(source, ("metadata",), "the job has none", "Give it metadata.name.")
     specs = value_at(source.value, ("spec", field))
     for role in specs if isinstance(specs, dict) else ():
         spec = _convert(source, without_nulls(specs[role]), ReplicaSpec, ("spec", field, role))

@@ -224,3 +224,9 @@ def test_references_are_replaced_from_left_to_right_and_never_twice(text: str, v
         else:
             by_hand, at = by_hand + text[at], at + 1
     assert expand(text, variables) == by_hand
+
+
+def test_a_text_that_begins_a_hundred_thousand_references_is_read_in_seconds() -> None:
+    """Work that grows with the square would take this test minutes."""
+    assert expand("$(A)" + "$(A $$" * 100_000, {"A": "1"}) == "1" + "$(A $" * 100_000
+    assert expand("$(A)" + "$(A " * 100_000, {"A": "1"}) == "1" + "$(A " * 100_000

@@ -30,7 +30,8 @@ def expand(text: str, variables: Mapping[str, str]) -> str:
             return "$"
         return variables.get(match[2], match[0])
 
-    return _REFERENCE.sub(replacement, text)
+    end = _references_end(text)
+    return _REFERENCE.sub(replacement, text[:end]) + text[end:].replace("$$", "$")
 
 
 def literal(text: str) -> str:
@@ -41,9 +42,15 @@ def literal(text: str) -> str:
 @lru_cache(maxsize=256)
 def _names(text: str) -> frozenset[str] | None:
     """The names that the text refers to; None when it has more in it than plain references."""
-    found = [*_REFERENCE.finditer(text)]
-    is_plain = all(match[2] is not None and "$" not in match[2] for match in found)
+    end = _references_end(text)
+    found = [*_REFERENCE.finditer(text, 0, end)]
+    is_plain = "$$" not in text[end:] and all(match[2] is not None and "$" not in match[2] for match in found)
     return frozenset(match[2] for match in found) if is_plain else None
+
+
+def _references_end(text: str) -> int:
+    """Where the last reference ends at the latest. Behind it each `$(` would be looked through to the end of the text in vain."""
+    return text.rfind(")") + 1
 
 
 def expand_all(texts: Iterable[str], variables: Mapping[str, str]) -> list[str]:
