@@ -197,7 +197,7 @@ CASES = [
     pytest.param(converted(shell(ENVIRON)), "HOST009!", id="environment-of-the-process"),
     pytest.param(converted(python(LOOKED_UP)), "HOST009!", id="uname-looked-up"),
     pytest.param(converted(python(CALLED_LATER)), "HOST009!", id="uname-looked-up-and-called-later"),
-    pytest.param(converted(python(SECOND_PART)), "HOST010", id="second-part-of-uname-looked-up"),
+    pytest.param(converted(python(SECOND_PART)), "HOST009!", id="second-part-of-uname-looked-up"),
     pytest.param(converted(python(PROCESSOR), "MPIJob"), "HOST009!", id="processor-of-mpi"),
     pytest.param(converted(python(OTHER_HOST)), "HOST006,HOST009!", id="name-made-of-another-one"),
     pytest.param(

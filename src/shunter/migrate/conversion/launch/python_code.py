@@ -7,7 +7,7 @@ import re
 import warnings
 from collections.abc import Iterator
 from functools import lru_cache
-from typing import NamedTuple
+from typing import NamedTuple, TypeGuard
 
 _READERS = frozenset({"getenv", "get", "pop", "setdefault"})
 _ENVIRONMENTS = frozenset({"environ", "environb"})
@@ -87,7 +87,7 @@ def called(node: ast.Call) -> str:
 
 def constant(node: ast.AST) -> str | None:
     """The text that an expression is whatever happens: `"HOSTNAME"`, `"HOST" + "NAME"`, `Path("/etc") / "hostname"`,
-    `os.path.join("/etc", "hostname")`; None for any other."""
+    `os.path.join("/etc", "hostname")`, `f"HOST{'NAME'}"`, `"".join(["HOST", "NAME"])`; None for any other."""
     if isinstance(node, ast.Constant):
         value = node.value.decode(errors="replace") if isinstance(node.value, bytes) else node.value
         return value if isinstance(value, str) else None
@@ -95,11 +95,28 @@ def constant(node: ast.AST) -> str | None:
     between = ""
     if isinstance(node, ast.BinOp) and isinstance(node.op, (ast.Add, ast.Div)):
         parts, between = [node.left, node.right], "/" if isinstance(node.op, ast.Div) else ""
+    elif isinstance(node, ast.JoinedStr):
+        parts = [part.value if _is_put_in_whole(part) else part for part in node.values]
+    elif isinstance(node, ast.Call) and (joined := _joined(node)):
+        between, parts = joined
     elif isinstance(node, ast.Call) and called(node) in _PATHS:
         owner = node.func.value if isinstance(node.func, ast.Attribute) and called(node) == "joinpath" else None
         parts, between = [*([owner] if owner else []), *node.args], "/"
     texts = [constant(part) for part in parts]
     return between.join(text for text in texts if text is not None) if texts and None not in texts else None
+
+
+def _is_put_in_whole(part: ast.expr) -> TypeGuard[ast.FormattedValue]:
+    """Whether it is `{VALUE}` of an f-string, without a conversion or a format."""
+    return isinstance(part, ast.FormattedValue) and part.conversion == -1 and part.format_spec is None
+
+
+def _joined(node: ast.Call) -> tuple[str, list[ast.expr]] | None:
+    """The separator and the parts of `"-".join(["a", "b"])`; None for any other call."""
+    if not isinstance(node.func, ast.Attribute) or node.func.attr != "join" or len(node.args) != 1:
+        return None
+    between, parts = literal_text(node.func.value), node.args[0]
+    return (between, parts.elts) if between is not None and isinstance(parts, (ast.List, ast.Tuple)) else None
 
 
 def _readings(tree: ast.AST, lines: Lines) -> Iterator[Reading]:

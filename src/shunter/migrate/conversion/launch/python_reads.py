@@ -61,7 +61,9 @@ _PARSERS = frozenset({"parse_args", "parse_known_args", "parse_intermixed_args",
 _STEPS_OF_JSON = 3
 """`cluster`, a role and an index lead to a name in TF_CONFIG."""
 _MAY_READ = re.compile(
-    r"host|uname|fqdn|\bnode\b|processor_name|nameinfo|name\(\)|reversename|resolve_address|ClusterResolver|environ",
+    r"host|uname|fqdn|\bnode\b|processor_name|nameinfo|name\(\)|reversename|resolve_address|ClusterResolver|environ"
+    r"|SummaryWriter|tensorboard_trace_handler"
+    r"|[\"']\s*\+?\s*[a-z]?[\"']|[\"']\s*\.join\b|\{[\"']",  # a text that is put together of others
     re.IGNORECASE,
 )
 _FEWEST = 3
@@ -181,7 +183,7 @@ class _Code:
             if ast.unparse(node.func.value) == "re" or name in _NUMBERS | _KEEPERS:
                 return [node.func.value, *node.args]
             return [node.func.value, ast.Name(f"{ast.unparse(node.func)}()")]
-        return []
+        return [node.func] if isinstance(node.func, ast.Call) else []  # getattr(os, "uname")()
 
     def _decided(self, node: ast.AST) -> Iterator[tuple[str, int]]:
         """The values that something is cut out of here, that are compared, or taken for a rank."""
@@ -196,7 +198,9 @@ class _Code:
             if isinstance(node.ctx, ast.Store):
                 operands = []
             elif not self._sources.value(node):
-                is_record = isinstance(node.value, ast.Call) and called(node.value) in {"uname", "gethostbyaddr"}
+                is_record = isinstance(node.value, ast.Call) and (
+                    called(node.value) in {"uname", "gethostbyaddr"} or isinstance(node.value.func, ast.Call)
+                )
                 operands = [node.slice, *([] if is_record or self._steps_of(node.value) else [node.value])]
         elif isinstance(node, ast.keyword) and node.arg and is_rank(node.arg):
             operands = [node.value]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 
 from shunter.migrate.conversion.launch import python_code
 from shunter.migrate.conversion.launch.reads import HOST_NAME, TF_CONFIG, paths, sought
@@ -22,6 +22,12 @@ _OF_UNAME = frozenset({"node", "nodename"})
 _COPIES = frozenset({"copy", "deepcopy", "dict"})
 _OWN_NAME = re.compile(r"_?(?:get_?)?(?:my_?|own_?|local_?|fq_?)?host_?name", re.IGNORECASE)
 """Functions without arguments, of whatever library, that are called as what they return."""
+_NAMES_FILES: Mapping[str, tuple[int, frozenset[str]]] = {
+    "SummaryWriter": (0, frozenset({"log_dir", "logdir"})),
+    "tensorboard_trace_handler": (1, frozenset({"worker_name"})),
+}
+"""What puts the host name into the name of a directory or a file (runs/DATE_HOST, HOST_PID.TIME.pt.trace.json) unless an argument
+says another: at which position, and by which keyword."""
 _RESOLVERS = frozenset({"TFConfigClusterResolver"})
 """What reads TF_CONFIG for a program."""
 
@@ -113,6 +119,8 @@ class Sources:
             return HOST_NAME
         if name == "expandvars" and node.args:
             return next((called for _, called in self._put_in(python_code.constant(node.args[0]) or "")), "")
+        if name in _NAMES_FILES and not _says_file(node, *_NAMES_FILES[name]):
+            return HOST_NAME
         if not node.args and _OWN_NAME.fullmatch(name):
             return HOST_NAME
         if name in _RESOLVERS:
@@ -125,8 +133,10 @@ class Sources:
         """What a command prints of the pod that is written out in the code."""
         from shunter.migrate.conversion.launch import shell_reads
 
-        text = "".join(_texts([words]))
-        if isinstance(words, (ast.List, ast.Tuple, ast.Call)):
+        text = python_code.constant(words) or ""
+        if isinstance(words, (ast.List, ast.Tuple)):
+            text = " ".join(filter(None, map(python_code.constant, words.elts)))
+        elif isinstance(words, ast.Call) and not text:
             text = " ".join(_texts([*ast.walk(words)]))
         return next((read.name for read in shell_reads.reads(text, self._variables)), "")
 
@@ -179,6 +189,14 @@ class Sources:
                 found.add(id(node.func))  # the call is the value
             found |= {id(tested) for tested in _tested(node) if _is_look_up(tested)}
         return found
+
+
+def _says_file(call: ast.Call, position: int, keywords: Collection[str]) -> bool:
+    """Whether the argument is there and not None; what is handed on by `*` and `**` may be it."""
+    if any(isinstance(one, ast.Starred) for one in call.args) or any(keyword.arg is None for keyword in call.keywords):
+        return True
+    given = [*call.args[position : position + 1], *(keyword.value for keyword in call.keywords if keyword.arg in keywords)]
+    return any(not (isinstance(one, ast.Constant) and one.value is None) for one in given)
 
 
 def _of_uname(call: ast.Call) -> ast.Call | None:

@@ -29,7 +29,7 @@ _MODULES = frozenset({
 """Modules that read none of them by being imported; torch does when its `distributed` is set up."""
 _NAME = re.compile(r"\w+")
 _ANY_VARIABLE = re.compile(
-    r"environ|getenv|distributed|elastic|import_module|__import__|\b(?:eval|exec|compile|open|runpy)\b|"
+    r"environ|getenv|getattr|distributed|elastic|import_module|__import__|\b(?:eval|exec|compile|open|runpy)\b|"
     r"\bos\.(?:system|popen|exec|spawn|posix_spawn|fork)|\bfrom\s+os\b"
 )
 """Words of code that may read any variable, or run what does."""

@@ -30,8 +30,14 @@ OWN_CLIENT = Topic(
 )
 _TOOLS = r"(?P<tool>ssh|scp|sftp|pdsh|pssh|parallel-ssh|clush)(?=[ \t]|\\\n)"
 _OPERATORS = r"(?!(?:[ \t]|\\\n)*(?:[=:,)!+|]|-V\b|(?:is|and|or|in|not|if|else)\b))"
-_BEFORE = r"(?:(?<!\\\n)^|[;&|`]|(?<!=)\(|(?:\b(?:exec|sudo|do|then|else|if|elif|while|until|xargs)|!)[ \t])(?:[ \t]|\\\n)*"
-"""A command begins: it is not in a list of packages that goes over several lines, or an array."""
+_BEFORE = (
+    r"(?:(?<!\\\n)^|[;&|`]|(?<!=)\(|(?:\b(?:do|then|else|if|elif|while|until)|!)[ \t])(?:[ \t]|\\\n)*"
+    r"(?:(?:exec|sudo|nohup|time|timeout|nice|setsid|stdbuf|env|command|xargs)[ \t]+"
+    r"(?:-\S+[ \t]+(?:(?!ssh\b|scp\b|sftp\b)[\w{}%./]+[ \t]+(?=-|\w+=|(?:/usr/bin/)?(?:ssh|scp|sftp)\b))?|[\d.]+[smhd]?[ \t]+)*)*"
+    r"(?:[A-Za-z_]\w*=[^\s;&|(]*[ \t]+)*"
+)
+"""A command begins, with what starts others and variables before it: it is not in a list of packages that goes over several
+lines, or an array."""
 _CALL = (
     r"\b(?:subprocess\.\w+|(?:exec|spawn|posix_spawn)\w*|Popen|run|call|check_\w+|create_subprocess_exec|Command)"
     r"\(\s*(?:os\.P_\w+\s*,\s*)?(?:\w+\s*=\s*)?[\[(]?\s*[\"'](?:/usr/bin/)?(?P<called>ssh|scp|sftp)[\"']\s*,"
