@@ -24,7 +24,6 @@ from shunter.migrate.conversion.batch import Batch
 from shunter.migrate.conversion.emit.files import results, usable
 from shunter.migrate.conversion.emit.sizes import sizes
 from shunter.migrate.findings import Finding
-from shunter.migrate.survey import report
 from shunter.migrate.use_cases.convert import ConvertedTree, converted, refuse_unsaved
 from shunter.migrate.writing import write_whole
 
@@ -146,6 +145,8 @@ def wanted_reports(texts: list[str] | None) -> list[tuple[str, Path]]:
     if not texts:
         return []
 
+    from shunter.migrate.survey import report  # 0.05 s, and few ask for a report
+
     return report.wanted(texts)
 
 
@@ -153,6 +154,8 @@ def write_reports(wanted: list[tuple[str, Path]], batch: Batch, faults: list[Fin
     """Writes a report in each form to its path, whole or not at all. EnvironmentProblem where that fails."""
     if not wanted:
         return
+
+    from shunter.migrate.survey import report
 
     for form, path in wanted:
         write_whole(path, report.written(form, batch, faults))
