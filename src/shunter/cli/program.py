@@ -12,7 +12,6 @@ from shunter.api.counts import count
 from shunter.api.meta import Json, annotations_of
 from shunter.api.resources import TRAIN_JOBS, Resource
 from shunter.api.titles import object_title
-from shunter.cli.following import ended_by, goes_on
 from shunter.cli.options.program_options import ProgramOptions
 from shunter.cli.output.console import ObjectForm, print_objects, say
 from shunter.cli.output.display import display
@@ -212,6 +211,8 @@ async def run_program(
             job = await submitted(target, *asked, options, replace=replace)
         if job is None:
             return True
+        from shunter.cli.following import ended_by, goes_on  # while the pods start
+
         if options.detach:
             say(goes_on(job))
             return True

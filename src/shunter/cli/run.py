@@ -10,7 +10,6 @@ import typer
 
 from shunter.api.counts import count
 from shunter.cli.clusters import page_link, warm_modules, warn_of_disk
-from shunter.cli.following import ended_by, goes_on
 from shunter.cli.options.option_groups import grouped
 from shunter.cli.options.program_options import ProgramOptions, RunCommand, own_words, programs_among
 from shunter.cli.output.console import errors, say
@@ -171,6 +170,8 @@ async def run_manifests(target: Target, manifests: list[Manifest], *, replace: b
         jobs = await apply_all(target, manifests, replace=replace, tell=say)
         if not jobs:
             say(f"applied {count(len(manifests), 'object')}; no training job is among them")
+        from shunter.cli.following import ended_by, goes_on  # while the pods start
+
         deadline = None if timeout is None else asyncio.get_running_loop().time() + timeout
         try:
             ended = [await ended_by(deadline, target.client, resource, job, display()) for resource, job in jobs]

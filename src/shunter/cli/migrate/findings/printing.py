@@ -5,8 +5,7 @@ from __future__ import annotations
 import sys
 from collections import Counter
 from collections.abc import Iterable, Sequence
-
-from rich.text import Text
+from typing import TYPE_CHECKING
 
 from shunter.api.counts import count, listed
 from shunter.api.meta import Json
@@ -17,6 +16,9 @@ from shunter.migrate.conversion.rules.profiles import SHORTER
 from shunter.migrate.conversion.unread_code import together
 from shunter.migrate.findings import Finding
 from shunter.migrate.grouping import Group, blocks, grouped, once_per_cause
+
+if TYPE_CHECKING:
+    from rich.text import Text
 
 COLOURS = {"error": "bold red", "warning": "yellow", "info": "cyan"}
 
@@ -103,6 +105,8 @@ def _below(group: Group) -> list[str]:
 
 
 def _coloured(group: Group) -> list[Text]:
+    from rich.text import Text  # for a terminal only
+
     finding = group.first
     colour = COLOURS["error" if finding.is_blocking else finding.topic.severity]
     head = Text.assemble(f"{finding.place}: ", (f"{_severity(finding)} {finding.topic.id}", colour), f" {finding.message}")
