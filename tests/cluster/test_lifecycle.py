@@ -57,8 +57,11 @@ def test_the_port_of_the_last_start_is_kept(tmp_path: Path) -> None:
     assert lifecycle.choose_port(state, 0) == port
 
 
+NO_PORT = '{"record": {"server": "https://127.0.0.1:99999999", "reach": 99999999}}'
+
+
 @pytest.mark.integration
-@pytest.mark.parametrize("content", ["{}", "[]", '{"record": {}}', '{"record": {"server": 5}}', '{"record": {"server"'])
+@pytest.mark.parametrize("content", ["{}", "[]", '{"record": {}}', '{"record": {"server": 5}}', '{"record": {"server"', NO_PORT])
 def test_a_damaged_record_of_the_last_start_costs_its_port_only(tmp_path: Path, content: str) -> None:
     state = prepared(tmp_path)
     state.launch.write_text(content)
@@ -342,3 +345,11 @@ def test_a_child_that_cannot_be_started_now_is_tried_again(tmp_path: Path) -> No
     assert len(said) == 1, "once"
     assert "agent could not be started, trying again" in said[0]
     assert str(tmp_path / "away") in said[0]
+    program, child.argv = child.argv, ["true"]
+    child.start()
+    child.stop()
+    child.argv = program
+    for _ in range(2):  # finds that it has ended, and cannot start it
+        child.look_after()
+        child.restart_at = before
+    assert len((tmp_path / "logs/agent.log").read_text().splitlines()) == 2, "the next time is told again"

@@ -37,7 +37,7 @@ def test_the_operator_knows_the_service_it_is_called_through_whoever_makes_the_c
 ) -> None:
     """Else it would be ready unasked, hang up while the Service still leads to it, and name itself to pods by its own name."""
     started: list[process.OperatorOptions] = []
-    monkeypatch.setattr(process, "serve", started.append)
+    monkeypatch.setattr("shunter.cli.operator.serve", started.append)
     found = installed({}, certificates={"mode": mode})
     (container,) = found["Deployment", "shunter-operator"]["spec"]["template"]["spec"]["containers"]
     assert CliRunner().invoke(application(), container["args"]).exit_code == 0

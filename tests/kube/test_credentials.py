@@ -23,6 +23,11 @@ async def test_a_token_file_that_went_away_is_told_of_and_its_last_token_goes_on
     assert f"The token file {tmp_path / 'token'} cannot be read: No such file or directory." in caplog.text
 
 
+async def test_a_token_beside_a_file_that_was_never_there_is_good(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    assert await TokenFile(tmp_path / "none", "given").headers() == bearer("given")
+    assert not caplog.text
+
+
 async def test_a_client_certificate_that_is_not_renewed_is_told_of(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
     authority = certificates.new_authority("test")
     pair = certificates.issue(authority, "me", ())

@@ -138,7 +138,7 @@ class Child:
             self.process = subprocess.Popen(
                 self.argv, stdout=log, stderr=log, stdin=subprocess.DEVNULL, preexec_fn=functools.partial(die_with, os.getpid())
             )
-        self.started_at = time.monotonic()
+        self.started_at, self.noted = time.monotonic(), ""
 
     def look_after(self) -> None:
         """Shortens its log, and starts it again when it has died: after 0.1 s if it had run for more than 10 s, otherwise after

@@ -81,6 +81,7 @@ class TokenFile:
         self._path = path
         self._token = token
         self._read_at = -FILE_AGE
+        self._was_read = False
 
     async def headers(self) -> Headers:
         """The token as a bearer, from a file that is read again after `FILE_AGE` seconds. EnvironmentProblem only where there is
@@ -92,7 +93,8 @@ class TokenFile:
             try:
                 self._token = self._read()
             except EnvironmentProblem as problem:
-                log.warning("%s The token that was there goes on until the server refuses it.", problem.message)
+                if self._was_read or self._path.exists():
+                    log.warning("%s The token that was there goes on until the server refuses it.", problem.message)
         return bearer(self._token)
 
     async def certificate(self) -> ClientCertificate | None:
@@ -112,6 +114,7 @@ class TokenFile:
             raise EnvironmentProblem(f"The token file {self._path} cannot be read: {error.strerror}.") from error
         if not token:
             raise EnvironmentProblem(f"The token file {self._path} is empty.")
+        self._was_read = True
         return token
 
 
@@ -125,6 +128,7 @@ class CertificateFiles:
         self._headers = headers
         self._current = ClientCertificate(certificate(), key())
         self._read_at = time.monotonic()
+        self._told = ""
 
     async def headers(self) -> Headers:
         """The fixed ones given; only the certificate is read again."""
@@ -145,9 +149,11 @@ class CertificateFiles:
             load_pair(ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT), *found)
         except (ShunterError, ssl.SSLError) as error:
             why = error.message if isinstance(error, ShunterError) else f"certificate and key do not fit: {error}"
-            log.warning("The client certificate was not renewed, the one that was there goes on until it expires: %s", why)
+            if why != self._told:
+                log.warning("The client certificate was not renewed, the one that was there goes on until it expires: %s", why)
+                self._told = why
             return False
-        self._current = found
+        self._current, self._told = found, ""
         return found != before
 
 

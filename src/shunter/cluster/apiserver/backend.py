@@ -23,6 +23,12 @@ ETCD_LIMIT = 3 * 2**19
 """Bytes of a request to etcd; custom objects are in it as JSON, others in a form that is shorter."""
 
 
+def size_limit(previous: Entry | None) -> int | None:
+    """For what is written over `previous`, None for a new object. One that is larger already, as it was stored before there was a
+    limit, has none: it could not even be deleted where a finalizer keeps it."""
+    return ETCD_LIMIT if previous is None or len(previous.tail) <= ETCD_LIMIT else None
+
+
 def utc_now() -> datetime:
     """An aware time, in UTC; what `Backend.now` gives unless it is replaced."""
     return datetime.now(UTC)
@@ -82,7 +88,7 @@ class Backend:
 
         Raises StaleError, and 500 for an object of a custom kind that etcd would not take.
         """
-        stored, limit = served.stored(document), ETCD_LIMIT if served.custom else None
+        stored, limit = served.stored(document), size_limit(previous) if served.custom else None
         try:
             return await self.store.write(
                 self.collection(served), stored, previous=previous, durable=served.kind.durable, limit=limit

@@ -254,7 +254,7 @@ def parse(call: Call, served: ServedKind) -> Watch:
         raise include
     wanted = selector(call, served)
     if call.target.name:
-        wanted = Selector(wanted.requirements, (_name_term(call),))
+        wanted = Selector(wanted.requirements, (*wanted.terms, _name_term(call)))
     since = revision(query.get("resourceVersion", ""), watch=True)
     send_initial = flag(query, "sendInitialEvents")
     seconds = number(query, "timeoutSeconds") or 0

@@ -11,6 +11,7 @@ import hashlib
 import logging
 import re
 from fnmatch import fnmatchcase
+from functools import lru_cache
 from pathlib import Path
 
 import msgspec
@@ -52,8 +53,14 @@ def recorded(root: Path) -> list[ImageEnvironment]:
         except FileNotFoundError:  # removed meanwhile
             continue
         except (OSError, msgspec.DecodeError) as error:
-            log.warning("The environment of an image is not used, as %s cannot be read (%s). Add the image again.", file, error)
+            _say_unreadable(file, str(error))
     return sorted(found, key=lambda environment: environment.image)
+
+
+@lru_cache(maxsize=64)
+def _say_unreadable(file: Path, why: str) -> None:
+    """Once: records are read for each container."""
+    log.warning("The environment of an image is not used, as %s cannot be read (%s). Add the image again.", file, why)
 
 
 def environment_for(root: Path, image: str) -> ImageEnvironment | None:
