@@ -330,3 +330,65 @@ def test_backoff_limits_do_not_show_in_pods_but_in_endings() -> None:
         job_spec(runtime)["backoffLimit"] = 3
 
     assert all("The job" in message for message in told(pytorch(1), limited))
+
+
+ALIASES = [
+    {"ip": "10.0.0.9", "hostnames": ["store"]},
+    {"ip": "10.0.0.8", "hostnames": ["metrics"]},
+    {"ip": "10.0.0.9", "hostnames": ["cache"]},
+]
+SECRETS = [{"name": "registry"}, {"name": "other"}, {"name": "registry"}]
+
+
+def _with_repeated_entries(role: str) -> Json:
+    """A PyTorchJob of which one role says aliases and secrets twice; the other says the first of each once."""
+    job = pytorch(1)
+    for name, one in job["spec"]["pytorchReplicaSpecs"].items():
+        length = 3 if name == role else 1
+        one["template"]["spec"] |= {"hostAliases": ALIASES[:length], "imagePullSecrets": SECRETS[:length]}
+    return job
+
+
+def _aliases(*entries: Json) -> Change:
+    return lambda train_job, runtime: pod_spec(runtime).update({"hostAliases": [*entries]})
+
+
+def _secrets(*names: str) -> Change:
+    return lambda train_job, runtime: pod_spec(runtime).update({"imagePullSecrets": [{"name": name} for name in names]})
+
+
+@pytest.mark.parametrize("role", ["Master", "Worker"])
+def test_entries_that_are_there_twice_are_alike_when_they_are_written_once(role: str) -> None:
+    comparison = compared(converted(_with_repeated_entries(role)))
+    assert comparison.is_alike
+    reported = {one.place for one in comparison.differences if one.verdict == "reported" and one.place[0] == "spec"}
+    assert reported == {("spec", "hostAliases", "canonical name", "cache")}
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        pytest.param(
+            _aliases({"ip": "10.6.6.6", "hostnames": ["evil"]}), "hostnames of 10.6.6.6 in hostAliases is nothing", id="alias"
+        ),
+        pytest.param(_aliases({"ip": "10.0.0.9", "hostnames": []}), "ip of store in hostAliases is", id="no-names"),
+        pytest.param(
+            _aliases({"ip": "10.0.0.7", "hostnames": ["store"]}, *ALIASES),
+            "ip of store in hostAliases is",
+            id="an-address-before",
+        ),
+        pytest.param(
+            _aliases({"ip": "10.0.0.9", "hostnames": ["cache", "store"]}, ALIASES[1]),
+            "hostnames of 10.0.0.9 in hostAliases is",
+            id="another-canonical-name",
+        ),
+        pytest.param(_secrets("mine", "other"), "imagePullSecrets is", id="secret"),
+        pytest.param(_secrets("registry", "other", "more"), "imagePullSecrets is", id="one-more-secret"),
+    ],
+)
+@pytest.mark.parametrize("role", ["Master", "Worker"])
+def test_of_entries_that_are_there_twice_nothing_else_may_differ(role: str, change: Change, message: str) -> None:
+    """INPUT021 and INPUT022 are told of one role; the pods that are changed are those of the Master, or of both."""
+    found = compared(changed(converted(_with_repeated_entries(role)), change)).findings
+    assert {finding.topic.id for finding in found} == {"PROOF001"}
+    assert any(message in finding.message for finding in found), found

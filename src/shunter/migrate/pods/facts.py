@@ -27,6 +27,8 @@ Facts: TypeAlias = dict[Place, Any]
 
 TRAINING = "node"
 """What the container that trains is called in places, whatever its name."""
+CANONICAL_NAME = "canonical name"
+"""Of a name of hostAliases, in places: `("spec", "hostAliases", "canonical name", "store")`."""
 _KEYS = {"volumeMounts": "mountPath", "volumeDevices": "devicePath", "resizePolicy": "resourceName"}
 _KEY_LISTS = ("matchLabelKeys", "mismatchLabelKeys")
 _JOB_NAMES = {JOB_NAME: JOBSET_NAME}
@@ -71,6 +73,11 @@ class Side:
                                 self._shared(found, item, (field, volume["name"], key))
                 case "affinity" | "topologySpreadConstraints":
                     self._flat(found, self._with_selections(value), ("spec", field))
+                case "hostAliases":
+                    self._flat(found, _lookups(self._hosts.marked(value or [])), ("spec", field))
+                case "imagePullSecrets":
+                    by_name = {secret.get("name", ""): secret for secret in value or ()}
+                    self._flat(found, [*by_name.values()], ("spec", field))
                 case _:
                     self._shared(found, value, ("spec", field))
         found["initContainers",] = [container["name"] for container in spec.get("initContainers") or ()]
@@ -181,6 +188,25 @@ class Side:
             "matchLabels": {key: value for key, value in (selector.get("matchLabels") or {}).items() if not _is_own(key)},
             "matchExpressions": [rule for rule in rules if not _is_own(str(rule.get("key", "")))],
         }
+
+
+def _lookups(aliases: Iterable[Json]) -> Json:
+    """What the lines of /etc/hosts say that are made of aliases: the names of each address, the addresses of each name in the
+    order of the lines, and what the first line with a name calls canonical."""
+    names: dict[str, dict[str, None]] = {}
+    addresses: dict[str, dict[str, None]] = {}
+    canonical: dict[str, str] = {}
+    for alias in aliases:
+        of_line = alias.get("hostnames") or []
+        names.setdefault(alias["ip"], {}).update(dict.fromkeys(of_line))
+        for name in of_line:
+            addresses.setdefault(name, {})[alias["ip"]] = None
+            canonical.setdefault(name, of_line[0])
+    return {
+        "hostnames": {address: [*found] for address, found in names.items()},
+        "ip": {name: [*found] for name, found in addresses.items()},
+        CANONICAL_NAME: canonical,
+    }
 
 
 def _with_training(value: Any, replica: Replica) -> Any:

@@ -18,6 +18,8 @@ def shown_place(place: Place) -> str:
             return "the order of init containers" if section == "initContainers" else section
         case ("labels" | "annotations" | "finalizers" | "volumes" as section, name, *rest):
             return f"{section.removesuffix('s')} {' '.join((name, *rest))}"
+        case ("spec", "hostAliases", what, of):
+            return f"{what} of {of} in hostAliases"
         case ("spec", *rest):
             return ".".join(rest)
     return " ".join(place)

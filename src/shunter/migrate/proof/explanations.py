@@ -108,6 +108,9 @@ def source_paths(source: SourceObject, both: Matched, difference: Difference) ->
     match section:
         case "labels" | "annotations" | "finalizers":
             return ((*template, "metadata", section, *rest),)
+        case "spec" if rest[0] == "hostAliases":
+            aliases = (*template, "spec", "hostAliases")
+            return ((*aliases, *_alias_index(source, aliases, rest[-1])),)
         case "spec":
             path = (*template, "spec", *rest)
             return ((*role, "restartPolicy"), path) if rest == ["restartPolicy"] else (path,)
@@ -143,6 +146,15 @@ def _index(source: SourceObject, items: Path, key: str, value: str | int) -> Pat
     if not isinstance(found, list):
         return ()
     places = [place for place, item in enumerate(found) if isinstance(item, dict) and item.get(key) == value]
+    return (places[-1],) if places else ()
+
+
+def _alias_index(source: SourceObject, aliases: Path, value: str) -> Path:
+    """The place of the last alias that has the value as its ip or as one of its names; nothing when there is none."""
+    found = value_at(source.value, aliases)
+    if not isinstance(found, list):
+        return ()
+    places = [place for place, alias in enumerate(found) if value in (alias.get("ip"), *(alias.get("hostnames") or ()))]
     return (places[-1],) if places else ()
 
 

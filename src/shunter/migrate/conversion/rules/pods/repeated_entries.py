@@ -8,6 +8,7 @@ from shunter.api.meta import Json
 from shunter.migrate.conversion.draft import Draft, Group
 from shunter.migrate.findings import Topic
 from shunter.migrate.paths import Path
+from shunter.migrate.pods.facts import CANONICAL_NAME
 
 EQUAL = Topic(
     id="INPUT021",
@@ -21,7 +22,6 @@ EQUAL = Topic(
     ),
     remedy="Remove the second entry from the source.",
     effort=0,
-    explains=("spec.hostAliases", "spec.hostAliases[[]*", "spec.imagePullSecrets", "spec.imagePullSecrets[[]*"),
 )
 JOINED = Topic(
     id="INPUT022",
@@ -36,7 +36,7 @@ JOINED = Topic(
     ),
     remedy="Nothing, unless a program asks for canonical names (getent hosts NAME, getaddrinfo with AI_CANONNAME).",
     effort=0,
-    explains=("spec.hostAliases", "spec.hostAliases[[]*"),
+    explains=(f"spec.hostAliases.{CANONICAL_NAME}.*",),
 )
 
 
