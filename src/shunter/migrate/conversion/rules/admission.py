@@ -79,7 +79,10 @@ def apply(draft: Draft) -> None:
             draft.report(TOO_MANY_MASTERS, path, f"{fault.field} is {draft.given(path)}.")
         else:
             draft.report(REFUSED, path, f"v1 would refuse this: {fault}.")
-    repeated = {_path(fault.field): fault for fault in repeated_entries(draft.source.value)}
+    version = draft.job_kind.resource.api_version
+    # Of mpi-operator's version there is no schema; its pods are those of v1, and v2 refuses what v1 does.
+    repeated = {_path(fault.field): fault for fault in repeated_entries({**draft.source.value, "apiVersion": version})}
+    who = "v1 and v2" if draft.source.api_version == version else "v2"
     for role in draft.job.replicas:
         if draft.job.replica_count(role):
             _look_at_images(draft, (*draft.role_path(role), "template", "spec"))
@@ -87,10 +90,11 @@ def apply(draft: Draft) -> None:
     for path, fault in repeated.items():
         field = path[-2]
         if field == "hostAliases" and not leads_alike(draft.given(path[:-1])):
-            says = f"v2 would refuse this, as does v1 where it is built with Kubernetes 1.30 or later: {fault}."
+            newer = ", as does v1 where it is built with Kubernetes 1.30 or later" if who != "v2" else ""
+            says = f"v2 would refuse this{newer}: {fault}."
             draft.report(REPEATED, path, says, remedy="Write one entry for the ip, with the hostnames of both.")
         elif field not in _TOLD_BY_OTHERS:
-            draft.report(REPEATED, path, f"v1 and v2 would refuse this: {fault}.")
+            draft.report(REPEATED, path, f"{who} would refuse this: {fault}.")
 
 
 def _look_at_images(draft: Draft, spec: Path) -> None:
