@@ -49,6 +49,7 @@ def lines_told_of(command: list[str]) -> list[str]:
         "sudo -u mpiuser ssh $h ls",
         "env -u DISPLAY TERM=dumb ssh $h ls",
         "pdsh -w $hosts nvidia-smi",
+        "parallel -a hosts ssh -n {} ls",
     ],
 )
 def test_a_shell_that_reaches_nodes_is_told_of(text: str) -> None:
@@ -83,6 +84,13 @@ def test_a_shell_that_reaches_none_is_not(text: str) -> None:
     assert lines_told_of(shell(f"{text}\nmpirun -n 2 python t.py")) == []
 
 
+@pytest.mark.parametrize("use", ["$reach $h ls", 'for h in a b; do "${reach}" $h ls; done', "nohup $reach $h ls &"])
+def test_a_command_that_a_shell_keeps_in_a_variable_is_told_of_where_it_is_run(use: str) -> None:
+    assert lines_told_of(shell(f"reach='ssh -p 22'\n{use}")) == ["\"reach='ssh -p 22'\""]
+    assert lines_told_of(shell("export OMPI_MCA_plm_rsh_agent='ssh -p 22'\nmpirun -n 2 python t.py")) == []
+    assert lines_told_of(shell(f"reach='ssh host.example.org'\n{use}")) == []
+
+
 @pytest.mark.parametrize(
     "text",
     [
@@ -93,6 +101,13 @@ def test_a_shell_that_reaches_none_is_not(text: str) -> None:
         "os.execvp('ssh', ['ssh', host])",
         "await asyncio.create_subprocess_exec('ssh', *options, host)",
         "import paramiko",
+        "command = ['ssh', host, 'ls']",
+        "command = ['/usr/bin/ssh', '-p', '22', 'run-worker-0.run']",
+        "command = ('ssh', host)",
+        "os.system('ssh ' + host)",
+        "os.system('ssh %s ls' % host)",
+        "subprocess.run(f'ssh {host} ls', shell=True)",
+        "subprocess.check_output('ssh run-worker-0.run ls', shell=True)",
     ],
 )
 def test_python_that_reaches_nodes_is_told_of(text: str) -> None:
@@ -109,6 +124,10 @@ def test_python_that_reaches_nodes_is_told_of(text: str) -> None:
         "subprocess.run(['ssh', '-p', '22', 'host.example.org', 'ls'])",
         "os.execvp('ssh', ['ssh', 'host.example.org'])",
         "from lightning import fabric",
+        "packages = ['ssh', 'rsync']",
+        "if kind in ('ssh', 'slurm'): train()",
+        "os.system('ssh host.example.org ls')",
+        "os.system('ssh-keygen -A')",
     ],
 )
 def test_python_that_reaches_none_is_not(text: str) -> None:

@@ -32,7 +32,7 @@ _TOOLS = r"(?P<tool>ssh|scp|sftp|pdsh|pssh|parallel-ssh|clush)(?=[ \t]|\\\n)"
 _OPERATORS = r"(?!(?:[ \t]|\\\n)*(?:[=:,)!+|]|-V\b|(?:is|and|or|in|not|if|else)\b))"
 _BEFORE = (
     r"(?:(?<!\\\n)^|[;&|`]|(?<!=)\(|(?:\b(?:do|then|else|if|elif|while|until)|!)[ \t])(?:[ \t]|\\\n)*"
-    r"(?:(?:exec|sudo|nohup|time|timeout|nice|setsid|stdbuf|env|command|xargs)[ \t]+"
+    r"(?:(?:exec|sudo|nohup|time|timeout|nice|setsid|stdbuf|env|command|xargs|parallel)[ \t]+"
     r"(?:-\S+[ \t]+(?:(?!ssh\b|scp\b|sftp\b)[\w{}%./]+[ \t]+(?=-|\w+=|(?:/usr/bin/)?(?:ssh|scp|sftp)\b))?|[\d.]+[smhd]?[ \t]+)*)*"
     r"(?:[A-Za-z_]\w*=[^\s;&|(]*[ \t]+)*"
 )
@@ -43,8 +43,22 @@ _CALL = (
     r"\(\s*(?:os\.P_\w+\s*,\s*)?(?:\w+\s*=\s*)?[\[(]?\s*[\"'](?:/usr/bin/)?(?P<called>ssh|scp|sftp)[\"']\s*,"
     r"(?:\s*\[?\s*[\"'](?P=called)[\"']\s*,)?"
 )
+_LISTED = r"(?:\[|=\s*\()\s*[\"'](?:/usr/bin/)?(?P<listed>ssh|scp|sftp)[\"']\s*,"
+"""A list or tuple that is kept to be run: one of names alone, as of packages, is none."""
+_IN_TEXT = (
+    r"\b(?:system|popen|getoutput|getstatusoutput|run|call|check_\w+|Popen|create_subprocess_shell)\(\s*(?:\w+\s*=\s*)?"
+    r"[rbfRBF]{0,2}(?P<quote>[\"'])(?:/usr/bin/)?(?P<in_text>ssh|scp|sftp)[ \t]+(?P<rest>(?:(?!(?P=quote))[^\\\n]|\\.)*)"
+)
+"""A command line in a text that a shell gets."""
+_KEPT = (
+    r"(?<![\w$.])(?P<name>\w+)=(?P<mark>[\"'])(?:/usr/bin/)?(?P<kept>ssh|scp|sftp)\b(?P<more>(?:(?!(?P=mark))[^\n])*)(?P=mark)"
+)
+"""A shell's variable that is a command line, where it is run as one (`_is_run`)."""
 _LIBRARY = r"(?<!\w )(?<!\w)(?:import|from)\s+(?:paramiko|fabric|asyncssh)\b"
-_CLIENT = re.compile(rf"{_BEFORE}(?:/usr/bin/)?{_TOOLS}{_OPERATORS}|{_CALL}|{_LIBRARY}", re.MULTILINE)
+_NAMES = ("tool", "called", "in_text", "listed", "kept")
+_CLIENT = re.compile(
+    rf"{_BEFORE}(?:/usr/bin/)?{_TOOLS}{_OPERATORS}|{_CALL}|{_IN_TEXT}|{_LISTED}|{_KEPT}|{_LIBRARY}", re.MULTILINE
+)
 _ARGUMENT = re.compile(r"\s*(?:[\"']([^\"']*)[\"']|([^,\])]+?))\s*(,|[\])]|$)")
 """Of a call: a literal, or what is only known as it runs."""
 _WITH_VALUE = {"ssh": "BbcDEeFIiJLlmOopPQRSWw", "scp": "cDFiJloPSX", "sftp": "BbcDFiJloPRSsX"}
@@ -69,7 +83,9 @@ def apply(draft: Draft) -> None:
 def _first_that_may_reach(text: str, pods: frozenset[str]) -> re.Match[str] | None:
     """The first client, comments aside, that does not name only hosts other than the job's pods."""
     for found in _CLIENT.finditer(text):
-        tool = found["tool"] or found["called"]
+        tool = next((name for group in _NAMES if (name := found[group])), "")
+        if (found["listed"] and not _is_command(_words(found))) or (found["kept"] and not _is_run(found)):
+            continue
         is_comment = line_of(text, found.end()).lstrip().startswith("#")
         hosts = _hosts(tool, _words(found)) if tool in _WITH_VALUE else []
         if not is_comment and not (hosts and all(_is_elsewhere(host, pods) for host in hosts)):
@@ -79,11 +95,22 @@ def _first_that_may_reach(text: str, pods: frozenset[str]) -> re.Match[str] | No
 
 def _words(found: re.Match[str]) -> list[str]:
     """Behind the name of the client. What is no literal has a dollar, in Python as well."""
-    if found["called"]:
+    if found["called"] or found["listed"]:
         return [*_arguments(found.string, found.end())]
+    if found["in_text"] or found["kept"]:
+        return [re.sub(r"[%{].*", "$", word) for word in (found["rest"] or found["more"] or "").split()]
     text = found.string
     words = takewhile(lambda token: isinstance(token, Word), Lexer(text, found.end()).tokens())
     return [word.literal or text[word.start : word.end] for word in words if isinstance(word, Word)]
+
+
+def _is_command(words: Sequence[str]) -> bool:
+    return any(word.startswith(("$", "-")) for word in words)
+
+
+def _is_run(kept: re.Match[str]) -> bool:
+    """Whether the variable stands where a command begins."""
+    return re.search(rf"{_BEFORE}\"?\$\{{?{kept['name']}\b", kept.string, re.MULTILINE) is not None
 
 
 def _arguments(text: str, position: int) -> Iterator[str]:
