@@ -13,8 +13,8 @@ PieceKind = Literal["text", "variable", "arithmetic", "command"]
 REDIRECTIONS = frozenset({"&>>", "<<<", "<<-", "&>", "<<", ">>", ">&", "<&", "<>", ">|", "<", ">"})
 
 _PARAMETER = re.compile(r"[A-Za-z_][A-Za-z0-9_]*|[0-9]+|[@*#?$!-]")
-_OPERATORS = (*sorted(REDIRECTIONS | {"&&", "||", ";;", ";&", "|&", "\n", ";", "&", "|", "(", ")"}, key=len, reverse=True),)
-_OPERATOR_BEGINNINGS = frozenset("&;|()<>\n")
+_OPERATORS = REDIRECTIONS | {"&&", "||", ";;", ";&", "|&", "\n", ";", "&", "|", "(", ")"}
+_OPERATOR = re.compile("|".join(map(re.escape, sorted(_OPERATORS, key=len, reverse=True))))
 _ORDINARY = re.compile(r"[A-Za-z0-9_./:=,@%+~^*?\[\]{}!-]+")
 _ORDINARY_IN_QUOTES = re.compile(r"[^\"\\$`]+")
 """Characters that stand for themselves."""
@@ -142,9 +142,8 @@ class Lexer:
                     yield word
 
     def _operator(self) -> str:
-        if self._text[self._at] not in _OPERATOR_BEGINNINGS:
-            return ""
-        return next((operator for operator in _OPERATORS if self._text.startswith(operator, self._at)), "")
+        found = _OPERATOR.match(self._text, self._at)
+        return found[0] if found else ""
 
     def _is_process_substitution(self) -> bool:
         return self._text.startswith(("<(", ">("), self._at)
