@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Container
+from collections.abc import Callable, Container, Mapping, Sequence
 
+from shunter.api.meta import Json
 from shunter.migrate.conversion.draft import Draft
-from shunter.migrate.conversion.rules.pods.repeated_entries import leads_alike
+from shunter.migrate.conversion.rules.pods.repeated_entries import aliases_kept_apart, secrets_kept_apart
 from shunter.migrate.findings import Topic
 from shunter.migrate.paths import Path
 from shunter.migrate.pods.admission import repeated_entries
@@ -14,8 +15,12 @@ from shunter.migrate.pods.admission import repeated_entries
 _STEP = re.compile(r"([^.\[\]]+)")
 _SAID_ELSEWHERE = ("metadata.name", "spec.runPolicy.managedBy")
 """Fields that rules of their own judge; so are roles that a kind does not have."""
-_TOLD_BY_OTHERS = ("env", "hostAliases", "imagePullSecrets")
-"""Lists of which two entries of one key become one: ENV004, INPUT021 and INPUT022."""
+_KEPT_APART: Mapping[str, Callable[[Sequence[Json]], str]] = {
+    "hostAliases": aliases_kept_apart,
+    "imagePullSecrets": secrets_kept_apart,
+}
+"""Lists of which two entries of one key become one (INPUT021, INPUT022), unless there is a reason against it."""
+_JOIN = "Write one entry in place of the two."
 
 REFUSED = Topic(
     id="INPUT002",
@@ -60,8 +65,9 @@ REPEATED = Topic(
         "The API server refuses a v1 job, and a TrainingRuntime, with two entries of one key: ports of one containerPort and "
         "protocol in a container, containers, volumes or volumeMounts of one name or path. Of two ports of one name it takes "
         "the job and refuses its pods, in v1 as in v2. Of hostAliases of one ip v1 takes two where it is built with Kubernetes "
-        "1.29 or older; v2 refuses them, and one in their place would lead from a name that an entry between them has to another "
-        "address. Ports that two containers of a pod have in common are kept: only one of the two programs can listen there."
+        "1.29 or older, and two imagePullSecrets of one name; v2 refuses them. They are joined (INPUT021, INPUT022) unless a "
+        "name would lead to another address, or the two differ in other fields. Ports that two containers of a pod have in "
+        "common are kept: only one of the two programs can listen there."
     ),
     remedy="Remove one of the two, or give it another port, name or path.",
 )
@@ -88,12 +94,12 @@ def apply(draft: Draft) -> None:
             _look_at_images(draft, (*draft.role_path(role), "template", "spec"))
             _look_at_port_names(draft, (*draft.role_path(role), "template", "spec"), repeated)
     for path, fault in repeated.items():
-        field = path[-2]
-        if field == "hostAliases" and not leads_alike(draft.given(path[:-1])):
-            newer = ", as does v1 where it is built with Kubernetes 1.30 or later" if who != "v2" else ""
-            says = f"v2 would refuse this{newer}: {fault}."
-            draft.report(REPEATED, path, says, remedy="Write one entry for the ip, with the hostnames of both.")
-        elif field not in _TOLD_BY_OTHERS:
+        field = str(path[-2])
+        if field in _KEPT_APART:
+            if why := _KEPT_APART[field](draft.given(path[:-1])):
+                newer = ", as does v1 where it is built with Kubernetes 1.30 or later" if who != "v2" else ""
+                draft.report(REPEATED, path, f"v2 would refuse this{newer}: {fault}. They are not joined: {why}.", remedy=_JOIN)
+        elif field != "env":
             draft.report(REPEATED, path, f"{who} would refuse this: {fault}.")
 
 

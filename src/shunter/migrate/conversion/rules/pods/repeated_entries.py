@@ -45,14 +45,28 @@ def apply(draft: Draft) -> None:
     for group in draft.groups:
         spec = group.pod["spec"]
         aliases = spec.get("hostAliases") or []
-        if leads_alike(aliases) and _has_two(aliases, "ip"):
+        if _has_two(aliases, "ip") and not aliases_kept_apart(aliases):
             _join_aliases(draft, group, aliases)
         secrets = spec.get("imagePullSecrets") or []
-        if _has_two(secrets, "name"):
+        if _has_two(secrets, "name") and not secrets_kept_apart(secrets):
             _leave_out_secrets(draft, group, secrets)
 
 
-def leads_alike(aliases: Sequence[Json]) -> bool:
+def aliases_kept_apart(aliases: Sequence[Json]) -> str:
+    """Why the entries of one ip cannot be one; empty when they can."""
+    if not _leads_alike(aliases):
+        return "between two of one ip stands another ip with a name of the second"
+    if not _say_alike(aliases, "ip", "hostnames"):
+        return "two of one ip differ in other fields"
+    return ""
+
+
+def secrets_kept_apart(secrets: Sequence[Json]) -> str:
+    """Why the entries of one name cannot be one; empty when they can."""
+    return "" if _say_alike(secrets, "name") else "two of one name differ in other fields"
+
+
+def _leads_alike(aliases: Sequence[Json]) -> bool:
     """Whether every name leads to the same address when the entries of one ip stand where the first of them does: no entry of
     another ip in between has a name of a later one."""
     first = _first_of(aliases, "ip")
@@ -64,14 +78,23 @@ def leads_alike(aliases: Sequence[Json]) -> bool:
     return True
 
 
+def _say_alike(entries: Sequence[Json], *but: str) -> bool:
+    """Whether all entries of one key, the first of `but`, have the same other fields."""
+    first = _first_of(entries, but[0])
+    others = [{field: value for field, value in entry.items() if field not in but} for entry in entries]
+    return all(other == others[first[entry.get(but[0]) or ""]] for entry, other in zip(entries, others, strict=True))
+
+
 def _join_aliases(draft: Draft, group: Group, given: Sequence[Json]) -> None:
     names: dict[str, dict[str, int]] = {}
     for alias in given:
         known = names.setdefault(alias["ip"], {})
         for name in _names(alias):
             known.setdefault(name, len(known))
-    group.pod["spec"]["hostAliases"] = [{"ip": ip, "hostnames": [*known]} if known else {"ip": ip} for ip, known in names.items()]
     first, places = _first_of(given, "ip"), {ip: place for place, ip in enumerate(names)}
+    group.pod["spec"]["hostAliases"] = [
+        {**given[first[ip]], "hostnames": [*known]} if known else given[first[ip]] for ip, known in names.items()
+    ]
     for template in draft.template_paths(group):
         for number, alias in enumerate(given):
             ip = alias["ip"]
