@@ -66,8 +66,8 @@ REPEATED = Topic(
         "protocol in a container, containers, volumes or volumeMounts of one name or path. Of two ports of one name it takes "
         "the job and refuses its pods, in v1 as in v2. Of hostAliases of one ip v1 takes two where it is built with Kubernetes "
         "1.29 or older, and two imagePullSecrets of one name; v2 refuses them. They are joined (INPUT021, INPUT022) unless a "
-        "name would lead to another address, or the two differ in other fields. Ports that two containers of a pod have in "
-        "common are kept: only one of the two programs can listen there."
+        "name would lead to another address, the two differ in other fields, or the line of /etc/hosts would be too long for "
+        "musl. Ports that two containers of a pod have in common are kept: only one of the two programs can listen there."
     ),
     remedy="Remove one of the two, or give it another port, name or path.",
 )

@@ -10,6 +10,9 @@ from shunter.migrate.findings import Topic
 from shunter.migrate.paths import Path
 from shunter.migrate.pods.facts import CANONICAL_NAME
 
+_LONGEST = 510
+"""Bytes of a line of /etc/hosts that musl reads whole: `name_from_hosts` has a buffer of 512, with its line break and end."""
+
 EQUAL = Topic(
     id="INPUT021",
     title="an entry of hostAliases or imagePullSecrets is there twice, and once in v2",
@@ -58,6 +61,10 @@ def aliases_kept_apart(aliases: Sequence[Json]) -> str:
         return "between two of one ip stands another ip with a name of the second"
     if not _say_alike(aliases, "ip", "hostnames"):
         return "two of one ip differ in other fields"
+    first = _first_of(aliases, "ip")
+    joined = {aliases[number]["ip"] for number in range(len(aliases)) if first[aliases[number]["ip"]] != number}
+    if any(len("\t".join((ip, *names)).encode()) > _LONGEST for ip, names in _names_by_ip(aliases).items() if ip in joined):
+        return f"one line of /etc/hosts with all names would be longer than {_LONGEST} bytes, and musl (Alpine) reads no further"
     return ""
 
 
@@ -86,11 +93,7 @@ def _say_alike(entries: Sequence[Json], *but: str) -> bool:
 
 
 def _join_aliases(draft: Draft, group: Group, given: Sequence[Json]) -> None:
-    names: dict[str, dict[str, int]] = {}
-    for alias in given:
-        known = names.setdefault(alias["ip"], {})
-        for name in _names(alias):
-            known.setdefault(name, len(known))
+    names = _names_by_ip(given)
     first, places = _first_of(given, "ip"), {ip: place for place, ip in enumerate(names)}
     group.pod["spec"]["hostAliases"] = [
         {**given[first[ip]], "hostnames": [*known]} if known else given[first[ip]] for ip, known in names.items()
@@ -121,6 +124,16 @@ def _leave_out_secrets(draft: Draft, group: Group, given: Sequence[Json]) -> Non
                 draft.carry(path, "TrainingRuntime", target)
             else:
                 draft.report(EQUAL, path, f"{secret.get('name')} is there once in v2.", dropped=True)
+
+
+def _names_by_ip(aliases: Sequence[Json]) -> Mapping[str, Mapping[str, int]]:
+    """The names of each ip, once each, with the place of each among them."""
+    names: dict[str, dict[str, int]] = {}
+    for alias in aliases:
+        known = names.setdefault(alias["ip"], {})
+        for name in _names(alias):
+            known.setdefault(name, len(known))
+    return names
 
 
 def _has_two(entries: Sequence[Json], key: str) -> bool:
