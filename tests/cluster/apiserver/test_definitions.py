@@ -116,3 +116,4 @@ def test_a_definition_is_found_by_its_kind() -> None:
         assert custom_resource_definition(spec["group"], spec["names"]["kind"]) == definition
     assert custom_resource_definition("kubeflow.org", "Job") is None
     assert custom_resource_definition("batch", "../x") is None
+    assert custom_resource_definition("trainer.kubeflow.org", "trainjob") is None

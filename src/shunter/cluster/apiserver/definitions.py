@@ -68,7 +68,8 @@ def custom_resource_definitions() -> Iterator[Json]:
 def custom_resource_definition(group: str, kind: str) -> Json | None:
     """The one of a kind, without reading the others; None for a kind that the operator neither serves nor needs."""
     path = _packaged().get(f"{kind.lower()}s.{group}.json.gz")
-    return _definition(path) if path else None
+    definition = _definition(path) if path else None
+    return definition if definition and definition["spec"]["names"]["kind"] == kind else None
 
 
 @cache
