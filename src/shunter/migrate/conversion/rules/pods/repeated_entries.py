@@ -123,7 +123,8 @@ def _leave_out_secrets(draft: Draft, group: Group, given: Sequence[Json]) -> Non
                 target = (*draft.pod_template_path(group), "spec", "imagePullSecrets", kept.index(number))
                 draft.carry(path, "TrainingRuntime", target)
             else:
-                draft.report(EQUAL, path, f"{secret.get('name')} is there once in v2.", dropped=True)
+                title = secret.get("name") or f"imagePullSecrets[{number}], which has no name,"
+                draft.report(EQUAL, path, f"{title} is there once in v2.", dropped=True)
 
 
 def _names_by_ip(aliases: Sequence[Json]) -> Mapping[str, Mapping[str, int]]:
