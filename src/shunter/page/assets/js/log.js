@@ -153,9 +153,10 @@ class LogBox {
     this.#top.remove();
   }
 
-  /** @param {LogLines} lines */
+  /** @param {LogLines} lines whose numbers may be those of the lines that are drawn */
   show(lines) {
     this.#lines = lines;
+    this.#drawn = "";
     this.draw();
   }
 
