@@ -92,7 +92,7 @@ def test_a_job_that_was_made_again_under_its_name_has_a_log_of_its_own(look: Loo
     page = look(BERT).page
     expect(page.locator(".log .line")).to_have_text("0of the first run")
     expect(page.get_by_role("status").filter(has_text="this is its end")).to_be_visible()
-    page.evaluate("() => { const at = requestAnimationFrame; window.requestAnimationFrame = (draw) => setTimeout(at, 500, draw) }")
+    page.evaluate("() => { const at = requestAnimationFrame; window.requestAnimationFrame = draw => setTimeout(at, 500, draw) }")
     given.lines = (LogLines(lines=((0, "master-0", 1.7e9, "of the second run"),)),)
     change(given, id="bert-2", uid="bert-2", state="Running")
     expect(page.locator(".log .line")).to_have_text("0of the second run")
