@@ -375,21 +375,23 @@ def test_a_run_whose_program_died_of(job: str, runs: Runs, end: str, status: str
 
 SENDERS_THAT_END = {
     "mlflow is not installed": (
+        "raise ModuleNotFoundError(\"No module named 'mlflow'\")",
         "tracking._process.wait(60); tracking._passer.join(60); tracking.log(2, loss=2)",
         "mlflow: No module named 'mlflow', so nothing is logged: pip install mlflow-skinny\n",
     ),
     "it is killed": (
+        "import time; time.sleep(60)",
         "tracking._process.kill(); tracking._passer.join(60); tracking.log(2, loss=2)",
         "mlflow: the process that sends ended with -9, so nothing more is logged\n",
     ),
 }
 
 
-@pytest.mark.parametrize(("end", "said"), SENDERS_THAT_END.values(), ids=SENDERS_THAT_END)
+@pytest.mark.parametrize(("mlflow", "end", "said"), SENDERS_THAT_END.values(), ids=SENDERS_THAT_END)
 def test_a_training_goes_on_without_the_process_that_sends(
-    job: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, end: str, said: str
+    job: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, mlflow: str, end: str, said: str
 ) -> None:
-    (tmp_path / "mlflow.py").write_text("raise ModuleNotFoundError(\"No module named 'mlflow'\")")
+    (tmp_path / "mlflow.py").write_text(mlflow)
     monkeypatch.setenv("PYTHONPATH", str(tmp_path))
     script = PROGRAM.format(directory=str(RECIPE.parent), end=f"{end}; tracking.close(); print('trained')")
     done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=False)
