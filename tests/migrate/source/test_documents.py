@@ -75,6 +75,11 @@ def test_values_are_read(text: str, values: list[object]) -> None:
         (JOB.replace("/v1", "/v9"), ["x.yaml:1:1 INPUT019"]),
         (JOB.replace("/v1", "/v2beta1"), ["x.yaml:1:1 INPUT019"]),
         (JOB.replace("PyTorchJob", "Notebook"), []),
+        (JOB.replace("apiVersion: kubeflow.org/v1\n", ""), ["x.yaml:1:1 INPUT023"]),
+        (JOB.replace("kubeflow.org/v1", "null"), ["x.yaml:1:1 INPUT023"]),
+        (JOB.replace("PyTorchJob", "5"), ["x.yaml:2:1 INPUT023"]),
+        ("apiVersion: v1\nkind: List\nitems:\n- kind: TFJob\n  spec: {}\n", ["x.yaml:4:3 INPUT023"]),
+        ("kind: PyTorchJob\nimage: train:1\n", []),
     ],
     ids=[
         "unfinished",
@@ -87,6 +92,11 @@ def test_values_are_read(text: str, values: list[object]) -> None:
         "unknown",
         "of MPIJobs only",
         "no job",
+        "no version",
+        "version of null",
+        "kind of a number",
+        "no version in a list",
+        "values of a chart",
     ],
 )
 def test_faults_are_told_with_their_place(text: str, told: list[str]) -> None:

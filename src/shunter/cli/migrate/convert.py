@@ -68,7 +68,7 @@ def convert(
 ) -> None:
     """Convert jobs of kubeflow.org/v1 to TrainJobs.
 
-    Exit codes: 0 converted, 1 internal error, 2 lossy (with --strict), 3 a job cannot be converted safely.
+    Exit codes: 0 converted, 1 wrong flags or an unreadable file, 2 lossy (with --strict), 3 a job cannot be converted safely.
     """
     if directory:  # of the migration guide, which finds the results in DIRECTORY-converted
         paths = [*(paths or []), directory]

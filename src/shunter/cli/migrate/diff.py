@@ -47,7 +47,7 @@ def diff(
     Signs: ! unexplained, ~ explained by a finding of the conversion, = caused by how v2 works, ? a program reads a value that
     differs in v2, and its use of the value is not compared.
     Exit codes, as of kubectl diff: 0 only expected differences, 1 other differences, or a program reads a value that differs,
-    above 1 internal error.
+    above 1 wrong flags or an unreadable file.
     """
     options = flags.meaning(suspend=source.cluster, suffix=suffix)
     given = proven(jobs or [], options, source, against=against or [], configuration=configuration)

@@ -65,7 +65,8 @@ def validate(
     Stages: yaml, schema, cel, webhooks, objects (JobSet, Jobs, pods), pods (equal in v1 and v2), server (dry run, with
     --server), smoke (with --smoke), runs (a run of each was compared, with --comparison).
 
-    Exit codes: 0 all attempted stages passed, 1 internal error, 3 a stage failed, or a finding of the conversion blocks.
+    Exit codes: 0 all attempted stages passed, 1 wrong flags or an unreadable file, 3 a stage failed, or a finding of the
+    conversion blocks.
     """
     if smoke and against:
         raise InputError("--smoke runs our own conversions, not what --against names.", "Leave one of them out.")

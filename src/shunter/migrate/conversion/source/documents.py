@@ -147,8 +147,9 @@ def _document(text: str, source: str, first_line: int, *, is_of_chart: bool) -> 
         if has_actions:
             return template
         return Document(source, text, first_line, findings=(_fault(error, text, source, first_line),))
-    objects = tuple(_objects(value, node, source, first_line, text))
-    findings = tuple(finding for found in objects for finding in findings_of(found))
+    mappings = tuple(_mappings(value, node, source, first_line, text))
+    objects = tuple(found for found in mappings if found.is_object)
+    findings = tuple(finding for found in mappings for finding in findings_of(found))
     return Document(source, text, first_line, node, value, objects, findings)
 
 
@@ -192,20 +193,21 @@ def _fault(error: yaml.YAMLError, text: str, source: str, first_line: int) -> Fi
     return Finding(topic, source, place, (), f"Not valid YAML: {problem}.")
 
 
-def _objects(value: Any, node: yaml.Node | None, source: str, first_line: int, text: str) -> Iterator[SourceObject]:
-    """The objects in a document, Lists taken apart. What is no Kubernetes object (values of a chart, say) is none."""
-    if not isinstance(value, dict) or not isinstance(value.get("kind"), str) or not isinstance(value.get("apiVersion"), str):
+def _mappings(value: Any, node: yaml.Node | None, source: str, first_line: int, text: str) -> Iterator[SourceObject]:
+    """The objects in a document, Lists taken apart, and what is none for want of a kind or version."""
+    if not isinstance(value, dict):
         return
+    found = SourceObject(value, source, node, first_line, text, at=Place(source, first_line + 1, 1))
     items = value.get("items")
-    if not isinstance(items, list) or not value["kind"].endswith("List"):
-        yield SourceObject(value, source, node, first_line, text, at=Place(source, first_line + 1, 1))
+    if not found.is_object or not isinstance(items, list) or not found.kind.endswith("List"):
+        yield found
         return
     nodes = _item_nodes(node)
     for index, item in enumerate(items):
         if isinstance(item, dict) and value["kind"] != "List":
             # The API server leaves kind and version of a typed List's items out.
             item = {"apiVersion": value["apiVersion"], "kind": value["kind"].removesuffix("List"), **item}
-        yield from _objects(item, nodes[index] if nodes else None, source, first_line, text)
+        yield from _mappings(item, nodes[index] if nodes else None, source, first_line, text)
 
 
 def _item_nodes(node: yaml.Node | None) -> list[yaml.Node]:

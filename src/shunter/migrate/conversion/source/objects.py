@@ -34,6 +34,11 @@ class SourceObject:
     """Of an object within another: the namespace of that one, in which it is created when it names none itself."""
 
     @property
+    def is_object(self) -> bool:
+        """Whether it says what it is: values of a chart, say, do not."""
+        return isinstance(self.value.get("kind"), str) and isinstance(self.value.get("apiVersion"), str)
+
+    @property
     def kind(self) -> str:
         """Empty where it says none."""
         return str(self.value.get("kind", ""))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from difflib import get_close_matches
 
 from shunter.api.resources import TRAIN_JOBS
@@ -69,6 +70,21 @@ UNKNOWN_VERSION = Topic(
     ),
     remedy="Write apiVersion: kubeflow.org/v1 if the fields are those of v1.",
 )
+NO_TYPE = Topic(
+    id="INPUT023",
+    title="a job without apiVersion or kind",
+    severity="warning",
+    change="manual",
+    grade="E",
+    explanation=(
+        "An object says both, each as text; the API server and kubectl refuse one that does not. What is read here has the kind "
+        "of a job, or the apiVersion of one, and not the other. It is not converted and left as it is."
+    ),
+    remedy=(
+        f"Write apiVersion: kubeflow.org/v1 and the kind ({', '.join(kind.resource.kind for kind in JOB_KINDS)}), unless it is a "
+        "patch of Kustomize, which finds the job by its target."
+    ),
+)
 MPI_OPERATOR = "kubeflow.org/v2beta1"
 _OLD_VERSIONS = ("v1alpha1", "v1alpha2", "v1beta1", "v1beta2")
 """Those that the operators before Training Operator 1.0 served."""
@@ -94,13 +110,26 @@ def is_of_mpi_operator(source: SourceObject) -> bool:
 
 
 def findings_of(source: SourceObject) -> tuple[Finding, ...]:
-    """What is told of an object for its kind and version alone."""
+    """What is told of an object, or of what nearly is one, for its kind and version alone."""
+    if not source.is_object:
+        return tuple(_missing(source))
     topic = _topic(source)
     if topic is None:
         return ()
     field = "kind" if topic is NO_SUCH_KIND else "apiVersion"
     message = f"{source.kind} of {source.api_version}: {topic.title}."
     return (Finding(topic, source.title, source.place((field,)), (field,), message, _remedy(topic, source)),)
+
+
+def _missing(source: SourceObject) -> Iterator[Finding]:
+    """Of what has the metadata or spec of an object: values of a chart may have a kind as well."""
+    value = source.value
+    if not any(isinstance(value.get(field), dict) for field in ("metadata", "spec")):
+        return
+    for field, other, others in (("apiVersion", "kind", [*_V1]), ("kind", "apiVersion", [*_V1.values()])):
+        if value.get(other) in others:
+            says = f"{field} is {value[field]!r}, which is no text" if value.get(field) is not None else f"it has no {field}"
+            yield Finding(NO_TYPE, source.title, source.place((field,)), (field,), f"{other} is {value[other]}, and {says}.")
 
 
 def _remedy(topic: Topic, source: SourceObject) -> str:
