@@ -7,6 +7,7 @@ resource claims, pod affinity terms.
 from __future__ import annotations
 
 import copy
+from collections.abc import Callable
 from typing import Any
 
 from shunter.api.field_errors import FieldError, duplicate, forbidden, invalid, required
@@ -299,25 +300,27 @@ def _node_affinity_errors(affinity: Json, field: str) -> list[FieldError]:
     needed = affinity.get("requiredDuringSchedulingIgnoredDuringExecution")
     if needed is not None:
         errors += node_selector_errors(needed, f"{field}.requiredDuringSchedulingIgnoredDuringExecution")
-    for index, preference in enumerate(affinity.get("preferredDuringSchedulingIgnoredDuringExecution", ())):
-        here = f"{field}.preferredDuringSchedulingIgnoredDuringExecution[{index}]"
-        weight = preference.get("weight", 0)
-        if not 1 <= weight <= 100:
-            errors.append(invalid(f"{here}.weight", weight, "must be in the range 1-100"))
-        errors += _node_term_errors(preference["preference"], f"{here}.preference")
-    return errors
+    return errors + _preference_errors(affinity, field, "preference", _node_term_errors)
 
 
 def _pod_affinity_errors(affinity: Json, field: str) -> list[FieldError]:
     errors: list[FieldError] = []
     for index, term in enumerate(affinity.get("requiredDuringSchedulingIgnoredDuringExecution", ())):
         errors += _pod_term_errors(term, f"{field}.requiredDuringSchedulingIgnoredDuringExecution[{index}]")
+    return errors + _preference_errors(affinity, field, "podAffinityTerm", _pod_term_errors)
+
+
+def _preference_errors(
+    affinity: Json, field: str, part: str, term_errors: Callable[[Json, str], list[FieldError]]
+) -> list[FieldError]:
+    """Of the terms with a weight, which stand at `part` of each."""
+    errors: list[FieldError] = []
     for index, preference in enumerate(affinity.get("preferredDuringSchedulingIgnoredDuringExecution", ())):
         here = f"{field}.preferredDuringSchedulingIgnoredDuringExecution[{index}]"
         weight = preference.get("weight", 0)
         if not 1 <= weight <= 100:
             errors.append(invalid(f"{here}.weight", weight, "must be in the range 1-100"))
-        errors += _pod_term_errors(preference["podAffinityTerm"], f"{here}.podAffinityTerm")
+        errors += term_errors(preference[part], f"{here}.{part}")
     return errors
 
 
