@@ -36,3 +36,8 @@ def test_a_port_that_is_listened_on_or_taken_is_not_chosen(tmp_path: Path, monke
         assert not free_ports.is_free(first, "")
         second = free_ports.free_port(among=[first, first + 1, first + 2], taken=[first + 1])
         assert second not in (first, first + 1)
+
+
+@pytest.mark.parametrize("number", [-1, 0, 65536, 99_999_999])
+def test_what_is_no_port_is_not_free(number: int) -> None:
+    assert not free_ports.is_free(number)

@@ -12,6 +12,8 @@ import socket
 from collections.abc import Collection, Sequence
 from pathlib import Path
 
+from shunter.api.names import port_faults
+
 BELOW_EPHEMERAL = range(20000, 32000)
 """Ports that no outgoing connection gets, unless an administrator has changed the system's range of them: Linux gives 32768 to
 60999, macOS 49152 to 65535. Below 20000 are those of well-known servers."""
@@ -19,7 +21,9 @@ _LINUX_RANGE = Path("/proc/sys/net/ipv4/ip_local_port_range")
 
 
 def is_free(port: int, host: str = "127.0.0.1") -> bool:
-    """Whether a program could listen there now; host "" is every address of this machine."""
+    """Whether a program could listen there now; host "" is every address of this machine. False for what is no port, and 0."""
+    if port_faults(port):
+        return False
     with socket.socket() as probe:
         probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         try:

@@ -35,7 +35,6 @@ STATUS_SERVER_NAME = "shunter-webhook.shunter-system.svc"
 DEFAULT_FEATURE_GATES = "TrainJobStatus=true"
 """Off in the operator, as upstream's. Here only the user's own jobs are changed by it, and their programs can report progress."""
 READY_SECONDS = 60.0
-_PORTS = range(1, 2**16)
 WARM = "--warm"
 DEFAULT_BACKOFF_LIMIT = 3
 """Restarts that a v1 job without a backoffLimit gets. Upstream's default is unlimited; on one machine a script that cannot work
@@ -313,7 +312,7 @@ def choose_port(state: StateDir, wanted: int) -> int:
         return wanted
     with contextlib.suppress(OSError, ValueError, LookupError, TypeError):  # the first start, or the file is damaged
         port = int(str(_last_record(state)["server"]).rpartition(":")[2])
-        if port in _PORTS and is_free(port):
+        if is_free(port):
             return port
     return free_port()
 
@@ -322,7 +321,7 @@ def port_of_pods(state: StateDir, field: str) -> int:
     """The one that pods of the last start were told, by the field of the record, else a free one."""
     with contextlib.suppress(OSError, ValueError, LookupError, TypeError):
         port = int(_last_record(state)[field])
-        if port in _PORTS and is_free(port):
+        if is_free(port):
             return port
     return free_port()
 
