@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 
 from shunter.api.meta import Json
@@ -61,9 +62,9 @@ def aliases_kept_apart(aliases: Sequence[Json]) -> str:
         return "between two of one ip stands another ip with a name of the second"
     if not _say_alike(aliases, "ip", "hostnames"):
         return "two of one ip differ in other fields"
-    first = _first_of(aliases, "ip")
-    joined = {aliases[number]["ip"] for number in range(len(aliases)) if first[aliases[number]["ip"]] != number}
-    if any(len("\t".join((ip, *names)).encode()) > _LONGEST for ip, names in _names_by_ip(aliases).items() if ip in joined):
+    entries = Counter(alias["ip"] for alias in aliases)
+    lines = ["\t".join((ip, *names)) for ip, names in _names_by_ip(aliases).items() if entries[ip] > 1]
+    if any(len(line.encode()) > _LONGEST for line in lines):
         return f"one line of /etc/hosts with all names would be longer than {_LONGEST} bytes, and musl (Alpine) reads no further"
     return ""
 
