@@ -101,11 +101,16 @@ def write(path: Path, wanted: bytes) -> None:
     path.write_bytes(gzip.compress(wanted, mtime=0) if path.suffix == ".gz" else wanted)
 
 
+def stale_files(files: dict[Path, bytes], root: Path) -> dict[Path, bytes]:
+    """Those that are missing below the root, or have another content."""
+    return {path: wanted for path, wanted in files.items() if content(root / path) != wanted}
+
+
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--check", action="store_true", help="change nothing; exit 1 when a file is stale")
     only_check = parser.parse_args().check
-    stale = {path: wanted for path, wanted in generated_files().items() if content(ROOT / path) != wanted}
+    stale = stale_files(generated_files(), ROOT)
     for path, wanted in stale.items():
         if only_check:
             print(f"{path} is stale: run `make generate`", file=sys.stderr)

@@ -11,6 +11,7 @@ import pytest
 from hypothesis import settings
 from xdist.scheduler import LoadScopeScheduling
 
+import first_cases
 import unit_tests
 import unpassed
 from by_module import scope_of, turn
@@ -27,6 +28,7 @@ settings.load_profile("untimed")
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     unpassed.add_option(parser)
+    first_cases.add_option(parser)
     parser.addoption(
         "--cluster",
         choices=("embedded", "real"),
@@ -39,6 +41,7 @@ def pytest_configure(config: pytest.Config) -> None:
     gc.set_threshold(20_000, 20, 50)  # collecting 17,000 tests makes objects that stay: Python looks at all of them less often
     unpassed.register(config)
     unit_tests.register(config)
+    first_cases.register(config)
 
 
 class ByFixture(LoadScopeScheduling):  # type: ignore[misc]  # xdist has no types

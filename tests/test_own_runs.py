@@ -15,16 +15,18 @@ from by_module import scope_of, turn
 pytestmark = pytest.mark.integration
 ROOT = Path(__file__).parents[1]
 CONFTEST = """
-import unit_tests, unpassed
+import first_cases, unit_tests, unpassed
 
 def pytest_addoption(parser):
     unpassed.add_option(parser)
+    first_cases.add_option(parser)
 
 def pytest_configure(config):
     for name in ("unit", "integration", "slow", "e2e", "conformance"):
         config.addinivalue_line("markers", name)
     unpassed.register(config)
     unit_tests.register(config)
+    first_cases.register(config)
 """
 FLAKY = """
 import pathlib, pytest
@@ -61,6 +63,17 @@ def test_is_pure():
 @pytest.mark.integration
 def test_may_start_one():
     subprocess.run(["true"], check=True)
+"""
+
+CASES = """
+import pytest
+
+@pytest.mark.parametrize("number", [pytest.param(1, marks=pytest.mark.slow), 2, 3])
+def test_numbers(number):
+    pass
+
+def test_steady():
+    pass
 """
 
 WARNS = """
@@ -104,6 +117,14 @@ def test_unit_test_that_starts_a_process_or_connects_fails_even_if_it_hides_it(t
     chosen = run(tmp_path, "-m", "unit", "--collect-only").stdout
     assert "test_is_pure" in chosen
     assert "test_may_start_one" not in chosen
+
+
+def test_first_cases_are_those_of_the_tests_that_are_asked_for(tmp_path: Path) -> None:
+    (tmp_path / "conftest.py").write_text(CONFTEST)
+    (tmp_path / "test_it.py").write_text(CASES)
+    answer = run(tmp_path, "-m", "unit", "--first-cases")
+    passed = [line.split("::")[1] for line in answer.stdout.splitlines() if line.startswith("PASSED")]
+    assert passed == ["test_numbers[2]", "test_steady"]
 
 
 def test_a_warning_fails_a_test(tmp_path: Path) -> None:

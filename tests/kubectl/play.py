@@ -8,7 +8,7 @@ import subprocess
 import tempfile
 import time
 import uuid
-from collections.abc import Iterator
+from collections.abc import Collection, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
@@ -21,20 +21,22 @@ _POLL = 0.2
 _SIDE_BY_SIDE = 4
 
 
-def play(cluster: Cluster, kubectls: dict[str, str]) -> dict[str, dict[str, list[Json]]]:
-    """version -> story -> answers, of programs by their version; stories are played side by side."""
+def play(cluster: Cluster, kubectls: dict[str, str], asked: Mapping[str, Collection[str]]) -> dict[str, dict[str, list[Json]]]:
+    """version -> story -> answers, of programs by their version and the stories asked of each; these are played side by side."""
     (node,) = cluster.get("nodes")["items"]
     names = _names_of(node)
     with ThreadPoolExecutor(_SIDE_BY_SIDE) as pool:
         playing = {
-            version: {name: pool.submit(_story, cluster, program, names, commands) for name, commands in _longest_first()}
-            for version, program in kubectls.items()
+            version: {
+                name: pool.submit(_story, cluster, kubectls[version], names, stories()[name]) for name in _longest_first(of_it)
+            }
+            for version, of_it in asked.items()
         }
-        return {version: {name: playing[version][name].result() for name in stories()} for version in playing}
+        return {version: {name: told[name].result() for name in stories() if name in told} for version, told in playing.items()}
 
 
-def _longest_first() -> Iterator[tuple[str, tuple[Command, ...]]]:
-    return iter(sorted(stories().items(), key=lambda story: -len(story[1])))
+def _longest_first(names: Collection[str]) -> list[str]:
+    return sorted(names, key=lambda name: -len(stories()[name]))
 
 
 def _names_of(node: Json) -> dict[str, str]:

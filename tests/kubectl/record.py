@@ -16,13 +16,14 @@ from e2e.real_cluster import RealCluster
 from e2e.running_cluster import Cluster
 from kubectl.binaries import supported_kubectls
 from kubectl.play import play
-from kubectl.table import ANSWERS, write_answers
+from kubectl.table import ANSWERS, stories, write_answers
 
 
 def record(cluster: Cluster) -> None:
     """Writes answers/. Raises SystemExit where an answer differs from run to run."""
     kubectls = supported_kubectls()
-    first, second = play(cluster, kubectls), play(cluster, kubectls)
+    asked = {version: list(stories()) for version in kubectls}
+    first, second = play(cluster, kubectls, asked), play(cluster, kubectls, asked)
     for version, told in first.items():
         for story, answers in told.items():
             for answer, again in zip(answers, second[version][story], strict=True):
