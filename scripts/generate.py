@@ -2,10 +2,10 @@
 """Writes the files that are generated, or with --check names those that are stale and exits 1.
 
 Two versions of truth are never kept: CRDs come from the types in shunter/api, schemas of Kubernetes' own types from the PyPI
-package kubernetes-validate, deploy/ from shunter/install and shunter/fabrics, the command reference from the commands'
-help, the types of the web page's scripts from shunter/page/wire.py, the page on conformance from what tests expect, the
-migration's schemas and its page of findings from its types and topics, the tables of the page on sizing from its data and the
-published measurements.
+package kubernetes-validate, deploy/ from shunter/install and shunter/fabrics, the command reference from the commands' help,
+their signatures for completion from the commands, the types of the web page's scripts from shunter/page/wire.py, the page on
+conformance from what tests expect, the migration's schemas and its page of findings from its types and topics, the tables of
+the page on sizing from its data and the published measurements.
 """
 
 from __future__ import annotations
@@ -34,6 +34,7 @@ from shunter.api.resources import JOBSETS
 from shunter.migrate.survey.inventory.forms.json import schema as inventory_schema
 from shunter.migrate.survey.report.json import schema as report_schema
 from sizing_page import PAGE, sizing_page
+from verb_signatures import verb_signatures
 from wire_types import wire_types
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -60,6 +61,7 @@ def generated_files() -> dict[Path, bytes]:
     files |= {**deploy_files(installed), **fabric_files()}
     files[Path("src/shunter/page/assets/js/wire.js")] = wire_types().encode()
     files[Path("docs/reference.md")] = command_reference()
+    files[Path("src/shunter/cli/options/signatures.json")] = verb_signatures()
     files[Path("docs/conformance.md")] = conformance_table()
     files[Path("docs/embedded.md")] = embedded_page()
     files[Path("docs/migration/findings.md")] = findings_page()

@@ -43,6 +43,7 @@ class Verbs(LazyGroup):
             "kubectl",
             "Run kubectl on the embedded cluster.",
             {"cls": "PassThroughCommand", "options_metavar": "[KUBECTL ARGUMENTS]...", "add_help_option": False},
+            has_signature=False,
         ),
         "images": Entry("shunter.cli.images", "app", "Manage the environments that images map to on the embedded cluster."),
         "runtime": Entry("shunter.cli.runtime", "app", "Create runtimes with a fast network or with restarts."),
@@ -50,7 +51,12 @@ class Verbs(LazyGroup):
         "node": Entry("shunter.cli.node", "node", "Join this machine to a cluster as a node."),
         "install": Entry("shunter.cli.install", "install", "Install the operator on a cluster, or upgrade it."),
         "uninstall": Entry("shunter.cli.install", "uninstall", "Uninstall the operator from a cluster."),
-        "migrate": Entry("shunter.cli.migrate", "app", "Migrate jobs from kubeflow.org/v1 to v2 and prove each conversion."),
+        "migrate": Entry(
+            "shunter.cli.migrate",
+            "app",
+            "Migrate jobs from kubeflow.org/v1 to v2 and prove each conversion.",
+            has_signature=False,
+        ),
         "demo": Entry("shunter.cli.demo", "demo", "Train three distributed jobs on an embedded cluster, then clean up."),
     }
 

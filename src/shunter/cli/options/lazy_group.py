@@ -1,5 +1,5 @@
-"""A group of commands that stand in one table: help, completion and suggestions read the table, and a command is imported when it
-is called."""
+"""A group of commands that stand in one table: a command is imported when it is called. Help and completion of the group read the
+table, those of a command its signature (`signatures`)."""
 
 from __future__ import annotations
 
@@ -13,6 +13,8 @@ from typer.main import get_command
 
 from shunter.cli.options.command import Command
 
+HELP = {"-h", "--help"}
+
 
 class Entry(NamedTuple):
     """A command, or a group of commands."""
@@ -23,11 +25,31 @@ class Entry(NamedTuple):
     short_help: str
     settings: Mapping[str, Any] = {}
     """What typer's `command` takes besides; `cls` is the name of a class in the module."""
+    has_signature: bool = True
+    """Whether `signatures` has it: not where it is a table itself, or completes its words itself."""
+
+    @property
+    def key(self) -> str:
+        """Its name among the signatures."""
+        return f"{self.module}:{self.attribute}"
 
     def load(self, name: str) -> Any:
         """The click command of this name; imports its module."""
         module = import_module(self.module)
-        found = getattr(module, self.attribute)
+        cls = self.settings.get("cls", Command)
+        return self.command(name, getattr(module, self.attribute), getattr(module, cls) if isinstance(cls, str) else cls)
+
+    def declared(self, name: str) -> Any:
+        """The command with its options and texts, to be asked for help or completed; it does not run."""
+        if not self.has_signature:
+            return self.load(name)
+
+        from shunter.cli.options import signatures  # a command that runs needs none
+
+        return self.command(name, signatures.declared(self.key), Command)
+
+    def command(self, name: str, found: Any, cls: type) -> Any:
+        """The click command that typer makes of a function or a `Typer`."""
         group = typer.Typer(add_completion=False, rich_markup_mode=None)
         group.callback()(lambda: None)
         if isinstance(found, typer.Typer):
@@ -35,10 +57,7 @@ class Entry(NamedTuple):
                 one.cls = Command if one.cls is TyperCommand else one.cls
             group.add_typer(found, name=name, short_help=self.short_help)
         else:
-            settings = {"cls": Command, **self.settings}
-            if isinstance(settings["cls"], str):
-                settings["cls"] = getattr(module, settings["cls"])
-            group.command(name, short_help=self.short_help, **settings)(found)
+            group.command(name, short_help=self.short_help, **{**self.settings, "cls": cls})(found)
         whole: Any = get_command(group)
         return whole.commands[name]
 
@@ -53,6 +72,10 @@ class LazyGroup(TyperGroup):
         self.commands = {name: TyperCommand(name, short_help=entry.short_help) for name, entry in self.table.items()}
 
     def resolve_command(self, ctx: Any, args: list[str]) -> Any:
-        """The name, the command itself and its arguments."""
+        """The name, the command itself and its arguments; for help and completion the command as it is declared."""
         name, command, rest = super().resolve_command(ctx, args)
-        return name, command if name is None else self.table[name].load(name), rest
+        if name is None:
+            return name, command, rest
+        options = rest[: rest.index("--")] if "--" in rest else rest
+        is_asked = ctx.resilient_parsing or not HELP.isdisjoint(options)
+        return name, self.table[name].declared(name) if is_asked else self.table[name].load(name), rest
