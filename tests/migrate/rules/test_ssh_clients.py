@@ -132,3 +132,83 @@ def test_python_that_reaches_nodes_is_told_of(text: str) -> None:
 )
 def test_python_that_reaches_none_is_not(text: str) -> None:
     assert lines_told_of(python(f"{text}\ntrain()")) == []
+
+
+@pytest.mark.parametrize(
+    ("code", "line"),
+    [
+        pytest.param(
+            "subprocess.run(check=True, args=['ssh', host])", "subprocess.run(check=True, args=['ssh', host])", id="a keyword"
+        ),
+        pytest.param("subprocess.run(\n    ['ssh',\n     host, 'ls'],\n)", "['ssh',", id="several lines"),
+        pytest.param(
+            "REACH = ['ssh', '-p', '22']\nsubprocess.run(REACH + [host])", "REACH = ['ssh', '-p', '22']", id="a constant"
+        ),
+        pytest.param("reach = ['ssh']\nreach.append(host)\nrun(reach)", "reach = ['ssh']", id="a list that grows"),
+        pytest.param("reach = 'ssh ' + host\nos.system(reach)", "reach = 'ssh ' + host", id="a text in a variable"),
+        pytest.param(
+            "SSH = 'ssh'\nsubprocess.run([SSH, '-n', host])", "subprocess.run([SSH, '-n', host])", id="a word in a constant"
+        ),
+        pytest.param("os.system(f'ssh -p {port} {host} ls')", "os.system(f'ssh -p {port} {host} ls')", id="an f-string"),
+        pytest.param("os.system('ssh {} ls'.format(host))", "os.system('ssh {} ls'.format(host))", id="a format"),
+        pytest.param("Popen(shlex.split('ssh %s ls' % host))", "Popen(shlex.split('ssh %s ls' % host))", id="shlex.split"),
+        pytest.param("Popen(f'ssh {host} ls'.split())", "Popen(f'ssh {host} ls'.split())", id="split"),
+        pytest.param("run(['bash', '-c', f'cd /x && ssh {h} ls'])", "run(['bash', '-c', f'cd /x && ssh {h} ls'])", id="a shell"),
+        pytest.param("run(['timeout', '5', 'ssh', host])", "run(['timeout', '5', 'ssh', host])", id="behind another program"),
+        pytest.param(
+            "def sh(line):\n    subprocess.run(line, shell=True)\nsh(f'ssh {host} ls')", "sh(f'ssh {host} ls')", id="a function"
+        ),
+        pytest.param("sp.run(['ssh', *options, host])", "sp.run(['ssh', *options, host])", id="a starred list"),
+        pytest.param("os.execlp('ssh', 'ssh', host, 'ls')", "os.execlp('ssh', 'ssh', host, 'ls')", id="execlp"),
+        pytest.param(
+            "os.system('for h in a b; do ssh $h ls; done')",
+            "os.system('for h in a b; do ssh $h ls; done')",
+            id="a loop of a shell",
+        ),
+        pytest.param("from pexpect import pxssh", "from pexpect import pxssh", id="pxssh"),
+        pytest.param("import asyncssh as a\na.connect(host)", "import asyncssh as a", id="a library under another name"),
+        pytest.param("print 'old'\nos.system('ssh %s' % host)", "os.system('ssh %s' % host)", id="code of Python 2"),
+    ],
+)
+def test_python_is_read_by_what_it_does(code: str, line: str) -> None:
+    assert lines_told_of(python(f"{code}\ntrain()")) == [repr(line)]
+
+
+@pytest.mark.parametrize(
+    "code",
+    [
+        pytest.param("# subprocess.run(['ssh', host])", id="a comment"),
+        pytest.param(
+            '"""Before it was:\n\nssh $h ls\nsubprocess.run([\'ssh\', host])\nos.system(\'ssh \' + host)\n"""', id="a docstring"
+        ),
+        pytest.param("print('ssh ' + host + ' does not work')", id="a message"),
+        pytest.param("HELP = 'ssh $h ls'", id="a text that nothing runs"),
+        pytest.param("HOST = 'host.example.org'\nsubprocess.run(['ssh', HOST, 'ls'])", id="another machine in a constant"),
+        pytest.param("'''\nimport paramiko\n'''", id="an import in a text"),
+        pytest.param(
+            "import paramiko\nc = paramiko.SSHClient()\nc.connect(hostname='host.example.org')", id="another machine by a library"
+        ),
+        pytest.param("print 'old'\n# os.system('ssh %s' % host)", id="a comment of Python 2"),
+    ],
+)
+def test_python_that_starts_no_ssh_is_not_told_of(code: str) -> None:
+    assert lines_told_of(python(f"{code}\ntrain()")) == []
+
+
+def test_a_parameter_is_not_the_constant_of_its_name() -> None:
+    code = "host = 'host.example.org'\ndef reach(host):\n    subprocess.run(['ssh', host])\nmap(reach, hosts)"
+    assert lines_told_of(python(code)) == ["\"subprocess.run(['ssh', host])\""]
+
+
+@pytest.mark.parametrize(
+    ("text", "line"),
+    [
+        ("ssh $h ls\npython -c 'train()'", "ssh $h ls"),
+        ("python - <<'END'\nimport subprocess\nsubprocess.run(['ssh', host])\nEND", "subprocess.run(['ssh', host])"),
+        ("mpirun -n 2 python -c \"run(['ssh', host])\"", "mpirun -n 2 python -c \"run(['ssh', host])\""),
+        ("python - <<'END'\ndef f():\n  '''\nssh $h ls\n'''\nEND\nssh $h date", "ssh $h date"),
+    ],
+    ids=["beside code", "a here-document", "behind mpirun", "behind code whose text says so, too"],
+)
+def test_code_within_a_shell_is_read_as_code(text: str, line: str) -> None:
+    assert lines_told_of(shell(text)) == [repr(line)]

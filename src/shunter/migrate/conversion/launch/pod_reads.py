@@ -16,7 +16,7 @@ from shunter.api.meta import Json
 from shunter.migrate.conversion.launch import python_reads, shell_reads
 from shunter.migrate.conversion.launch.arguments import Spot
 from shunter.migrate.conversion.launch.encoded import decoded, decodes
-from shunter.migrate.conversion.launch.inline_python import code_words
+from shunter.migrate.conversion.launch.inline_python import code_words, shell_code
 from shunter.migrate.conversion.launch.mentions import insertions, mentions
 from shunter.migrate.conversion.launch.mounted_files import TEXT_FIELDS, File, FindObject, mounted_files
 from shunter.migrate.conversion.launch.python_code import is_python_code
@@ -73,8 +73,14 @@ def pod_reads(container: Json, volumes: Sequence[Json], find: FindObject, variab
 
 
 def words_and_texts(container: Json, volumes: Sequence[Json], find: FindObject) -> Sequence[tuple[str, Spot]]:
-    """All that stands in words, hooks, probes and mounted files, whoever reads it, each once."""
+    """All that stands in words, hooks, probes and mounted files, whoever reads it, each once; of a text within another one only
+    that one."""
     return _words_and_texts(_said(container, volumes, find))
+
+
+def python_texts(container: Json, volumes: Sequence[Json], find: FindObject) -> Sequence[Text]:
+    """Those of them, and the parts of shell texts, that are Python code."""
+    return _python_texts(_said(container, volumes, find))
 
 
 def _said(container: Json, volumes: Sequence[Json], find: FindObject) -> bytes:
@@ -103,10 +109,26 @@ def _words_and_texts(said: bytes) -> tuple[tuple[str, Spot], ...]:
     container, volumes, objects = msgspec.json.decode(said)
     found: dict[tuple[str, Path, int], tuple[str, Spot]] = {}
     for _, text, spot in _texts(container, volumes, objects.get):
-        found[spot.file, spot.path, spot.start if spot.is_decoded else -1] = text, spot
+        found.setdefault((spot.file, spot.path, spot.start if spot.is_decoded else -1), (text, spot))
     for _, words in _commands(container):
         for path, word in words:
             found.setdefault(("", path, -1), (word, Spot(path, 0, len(word), is_item=True)))
+    return tuple(found.values())
+
+
+@lru_cache(maxsize=1024)
+def _python_texts(said: bytes) -> tuple[Text, ...]:
+    container, volumes, objects = msgspec.json.decode(said)
+    found: dict[tuple[str, Path, int], Text] = {}
+    for text in _texts(container, volumes, objects.get):
+        codes = shell_code(text.text) if text.language == "shell" else [(text.text, 0)]
+        for code, start in codes:
+            spot = text.spot._replace(start=text.spot.offset(start), is_item=False)
+            found.setdefault((spot.file, spot.path, spot.start), Text("python", code, spot))
+    for _, words in _commands(container):
+        for number in code_words([word for _, word in words]):
+            path, code = words[number]
+            found.setdefault(("", path, 0), Text("python", code, Spot(path, 0, len(code), is_item=True)))
     return tuple(found.values())
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 import re
 import warnings
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from functools import lru_cache
 from typing import NamedTuple, TypeGuard
 
@@ -132,6 +132,17 @@ def _reads(function: ast.expr) -> bool:
     if not isinstance(function, ast.Attribute) or function.attr not in _READERS:
         return False
     return function.attr == "getenv" or is_environ(function.value)
+
+
+def given(nodes: Sequence[ast.AST]) -> Iterator[tuple[ast.expr, ast.expr]]:
+    """The parameters of the functions of the text, and what calls give them: `main(parser.parse_args())`."""
+    functions = {node.name: node.args for node in nodes if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef))}
+    for node in nodes:
+        if isinstance(node, ast.Call) and (parameters := functions.get(called(node))):
+            names = [one.arg for one in (*parameters.posonlyargs, *parameters.args)]
+            names = names[1:] if names[:1] == ["self"] else names
+            yield from ((ast.Name(name), value) for name, value in zip(names, node.args, strict=False))
+            yield from ((ast.Name(one.arg), one.value) for one in node.keywords if one.arg)
 
 
 def literal_text(node: ast.expr | None) -> str | None:

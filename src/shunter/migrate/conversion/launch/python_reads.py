@@ -132,7 +132,7 @@ class _Code:
             for target, value in _assignments(node)
         ]
         if any(target.startswith(".") for target, _, _ in assignments):
-            given = [(ast.unparse(target), value) for target, value in _given(self._nodes)]
+            given = [(ast.unparse(target), value) for target, value in python_code.given(self._nodes)]
             self._options = _options([*given, *((target, value) for target, value, _ in assignments)])
         known = -1
         while known != len(self._holders):
@@ -300,17 +300,6 @@ def _default(node: ast.Call) -> Iterator[tuple[ast.expr, ast.expr]]:
     name = python_code.constant(given["dest"]) if "dest" in given else option.lstrip("-").replace("-", "_")
     if name and "default" in given:
         yield ast.Name(f".{name}"), given["default"]
-
-
-def _given(nodes: Sequence[ast.AST]) -> Iterator[tuple[ast.expr, ast.expr]]:
-    """The parameters of the functions of the text, and what calls give them: `main(parser.parse_args())`."""
-    functions = {node.name: node.args for node in nodes if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef))}
-    for node in nodes:
-        if isinstance(node, ast.Call) and (parameters := functions.get(called(node))):
-            names = [one.arg for one in (*parameters.posonlyargs, *parameters.args)]
-            names = names[1:] if names[:1] == ["self"] else names
-            yield from ((ast.Name(name), value) for name, value in zip(names, node.args, strict=False))
-            yield from ((ast.Name(one.arg), one.value) for one in node.keywords if one.arg)
 
 
 def _options(assigned: Sequence[tuple[str, ast.expr]]) -> set[str]:

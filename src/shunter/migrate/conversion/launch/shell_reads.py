@@ -11,7 +11,7 @@ from dataclasses import replace
 from functools import lru_cache
 
 from shunter.migrate.conversion.launch import python_reads, shell
-from shunter.migrate.conversion.launch.inline_python import code_words
+from shunter.migrate.conversion.launch.inline_python import code_words, quoted_code
 from shunter.migrate.conversion.launch.mentions import mentions
 from shunter.migrate.conversion.launch.reads import (
     HOST_LIST,
@@ -254,10 +254,9 @@ def _read_code(reading: ShellText, command: shell.Command, *, is_cut: bool, is_r
     words, variables = command.words, {name: value.name for name, value in reading.known.items()}
     read = {*code_words([word.literal or "" for word in words])}
     for number in read:
-        word = words[number]
-        code = word.literal if word.literal is not None else written(reading, word).strip("\"'")
+        code, begin = quoted_code(reading.text, words[number])
         for one in python_reads.reads(code, variables):
-            start = min(word.start + 1 + one.start, word.end - 1)
+            start = min(begin + one.start, words[number].end - 1)
             reading.found.append(Read(one.name, start, is_cut or one.decides, one.takes_last_number))
     if not is_run:
         return

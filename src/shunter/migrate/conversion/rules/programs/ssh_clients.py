@@ -4,11 +4,16 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
-from itertools import takewhile
+from itertools import islice, takewhile
 
 from shunter.migrate.conversion.draft import Draft
+from shunter.migrate.conversion.launch.arguments import Spot
+from shunter.migrate.conversion.launch.pod_reads import python_texts
+from shunter.migrate.conversion.launch.python_code import is_python_code, parsed
+from shunter.migrate.conversion.launch.python_commands import commands, connection
 from shunter.migrate.conversion.launch.reads import line_of
 from shunter.migrate.conversion.launch.shell_words import Lexer, Word
+from shunter.migrate.conversion.launch.understanding import Text
 from shunter.migrate.conversion.rules.programs.texts import all_programs, first_match, place, quoted
 from shunter.migrate.conversion.rules.ssh import PORT, serves_ssh
 from shunter.migrate.findings import Topic
@@ -38,29 +43,23 @@ _BEFORE = (
 )
 """A command begins, with what starts others and variables before it: it is not in a list of packages that goes over several
 lines, or an array."""
-_CALL = (
-    r"\b(?:subprocess\.\w+|(?:exec|spawn|posix_spawn)\w*|Popen|run|call|check_\w+|create_subprocess_exec|Command)"
-    r"\(\s*(?:os\.P_\w+\s*,\s*)?(?:\w+\s*=\s*)?[\[(]?\s*[\"'](?:/usr/bin/)?(?P<called>ssh|scp|sftp)[\"']\s*,"
-    r"(?:\s*\[?\s*[\"'](?P=called)[\"']\s*,)?"
-)
-_LISTED = r"(?:\[|=\s*\()\s*[\"'](?:/usr/bin/)?(?P<listed>ssh|scp|sftp)[\"']\s*,"
-"""A list or tuple that is kept to be run: one of names alone, as of packages, is none."""
-_IN_TEXT = (
-    r"\b(?:system|popen|getoutput|getstatusoutput|run|call|check_\w+|Popen|create_subprocess_shell)\(\s*(?:\w+\s*=\s*)?"
-    r"[rbfRBF]{0,2}(?P<quote>[\"'])(?:/usr/bin/)?(?P<in_text>ssh|scp|sftp)[ \t]+(?P<rest>(?:(?!(?P=quote))[^\\\n]|\\.)*)"
-)
-"""A command line in a text that a shell gets."""
 _KEPT = (
     r"(?<![\w$.])(?P<name>\w+)=(?P<mark>[\"'])(?:/usr/bin/)?(?P<kept>ssh|scp|sftp)\b(?P<more>(?:(?!(?P=mark))[^\n])*)(?P=mark)"
 )
 """A shell's variable that is a command line, where it is run as one (`_is_run`)."""
-_LIBRARY = r"(?<!\w )(?<!\w)(?:import|from)\s+(?:paramiko|fabric|asyncssh)\b"
-_NAMES = ("tool", "called", "in_text", "listed", "kept")
-_CLIENT = re.compile(
-    rf"{_BEFORE}(?:/usr/bin/)?{_TOOLS}{_OPERATORS}|{_CALL}|{_IN_TEXT}|{_LISTED}|{_KEPT}|{_LIBRARY}", re.MULTILINE
+_NAMES = ("tool", "kept")
+_CLIENT = re.compile(rf"{_BEFORE}(?:/usr/bin/)?{_TOOLS}{_OPERATORS}|{_KEPT}", re.MULTILINE)
+_LIBRARIES = frozenset({"paramiko", "fabric", "fabric2", "asyncssh", "pssh", "parallel_ssh", "pexpect.pxssh", "sh.ssh"})
+_CONNECTS = frozenset({"connect", "Connection", "login", "ssh"})
+"""Functions of the libraries that take a host."""
+_IN_UNREAD_CODE = re.compile(
+    r"\w\(\s*\[?\s*[rbf]?[\"'](?:/usr/bin/)?(?:ssh|scp|sftp)(?:[\"']\s*,|[ \t])"
+    r"|^\s*(?:import|from)\s+(?:paramiko|fabric|asyncssh)\b",
+    re.MULTILINE,
 )
-_ARGUMENT = re.compile(r"\s*(?:[\"']([^\"']*)[\"']|([^,\])]+?))\s*(,|[\])]|$)")
-"""Of a call: a literal, or what is only known as it runs."""
+"""What starts one in Python that cannot be parsed, for want of more."""
+_MENTION = re.compile(r"ssh|pdsh|scp|sftp|clush|fabric|paramiko")
+"""Most texts have no word of it."""
 _WITH_VALUE = {"ssh": "BbcDEeFIiJLlmOopPQRSWw", "scp": "cDFiJloPSX", "sftp": "BbcDFiJloPRSsX"}
 """Options of OpenSSH that take the next word."""
 
@@ -71,34 +70,65 @@ def apply(draft: Draft) -> None:
         return
     pods = frozenset(host.partition(".")[0] for host in draft.hosts)
     for programs in all_programs(draft):
+        codes = python_texts(programs.container, programs.volumes, draft.texts_of)
         for text, spot in programs.texts:
-            if first_match(_CLIENT, text) and (found := _first_that_may_reach(text, pods)):
-                start = max(found.start(), found.start("tool"))
+            within = [code for code in codes if (code.spot.file, code.spot.path) == (spot.file, spot.path)]
+            if (start := _first_place(text, spot, within, pods)) is not None:
                 path, offset = place(programs, spot, spot.offset(start))
                 line = quoted(text, start, spot)
                 says = f"{line} starts ssh, and v2's server listens at port {PORT} and takes a key of the job."
                 draft.report(OWN_CLIENT, path, says, offset=offset)
 
 
-def _first_that_may_reach(text: str, pods: frozenset[str]) -> re.Match[str] | None:
-    """The first client, comments aside, that does not name only hosts other than the job's pods."""
+def _first_place(text: str, spot: Spot, codes: Sequence[Text], pods: frozenset[str]) -> int | None:
+    """Where the text first starts a client that may reach a pod; `codes` are the parts of it that are Python code."""
+    if not first_match(_MENTION, text):
+        return None
+    if not codes and is_python_code(text):
+        return _in_python(text, pods)
+    parts = [(0 if spot.is_decoded else code.spot.start - spot.start, code.text) for code in codes]
+    found = [start + at for start, code in parts if (at := _in_python(code, pods)) is not None]
+    places = (_place(match) for match in _clients(text, pods))
+    in_shell = (at for at in places if not any(start <= at < start + len(code) for start, code in parts))
+    return min([*found, *islice(in_shell, 1)], default=None)
+
+
+def _place(client: re.Match[str]) -> int:
+    return max(client.start(), client.start("tool"))
+
+
+def _clients(text: str, pods: frozenset[str]) -> Iterator[re.Match[str]]:
+    """The clients of a shell text, comments aside, that do not name only hosts other than the job's pods."""
     for found in _CLIENT.finditer(text):
         tool = next((name for group in _NAMES if (name := found[group])), "")
-        if (found["listed"] and not _is_command(_words(found))) or (found["kept"] and not _is_run(found)):
+        if found["kept"] and not _is_run(found):
             continue
         is_comment = line_of(text, found.end()).lstrip().startswith("#")
         hosts = _hosts(tool, _words(found)) if tool in _WITH_VALUE else []
-        if not is_comment and not (hosts and all(_is_elsewhere(host, pods) for host in hosts)):
-            return found
-    return None
+        if not is_comment and not _are_elsewhere(hosts, pods):
+            yield found
+
+
+def _in_python(code: str, pods: frozenset[str]) -> int | None:
+    """The same of Python code: its commands, and libraries for ssh."""
+    if parsed(code) is None:
+        unread = (found.start() for found in _IN_UNREAD_CODE.finditer(code))
+        return next((at for at in unread if not line_of(code, at).startswith("#")), None)
+    found = [
+        command.start
+        for command in commands(code)
+        if any(command.is_run or _is_command(_words(client)) for client in _clients(command.text, pods))
+    ]
+    library = connection(code, _LIBRARIES, _CONNECTS)
+    if library and not _are_elsewhere([_host(host) for host in library.hosts], pods):
+        found.append(library.start)
+    return min(found, default=None)
 
 
 def _words(found: re.Match[str]) -> list[str]:
-    """Behind the name of the client. What is no literal has a dollar, in Python as well."""
-    if found["called"] or found["listed"]:
-        return [*_arguments(found.string, found.end())]
-    if found["in_text"] or found["kept"]:
-        return [re.sub(r"[%{].*", "$", word) for word in (found["rest"] or found["more"] or "").split()]
+    """Behind the name of the client. What is no literal has a dollar."""
+    if found["kept"]:
+        return [re.sub(r"[%{].*", "$", word) for word in found["more"].split()]
     text = found.string
     words = takewhile(lambda token: isinstance(token, Word), Lexer(text, found.end()).tokens())
     return [word.literal or text[word.start : word.end] for word in words if isinstance(word, Word)]
@@ -111,14 +141,6 @@ def _is_command(words: Sequence[str]) -> bool:
 def _is_run(kept: re.Match[str]) -> bool:
     """Whether the variable stands where a command begins."""
     return re.search(rf"{_BEFORE}\"?\$\{{?{kept['name']}\b", kept.string, re.MULTILINE) is not None
-
-
-def _arguments(text: str, position: int) -> Iterator[str]:
-    while found := _ARGUMENT.match(text, position):
-        yield f"${found[2]}" if found[1] is None else found[1]
-        if found[3] != ",":
-            return
-        position = found.end()
 
 
 def _hosts(tool: str, words: Sequence[str]) -> list[str]:
@@ -137,6 +159,11 @@ def _host(operand: str) -> str:
     """Without user, port and path."""
     address = re.sub(r"^\w+://", "", operand)
     return re.split(r"[:/]", address)[0].rpartition("@")[2]
+
+
+def _are_elsewhere(hosts: Sequence[str], pods: frozenset[str]) -> bool:
+    """Whether there are hosts, and none of them may be a pod of the job."""
+    return bool(hosts) and all(_is_elsewhere(host, pods) for host in hosts)
 
 
 def _is_elsewhere(host: str, pods: frozenset[str]) -> bool:

@@ -1,0 +1,280 @@
+"""Which commands Python code starts, written as a shell would read them: `ssh -p 22 $` for `run(["ssh", "-p", "22", host])`."""
+
+from __future__ import annotations
+
+import ast
+import re
+import shlex
+from collections import defaultdict
+from collections.abc import Iterator, Sequence
+from functools import lru_cache
+from itertools import islice, pairwise
+from typing import NamedTuple
+
+from shunter.migrate.conversion.launch import python_code
+from shunter.migrate.conversion.launch.python_code import called, given
+
+UNKNOWN = "$"
+"""What is only known when the code runs."""
+_RUN = frozenset({"run", "call", "check_call", "check_output", "Popen", "system", "popen", "getoutput", "getstatusoutput"}) | {
+    "create_subprocess_shell",
+    "spawn",
+}
+"""Their first argument is a command: a list of words, or a text."""
+_RUN_WORDS = frozenset({"create_subprocess_exec", "subprocess_exec", "Command"})
+"""Each argument is a word."""
+_COMMAND_KEYWORDS = frozenset({"args", "cmd", "command"})
+_OF_OS = frozenset({
+    "execl", "execle", "execlp", "execlpe", "execv", "execve", "execvp", "execvpe", "posix_spawn", "posix_spawnp",
+    "spawnl", "spawnle", "spawnlp", "spawnlpe", "spawnv", "spawnve", "spawnvp", "spawnvpe",
+})  # fmt: skip
+"""Functions of `os` that take a path and then all words, the first one again; those with an `l` each as an argument."""
+_KEEP_TEXT = frozenset({"str", "quote", "fspath", "Path"})
+_KEEP_WORDS = frozenset({"list", "tuple"})
+_PERCENT = re.compile(r"%(?:\(\w*\))?[-#0 +]*[\d.*]*[a-zA-Z]")
+_BRACES = re.compile(r"\{[^{}]*\}")
+_DEEPEST = 40
+"""Expressions within expressions that are looked into."""
+_MOST = 50
+"""Values of one name that are looked at."""
+
+
+class PythonCommand(NamedTuple):
+    """A command of the code."""
+
+    text: str
+    """As a shell reads it, with a dollar for what is not known."""
+    start: int
+    """Where the code writes its first word."""
+    is_run: bool
+    """Whether a function is told to start it; a list may be kept for another one to do so, or be none."""
+
+
+class Connection(NamedTuple):
+    """A use of a library for ssh."""
+
+    hosts: tuple[str, ...]
+    """The hosts that the code names, with a dollar for what is not known; empty when it names none."""
+    start: int
+    """Where the library is imported."""
+
+
+@lru_cache(maxsize=256)
+def commands(code: str) -> tuple[PythonCommand, ...]:
+    """Those that the code writes out, in its order; none of code that cannot be parsed."""
+    tree = python_code.parsed(code)
+    return () if tree is None else tuple(sorted({*_Code(code, tree).commands()}, key=lambda command: command.start))
+
+
+@lru_cache(maxsize=256)
+def connection(code: str, modules: frozenset[str], functions: frozenset[str]) -> Connection | None:
+    """How the code uses one of the modules, whose functions take a host first; None when it imports none of them, or cannot be
+    parsed."""
+    tree = python_code.parsed(code)
+    return None if tree is None else _Code(code, tree).connection(modules, functions)
+
+
+class _Code:
+    def __init__(self, code: str, tree: ast.Module) -> None:
+        self._nodes = [*ast.walk(tree)]
+        self._lines = python_code.Lines(code)
+        self._imported = {
+            alias.asname: alias.name
+            for node in self._nodes
+            if isinstance(node, ast.ImportFrom)
+            for alias in node.names
+            if alias.asname
+        }
+        self._values: dict[str, list[ast.expr]] = defaultdict(list)
+        """What names hold, parameters of functions with it."""
+        self._added: dict[str, list[ast.expr]] = defaultdict(list)
+        """What is put behind the words of a list, each a list itself, or behind a text."""
+        self._changing: set[str] = set()
+        """Names of which not every value is written out: parameters, and what loops go through."""
+        for node in self._nodes:
+            self._learn(node)
+        for target, value in given(self._nodes):
+            self._values[ast.unparse(target)].append(value)
+
+    def _learn(self, node: ast.AST) -> None:
+        if isinstance(node, ast.Assign):
+            for target in node.targets:
+                if isinstance(target, (ast.Name, ast.Attribute)):
+                    self._values[ast.unparse(target)].append(node.value)
+        elif isinstance(node, (ast.AnnAssign, ast.NamedExpr)) and node.value is not None:
+            self._values[ast.unparse(node.target)].append(node.value)
+        elif isinstance(node, ast.AugAssign):
+            self._added[ast.unparse(node.target)].append(node.value)
+            self._changing.add(ast.unparse(node.target))
+        elif isinstance(node, ast.arg):
+            self._changing.add(node.arg)
+        elif isinstance(node, (ast.For, ast.AsyncFor, ast.comprehension)):
+            self._changing |= {one.id for one in ast.walk(node.target) if isinstance(one, ast.Name)}
+        elif isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and len(node.args) == 1:
+            if node.func.attr == "append":
+                self._added[ast.unparse(node.func.value)].append(ast.List(node.args))
+            elif node.func.attr == "extend":
+                self._added[ast.unparse(node.func.value)].append(node.args[0])
+
+    def commands(self) -> Iterator[PythonCommand]:
+        compared = {id(side) for node in self._nodes if isinstance(node, ast.Compare) for side in (node.left, *node.comparators)}
+        names = {id(value): name for name, values in self._values.items() for value in values}
+        for node in self._nodes:
+            if isinstance(node, ast.Call):
+                for value in self._run_by(node):
+                    yield from self._commands_of(value)
+            elif isinstance(node, (ast.List, ast.Tuple)) and id(node) not in compared and node.elts:
+                words = self._with_added(self._words(node) or [], names.get(id(node), ""))
+                yield PythonCommand(_shell_text(words), self._start(node.elts[0]), is_run=False)
+
+    def connection(self, modules: frozenset[str], functions: frozenset[str]) -> Connection | None:
+        imports = next((node for node in self._nodes if _imports(node, modules)), None)
+        if imports is None:
+            return None
+        hosts = [
+            self._text(host)
+            for node in self._nodes
+            if isinstance(node, ast.Call) and called(node) in functions
+            for host in [*node.args[:1], *(one.value for one in node.keywords if one.arg in {"host", "hostname", "hosts"})][:1]
+        ]
+        return Connection(tuple(hosts), self._start(imports))
+
+    def _run_by(self, node: ast.Call) -> list[ast.expr]:
+        """The expressions that the call starts: of a call with one word an argument, a list of them."""
+        name = self._imported.get(called(node), called(node))
+        if name in _OF_OS:
+            words = node.args[2 if name.startswith("spawn") else 1 :]
+            return [ast.List(words)] if name.startswith(("execl", "spawnl")) else words[:1]
+        if name in _RUN_WORDS:
+            return [ast.List(node.args)]
+        return [*node.args[:1], *(one.value for one in node.keywords if one.arg in _COMMAND_KEYWORDS)] if name in _RUN else []
+
+    def _commands_of(self, node: ast.expr) -> Iterator[PythonCommand]:
+        """What it is to start the expression, for each value that it may have."""
+        for value, name in self._alternatives(node):
+            words = self._words(value)
+            if words is not None:
+                words = self._with_added(words, name)
+                first = value.elts[0] if isinstance(value, (ast.List, ast.Tuple)) and value.elts else value
+                text = _of_shell(words) or _shell_text(words)
+            else:
+                first = value
+                text = self._text(value) + "".join(self._text(added) for added in self._added.get(name, ()))
+            if hasattr(first, "lineno"):
+                yield PythonCommand(text, self._start(first), is_run=True)
+
+    def _with_added(self, words: Sequence[str], name: str) -> list[str]:
+        """The words, and those that are put behind them in the list of that name."""
+        return [*words, *(word for added in self._added.get(name, ()) for word in self._words(added) or [UNKNOWN])]
+
+    def _alternatives(self, node: ast.expr, name: str = "", depth: int = 0) -> Iterator[tuple[ast.expr, str]]:
+        """The values that the expression may have, and the name that holds each."""
+        inner: Sequence[ast.expr] = ()
+        if depth > _DEEPEST:
+            return
+        if isinstance(node, (ast.Name, ast.Attribute)):
+            name = ast.unparse(node)
+            inner = self._values.get(name, ())
+        elif isinstance(node, ast.IfExp):
+            inner = [node.body, node.orelse]
+        elif isinstance(node, ast.BoolOp):
+            inner = node.values
+        elif isinstance(node, ast.NamedExpr):
+            inner = [node.value]
+        else:
+            yield node, name
+        for value in islice(inner, _MOST):
+            yield from self._alternatives(value, name, depth + 1)
+
+    def _value(self, node: ast.expr) -> ast.expr:
+        """What a name holds that is given one value; any other expression itself."""
+        if not isinstance(node, (ast.Name, ast.Attribute)) or (name := ast.unparse(node)) in self._changing:
+            return node
+        held = self._values.get(name, ())
+        return held[0] if len(held) == 1 else node
+
+    def _words(self, node: ast.expr, depth: int = 0) -> list[str] | None:
+        """The words of a list; None for an expression that is none."""
+        if depth > _DEEPEST:
+            return None
+        node = self._value(node)
+        if isinstance(node, (ast.List, ast.Tuple)):
+            found: list[str] = []
+            for one in node.elts:
+                words = self._words(one.value, depth + 1) or [UNKNOWN] if isinstance(one, ast.Starred) else [self._text(one)]
+                found += words
+            return found
+        if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Add):
+            left, right = self._words(node.left, depth + 1), self._words(node.right, depth + 1)
+            return None if left is None and right is None else [*(left or [UNKNOWN]), *(right or [UNKNOWN])]
+        if isinstance(node, ast.Call) and called(node) == "split":
+            is_shlex = len(node.args) > 0 and (
+                not isinstance(node.func, ast.Attribute) or ast.unparse(node.func.value) == "shlex"
+            )
+            text = node.args[0] if is_shlex else node.func.value if isinstance(node.func, ast.Attribute) else None
+            return _split(self._text(text)) if text is not None else None
+        if isinstance(node, ast.Call) and called(node) in _KEEP_WORDS and node.args:
+            return self._words(node.args[0], depth + 1)
+        return None
+
+    def _text(self, node: ast.expr, depth: int = 0) -> str:
+        """The text that the expression is, with a dollar for each part that is not known."""
+        if depth > _DEEPEST:
+            return UNKNOWN
+        text = python_code.constant(node)
+        if text is not None:
+            return text
+        node = self._value(node)
+        if isinstance(node, ast.Constant):
+            return str(python_code.constant(node) or UNKNOWN)
+        if isinstance(node, ast.JoinedStr):
+            return "".join(self._text(part, depth + 1) for part in node.values)
+        if isinstance(node, ast.FormattedValue):
+            return self._text(node.value, depth + 1)
+        if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Add):
+            return self._text(node.left, depth + 1) + self._text(node.right, depth + 1)
+        if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Mod):
+            return _PERCENT.sub(UNKNOWN, self._text(node.left, depth + 1))
+        return self._text_of_call(node, depth) if isinstance(node, ast.Call) else UNKNOWN
+
+    def _text_of_call(self, node: ast.Call, depth: int) -> str:
+        if called(node) in _KEEP_TEXT and node.args:
+            return self._text(node.args[0], depth + 1)
+        if called(node) == "join" and isinstance(node.func, ast.Attribute) and node.args:
+            words = self._words(node.args[0], depth + 1)
+            owner = node.func.value
+            return shlex.join(words) if words and ast.unparse(owner) == "shlex" else self._text(owner).join(words or [UNKNOWN])
+        if called(node) == "format" and isinstance(node.func, ast.Attribute):
+            return _BRACES.sub(UNKNOWN, self._text(node.func.value, depth + 1))
+        return UNKNOWN
+
+    def _start(self, node: ast.AST) -> int:
+        return self._lines.span(node)[0]
+
+
+def _imports(node: ast.AST, modules: frozenset[str]) -> bool:
+    if isinstance(node, ast.Import):
+        return any(alias.name in modules or alias.name.partition(".")[0] in modules for alias in node.names)
+    if isinstance(node, ast.ImportFrom) and not node.level:
+        module = node.module or ""
+        return module.partition(".")[0] in modules or any(f"{module}.{alias.name}" in modules for alias in node.names)
+    is_import = isinstance(node, ast.Call) and called(node) in {"import_module", "__import__"} and bool(node.args)
+    return is_import and isinstance(node, ast.Call) and python_code.literal_text(node.args[0]) in modules
+
+
+def _of_shell(words: Sequence[str]) -> str:
+    """The text that a shell among the words is told to run; empty when it is told none."""
+    if words[:1] and words[0].rpartition("/")[2] in {"sh", "bash"}:
+        return next((text for option, text in pairwise(words[1:]) if option in {"-c", "-lc", "-ec"}), "")
+    return ""
+
+
+def _shell_text(words: Sequence[str]) -> str:
+    return " ".join(word if word == UNKNOWN else shlex.quote(word) for word in words)
+
+
+def _split(text: str) -> list[str]:
+    try:
+        return shlex.split(text)
+    except ValueError:
+        return text.split()
