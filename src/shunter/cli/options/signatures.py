@@ -60,8 +60,8 @@ def parameter_of(name: str, declaration: Mapping[str, Any]) -> Parameter:
         settings["autocompletion"] = getattr(import_module(module), attribute)
     values = declaration.get("values")
     kind: Any = StrEnum("Value", {value: value for value in values}) if values else TYPES[declaration["type"]]
-    kind = list[kind] if declaration.get("repeatable") else kind  # type: ignore[valid-type]
+    annotated: Any = list[kind] if declaration.get("repeatable") else kind
     default = declaration.get("default", Parameter.empty)
     info = typer.Argument(**settings) if declaration.get("argument") else typer.Option(*declaration["names"], **settings)
-    annotation = Annotated[kind if default is not None else kind | None, info]
-    return Parameter(name, Parameter.KEYWORD_ONLY, default=default, annotation=annotation)
+    optional = annotated if default is not None else annotated | None
+    return Parameter(name, Parameter.KEYWORD_ONLY, default=default, annotation=Annotated[optional, info])
