@@ -11,6 +11,8 @@ from shunter.api.meta import Json, ObjectMeta, Struct
 from shunter.api.openapi import INT32, REQUIRED, ConditionItem, builtin, cel, doc, list_atomic, list_map, schema
 
 CONTROLLER = "jobset.sigs.k8s.io/jobset-controller"
+JOBSET_NAME, REPLICATED_JOB = "jobset.sigs.k8s.io/jobset-name", "jobset.sigs.k8s.io/replicatedjob-name"
+"""Labels of Jobs and pods: the JobSet, and the name of the replicated job in it."""
 
 _VALUE_IS_IMMUTABLE = cel(("self == oldSelf", "Value is immutable"))
 

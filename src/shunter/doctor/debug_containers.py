@@ -11,13 +11,13 @@ import asyncio
 from shunter.api.meta import Json
 from shunter.api.resources import PODS
 from shunter.kube.client import Client
+from shunter.operator.causes.pods import STARTING
 
 PREFIX = "shunter-doctor-"
 LIFE_SECONDS = 900
 START_SECONDS = 60.0
 """How long its image may take to come."""
 _LOOK_SECONDS = 0.5
-_WAITS = ("", "ContainerCreating", "PodInitializing")
 """Reasons for which it is not there yet; any other says why it will not come."""
 
 
@@ -78,7 +78,7 @@ def is_running(pod: Json, name: str) -> bool:
     state = _state(pod, name)
     if waiting := state.get("waiting"):
         reason = waiting.get("reason", "")
-        if reason not in _WAITS:
+        if reason not in STARTING:
             said = f"{reason}: {waiting['message']}" if waiting.get("message") else reason
             raise NoDebugContainerError(f"the ephemeral container {name} cannot start: {said}")
     if terminated := state.get("terminated"):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from shunter.api.jobset import JOBSET_NAME
 from shunter.api.meta import Json
 from shunter.api.resources import CONFIG_MAPS, TRAIN_JOBS
 from shunter.api.training.kinds import JOB_KINDS
@@ -22,7 +23,7 @@ def monitors() -> list[When]:
     return [
         When(MONITORED, _operator_monitor()),
         _job_monitor("shunter-kubeflow-jobs", "training.kubeflow.org/job-name", is_v1),
-        _job_monitor("shunter-trainjobs", "jobset.sigs.k8s.io/jobset-name", is_on(TRAIN_JOBS)),
+        _job_monitor("shunter-trainjobs", JOBSET_NAME, is_on(TRAIN_JOBS)),
     ]
 
 

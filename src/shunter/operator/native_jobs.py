@@ -8,12 +8,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+from shunter.api.jobset import JOBSET_NAME
 from shunter.api.meta import Json
 from shunter.api.ownership import controller_reference
 from shunter.api.resources import JOBS
 
 JOB_NAME = "batch.kubernetes.io/job-name"
-NOT_OF_JOBSETS = "!jobset.sigs.k8s.io/jobset-name"
+NOT_OF_JOBSETS = f"!{JOBSET_NAME}"
 """Selects Jobs that are not a part of a JobSet, and so of no TrainJob."""
 ENDS = (("Complete", "Succeeded"), ("Failed", "Failed"), ("Suspended", "Suspended"))
 """Condition types, and the states that they name."""

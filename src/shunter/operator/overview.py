@@ -7,6 +7,7 @@ from collections.abc import Collection, Mapping
 from datetime import datetime, timedelta
 
 from shunter.api.batch import COMPLETION_INDEX, JOB_CONTROLLER
+from shunter.api.jobset import JOBSET_NAME, REPLICATED_JOB
 from shunter.api.meta import Json, Struct
 from shunter.api.resources import JOBS, TRAIN_JOBS, Resource
 from shunter.api.titles import object_title
@@ -24,13 +25,13 @@ SHOWN_RESOURCES: tuple[Resource, ...] = (*JOB_RESOURCES, JOBS)
 FINISHED_STATES = ("Succeeded", "Failed")
 V1_STATES = ("Failed", "Succeeded", "Suspended", "Restarting", "Running", "Created")
 """Condition types of kubeflow.org/v1; the first that is True, in this order, names the state."""
-V2_STATES = (("Complete", "Succeeded"), ("Failed", "Failed"), ("Suspended", "Suspended"))
-"""Condition types of TrainJobs, and the states that they name."""
+V2_STATES = native_jobs.ENDS
+"""Condition types of TrainJobs, which are those of Jobs, and the states that they name."""
 V1_ROLES = {kind.resource.kind: [role.lower() for role in kind.roles] for kind in JOB_KINDS}
 """The replica types of each kind of kubeflow.org/v1 in the order in which ranks are counted."""
 V1_IDLE_ROLES = {kind.resource.kind: kind.idle_roles for kind in JOB_KINDS}
 
-V1_JOB, V2_JOB = "training.kubeflow.org/job-name", "jobset.sigs.k8s.io/jobset-name"
+V1_JOB, V2_JOB = "training.kubeflow.org/job-name", JOBSET_NAME
 """Labels of pods that name their job of kubeflow.org/v1, or their TrainJob."""
 NATIVE_ROLE, V2_ROLE = "rank", "node"
 """The role of all pods of a Job, and that of most pods of TrainJobs."""
@@ -220,7 +221,7 @@ def _native_place(labels: Mapping[str, str]) -> tuple[str, int]:
 def _v2_place(labels: Mapping[str, str]) -> tuple[str, int]:
     # Of a group of several Jobs each has one pod, of one Job with several pods that Job is the first.
     index = sum(_number(labels.get(label, "")) for label in ("jobset.sigs.k8s.io/job-index", COMPLETION_INDEX))
-    return labels.get("jobset.sigs.k8s.io/replicatedjob-name", V2_ROLE), index
+    return labels.get(REPLICATED_JOB, V2_ROLE), index
 
 
 def _v1_place(labels: Mapping[str, str]) -> tuple[str, int]:

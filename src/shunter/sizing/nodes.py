@@ -18,10 +18,10 @@ from shunter.api.pod_requests import GPU
 from shunter.api.resources import NODES
 from shunter.errors import EnvironmentProblem
 from shunter.fabrics import INSTANCE_LABEL
+from shunter.fabrics.settings import EFA_RESOURCE
 from shunter.kube.client import Client
 from shunter.sizing.instances import Gpu, Instance, known_gpus, known_instances
 
-EFA: Final = "vpc.amazonaws.com/efa"
 CLUSTER: Final = "cluster"
 _PRODUCT = "nvidia.com/gpu.product"
 _MEMORY = "nvidia.com/gpu.memory"
@@ -69,7 +69,7 @@ def instances_of(nodes: Iterable[Json]) -> list[Instance]:
             gpus=gpus,
             cpu=float(min(quantity.parse(_allocatable(node).get("cpu", 0)) for node in alike)),
             memory_mib=min(_amount(node, "memory") for node in alike) // 2**20,
-            efa=min(_amount(node, EFA) for node in alike),
+            efa=min(_amount(node, EFA_RESOURCE) for node in alike),
             there=len(alike),
             note=note,
             is_type=bool(type),

@@ -8,12 +8,12 @@ import msgspec
 import pytest
 
 from migrate.moving.test_planning import job, plan
+from shunter.api.kueue import QUEUE_LABEL
 from shunter.api.meta import Json
 from shunter.cluster.apiserver.definitions import custom_resource_definitions
 from shunter.kube.merge_patch import merge_patch
 from shunter.migrate.conversion.batch import converted
 from shunter.migrate.conversion.cleaning import digest
-from shunter.migrate.conversion.rules.metadata import KUEUE_QUEUE
 from shunter.migrate.conversion.source.objects import SourceObject
 from shunter.migrate.moving.burn_down import Row, progress
 from shunter.migrate.moving.cleanup_candidates import cleanup_candidates
@@ -266,7 +266,7 @@ def test_of_a_twin_that_was_started_and_deleted_nobody_is_told_to_make_it_again(
 
 def test_of_a_v1_job_in_a_queue_nobody_is_told_to_resume_it_by_hand() -> None:
     started = done(1, "start", "patch")
-    [row] = progress(FOUND, [started], [v1(labels={KUEUE_QUEUE: "gpus"})], []).rows
+    [row] = progress(FOUND, [started], [v1(labels={QUEUE_LABEL: "gpus"})], []).rows
     assert "take the v1 job out of queue gpus" in row.next
     assert "by hand" not in row.next
 

@@ -6,9 +6,9 @@ import pytest
 
 from faults.operators import Operator
 from migrate.moving.moves import NOW, Moves
+from shunter.api.kueue import QUEUE_LABEL
 from shunter.api.resources import TRAIN_JOBS, TRAINING_RUNTIMES
 from shunter.api.training.pytorch import PYTORCH_JOBS
-from shunter.migrate.conversion.rules.metadata import KUEUE_QUEUE
 from shunter.migrate.moving import past_runs
 from shunter.migrate.moving.backup import restoring, taking
 from shunter.migrate.moving.backup.index import read_index
@@ -63,17 +63,17 @@ async def test_a_job_that_never_ran_stays_when_its_twin_is_not_what_was_proved(m
 
 
 async def test_a_job_that_waits_in_a_queue_stays_until_its_twin_waits_there(moves: Moves) -> None:
-    await moves.submit("bert", suspend=True, labels={KUEUE_QUEUE: "gpus"})
+    await moves.submit("bert", suspend=True, labels={QUEUE_LABEL: "gpus"})
     await moves.until_state("bert", "Suspended")
     plan = await moves.plan(SIDE_BY_SIDE)
     await moves.apply(plan)
     assert await ends(moves, plan) == {"bert": (False, "it waits in queue gpus, and TrainJob bert does not")}
-    await moves.client.patch(TRAIN_JOBS, "bert", moves.namespace, {"metadata": {"labels": {KUEUE_QUEUE: "gpus"}}})
+    await moves.client.patch(TRAIN_JOBS, "bert", moves.namespace, {"metadata": {"labels": {QUEUE_LABEL: "gpus"}}})
     assert (await ends(moves, plan))["bert"][0]
     await moves.clean_up(plan)
     await moves.roll_back(plan)
     labels = (await moves.v1("bert"))["metadata"].get("labels") or {}
-    assert KUEUE_QUEUE not in labels, "Kueue would start both"
+    assert QUEUE_LABEL not in labels, "Kueue would start both"
 
 
 async def test_a_job_that_was_suspended_while_it_ran_does_not_go_as_one_that_never_ran(moves: Moves, operator: Operator) -> None:

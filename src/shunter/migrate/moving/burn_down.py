@@ -7,10 +7,10 @@ from collections.abc import Collection, Iterable, Sequence
 from typing import Literal, NamedTuple
 
 from shunter.api.grouping import grouped_by
+from shunter.api.kueue import QUEUE_LABEL
 from shunter.api.meta import Json, Struct
 from shunter.api.resources import TRAIN_JOBS
 from shunter.api.titles import title_of
-from shunter.migrate.conversion.rules.metadata import KUEUE_QUEUE
 from shunter.migrate.moving.journal import Record
 from shunter.migrate.moving.marks import COMPARED, PASSED, QUEUE, mark, twins_of
 from shunter.migrate.moving.plan import Item, Plan
@@ -110,7 +110,7 @@ def _place(item: Item, v1: str, twin: Json | None, past: Past, queue: str) -> _P
         return _Place("half done", "apply again", "apply")
     if twin is None and past == "started":
         if queue:
-            why = f"if it had finished, take the v1 job out of queue {queue} (label {KUEUE_QUEUE}), or Kueue starts it again"
+            why = f"if it had finished, take the v1 job out of queue {queue} (label {QUEUE_LABEL}), or Kueue starts it again"
         else:
             why = "if it had not finished, resume the v1 job by hand"
         return _Place("gone", f"its TrainJob was deleted since it was started: {why}")
@@ -135,7 +135,7 @@ def _place(item: Item, v1: str, twin: Json | None, past: Past, queue: str) -> _P
             return _Place(stage, "nothing" if v1 == "gone" else "cleanup", "" if v1 == "gone" else "cleanup", is_done=True)
         case "made":
             if queue := mark(twin, QUEUE):
-                return _Place(stage, f"give it its queue when it is to train: label {KUEUE_QUEUE}={queue}")
+                return _Place(stage, f"give it its queue when it is to train: label {QUEUE_LABEL}={queue}")
             why = "or cleanup, where the v1 job never ran or has finished"
             return _Place(stage, f"resume it when it is to train: spec.suspend; {why}")
         case "finished":

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+from shunter.api.kueue import QUEUE_LABEL
 from shunter.api.meta import Json, annotations_of
 from shunter.migrate.conversion.cleaning import suspended
 from shunter.migrate.conversion.provenance import SOURCE as SOURCE
-from shunter.migrate.conversion.rules.metadata import KUEUE_QUEUE
 from shunter.operator.causes.queue import queue_name
 
 PLAN = "migrate.shunter.dev/plan"
@@ -31,7 +31,7 @@ def marked(obj: Json, annotations: dict[str, str]) -> Json:
 
 def without_queue(obj: Json) -> Json:
     """The job without its queue, which an annotation keeps."""
-    labels = {key: value for key, value in obj["metadata"]["labels"].items() if key != KUEUE_QUEUE}
+    labels = {key: value for key, value in obj["metadata"]["labels"].items() if key != QUEUE_LABEL}
     metadata = {key: value for key, value in obj["metadata"].items() if key != "labels"} | ({"labels": labels} if labels else {})
     return marked({**obj, "metadata": metadata}, {QUEUE: queue_name(obj)})
 

@@ -11,10 +11,10 @@ from typing import Any, TypeAlias
 
 import msgspec
 
+from shunter.api.jobset import JOBSET_NAME
 from shunter.api.meta import Json
 from shunter.api.quantity import canonical_resource
 from shunter.api.selectors import selects
-from shunter.cluster.controllers.jobset.names import JOBSET_NAME
 from shunter.migrate.pods.effective import effective_container
 from shunter.migrate.pods.hosts import Hosts
 from shunter.migrate.pods.sides import Replica

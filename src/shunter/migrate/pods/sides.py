@@ -14,6 +14,7 @@ from typing import Any
 
 import msgspec
 
+from shunter.api.jobset import REPLICATED_JOB
 from shunter.api.meta import Json
 from shunter.api.resources import CLUSTER_TRAINING_RUNTIMES
 from shunter.api.trainer.runtime import NODE
@@ -154,7 +155,7 @@ def _v2_side(train_job: Json, runtime: Json | None, classes: PriorityClasses) ->
 def _replicas(jobs: tuple[Json, ...], classes: PriorityClasses) -> Iterator[Replica]:
     counts: dict[str, int] = {}
     for job in jobs:
-        role = job["metadata"]["labels"]["jobset.sigs.k8s.io/replicatedjob-name"]
+        role = job["metadata"]["labels"][REPLICATED_JOB]
         for stored in admitted_pods(pods_of(job), classes):
             names = [container["name"] for container in stored["spec"]["containers"]]
             spec = stored["spec"]

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from shunter.api.jobset import JOBSET_NAME
 from shunter.api.meta import MetadataOnly
 from shunter.api.podgroups import COSCHEDULING_POD_GROUPS, VOLCANO_POD_GROUPS, PodGroup
 from shunter.api.resources import CONFIG_MAPS, JOBS, JOBSETS, PODS, SECRETS, TRAIN_JOBS, Resource
@@ -24,7 +25,7 @@ from shunter.operator.trainer.reconciler import (
 )
 from shunter.operator.trainer.snapshot import job_of_snapshot
 from shunter.operator.trainer.statusserver.access import StatusServerAccess
-from shunter.operator.trainer.views import JOBSET_NAME, ConfigMap, JobOfSet, LiveJobSet, RankPod, Runtime
+from shunter.operator.trainer.views import ConfigMap, JobOfSet, LiveJobSet, RankPod, Runtime
 
 COMPONENT = "trainer-trainjob-controller"
 """The name under which upstream's controller reports events."""

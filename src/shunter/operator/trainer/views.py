@@ -10,7 +10,7 @@ import msgspec
 
 from shunter.api.batch import COMPLETION_INDEX
 from shunter.api.core import Pod, PodSpec, PodStatus
-from shunter.api.jobset import JobSetStatus
+from shunter.api.jobset import JOBSET_NAME, REPLICATED_JOB, JobSetStatus
 from shunter.api.meta import Condition, Json, ObjectMeta, Struct
 from shunter.api.resources import TRAIN_JOBS, Resource
 from shunter.operator.rank_failures import has_failure
@@ -44,8 +44,6 @@ class Runtime(Struct, frozen=True):
         }
 
 
-REPLICATED_JOB = "jobset.sigs.k8s.io/replicatedjob-name"
-JOBSET_NAME = "jobset.sigs.k8s.io/jobset-name"
 """The label of everything that a JobSet makes."""
 _PLACE = (JOBSET_NAME, REPLICATED_JOB, "jobset.sigs.k8s.io/job-index", COMPLETION_INDEX)
 """Labels that say which place in its job a pod has."""

@@ -8,9 +8,9 @@ from shunter.api.kueue import GROUP, VERSIONS
 from shunter.api.meta import Json
 from shunter.api.pod_requests import GPU
 from shunter.fabrics import INSTANCE_LABEL
+from shunter.fabrics.settings import EFA_RESOURCE
 from shunter.sizing.fits import MachineChoice
 from shunter.sizing.manifests.requests import efa_count, memory_mib, pod_resources
-from shunter.sizing.nodes import EFA
 from shunter.sizing.options import ManifestOptions
 
 API_VERSION: Final = f"{GROUP}/{VERSIONS[0]}"
@@ -49,7 +49,7 @@ def _quotas(choice: MachineChoice) -> dict[str, str]:
         quotas = {"cpu": f"{choice.nodes * cpu}m", "memory": f"{choice.nodes * memory_mib(choice)}Mi"}
     quotas[GPU] = str(choice.gpus)
     if efa := efa_count(choice):
-        quotas[EFA] = str(choice.nodes * efa)
+        quotas[EFA_RESOURCE] = str(choice.nodes * efa)
     return quotas
 
 

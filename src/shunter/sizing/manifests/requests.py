@@ -6,8 +6,8 @@ from typing import Final
 
 from shunter.api.meta import Json
 from shunter.api.pod_requests import GPU
+from shunter.fabrics.settings import EFA_RESOURCE
 from shunter.sizing.fits import MachineChoice
-from shunter.sizing.nodes import EFA
 
 SHARE: Final = 0.9
 """Of what a node offers; the rest is for the pods of daemon sets."""
@@ -20,7 +20,7 @@ def pod_resources(choice: MachineChoice) -> Json:
     machine = choice.instance
     devices = {GPU: str(machine.gpus)}
     if efa := efa_count(choice):
-        devices[EFA] = str(efa)
+        devices[EFA_RESOURCE] = str(efa)
     if not machine.memory_mib:
         return {"requests": dict(devices), "limits": devices}
     memory = f"{memory_mib(choice)}Mi"

@@ -12,6 +12,7 @@ from dataclasses import replace
 from typing import Any
 
 from shunter.api.field_errors import FieldError, aggregate, invalid, too_long
+from shunter.api.jobset import JOBSET_NAME
 from shunter.api.meta import Json, annotations_of
 from shunter.api.names import label_1035_faults, label_value_faults, subdomain_faults
 from shunter.api.resources import JOBSETS, PERSISTENT_VOLUME_CLAIMS
@@ -37,7 +38,6 @@ _JOB_FAILURE_REASONS = (
     "MaxFailedIndexesExceeded",
     "PodFailurePolicy",
 )
-_JOBSET_NAME = "jobset.sigs.k8s.io/jobset-name"
 _PRIORITY = "jobset.sigs.k8s.io/priority"
 _NODE_SELECTOR_STRATEGY = "alpha.jobset.sigs.k8s.io/node-selector"
 _POD_FIELDS = ("nodeSelector", "tolerations", "schedulingGates")
@@ -56,7 +56,7 @@ def with_webhooks(kind: Kind) -> Kind:
 def label_pod(pod: Json) -> None:
     """The mutating webhook for pods: those of a JobSet say their priority as a label, unless nodes were labelled for them."""
     annotations = annotations_of(pod)
-    if _JOBSET_NAME in annotations and _NODE_SELECTOR_STRATEGY not in annotations:
+    if JOBSET_NAME in annotations and _NODE_SELECTOR_STRATEGY not in annotations:
         pod["metadata"].setdefault("labels", {})[_PRIORITY] = str(pod["spec"]["priority"])
 
 

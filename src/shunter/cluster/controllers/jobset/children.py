@@ -7,8 +7,8 @@ from collections.abc import Iterable
 import msgspec
 
 from shunter.api.batch import Job
-from shunter.api.jobset import JobSet
-from shunter.cluster.controllers.jobset.names import REPLICATED_JOB_NAME, RESTART_ATTEMPT
+from shunter.api.jobset import REPLICATED_JOB, JobSet
+from shunter.cluster.controllers.jobset.names import RESTART_ATTEMPT
 
 
 class Children(msgspec.Struct, frozen=True, kw_only=True):
@@ -36,7 +36,7 @@ class Children(msgspec.Struct, frozen=True, kw_only=True):
 
 def replicated_job_of(job: Job) -> str:
     """The name of the replicated job that a Job is one of, by its label; empty without it."""
-    return job.metadata.labels.get(REPLICATED_JOB_NAME, "")
+    return job.metadata.labels.get(REPLICATED_JOB, "")
 
 
 def _group(jobset: JobSet, job: Job) -> str:

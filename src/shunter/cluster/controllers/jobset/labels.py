@@ -4,14 +4,12 @@ from __future__ import annotations
 
 import hashlib
 
-from shunter.api.jobset import JobSet, ReplicatedJob
+from shunter.api.jobset import JOBSET_NAME, REPLICATED_JOB, JobSet, ReplicatedJob
 from shunter.api.meta import Json
 from shunter.cluster.controllers.jobset.names import (
     EXCLUSIVE_TOPOLOGY,
-    JOBSET_NAME,
     NODE_SELECTOR_STRATEGY,
     PREFIX,
-    REPLICATED_JOB_NAME,
     RESTART_ATTEMPT,
     coordinator_endpoint,
     job_name,
@@ -25,7 +23,7 @@ def identity(jobset: JobSet, replicated_job: ReplicatedJob, index: int) -> dict[
     keys = {
         JOBSET_NAME: jobset.metadata.name,
         PREFIX + "jobset-uid": jobset.metadata.uid,
-        REPLICATED_JOB_NAME: replicated_job.name,
+        REPLICATED_JOB: replicated_job.name,
         RESTART_ATTEMPT: str(jobset.status.restarts),
         PREFIX + "replicatedjob-replicas": str(replicated_job.replicas),
         PREFIX + "global-replicas": str(sum(other.replicas for other in jobset.spec.replicated_jobs)),

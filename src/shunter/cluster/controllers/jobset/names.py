@@ -6,8 +6,6 @@ from shunter.api.jobset import JobSet
 from shunter.api.meta import Json, controller_reference
 
 PREFIX = "jobset.sigs.k8s.io/"
-JOBSET_NAME = PREFIX + "jobset-name"
-REPLICATED_JOB_NAME = PREFIX + "replicatedjob-name"
 RESTART_ATTEMPT = PREFIX + "restart-attempt"
 EXCLUSIVE_TOPOLOGY = "alpha.jobset.sigs.k8s.io/exclusive-topology"
 NODE_SELECTOR_STRATEGY = "alpha.jobset.sigs.k8s.io/node-selector"

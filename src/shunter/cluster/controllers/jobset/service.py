@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from shunter.api.jobset import JobSet
+from shunter.api.jobset import JOBSET_NAME, JobSet
 from shunter.api.meta import Json
-from shunter.cluster.controllers.jobset.names import JOBSET_NAME, has_host_names, owner, subdomain
+from shunter.cluster.controllers.jobset.names import has_host_names, owner, subdomain
 
 
 def service_of(jobset: JobSet) -> Json | None:

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from shunter.api.jobset import JobSet
+from shunter.api.jobset import JOBSET_NAME, JobSet
 from shunter.api.meta import Json
-from shunter.cluster.controllers.jobset.names import JOBSET_NAME, claim_name, owner
+from shunter.cluster.controllers.jobset.names import claim_name, owner
 
 
 def claims_of(jobset: JobSet) -> list[Json]:

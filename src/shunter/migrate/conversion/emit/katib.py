@@ -10,6 +10,8 @@ from typing import NamedTuple
 
 import yaml
 
+from shunter.api.batch import COMPLETION_INDEX
+from shunter.api.jobset import REPLICATED_JOB
 from shunter.api.trainer.runtime import NODE
 from shunter.migrate.conversion.one_job import Conversion
 from shunter.migrate.conversion.source import experiments
@@ -17,8 +19,6 @@ from shunter.migrate.conversion.source.embedded import Embedded
 from shunter.migrate.conversion.source.objects import SourceObject
 from shunter.migrate.conversion.source.yaml_nodes import fields
 
-INDEX_LABEL = "batch.kubernetes.io/job-completion-index"
-GROUP_LABEL = "jobset.sigs.k8s.io/replicatedjob-name"
 _NULL = "tag:yaml.org,2002:null"
 
 
@@ -38,7 +38,7 @@ def edits(found: Embedded, conversion: Conversion) -> list[Edit]:
         return []
     node = fields(fields(host.node).get("spec")).get("trialTemplate")
     template = fields(node)
-    labels = {INDEX_LABEL: '"0"', GROUP_LABEL: _first_group(conversion)}
+    labels = {COMPLETION_INDEX: '"0"', REPLICATED_JOB: _first_group(conversion)}
     in_line = ", ".join(f"{name}: {value}" for name, value in labels.items())
     said = {"primaryContainerName": NODE, "primaryPodLabels": f"{{{in_line}}}", **experiments.CONDITIONS}
     changed = []

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+from shunter.api.kueue import QUEUE_LABEL
 from shunter.api.podgroups import VOLCANO_QUEUE, VOLCANO_SCHEDULER
 from shunter.api.training.job import SchedulingPolicy
 from shunter.migrate.conversion.draft import Draft, Group
-from shunter.migrate.conversion.rules.metadata import KUEUE_QUEUE
 from shunter.migrate.findings import Topic
 from shunter.migrate.paths import Path
 
@@ -184,7 +184,7 @@ def _move_kueue_priority(draft: Draft) -> None:
     """Kueue's first choice for the priority of a v1 job's workload."""
     policy = draft.job.run_policy.scheduling_policy
     labels = draft.source.metadata.get("labels") or {}
-    if policy is None or not policy.priority_class or KUEUE_QUEUE not in labels:
+    if policy is None or not policy.priority_class or QUEUE_LABEL not in labels:
         return
     path = (*_POLICY, "priorityClass")
     draft.train_job["metadata"].setdefault("labels", {}).setdefault(KUEUE_PRIORITY, policy.priority_class)

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
+from shunter.api.kueue import QUEUE_LABEL
 from shunter.api.ownership import MARKS
 from shunter.api.podgroups import VOLCANO_QUEUE
 from shunter.migrate.conversion.draft import Draft
 from shunter.migrate.findings import Topic
 
 LAST_APPLIED = "kubectl.kubernetes.io/last-applied-configuration"
-KUEUE_QUEUE = "kueue.x-k8s.io/queue-name"
 OF_THE_CLUSTER = (
     "uid", "resourceVersion", "generation", "creationTimestamp", "deletionTimestamp", "deletionGracePeriodSeconds", "selfLink",
     "managedFields",
@@ -97,6 +97,6 @@ def _move_volcano_queue(draft: Draft) -> None:
 
 
 def _look_for_kueue(draft: Draft) -> None:
-    path = ("metadata", "labels", KUEUE_QUEUE)
+    path = ("metadata", "labels", QUEUE_LABEL)
     if draft.is_live and draft.is_given(path) and not draft.job.run_policy.suspend:
         draft.report(QUEUED, path, f"Kueue admitted {draft.source.title} through the queue {draft.given(path)}.")

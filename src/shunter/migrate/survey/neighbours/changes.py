@@ -10,14 +10,15 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import NamedTuple
 
+from shunter.api.batch import COMPLETION_INDEX
+from shunter.api.jobset import JOBSET_NAME, REPLICATED_JOB
 from shunter.api.meta import Json
 from shunter.api.selectors import selects
-from shunter.migrate.conversion.rules.pods.placement import JOBSET_NAME, REPLICATED_JOB, V1_PREFIX
+from shunter.migrate.conversion.rules.pods.placement import V1_PREFIX
 from shunter.migrate.survey.neighbours.job_pods import JobPods, Jobs
 from shunter.migrate.survey.neighbours.selections import Selection, placements
 from shunter.operator.training.names import JOB_NAME, JOB_ROLE, REPLICA_INDEX, REPLICA_TYPE
 
-INDEX = "batch.kubernetes.io/job-completion-index"
 _RANKS = (REPLICA_TYPE, REPLICA_INDEX, JOB_ROLE)
 _OF_A_JOB: Json = {"key": JOBSET_NAME, "operator": "Exists"}
 _MOST_INDEXES = 8
@@ -187,7 +188,7 @@ def _of_ranks(selection: Selection, jobs: Jobs, labels: Json, wanted: list[Json]
     yield []
     reach = jobs.in_reach(selection, {"matchLabels": labels})
     others = [pair.v2 for job in reach for pair in job.pairs if pair.v2 is not None]
-    role, rank = (_values(key, wanted, others) for key in (REPLICATED_JOB, INDEX))
+    role, rank = (_values(key, wanted, others) for key in (REPLICATED_JOB, COMPLETION_INDEX))
     if role:
         yield [role]
     if rank:

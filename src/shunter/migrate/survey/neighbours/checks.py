@@ -8,11 +8,11 @@ from pathlib import PurePath
 
 from shunter.api.batch import COMPLETION_INDEX
 from shunter.api.counts import count, listed
+from shunter.api.jobset import JOBSET_NAME
 from shunter.api.meta import Json
 from shunter.api.selectors import notation
 from shunter.kube.positions import followed
 from shunter.migrate.conversion.batch import Batch
-from shunter.migrate.conversion.rules.pods.placement import JOBSET_NAME
 from shunter.migrate.conversion.rules.programs.hosts import IN_A_SCRIPT
 from shunter.migrate.conversion.source.documents import Document
 from shunter.migrate.conversion.source.kustomization import FILE_NAMES

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, NamedTuple
 
+from shunter.api.jobset import JOBSET_NAME
 from shunter.api.meta import Json
 from shunter.api.titles import object_title
 from shunter.api.trainer.runtime import LAUNCHER as LAUNCHERS
@@ -18,7 +19,7 @@ from shunter.migrate.conversion.batch import Outcome
 from shunter.migrate.conversion.draft import role_path
 from shunter.migrate.conversion.one_job import Conversion, framework_of
 from shunter.migrate.conversion.reading import read
-from shunter.migrate.conversion.rules.pods.placement import JOBSET_NAME, V1_PREFIX
+from shunter.migrate.conversion.rules.pods.placement import V1_PREFIX
 from shunter.migrate.options import Options
 from shunter.migrate.paths import Path, value_at
 from shunter.migrate.pods.differences import paired

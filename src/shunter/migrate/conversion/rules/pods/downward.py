@@ -7,9 +7,10 @@ from collections.abc import Iterator
 from typing import Any
 
 from shunter.api.batch import COMPLETION_INDEX
+from shunter.api.jobset import JOBSET_NAME, REPLICATED_JOB
 from shunter.api.meta import Json
 from shunter.migrate.conversion.draft import Draft, Group
-from shunter.migrate.conversion.rules.pods.placement import JOBSET_NAME, REPLICATED_JOB, V1_PREFIX, kept_labels
+from shunter.migrate.conversion.rules.pods.placement import V1_PREFIX, kept_labels
 from shunter.migrate.findings import Topic
 from shunter.migrate.paths import Path
 from shunter.operator.training.names import JOB_NAME, REPLICA_INDEX, REPLICA_TYPE

@@ -7,6 +7,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
+from shunter.api.jobset import JOBSET_NAME, REPLICATED_JOB
 from shunter.api.meta import Json
 from shunter.migrate.conversion.draft import Draft, Group
 from shunter.migrate.conversion.rules import names
@@ -15,8 +16,6 @@ from shunter.migrate.findings import Topic
 from shunter.migrate.paths import Path
 from shunter.operator.training.names import JOB_NAME, OPERATOR_NAME, REPLICA_TYPE
 
-JOBSET_NAME = "jobset.sigs.k8s.io/jobset-name"
-REPLICATED_JOB = "jobset.sigs.k8s.io/replicatedjob-name"
 V1_PREFIX = "training.kubeflow.org/"
 _KEY_LISTS = ("matchLabelKeys", "mismatchLabelKeys")
 

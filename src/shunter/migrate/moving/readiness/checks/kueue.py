@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from shunter.api.counts import count
+from shunter.api.kueue import QUEUE_LABEL
 from shunter.api.resources import CONFIG_MAPS
-from shunter.migrate.conversion.rules.metadata import KUEUE_QUEUE
 from shunter.migrate.findings import Topic
 from shunter.migrate.moving.readiness.facts import KUEUE, Facts, Fault, UnknownFactError
 
@@ -68,4 +68,4 @@ def faults(facts: Facts) -> Iterator[Fault]:
 def _queued(facts: Facts) -> list[str]:
     """v1 jobs of a queue."""
     jobs = (outcome.source for outcome in facts.unfinished)
-    return [job.title for job in jobs if (job.metadata.get("labels") or {}).get(KUEUE_QUEUE)]
+    return [job.title for job in jobs if (job.metadata.get("labels") or {}).get(QUEUE_LABEL)]
