@@ -224,6 +224,22 @@ async def test_the_events_of_ten_thousand_jobs_are_not_dropped(peer: Peer, clien
     assert recorder._dropped == 0
 
 
+async def test_the_first_event_after_a_pause_lets_what_it_is_about_go_first(
+    peer: Peer, client: Client, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert 0 < events.QUIET_SECONDS <= 0.2
+    monkeypatch.setattr(events, "QUIET_SECONDS", 3600)
+    recorder = new_recorder(client)
+    sending = asyncio.create_task(recorder.run())
+    recorder.record(note())
+    for _ in range(100):
+        await asyncio.sleep(0)
+    assert not stored(peer)
+    sending.cancel()
+    await recorder.flush()
+    assert len(stored(peer)) == 1
+
+
 async def test_too_many_notes_are_dropped_and_said(
     client: Client, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:

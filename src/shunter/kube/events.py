@@ -41,6 +41,8 @@ RATE = 50.0
 AT_ONCE = 100
 """New events a second, and how many go at once after a pause. As kubelet's eventRecordQPS and eventBurst."""
 
+QUIET_SECONDS = 0.2
+"""From the first note after a pause to its event: what the note is about goes first, above all the start of pods."""
 BUSY_SECONDS = 10.0
 """Longer than this no event waits for controllers that are busy."""
 BUSY_POLL = 0.1
@@ -123,6 +125,7 @@ class EventRecorder:
                     await self._wakeup.wait()
             except TimeoutError:
                 pass
+            await asyncio.sleep(QUIET_SECONDS)
             self._wakeup.clear()
             await self._send_slowly()
             await self._send_updates(time.monotonic() - UPDATE_SECONDS)

@@ -200,6 +200,32 @@ async def test_other_statuses_do_not_wait(peer: Peer, client: Client, allowed: b
     assert has_status(peer)
 
 
+async def test_a_status_that_comes_after_what_it_tells_of_is_of_the_moment_of_its_plan(
+    peer: Peer, client: Client, eventually: Eventually
+) -> None:
+    reconciler = Scripted(msgspec.structs.replace(creation(), status=STATUS, status_after=0.1))
+    reconciling = asyncio.create_task(new_controller(client, reconciler).reconcile(A))
+    await eventually(lambda: ("/api/v1/pods", "n", "a") in peer.objects)
+    assert not has_status(peer)
+    assert await reconciling == "success"
+    assert has_status(peer)
+    assert len(reconciler.seen) == 1
+
+
+async def test_a_status_does_not_come_later_while_another_key_waits_for_a_worker(peer: Peer, client: Client) -> None:
+    busy = Busy(client, msgspec.structs.replace(creation(), status=STATUS, status_after=3600.0))
+    assert await busy.reconcile() == "success"
+    assert has_status(peer)
+    assert await busy.next_key() == B
+
+
+async def test_a_status_whose_write_was_refused_is_not_waited_for(peer: Peer, client: Client, faults: FaultTransport) -> None:
+    faults.inject(Refuse(403, "Forbidden"), method="POST")
+    controller = new_controller(client, Scripted(msgspec.structs.replace(creation(), status=STATUS, status_after=3600.0)))
+    assert await controller.reconcile(A) == "error"
+    assert not has_status(peer)
+
+
 async def test_a_bug_brings_the_key_back(client: Client, caplog: pytest.LogCaptureFixture) -> None:
     controller = new_controller(client, Scripted(ZeroDivisionError("oops")))
     assert await controller.reconcile(A) == "error"

@@ -2,12 +2,14 @@
 
 Level-triggered: a key says that something may have changed, never what. A bug in one object's reconcile is logged with its key,
 counted and retried with back-off; it never stops the others. In a burst, what many objects need is made before the statuses and
-events that tell so: a plan that allows it is carried out in two reconciles.
+events that tell so: a plan that allows it is carried out in two reconciles. Outside of bursts a plan may have its status wait for
+what it makes to start; that is one reconcile, and the status is of the moment of the plan.
 """
 
 from __future__ import annotations
 
 import asyncio
+import math
 import time
 from collections.abc import Callable
 from datetime import UTC, datetime
@@ -29,6 +31,9 @@ Result = Literal["success", "error", "requeue", "requeue_after"]
 
 RECHECK = 0.5
 """Seconds after which a key that waits for its own writes is looked at again, should no event of them map to it."""
+
+BUSY_POLL = 0.02
+"""Seconds after which it is seen that a key waits for the worker whose status waits."""
 
 
 class ReconcileMetrics(Protocol):
@@ -123,7 +128,8 @@ class Controller(Generic[Observed]):
         plan = self._reconciler.plan(observed, self._now())
         waits = plan.may_status_wait and bool(plan.writes) and postponed is None and self.queue.is_busy
         events = tuple(dict.fromkeys((*(postponed or ()), *plan.events)))
-        outcome = await self._executor.execute(Plan(writes=plan.writes) if waits else replace(plan, events=events))
+        executed = Plan(writes=plan.writes) if waits else replace(plan, events=events)
+        outcome = await self._executor.execute(executed, self._wait_unless_busy)
         self._expectations.expect(key, outcome.written)
         if outcome.failure is not None:
             return await self._failed(key, observed, outcome.failure)
@@ -137,6 +143,13 @@ class Controller(Generic[Observed]):
             return "success"
         self.queue.add_after(key, plan.requeue_after)
         return "requeue_after"
+
+    async def _wait_unless_busy(self, seconds: float) -> None:
+        """Returns sooner where another key waits for a worker."""
+        for _ in range(math.ceil(seconds / BUSY_POLL)):
+            if self.queue.is_busy:
+                return
+            await asyncio.sleep(BUSY_POLL)
 
     async def _record_events(self, key: Key) -> None:
         """Those whose status is not written any more here."""

@@ -8,7 +8,7 @@ begin with four and not with one: the pods of a small job, which wait for one an
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
 from functools import partial
 from itertools import groupby
 from typing import Any, NamedTuple
@@ -70,9 +70,9 @@ class Executor:
         self._client = client
         self._recorder = recorder
 
-    async def execute(self, plan: Plan) -> Outcome:
+    async def execute(self, plan: Plan, wait: Callable[[float], Awaitable[None]] = asyncio.sleep) -> Outcome:
         """Writes, then the status, then the events, or the plan's other order; stops at the first failure. Cancelling it stops
-        between requests."""
+        between requests. `wait` is called with the seconds for which the plan's status may wait."""
         logs = {note.last_words for note in plan.events} | {one.log for one in (plan.status.last_lines if plan.status else ())}
         read = [log for log in logs if log is not None]
         said = dict(zip(read, await asyncio.gather(*map(self._last_lines, read)), strict=True))
@@ -80,7 +80,9 @@ class Executor:
         status = _with_last_lines(plan.status, said)
         written: list[CompletedWrite] = []
         steps = (partial(self._carry_out, plan.writes, written), partial(self._tell, status, events, written))
-        for step in reversed(steps) if plan.is_status_first else steps:
+        for number, step in enumerate(reversed(steps) if plan.is_status_first else steps):
+            if number and plan.status_after:
+                await wait(plan.status_after)
             if (failure := await step()) is not None:
                 return Outcome(tuple(written), failure)
         return Outcome(tuple(written))

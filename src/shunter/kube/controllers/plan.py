@@ -147,6 +147,9 @@ class Plan(msgspec.Struct, frozen=True, kw_only=True):
     may_status_wait: bool = False
     """Whether status and events may wait for a few seconds while other objects have nothing yet: they only tell that the writes
     were made, and a later plan tells that as well."""
+    status_after: float = 0.0
+    """Seconds from the writes to status and events, in which what the writes make starts, less where other objects have nothing
+    yet. The object is not looked at meanwhile."""
     events: tuple[Note, ...] = ()
     requeue_after: float | None = None
 

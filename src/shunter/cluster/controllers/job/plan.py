@@ -22,6 +22,9 @@ from shunter.cluster.controllers.job.verdict import Verdict, completed, deadline
 from shunter.cluster.controllers.workloads.claiming import Owner, claims, controlled, finalizer_removal
 from shunter.kube.controllers.plan import NOTHING, Create, Delete, Failure, Note, Plan, Ref, StatusWrite, Write
 
+FIRST_STATUS_SECONDS = 0.2
+"""After a Job's first pods, which run by then where they start warm."""
+
 
 class Observed(msgspec.Struct, frozen=True, kw_only=True):
     """A Job, the pods of its namespace that it controls or could adopt, and how pods ended that are gone by now (by uid)."""
@@ -66,6 +69,7 @@ def plan(observed: Observed, now: datetime) -> Plan:
     return Plan(
         writes=(*_removals(job, settlement.release, change, verdict), *_creations(job, change, tally)),
         status=StatusWrite.over(JOBS, job.metadata, as_json(observed.job.status), as_json(status)),
+        status_after=FIRST_STATUS_SECONDS if change.create and observed.job.status.start_time is None else 0.0,
         events=notes,
         requeue_after=None if verdict is not None else _next_look(job, status, change, now),
     )

@@ -21,6 +21,9 @@ from shunter.cluster.controllers.jobset.service import service_of
 from shunter.cluster.controllers.jobset.volume_claims import claims_of
 from shunter.kube.controllers.plan import NOTHING, Create, Delete, Note, Plan, Ref, StatusWrite, Write
 
+FIRST_STATUS_SECONDS = 0.2
+"""After all Jobs of a JobSet were made: their pods come first."""
+
 
 class Observed(msgspec.Struct, frozen=True, kw_only=True):
     """A JobSet, the Jobs it controls, and the names of all services and claims in its namespace that it may want."""
@@ -63,7 +66,12 @@ def plan(observed: Observed, now: datetime) -> Plan:
     else:
         resumed, progress = _resumptions(jobset, children, statuses, progress)
         writes += resumed
-    return _written(jobset, progress, writes)
+    planned = _written(jobset, progress, writes)
+    is_first = not jobset.status.replicated_jobs_status and not startup_policy.in_order(jobset)
+    is_made_at_once = len(created) == sum(job.replicas for job in jobset.spec.replicated_jobs)
+    if is_first and is_made_at_once and not jobset.spec.suspend:
+        return msgspec.structs.replace(planned, status_after=FIRST_STATUS_SECONDS)
+    return planned
 
 
 def is_finished(jobset: JobSet) -> bool:

@@ -48,7 +48,7 @@ from shunter.kube.events import EventRecorder
 
 log = getLogger(__name__)
 
-QUIET_START_SECONDS = 0.05
+QUIET_START_SECONDS = 0.2
 """A pod that starts at once is not reported as Pending first: that write would only be in the way of the next one."""
 VOLUME_REFRESH_SECONDS = 60.0
 DEFAULT_GRACE_SECONDS = 30.0
