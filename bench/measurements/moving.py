@@ -14,7 +14,7 @@ from load import create
 from shunter.api.resources import TRAIN_JOBS
 from shunter.kube.client import Client, connect
 from shunter.kube.kubeconfig import load
-from shunter.migrate.moving import applying, gathering, running
+from shunter.migrate.moving import applying, gathering, run_plan
 from shunter.migrate.moving.applying import JOBS_AT_ONCE, Outcome
 from shunter.migrate.moving.journal import Journal
 from shunter.migrate.moving.planning import PlanOptions, planned
@@ -67,7 +67,7 @@ async def moved(started: Cluster, namespace: str, folder: Path, jobs_at_once: in
         plan = planned(found.batch(Options()), seen, plan_options)
         with Journal(folder, plan.id, client, namespace) as journal:
             await journal.load()
-            steps = running.prepared(plan, found, journal).steps
+            steps = run_plan.prepared(plan, found, journal).steps
             begun = time.perf_counter()
             outcomes = await applying.apply(client, steps, journal, Quiet(), jobs_at_once=jobs_at_once)
             seconds = time.perf_counter() - begun

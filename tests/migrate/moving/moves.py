@@ -30,7 +30,7 @@ from shunter.kube.errors import NotFound
 from shunter.kube.kubeconfig import Connection
 from shunter.kube.transport import HttpTransport
 from shunter.migrate.conversion.cleaning import clean
-from shunter.migrate.moving import applying, closing, comparisons, gathering, rolling_back, running, stand_ins
+from shunter.migrate.moving import applying, comparisons, gathering, remove_v1, rolling_back, run_plan, stand_ins
 from shunter.migrate.moving.applying import GateTimeouts, Outcome
 from shunter.migrate.moving.backup.taking import listed
 from shunter.migrate.moving.cleanup_candidates import CleanupCandidate, cleanup_candidates
@@ -93,12 +93,12 @@ class Moves:
         cluster, unread = await gathering.cluster(self.client, "https://server", plan_options.namespaces)
         return planned(found.shared(found.batch(options)), cluster, plan_options, unread)
 
-    async def apply(self, plan: Plan, *, client: Client | None = None, waves: Sequence[str] = ()) -> running.Run:
+    async def apply(self, plan: Plan, *, client: Client | None = None, waves: Sequence[str] = ()) -> run_plan.Run:
         client = client or self.client
         with self.journal(plan, client) as journal:
             await journal.load()
             backup = self.directory / "backup"
-            return await running.run(
+            return await run_plan.run(
                 client, plan, journal, Screen(), waves=waves, backup=backup, runs=self.runs, now=NOW, timeouts=QUICK
             )
 
@@ -133,8 +133,8 @@ class Moves:
         client = client or self.client
         with self.journal(plan, client) as journal:
             await journal.load()
-            going = [ending for ending in await closing.read(client, definitions) if ending.step is not None]
-            outcomes, _ = await closing.delete(client, going, journal, Screen(), self.definitions)
+            going = [ending for ending in await remove_v1.read(client, definitions) if ending.step is not None]
+            outcomes, _ = await remove_v1.delete(client, going, journal, Screen(), self.definitions)
             return outcomes
 
     async def note(self, verdict: str, *, original: str, twin: str, uid: str = "", unseen: Sequence[str] = ()) -> str:

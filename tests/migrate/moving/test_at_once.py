@@ -11,7 +11,7 @@ from shunter.api.resources import CONFIG_MAPS, TRAIN_JOBS, TRAINING_RUNTIMES
 from shunter.api.training.pytorch import PYTORCH_JOBS
 from shunter.kube.client import Client
 from shunter.kube.transport import HttpTransport
-from shunter.migrate.moving import applying, gathering, running
+from shunter.migrate.moving import applying, gathering, run_plan
 from shunter.migrate.moving.applying import Outcome
 from shunter.migrate.moving.plan import Plan, Wave
 from shunter.migrate.moving.planning import PlanOptions
@@ -41,7 +41,7 @@ async def suspended_jobs(moves: Moves) -> Plan:
 async def applied(moves: Moves, plan: Plan, client: Client, screen: Screen, *, jobs_at_once: int) -> None:
     with moves.journal(plan, client) as journal:
         await journal.load()
-        todo = running.prepared(plan, await gathering.read(client, plan.namespaces), journal)
+        todo = run_plan.prepared(plan, await gathering.read(client, plan.namespaces), journal)
         outcomes = await applying.apply(client, todo.steps, journal, screen, QUICK, jobs_at_once=jobs_at_once)
     assert [outcome.step for outcome in outcomes] == todo.steps
     assert all(outcome.is_complete for outcome in outcomes)

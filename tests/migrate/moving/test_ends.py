@@ -17,12 +17,12 @@ from shunter.migrate.conversion.cleaning import digest
 from shunter.migrate.conversion.source.objects import SourceObject
 from shunter.migrate.moving.burn_down import Row, progress
 from shunter.migrate.moving.cleanup_candidates import cleanup_candidates
-from shunter.migrate.moving.deciding import intended
-from shunter.migrate.moving.finalizing import endings
 from shunter.migrate.moving.journal import Phase, Record
 from shunter.migrate.moving.marks import COMPARED, PLAN, SOURCE
 from shunter.migrate.moving.plan import Action, Plan
+from shunter.migrate.moving.step_decisions import intended
 from shunter.migrate.moving.steps import V1_JOBS, Step, item_steps
+from shunter.migrate.moving.v1_definitions import endings
 
 FOUND: Plan = plan(job(suspend=True))
 TITLE = "PyTorchJob team/bert"

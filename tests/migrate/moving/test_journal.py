@@ -14,8 +14,8 @@ import pytest
 from fault_transport import FaultTransport, Killed, Refuse
 from faults.operators import Operator
 from migrate.moving.moves import Moves, Screen, pytorch_job
-from migrate.moving.test_deciding import CREATE, DELETE, SHARED
 from migrate.moving.test_planning import plan
+from migrate.moving.test_step_decisions import CREATE, DELETE, SHARED
 from shunter.api.meta import Json
 from shunter.api.resources import CONFIG_MAPS, NAMESPACES
 from shunter.api.training.pytorch import PYTORCH_JOBS
@@ -24,8 +24,8 @@ from shunter.kube.client import Client
 from shunter.kube.errors import Forbidden, Invalid
 from shunter.migrate.conversion.cleaning import digest
 from shunter.migrate.moving import applying, rolling_back
-from shunter.migrate.moving.deciding import intended
 from shunter.migrate.moving.journal import Journal, Record
+from shunter.migrate.moving.step_decisions import intended
 from shunter.migrate.moving.steps import Step
 from shunter.migrate.moving.undo_steps import UndoContext, undo_steps
 

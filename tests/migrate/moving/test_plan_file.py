@@ -10,7 +10,7 @@ import pytest
 from migrate.moving.test_planning import job, plan
 from shunter.errors import InputError
 from shunter.migrate.moving.plan import Plan, read, text
-from shunter.migrate.moving.running import chosen
+from shunter.migrate.moving.run_plan import chosen
 from shunter.migrate.own_files import PLAN_HEADER
 
 PLAN = plan(job(suspend=True), suffix="-v2")

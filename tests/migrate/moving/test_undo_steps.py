@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 import msgspec
 import pytest
 
-from migrate.moving.test_deciding import (
+from migrate.moving.test_step_decisions import (
     CREATE,
     DELETE,
     RUNTIME,
@@ -25,8 +25,8 @@ from shunter.api.resources import CUSTOM_RESOURCE_DEFINITIONS
 from shunter.kube.merge_patch import merge_patch
 from shunter.migrate.conversion.cleaning import digest
 from shunter.migrate.moving import freeze
-from shunter.migrate.moving.deciding import intended
 from shunter.migrate.moving.journal import Phase, Record
+from shunter.migrate.moving.step_decisions import intended
 from shunter.migrate.moving.steps import Step
 from shunter.migrate.moving.undo_steps import (
     RolledBackTrainJob,

@@ -41,7 +41,7 @@ from shunter.cli.output.console import say
 from shunter.cli.target import ContextOption, KubeconfigOption, connect
 from shunter.cluster.target import Target
 from shunter.errors import InputError
-from shunter.migrate.moving import applying, closing, gathering, running
+from shunter.migrate.moving import applying, gathering, remove_v1, run_plan
 from shunter.migrate.moving.plan import Plan, read, text
 from shunter.migrate.moving.planning import PlanOptions
 from shunter.migrate.moving.sources import SourcePatch
@@ -159,7 +159,7 @@ def applied(
         async with target.client as client:
             await gathering.require_cluster_of(client, plan)
             known = await known_journal(plan, path, journal, client)
-            todo = running.prepared(plan, await gathering.read(client, plan.namespaces), known, waves)
+            todo = run_plan.prepared(plan, await gathering.read(client, plan.namespaces), known, waves)
             for outcome in await applying.preview(client, [*todo.first, *todo.steps], known):
                 show(outcome, would=True)
             tell_each("nothing is done for:", todo.refused.items())
@@ -174,7 +174,7 @@ def applied(
             with MovingScreen() as screen, journal_of(plan, path, journal, client) as written:
                 await written.load()
                 backup = path.parent / plan.backup
-                done = await running.run(
+                done = await run_plan.run(
                     client, plan, written, screen, waves=waves, backup=backup, runs=beside(path, "runs"), now=datetime.now(UTC)
                 )
             tell_each(f"{backup} has these, but the server would reject them on restore:", done.unrestorable.items())
@@ -191,12 +191,12 @@ def finalized(plan: Plan, path: Path, target: Target, journal: Path | None, *, d
     async def run() -> bool:
         async with target.client as client:
             await gathering.require_cluster_of(client, plan)
-            found = await closing.read(client)
+            found = await remove_v1.read(client)
             known = await known_journal(plan, path, journal, client)
             tell_each("these stay:", ((ending.definition, ending.why) for ending in found if ending.step is None))
             going = [ending for ending in found if ending.step is not None]
             tell_each("these go:", ((ending.definition, ending.why) for ending in going))
-            unfreezing = closing.unfreezing(plan, known, found)
+            unfreezing = remove_v1.unfreezing(plan, known, found)
             tell_each("and with the last of them:", ((step.title, "") for step in unfreezing))
             if dry_run or not (going or unfreezing):
                 say("nothing was changed")
@@ -206,10 +206,10 @@ def finalized(plan: Plan, path: Path, target: Target, journal: Path | None, *, d
             with MovingScreen() as screen, journal_of(plan, path, journal, client) as written:
                 await written.load()
                 directory = beside(path, "definitions")
-                outcomes, needed = await closing.delete(client, going, written, screen, directory)
+                outcomes, needed = await remove_v1.delete(client, going, written, screen, directory)
                 tell_each("these are needed by now, and stay:", ((ending.definition, ending.why) for ending in needed))
                 if not needed and all(outcome.is_complete for outcome in outcomes):
-                    outcomes += await applying.apply(client, closing.unfreezing(plan, written, found), written, screen)
+                    outcomes += await applying.apply(client, remove_v1.unfreezing(plan, written, found), written, screen)
             return len(going) == len(found) and not needed and all(outcome.is_complete for outcome in outcomes)
 
     if not asyncio.run(run()):

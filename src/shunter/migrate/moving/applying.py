@@ -27,7 +27,7 @@ from shunter.kube.errors import (
     NotFound,
 )
 from shunter.migrate.conversion.cleaning import digest
-from shunter.migrate.moving import deciding, past_runs
+from shunter.migrate.moving import past_runs, step_decisions
 from shunter.migrate.moving.journal import Journal, Record
 from shunter.migrate.moving.steps import Step, v1_job_of
 from shunter.operator.overview import is_pod_of, pod_selector
@@ -169,7 +169,7 @@ async def _previewed(client: Client, step: Step, journal: Journal) -> Outcome:
         return Outcome(step, "before")
     if step.verb == "patch" and not step.sha256 and not known:
         return Outcome(step, "done", "once it is made")
-    decision = deciding.decided(step, await client.find(step.resource, step.name, step.namespace), last, known)
+    decision = step_decisions.decided(step, await client.find(step.resource, step.name, step.namespace), last, known)
     verdict: Verdict = "refused" if decision.verdict == "refuse" else "there" if decision.verdict == "there" else "done"
     return Outcome(step, verdict, decision.why)
 
@@ -192,20 +192,20 @@ async def _written(client: Client, step: Step, journal: Journal, last: Record | 
     for attempt in range(ATTEMPTS):
         try:
             present = await client.find(step.resource, step.name, step.namespace)
-            decision = deciding.decided(step, present, last, journal.digest(*_object(step)))
+            decision = step_decisions.decided(step, present, last, journal.digest(*_object(step)))
             if decision.verdict == "refuse":
                 return Outcome(step, "refused", decision.why)
             if decision.verdict == "there":
                 assert present is not None, "it is so already"
-                record = deciding.intended(step, present)
+                record = step_decisions.intended(step, present)
                 journal.note(msgspec.structs.replace(record, phase="done", outcome=decision.why, after=digest(present)))
                 return Outcome(step, "there", decision.why)
             if decision.verdict == "written":
-                _note_done(journal, last or deciding.intended(step, None), present)
+                _note_done(journal, last or step_decisions.intended(step, None), present)
                 return Outcome(step, "done", "an earlier run wrote it")
             if runs is not None and present is not None and step.ends_run:
                 await past_runs.keep(client, runs, present, moved=step.verb == "patch")
-            last = await journal.announce(deciding.intended(step, present))
+            last = await journal.announce(step_decisions.intended(step, present))
             _note_done(journal, last, await _write(client, step, present))
             return Outcome(step, "done")
         except (AlreadyExists, Conflict, NotFound, *PASSING) as error:
@@ -255,13 +255,13 @@ async def _why_closed(client: Client, step: Step, timeouts: GateTimeouts) -> Out
     while True:
         try:
             job = await _v1_job(client, step.job)
-            if over := deciding.why_over(job):
+            if over := step_decisions.why_over(job):
                 return Outcome(step, "refused", over)
             assert job is not None, "it is not over"
             if step.gate == "made":
                 why = await _why_not_made(client, step)
             else:
-                why = deciding.why_not_stopped(job, await _pods(client, job))
+                why = step_decisions.why_not_stopped(job, await _pods(client, job))
             failures = 0
         except PASSING as error:
             failures += 1

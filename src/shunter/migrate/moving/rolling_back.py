@@ -14,7 +14,7 @@ from shunter.api.resources import CUSTOM_RESOURCE_DEFINITIONS, TRAIN_JOBS, TRAIN
 from shunter.kube.client import Client
 from shunter.kube.errors import PASSING, AlreadyExists, ApiError, Conflict, Forbidden, NotFound
 from shunter.migrate.conversion.cleaning import digest
-from shunter.migrate.moving import closing
+from shunter.migrate.moving import remove_v1
 from shunter.migrate.moving.applying import ASK_SECONDS, ATTEMPTS, FIRST_WAIT
 from shunter.migrate.moving.journal import Journal, Record
 from shunter.migrate.moving.origins import Origin, brought_back, origin_of
@@ -93,7 +93,7 @@ class _Judge:
     async def _undone(self, record: Record) -> Undo:
         spot = _spot(record)
         if record.verb == "delete" and spot.resource == CUSTOM_RESOURCE_DEFINITIONS:
-            copy = closing.copy_of(self._definitions, record.name, record.before)
+            copy = remove_v1.copy_of(self._definitions, record.name, record.before)
             record = msgspec.structs.replace(record, undo=copy)
         settled = self._journal.digest(*record.object)
         noted = self._sight.noted(spot)

@@ -13,12 +13,12 @@ from shunter.migrate.conversion.one_job import Conversion
 from shunter.migrate.conversion.sharing.jobset_equality import same_jobset
 from shunter.migrate.conversion.source import live
 from shunter.migrate.moving import gathering
-from shunter.migrate.moving.deciding import holds
 from shunter.migrate.moving.gathering import Input
 from shunter.migrate.moving.journal import Journal
 from shunter.migrate.moving.marks import twins_of
 from shunter.migrate.moving.plan import Item, Plan
 from shunter.migrate.moving.runs.observation import has_run
+from shunter.migrate.moving.step_decisions import holds
 from shunter.migrate.options import Options
 from shunter.migrate.proof.ladder import climbed
 from shunter.operator.causes.queue import queue_name

@@ -16,10 +16,10 @@ from shunter.kube.merge_patch import merge_patch
 from shunter.migrate.conversion.cleaning import digest, suspended
 from shunter.migrate.moving import freeze
 from shunter.migrate.moving.backup.index import is_job
-from shunter.migrate.moving.deciding import holds
 from shunter.migrate.moving.journal import Record
 from shunter.migrate.moving.marks import PLAN, mark, parked
 from shunter.migrate.moving.origins import Origin
+from shunter.migrate.moving.step_decisions import holds
 from shunter.operator.causes.queue import queue_name
 from shunter.operator.overview import FINISHED_STATES, is_suspended, is_v2, overview
 

@@ -11,7 +11,7 @@ from shunter.migrate.moving import gathering
 from shunter.migrate.moving.applying import Outcome, Screen
 from shunter.migrate.moving.journal import Journal
 from shunter.migrate.moving.plan import read
-from shunter.migrate.moving.running import Run, run
+from shunter.migrate.moving.run_plan import Run, run
 from shunter.migrate.own_files import beside
 
 

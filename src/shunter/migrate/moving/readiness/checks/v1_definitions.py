@@ -8,8 +8,8 @@ from shunter.api.meta import Json
 from shunter.api.resources import CUSTOM_RESOURCE_DEFINITIONS
 from shunter.api.titles import title_of
 from shunter.migrate.findings import Topic
-from shunter.migrate.moving.finalizing import V1, V1_DEFINITIONS
 from shunter.migrate.moving.readiness.facts import Facts, Fault
+from shunter.migrate.moving.v1_definitions import V1, V1_DEFINITIONS
 
 TOPIC = Topic(
     id="READY002",

@@ -12,9 +12,9 @@ from shunter.api.meta import Json
 from shunter.api.resources import TRAIN_JOBS, TRAINING_RUNTIMES
 from shunter.kube.merge_patch import merge_patch
 from shunter.migrate.conversion.cleaning import digest
-from shunter.migrate.moving.deciding import decided, holds, intended, why_not_stopped, why_over
 from shunter.migrate.moving.journal import Record
 from shunter.migrate.moving.marks import PLAN, marked
+from shunter.migrate.moving.step_decisions import decided, holds, intended, why_not_stopped, why_over
 from shunter.migrate.moving.steps import RUNNING_V2, SUSPENDED_V1, V1_JOBS, Step
 
 V1: Json = pytorch_job("bert", "team", uid="1", resourceVersion="5")

@@ -15,12 +15,12 @@ from shunter.migrate.conversion.cleaning import clean, digest
 from shunter.migrate.conversion.source import live
 from shunter.migrate.moving import applying, freeze
 from shunter.migrate.moving.applying import Outcome, Screen
-from shunter.migrate.moving.finalizing import V1_DEFINITIONS, Ending, endings
 from shunter.migrate.moving.journal import Journal
 from shunter.migrate.moving.plan import Plan
 from shunter.migrate.moving.readiness.checks.helm_releases import kinds_in
 from shunter.migrate.moving.readiness.gathering import releases
 from shunter.migrate.moving.steps import Step
+from shunter.migrate.moving.v1_definitions import V1_DEFINITIONS, Ending, endings
 from shunter.migrate.writing import write_whole
 
 

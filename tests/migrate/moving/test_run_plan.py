@@ -17,7 +17,7 @@ from shunter.migrate.moving.applying import Outcome
 from shunter.migrate.moving.marks import COMPARED, SOURCE, mark
 from shunter.migrate.moving.plan import Item, Plan, text
 from shunter.migrate.moving.planning import PlanOptions
-from shunter.migrate.moving.running import Run
+from shunter.migrate.moving.run_plan import Run
 from shunter.operator.overview import overview
 
 pytestmark = pytest.mark.integration

@@ -22,12 +22,12 @@ from shunter.api.training.pytorch import PYTORCH_JOBS
 from shunter.kube import kubeconfig
 from shunter.kube.client import Client, connect
 from shunter.kube.discovery import served_versions
-from shunter.migrate.moving import closing, freeze
-from shunter.migrate.moving.deciding import intended
-from shunter.migrate.moving.finalizing import V1_DEFINITIONS, Ending
+from shunter.migrate.moving import freeze, remove_v1
 from shunter.migrate.moving.journal import Journal
 from shunter.migrate.moving.plan import text
+from shunter.migrate.moving.step_decisions import intended
 from shunter.migrate.moving.steps import freeze_steps
+from shunter.migrate.moving.v1_definitions import V1_DEFINITIONS, Ending
 
 pytestmark = pytest.mark.integration
 
@@ -57,13 +57,13 @@ def release(manifest: Json, *, revision: int = 1, status: str = "deployed") -> J
 
 async def finalized(client: Client, directory: Path, meanwhile: Callable[[], Awaitable[object]] | None = None) -> dict[str, str]:
     """What became of each definition that did not go. `meanwhile` happens while the user reads what goes."""
-    found = await closing.read(client)
+    found = await remove_v1.read(client)
     if meanwhile is not None:
         await meanwhile()
     with Journal(directory, "p1", client, "default") as journal:
         await journal.load()
         going = [ending for ending in found if ending.step is not None]
-        outcomes, stay = await closing.delete(client, going, journal, Screen(), directory / "definitions")
+        outcomes, stay = await remove_v1.delete(client, going, journal, Screen(), directory / "definitions")
     assert all(outcome.is_complete for outcome in outcomes)
     return {ending.definition: ending.why for ending in [*found, *stay] if ending.step is None}
 
@@ -114,7 +114,7 @@ async def test_what_of_a_helm_release_needs_a_definition(case: tuple[list[str], 
         status, _, other = revision.partition(":")
         manifest = {**job, "apiVersion": "v1", "kind": "ConfigMap"} if other else job
         await client.create(SECRETS, release(manifest, revision=number, status=status))
-    [ending] = await closing.read(client, ["pytorchjobs.kubeflow.org"])
+    [ending] = await remove_v1.read(client, ["pytorchjobs.kubeflow.org"])
     assert (ending.step is None) is needed
 
 
@@ -124,11 +124,11 @@ def test_a_freeze_that_is_left_is_taken_away_by_the_next_run_and_once(tmp_path: 
     with Journal(tmp_path, "p1", client, "default") as journal:
         for step in freeze_steps(frozen):
             journal.note(msgspec.structs.replace(intended(step, None), phase="done", uid="1"))
-        steps = closing.unfreezing(frozen, journal, gone)
+        steps = remove_v1.unfreezing(frozen, journal, gone)
         assert [step.resource for step in steps] == [freeze.BINDINGS, freeze.POLICIES]
         for step in steps:
             journal.note(msgspec.structs.replace(intended(step, None), phase="done", uid="1"))
-        assert closing.unfreezing(frozen, journal, gone) == []
+        assert remove_v1.unfreezing(frozen, journal, gone) == []
 
 
 async def test_finalize_and_its_rollback_as_a_user_meets_them(client: Client, server: RunningApiServer, tmp_path: Path) -> None:
