@@ -12,7 +12,7 @@ import pytest
 
 from control_plane import GoMissing, build
 from e2e.running_cluster import REPOSITORY, SHUNTER, Cluster, own_address
-from launch.test_torch_checkpoint import BYTES, METADATA
+from launch.checkpoints.test_torch_checkpoint import BYTES, METADATA
 from recipes.s3_servers import S3Server, moto, versitygw
 
 pytestmark = pytest.mark.timeout(300)

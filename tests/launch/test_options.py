@@ -9,7 +9,7 @@ import pytest
 
 from shunter.errors import InputError
 from shunter.launch import option_texts
-from shunter.launch.checkpoint_places import read_place
+from shunter.launch.checkpoints.places import read_place
 from shunter.launch.names import base_name, earlier_names, first_name, free_name
 from shunter.launch.options import Checkpoints, ClaimVolume, LaunchOptions, Program, shutdown_seconds
 from shunter.launch.preparing import require_understood

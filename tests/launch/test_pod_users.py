@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from shunter.errors import InputError
-from shunter.launch.checkpoints import make_directory
+from shunter.launch.checkpoints.saved import make_directory
 from shunter.launch.embedded import user_without_access
 from shunter.launch.options import Checkpoints
 from shunter.launch.runtimes.choice import Runtime

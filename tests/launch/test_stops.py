@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 
 from shunter.jobs.progress_text import where_stopped
-from shunter.launch.checkpoint_location import CheckpointLocation
-from shunter.launch.checkpoints import SavedStep
+from shunter.launch.checkpoints.location import CheckpointLocation
+from shunter.launch.checkpoints.saved import SavedStep
 from shunter.launch.stops import StoppedCheckpoints, read_saved, stop_sentence
 from shunter.operator.training_progress import Checkpoint, Progress
 

@@ -17,9 +17,9 @@ from control_plane import GoMissing, build
 from recipes.ranks import Ranks, logged
 from recipes.s3_servers import S3Server, moto, versitygw
 from shunter.errors import InputError
-from shunter.launch.bucket_access import require_bucket
-from shunter.launch.bucket_checkpoints import _s3_client, bucket_below, damage_in_bucket, refusal_of_s3
-from shunter.launch.checkpoints import SavedStep, saved_steps, steps_of
+from shunter.launch.checkpoints.bucket_access import require_bucket
+from shunter.launch.checkpoints.bucket_checkpoints import _s3_client, bucket_below, damage_in_bucket, refusal_of_s3
+from shunter.launch.checkpoints.saved import SavedStep, saved_steps, steps_of
 from shunter.launch.options import Checkpoints
 
 pytestmark = pytest.mark.timeout(300)
@@ -179,7 +179,7 @@ def test_a_bucket_that_a_job_may_not_use_is_known_before_the_job_is_created(
         made.meta.events.register("before-call.s3", lambda model, **_: asked.append(model.name))
         return made
 
-    monkeypatch.setattr("shunter.launch.bucket_checkpoints._s3_client", client)
+    monkeypatch.setattr("shunter.launch.checkpoints.bucket_checkpoints._s3_client", client)
     given = server.environment()
     refusal, doubt = refusal_of_s3("s3://models/runs", given, may_write=True)
     # moto has no answer about an upload that does not exist.

@@ -15,8 +15,8 @@ from shunter.cli.options.completion import job_names
 from shunter.cli.output.console import Output, plain_table, print_as, print_table, say
 from shunter.cli.target import ContextOption, KubeconfigOption, NamespaceOption, connect
 from shunter.jobs.ages import age
-from shunter.launch.checkpoint_listing import listed_checkpoints
-from shunter.launch.checkpoints import SavedCheckpoints, SavedStep
+from shunter.launch.checkpoints.listing import listed_checkpoints
+from shunter.launch.checkpoints.saved import SavedCheckpoints, SavedStep
 from shunter.launch.code.packing import shown_bytes
 
 

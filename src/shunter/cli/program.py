@@ -21,7 +21,7 @@ from shunter.cluster.target import Target
 from shunter.errors import InputError
 from shunter.jobs.finding import find
 from shunter.launch import option_texts
-from shunter.launch.checkpoints import names_with_checkpoints
+from shunter.launch.checkpoints.saved import names_with_checkpoints
 from shunter.launch.code.delivery import Code, ImageCode, MountedCode, PackedCode
 from shunter.launch.code.packing import shown_bytes
 from shunter.launch.deleting import delete_and_wait

@@ -14,8 +14,8 @@ from shunter.cluster.target import Target
 from shunter.errors import InputError
 from shunter.kube.client import Client
 from shunter.launch import embedded, option_texts
-from shunter.launch.bucket_access import require_bucket
-from shunter.launch.checkpoints import (
+from shunter.launch.checkpoints.bucket_access import require_bucket
+from shunter.launch.checkpoints.saved import (
     make_directory,
     names_with_checkpoints,
     with_checkpoints,

@@ -17,8 +17,8 @@ from shunter.jobs.training_pods import training_container, training_pods
 from shunter.kube.client import Client
 from shunter.kube.errors import ApiError
 from shunter.kube.pods.log_reading import LogPart, followed_lines
-from shunter.launch.checkpoint_location import CheckpointLocation, checkpoint_location, listing_command
-from shunter.launch.checkpoints import SavedStep, saved_steps
+from shunter.launch.checkpoints.location import CheckpointLocation, checkpoint_location, listing_command
+from shunter.launch.checkpoints.saved import SavedStep, saved_steps
 from shunter.operator.diagnosis import stop_words
 from shunter.operator.training_progress import Checkpoint, progress
 

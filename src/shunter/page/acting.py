@@ -17,7 +17,7 @@ from shunter.jobs.deletion import request_deletion
 from shunter.jobs.finding import get_job, resource_of_kind
 from shunter.kube.client import Client
 from shunter.kube.errors import Conflict, Status
-from shunter.launch.checkpoints import names_with_checkpoints
+from shunter.launch.checkpoints.saved import names_with_checkpoints
 from shunter.launch.objects import checkpoint_directory
 from shunter.launch.rerunning import rerun
 from shunter.operator.overview import job_state

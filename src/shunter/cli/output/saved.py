@@ -16,7 +16,7 @@ def saved_by(target: Target) -> Callable[[Progress | None, Json], Progress | Non
         if not (job["spec"].get("trainer") or {}).get("env"):
             return told
 
-        from shunter.launch.checkpoints import with_saved  # 0.07 s, and most lists have no job that was given a place
+        from shunter.launch.checkpoints.saved import with_saved  # 0.07 s, and most lists have no job that was given a place
 
         return with_saved(told, job)
 

@@ -27,8 +27,8 @@ from shunter.jobs.pods_up import wanted
 from shunter.jobs.timeline import tells
 from shunter.kube.client import Client
 from shunter.kube.errors import Forbidden
-from shunter.launch.checkpoint_location import checkpoint_location
-from shunter.launch.checkpoints import SavedStep, saved_steps
+from shunter.launch.checkpoints.location import checkpoint_location
+from shunter.launch.checkpoints.saved import SavedStep, saved_steps
 from shunter.operator.overview import is_finished, is_v2, job_state, pod_selector
 from shunter.operator.restarts import is_jobset_of
 from shunter.operator.training_progress import Progress, progress

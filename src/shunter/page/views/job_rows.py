@@ -13,7 +13,7 @@ from shunter.jobs.curves import MOST_CURVES, Curve, curves, metric_names
 from shunter.jobs.logs.visible_text import shortened, visible
 from shunter.jobs.metrics import Series
 from shunter.jobs.timeline import TimelineEntry, timeline
-from shunter.launch.checkpoints import SavedStep
+from shunter.launch.checkpoints.saved import SavedStep
 from shunter.operator.training_progress import Checkpoint
 from shunter.page.wire import CheckpointRow, EvidenceLine, SeriesRow, TimelineRow, VerdictRow
 

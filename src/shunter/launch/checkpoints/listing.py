@@ -10,9 +10,9 @@ from shunter.cluster.target import Target
 from shunter.errors import InputError
 from shunter.kube.client import Client
 from shunter.kube.errors import NotFound
-from shunter.launch.bucket_checkpoints import saved_in_bucket
-from shunter.launch.checkpoint_location import CheckpointLocation, checkpoint_location, listing_command
-from shunter.launch.checkpoints import SavedCheckpoints, saved_checkpoints
+from shunter.launch.checkpoints.bucket_checkpoints import saved_in_bucket
+from shunter.launch.checkpoints.location import CheckpointLocation, checkpoint_location, listing_command
+from shunter.launch.checkpoints.saved import SavedCheckpoints, saved_checkpoints
 
 
 async def listed_checkpoints(target: Target, job: str = "", namespace: str = "") -> list[SavedCheckpoints]:

@@ -18,9 +18,9 @@ import msgspec
 
 from shunter.api.meta import Json, Struct
 from shunter.errors import InputError
-from shunter.launch.checkpoint_location import checkpoint_location
+from shunter.launch.checkpoints.location import checkpoint_location
+from shunter.launch.checkpoints.torch_checkpoint import damage
 from shunter.launch.options import Checkpoints, LaunchOptions
-from shunter.launch.torch_checkpoint import damage
 from shunter.operator.overview import is_finished
 from shunter.operator.training_progress import Checkpoint, Progress
 

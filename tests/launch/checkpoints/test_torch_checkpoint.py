@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from shunter.launch.checkpoints import newest_damage, saved_files
-from shunter.launch.torch_checkpoint import damage
+from shunter.launch.checkpoints.saved import newest_damage, saved_files
+from shunter.launch.checkpoints.torch_checkpoint import damage
 
 METADATA = zlib.decompress(
     base64.b85decode(

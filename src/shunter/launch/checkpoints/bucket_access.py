@@ -12,8 +12,8 @@ from shunter.cluster.node.content.expansion import expand
 from shunter.errors import InputError
 from shunter.kube.client import Client
 from shunter.kube.errors import Forbidden, NotFound
-from shunter.launch.bucket_checkpoints import KEYS, has_keys, refusal_of_s3
-from shunter.launch.checkpoint_location import ENDPOINT_VARIABLES
+from shunter.launch.checkpoints.bucket_checkpoints import KEYS, has_keys, refusal_of_s3
+from shunter.launch.checkpoints.location import ENDPOINT_VARIABLES
 from shunter.launch.options import LaunchOptions
 
 _VARIABLES = (*KEYS, *ENDPOINT_VARIABLES, "AWS_REGION", "AWS_DEFAULT_REGION")

@@ -15,8 +15,8 @@ from typing import Any, NamedTuple
 
 from shunter.api.meta import Json
 from shunter.errors import InputError
-from shunter.launch.checkpoint_location import ENDPOINT_VARIABLES, endpoint_of
-from shunter.launch.checkpoints import COMPLETE, SavedStep, StoredFile, newest_damage, steps_of
+from shunter.launch.checkpoints.location import ENDPOINT_VARIABLES, endpoint_of
+from shunter.launch.checkpoints.saved import COMPLETE, SavedStep, StoredFile, newest_damage, steps_of
 
 CONNECT_SECONDS, READ_SECONDS = 5, 15
 WRONG_ANYWHERE = {

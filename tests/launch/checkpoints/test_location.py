@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from shunter.api.meta import Json
-from shunter.launch.checkpoint_location import CheckpointLocation, checkpoint_location, endpoint_of, listing_command
+from shunter.launch.checkpoints.location import CheckpointLocation, checkpoint_location, endpoint_of, listing_command
 from shunter.launch.code.delivery import ImageCode
 from shunter.launch.objects import launch
 from shunter.launch.options import Checkpoints, LaunchOptions, Program

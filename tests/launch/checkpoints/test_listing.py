@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from shunter.launch.checkpoint_listing import nothing_saved
-from shunter.launch.checkpoint_location import checkpoint_location
+from shunter.launch.checkpoints.listing import nothing_saved
+from shunter.launch.checkpoints.location import checkpoint_location
 
 
 def job(place: str, **variables: str) -> dict[str, Any]:

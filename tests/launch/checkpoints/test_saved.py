@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from shunter.errors import InputError
-from shunter.launch.checkpoints import (
+from shunter.launch.checkpoints.saved import (
     SavedStep,
     names_with_checkpoints,
     newest_complete,

@@ -9,7 +9,7 @@ import pytest
 from fsspec.registry import known_implementations
 
 from shunter.errors import InputError
-from shunter.launch.checkpoint_places import SCHEMES, read_place
+from shunter.launch.checkpoints.places import SCHEMES, read_place
 from shunter.launch.options import Checkpoints
 
 READ: dict[str, Checkpoints] = {
