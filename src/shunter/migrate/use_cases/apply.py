@@ -1,4 +1,4 @@
-"""Executing a plan, as `moving.running` does it, with its journal and its files where the commands keep them."""
+"""Executing a plan, as `moving.run_plan` does it, with its journal and its files where the commands keep them."""
 
 from __future__ import annotations
 
