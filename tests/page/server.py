@@ -22,11 +22,11 @@ from e2e.embedded_cluster import EmbeddedCluster
 from e2e.running_cluster import Cluster
 from shunter.cluster.state_dir import write_private
 from shunter.kube import kubeconfig
+from shunter.page.access.guard import Settings, cookie_name, local_hosts
+from shunter.page.access.logins import LocalLogin, Login
+from shunter.page.access.sessions import Session
 from shunter.page.calls import Calls
-from shunter.page.guard import Settings, cookie_name, local_hosts
-from shunter.page.logins import LocalLogin, Login
 from shunter.page.server import PageServer
-from shunter.page.sessions import Session
 from shunter.page.tables import view_named
 from shunter.page.views.view import OpenView, PageOptions
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
+from shunter.page.access.guard import RefusedError
 from shunter.page.addresses import MOST_NAMESPACES, job_parameters, view_parameters
-from shunter.page.guard import RefusedError
 
 
 def query(count: int) -> str:

@@ -22,7 +22,7 @@ from shunter.kube import kubeconfig
 from shunter.kube.client import Client
 from shunter.kube.errors import ServerProblem, Status
 from shunter.page import running as running_views
-from shunter.page.logins import LocalLogin, TokenLogin
+from shunter.page.access.logins import LocalLogin, TokenLogin
 from shunter.page.views.view import Observed, Reading, Rows, Watch
 from shunter.page.wire import CheckpointRow
 
@@ -427,7 +427,7 @@ def test_a_reading_is_made_again_for_changes_of_objects_and_not_for_its_own_resu
 def test_what_runs_for_a_session_ends_after_its_last_stream(
     page_cluster: EmbeddedCluster, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("shunter.page.sessions.REST_SECONDS", 0.3)
+    monkeypatch.setattr("shunter.page.access.sessions.REST_SECONDS", 0.3)
     with running(page_of(page_cluster)) as page:
         cookie = page.cookie()
         session = page.session(cookie)

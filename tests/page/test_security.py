@@ -24,11 +24,11 @@ from page.server import OWN, RunningPage, allow, new_user, page_of, revoke, rows
 from shunter.kube import kubeconfig
 from shunter.kube.errors import Forbidden, ServerProblem, Status
 from shunter.kube.kubeconfig import Connection
+from shunter.page.access.logins import LocalLogin, ProxyLogin, ProxyRules, TokenLogin
+from shunter.page.access.sessions import MOST_SESSIONS, MOST_STREAMS
 from shunter.page.addresses import ROUTES
 from shunter.page.calls import Calls, LogQuery
-from shunter.page.logins import LocalLogin, ProxyLogin, ProxyRules, TokenLogin
 from shunter.page.running import REVIEW_SECONDS
-from shunter.page.sessions import MOST_SESSIONS, MOST_STREAMS
 from shunter.page.views.view import Parameters, Viewer
 from shunter.page.wire import ActionRequest, Answer, LogLines, MoveDetail
 

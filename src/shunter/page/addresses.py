@@ -8,8 +8,8 @@ from typing import get_args
 from urllib.parse import parse_qsl
 
 from shunter.api.names import label_faults, subdomain_faults
+from shunter.page.access.guard import Refusal, RefusedError, Route
 from shunter.page.calls import LogQuery
-from shunter.page.guard import Refusal, RefusedError, Route
 from shunter.page.tables import shown_kinds
 from shunter.page.views.view import Parameters
 from shunter.page.wire import ActionName

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import msgspec
 
-from shunter.page.guard import new_code
+from shunter.page.access.guard import new_code
 
 
 class PageRecord(msgspec.Struct, frozen=True, kw_only=True):

@@ -36,10 +36,7 @@ from shunter.kube.http.limits import Limits
 from shunter.kube.http.request import Request
 from shunter.kube.http.response import Headers, Response
 from shunter.kube.http.server import HttpServer
-from shunter.page.addresses import ROUTES, job_parameters, log_query, view_parameters
-from shunter.page.assets import Assets
-from shunter.page.calls import Calls
-from shunter.page.guard import (
+from shunter.page.access.guard import (
     JSON_TYPE,
     Refusal,
     RefusedError,
@@ -50,9 +47,12 @@ from shunter.page.guard import (
     refused_host,
     set_cookie,
 )
+from shunter.page.access.logins import Login
+from shunter.page.access.sessions import Session, Sessions, TooManyStreams
+from shunter.page.addresses import ROUTES, job_parameters, log_query, view_parameters
+from shunter.page.assets import Assets
+from shunter.page.calls import Calls
 from shunter.page.live import Listener, encoded
-from shunter.page.logins import Login
-from shunter.page.sessions import Session, Sessions, TooManyStreams
 from shunter.page.streams import EVENT_STREAM, EventStream
 from shunter.page.tables import all_calls, view_named
 from shunter.page.views.view import OpenView, PageOptions

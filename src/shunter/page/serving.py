@@ -18,8 +18,8 @@ from shunter.errors import EnvironmentProblem, InputError
 from shunter.kube import kubeconfig as kubeconfigs
 from shunter.kube.kubeconfig import Connection, Tls
 from shunter.kube.tls.serving_tls import ServingTls
-from shunter.page.guard import Settings, cookie_name, local_hosts
-from shunter.page.logins import LocalLogin, Login, ProxyLogin, ProxyRules, TokenLogin
+from shunter.page.access.guard import Settings, cookie_name, local_hosts
+from shunter.page.access.logins import LocalLogin, Login, ProxyLogin, ProxyRules, TokenLogin
 from shunter.page.record import PageRecord, recorded
 from shunter.page.server import PageServer
 from shunter.page.views.view import PageOptions

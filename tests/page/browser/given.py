@@ -12,9 +12,9 @@ from page.server import KEY, RunningPage
 from shunter.kube import kubeconfig
 from shunter.kube.client import Client
 from shunter.kube.errors import ApiError
+from shunter.page.access.guard import Settings, cookie_name, local_hosts
+from shunter.page.access.logins import LocalLogin
 from shunter.page.calls import Calls, LogQuery
-from shunter.page.guard import Settings, cookie_name, local_hosts
-from shunter.page.logins import LocalLogin
 from shunter.page.server import PageServer
 from shunter.page.views.view import Observed, OpenView, PageOptions, Parameters, Reading, Rows, View, Viewer, Watch
 from shunter.page.wire import ActionRequest, Answer, LogLines, MoveDetail, Row

@@ -22,8 +22,8 @@ from page.browser.given import Given, page_with
 from page.server import RunningPage, allow, new_user, page_of, revoke, running
 from shunter.kube import kubeconfig
 from shunter.kube.credentials import StaticCredentials, bearer
-from shunter.page import sessions
-from shunter.page.logins import LocalLogin, TokenLogin
+from shunter.page.access import sessions
+from shunter.page.access.logins import LocalLogin, TokenLogin
 
 pytestmark = [pytest.mark.integration, pytest.mark.browser]
 

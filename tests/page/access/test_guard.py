@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from shunter.page.addresses import ROUTES
-from shunter.page.guard import (
+from shunter.page.access.guard import (
     CODE_SECONDS,
     Settings,
     cookie_name,
@@ -18,6 +17,7 @@ from shunter.page.guard import (
     refused_host,
     set_cookie,
 )
+from shunter.page.addresses import ROUTES
 
 PORT = 8642
 SETTINGS = Settings(local_hosts(PORT), cookie_name(PORT, is_secure=False))

@@ -23,8 +23,8 @@ from shunter.kube.credentials import Impersonated, StaticCredentials, bearer
 from shunter.kube.errors import Unauthorized
 from shunter.kube.http.request import Request
 from shunter.kube.kubeconfig import Connection
-from shunter.page.guard import Refusal, RefusedError, Settings, cookie_value, new_session_id
-from shunter.page.sessions import Session, Sessions
+from shunter.page.access.guard import Refusal, RefusedError, Settings, cookie_value, new_session_id
+from shunter.page.access.sessions import Session, Sessions
 
 SECRET_HEADER = "x-shunter-proxy-secret"
 _TOKEN = re.compile(r"[A-Za-z0-9\-._~+/]+=*")
