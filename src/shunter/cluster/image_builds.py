@@ -121,7 +121,7 @@ def _changing(root: Path) -> Iterator[None]:
             _clear(root, {*complete, "lock"})
             yield
     except OSError as error:
-        raise EnvironmentProblem(f"{error.filename or root}: {error.strerror}.", "See that its disk has room.") from error
+        raise EnvironmentProblem(f"{error.filename or root}: {error.strerror}.", "Free space on its disk.") from error
 
 
 def _clear(directory: Path, kept: set[str]) -> None:

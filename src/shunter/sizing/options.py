@@ -56,7 +56,7 @@ class SizeOptions:
         ):
             value, known = getattr(self, field), get_args(kind)
             if value not in known:
-                raise InputError(f"--{field} {value!r} is not known.", f"There are {', '.join(known)}.")
+                raise InputError(f"--{field} {value!r} is not known.", f"Use one of: {', '.join(known)}.")
         for field, least in (
             ("seq", 0),
             ("batch", 1),

@@ -70,7 +70,7 @@ REQUEST = Topic(
     change="manual",
     grade="N",
     explanation="The program asks the API server for objects of kubeflow.org/v1 itself; moved jobs are not among them.",
-    remedy="Ask for /apis/trainer.kubeflow.org/v1alpha1/.../trainjobs; the object's fields are others.",
+    remedy="Request /apis/trainer.kubeflow.org/v1alpha1/.../trainjobs; the object has other fields.",
     effort=3,
 )
 CONDITION = Topic(

@@ -63,7 +63,7 @@ NOT_CONVERTED = Topic(
         "The patch selects a v1 job that cannot be converted, as it stands in its base or as the overlay builds it. Without the "
         "patch the overlay would build another job, so the whole kustomization is left as it is, and so are its patches."
     ),
-    remedy="Mend what blocks the job, take the tree back (git restore) and convert it again.",
+    remedy="Fix what blocks the job, restore the tree (git restore), and convert it again.",
     effort=3,
     acceptable=True,
 )

@@ -59,7 +59,7 @@ class Job(NamedTuple):
 
     @property
     def unproved(self) -> tuple[Finding, ...]:
-        """Where programs read what changes, of which nobody took it on, and no comparison of runs has shown it."""
+        """Where programs read what changes: findings that are not suppressed, and that no comparison of runs has answered."""
         if self.ladder is None or not self.ladder.unproved:
             return ()
         told = (*self.outcome.findings, *self.ladder.findings)

@@ -148,7 +148,7 @@ RULES: tuple[Rule, ...] = (
     Rule("finished", "finished", "The job's state says that it has ended: a TrainJob of it would train again.", _finished),
     Rule("owned", "owned", "Another object or tool made the job, by its ownerReferences, labels or annotations.", _owned),
     Rule("unreadable", "blocked", "A field has a type that v1's API does not allow.", _unreadable),
-    Rule("blocking-finding", "blocked", "A finding blocks, and nobody took it on.", _blocked),
+    Rule("blocking-finding", "blocked", "A finding blocks and is not suppressed.", _blocked),
     Rule("embedded", "complex", "The job stands inside another object, which has to change with it.", _embedded),
     Rule("taken-on", "complex", "A blocking finding was suppressed, with a reason or by --accept.", _suppressed_ids),
     Rule(

@@ -67,7 +67,7 @@ RAW_REQUEST = Topic(
     change="manual",
     grade="N",
     explanation="The program makes or reads v1 jobs by group, version and plural; it does not see jobs that have moved.",
-    remedy='Use group="trainer.kubeflow.org", version="v1alpha1", plural="trainjobs"; the object\'s fields are others.',
+    remedy='Use group="trainer.kubeflow.org", version="v1alpha1", plural="trainjobs"; the object has other fields.',
     effort=3,
 )
 UNPARSED = Topic(
