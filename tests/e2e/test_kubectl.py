@@ -82,9 +82,7 @@ def test_typed_create_commands_speak_protobuf(cluster: Any, namespace: str) -> N
 def test_describe_shows_events(cluster: Any, namespace: str) -> None:
     cluster.apply(pod("p", namespace))
     cluster.kubectl("wait", "--for=condition=Ready", "pod/p", "-n", namespace, "--timeout=20s")
-    described = cluster.kubectl("describe", "pod", "p", "-n", namespace)
-    assert "Scheduled" in described
-    assert "Started" in described
+    eventually(lambda: {"Scheduled", "Started"} <= set(cluster.kubectl("describe", "pod", "p", "-n", namespace).split()))
 
 
 def test_logs_follow_and_end_with_the_container(cluster: Any, namespace: str) -> None:
@@ -124,7 +122,7 @@ def test_debug_looks_into_a_running_container(cluster: Any, namespace: str) -> N
 def test_wait_events_api_resources_and_explain(cluster: Any, namespace: str) -> None:
     cluster.apply(pod("p", namespace))
     cluster.kubectl("wait", "--for=condition=Ready", "pod/p", "-n", namespace, "--timeout=20s")
-    assert "Started" in cluster.kubectl("events", "-n", namespace)
+    eventually(lambda: "Started" in cluster.kubectl("events", "-n", namespace))
     resources = cluster.kubectl("api-resources")
     for kind in ("PyTorchJob", "TrainJob", "ClusterTrainingRuntime", "JobSet", "Pod", "Job"):
         assert kind in resources

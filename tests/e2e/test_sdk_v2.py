@@ -168,8 +168,9 @@ def test_jobs_are_listed_with_events_and_logs_and_deleted_with_their_pods(
     plain = client.get_runtime("plain")
     assert [job.name for job in client.list_jobs(runtime=plain)] == [name]
     assert client.list_jobs(runtime=client.get_runtime("torch-distributed")) == []
-    events = client.get_job_events(name)
-    assert ("Pod", "Started") in {(event.involved_object_kind, event.reason) for event in events}
+    eventually(
+        lambda: ("Pod", "Started") in {(event.involved_object_kind, event.reason) for event in client.get_job_events(name)}
+    )
     client.delete_job(name)
     assert list(followed) == [], "the stream ends with its pod"
     eventually(lambda: not cluster.get("pods,jobsets.jobset.x-k8s.io", "-n", namespace)["items"])

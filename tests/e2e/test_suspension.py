@@ -109,6 +109,7 @@ def test_a_job_that_is_resumed_elsewhere_keeps_no_node_selector_of_before(
 
     eventually(lambda: selectors() == [{"example.com/old": "a"}])
     patch(cluster, namespace, "j", suspend=True)
+    cluster.kubectl("wait", "trainjob/j", "-n", namespace, "--for=condition=Suspended", "--timeout=50s")
     eventually(lambda: cluster.get("trainjob", "j", "-n", namespace)["status"]["jobsStatus"][0]["active"] == 0)
     patch(cluster, namespace, "j", runtimePatches=None)
     before = cluster.get("jobset", "j", "-n", namespace)["metadata"]["uid"]

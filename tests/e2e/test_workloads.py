@@ -116,11 +116,13 @@ def test_a_deployment_rolls_out_goes_back_pauses_and_scales(cluster: Cluster, na
     cluster.kubectl("rollout", "restart", "deploy/web", "-n", namespace)
     rolled_out(cluster, namespace, "deploy/web")
     assert "Progressing    True    NewReplicaSetAvailable" in cluster.kubectl("describe", "deploy", "web", "-n", namespace)
-    assert events(cluster, namespace, "Deployment") == {("Normal", "ScalingReplicaSet", "deployment-controller")}
-    assert events(cluster, namespace, "ReplicaSet") == {
+    scaled = {("Normal", "ScalingReplicaSet", "deployment-controller")}
+    eventually(lambda: events(cluster, namespace, "Deployment") == scaled)
+    replaced = {
         ("Normal", "SuccessfulCreate", "replicaset-controller"),
         ("Normal", "SuccessfulDelete", "replicaset-controller"),
     }
+    eventually(lambda: events(cluster, namespace, "ReplicaSet") == replaced)
 
 
 def test_recreate_and_a_rollout_that_is_late(cluster: Cluster, namespace: str) -> None:
@@ -183,9 +185,9 @@ def test_a_stateful_set_keeps_names_claims_and_order(cluster: Cluster, namespace
     eventually(lambda: images(cluster, namespace, "db") == ["any:1"] * 2)
     cluster.kubectl("scale", "sts/db", "--replicas=1", "-n", namespace)
     eventually(lambda: [pod["metadata"]["name"] for pod in cluster.get("pods", "-n", namespace)["items"]] == ["db-0"])
-    told = cluster.get("events", "-n", namespace, "--field-selector=involvedObject.kind=StatefulSet")["items"]
-    assert "Create Pod db-0 in StatefulSet db successful" in {one["message"] for one in told}
-    assert "Delete Pod db-1 in StatefulSet db successful" in {one["message"] for one in told}
+    wanted = {"Create Pod db-0 in StatefulSet db successful", "Delete Pod db-1 in StatefulSet db successful"}
+    about = ("events", "-n", namespace, "--field-selector=involvedObject.kind=StatefulSet")
+    eventually(lambda: wanted <= {one["message"] for one in cluster.get(*about)["items"]})
 
 
 def test_a_daemon_set_runs_on_the_node_and_is_updated(cluster: Cluster, namespace: str) -> None:
@@ -250,10 +252,11 @@ def test_a_cron_job_starts_jobs_each_minute_and_says_what_it_saw(cluster: Cluste
     annotations = started["metadata"]["annotations"]
     assert annotations["batch.kubernetes.io/cronjob-scheduled-timestamp"].endswith(":00+05:30")
     assert set(cluster.get("cronjob", "tick", "-n", namespace)["status"]) == {"lastScheduleTime", "lastSuccessfulTime"}
-    assert events(cluster, namespace, "CronJob") == {
+    wanted = {
         ("Normal", "SuccessfulCreate", "cronjob-controller"),
         ("Normal", "SawCompletedJob", "cronjob-controller"),
     }
+    eventually(lambda: events(cluster, namespace, "CronJob") == wanted)
 
 
 def test_a_quota_bounds_a_deployment_and_a_budget_holds_up_evictions(cluster: Cluster, namespace: str) -> None:

@@ -60,6 +60,7 @@ def test_the_first_status_of_a_jobset(of: Json, is_made: bool, comes_later: bool
         pytest.param({}, True, id="its pods are made"),
         pytest.param({"status": {"startTime": "2026-11-27T11:00:00Z"}}, False, id="it was started before"),
         pytest.param({"spec": {"suspend": True}}, False, id="suspended"),
+        pytest.param({"status": {"conditions": [{"type": "Suspended", "status": "True"}]}}, False, id="resumed"),
         pytest.param({"metadata": {"deletionTimestamp": "2026-11-27T11:00:00Z"}}, False, id="being deleted"),
     ],
 )

@@ -69,7 +69,7 @@ def plan(observed: Observed, now: datetime) -> Plan:
     return Plan(
         writes=(*_removals(job, settlement.release, change, verdict), *_creations(job, change, tally)),
         status=StatusWrite.over(JOBS, job.metadata, as_json(observed.job.status), as_json(status)),
-        status_after=FIRST_STATUS_SECONDS if change.create and observed.job.status.start_time is None else 0.0,
+        status_after=FIRST_STATUS_SECONDS if change.create and observed.job.status == JobStatus() else 0.0,
         events=notes,
         requeue_after=None if verdict is not None else _next_look(job, status, change, now),
     )
