@@ -273,3 +273,67 @@ python t.py"""
 )
 def test_a_program_that_reads_nothing_that_changes_is_not_told(conversion: Conversion) -> None:
     assert limits(conversion) == []
+
+
+LOG_OF_ANY = "tail -F /var/log/pods/*/*/*.log"
+
+
+@pytest.mark.parametrize(
+    ("text", "told"),
+    [
+        ("tail -F /var/log/pods/training_bert-master-0_*/*/0.log", "HOST021"),
+        ("tail -F /var/log/containers/*-worker-*_training_*.log", "HOST021"),
+        ("c=$(grep -o 'containers/[a-z]*' /proc/self/mountinfo); echo $c", "HOST021"),
+        ("grep -q containers/pytorch/ /proc/self/mountinfo", "HOST021"),
+        ("crictl ps --name pytorch -q", "HOST021"),
+        ("docker ps -q --filter label=io.kubernetes.container.name=pytorch", "HOST021"),
+        ("cat /var/lib/kubelet/pods/*/containers/pytorch/*", "HOST021"),
+        ("until grep -q ':5BA0 ' /proc/net/tcp; do sleep 1; done", "HOST006"),
+        ("for p in $(seq 23450 23460); do nc -z $MASTER_ADDR $p; done", "HOST006"),
+        ("for p in {23450..23460}; do nc -z $MASTER_ADDR $p; done", "HOST006"),
+        ("for h in bert-{master,worker}-0; do nc -z $h 22; done", "HOST013"),
+        ("base=bert-worker; for i in 0 1; do nc -z $base-$i 22; done", "HOST013"),
+        ("curl 'prom/query?query=up{pod=~\".*-worker-0\"}'", "HOST013"),
+    ],
+)
+def test_a_shell_that_names_a_pod_a_container_or_a_port_in_another_way_is_told_of(text: str, told: str) -> None:
+    assert told in limits(converted(shell(f"{text}\npython train.py")))
+
+
+@pytest.mark.parametrize(
+    ("code", "told"),
+    [
+        ("mine = next(c for c in stats['containers'] if c['name'] == 'pytorch')", "HOST021"),
+        ("free = [p for p in range(23400, 23500) if is_open(p)]", "HOST006"),
+        ("socket.create_connection((host, 0x5ba0))", "HOST006"),
+        ("base = 'bert-worker'\npeers = [base + '-' + str(i) for i in range(2)]", "HOST013"),
+        ("peers = ['%(job)s-worker-%(i)d' % {'job': job, 'i': i} for i in range(2)]", "HOST013"),
+    ],
+)
+def test_python_that_names_a_pod_a_container_or_a_port_in_another_way_is_told_of(code: str, told: str) -> None:
+    assert told in limits(converted(python(f"{code}\ntrain()")))
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        LOG_OF_ANY,
+        "tail -F /var/log/pods/training_bert-*/*/0.log",
+        "grep cgroup /proc/self/mountinfo",
+        "grep -c /data /proc/mounts",
+        "sed 's/.*pod//' /proc/self/cgroup",
+        "conda install -y -c pytorch faiss",
+        "docker run --name pytorch -d img",
+        "for s in $(seq 1000 50000); do echo $s; done",
+        "python train.py --color '#5BA0'",
+        "python train.py --run-name bert-worker --log out/bert-master.log",
+        "ls /models/containers/pytorch.tar",
+    ],
+)
+def test_what_shows_no_name_or_port_that_changes_is_not_told_of(text: str) -> None:
+    assert limits(converted(shell(f"{text}\npython train.py"))) == []
+
+
+@pytest.mark.parametrize("code", ["if backend.name == 'pytorch': train()", "steps = range(0, 50000)", "port = 0x1f90"])
+def test_names_and_numbers_of_other_things_are_not_told_of(code: str) -> None:
+    assert limits(converted(python(f"{code}\ntrain()"))) == []

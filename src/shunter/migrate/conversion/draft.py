@@ -17,6 +17,7 @@ from shunter.api.training.kinds import JOB_KINDS
 from shunter.migrate.conversion.input_context import NOTHING, InputContext
 from shunter.migrate.conversion.ledger import Ledger, Manifest, Target
 from shunter.migrate.conversion.source.objects import SourceObject
+from shunter.migrate.excerpts import MESSAGE, excerpt
 from shunter.migrate.findings import Finding, Topic
 from shunter.migrate.options import Options
 from shunter.migrate.paths import MISSING, Path, value_at
@@ -215,7 +216,8 @@ class Draft:
         """Tells the user of a field, or of what stands at `offset` in its text; `dropped` when nothing stands for it in the
         result."""
         accepted = topic.suppression_reason(self.options.accepted)
-        finding = Finding(topic, self.source.title, self.source.place(path, offset), path, message, remedy, target, accepted)
+        shown = excerpt(message, MESSAGE)
+        finding = Finding(topic, self.source.title, self.source.place(path, offset), path, shown, remedy, target, accepted)
         self.findings.append(finding)
         if dropped and self.is_given(path):
             self.ledger.reported(path, finding)

@@ -7,6 +7,7 @@ from typing import Any
 
 from shunter.migrate.conversion.ledger import Row
 from shunter.migrate.conversion.one_job import Conversion
+from shunter.migrate.excerpts import excerpt
 from shunter.migrate.paths import MISSING, value_at
 
 
@@ -26,5 +27,4 @@ def faults(conversion: Conversion) -> Iterator[tuple[Row, str]]:
 
 
 def _shown(value: Any) -> str:
-    text = repr(value)
-    return text if len(text) <= 80 else f"{text[:60]} ..."
+    return excerpt(repr(value))

@@ -25,25 +25,29 @@ BUILT = Topic(
     explains=("none",),
     limits_proof=True,
 )
-_JOINED = r"""(?:\$\w+|[})"'>]|%[sd])-"""
-"""The end of a value that is put in, and what joins the next part to it."""
+_JOINED = r"""(?:\$\w+|[})"'>]|%(?:\(\w+\))?[sd]|\.[*+])-"""
+"""The end of a value that is put in, or of a pattern, and what joins the next part to it."""
 _VALUE = r"""(?:%[sd]|\{[\w.]*\}|\$\w+|\$\{\w+\})"""
 """A value that is put in."""
 
 
 def apply(draft: Draft) -> None:
     """Tells of each text once."""
-    pattern = _pattern("|".join(role.lower() for role in draft.job.replicas))
+    pattern = _pattern(re.escape(draft.job.name), "|".join(role.lower() for role in draft.job.replicas))
     for programs in all_programs(draft):
         for found in matches(draft, programs, pattern):
             says = f"{found.line} may name a pod as v1 does; the first one is {draft.host(programs.group, 0)} in v2."
             draft.report(BUILT, found.path, says, offset=found.offset)
 
 
-def _pattern(roles: str) -> re.Pattern[str]:
+def _pattern(name: str, roles: str) -> re.Pattern[str]:
     """What a text looks like that joins a name, one of the roles and a number."""
     in_one_text = rf"{_JOINED}(?:{roles})-?(?:\d|[$%{{\"'<]|$)"
     by_join = rf"""["']-["']\.join\([^)\n]*["'](?:{roles})["']"""
     of_three = rf"{_VALUE}-{_VALUE}-(?:\d|{_VALUE})"
     a_role = rf"""(?:=\s*["']?|["'(,\s])(?:{roles})(?=["'),;\s]|$)"""
-    return re.compile(rf"{in_one_text}|{by_join}|{of_three}(?=[^\n]*{a_role})|{a_role}(?=[\s\S]*{of_three})")
+    in_braces = rf"[\w}}]-\{{(?:[\w.-]*,)*(?:{roles})[-,}}]"
+    of_a_base = rf"""(?<![\w./-]){name}-(?:{roles})(?=["'\s;])(?=[\s\S]{{0,2000}}(?:["']-["']|[}}"']-[${{]|%[sd]-%|\$\w+-\$))"""
+    return re.compile(
+        rf"{in_one_text}|{by_join}|{in_braces}|{of_a_base}|{of_three}(?=[^\n]*{a_role})|{a_role}(?=[\s\S]*{of_three})"
+    )

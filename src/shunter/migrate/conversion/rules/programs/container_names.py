@@ -1,4 +1,8 @@
-"""Programs that name the training container as v1 does, to find its log: in v2 it is called `node`."""
+"""Programs that name the training container or its pod as v1 does, to find its log or its state: in v2 it is called `node`.
+
+Of what the kernel tells in /proc, only mountinfo shows a name: /dev/termination-log and subPath volumes are mounted from
+directories of the kubelet that are called as the container. /proc/mounts and cgroups show none.
+"""
 
 from __future__ import annotations
 
@@ -6,34 +10,65 @@ import re
 
 from shunter.api.trainer.runtime import NODE
 from shunter.migrate.conversion.draft import Draft
-from shunter.migrate.conversion.rules.programs.texts import all_programs, matches
+from shunter.migrate.conversion.rules.programs.texts import Programs, all_programs, matches
 from shunter.migrate.findings import Topic
 
 NAMED = Topic(
     id="HOST021",
-    title="a program names the training container as in v1",
+    title="a program names the training container or its log as in v1",
     severity="warning",
     change="semantic-change",
     grade="D",
     explanation=(
-        "The path of a container's log and the labels that log collectors give it hold the container's name. The container that "
-        "trains is called `node` in v2, so a program that looks for v1's name finds no log, and says nothing."
+        "The path of a container's log and the labels that log collectors give it hold the names of the pod and the container, "
+        "as do directories of the kubelet, which /proc/self/mountinfo shows. The container that trains is called `node` in v2, "
+        "its pod JOB-node-0-1-x7k2p, so a program that looks for v1's names finds nothing, and often says nothing."
     ),
-    remedy="Look for node where the program looked for the container of v1.",
+    remedy="Look for node where the program looked for the container of v1, and for JOB-node-0-INDEX- in names of logs.",
     explains=("none",),
     limits_proof=True,
 )
 
 
+_CLIENTS = r"\b(?:kubectl|oc|crictl|nerdctl|docker|podman|stern)\b(?!\s+(?:run|create)\b)"
+"""What takes the name of a container by an option."""
+_OF_ANY_CONTAINER = re.compile(r"\b(?:containers|volume-subpaths)/(?![\w.-])")
+"""What a text looks for that takes the name out of a line of mountinfo, with a pattern behind it."""
+
+
 def apply(draft: Draft) -> None:
-    """Tells of each text once."""
-    name = re.escape(draft.job_kind.container)
-    pattern = re.compile(
-        rf"/{name}/[\w*?\[\]]+\.log\b|_{name}-[\w*?\[\]]*\.log\b|\bcontainer(?:_name|Name)?[\"']?\s*(?:=~?|:)\s*[\"']?{name}\b"
-    )
+    """Tells of each text once for each name."""
+    container = draft.job_kind.container
+    of_container, of_pod = _container_pattern(re.escape(container)), _log_pattern("|".join(map(str.lower, draft.job.replicas)))
     for programs in all_programs(draft):
-        if programs.group.container_names.get(draft.job_kind.container) != NODE:
-            continue
-        for found in matches(draft, programs, pattern):
-            says = f"{found.line} names {draft.job_kind.container}, which is called {NODE} in v2."
+        for found in matches(draft, programs, of_pod):
+            new = draft.host(programs.group, 0).partition(".")[0]
+            says = f"{found.line} names the log of a pod as in v1; the first pod is {new}-x7k2p in v2."
             draft.report(NAMED, found.path, says, offset=found.offset)
+        if programs.group.container_names.get(container) != NODE:
+            continue
+        named = [*matches(draft, programs, of_container)]
+        for found in named:
+            says = f"{found.line} names {container}, which is called {NODE} in v2."
+            draft.report(NAMED, found.path, says, offset=found.offset)
+        for found in matches(draft, programs, _OF_ANY_CONTAINER) if not named and _reads_mountinfo(programs) else ():
+            says = f"{found.line} reads the name of the container, {container} in v1 and {NODE} in v2."
+            draft.report(NAMED, found.path, says, offset=found.offset)
+
+
+def _reads_mountinfo(programs: Programs) -> bool:
+    return any("/mountinfo" in text for text, _ in programs.texts)
+
+
+def _container_pattern(name: str) -> re.Pattern[str]:
+    """The container's name where it is one: in a path of the kubelet, a label, an option, a comparison."""
+    in_a_path = rf"/{name}/[\w*?\[\]]+\.log\b|_{name}-[\w*?\[\]]*\.log\b|\bcontainers/{name}(?![\w.-])"
+    in_a_label = rf"\bcontainer(?:[._]?[nN]ame)?[\\\"']*\s*(?:==?~?|:)\s*[\\\"']*{name}\b"
+    by_option = rf"{_CLIENTS}[^\n;|&]{{0,400}}?\s(?:-c|--container|--name)(?:[ =]|[\"'],\s*[\"']){name}(?![\w./:-])"
+    compared = rf"\bcontainers?\b[^\n]{{0,200}}\bname[\"']?\]?\s*==\s*[\"']{name}[\"']"
+    return re.compile(f"{in_a_path}|{in_a_label}|{by_option}|{compared}")
+
+
+def _log_pattern(roles: str) -> re.Pattern[str]:
+    """The name of a log of the kubelet: NAMESPACE_POD_UID in /var/log/pods, POD_NAMESPACE_CONTAINER-ID.log beside it."""
+    return re.compile(rf"/var/log/(?:pods|containers)/[\w.*?${{}}-]*?-(?:{roles})-?[\d*?]*_")

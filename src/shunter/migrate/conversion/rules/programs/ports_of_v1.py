@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from shunter.api.meta import Json
 from shunter.api.training.job_kind import Port
 from shunter.migrate.conversion.draft import Draft, Group
-from shunter.migrate.conversion.rules.programs.texts import all_programs, matches
+from shunter.migrate.conversion.rules.programs.texts import Programs, all_programs, matches, place, quoted
 from shunter.migrate.findings import Topic
 from shunter.migrate.paths import Path, value_at
 from shunter.operator.trainer.rendezvous import PORT
@@ -60,6 +60,12 @@ DECLARED = Topic(
     explains=("*Probe.*.port", "lifecycle.*.port"),
 )
 
+_RANGE = re.compile(
+    r"(?:\bseq\s+|\brange\(\s*|\{|\bnc\s[^\n;|&]{0,200}?\s)(?P<first>\d{4,5})(?:\.\.|-|\s*,\s*|\s+)(?P<last>\d{4,5})(?!\d)"
+)
+_WIDEST = 2000
+"""Numbers of a range that is one of ports."""
+
 
 def apply(draft: Draft) -> None:
     """Declares the port where a probe or hook asks for it by name. If pods meet elsewhere in v2, reports what still has the old
@@ -102,6 +108,9 @@ def _look_at_programs(draft: Draft, number: int) -> None:
         for found in matches(draft, programs, pattern):
             says = f"{found.line} names {number}, where v1's pods meet; v2's meet at {PORT}."
             draft.report(FIXED_PORT, found.path, says, offset=found.offset)
+        for line, path, offset in _ranges(programs, number):
+            says = f"{line} goes through ports with {number}, where v1's pods meet; v2's meet at {PORT}."
+            draft.report(FIXED_PORT, path, says, offset=offset)
         overridden = draft.operator_variables(programs.roles[0]) if programs.field == "containers" else ()
         for index, variable in enumerate(programs.container.get("env") or ()):
             name, value = variable.get("name"), variable.get("value")
@@ -141,5 +150,17 @@ def _container(draft: Draft, group: Group) -> Path:
     return (*draft.template_paths(group)[0], "spec", "containers", draft.container_index(group.roles[0]))
 
 
+def _ranges(programs: Programs, number: int) -> Iterator[tuple[str, Path, int | None]]:
+    """The lines of programs that go through numbers of which it is one, and where they stand."""
+    for text, spot in programs.texts:
+        for match in _RANGE.finditer(text):
+            first, last = int(match["first"]), int(match["last"])
+            if first <= number <= last <= first + _WIDEST:
+                yield quoted(text, match.start(), spot), *place(programs, spot, spot.offset(match.start()))
+                break
+
+
 def _pattern(number: int) -> re.Pattern[str]:
-    return re.compile(rf"(?<!\d){number}(?!\d)")
+    """The number, as the kernel writes it in /proc/net/tcp as well."""
+    in_hexadecimal = rf"(?i:\b0x0*{number:x}\b|/net/tcp6?\b[^\n]*?:{number:04x}\b|:{number:04x}\b[^\n]*?/net/tcp6?\b)"
+    return re.compile(rf"(?<!\d){number}(?!\d)|{in_hexadecimal}")

@@ -14,11 +14,10 @@ from shunter.migrate.conversion.draft import Draft, Group
 from shunter.migrate.conversion.launch.arguments import Spot
 from shunter.migrate.conversion.launch.pod_reads import words_and_texts
 from shunter.migrate.conversion.launch.reads import line_of
+from shunter.migrate.excerpts import excerpt
 from shunter.migrate.paths import Path
 
 _CONTAINERS = ("initContainers", "containers")
-_LONGEST = 90
-"""Characters of a line of a program that are shown."""
 
 
 class Programs(NamedTuple):
@@ -100,6 +99,5 @@ def quoted(text: str, start: int, spot: Spot, *, with_number: bool = False) -> s
     where = f"{spot.file}, {spot.path[-1]}{number}" if spot.file else ""
     if spot.is_secret:
         return where
-    line = line_of(text, start)
-    shown = line if len(line) <= _LONGEST else f"{line[:_LONGEST]} ..."
+    shown = excerpt(line_of(text, start))
     return f"{where}: {shown!r}" if where else repr(shown)

@@ -18,6 +18,7 @@ from shunter.migrate.conversion.launch.launchers import Started
 from shunter.migrate.conversion.launch.rewriting import is_editable, with_torchrun
 from shunter.migrate.conversion.launch.unread_variables import unread
 from shunter.migrate.conversion.rules.pytorch import launcher_topics as topics
+from shunter.migrate.excerpts import excerpt
 from shunter.migrate.findings import Topic
 from shunter.migrate.paths import Path
 
@@ -33,6 +34,8 @@ _MACHINE_OPTIONS = {
     "deepspeed": ("hostfile", "num-nodes", "node-rank", "master-addr", "launcher"),
 }
 """Options by which these launchers are told of other machines."""
+_MOST_DIGITS = 9
+"""Of a number of nodes."""
 
 
 class TrainingContainer(NamedTuple):
@@ -147,7 +150,9 @@ def warn_of_options(draft: Draft, nodes: int, found: TrainingContainer) -> None:
             text = f"{found.text} says {option}: each of {nodes} pods trains a model of its own, in v1 as well."
             _tell(draft, topics.SEPARATE, found, text, remedy=f"Remove {option} from the command.")
         elif said and (bounds := _bounds(said)) and not bounds[0] <= nodes <= bounds[1]:
-            _tell(draft, topics.NODES_DIFFER, found, f"{found.text} says --nnodes={said}, and the job has {nodes} nodes.")
+            _tell(
+                draft, topics.NODES_DIFFER, found, f"{found.text} says --nnodes={excerpt(said)}, and the job has {nodes} nodes."
+            )
     elif main.launcher in {"mpirun", "horovodrun"}:
         text = f"{found.text} is run in each of {nodes} pods, and v1 gives a PyTorchJob no list of hosts."
         _tell(draft, topics.OWN_LAUNCHER, found, text)
@@ -213,7 +218,7 @@ def _warn_of_untold(draft: Draft, group: Group, found: TrainingContainer) -> Non
     text = f"Nothing tells {found.text} {names}"
     use = next((use for use in uses if use.name == "WORLD_SIZE"), uses[0] if uses else None)
     if use is not None and use.default is not None:
-        text += f", and without {use.name} it takes {use.default}"
+        text += f", and without {use.name} it takes {excerpt(use.default)}"
     if found.launch.launcher == "torchrun":
         _tell(draft, topics.UNTOLD, found, f"{text}, of which its options are made.", use)
     elif group.count == 1:
@@ -247,7 +252,7 @@ def _text(found: Started) -> str:
     start = _start(found)
     if start is not None and start.is_secret:
         return f"the program of {start.file}, {start.path[-1]}"
-    return f"`{found.text}`" + (f" ({', '.join(found.through)})" if found.through else "")
+    return f"`{excerpt(found.text)}`" + (f" ({', '.join(found.through)})" if found.through else "")
 
 
 def _start(found: Started) -> Spot | None:
@@ -257,7 +262,8 @@ def _start(found: Started) -> Spot | None:
 def _bounds(nodes: str) -> tuple[int, int] | None:
     """`2:4` as numbers; None for what is not known here (`$NODES`)."""
     low, _, high = nodes.partition(":")
-    return (int(low), int(high or low)) if low.isdecimal() and (high or low).isdecimal() else None
+    are_numbers = all(one.isdecimal() and len(one) <= _MOST_DIGITS for one in (low, high or low))
+    return (int(low), int(high or low)) if are_numbers else None
 
 
 def _tell(

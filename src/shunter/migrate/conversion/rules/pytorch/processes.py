@@ -17,6 +17,8 @@ from shunter.migrate.paths import Path
 from shunter.operator.trainer.resources import cpu_count, gpu_count
 from shunter.operator.training.frameworks.pytorch import processes_per_node
 
+_INTEGER = re.compile(r"[+-]?[0-9]{1,18}")
+"""What v1 takes for one (strconv.Atoi)."""
 _READ = re.compile(r"\bPET_NPROC_PER_NODE\b(?!\s*=[^=])")
 FIELD: Path = ("spec", "nprocPerNode")
 ELASTIC_FIELD: Path = ("spec", "elasticPolicy", "nProcPerNode")
@@ -88,7 +90,7 @@ def _number(draft: Draft) -> int | None:
     if spec.elastic_policy and spec.elastic_policy.n_proc_per_node is not None:
         return int(spec.elastic_policy.n_proc_per_node)
     text: str = spec.nproc_per_node or AUTO
-    return int(text) if text.lstrip("+-").isdecimal() else None
+    return int(text) if _INTEGER.fullmatch(text) else None
 
 
 def _warn_of_scaled_world_size(

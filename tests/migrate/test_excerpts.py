@@ -1,0 +1,45 @@
+"""Findings show the beginning of a user's text, however long it is."""
+
+from __future__ import annotations
+
+import pytest
+
+from migrate.rules.test_indirect_reads import converted, python, shell
+from shunter.migrate.conversion.one_job import convert
+from shunter.migrate.conversion.source.objects import SourceObject
+from shunter.migrate.excerpts import MESSAGE, excerpt
+from shunter.migrate.options import Options
+
+LONG = "x" * 5000
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        pytest.param([f"/opt/{LONG}"], id="a program"),
+        pytest.param(shell(f"torchrun {LONG}.py"), id="a script of torchrun"),
+        pytest.param(shell(f"torchrun --nnodes={'1' * 5000} train.py"), id="a number of nodes"),
+        pytest.param(shell(f"RANK=${{HOSTNAME##*-}} {LONG}"), id="a line of a shell"),
+        pytest.param(python(f"import os; rank = int(os.environ['HOSTNAME'][-1]); {LONG}"), id="a line of Python"),
+    ],
+)
+def test_a_finding_quotes_a_line_and_no_more(command: list[str]) -> None:
+    assert [one.topic.id for one in converted(command).findings if len(one.message) > 600] == []
+
+
+def test_a_message_of_a_thousand_names_ends_somewhere() -> None:
+    names = " ".join(f"bert-worker-{number}" for number in range(1000))
+    aliases = [{"ip": "10.0.0.1", "hostnames": names.split()}, {"ip": "10.0.0.1", "hostnames": names.split()}]
+    findings = converted(shell(f"ping bert-worker-0\n{LONG}"), pod={"hostAliases": aliases}).findings
+    assert max(len(one.message) for one in findings) <= MESSAGE + len(" ...")
+
+
+def test_a_short_text_is_shown_as_it_is() -> None:
+    assert excerpt("python train.py") == "python train.py"
+
+
+def test_what_is_no_number_for_v1_is_none() -> None:
+    template = {"spec": {"containers": [{"name": "pytorch", "image": "train:1", "command": ["torchrun", "t.py"]}]}}
+    spec = {"nprocPerNode": "+-5", "pytorchReplicaSpecs": {"Master": {"template": template}}}
+    job = {"apiVersion": "kubeflow.org/v1", "kind": "PyTorchJob", "metadata": {"name": "b", "namespace": "t"}, "spec": spec}
+    assert "INPUT002" in {one.topic.id for one in convert(SourceObject(job, "job.yaml"), Options()).findings}
