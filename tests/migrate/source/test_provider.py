@@ -53,9 +53,28 @@ def test_a_patch_that_a_kustomization_holds_is_no_job(tmp_path: Path, field: str
 def test_what_is_no_text_is_told_and_left(tmp_path: Path) -> None:
     (tmp_path / "a.yaml").write_bytes(b"a: 1\nb: \xff\n")
     (finding,) = read([str(tmp_path)]).findings
-    assert (finding.topic.id, finding.place.line, finding.message) == ("INPUT007", 2, "Not UTF-8: byte 0xff in line 2.")
-    with pytest.raises(InputError, match=r"a\.yaml: Not UTF-8: byte 0xff in line 2\. Save it as UTF-8"):
+    says = "Not UTF-8: byte 0xff in line 2; it seems to be ISO-8859-1 (Latin-1)."
+    assert (finding.topic.id, finding.place.line, finding.message) == ("INPUT007", 2, says)
+    with pytest.raises(InputError, match=r"a\.yaml: Not UTF-8: byte 0xff in line 2; .* iconv -f ISO-8859-1 -t UTF-8 .*a\.yaml"):
         read([str(tmp_path / "a.yaml")])
+
+
+@pytest.mark.parametrize(
+    ("encoding", "says", "known"),
+    [
+        ("utf-16", "Not UTF-8, but UTF-16.", "iconv -f UTF-16 "),
+        ("utf-16-le", "Not UTF-8, but UTF-16LE.", "iconv -f UTF-16LE "),
+        ("utf-16-be", "Not UTF-8, but UTF-16BE.", "iconv -f UTF-16BE "),
+        ("latin-1", "Not UTF-8: byte 0xe9 in line 3; it seems to be ISO-8859-1 (Latin-1).", "iconv -f ISO-8859-1 "),
+        ("cp1252", "Not UTF-8: byte 0xe9 in line 3; it seems to be WINDOWS-1252.", "iconv -f WINDOWS-1252 "),
+    ],
+)
+def test_another_encoding_is_named_with_what_changes_it(tmp_path: Path, encoding: str, says: str, known: str) -> None:
+    mark = "\u201d" if encoding == "cp1252" else ""
+    (tmp_path / "a.yaml").write_bytes(f"kind: PyTorchJob\nmetadata:\n  name: caf\xe9{mark}\n".encode(encoding))
+    (finding,) = read([str(tmp_path)]).findings
+    assert (finding.topic.id, finding.message) == ("INPUT007", says)
+    assert known in finding.advice
 
 
 def test_what_cannot_be_read_in_a_directory_is_told_and_the_rest_is_read(tmp_path: Path) -> None:

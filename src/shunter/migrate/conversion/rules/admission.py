@@ -7,7 +7,7 @@ from collections.abc import Callable, Container, Mapping, Sequence
 
 from shunter.api.meta import Json
 from shunter.migrate.conversion.draft import Draft
-from shunter.migrate.conversion.rules.pods.repeated_entries import aliases_kept_apart, secrets_kept_apart
+from shunter.migrate.conversion.rules.pods.repeated_entries import Obstacle, aliases_kept_apart, secrets_kept_apart
 from shunter.migrate.findings import Topic
 from shunter.migrate.paths import Path
 from shunter.migrate.pods.admission import repeated_entries
@@ -15,12 +15,11 @@ from shunter.migrate.pods.admission import repeated_entries
 _STEP = re.compile(r"([^.\[\]]+)")
 _SAID_ELSEWHERE = ("metadata.name", "spec.runPolicy.managedBy")
 """Fields that rules of their own judge; so are roles that a kind does not have."""
-_KEPT_APART: Mapping[str, Callable[[Sequence[Json]], str]] = {
+_KEPT_APART: Mapping[str, Callable[[Sequence[Json]], Obstacle | None]] = {
     "hostAliases": aliases_kept_apart,
     "imagePullSecrets": secrets_kept_apart,
 }
 """Lists of which two entries of one key become one (INPUT021, INPUT022), unless there is a reason against it."""
-_JOIN = "Write one entry in place of the two."
 
 REFUSED = Topic(
     id="INPUT002",
@@ -96,9 +95,10 @@ def apply(draft: Draft) -> None:
     for path, fault in repeated.items():
         field = str(path[-2])
         if field in _KEPT_APART:
-            if why := _KEPT_APART[field](draft.given(path[:-1])):
+            if obstacle := _KEPT_APART[field](draft.given(path[:-1])):
                 newer = ", as does v1 where it is built with Kubernetes 1.30 or later" if who != "v2" else ""
-                draft.report(REPEATED, path, f"v2 would refuse this{newer}: {fault}. They are not joined: {why}.", remedy=_JOIN)
+                says = f"v2 would refuse this{newer}: {fault}. They are not joined: {obstacle.reason}."
+                draft.report(REPEATED, path, says, remedy=obstacle.remedy)
         elif field != "env":
             draft.report(REPEATED, path, f"{who} would refuse this: {fault}.")
 

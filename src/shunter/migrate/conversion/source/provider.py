@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import codecs
 import os
+import re
+import shlex
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
@@ -27,6 +30,11 @@ STANDARD_INPUT = "standard input"
 _PARTIAL = ".tpl"
 """What templates of a chart include from: no manifest, but a whole job may be defined there."""
 
+_CONTROLS = re.compile(rb"[\x00-\x08\x0e-\x1a\x1c-\x1f\x7f]")
+"""Bytes that no text has."""
+_OF_WINDOWS = re.compile(rb"[\x80-\x9f]")
+_BEGINNING = 64
+"""Bytes by which UTF-16 is known that has no mark."""
 NOT_TEXT = Topic(
     id="INPUT007",
     title="a file that is not UTF-8 text",
@@ -266,16 +274,49 @@ def _file(path: Path, source: str, relative: Path) -> TextFile:
 def _named(file: TextFile) -> TextFile:
     """One that was asked for: where it is no text there is nothing that could be done for the user."""
     if file.findings:
-        raise InputError(f"{file.source}: {file.findings[0].message}", file.findings[0].topic.remedy)
+        raise InputError(f"{file.source}: {file.findings[0].message}", file.findings[0].advice)
     return file
+
+
+def _not_utf8(content: bytes, source: str, error: UnicodeDecodeError) -> Finding:
+    if encoding := _utf16(content):
+        return _in_utf16(source, encoding)
+    line = content.count(b"\n", 0, error.start) + 1
+    says, remedy = f"Not UTF-8: byte 0x{content[error.start]:02x} in line {line}", ""
+    if not _CONTROLS.search(content):
+        encoding = "WINDOWS-1252" if _OF_WINDOWS.search(content) else "ISO-8859-1"
+        says += f"; it seems to be {encoding}" + (" (Latin-1)" if encoding == "ISO-8859-1" else "")
+        remedy = _remedy(source, encoding)
+    return Finding(NOT_TEXT, source, Place(source, line, 1), (), f"{says}.", remedy)
+
+
+def _in_utf16(source: str, encoding: str) -> Finding:
+    return Finding(NOT_TEXT, source, Place(source, 1, 1), (), f"Not UTF-8, but {encoding}.", _remedy(source, encoding))
+
+
+def _remedy(source: str, encoding: str) -> str:
+    if source == STANDARD_INPUT:
+        return f"If it is a manifest, pipe it through iconv -f {encoding} -t UTF-8."
+    file = shlex.quote(source)
+    return f"If it is a manifest: iconv -f {encoding} -t UTF-8 {file} > {file}.utf8 && mv {file}.utf8 {file}"
+
+
+def _utf16(content: bytes) -> str:
+    """The encoding, by its mark or where every other byte of the beginning is 0; empty when it is another one."""
+    if content.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
+        return "UTF-16"
+    start = content[:_BEGINNING]
+    if len(start) < 4 or not any(start):
+        return ""
+    return "UTF-16LE" if not any(start[1::2]) else "UTF-16BE" if not any(start[::2]) else ""
 
 
 def _decoded(content: bytes, source: str, path: Path | None, relative: Path) -> TextFile:
     try:
         text = content.decode("utf-8")
     except UnicodeDecodeError as error:
-        line = content.count(b"\n", 0, error.start) + 1
-        message = f"Not UTF-8: byte 0x{content[error.start]:02x} in line {line}."
-        return TextFile(source, (), path, relative, findings=(Finding(NOT_TEXT, source, Place(source, line, 1), (), message),))
+        return TextFile(source, (), path, relative, findings=(_not_utf8(content, source, error),))
+    if encoding := _utf16(content):
+        return TextFile(source, (), path, relative, findings=(_in_utf16(source, encoding),))
     is_of_chart = path is not None and "{{" in text and templates.is_of_chart(path)
     return replace(text_file(text, source, is_of_chart=is_of_chart), path=path, relative=relative)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
+from typing import NamedTuple
 
 from shunter.api.meta import Json
 from shunter.migrate.conversion.draft import Draft, Group
@@ -56,22 +57,34 @@ def apply(draft: Draft) -> None:
             _leave_out_secrets(draft, group, secrets)
 
 
-def aliases_kept_apart(aliases: Sequence[Json]) -> str:
-    """Why the entries of one ip cannot be one; empty when they can."""
+class Obstacle(NamedTuple):
+    """Why entries of one key cannot be one."""
+
+    reason: str
+    remedy: str = "Write one entry in place of the two."
+
+
+def aliases_kept_apart(aliases: Sequence[Json]) -> Obstacle | None:
+    """Why the entries of one ip cannot be one; None when they can."""
     if not _leads_alike(aliases):
-        return "between two of one ip stands another ip with a name of the second"
+        return Obstacle("between two of one ip stands another ip with a name of the second")
     if not _say_alike(aliases, "ip", "hostnames"):
-        return "two of one ip differ in other fields"
+        return Obstacle("two of one ip differ in other fields")
     entries = Counter(alias["ip"] for alias in aliases)
     lines = ["\t".join((ip, *names)) for ip, names in _names_by_ip(aliases).items() if entries[ip] > 1]
     if any(len(line.encode()) > _LONGEST for line in lines):
-        return f"one line of /etc/hosts with all names would be longer than {_LONGEST} bytes, and musl (Alpine) reads no further"
-    return ""
+        return Obstacle(
+            f"one line of /etc/hosts with all names would be longer than {_LONGEST} bytes, and musl (Alpine) reads no further",
+            f"Remove names that no program asks for, until the address and all its names are {_LONGEST} bytes or fewer; then the "
+            "entries are joined. Where the image has glibc (Debian, Ubuntu, Red Hat), which reads lines of any length, write one "
+            "entry with all names.",
+        )
+    return None
 
 
-def secrets_kept_apart(secrets: Sequence[Json]) -> str:
-    """Why the entries of one name cannot be one; empty when they can."""
-    return "" if _say_alike(secrets, "name") else "two of one name differ in other fields"
+def secrets_kept_apart(secrets: Sequence[Json]) -> Obstacle | None:
+    """Why the entries of one name cannot be one; None when they can."""
+    return None if _say_alike(secrets, "name") else Obstacle("two of one name differ in other fields")
 
 
 def _leads_alike(aliases: Sequence[Json]) -> bool:
