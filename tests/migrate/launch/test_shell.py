@@ -9,6 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from shunter.migrate.conversion.launch import shell
+from shunter.migrate.conversion.launch.shell_words import Lexer, Word
 
 COMMANDS = {
     "words, and a comment": ("python train.py --lr 0.1 # slow", [["python", "train.py", "--lr", "0.1"]]),
@@ -166,3 +167,19 @@ def test_each_word_stands_where_its_place_says(words: list[str]) -> None:
     text = f"cd /work && {shlex.join(words)} ; true"
     command = shell.script(text).commands[1]
     assert [shlex.split(text[word.start : word.end])[0] for word in command.words] == words
+
+
+@pytest.mark.parametrize(
+    ("text", "arithmetic"),
+    [
+        ("$((1 + (2)))", ["1 + (2)"]),
+        ("((a = (1\n+ 2)))", ["a = (1\n+ 2)"]),
+        ("$((1\n+ 2))", []),
+        ("$((1; 2))", []),
+        ("((" * 5000, []),
+    ],
+    ids=["brackets within", "lines within brackets", "lines", "commands", "never closed"],
+)
+def test_arithmetic_is_what_is_closed_before_a_command_ends(text: str, arithmetic: list[str]) -> None:
+    pieces = [piece for token in Lexer(text).tokens() if isinstance(token, Word) for piece in token.pieces]
+    assert [piece.value for piece in pieces if piece.kind == "arithmetic"] == arithmetic

@@ -14,7 +14,7 @@ _ENVIRONMENTS = frozenset({"environ", "environb"})
 _PATHS = frozenset({"Path", "PurePath", "PosixPath", "join", "joinpath"})
 _LINE = re.compile(r"[^\r\n]*(?:\r\n|\r|\n)|[^\r\n]+$")
 _PYTHON = re.compile(r"^#!.*\bpython")
-_STATEMENT = re.compile(r"^\s*(?:import|from|def|print)\b", re.MULTILINE)
+_STATEMENT = re.compile(r"^[ \t]*(?:import|from|def|print)\b", re.MULTILINE)
 _MENTION = re.compile(r"(?:environ|getenv)\b[^\n]{0,12}?[\"']([A-Z][A-Z0-9_]*)[\"']")
 
 

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from functools import cached_property
 from typing import Literal, NamedTuple
 
 PieceKind = Literal["text", "variable", "arithmetic", "command"]
@@ -16,6 +17,7 @@ _PARAMETER = re.compile(r"[A-Za-z_][A-Za-z0-9_]*|[0-9]+|[@*#?$!-]")
 _OPERATORS = REDIRECTIONS | {"&&", "||", ";;", ";&", "|&", "\n", ";", "&", "|", "(", ")"}
 _OPERATOR = re.compile("|".join(map(re.escape, sorted(_OPERATORS, key=len, reverse=True))))
 _ORDINARY = re.compile(r"[A-Za-z0-9_./:=,@%+~^*?\[\]{}!-]+")
+_ARITHMETIC_MARK = re.compile(r"[()\n;]")
 _ORDINARY_IN_QUOTES = re.compile(r"[^\"\\$`]+")
 """Characters that stand for themselves."""
 
@@ -241,19 +243,24 @@ class Lexer:
         return Piece("command", self._text[start : stop - 1 if is_closed else stop], start, is_quoted)
 
     def _arithmetic_end(self, start: int) -> int:
-        """Where the `))` begins that closes what begins at `start`; 0 if there is none."""
-        depth = 0
-        for place in range(start, self._end):
-            character = self._text[place]
-            if character == "(":
-                depth += 1
-            elif character == ")":
-                if depth == 0:
-                    return place if self._text.startswith("))", place) and place + 2 <= self._end else 0
-                depth -= 1
-            elif character in "\n;" and depth == 0:
-                return 0
-        return 0
+        """Where the `))` begins that closes what begins at `start`, behind a `(`; 0 if there is none."""
+        place = self._closing.get(start - 1, 0)
+        return place if place and self._text.startswith("))", place) and place + 2 <= self._end else 0
+
+    @cached_property
+    def _closing(self) -> dict[int, int]:
+        """Where each `(` is closed that holds no end of a command, read once for all of them."""
+        found: dict[int, int] = {}
+        opened: list[int] = []
+        ended: set[int] = set()
+        for match in _ARITHMETIC_MARK.finditer(self._text, self._at, self._end):
+            if match[0] == "(":
+                opened.append(match.start())
+            elif match[0] != ")":
+                ended.update(opened[-1:])
+            elif opened and (opening := opened.pop()) not in ended:
+                found[opening] = match.start()
+        return found
 
 
 class _Announcement(NamedTuple):

@@ -54,7 +54,7 @@ _CONNECTS = frozenset({"connect", "Connection", "login", "ssh"})
 """Functions of the libraries that take a host."""
 _IN_UNREAD_CODE = re.compile(
     r"\w\(\s*\[?\s*[rbf]?[\"'](?:/usr/bin/)?(?:ssh|scp|sftp)(?:[\"']\s*,|[ \t])"
-    r"|^\s*(?:import|from)\s+(?:paramiko|fabric|asyncssh)\b",
+    r"|^[ \t]*(?:import|from)\s+(?:paramiko|fabric|asyncssh)\b",
     re.MULTILINE,
 )
 """What starts one in Python that cannot be parsed, for want of more."""
