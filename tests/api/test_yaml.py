@@ -111,3 +111,25 @@ def test_text_that_is_written_is_text_for_every_reader(texts: list[str]) -> None
 @settings(max_examples=200, deadline=None)
 def test_a_value_that_is_written_is_read_back(value: Any) -> None:
     assert load_yaml(dump_yaml({"a": value})) == {"a": value}
+
+
+def test_an_alias_is_the_very_object_that_it_stands_for() -> None:
+    found = load_yaml("first: &both {names: [a, b]}\nsecond: *both\n")
+
+    assert found["second"] is found["first"]
+    assert found["second"] == {"names": ["a", "b"]}
+
+
+def test_an_alias_may_stand_within_what_it_stands_for() -> None:
+    found = load_yaml("&whole {name: a, within: [*whole]}")
+
+    assert found["within"][0] is found
+
+
+def test_collections_of_other_kinds_hold_whole_mappings() -> None:
+    assert load_yaml("!!pairs [a: {b: [1, {c: d}]}]") == [("a", {"b": [1, {"c": "d"}]})]
+
+
+def test_a_mapping_that_is_called_text_is_refused() -> None:
+    with pytest.raises(yaml.YAMLError):
+        load_yaml("? !!str {a: b}\n: c\n")

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator
+from functools import lru_cache
 from typing import Any
 
 import yaml
@@ -17,6 +18,9 @@ Text = str | bytes
 _TAG = "tag:yaml.org,2002:"
 _MERGE = f"{_TAG}merge"
 _TEXT = f"{_TAG}str"
+_MAP = f"{_TAG}map"
+_SEQ = f"{_TAG}seq"
+_PLAIN_COLLECTIONS: dict[str, type[yaml.Node]] = {_MAP: yaml.MappingNode, _SEQ: yaml.SequenceNode}
 
 
 def load_yaml(text: Text) -> Any:
@@ -50,14 +54,56 @@ class LenientLoader(yaml.CSafeLoader):
     Keys that are numbers become text; keys that are booleans stay booleans.
     """
 
+    def __init__(self, stream: Text) -> None:
+        super().__init__(stream)
+        self._unfilled: list[tuple[yaml.Node, Any]] = []
+        """Collections that are made and not filled yet, level by level, as PyYAML fills them: an alias may stand within what it
+        stands for."""
+
+    def resolve(self, kind: type[yaml.Node], value: Any, implicit: Any) -> str:
+        """The tag of a node that has none."""
+        if kind is yaml.ScalarNode:
+            return _plain_tag(value) if implicit[0] else _TEXT
+        return _MAP if kind is yaml.MappingNode else _SEQ
+
+    def construct_document(self, node: yaml.Node) -> Any:
+        """The value of a whole document."""
+        value = self.construct_object(node)
+        while self._unfilled or self.state_generators:
+            unfilled, self._unfilled = self._unfilled, []
+            generators, self.state_generators = self.state_generators, []
+            for collection, made in unfilled:
+                if isinstance(collection, yaml.MappingNode):
+                    made.update(self.construct_mapping(collection))
+                else:
+                    made.extend([self.construct_object(item) for item in collection.value])
+            for generator in generators:  # of collections of other kinds
+                for _ in generator:
+                    pass
+        self.constructed_objects = {}
+        self.recursive_objects = {}
+        return value
+
     def construct_object(self, node: yaml.Node, deep: bool = False) -> Any:
-        """The value of a node. Text is what its node says: most nodes are text, and need none of PyYAML's bookkeeping."""
-        if type(node) is yaml.ScalarNode and node.tag == _TEXT:
+        """The value of a node. Nearly all are text, mappings and lists, which need little of PyYAML's bookkeeping."""
+        tag = node.tag
+        if tag == _TEXT and type(node) is yaml.ScalarNode:
             return node.value
-        return super().construct_object(node, deep=deep)
+        if deep or self.deep_construct or _PLAIN_COLLECTIONS.get(tag) is not type(node):
+            return super().construct_object(node, deep=deep)
+        if node in self.constructed_objects:
+            return self.constructed_objects[node]
+        made: Any = {} if tag == _MAP else []
+        self.constructed_objects[node] = made
+        self._unfilled.append((node, made))
+        return made
 
     def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Any, Any]:
         """The mapping with numbers among its keys as text, `1: a` like `"1": a`; booleans stay."""
+        if type(node) is yaml.MappingNode:
+            self.flatten_mapping(node)
+            if all(key.tag == _TEXT and type(key) is yaml.ScalarNode for key, _ in node.value):
+                return {key.value: self.construct_object(value, deep=deep) for key, value in node.value}
         mapping = super().construct_mapping(node, deep=deep)
         if all(type(key) is str for key in mapping):
             return mapping
@@ -66,7 +112,7 @@ class LenientLoader(yaml.CSafeLoader):
     def flatten_mapping(self, node: yaml.MappingNode) -> None:
         """Puts what a merge key (`<<`) names in its place, so that it overrides the keys before it, as in Kubernetes and unlike
         YAML 1.1, where the mapping's own keys always win."""
-        if all(key.tag != _MERGE for key, _ in node.value):
+        if _MERGE not in [key.tag for key, _ in node.value]:
             return
         entries: list[tuple[yaml.Node, yaml.Node]] = []
         for key, value in node.value:
@@ -126,6 +172,9 @@ _BlockDumper.add_representer(str, _represent_text)
 
 
 def _refuse_duplicates(node: yaml.MappingNode) -> None:
+    texts = [key.value for key, _ in node.value if isinstance(key, yaml.ScalarNode)]
+    if len({*texts}) == len(texts):
+        return
     keys: set[str] = set()
     for key, _ in node.value:
         if isinstance(key, yaml.ScalarNode) and key.value in keys and key.value != "<<":
@@ -197,6 +246,12 @@ def _resolvers() -> dict[str, list[tuple[str, Any]]]:
     }
 
 
+@lru_cache(maxsize=4096)
+def _plain_tag(text: str) -> str:
+    """The tag of a plain scalar: the words of manifests are the same ones over and over."""
+    return next((tag for tag, pattern in _RESOLVERS.get(text[:1], ()) if pattern.match(text)), _TEXT)
+
+
 def _with_place(kind: str, construct: Callable[[str], Any]) -> Callable[[yaml.SafeLoader, yaml.Node], Any]:
     """The constructor of a kind of scalars; a text that is none of them is a ConstructorError with its place."""
 
@@ -227,7 +282,8 @@ def _constructed_float(text: str) -> float:
     return float(text.lower().replace(".inf", "inf").replace(".nan", "nan")) if number is None else number
 
 
-LenientLoader.yaml_implicit_resolvers = _resolvers()
+_RESOLVERS = _resolvers()
+LenientLoader.yaml_implicit_resolvers = _RESOLVERS
 Dumper.yaml_implicit_resolvers = {
     first: [*LenientLoader.yaml_implicit_resolvers.get(first, []), *yaml.CSafeDumper.yaml_implicit_resolvers.get(first, [])]
     for first in {*LenientLoader.yaml_implicit_resolvers, *yaml.CSafeDumper.yaml_implicit_resolvers}
