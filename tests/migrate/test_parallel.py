@@ -43,7 +43,8 @@ def test_results_are_those_of_a_loop_in_its_order() -> None:
 
 def test_known_objects_in_results_are_the_same_ones() -> None:
     script = """
-    things = [[number] for number in range(100)]
+    from types import SimpleNamespace
+    things = [SimpleNamespace(number=number) for number in range(100)]
     found = mapped(lambda thing: {"of": thing}, things, least=10, known=things)
     print(all(one["of"] is thing for one, thing in zip(found, things, strict=True)), len(forks))
     """

@@ -38,8 +38,9 @@ def mapped(
 ) -> list[Result]:
     """`[work(item) for item in items]`. `work` changes nothing that is looked at afterwards, and its results can be pickled.
 
-    There is at least `least` items' work for each process. Objects of `known` that results refer to are the same objects in the
-    results. `done` hears how many more items are done. What `work` raises is raised; EnvironmentProblem when a process is killed.
+    There is at least `least` items' work for each process. Instances of classes that stand in `known` and that results refer to
+    are the same objects in the results. `done` hears how many more items are done. What `work` raises is raised;
+    EnvironmentProblem when a process is killed.
     """
     count = processes(len(items), least)
     if count == 1:
@@ -151,8 +152,15 @@ class _Writer(pickle.Pickler):
         super().__init__(file, pickle.HIGHEST_PROTOCOL)
         self._places = {id(one): place for place, one in enumerate(known)}
 
-    def persistent_id(self, obj: object) -> int | None:
-        return self._places.get(id(obj))
+    def reducer_override(self, obj: object) -> Any:
+        """Asked for instances of classes only, where `persistent_id` is for each text and number as well, which takes longer than
+        all the rest."""
+        place = self._places.get(id(obj))
+        return NotImplemented if place is None else (_known_object, (place,))
+
+
+def _known_object(place: int) -> object:
+    raise AssertionError(f"the known object {place} is found by the reader")
 
 
 class _Reader(pickle.Unpickler):
@@ -160,5 +168,7 @@ class _Reader(pickle.Unpickler):
         super().__init__(file)
         self._known = known
 
-    def persistent_load(self, place: int) -> object:
-        return self._known[place]
+    def find_class(self, module: str, name: str) -> Any:
+        """Known objects by their places, all else as it is called."""
+        is_known = (module, name) == (_known_object.__module__, _known_object.__qualname__)
+        return self._known.__getitem__ if is_known else super().find_class(module, name)
