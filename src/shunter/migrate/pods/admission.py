@@ -8,7 +8,9 @@ from __future__ import annotations
 
 import uuid
 from collections.abc import Iterable
-from functools import cache
+from functools import cache, lru_cache
+
+import msgspec
 
 from shunter.api.field_errors import FieldError
 from shunter.api.meta import Json, as_json
@@ -75,6 +77,13 @@ def admitted(obj: Json, classes: PriorityClasses = ANY_PRIORITY_CLASS) -> Json:
     return stored
 
 
+@lru_cache(maxsize=256)
+def admitted_once(said: bytes) -> Json:
+    """`admitted` of an object in JSON. Who asks for the same gets the same, so nobody changes it: each rung of a proof asks, and
+    many jobs have one runtime. Raises RefusedError."""
+    return admitted(msgspec.json.decode(said))
+
+
 def uid_of(obj: Json) -> str:
     """The uid that we give to the object of that kind, namespace and name."""
     metadata = obj["metadata"]
@@ -116,7 +125,7 @@ def schema_errors(stored: Json) -> list[FieldError]:
 
 
 def cel_errors(stored: Json) -> list[FieldError]:
-    """What the CEL rules of a custom kind say against an admitted object whose structure is right."""
+    """What `schema_errors` says against an admitted object, and the CEL rules of a custom kind where its structure is right."""
     return _kind_of(stored).schema().validate(stored, None)
 
 

@@ -24,7 +24,7 @@ from shunter.cluster.controllers.job.pods import pods_of
 from shunter.cluster.controllers.jobset.jobs import jobs_of
 from shunter.errors import InputError
 from shunter.migrate.options import Options
-from shunter.migrate.pods.admission import ANY_PRIORITY_CLASS, PriorityClasses, admitted, title
+from shunter.migrate.pods.admission import ANY_PRIORITY_CLASS, PriorityClasses, admitted, admitted_once, title
 from shunter.migrate.pods.alike import admitted_pods
 from shunter.operator.trainer.render import Rendered, rendered
 from shunter.operator.trainer.runtimes import shipped
@@ -198,10 +198,10 @@ def runtime_of(train_job: Json, runtime: Json | None) -> Json:
     RefusedError."""
     if runtime is None:
         return _shipped(train_job)
-    stored, reference = admitted(runtime), train_job["spec"]["runtimeRef"]
-    metadata, group = stored["metadata"], stored["apiVersion"].partition("/")[0]
+    read, reference = _as_operator_reads(msgspec.json.encode(runtime)), train_job["spec"]["runtimeRef"]
+    metadata, group = read["metadata"], read["apiVersion"].partition("/")[0]
     is_meant = (reference.get("kind"), reference.get("name"), reference.get("apiGroup")) == (
-        stored["kind"],
+        read["kind"],
         metadata["name"],
         group,
     )
@@ -211,7 +211,13 @@ def runtime_of(train_job: Json, runtime: Json | None) -> Json:
             f"{title(runtime)} is not.",
             "Correct spec.runtimeRef, or the namespace of one of them.",
         )
-    return as_go_writes(stored)
+    return read
+
+
+@lru_cache(maxsize=64)
+def _as_operator_reads(said: bytes) -> Json:
+    """A runtime in JSON: the same for all of its jobs."""
+    return as_go_writes(admitted_once(said))
 
 
 def _shipped(train_job: Json) -> Json:

@@ -28,7 +28,7 @@ from shunter.migrate.findings import Finding, Topic
 from shunter.migrate.options import Options
 from shunter.migrate.parallel import mapped
 from shunter.migrate.paths import Path, shown
-from shunter.migrate.pods.admission import admitted, cel_errors, rule_errors, schema_errors, title, unknown_fields
+from shunter.migrate.pods.admission import admitted_once, cel_errors, rule_errors, schema_errors, title, unknown_fields
 from shunter.migrate.pods.sides import V2, runtime_of, v2_side
 from shunter.migrate.proof.comparison import Comparison, compared
 from shunter.migrate.proof.topics import NO_OBJECTS, NOT_THE_SAME_TEXT, REFUSED_BY_CEL, REFUSED_BY_SCHEMA, REFUSED_BY_WEBHOOK
@@ -210,13 +210,13 @@ def _cel(conversion: Conversion, tell: _Reporter) -> Iterator[Finding]:
 def _webhooks(conversion: Conversion, tell: _Reporter) -> Iterator[Finding]:
     """What Trainer's webhooks say: to the runtime when it is made, to the job when its runtime is there."""
     if conversion.runtime is not None:
-        runtime = msgspec.convert(_stored(msgspec.json.encode(conversion.runtime)), TrainingRuntime)
+        runtime = msgspec.convert(admitted_once(msgspec.json.encode(conversion.runtime)), TrainingRuntime)
         yield from _errors(REFUSED_BY_WEBHOOK, "TrainingRuntime", conversion.runtime, runtime_validation.errors(runtime), tell)
     obj = conversion.train_job
     if unreadable := go_decode_error(obj):
         yield tell(REFUSED_BY_WEBHOOK, f"{title(obj)}: {unreadable}.", manifest="TrainJob")
         return
-    stored = _stored(msgspec.json.encode(obj))
+    stored = admitted_once(msgspec.json.encode(obj))
     job = msgspec.convert(stored, TrainJob)
     if unsupported := validation.unsupported_runtime(job.spec.runtime_ref):
         yield tell(REFUSED_BY_WEBHOOK, f"{title(obj)}: {unsupported}.", manifest="TrainJob", field="spec.runtimeRef")
@@ -238,7 +238,7 @@ def _objects(conversion: Conversion, tell: _Reporter) -> Iterator[Finding]:
         yield tell(NO_OBJECTS, error.message, remedy=error.remedy)
         return
     for obj in _followers(side):
-        faults = [*map(str, schema_errors(obj)), *map(str, cel_errors(obj)), *rule_errors(obj)]
+        faults = [*map(str, cel_errors(obj)), *rule_errors(obj)]
         for fault in dict.fromkeys(faults):
             yield tell(NO_OBJECTS, f"{title(obj)} would be refused: {fault}.")
 
@@ -255,20 +255,15 @@ def _followers(side: V2) -> Iterator[Json]:
 
 
 @lru_cache(maxsize=256)
-def _stored(said: bytes) -> Json:
-    return admitted(msgspec.json.decode(said))
-
-
-@lru_cache(maxsize=256)
 def _schema_faults(said: bytes) -> tuple[list[str], list[FieldError], list[str]]:
     """Unknown fields, errors of the schema, and broken rules of all objects: many jobs share a runtime. Raises RefusedError."""
-    unknown, stored = unknown_fields(msgspec.json.decode(said)), _stored(said)
+    unknown, stored = unknown_fields(msgspec.json.decode(said)), admitted_once(said)
     return unknown, schema_errors(stored), rule_errors(stored)
 
 
 @lru_cache(maxsize=256)
 def _cel_faults(said: bytes) -> list[FieldError]:
-    return cel_errors(_stored(said))
+    return cel_errors(admitted_once(said))
 
 
 def _errors(topic: Topic, manifest: Manifest, obj: Json, errors: list[FieldError], tell: _Reporter) -> Iterator[Finding]:

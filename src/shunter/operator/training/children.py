@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from operator import itemgetter
 from typing import TypeVar
 
 import msgspec
@@ -70,5 +71,7 @@ def index_or_none(child: Child) -> int | None:
 
 def _of_role(children: tuple[Child, ...], replica_type: str) -> list[Child]:
     label = replica_type.lower()
-    of_role = (child for child in children if child.metadata.labels.get(REPLICA_TYPE) == label)
-    return sorted((child for child in of_role if index_of(child.metadata.labels) is not None), key=index)
+    of_role = [child for child in children if child.metadata.labels.get(REPLICA_TYPE) == label]
+    places = [index_of(child.metadata.labels) for child in of_role]
+    numbered = [(place, child) for place, child in zip(places, of_role, strict=True) if place is not None]
+    return [child for _, child in sorted(numbered, key=itemgetter(0))]

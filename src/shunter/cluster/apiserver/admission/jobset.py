@@ -13,7 +13,7 @@ from typing import Any
 
 from shunter.api.field_errors import FieldError, aggregate, invalid, too_long
 from shunter.api.jobset import JOBSET_NAME
-from shunter.api.meta import Json, annotations_of
+from shunter.api.meta import Json, annotations_of, as_json
 from shunter.api.names import label_1035_faults, label_value_faults, subdomain_faults
 from shunter.api.resources import JOBSETS, PERSISTENT_VOLUME_CLAIMS
 from shunter.cluster.apiserver.field_rules import changed, faults, prefixed_path_errors
@@ -64,7 +64,7 @@ def _admit(job_set: Json, old: Json | None, objects: Objects) -> None:
     """The mutating webhook, which sees creations only."""
     if old is not None:
         return
-    wanted = copy.deepcopy(job_set)
+    wanted = as_json(job_set)
     try:
         _read(wanted)
     except MalformedError as error:

@@ -19,10 +19,9 @@ def expand(text: str, variables: Mapping[str, str]) -> str:
         return text
     names = _names(text)
     if names is not None and not any("$" in variables.get(name, "") for name in names):
-        # A TF_CONFIG names the job once for each of its pods.
         for name in names:
             if name in variables:
-                text = text.replace(f"$({name})", variables[name])
+                text = _replaced(text, f"$({name})", variables[name])
         return text
 
     def replacement(match: re.Match[str]) -> str:
@@ -40,12 +39,19 @@ def literal(text: str) -> str:
 
 
 @lru_cache(maxsize=256)
-def _names(text: str) -> frozenset[str] | None:
-    """The names that the text refers to; None when it has more in it than plain references."""
+def _names(text: str) -> tuple[str, ...] | None:
+    """The names that the text refers to, in the order of the text; None when it has more in it than plain references."""
     end = _references_end(text)
     found = [*_REFERENCE.finditer(text, 0, end)]
     is_plain = "$$" not in text[end:] and all(match[2] is not None and "$" not in match[2] for match in found)
-    return frozenset(match[2] for match in found) if is_plain else None
+    return tuple(dict.fromkeys(match[2] for match in found)) if is_plain else None
+
+
+@lru_cache(maxsize=64)
+def _replaced(text: str, reference: str, value: str) -> str:
+    """A TF_CONFIG names the job once for each of its pods, in each of them: their own index, which is all that differs, stands
+    behind that."""
+    return text.replace(reference, value)
 
 
 def _references_end(text: str) -> int:
