@@ -10,6 +10,7 @@ import msgspec
 
 from shunter.api.core import container_statuses
 from shunter.api.counts import count
+from shunter.api.late_patterns import late_pattern
 from shunter.api.meta import Json, Struct
 from shunter.operator.overview import moment
 
@@ -74,7 +75,7 @@ def faults(pods: Sequence[Json]) -> list[Fault]:
     return [msgspec.structs.replace(fault, ended=ended) for ended, fault in found]
 
 
-VICTIM = re.compile(
+VICTIM = late_pattern(
     r"connection (was )?(reset|closed|aborted) by (remote )?peer|broken pipe|socket closed|remote process exited|ChildFailedError"
     r"|failed to recv, got 0 bytes|NCCL.*(remote error|unhandled system error)"
     r"|recvValue failed|received signal 15|SignalException.*15",
@@ -83,22 +84,22 @@ VICTIM = re.compile(
 """Last words of a process that ended because another one did."""
 TOGETHER = timedelta(seconds=10)
 """Ranks that fail within this time of the first may be its causes as well as its victims: times have whole seconds."""
-_EXCEPTION = re.compile(r"(\[[^\]]*\]:? *)*(?P<name>[A-Za-z_][\w.]*([Ee]rror|Exception|Interrupt|Exit|Failure|Expired))\b(:|$)")
-ERROR_LINE = re.compile(
+_EXCEPTION = late_pattern(r"(\[[^\]]*\]:? *)*(?P<name>[A-Za-z_][\w.]*([Ee]rror|Exception|Interrupt|Exit|Failure|Expired))\b(:|$)")
+ERROR_LINE = late_pattern(
     r"\s*(?:\S+: )?(?:error: \S|can't open file '|No module named |Error while finding module specification)"
     r"|.*\bexec format error$"
 )
 """The line in which a program says what is wrong: it begins with `error:`, or with the program's name and that, as argparse's;
 what Python says of a program that is not there, and a container runtime of one that is for another processor."""
-LAUNCHER_LINE = re.compile(r"\bfailed \(exitcode: -?\d+\) local_rank: \d+ ")
+LAUNCHER_LINE = late_pattern(r"\bfailed \(exitcode: -?\d+\) local_rank: \d+ ")
 """What torchrun says first of ranks that failed; its own traceback and summary follow, up to a hundred lines."""
-_RULE = re.compile(r"([=*_-])\1{4,}$")
+_RULE = late_pattern(r"([=*_-])\1{4,}$")
 _SIGTERM = 143
 
 
-_SIGTERM_WORDS = re.compile(r"SignalException|received signal 15|stopped by SIGTERM", re.IGNORECASE)
+_SIGTERM_WORDS = late_pattern(r"SignalException|received signal 15|stopped by SIGTERM", re.IGNORECASE)
 """What torchrun, and programs that say so, write after a SIGTERM. torchrun then ends with exit code 1, whatever else."""
-_STOPPED = re.compile(r"stopped by SIGTERM\b.*", re.IGNORECASE)
+_STOPPED = late_pattern(r"stopped by SIGTERM\b.*", re.IGNORECASE)
 
 
 def stopped(pod: Json, fault: Fault, lines: Sequence[str]) -> str:

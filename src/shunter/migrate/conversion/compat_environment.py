@@ -12,6 +12,7 @@ from collections.abc import Callable
 
 from msgspec.structs import replace
 
+from shunter.api.late_patterns import late_pattern
 from shunter.api.meta import Json
 from shunter.migrate.conversion.draft import JOB_NAME, JOB_NAME_VARIABLE, Draft, Group
 from shunter.operator.training.framework import Settings
@@ -22,7 +23,7 @@ NAMESPACE = "TRAIN_JOB_NAMESPACE"
 GLOBAL_INDEX_SOURCE: Json = {"fieldRef": {"fieldPath": "metadata.annotations['jobset.sigs.k8s.io/job-global-index']"}}
 """A pod's place among all Jobs of the JobSet, in the order of its replicated jobs."""
 
-_HOST = re.compile(rf"\$\({JOB_NAME}\)-([a-z0-9-]+?)-([0-9]+)((?:\.\$\({NAMESPACE}\)\.svc)?)(?![a-z0-9-])")
+_HOST = late_pattern(rf"\$\({JOB_NAME}\)-([a-z0-9-]+?)-([0-9]+)((?:\.\$\({NAMESPACE}\)\.svc)?)(?![a-z0-9-])")
 
 Place = tuple[Group, int]
 Host = Callable[[str, int], str]

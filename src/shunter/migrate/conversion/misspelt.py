@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 from difflib import get_close_matches
 
+from shunter.api.late_patterns import late_pattern
 from shunter.errors import InputError
 from shunter.migrate.conversion.newer_fields import newer_fields
 from shunter.migrate.conversion.source.objects import SourceObject
@@ -30,7 +30,7 @@ OF_TEMPLATE = Topic(
     acceptable=True,
 )
 _NEWER_REMEDY = "Remove it to keep what Training Operator did, or take it on with --accept FIELD003."
-_STEP = re.compile(r"([^.\[\]]+)|\[(\d+)\]")
+_STEP = late_pattern(r"([^.\[\]]+)|\[(\d+)\]")
 _OF_METADATA = {
     ("metadata", name)
     for name in (

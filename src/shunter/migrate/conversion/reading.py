@@ -4,7 +4,6 @@ rules need not look at types again.
 
 from __future__ import annotations
 
-import re
 from typing import Annotated, Any, NamedTuple, NoReturn
 
 import msgspec
@@ -12,6 +11,7 @@ from msgspec import Meta
 
 from shunter.api.batch import MOST_PODS
 from shunter.api.field_errors import FieldError
+from shunter.api.late_patterns import late_pattern
 from shunter.api.meta import Json, Struct
 from shunter.api.quantity import parse
 from shunter.api.training.job import ReplicaSpec
@@ -27,7 +27,7 @@ _ROLES = {kind.resource.kind: kind.roles for kind in JOB_KINDS}
 _REMEDY = "Give it the type that v1 asks for."
 _REMEDY_OF_JSON = "Write it as text, in quotes: objects of Kubernetes are JSON."
 _FEWER = f"Ask for at most {MOST_PODS} pods."
-_STEP = re.compile(r"\.([A-Za-z0-9_]+)|\[(\d+)\]")
+_STEP = late_pattern(r"\.([A-Za-z0-9_]+)|\[(\d+)\]")
 
 
 class UnreadableJobError(InputError):

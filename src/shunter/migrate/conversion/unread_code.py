@@ -6,11 +6,12 @@ import re
 from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
+from shunter.api.late_patterns import late_pattern
 from shunter.api.meta import Json
 
 _READABLE = frozenset({"configMap", "secret", "downwardAPI", "projected", "emptyDir"})
 """Volumes whose files the cluster writes, or the pod itself."""
-_FETCH = re.compile(
+_FETCH = late_pattern(
     r"\b(?:git(?=\s[^|;&\n]*?\b(clone|pull|fetch)\b)|curl|wget|aws\s+s3\s+(?:cp|sync)|gsutil|gcloud\s+storage|azcopy|rclone|hf\s+download"
     r"|huggingface-cli\s+download)\b"
 )

@@ -6,12 +6,13 @@ v1 gives each pod a Service of its name, `bert-master-0`; v2 gives each a name i
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
 from typing import Any
 
+from shunter.api.late_patterns import late_pattern
+
 _LETTER = r"[A-Za-z0-9_.-]"
-_NAME = re.compile(rf"(?<!{_LETTER})(?<!^/)(?<![^/]/)[A-Za-z0-9](?:{_LETTER}*[A-Za-z0-9_])?")
+_NAME = late_pattern(rf"(?<!{_LETTER})(?<!^/)(?<![^/]/)[A-Za-z0-9](?:{_LETTER}*[A-Za-z0-9_])?")
 """Anything that may be a host name; part of a path is none. One pattern for all jobs: to compile one for each takes longer than
 to use it."""
 

@@ -5,10 +5,10 @@ The pods are those that the proof compares; here they are only asked.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Collection
 from typing import NamedTuple
 
+from shunter.api.late_patterns import late_pattern
 from shunter.api.meta import Json
 from shunter.cluster.node.runtime.protocol import host_name, uses_host_network
 from shunter.errors import InputError
@@ -18,7 +18,7 @@ from shunter.migrate.pods.effective import effective_container
 from shunter.migrate.pods.hosts import common_beginning
 from shunter.migrate.pods.sides import Replica, v1_side, v2_side
 
-_NUMBER = re.compile(r"[0-9]+$")
+_NUMBER = late_pattern(r"[0-9]+$")
 _SHOWN = 8
 """Pods of which both values are told; of larger jobs the first ones."""
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from typing import NamedTuple
 
+from shunter.api.late_patterns import late_pattern
 from shunter.api.training.kinds import JOB_KINDS
 from shunter.migrate.findings import Topic
 
@@ -20,7 +21,7 @@ WORDS: tuple[str, ...] = (
     "pytorch_launcher", "tf_launcher",
 )  # fmt: skip
 """In lower case. What holds none of them, no rule finds anything in; looking for words is much faster than for patterns."""
-_OBJECT = re.compile(rf"(?:{re.escape(V1_GROUP)}/(?:v1|\*)/)?(?:{ANY_KIND}|{ANY_PLURAL})(?:/[a-z*]+)?")
+_OBJECT = late_pattern(rf"(?:{re.escape(V1_GROUP)}/(?:v1|\*)/)?(?:{ANY_KIND}|{ANY_PLURAL})(?:/[a-z*]+)?")
 
 
 class Reference(NamedTuple):

@@ -8,6 +8,7 @@ import re
 from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
+from shunter.api.late_patterns import late_pattern
 from shunter.migrate.findings import Topic
 from shunter.migrate.v1_texts.reference import ANY_KIND, ANY_PLURAL, WORDS, Reference
 
@@ -175,14 +176,14 @@ LABELS_OF_V2 = {
     "job-role": "batch.kubernetes.io/job-completion-index (the master is 0)",
 }
 """What pods carry in place of `training.kubeflow.org/KEY`."""
-_SPOKEN_OF = re.compile(rf"{ANY_KIND}|{ANY_PLURAL}|kubeflow|torchrun|MASTER_ADDR|MASTER_PORT|23456|TF_CONFIG", re.I)
+_SPOKEN_OF = late_pattern(rf"{ANY_KIND}|{ANY_PLURAL}|kubeflow|torchrun|MASTER_ADDR|MASTER_PORT|23456|TF_CONFIG", re.I)
 _LONGEST = 80
 """Characters of a line that a message quotes."""
 
 
 _VERBS = "get|describe|delete|apply|create|patch|edit|wait|logs|label|annotate|scale|explain|auth|replace|watch|top"
 # A line may be a whole program in a few megabytes: what lies between two words has an end in every pattern.
-_COMMAND = re.compile(
+_COMMAND = late_pattern(
     rf"\b(?:kubectl|oc|k)\s+(?:-\S+\s+(?:[^-\s]\S*\s+)?)*(?:{_VERBS})\b"
     rf"[^\n|;&]{{0,400}}?\b(?:{ANY_PLURAL}|{ANY_KIND})(?:\.kubeflow\.org)?\b",
     re.I,
@@ -199,20 +200,22 @@ class Rule(NamedTuple):
 
 
 RULES = (
-    Rule(QUOTA, re.compile(rf"\bcount/{ANY_PLURAL}\.kubeflow\.org\b"), "{} limits v1 jobs only."),
+    Rule(QUOTA, late_pattern(rf"\bcount/{ANY_PLURAL}\.kubeflow\.org\b"), "{} limits v1 jobs only."),
     Rule(
-        REQUEST, re.compile(rf"apis/kubeflow\.org/v1/(?:namespaces/[^/\s\"']+/)?{ANY_PLURAL}\b"), "{} is asked for v1 jobs only."
+        REQUEST,
+        late_pattern(rf"apis/kubeflow\.org/v1/(?:namespaces/[^/\s\"']+/)?{ANY_PLURAL}\b"),
+        "{} is asked for v1 jobs only.",
     ),
-    Rule(METRIC, re.compile(r"\btraining_operator_\w+"), "{} counts v1 jobs only."),
+    Rule(METRIC, late_pattern(r"\btraining_operator_\w+"), "{} counts v1 jobs only."),
     Rule(
         LABEL,
         # Escaped as in jsonpath and regular expressions, or as in JSON patches.
-        re.compile(r"\btraining\\*\.kubeflow\\*\.org(?:\\*/|~1)[a-z-]+|\b(?:label_)?training_kubeflow_org_\w+"),
+        late_pattern(r"\btraining\\*\.kubeflow\\*\.org(?:\\*/|~1)[a-z-]+|\b(?:label_)?training_kubeflow_org_\w+"),
         "{} stands on no pod of v2.",
     ),
     Rule(
         CONDITION,
-        re.compile(
+        late_pattern(
             rf"--for[= ]+[\"']?condition=(?:Succeeded|Running|Created|Restarting)\b"
             rf"|status\.replicaStatuses\.\w+|\bwait\b[^\n]{{0,200}}?{ANY_PLURAL}[^\n]{{0,200}}?condition=(?!Failed|Suspended)\w+",
             re.I,
@@ -220,20 +223,20 @@ RULES = (
         "{}: no TrainJob gets there.",
     ),
     Rule(COMMAND, _COMMAND, "`{}` does not see jobs that have moved."),
-    Rule(KUEUE_FRAMEWORK, re.compile(rf"\bkubeflow\.org/(?=[a-z]){ANY_KIND.lower()}\b"), "{} is the framework of v1 jobs."),
-    Rule(GO_CODE, re.compile(r"github\.com/kubeflow/training-operator/pkg/[\w./-]+"), "{} holds v1 types."),
-    Rule(INSTALLATION, re.compile(r"\bkubeflow/training-operator\b(?:[\w./:@?=-]*\w)?"), "{} is the v1 operator."),
-    Rule(DEPENDENCY, re.compile(r"\bkubeflow-(?:training|tfjob|pytorchjob)\b"), "{} is the SDK of v1."),
+    Rule(KUEUE_FRAMEWORK, late_pattern(rf"\bkubeflow\.org/(?=[a-z]){ANY_KIND.lower()}\b"), "{} is the framework of v1 jobs."),
+    Rule(GO_CODE, late_pattern(r"github\.com/kubeflow/training-operator/pkg/[\w./-]+"), "{} holds v1 types."),
+    Rule(INSTALLATION, late_pattern(r"\bkubeflow/training-operator\b(?:[\w./:@?=-]*\w)?"), "{} is the v1 operator."),
+    Rule(DEPENDENCY, late_pattern(r"\bkubeflow-(?:training|tfjob|pytorchjob)\b"), "{} is the SDK of v1."),
     Rule(
         PORT,
-        re.compile(r"(?i:port\W{0,12}|:|=\s*[\"']?|[\"']\s*,\s*|(?<=-0 ))(23456)(?!\d)"),
+        late_pattern(r"(?i:port\W{0,12}|:|=\s*[\"']?|[\"']\s*,\s*|(?<=-0 ))(23456)(?!\d)"),
         "Port 23456 is that of v1's rendezvous.",
     ),
 )
-_HOST = re.compile(
+_HOST = late_pattern(
     r"(?<![\w-])[\w.${}()-]{0,253}[\w})]-(?:(?:master|chief)-0|(?:worker|ps|evaluator)-\d+|launcher(?=[\s\"'.:/,)]|$))(?![\w-])"
 )
-_MENTION = re.compile(rf"\b{ANY_KIND}s?\b|\b{ANY_PLURAL}\b|\b(?i:{ANY_KIND})\.kubeflow\.org\b")
+_MENTION = late_pattern(rf"\b{ANY_KIND}s?\b|\b{ANY_PLURAL}\b|\b(?i:{ANY_KIND})\.kubeflow\.org\b")
 
 
 def references(text: str, told: Iterable[Reference], *, skipped: Iterable[range] = ()) -> Iterator[Reference]:

@@ -15,6 +15,7 @@ from contextlib import suppress
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 from urllib.parse import urlsplit
 
+from shunter.api.late_patterns import late_pattern
 from shunter.api.meta import Json
 
 if TYPE_CHECKING:
@@ -23,12 +24,12 @@ if TYPE_CHECKING:
 NO_OLD: Final = object()
 """There is no earlier value."""
 
-_IDENTITY = re.compile(r"\s*(self\s*==\s*oldSelf|oldSelf\s*==\s*self)\s*")
-_OLD_SELF = re.compile(r"(?<![\w.])oldSelf\b")
-_ODD_STRINGS = re.compile(r"\b[rR][bB]?['\"]|'{3}|\"{3}")
+_IDENTITY = late_pattern(r"\s*(self\s*==\s*oldSelf|oldSelf\s*==\s*self)\s*")
+_OLD_SELF = late_pattern(r"(?<![\w.])oldSelf\b")
+_ODD_STRINGS = late_pattern(r"\b[rR][bB]?['\"]|'{3}|\"{3}")
 """Raw and triple-quoted ones, whose ends `_STRINGS` misses."""
-_SELF = re.compile(r"(?<![\w.])(?:self|oldSelf)\b(?:\.([A-Za-z_]\w*)\b(?!\s*\())?")
-_STRINGS = re.compile(r"'(?:[^'\\]|\\.)*'|\"(?:[^\"\\]|\\.)*\"")
+_SELF = late_pattern(r"(?<![\w.])(?:self|oldSelf)\b(?:\.([A-Za-z_]\w*)\b(?!\s*\())?")
+_STRINGS = late_pattern(r"'(?:[^'\\]|\\.)*'|\"(?:[^\"\\]|\\.)*\"")
 _RESERVED = frozenset(
     (
         *("true", "false", "null", "in", "as", "break", "const", "continue", "else", "for", "function", "if", "import"),
@@ -36,15 +37,15 @@ _RESERVED = frozenset(
     )
 )
 _ESCAPES = (("__", "__underscores__"), (".", "__dot__"), ("-", "__dash__"), ("/", "__slash__"))
-_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
+_NAME = late_pattern(r"[A-Za-z_][A-Za-z0-9_]*")
 _MESSAGE_LIMIT = 5 * 1024
-_STATUS_CODE = re.compile(r"^[A-Z_]+: |\s*\[[A-Z_]+\]$")
+_STATUS_CODE = late_pattern(r"^[A-Z_]+: |\s*\[[A-Z_]+\]$")
 _FAULTS: tuple[tuple[re.Pattern[str], str], ...] = (
-    (re.compile(r'Key not found in map : "?(.*?)"?$'), r"no such key: \1"),
-    (re.compile(r"Index error: index=(-?\d+).*"), r"index out of bounds: \1"),
-    (re.compile(r"divide by zero|modulus by zero"), "division by zero"),
-    (re.compile(r"No matching overloads? found.*"), "no such overload"),
-    (re.compile(r"Iteration budget exceeded.*"), "operation cancelled: actual cost limit exceeded"),
+    (late_pattern(r'Key not found in map : "?(.*?)"?$'), r"no such key: \1"),
+    (late_pattern(r"Index error: index=(-?\d+).*"), r"index out of bounds: \1"),
+    (late_pattern(r"divide by zero|modulus by zero"), "division by zero"),
+    (late_pattern(r"No matching overloads? found.*"), "no such overload"),
+    (late_pattern(r"Iteration budget exceeded.*"), "operation cancelled: actual cost limit exceeded"),
 )
 
 

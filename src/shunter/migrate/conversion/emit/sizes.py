@@ -9,6 +9,7 @@ from typing import NamedTuple
 import yaml
 
 from shunter.api.counts import count
+from shunter.api.late_patterns import late_pattern
 from shunter.api.resources import TRAIN_JOBS, TRAINING_RUNTIMES
 from shunter.migrate.conversion.batch import Batch
 from shunter.migrate.conversion.cleaning import clean
@@ -16,8 +17,8 @@ from shunter.migrate.conversion.emit.files import usable
 from shunter.migrate.conversion.emit.job import plain_text
 from shunter.migrate.conversion.source.objects import SourceObject
 
-_DOCUMENT = re.compile(r"^---.*$", re.M)
-_KIND = re.compile(r"^kind: *(\w+)", re.M)
+_DOCUMENT = late_pattern(r"^---.*$", re.M)
+_KIND = late_pattern(r"^kind: *(\w+)", re.M)
 
 
 class Sizes(NamedTuple):

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Iterator
 from fnmatch import fnmatchcase
 from pathlib import PurePath
 
+from shunter.api.late_patterns import late_pattern
 from shunter.migrate.conversion.launch import python_reads, shell_reads
 from shunter.migrate.conversion.launch.python_code import is_python_code
 from shunter.migrate.conversion.launch.reads import HOST_NAME, HOSTS_FILE, Read, line_of
@@ -17,7 +17,7 @@ from shunter.migrate.conversion.source.objects import SourceObject
 from shunter.migrate.findings import Finding
 from shunter.migrate.paths import leaves
 
-_MAY_BE_A_PROGRAM = re.compile(r"[\s$(`]")
+_MAY_BE_A_PROGRAM = late_pattern(r"[\s$(`]")
 _IN_V1_AND_V2 = "JOB-worker-0 in v1, JOB-node-0-1 in v2"
 
 

@@ -14,6 +14,7 @@ from itertools import count as count_from
 from typing import Any, NamedTuple
 
 from shunter.api import counts
+from shunter.api.late_patterns import late_pattern
 from shunter.api.meta import Json
 from shunter.migrate.conversion.batch import Outcome, converted
 from shunter.migrate.conversion.emit.job import SEPARATOR, written
@@ -52,26 +53,26 @@ REFUSED = Topic(
     effort=5,
     acceptable=True,
 )
-_ACTION = re.compile(r"\{\{.*?\}\}", re.S)
-_BLOCKS = re.compile(
+_ACTION = late_pattern(r"\{\{.*?\}\}", re.S)
+_BLOCKS = late_pattern(
     r"\{\{-?\s*(?:if|else|end|range|with|define|block|template|break|continue)\b|\$\w*\s*:?=|\b(?:toYaml|toJson|indent|nindent)\b|-\}\}"
 )
-_LINES = re.compile(r"^[ \t]*(\{\{-?[^{}]*\|\s*nindent\s+)(\d+)(\s*-?\}\})[ \t]*$", re.M)
+_LINES = late_pattern(r"^[ \t]*(\{\{-?[^{}]*\|\s*nindent\s+)(\d+)(\s*-?\}\})[ \t]*$", re.M)
 """An expression for several fields, in a line of its own: `{{- include "chart.labels" . | nindent 4 }}`. It says itself how far
 they are indented, so it can stand for one field and be moved with its neighbours."""
-_BEHIND_KEY = re.compile(r"^([ \t]*(?:- )?[\w./-]+:)[ \t]*(?=\{\{-?[^{}]*\|\s*nindent\s+\d+\s*-?\}\}[ \t]*$)", re.M)
+_BEHIND_KEY = late_pattern(r"^([ \t]*(?:- )?[\w./-]+:)[ \t]*(?=\{\{-?[^{}]*\|\s*nindent\s+\d+\s*-?\}\}[ \t]*$)", re.M)
 """The same behind its key: `labels: {{- include "chart.labels" . | nindent 4 }}`."""
-_INDENT = re.compile(r"^\{\{(?!-)([^{}]*\|\s*)indent(\s+\d+\s*-?\}\})[ \t]*$", re.M)
+_INDENT = late_pattern(r"^\{\{(?!-)([^{}]*\|\s*)indent(\s+\d+\s*-?\}\})[ \t]*$", re.M)
 """The same without a line break of its own: `{{ toYaml .Values.labels | indent 4 }}` where the line begins."""
 _LINES_VALUE = "helmlines"
-_HELMS_OWN = re.compile(r"(?m)^[ \t]*+[^#\n].*\{\{[^}]*(?:\.(?:Values|Release|Chart|Capabilities)|\binclude)\b")
+_HELMS_OWN = late_pattern(r"(?m)^[ \t]*+[^#\n].*\{\{[^}]*(?:\.(?:Values|Release|Chart|Capabilities)|\binclude)\b")
 """Outside of a comment, what only Helm fills in."""
-_COMMENT = re.compile(r"\{\{-?\s*/\*")
-_IF = re.compile(r"(?:[ \t]*(?:#[^\n]*)?\n|---[^\n]*\n)*[ \t]*\{\{-?\s*if\b[^\n]*\}\}[ \t]*\n")
-_END = re.compile(r"\n[ \t]*\{\{-?\s*end\s*-?\}\}\s*\Z")
+_COMMENT = late_pattern(r"\{\{-?\s*/\*")
+_IF = late_pattern(r"(?:[ \t]*(?:#[^\n]*)?\n|---[^\n]*\n)*[ \t]*\{\{-?\s*if\b[^\n]*\}\}[ \t]*\n")
+_END = late_pattern(r"\n[ \t]*\{\{-?\s*end\s*-?\}\}\s*\Z")
 _FOLLOWING = (("metadata", "name"), ("runtimeRef", "name"))
 """Names of runtimes: they follow from what is in them."""
-_WORD = re.compile(r"helmword(\d+)x|helmsum(\d+)x")
+_WORD = late_pattern(r"helmword(\d+)x|helmsum(\d+)x")
 
 
 class TemplateSkeleton(NamedTuple):

@@ -9,6 +9,7 @@ from typing import Any
 
 import yaml
 
+from shunter.api.late_patterns import late_pattern
 from shunter.api.meta import Json
 from shunter.api.resources import TRAIN_JOBS
 from shunter.api.training.kinds import JOB_KINDS
@@ -18,7 +19,7 @@ from shunter.migrate.conversion.source.files import BOM
 from shunter.migrate.paths import MISSING, Path, value_at
 
 _KINDS = frozenset(kind.resource.kind for kind in JOB_KINDS)
-_STEP = re.compile(r"\[([^\]=]+)=([^\]]*)\]|((?:\\.|[^.\\\[])+)")
+_STEP = late_pattern(r"\[([^\]=]+)=([^\]]*)\]|((?:\\.|[^.\\\[])+)")
 _GROUPS = {"group": TRAIN_JOBS.group, "version": TRAIN_JOBS.version, "kind": TRAIN_JOBS.kind}
 
 

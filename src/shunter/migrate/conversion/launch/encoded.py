@@ -6,14 +6,15 @@ Only what a text writes out is decoded. What comes compressed, or out of the ima
 from __future__ import annotations
 
 import base64
-import re
 from collections.abc import Iterator
 
-_DECODER = re.compile(
+from shunter.api.late_patterns import late_pattern
+
+_DECODER = late_pattern(
     r"\bbase64\b(?:(?!\bbase64\b)[^|;&\n])*\s(?:-[a-zA-Z]*[dD]\b|--decode\b)|\bopenssl\s+(?:enc\s+-)?base64\b|b64decode\b|\batob\("
 )
 """From the last mention of `base64` before its option: lines with thousands of them are read in one go."""
-_WORD = re.compile(r"[A-Za-z0-9+/]{16,}(?:\r?\n[A-Za-z0-9+/]+)*={0,2}")
+_WORD = late_pattern(r"[A-Za-z0-9+/]{16,}(?:\r?\n[A-Za-z0-9+/]+)*={0,2}")
 """With the line ends that `base64` writes. Shorter words hold no program."""
 
 

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 from typing import Literal, NamedTuple
 
+from shunter.api.late_patterns import late_pattern
 from shunter.migrate.conversion.launch.arguments import Argument, Option, Syntax, parsed
 from shunter.migrate.conversion.launch.launcher_options import ACCELERATE, DEEPSPEED, HOROVODRUN, MPIRUN, TORCHRUN
 from shunter.migrate.conversion.launch.wrappers import program_name
@@ -15,7 +15,7 @@ Launcher = Literal["python", "torchrun", "accelerate", "deepspeed", "mpirun", "h
 these, such as a program of the image's own."""
 ProgramKind = Literal["script", "module", "code", "input", ""]
 
-_PYTHON = re.compile(r"(i?python|pypy)[0-9.]*")
+_PYTHON = late_pattern(r"(i?python|pypy)[0-9.]*")
 _FORMS: dict[Launcher, Syntax] = {
     "torchrun": TORCHRUN,
     "accelerate": ACCELERATE,

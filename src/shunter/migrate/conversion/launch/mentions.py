@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping
 
+from shunter.api.late_patterns import late_pattern
 from shunter.migrate.conversion.launch.reads import HOST_NAME, Read, is_rank, line_of, sought, takes_last_number
 
 _HOST_NAME = (
@@ -20,14 +21,14 @@ _HOST_NAME = (
     r"\((?:hostname|uname\s+-n)(?=\s*\)(?!\s*=>)|\s+-\w|\s*\|(?!\|))"
     r"|/etc/hostname\b|/proc/sys/kernel/host[\w*?]+"
 )
-_CUT_WORDS = re.compile(
+_CUT_WORDS = late_pattern(
     r"split|partition\(|substr|\bre\.|\[-?\d|\bint\(|[=!]=|=~|\bin\b|endsWith|startsWith|endswith|startswith|match|test\("
     r"|\$NF|\\d|\[0-9\]|\[\[:digit:\]\]|\bsed\b|\bcut\b|\btr\b|hash|crc|##|%%|\$\{\w+[:#%/]|slice\(|pop\(|capture"
 )
-_ENVIRONMENT = re.compile(r"\bENVIRON\b|%ENV\b|\bENV\.\w|\bprocess\.env\b|\benviron\b")
+_ENVIRONMENT = late_pattern(r"\bENVIRON\b|%ENV\b|\bENV\.\w|\bprocess\.env\b|\benviron\b")
 """What holds all variables."""
 _COMMENTS = ("#", "//", ";")
-_SETTING = re.compile(r"[\"']?([A-Za-z_][\w.-]*)[\"']?\s*[:=]\s*[\"']?[^\"'\s]*$")
+_SETTING = late_pattern(r"[\"']?([A-Za-z_][\w.-]*)[\"']?\s*[:=]\s*[\"']?[^\"'\s]*$")
 
 
 def mentions(text: str, variables: Mapping[str, str]) -> Iterator[Read]:

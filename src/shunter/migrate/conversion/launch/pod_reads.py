@@ -12,6 +12,7 @@ from typing import Literal, NamedTuple
 
 import msgspec
 
+from shunter.api.late_patterns import late_pattern
 from shunter.api.meta import Json
 from shunter.migrate.conversion.launch import python_reads, shell_reads
 from shunter.migrate.conversion.launch.arguments import Spot
@@ -45,10 +46,10 @@ _READ = (
     *(path[0] for path in _HOOKS[2:]),
 )
 """The fields of a container that say what it runs."""
-_ASKS = re.compile(r"[$`(]")
+_ASKS = late_pattern(r"[$`(]")
 """What stands before a value that is asked for, in any language."""
-_SETS_HOST = re.compile(r"\b(?:zsh|tcsh)\b")
-_REFERENCE = re.compile(r"(?<!\$)\$\(([A-Za-z_][A-Za-z0-9_.-]*)\)")
+_SETS_HOST = late_pattern(r"\b(?:zsh|tcsh)\b")
+_REFERENCE = late_pattern(r"(?<!\$)\$\(([A-Za-z_][A-Za-z0-9_.-]*)\)")
 _DATA = frozenset({
     ".cfg", ".conf", ".csv", ".ini", ".ipynb", ".json", ".md", ".properties", ".toml", ".tsv", ".txt", ".xml", ".yaml", ".yml",
 })  # fmt: skip

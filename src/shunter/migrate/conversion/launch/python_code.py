@@ -9,13 +9,15 @@ from collections.abc import Iterator, Sequence
 from functools import lru_cache
 from typing import NamedTuple, TypeGuard
 
+from shunter.api.late_patterns import late_pattern
+
 _READERS = frozenset({"getenv", "get", "pop", "setdefault"})
 _ENVIRONMENTS = frozenset({"environ", "environb"})
 _PATHS = frozenset({"Path", "PurePath", "PosixPath", "join", "joinpath"})
-_LINE = re.compile(r"[^\r\n]*(?:\r\n|\r|\n)|[^\r\n]+$")
-_PYTHON = re.compile(r"^#!.*\bpython")
-_STATEMENT = re.compile(r"^[ \t]*(?:import|from|def|print)\b", re.MULTILINE)
-_MENTION = re.compile(r"(?:environ|getenv)\b[^\n]{0,12}?[\"']([A-Z][A-Z0-9_]*)[\"']")
+_LINE = late_pattern(r"[^\r\n]*(?:\r\n|\r|\n)|[^\r\n]+$")
+_PYTHON = late_pattern(r"^#!.*\bpython")
+_STATEMENT = late_pattern(r"^[ \t]*(?:import|from|def|print)\b", re.MULTILINE)
+_MENTION = late_pattern(r"(?:environ|getenv)\b[^\n]{0,12}?[\"']([A-Z][A-Z0-9_]*)[\"']")
 
 
 UNPARSABLE = (SyntaxError, ValueError, RecursionError, MemoryError)

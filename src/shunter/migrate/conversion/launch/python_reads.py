@@ -12,6 +12,7 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from functools import lru_cache
 from itertools import pairwise
 
+from shunter.api.late_patterns import late_pattern
 from shunter.migrate.conversion.launch import python_code
 from shunter.migrate.conversion.launch.mentions import mentions
 from shunter.migrate.conversion.launch.python_code import called
@@ -60,7 +61,7 @@ _OF_RESOLVER = frozenset({
 _PARSERS = frozenset({"parse_args", "parse_known_args", "parse_intermixed_args", "parse_known_intermixed_args"})
 _STEPS_OF_JSON = 3
 """`cluster`, a role and an index lead to a name in TF_CONFIG."""
-_MAY_READ = re.compile(
+_MAY_READ = late_pattern(
     r"host|uname|fqdn|\bnode\b|processor_name|nameinfo|name\(\)|reversename|resolve_address|ClusterResolver|environ"
     r"|SummaryWriter|tensorboard_trace_handler"
     r"|[\"']\s*\+?\s*[a-z]?[\"']|[\"']\s*\.join\b|\{[\"']",  # a text that is put together of others

@@ -6,6 +6,7 @@ import ast
 import re
 from collections.abc import Collection, Iterator, Mapping, Sequence
 
+from shunter.api.late_patterns import late_pattern
 from shunter.migrate.conversion.launch import python_code
 from shunter.migrate.conversion.launch.reads import HOST_NAME, TF_CONFIG, paths, sought
 
@@ -20,7 +21,7 @@ _MARKS = frozenset({"lower", "upper", "casefold", "IGNORECASE"})
 """What shows that names are compared in any case."""
 _OF_UNAME = frozenset({"node", "nodename"})
 _COPIES = frozenset({"copy", "deepcopy", "dict"})
-_OWN_NAME = re.compile(r"_?(?:get_?)?(?:my_?|own_?|local_?|fq_?)?host_?name", re.IGNORECASE)
+_OWN_NAME = late_pattern(r"_?(?:get_?)?(?:my_?|own_?|local_?|fq_?)?host_?name", re.IGNORECASE)
 """Functions without arguments, of whatever library, that are called as what they return."""
 _NAMES_FILES: Mapping[str, tuple[int, frozenset[str]]] = {
     "SummaryWriter": (0, frozenset({"log_dir", "logdir"})),

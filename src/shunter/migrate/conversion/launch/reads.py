@@ -11,24 +11,26 @@ from collections.abc import Iterable, Iterator
 from fnmatch import fnmatchcase
 from typing import NamedTuple
 
+from shunter.api.late_patterns import late_pattern
+
 HOST_NAME = "host name"
 HOSTS_FILE = "/etc/hosts"
 HOST_LIST = "/etc/mpi/hostfile"
 """Values that a program reads elsewhere than in a variable."""
 OF_HOST_NAME = frozenset({"/etc/hostname", "/proc/sys/kernel/hostname"})
-_PATH = re.compile(r"/(?:etc|proc/sys/kernel)/(?:mpi/)?(?:\[h|[h?])[\w*?\[\]]*(?:\.[\w*]+)*")
+_PATH = late_pattern(r"/(?:etc|proc/sys/kernel)/(?:mpi/)?(?:\[h|[h?])[\w*?\[\]]*(?:\.[\w*]+)*")
 """A file, or a pattern of names."""
 LOCAL = frozenset({"localhost", "127.0.0.1", "::1", "0.0.0.0"})
 """What no pod is called, in v1 or in v2: a comparison with one of them ends alike."""
 TF_CONFIG = "TF_CONFIG"
 BETWEEN_NAMES = frozenset({",", ";", ":", " ", "\n", "\t", None})
 """What stands between the names of a list, and between a name and its port: to cut there leaves the names whole."""
-_RANK = re.compile(
+_RANK = late_pattern(
     r"(?:^|[_-])(?:(?:node|machine|global|local|host|process|proc|worker|task|shard|replica|pod|my|data)?[_-]?"
     r"(?:rank|index|idx|shard|ordinal|partition)|(?:worker|process|node|shard|task|replica|machine)[_-]?(?:id|num|number|nr))$",
     re.IGNORECASE,
 )
-_LAST = re.compile(
+_LAST = late_pattern(
     r"##\s*\*-"  # ${HOSTNAME##*-}
     r"|##\*\[(?:!|\^)0-9\]"
     r"|\$NF\b|\brev\b"  # awk -F- '{print $NF}', rev | cut
@@ -38,22 +40,22 @@ _LAST = re.compile(
 )
 _SHORTEST = 4
 """Characters of a variable's name that a search among all variables must have to mean it."""
-_JOINING = re.compile(r"[\"']\s*\+\s*$")
-_URL = re.compile(r"(?:\w+:/{2,3}|@|/dev/(?:tcp|udp)/)[^\s\"']*$")
-_IN_A_PATH = re.compile(r"(?:(?<![\w:/])|(?<=[=\"']))(?:[\w.{}$-]*/)[\w./{}$-]*$")
+_JOINING = late_pattern(r"[\"']\s*\+\s*$")
+_URL = late_pattern(r"(?:\w+:/{2,3}|@|/dev/(?:tcp|udp)/)[^\s\"']*$")
+_IN_A_PATH = late_pattern(r"(?:(?<![\w:/])|(?<=[=\"']))(?:[\w.{}$-]*/)[\w./{}$-]*$")
 """A path up to the value."""
-_INSERTED = re.compile(r"[$\"']?\$?\{?\w")
-_PATH_FOLLOWS = re.compile(r"\$\{?\w+\}?/[\w$]")
-_NAMED = re.compile(
+_INSERTED = late_pattern(r"[$\"']?\$?\{?\w")
+_PATH_FOLLOWS = late_pattern(r"\$\{?\w+\}?/[\w$]")
+_NAMED = late_pattern(
     r"(?:--?|\b)(?:[a-z]+[_-])?(?:run|experiment|exp|job|project|group|session|output|out|log|ckpt|checkpoint|save)"
     r"[_-]?(?:name|id|dir|path|tag)?(?:=|\s+)[\"']?\w*[-_]?$|(?:\bpath\.join|\bPath|\bmakedirs|\bmkdir)\([^\n]*$",
     re.IGNORECASE,
 )
 """An option or a variable that names a run, up to its value, and what makes paths."""
-_ANY_CASE = re.compile(
+_ANY_CASE = late_pattern(
     r"\bgrep\s+(?:-\S+\s+)*-[a-zA-Z]*i|\bsed\b.*/I|IGNORECASE|re\.I\b|nocasematch|\b(?:to)?(?:lower|upper|Lower|Upper|casefold)\b"
 )
-_OF_TASK = re.compile(r"\b(?:task|type|index)\b")
+_OF_TASK = late_pattern(r"\b(?:task|type|index)\b")
 
 
 class Read(NamedTuple):

@@ -5,15 +5,15 @@ It runs nothing and follows no branch: every command that might run is there, in
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Mapping
 from typing import NamedTuple
 
+from shunter.api.late_patterns import late_pattern
 from shunter.migrate.conversion.launch.shell_words import REDIRECTIONS, HereDocument, Lexer, Operator, Piece, Word, matching
 
-_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
-_ASSIGNMENT = re.compile(r"([A-Za-z_][A-Za-z0-9_]*)(?:\[[^\]]*\])?\+?=")
-_FUNCTION = re.compile(
+_NAME = late_pattern(r"[A-Za-z_][A-Za-z0-9_]*")
+_ASSIGNMENT = late_pattern(r"([A-Za-z_][A-Za-z0-9_]*)(?:\[[^\]]*\])?\+?=")
+_FUNCTION = late_pattern(
     r"(?<![\w$-])(?:function\s+(?P<named>[A-Za-z_][\w-]*)\s*(?:\(\s*\))?|(?P<name>[A-Za-z_][\w-]*)\s*\(\s*\))\s*\{(?=\s)"
 )
 _PASSED_OVER = frozenset({"if", "then", "else", "elif", "fi", "while", "until", "do", "done", "{", "}", "!", "esac"})

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
+from shunter.api.late_patterns import late_pattern
 from shunter.migrate.conversion.launch.reads import HOST_NAME, HOSTS_FILE, LOCAL
 from shunter.migrate.conversion.launch.shell_words import Word
 
@@ -28,12 +29,12 @@ RUNNERS = frozenset({
 PYTHONS = frozenset({"python", "python3"})
 _LISTS = frozenset({"env", "printenv", "set", "export", "declare", "typeset", "compgen"})
 """Programs that print all variables when they are asked for nothing."""
-_ENVIRONMENT_FILE = re.compile(r"/proc/[^/\s]+/environ\b")
-_AT_SEPARATORS = re.compile(
+_ENVIRONMENT_FILE = late_pattern(r"/proc/[^/\s]+/environ\b")
+_AT_SEPARATORS = late_pattern(
     r"""cut\s+(?:.*\s)?-d\s*["']?[,:; ]|tr\s+(?:-d\s+)?["']?[,:;]+["']?(?:\s|$)|(?:.*\s)?IFS=\$?["']?[,:; ]"""
 )
 """Commands that cut between the names of a list, or a port from its name."""
-_REVERSE = re.compile(
+_REVERSE = late_pattern(
     r"\bdig\s[^|;\n]*-x\b|\bgetent\s+a?hosts\s+[^|;\n]+\|[^|;\n]*(?:\$2|\$NF|-f\s*2)"
     r"|\b(?:nslookup|host)\s+[^|;\n]*(?:\bhostname\s+-[iI]\b|\bIP\b|_IP\b|\d+\.\d+\.\d+\.\d+)"
 )

@@ -10,6 +10,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from functools import lru_cache
 
+from shunter.api.late_patterns import late_pattern
 from shunter.migrate.conversion.launch import python_reads, shell
 from shunter.migrate.conversion.launch.inline_python import code_words, quoted_code
 from shunter.migrate.conversion.launch.mentions import mentions
@@ -51,14 +52,14 @@ from shunter.migrate.conversion.launch.shell_words import Lexer, Piece, Word
 
 _PARAMETER = "$1"
 """What a function is given, while its body is read."""
-_ASKED_WHETHER_SET = re.compile(r"-[znv]\s+[\"']?$")
-_SETTING = re.compile(r"[\w.-]+=")
+_ASKED_WHETHER_SET = late_pattern(r"-[znv]\s+[\"']?$")
+_SETTING = late_pattern(r"[\w.-]+=")
 """An argument that sets something, as Hydra's do: `rank=3`."""
 _PRINTERS = frozenset({"echo", "logger", "printf"})
 _NEAR = 100
 """Characters before a word in which that stands."""
-_LOOP = re.compile(r"\bfor\s+(\w+)\s+in\s(?P<words>[^;\n]*)")
-_PIPE = re.compile(r"[^|]*(?<!\|)\|&?(?!\|)[^|]*", re.DOTALL)
+_LOOP = late_pattern(r"\bfor\s+(\w+)\s+in\s(?P<words>[^;\n]*)")
+_PIPE = late_pattern(r"[^|]*(?<!\|)\|&?(?!\|)[^|]*", re.DOTALL)
 
 
 def reads(text: str, variables: Mapping[str, str]) -> list[Read]:

@@ -9,10 +9,11 @@ import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
 
+from shunter.api.late_patterns import late_pattern
 from shunter.migrate.conversion.launch.reads import HOST_NAME, Read, paths, sought, takes_last_number
 from shunter.migrate.conversion.launch.shell_words import Lexer, Piece, Word, matching
 
-_KEPT_WHOLE = re.compile(r":?[-=?]|\^|,|@|%%?[,:; ]\*|##?\*[,:; ]|//?\\?[,:; ]/")
+_KEPT_WHOLE = late_pattern(r":?[-=?]|\^|,|@|%%?[,:; ]\*|##?\*[,:; ]|//?\\?[,:; ]/")
 """Operators of `${NAME...}` that do not cut a name: defaults, upper and lower case, what follows a comma or a colon."""
 _PROMPTS = ("\\h", "\\H")
 """What stands for the host name in a prompt of bash, which `${NAME@P}` expands."""

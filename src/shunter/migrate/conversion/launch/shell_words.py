@@ -10,15 +10,17 @@ from collections.abc import Iterator
 from functools import cached_property
 from typing import Literal, NamedTuple
 
+from shunter.api.late_patterns import late_pattern
+
 PieceKind = Literal["text", "variable", "arithmetic", "command"]
 REDIRECTIONS = frozenset({"&>>", "<<<", "<<-", "&>", "<<", ">>", ">&", "<&", "<>", ">|", "<", ">"})
 
-_PARAMETER = re.compile(r"[A-Za-z_][A-Za-z0-9_]*|[0-9]+|[@*#?$!-]")
+_PARAMETER = late_pattern(r"[A-Za-z_][A-Za-z0-9_]*|[0-9]+|[@*#?$!-]")
 _OPERATORS = REDIRECTIONS | {"&&", "||", ";;", ";&", "|&", "\n", ";", "&", "|", "(", ")"}
-_OPERATOR = re.compile("|".join(map(re.escape, sorted(_OPERATORS, key=len, reverse=True))))
-_ORDINARY = re.compile(r"[A-Za-z0-9_./:=,@%+~^*?\[\]{}!-]+")
-_ARITHMETIC_MARK = re.compile(r"[()\n;]")
-_ORDINARY_IN_QUOTES = re.compile(r"[^\"\\$`]+")
+_OPERATOR = late_pattern("|".join(map(re.escape, sorted(_OPERATORS, key=len, reverse=True))))
+_ORDINARY = late_pattern(r"[A-Za-z0-9_./:=,@%+~^*?\[\]{}!-]+")
+_ARITHMETIC_MARK = late_pattern(r"[()\n;]")
+_ORDINARY_IN_QUOTES = late_pattern(r"[^\"\\$`]+")
 """Characters that stand for themselves."""
 
 

@@ -5,12 +5,12 @@ No image is looked at: what stands in one (an ENTRYPOINT, a script) is unknown, 
 
 from __future__ import annotations
 
-import re
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import PurePosixPath
 from typing import Literal, NamedTuple
 
+from shunter.api.late_patterns import late_pattern
 from shunter.api.meta import Json
 from shunter.cluster.node.content.expansion import expand
 from shunter.migrate.conversion.launch import python_code, shell
@@ -26,7 +26,7 @@ _SHELLS = frozenset({"sh", "bash", "dash", "ash", "zsh", "ksh"})
 _SETTERS = frozenset({"export", "declare", "typeset", "local", "readonly"})
 _DEEPEST = 12
 """Shells within scripts within shells that are followed."""
-_KUBERNETES_REFERENCE = re.compile(r"\$(?:\$|\(([A-Za-z_.-][A-Za-z0-9_.-]*)\))")
+_KUBERNETES_REFERENCE = late_pattern(r"\$(?:\$|\(([A-Za-z_.-][A-Za-z0-9_.-]*)\))")
 
 
 class Use(NamedTuple):

@@ -11,6 +11,7 @@ import re
 from collections.abc import Collection
 from functools import lru_cache
 
+from shunter.api.late_patterns import late_pattern
 from shunter.api.meta import Json
 from shunter.migrate.conversion.launch import python_code, shell
 from shunter.migrate.conversion.launch.launchers import is_python
@@ -27,8 +28,8 @@ _MODULES = frozenset({
     "math", "numpy", "os", "pathlib", "random", "re", "sys", "time", "torch", "torchvision", "typing",
 })  # fmt: skip
 """Modules that read none of them by being imported; torch does when its `distributed` is set up."""
-_NAME = re.compile(r"\w+")
-_ANY_VARIABLE = re.compile(
+_NAME = late_pattern(r"\w+")
+_ANY_VARIABLE = late_pattern(
     r"environ|getenv|getattr|distributed|elastic|import_module|__import__|\b(?:eval|exec|compile|open|runpy)\b|"
     r"\bos\.(?:system|popen|exec|spawn|posix_spawn|fork)|\bfrom\s+os\b"
 )

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-import re
 import shlex
 from collections.abc import Sequence
 from pathlib import PurePosixPath
 from typing import NamedTuple
 
+from shunter.api.late_patterns import late_pattern
 from shunter.migrate.conversion.launch.arguments import Argument, Spot, Syntax, parsed, syntax
 
-_ASSIGNMENT = re.compile(r"[A-Za-z_][A-Za-z0-9_]*=")
+_ASSIGNMENT = late_pattern(r"[A-Za-z_][A-Za-z0-9_]*=")
 
 
 class _Wrapper(NamedTuple):

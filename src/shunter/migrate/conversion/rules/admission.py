@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Container, Mapping, Sequence
 
+from shunter.api.late_patterns import late_pattern
 from shunter.api.meta import Json
 from shunter.migrate.conversion.draft import Draft
 from shunter.migrate.conversion.rules.pods.repeated_entries import Obstacle, aliases_kept_apart, secrets_kept_apart
@@ -12,7 +12,7 @@ from shunter.migrate.findings import Topic
 from shunter.migrate.paths import Path
 from shunter.migrate.pods.admission import repeated_entries
 
-_STEP = re.compile(r"([^.\[\]]+)")
+_STEP = late_pattern(r"([^.\[\]]+)")
 _SAID_ELSEWHERE = ("metadata.name", "spec.runPolicy.managedBy")
 """Fields that rules of their own judge; so are roles that a kind does not have."""
 _KEPT_APART: Mapping[str, Callable[[Sequence[Json]], Obstacle | None]] = {

@@ -16,6 +16,7 @@ from typing import Any
 import msgspec
 import yaml
 
+from shunter.api.late_patterns import late_pattern
 from shunter.api.yaml import Loader
 from shunter.migrate.conversion.source import templates
 from shunter.migrate.conversion.source.embedded import V1, Embedded, found_in
@@ -50,10 +51,10 @@ UNRELATED = Topic(
 LARGEST_WITHOUT_OBJECTS = 1024 * 1024
 """Characters of a document that names no apiVersion. A larger one is data, whose nodes would take a hundred times its size."""
 
-_SEPARATOR = re.compile(r"^(?:---|\.\.\.)(?=[ \t\r\n]|\Z)", re.M)
-_NOTHING = re.compile(r"(?:(?:---|\.\.\.)?[ \t\r]*(?:[#%][^\n]*)?(?:\n|\Z))*\Z")
-_SEPARATOR_LINE = re.compile(r"(?:%[^\n]*\n)*(?:---|\.\.\.)[ \t]*(?:#[^\r\n]*)?(?:\r?\n|\Z)")
-_ALIAS = re.compile(r"(?:^|[\s,:\[{])\*[^\s*]")
+_SEPARATOR = late_pattern(r"^(?:---|\.\.\.)(?=[ \t\r\n]|\Z)", re.M)
+_NOTHING = late_pattern(r"(?:(?:---|\.\.\.)?[ \t\r]*(?:[#%][^\n]*)?(?:\n|\Z))*\Z")
+_SEPARATOR_LINE = late_pattern(r"(?:%[^\n]*\n)*(?:---|\.\.\.)[ \t]*(?:#[^\r\n]*)?(?:\r?\n|\Z)")
+_ALIAS = late_pattern(r"(?:^|[\s,:\[{])\*[^\s*]")
 """What an alias looks like; some text does, too."""
 
 

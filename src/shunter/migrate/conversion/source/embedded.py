@@ -14,6 +14,7 @@ from typing import Any, NamedTuple
 import msgspec
 import yaml
 
+from shunter.api.late_patterns import late_pattern
 from shunter.api.yaml import Loader
 from shunter.migrate.conversion.source.objects import SourceObject
 from shunter.migrate.conversion.source.size import refuse_depth, refuse_expansion
@@ -55,7 +56,7 @@ WITHIN_TEXT = Topic(
     effort=5,
     acceptable=True,
 )
-_HERE_DOCUMENT = re.compile(r"<<-?\s*(['\"]?)(\w+)\1[^\n]*\n(.*?)\n\s*\2\b", re.S)
+_HERE_DOCUMENT = late_pattern(r"<<-?\s*(['\"]?)(\w+)\1[^\n]*\n(.*?)\n\s*\2\b", re.S)
 V1 = "kubeflow.org/v1"
 
 

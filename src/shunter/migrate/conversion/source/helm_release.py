@@ -4,19 +4,19 @@ from __future__ import annotations
 
 import base64
 import gzip
-import re
 import zlib
 from collections.abc import Iterable
 
 import msgspec
 
+from shunter.api.late_patterns import late_pattern
 from shunter.api.meta import Json
 from shunter.api.resources import SECRETS
 from shunter.errors import InputError
 from shunter.kube.client import Client
 
 TYPE = "helm.sh/release.v1"
-_NAME = re.compile(r"sh\.helm\.release\.v1\.(?P<release>.+)\.v(?P<revision>\d+)")
+_NAME = late_pattern(r"sh\.helm\.release\.v1\.(?P<release>.+)\.v(?P<revision>\d+)")
 
 
 class Release(msgspec.Struct, frozen=True):

@@ -7,13 +7,14 @@ from typing import cast
 
 import yaml
 
+from shunter.api.late_patterns import late_pattern
 from shunter.api.yaml import Loader
 
 MAXIMUM_EXPANDED_NODES = 1_000_000
 """What aliases may make of one document: far above any manifest, far below what fills a memory."""
 MAXIMUM_DEPTH = 200
 """How deep objects may be nested."""
-_DEEP = re.compile(rf"^ {{{MAXIMUM_DEPTH}}}|(?:[-?:][ \t]+){{{MAXIMUM_DEPTH}}}", re.M)
+_DEEP = late_pattern(rf"^ {{{MAXIMUM_DEPTH}}}|(?:[-?:][ \t]+){{{MAXIMUM_DEPTH}}}", re.M)
 """What a text has at least that is nested too deep without brackets."""
 
 

@@ -2,23 +2,23 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
 
 import yaml
 
+from shunter.api.late_patterns import late_pattern
 from shunter.api.training.kinds import JOB_KINDS
 from shunter.migrate.conversion.source.embedded import V1
 
-_ACTION = re.compile(
+_ACTION = late_pattern(
     r"\{\{-?\s*(?:[.$\"`(]|/\*|(?:if|else|end|range|with|define|block|template|include|tpl|toYaml|toJson|quote|squote|default|printf|"
     r"required|lookup|add|int|int64|fromYaml|coalesce|ternary|trunc|indent|nindent|lower|upper|not|and|or|eq|list|dict)\b)"
 )
-_OPEN_VERSION = re.compile(r"\bapiVersion:[^\n]*\{\{")
+_OPEN_VERSION = late_pattern(r"\bapiVersion:[^\n]*\{\{")
 """A version that only Helm knows."""
-_KIND = re.compile(rf"\bkind:\s*[\"']?(?:{'|'.join(kind.resource.kind for kind in JOB_KINDS)})\b")
+_KIND = late_pattern(rf"\bkind:\s*[\"']?(?:{'|'.join(kind.resource.kind for kind in JOB_KINDS)})\b")
 _NEVER_BRACES = frozenset({"apiVersion", "kind", "name", "generateName", "namespace", "image"})
 """Fields in which Kubernetes takes no braces, quoted or not."""
 

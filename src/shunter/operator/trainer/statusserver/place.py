@@ -5,10 +5,11 @@ from __future__ import annotations
 import re
 from typing import NamedTuple
 
+from shunter.api.late_patterns import late_pattern
 from shunter.api.trainer.trainjob import GROUP
 
 _NAME = "[a-z0-9][-a-z0-9.]*"
-_PATH = re.compile(rf"/apis/{re.escape(GROUP)}/v1alpha1/namespaces/(?P<namespace>{_NAME})/trainjobs/(?P<name>{_NAME})/status")
+_PATH = late_pattern(rf"/apis/{re.escape(GROUP)}/v1alpha1/namespaces/(?P<namespace>{_NAME})/trainjobs/(?P<name>{_NAME})/status")
 
 
 class StatusServerPlace(NamedTuple):

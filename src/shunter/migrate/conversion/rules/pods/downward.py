@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 from typing import Any
 
 from shunter.api.batch import COMPLETION_INDEX
 from shunter.api.jobset import JOBSET_NAME, REPLICATED_JOB
+from shunter.api.late_patterns import late_pattern
 from shunter.api.meta import Json
 from shunter.migrate.conversion.draft import Draft, Group
 from shunter.migrate.conversion.rules.pods.placement import V1_PREFIX, kept_labels
@@ -15,7 +15,7 @@ from shunter.migrate.findings import Topic
 from shunter.migrate.paths import Path
 from shunter.operator.training.names import JOB_NAME, REPLICA_INDEX, REPLICA_TYPE
 
-_KEYED = re.compile(r"metadata\.(labels|annotations)\['([^']*)'\]")
+_KEYED = late_pattern(r"metadata\.(labels|annotations)\['([^']*)'\]")
 _COMPLETION_INDEX = f"metadata.annotations['{COMPLETION_INDEX}']"
 _JOB_INDEX = "metadata.labels['jobset.sigs.k8s.io/job-index']"
 

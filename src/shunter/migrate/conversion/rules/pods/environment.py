@@ -6,9 +6,9 @@ left out.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable
 
+from shunter.api.late_patterns import late_pattern
 from shunter.api.meta import Json
 from shunter.api.trainer.torch_validation import TORCHRUN_ENVIRONMENT
 from shunter.migrate.conversion.draft import Draft, Group
@@ -27,7 +27,7 @@ _RESERVED: dict[str, tuple[str, ...]] = {
     "xgboost": TRACKER_ENVIRONMENT,
 }
 """What the job must not say, by the runtime's framework: of an MPIJob also how mpirun reaches its nodes."""
-_REFERENCE = re.compile(r"(?<!\$)\$\(([A-Za-z_][A-Za-z0-9_.-]*)\)")
+_REFERENCE = late_pattern(r"(?<!\$)\$\(([A-Za-z_][A-Za-z0-9_.-]*)\)")
 
 OVERRIDDEN = Topic(
     id="ENV001",

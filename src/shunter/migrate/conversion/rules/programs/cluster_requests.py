@@ -9,6 +9,7 @@ import re
 from collections.abc import Iterator
 from itertools import islice
 
+from shunter.api.late_patterns import late_pattern
 from shunter.migrate.conversion.draft import Draft
 from shunter.migrate.conversion.launch.arguments import Spot
 from shunter.migrate.conversion.rules.programs.texts import Programs, all_programs, first_match, place, quoted
@@ -51,14 +52,14 @@ NAMES_A_POD = Topic(
     acceptable=True,
     limits_proof=True,
 )
-_CLIENT = re.compile(
+_CLIENT = late_pattern(
     r"\bkubectl\b|\boc\s+(?:get|exec|logs|wait)\b|\bkubernetes\.default\b|\b(?:import|from)\s+(?:kubernetes|lightkube|kr8s)\b"
     r"|\b(?:import|from)\s+(?:kubernetes_asyncio|pykube|kopf|dask_kubernetes)\b|\bKubernetesClusterResolver\b"
     r"|\bKUBERNETES_SERVICE_HOST\b|/serviceaccount/token\b"
 )
-_MAY_ASK = re.compile(r"kube|\boc\b|training|condition|status|wait|kr8s", re.IGNORECASE)
+_MAY_ASK = late_pattern(r"kube|\boc\b|training|condition|status|wait|kr8s", re.IGNORECASE)
 """Most texts ask for nothing."""
-_OWNERS = re.compile(r"\bowner_?references\b", re.IGNORECASE)
+_OWNERS = late_pattern(r"\bowner_?references\b", re.IGNORECASE)
 _OF_A_POD = r"(?:\b(?:kubectl|oc)\b[^\n|;&]*?[\s/]|/(?:pods|services|endpoints)/)"
 _ASKS_AT_ALL = "it asks the cluster, where pods, their labels and their owners are others in v2."
 _ASKED = (scan_text.LABEL, scan_text.REQUEST, scan_text.COMMAND, scan_text.CONDITION)

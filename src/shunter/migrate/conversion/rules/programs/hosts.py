@@ -10,6 +10,7 @@ import re
 from collections.abc import Callable, Iterator
 from typing import Any
 
+from shunter.api.late_patterns import late_pattern
 from shunter.api.meta import Json
 from shunter.api.resources import JOBSETS
 from shunter.migrate.conversion.draft import JOB_NAME, Draft, Group
@@ -25,8 +26,8 @@ _BEFORE, _AFTER = r"(?<![A-Za-z0-9._-])(?<!^/)(?<![^/]/)", r"(?![A-Za-z0-9_-])"
 _DOMAIN = r"(?=\.(?P<domain>[A-Za-z0-9-]+(?:\.[A-Za-z0-9-]+)*)|)"
 """What stands behind a host's name, as far as it may be a part of it."""
 _ASKING = frozenset({"kubectl", "oc"})
-_KUBECTL = re.compile(r"\b(?:kubectl|oc)\s[^\n|;&]*\Z")
-_INDEX = re.compile(r"-[0-9]+(?=$|\.)")
+_KUBECTL = late_pattern(r"\b(?:kubectl|oc)\s[^\n|;&]*\Z")
+_INDEX = late_pattern(r"-[0-9]+(?=$|\.)")
 _TEXTS = frozenset({"command", "args", "value", "host", "hostnames", "searches"})
 _EXPANDED = frozenset({"command", "args", "env"})
 """Fields of a container in which Kubernetes replaces $(NAME)."""
@@ -111,7 +112,7 @@ ASKED_OF_DNS = Topic(
     acceptable=True,
     limits_proof=True,
 )
-_SRV = re.compile(r"_[A-Za-z0-9-]+\._(?:tcp|udp|sctp)\.(?P<host>[A-Za-z0-9-]+)")
+_SRV = late_pattern(r"_[A-Za-z0-9-]+\._(?:tcp|udp|sctp)\.(?P<host>[A-Za-z0-9-]+)")
 
 
 def apply(draft: Draft) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
+from shunter.api.late_patterns import late_pattern
 from shunter.api.training.pytorch import KIND, MASTER
 from shunter.migrate.conversion.draft import Draft
 from shunter.migrate.conversion.launch.reads import line_of
@@ -26,22 +27,22 @@ ONCE = Topic(
     explains=("none",),
     limits_proof=True,
 )
-_LOOK_UP = re.compile(
+_LOOK_UP = late_pattern(
     r"(?:\b(?:gethostbyname(?:_ex)?|getaddrinfo)\([^\n]*|"
     r"\b(?:getent\s+a?hosts|nslookup|dig|host|ping)\s[^\n|;&]*)MASTER_ADDR\b"
 )
 """What asks for the name. That the Master listens was not certain in v1 either."""
-_COMMENT = re.compile(r"(?:^|(?<=\s))(?:#|//)[^\n]*", re.MULTILINE)
-_RETRIES = re.compile(r"retry|retries|tenacity|backoff", re.IGNORECASE)
-_LOOP = re.compile(r"\s*(?:async\s+)?(?:while|until|for|try)\b(?!.*\bdone\b)")
+_COMMENT = late_pattern(r"(?:^|(?<=\s))(?:#|//)[^\n]*", re.MULTILINE)
+_RETRIES = late_pattern(r"retry|retries|tenacity|backoff", re.IGNORECASE)
+_LOOP = late_pattern(r"\s*(?:async\s+)?(?:while|until|for|try)\b(?!.*\bdone\b)")
 """A line that begins one."""
-_SHELL_LOOP = re.compile(
+_SHELL_LOOP = late_pattern(
     r"\b(?P<begins>while|until|for)\b(?=(?:(?!\bdone\b)[^\0]){0,400}?[;\n]\s*do\s)|(?:^|[;&}])\s*done\b", re.MULTILINE
 )
-_BRACED_LOOP = re.compile(r"(?<![\w-])(?:while|until|for|try|do|loop)\b")
+_BRACED_LOOP = late_pattern(r"(?<![\w-])(?:while|until|for|try|do|loop)\b")
 _MOST_CALLS = 50
 """Calls of the functions around a lookup that are looked at; no program has so many."""
-_FUNCTION = re.compile(r"\b(?:def|function|sub)\s+([A-Za-z_][\w-]*)|([A-Za-z_][\w-]*)\s*\(\s*\)\s*\{?\s*$")
+_FUNCTION = late_pattern(r"\b(?:def|function|sub)\s+([A-Za-z_][\w-]*)|([A-Za-z_][\w-]*)\s*\(\s*\)\s*\{?\s*$")
 
 
 def apply(draft: Draft) -> None:

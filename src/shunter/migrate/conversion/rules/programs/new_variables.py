@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 
+from shunter.api.late_patterns import late_pattern
 from shunter.api.trainer.torch_validation import TORCHRUN_ENVIRONMENT
 from shunter.cluster.controllers.job.pods import COMPLETION_INDEX_ENV
 from shunter.migrate.conversion.draft import Draft
@@ -49,11 +50,11 @@ _OF_PLUGINS: dict[str, tuple[str, ...]] = {
     "xgboost": TRACKER_ENVIRONMENT,
 }
 _ADDRESS = PROCESS_ENVIRONMENT[-1]
-_INITIALIZES = re.compile(r"\bdistributed\.initialize\(\s*(?:\)|local_device_ids|initialization_timeout)")
+_INITIALIZES = late_pattern(r"\bdistributed\.initialize\(\s*(?:\)|local_device_ids|initialization_timeout)")
 """JAX told nothing of the group: it looks for the variable."""
-_SMALL_LETTERS = re.compile(r"\benviron\b[\s\S]*\.(?:lower|casefold)\(|\.(?:lower|casefold)\([\s\S]*\benviron\b")
+_SMALL_LETTERS = late_pattern(r"\benviron\b[\s\S]*\.(?:lower|casefold)\(|\.(?:lower|casefold)\([\s\S]*\benviron\b")
 """A program that writes the names of all variables in small letters."""
-_JOINT = re.compile(r"""["']\s*\+?\s*["']""")
+_JOINT = late_pattern(r"""["']\s*\+?\s*["']""")
 """Where a program joins two literals."""
 
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 
+from shunter.api.late_patterns import late_pattern
 from shunter.api.meta import Json
 from shunter.api.training.mpi import WORKER
 from shunter.api.training.pytorch import MASTER
@@ -40,7 +41,7 @@ _MEETING_AT_PORT = frozenset({"torch", "jax", "xgboost"})
 """Plugins of v2 that have processes meet there."""
 _TOLD = frozenset({"MASTER_PORT", "COORDINATOR_PORT"})
 """Variables by which programs are told the port."""
-_OF_THE_MEETING = re.compile(
+_OF_THE_MEETING = late_pattern(
     r"(?:master|process|coordinator|tracker|dmlc)\w*[_-]?port|rdzv|rendezvous|init[_-]method|dist[_-]url|tcp://"
     r"|\bstore\s*=\s*\w+\s*[,)]",
     re.IGNORECASE,

@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterator, Sequence
 from itertools import islice, takewhile
 
+from shunter.api.late_patterns import late_pattern
 from shunter.migrate.conversion.draft import Draft
 from shunter.migrate.conversion.launch.arguments import Spot
 from shunter.migrate.conversion.launch.pod_reads import python_texts
@@ -48,17 +49,17 @@ _KEPT = (
 )
 """A shell's variable that is a command line, where it is run as one (`_is_run`)."""
 _NAMES = ("tool", "kept")
-_CLIENT = re.compile(rf"{_BEFORE}(?:/usr/bin/)?{_TOOLS}{_OPERATORS}|{_KEPT}", re.MULTILINE)
+_CLIENT = late_pattern(rf"{_BEFORE}(?:/usr/bin/)?{_TOOLS}{_OPERATORS}|{_KEPT}", re.MULTILINE)
 _LIBRARIES = frozenset({"paramiko", "fabric", "fabric2", "asyncssh", "pssh", "parallel_ssh", "pexpect.pxssh", "sh.ssh"})
 _CONNECTS = frozenset({"connect", "Connection", "login", "ssh"})
 """Functions of the libraries that take a host."""
-_IN_UNREAD_CODE = re.compile(
+_IN_UNREAD_CODE = late_pattern(
     r"\w\(\s*\[?\s*[rbf]?[\"'](?:/usr/bin/)?(?:ssh|scp|sftp)(?:[\"']\s*,|[ \t])"
     r"|^[ \t]*(?:import|from)\s+(?:paramiko|fabric|asyncssh)\b",
     re.MULTILINE,
 )
 """What starts one in Python that cannot be parsed, for want of more."""
-_MENTION = re.compile(r"ssh|pdsh|scp|sftp|clush|fabric|paramiko")
+_MENTION = late_pattern(r"ssh|pdsh|scp|sftp|clush|fabric|paramiko")
 """Most texts have no word of it."""
 _WITH_VALUE = {"ssh": "BbcDEeFIiJLlmOopPQRSWw", "scp": "cDFiJloPSX", "sftp": "BbcDFiJloPRSsX"}
 """Options of OpenSSH that take the next word."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 
+from shunter.api.late_patterns import late_pattern
 from shunter.migrate.conversion.draft import Draft
 from shunter.migrate.conversion.rules.programs.new_variables import only_in_v2
 from shunter.migrate.conversion.rules.programs.pod_reads import pod_variables
@@ -37,14 +38,14 @@ _COUNTS = r"\|\s*(?:sha\d*sum|md5sum|b2sum|cksum|sum|wc)\b"
 _DIGESTS = r"(?:len|hash|sha\d\w*|md5|blake2[bs]|crc32|adler32|hashlib\.new)"
 _KEEPS_ALL = r"(?:(?:\w+\.)?(?:str|repr|dumps|dict|list|tuple|sorted|set|frozenset|bytes)\(\s*)*"
 _USES = {
-    "writes all variables to a file": re.compile(rf"{_PIPE}{_FILE}|{_WRITES}", re.MULTILINE),
-    "counts all variables, or takes a digest of them": re.compile(
+    "writes all variables to a file": late_pattern(rf"{_PIPE}{_FILE}|{_WRITES}", re.MULTILINE),
+    "counts all variables, or takes a digest of them": late_pattern(
         rf"{_PIPE}{_COUNTS}|\b{_DIGESTS}\(\s*(?:[\"']\w+[\"'],\s*)?{_KEEPS_ALL}{_ALL}", re.MULTILINE
     ),
 }
-_GREP = re.compile(r"\|\s*[ef]?grep\s+(?P<options>(?:-\S+\s+)*)(?P<pattern>\"[^\"]*\"|'[^']*'|\S+)")
-_INVERTS = re.compile(r"(?:^|\s)(?:-[a-zA-Z]*v|--invert-match)")
-_INSERTS = re.compile(r"\$[\w{(]")
+_GREP = late_pattern(r"\|\s*[ef]?grep\s+(?P<options>(?:-\S+\s+)*)(?P<pattern>\"[^\"]*\"|'[^']*'|\S+)")
+_INVERTS = late_pattern(r"(?:^|\s)(?:-[a-zA-Z]*v|--invert-match)")
+_INSERTS = late_pattern(r"\$[\w{(]")
 
 
 def apply(draft: Draft) -> None:

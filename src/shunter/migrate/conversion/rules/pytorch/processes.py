@@ -5,9 +5,8 @@ v1 hands the word on to torchrun, `auto` when there is none; a TrainJob takes a 
 
 from __future__ import annotations
 
-import re
-
 from shunter.api import counts
+from shunter.api.late_patterns import late_pattern
 from shunter.api.training.pytorch import KIND
 from shunter.migrate.conversion.draft import Draft, Group
 from shunter.migrate.conversion.rules.programs.texts import all_programs, matches
@@ -17,9 +16,9 @@ from shunter.migrate.paths import Path
 from shunter.operator.trainer.resources import cpu_count, gpu_count
 from shunter.operator.training.frameworks.pytorch import processes_per_node
 
-_INTEGER = re.compile(r"[+-]?[0-9]{1,18}")
+_INTEGER = late_pattern(r"[+-]?[0-9]{1,18}")
 """What v1 takes for one (strconv.Atoi)."""
-_READ = re.compile(r"\bPET_NPROC_PER_NODE\b(?!\s*=[^=])")
+_READ = late_pattern(r"\bPET_NPROC_PER_NODE\b(?!\s*=[^=])")
 FIELD: Path = ("spec", "nprocPerNode")
 ELASTIC_FIELD: Path = ("spec", "elasticPolicy", "nProcPerNode")
 AUTO = "auto"
