@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
+from itertools import islice
 from typing import Any
 
+from shunter.api.late_patterns import late_pattern
 from shunter.api.paths import MISSING, Path, value_at
 
-__all__ = ["MISSING", "Path", "leaves", "shown", "value_at"]
-_PLAIN_KEY = re.compile(r"[A-Za-z_][A-Za-z0-9_-]*")
+__all__ = ["MISSING", "Path", "has_more_leaves", "leaves", "shown", "value_at"]
+_PLAIN_KEY = late_pattern(r"[A-Za-z_][A-Za-z0-9_-]*")
 
 
 def shown(path: Path) -> str:
@@ -35,3 +36,8 @@ def leaves(value: Any, path: Path = ()) -> Iterator[tuple[Path, Any]]:
             yield from leaves(inner, (*path, index))
     else:
         yield path, value
+
+
+def has_more_leaves(value: Any, count: int) -> bool:
+    """Whether there are more leaves than `count`; no more of them are looked at than it takes."""
+    return next(islice(leaves(value), count, None), None) is not None

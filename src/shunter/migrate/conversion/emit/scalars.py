@@ -7,15 +7,18 @@ import json
 import math
 import re
 from datetime import date
+from functools import lru_cache
 from typing import Any
 
 import yaml
 
-_PLAIN = re.compile(r"[A-Za-z0-9_./$(+;<^~-][^\x00-\x1f\x7f-\xa0\ud800-\udfff\ufeff\ufffe\uffff\u2028\u2029]*")
-_NUMBER_LIKE = re.compile(r"[-+.]?[0-9][0-9A-Fa-fxXoObBeE_.:,+\-TZ ]*|[-+]?\.(?:inf|nan)", re.I)
+from shunter.api.late_patterns import late_pattern
+
+_PLAIN = late_pattern(r"[A-Za-z0-9_./$(+;<^~-][^\x00-\x1f\x7f-\xa0\ud800-\udfff\ufeff\ufffe\uffff\u2028\u2029]*")
+_NUMBER_LIKE = late_pattern(r"[-+.]?[0-9][0-9A-Fa-fxXoObBeE_.:,+\-TZ ]*|[-+]?\.(?:inf|nan)", re.I)
 _WORDS = frozenset(("y", "n", "yes", "no", "on", "off", "true", "false", "null", "~", "none", "<<", "=", "-", "---", "..."))
 """What YAML 1.1, YAML 1.2 or some reader in between takes for something else than text."""
-_UNPRINTABLE = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\ud800-\udfff\ufeff\ufffe\uffff\u2028\u2029]")
+_UNPRINTABLE = late_pattern(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\ud800-\udfff\ufeff\ufffe\uffff\u2028\u2029]")
 
 
 def same(left: Any, right: Any) -> bool:
@@ -61,6 +64,7 @@ def _beyond_json(value: bytes | date | set[Any] | frozenset[Any]) -> str:
     return "!!set {" + ", ".join(sorted(inline_in_flow(item) for item in value)) + "}"
 
 
+@lru_cache(maxsize=1024)
 def _is_plain(value: str) -> bool:
     """Whether every reader takes it for this text without quotes."""
     return (

@@ -15,7 +15,7 @@ from shunter.migrate.conversion.emit.layout import Entry, FieldComments, Layout
 from shunter.migrate.conversion.emit.origins import CommentPlacement, Origins
 from shunter.migrate.conversion.emit.scalars import block, inline, inline_in_flow, is_ambiguous, lifted, same
 from shunter.migrate.conversion.ledger import Manifest, Target
-from shunter.migrate.paths import Path, leaves
+from shunter.migrate.paths import Path, has_more_leaves
 
 FLOW_WIDTH = 120
 MOST_IN_LINE = 3
@@ -46,6 +46,7 @@ class _Writer:
         self._end_of_kept = -1
         """Where a block scalar ended that keeps line breaks at its end: an empty line there would belong to it."""
         self._repeated = NONE
+        self._orders: dict[Path, list[str]] = {}
 
     def write(self, value: Json) -> list[str]:
         if self._is_compact and self._manifest == "TrainingRuntime":
@@ -159,7 +160,7 @@ class _Writer:
         is_section |= path in _SECTIONS and len(value) > 1
         if not self._is_compact or is_section or (isinstance(value, list) and any(isinstance(one, dict) for one in value)):
             return None
-        if sum(1 for _ in leaves(value)) > MOST_IN_LINE or self._origins.has_any(Target(self._manifest, path)):
+        if has_more_leaves(value, MOST_IN_LINE) or self._origins.has_any(Target(self._manifest, path)):
             return None
         flow = self._recomposed(value, path)
         width = indent + len(str(path[-1])) + 2 + len(flow or "")
@@ -167,7 +168,7 @@ class _Writer:
 
     def _is_block(self, value: Any, path: Path) -> bool:
         """Whether a value takes several lines, none of them with a comment or in flow style."""
-        if not isinstance(value, dict | list) or sum(1 for _ in leaves(value)) <= MOST_IN_LINE:
+        if not isinstance(value, dict | list) or not has_more_leaves(value, MOST_IN_LINE):
             return False
         target, entry = Target(self._manifest, path), self._entry(path)
         is_commented = target in self._placed.commented or target in self._placed.remarks
@@ -194,6 +195,11 @@ class _Writer:
 
     def _order(self, value: Json, path: Path) -> list[str]:
         """The source's order for what came from there; what is new stays behind what it stands behind in the value."""
+        if path not in self._orders:
+            self._orders[path] = self._new_order(value, path)
+        return self._orders[path]
+
+    def _new_order(self, value: Json, path: Path) -> list[str]:
         source = self._origins.source(Target(self._manifest, path))
         entry = self._layout.entries.get(source) if source is not None else None
         if source == ():
