@@ -13,7 +13,7 @@ from shunter.kube.cache.informer import Informer
 from shunter.kube.controllers.manager import Manager
 from shunter.operator.trainer import plan as trainer_plan
 from shunter.operator.trainer.views import RankPod
-from shunter.operator.training import failures
+from shunter.operator.training import failure_record
 
 
 def leave_out_the_record() -> None:
@@ -30,7 +30,7 @@ def leave_out_the_record() -> None:
         return empty
 
     Manager.informer = informer_of_others  # type: ignore[method-assign]
-    failures.recorded = failures.recorded_late = lambda job, children, progress: progress
+    failure_record.recorded = failure_record.recorded_late = lambda job, children, progress: progress
     vars(trainer_plan)["with_failures"] = lambda job, pods, plan: plan
 
 

@@ -8,6 +8,7 @@ from typing import Any, ClassVar
 import typer
 from typer.exceptions import TyperException
 
+from shunter.api.collector import collect_seldom
 from shunter.cli.migrate import exit_codes
 from shunter.cli.options.lazy_group import Entry, LazyGroup
 from shunter.errors import ShunterError
@@ -43,6 +44,7 @@ class Verbs(LazyGroup):
 
     def invoke(self, context: Any) -> Any:
         """Raises what the verb raises, with FAILED as its exit code unless the verb is `diff`."""
+        collect_seldom()
         try:
             return super().invoke(context)
         except (ShunterError, TyperException) as error:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated
@@ -66,6 +65,8 @@ def _objects(against: Sequence[str], source: InputOptions) -> tuple[list[Json], 
     told = [*given.findings, *unread]
     if CLUSTER not in against:
         return objects, told
+
+    import asyncio
 
     target, namespace = source.target()
 

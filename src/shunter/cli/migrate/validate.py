@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections import Counter
-from datetime import UTC, datetime
 from typing import Annotated
 
 import typer
@@ -23,16 +21,10 @@ from shunter.cli.options.option_groups import grouped
 from shunter.cli.output import console
 from shunter.cli.output.console import output, say
 from shunter.cli.output.progress import counting
-from shunter.cli.target import connect
-from shunter.errors import EnvironmentProblem, InputError
-from shunter.kube.errors import Forbidden
+from shunter.errors import InputError
 from shunter.migrate.findings import Finding
-from shunter.migrate.moving.runs.smoke import tried
-from shunter.migrate.moving.runs.trial import TrialOptions
-from shunter.migrate.options import Options
 from shunter.migrate.proof.ladder import RUNGS, UNPROVED, Ladder
 from shunter.migrate.proof.rungs.runs import RunComparison, compared
-from shunter.migrate.proof.rungs.server import asked, not_asked, scratch_namespace
 from shunter.migrate.use_cases.validate import proved
 
 
@@ -76,18 +68,23 @@ def validate(
     seen = [kept(path, "--comparison", RunComparison) for path in comparisons or ()]
     print_findings(found.faults, with_notes=False)
     ladders = proved(found.conversions, options, entries(configuration), counting)
-    if server:
-        ladders = ask_server(ladders, scratch_namespace, source)
-    if smoke:
-        steps = 1 if steps_argument or steps_variable else None
-        trial_options = TrialOptions(
-            steps=steps,
-            steps_argument=steps_argument,
-            steps_variable=steps_variable,
-            deadline_seconds=smoke_seconds,
-            keep_seconds=0,
-        )
-        ladders = run_on_embedded_cluster(ladders, found.others, trial_options, options)
+    if server or smoke:
+        # They take long to import, and most proofs ask no cluster.
+        from shunter.cli.migrate import cluster_rungs
+        from shunter.migrate.moving.runs.trial import TrialOptions
+
+        if server:
+            ladders = cluster_rungs.ask_server(ladders, scratch_namespace, source)
+        if smoke:
+            steps = 1 if steps_argument or steps_variable else None
+            trial_options = TrialOptions(
+                steps=steps,
+                steps_argument=steps_argument,
+                steps_variable=steps_variable,
+                deadline_seconds=smoke_seconds,
+                keep_seconds=0,
+            )
+            ladders = cluster_rungs.run_on_embedded_cluster(ladders, found.others, trial_options, options)
     ladders = [compared(ladder, seen) for ladder in ladders]
     if form is Form.json:
         console.print_as([as_json(ladder) for ladder in ladders], console.Output.json)
@@ -99,51 +96,6 @@ def validate(
         ladder.conversion.is_blocked or any(finding.is_blocking for finding in ladder.findings) for ladder in ladders
     )
     raise typer.Exit(exit_codes.BLOCKED if is_blocked else exit_codes.OK)
-
-
-def ask_server(ladders: list[Ladder], scratch: str, source: InputOptions) -> list[Ladder]:
-    """Those that hold so far, with the rung `server`."""
-
-    async def climb() -> list[Ladder]:
-        higher = []
-        async with connect(source.kubeconfig, source.context).client as client:
-            try:
-                async with scratch_namespace(client, scratch) as namespace:
-                    with counting("asking the cluster", len(ladders)) as advance:
-                        for ladder in ladders:
-                            higher.append(ladder.higher(await asked(ladder, client, namespace)) if ladder.holds else ladder)
-                            advance(1)
-            except Forbidden as error:
-                step = not_asked(error)
-                return [ladder.higher(step) if ladder.holds else ladder for ladder in ladders]
-        return higher
-
-    return asyncio.run(climb())
-
-
-def run_on_embedded_cluster(
-    ladders: list[Ladder], others: list[Json], trial_options: TrialOptions, options: Options
-) -> list[Ladder]:
-    """Those that hold so far, with the rung `smoke`. EnvironmentProblem when the embedded cluster is not up."""
-    target = connect(None, "")
-    if target.embedded is None:
-        raise EnvironmentProblem("--smoke runs jobs on the embedded cluster, and KUBECONFIG names another one.", "Unset it.")
-
-    async def climb() -> list[Ladder]:
-        higher = []
-        async with target.client as client:
-            with counting("running", len(ladders)) as advance:
-                for ladder in ladders:
-                    if ladder.holds:
-                        async with scratch_namespace(client) as namespace:
-                            step = await tried(ladder, client, namespace, others, trial_options, options, now=datetime.now(UTC))
-                        higher.append(ladder.higher(step))
-                    else:
-                        higher.append(ladder)
-                    advance(1)
-        return higher
-
-    return asyncio.run(climb())
 
 
 def print_ladder(ladder: Ladder) -> None:

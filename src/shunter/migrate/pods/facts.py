@@ -17,6 +17,7 @@ from shunter.api.quantity import canonical_resource
 from shunter.api.selectors import selects
 from shunter.migrate.pods.effective import effective_container
 from shunter.migrate.pods.hosts import Hosts
+from shunter.migrate.pods.places import CANONICAL_NAME
 from shunter.migrate.pods.sides import Replica
 from shunter.operator.training.names import JOB_NAME, OPERATOR_NAME
 
@@ -27,8 +28,6 @@ Facts: TypeAlias = dict[Place, Any]
 
 TRAINING = "node"
 """What the container that trains is called in places, whatever its name."""
-CANONICAL_NAME = "canonical name"
-"""Of a name of hostAliases, in places: `("spec", "hostAliases", "canonical name", "store")`."""
 _KEYS = {"volumeMounts": "mountPath", "volumeDevices": "devicePath", "resizePolicy": "resourceName"}
 _KEY_LISTS = ("matchLabelKeys", "mismatchLabelKeys")
 _JOB_NAMES = {JOB_NAME: JOBSET_NAME}

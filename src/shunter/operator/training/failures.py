@@ -1,16 +1,11 @@
-"""What is told of pods that have ended: how, and what failed in them, which the status keeps: soon they may be gone."""
+"""What is told of pods that have ended, and how: soon they may be gone. What failed in them is recorded (`failure_record`)."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 from shunter.api.core import Pod
-from shunter.operator import rank_failures
-from shunter.operator.diagnosis import TOGETHER
 from shunter.operator.training.children import Children, index_or_none
 from shunter.operator.training.framework import AnyFramework
 from shunter.operator.training.job import AnyJob
-from shunter.operator.training.names import REPLICA_TYPE
 from shunter.operator.training.policies import restart
 from shunter.operator.training.policies.clean_pods import is_kept
 from shunter.operator.training.progress import Progress
@@ -36,39 +31,6 @@ def told(framework: AnyFramework, job: AnyJob, children: Children, progress: Pro
             if code is not None:
                 progress = progress.notes((restart.exited(job, pod, code),))
     return progress
-
-
-def recorded(job: AnyJob, children: Children, progress: Progress) -> Progress:
-    """With what failed in the job's pods in the status, and told as far as it is news."""
-    return _with_new(job, children.pods, progress)
-
-
-def recorded_late(job: AnyJob, children: Children, progress: Progress) -> Progress:
-    """As `recorded`, of a job that has failed. States of pods arrive in any order, so the job may have failed by a rank that lost
-    its peer before that peer was seen. What ends long after the job, or because its pod is deleted, has nothing to do with it."""
-    ended = job.status.completion_time
-    if ended is None:
-        return progress
-    near = [pod for pod in children.pods if rank_failures.has_failed_by(pod, ended + TOGETHER, counts_undated=True)]
-    return _with_new(job, near, progress)
-
-
-def _with_new(job: AnyJob, pods: Sequence[Pod], progress: Progress) -> Progress:
-    record, new = rank_failures.recorded(progress.status.rank_failures, pods, lambda pod: _rank(job, pod))
-    if not new:
-        return progress
-    lines = rank_failures.last_lines(job.ref, record, new)
-    return progress.with_failures(record, lines).notes(rank_failures.notes(job.ref, new))
-
-
-def _rank(job: AnyJob, pod: Pod) -> int | None:
-    """By role and index; roles are in the order in which ranks are counted."""
-    before = 0
-    for replica_type in job.replicas:
-        if pod.metadata.labels.get(REPLICA_TYPE) == replica_type.lower():
-            return before + (index_or_none(pod) or 0)
-        before += job.replica_count(replica_type)
-    return None
 
 
 def _stays(framework: AnyFramework, job: AnyJob, pod: Pod, replica_type: str) -> bool:

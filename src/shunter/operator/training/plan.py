@@ -8,7 +8,7 @@ import msgspec
 
 from shunter.api.resources import PODS, SERVICES
 from shunter.kube.controllers.plan import NOTHING, Create, Delete, Failure, Note, Plan, StatusWrite, Write
-from shunter.operator.training import autoscaler, failures, gang, prerequisites
+from shunter.operator.training import autoscaler, failure_record, failures, gang, prerequisites
 from shunter.operator.training.children import Children
 from shunter.operator.training.conditions import is_true
 from shunter.operator.training.framework import AnyFramework
@@ -35,7 +35,7 @@ def plan(framework: AnyFramework, observed: Observed, now: datetime) -> Plan:
         return _finished(framework, observed, progress)
     progress = gang.gang_ready(progress.created(job.name), job)
     if not is_true(progress.conditions, "Suspended"):
-        progress = failures.recorded(job, scale_in.evidence(children), progress)
+        progress = failure_record.recorded(job, scale_in.evidence(children), progress)
     if (stopped := framework.stopped(observed, progress)) is not None:
         return _written(stopped)
     if job.run_policy.suspend or is_true(progress.conditions, "Suspended"):
@@ -137,7 +137,7 @@ def _finished(framework: AnyFramework, observed: Observed, progress: Progress) -
     if job.status.is_true("Succeeded"):
         progress = settled(progress)
     else:
-        progress = failures.recorded_late(job, scale_in.evidence(children), progress)
+        progress = failure_record.recorded_late(job, scale_in.evidence(children), progress)
     group, progress = _without_gang(observed, progress, is_news=False)
     scaled = autoscaler.removed(job, observed.autoscaler)
     return _written(progress, [*group, *scaled, *clean_up(job, children)], remaining)

@@ -20,7 +20,6 @@ from shunter.migrate.conversion.one_job import Conversion, runtime_name
 from shunter.migrate.conversion.provenance import GENERATOR, PREFIX
 from shunter.migrate.conversion.rules.metadata import LAST_APPLIED
 from shunter.migrate.conversion.rules.pods.environment import references
-from shunter.migrate.conversion.sharing.jobset_equality import same_jobset
 from shunter.migrate.conversion.sharing.on_runtime import on_runtime
 from shunter.migrate.conversion.sharing.parts import TRAINER, Part, Parts, RuntimeParts, put_together, taken_apart
 from shunter.migrate.conversion.source.files import TextFile
@@ -182,6 +181,8 @@ def _checked(member: _Member, runtime: Json, said: Parts) -> Conversion | None:
 
 def _is_same(before: Conversion, after: Conversion, runtime: Json) -> bool:
     """Whether a job makes the same JobSet on another runtime."""
+    from shunter.migrate.conversion.sharing.jobset_equality import same_jobset  # takes long to import, and one job shares nothing
+
     assert before.runtime is not None, "only these are looked at"
     jobs = (msgspec.convert(one, TrainJob) for one in (before.train_job, after.train_job))
     return same_jobset(*zip(jobs, (before.runtime, runtime), strict=True))

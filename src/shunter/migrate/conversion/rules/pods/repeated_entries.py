@@ -10,7 +10,7 @@ from shunter.api.meta import Json
 from shunter.migrate.conversion.draft import Draft, Group
 from shunter.migrate.findings import Topic
 from shunter.migrate.paths import Path
-from shunter.migrate.pods.facts import CANONICAL_NAME
+from shunter.migrate.pods.places import CANONICAL_NAME
 
 _LONGEST = 510
 """Bytes of a line of /etc/hosts that musl reads whole: `name_from_hosts` has a buffer of 512, with its line break and end."""
