@@ -12,7 +12,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from ipaddress import ip_address, ip_network
 from typing import NamedTuple
 
-from shunter.api import cidr
+from shunter.api.formats import cidr
 from shunter.api.meta import Json, ObjectMeta, Struct
 from shunter.api.selectors import selects
 

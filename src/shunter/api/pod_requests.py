@@ -11,8 +11,8 @@ from collections.abc import Iterable, Iterator, Mapping
 from fractions import Fraction
 from typing import Any
 
+from shunter.api.formats.quantity import format_milli, is_binary, parse
 from shunter.api.meta import Json, Struct
-from shunter.api.quantity import format_milli, is_binary, parse
 
 Amounts = dict[str, Fraction]
 GPU = "nvidia.com/gpu"

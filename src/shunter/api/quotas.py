@@ -12,9 +12,9 @@ from typing import Any
 import msgspec
 
 from shunter.api.core import pod_has_ended
+from shunter.api.formats.quantity import parse
 from shunter.api.meta import Json
 from shunter.api.pod_requests import Amounts, PodRequests, may_overcommit, requested
-from shunter.api.quantity import parse
 from shunter.api.resources import (
     CONFIG_MAPS,
     PERSISTENT_VOLUME_CLAIMS,

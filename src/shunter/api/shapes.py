@@ -11,8 +11,8 @@ from typing import Any, TypeVar
 
 import msgspec
 
+from shunter.api.formats.quantity import parse
 from shunter.api.meta import Json, Struct
-from shunter.api.quantity import parse
 
 Shape = TypeVar("Shape")
 

@@ -6,7 +6,7 @@ import asyncio
 
 from rich.markup import escape
 
-from shunter.api.counts import count
+from shunter.api.formats.counts import count
 from shunter.api.meta import Json
 from shunter.api.resources import Resource
 from shunter.cli.output.console import errors, say

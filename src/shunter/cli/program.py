@@ -8,7 +8,7 @@ from pathlib import Path
 
 import msgspec
 
-from shunter.api.counts import count
+from shunter.api.formats.counts import count
 from shunter.api.meta import Json, annotations_of
 from shunter.api.resources import TRAIN_JOBS, Resource
 from shunter.api.titles import object_title

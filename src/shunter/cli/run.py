@@ -8,7 +8,7 @@ from typing import Annotated
 
 import typer
 
-from shunter.api.counts import count
+from shunter.api.formats.counts import count
 from shunter.cli.clusters import page_link, warm_modules, warn_of_disk
 from shunter.cli.options.option_groups import grouped
 from shunter.cli.options.program_options import ProgramOptions, RunCommand, own_words, programs_among

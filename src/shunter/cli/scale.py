@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from shunter.api.counts import count
+from shunter.api.formats.counts import count
 from shunter.api.resources import TRAIN_JOBS
 from shunter.cli.options.job_argument import JobArgument
 from shunter.cli.output.console import say

@@ -12,9 +12,9 @@ from datetime import UTC, datetime
 import msgspec
 
 from shunter.api.core import container_statuses
+from shunter.api.formats.quantity import parse
 from shunter.api.meta import Json
 from shunter.api.ownership import controller_uid
-from shunter.api.quantity import parse
 from shunter.api.resources import (
     CONFIG_MAPS,
     CORE_EVENTS,

@@ -5,7 +5,7 @@ from __future__ import annotations
 import textwrap
 from collections.abc import Iterator, Sequence
 
-from shunter.api.counts import listed
+from shunter.api.formats.counts import listed
 from shunter.api.grouping import grouped_by
 from shunter.doctor.places import spans
 from shunter.doctor.verdicts import Excerpt, NotChecked, Report, Verdict

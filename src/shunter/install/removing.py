@@ -6,7 +6,7 @@ import asyncio
 import contextlib
 from collections.abc import Sequence
 
-from shunter.api.counts import count
+from shunter.api.formats.counts import count
 from shunter.api.meta import Json
 from shunter.api.resources import (
     CUSTOM_RESOURCE_DEFINITIONS,

@@ -8,7 +8,7 @@ from itertools import groupby
 
 import msgspec
 
-from shunter.api.counts import count
+from shunter.api.formats.counts import count
 from shunter.api.meta import Json, rfc3339
 from shunter.api.rank_failures import RankFailure, RankFailures
 from shunter.jobs.ages import age

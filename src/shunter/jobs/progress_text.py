@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from datetime import datetime
 from typing import NamedTuple
 
-from shunter.api.counts import count
+from shunter.api.formats.counts import count
 from shunter.api.meta import Json
 from shunter.jobs.ages import age
 from shunter.operator.training_progress import Checkpoint, Progress, warnings

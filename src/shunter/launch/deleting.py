@@ -8,7 +8,7 @@ from collections.abc import Callable, Coroutine, Sequence
 from datetime import UTC, datetime
 from typing import Any
 
-from shunter.api.counts import listed, noun
+from shunter.api.formats.counts import listed, noun
 from shunter.api.meta import Json, annotations_of
 from shunter.api.ownership import controller_reference
 from shunter.api.resources import JOBS, JOBSETS, PODS, Resource

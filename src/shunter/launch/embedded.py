@@ -11,7 +11,7 @@ from typing import Any
 
 import msgspec
 
-from shunter.api import quantity
+from shunter.api.formats import quantity
 from shunter.api.meta import Json
 from shunter.api.resources import NODES
 from shunter.api.trainer import template as templates

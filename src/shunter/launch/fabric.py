@@ -9,8 +9,8 @@ import dataclasses
 import difflib
 from collections.abc import Iterable, Sequence
 
-from shunter.api import quantity
-from shunter.api.counts import count
+from shunter.api.formats import quantity
+from shunter.api.formats.counts import count
 from shunter.api.meta import Json
 from shunter.api.pod_requests import GPU
 from shunter.api.resources import NODES

@@ -7,7 +7,7 @@ import os
 from collections.abc import Mapping
 from typing import Any
 
-from shunter.api import quantity
+from shunter.api.formats import quantity
 from shunter.api.meta import Json
 from shunter.api.names import (
     environment_name_faults,

@@ -8,7 +8,7 @@ from collections.abc import Callable
 from typing import NamedTuple
 
 from shunter.api.core import pod_has_ended
-from shunter.api.counts import count
+from shunter.api.formats.counts import count
 from shunter.api.meta import Json
 from shunter.api.resources import CONFIG_MAPS, JOBSETS, PODS, TRAIN_JOBS, Resource
 from shunter.api.shapes import ShapeError, shaped

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
-from shunter.api.counts import count, listed
+from shunter.api.formats.counts import count, listed
 from shunter.migrate.findings import Finding
 
 _MOST_OF_A_TOPIC = 10

@@ -9,7 +9,7 @@ from datetime import timedelta
 import msgspec
 
 from shunter.api.core import container_statuses
-from shunter.api.counts import count
+from shunter.api.formats.counts import count
 from shunter.api.late_patterns import late_pattern
 from shunter.api.meta import Json, Struct
 from shunter.operator.overview import moment

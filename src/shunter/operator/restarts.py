@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from shunter.api.counts import count
+from shunter.api.formats.counts import count
 from shunter.api.meta import Json, Struct
 from shunter.api.ownership import controller_uid
 

@@ -12,8 +12,8 @@ from collections.abc import Callable, Sequence
 from datetime import UTC, datetime
 from typing import NamedTuple
 
+from shunter.api.formats.quantity import parse
 from shunter.api.meta import Json
-from shunter.api.quantity import parse
 from shunter.doctor.collecting import POD_METRICS, api_evidence
 from shunter.doctor.diagnosing import diagnose, diagnose_from_api
 from shunter.doctor.verdicts import Report

@@ -14,7 +14,7 @@ from contextlib import aclosing
 from typing import NamedTuple
 
 from shunter.api.core import container_statuses
-from shunter.api.counts import count
+from shunter.api.formats.counts import count
 from shunter.api.meta import Json
 from shunter.api.resources import PODS, Resource
 from shunter.jobs.display import prefix

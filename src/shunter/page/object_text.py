@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from shunter.api.counts import count
+from shunter.api.formats.counts import count
 from shunter.api.meta import Json
 from shunter.api.yaml import readable_yaml
 from shunter.jobs.logs.visible_text import visible

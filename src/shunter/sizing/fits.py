@@ -11,7 +11,7 @@ import dataclasses
 from collections.abc import Iterator
 from typing import Final, Literal
 
-from shunter.api.counts import count
+from shunter.api.formats.counts import count
 from shunter.sizing.formulas import Memory, Sharding, memory
 from shunter.sizing.instances import MIB, Instance
 from shunter.sizing.options import MOST_NODES, SizeOptions

@@ -12,7 +12,7 @@ from typing import Final
 
 import msgspec
 
-from shunter.api import quantity
+from shunter.api.formats import quantity
 from shunter.api.meta import Json
 from shunter.api.pod_requests import GPU
 from shunter.api.resources import NODES

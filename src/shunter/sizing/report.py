@@ -6,7 +6,7 @@ import textwrap
 from collections.abc import Iterator
 from typing import Final, NamedTuple
 
-from shunter.api.counts import count
+from shunter.api.formats.counts import count
 from shunter.sizing.fits import MachineChoice, gib, host_bytes, unmodelled
 from shunter.sizing.sizing import Cost, Option, Sizing
 

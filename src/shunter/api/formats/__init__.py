@@ -1,1 +1,1 @@
-"""Values as text: Go durations, and values in the words of Go's fmt."""
+"""Values as text: Go durations, quantities, Cron schedules, addresses, values in the words of Go's fmt, numbers in words."""

@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from typing import Literal
 
 from shunter.api.field_errors import FieldError, invalid
+from shunter.api.formats.quantity import canonical_resource
 from shunter.api.meta import Json
-from shunter.api.quantity import canonical_resource
 from shunter.api.trainer.trainjob import Trainer, TrainJob
 
 COMMAND = ("tune", "run")

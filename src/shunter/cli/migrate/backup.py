@@ -9,7 +9,7 @@ from typing import Annotated
 
 import typer
 
-from shunter.api.counts import count
+from shunter.api.formats.counts import count
 from shunter.cli.migrate import exit_codes
 from shunter.cli.migrate.options.moving import NamespacesOption, tell_each
 from shunter.cli.output.console import say

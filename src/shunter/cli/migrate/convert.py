@@ -10,7 +10,7 @@ from typing import Annotated
 
 import typer
 
-from shunter.api.counts import count
+from shunter.api.formats.counts import count
 from shunter.cli.migrate import exit_codes
 from shunter.cli.migrate.findings.printing import not_looked_into, print_blocks, print_findings, shorter_forms, summary
 from shunter.cli.migrate.findings.suppressions import ConfigurationOption, entries

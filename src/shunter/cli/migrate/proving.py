@@ -8,7 +8,7 @@ from typing import Annotated
 
 import typer
 
-from shunter.api.counts import count
+from shunter.api.formats.counts import count
 from shunter.api.meta import Json
 from shunter.api.resources import CLUSTER_TRAINING_RUNTIMES, TRAIN_JOBS, TRAINING_RUNTIMES
 from shunter.cli.migrate.findings.suppressions import entries

@@ -8,7 +8,7 @@ from typing import Annotated
 
 import typer
 
-from shunter.api.counts import count as counted
+from shunter.api.formats.counts import count as counted
 from shunter.cli.migrate import exit_codes
 from shunter.cli.migrate.findings.printing import print_findings
 from shunter.cli.migrate.findings.suppressions import ConfigurationOption, entries, marked, suppressed_findings

@@ -7,7 +7,7 @@ import asyncio
 import typer
 from rich.markup import escape
 
-from shunter.api.counts import count, listed
+from shunter.api.formats.counts import count, listed
 from shunter.api.resources import TRAINING_RUNTIMES
 from shunter.cli.migrate import exit_codes
 from shunter.cli.migrate.options.moving import (

@@ -11,7 +11,7 @@ from typing import Annotated
 import typer
 from rich.text import Text
 
-from shunter.api.counts import count
+from shunter.api.formats.counts import count
 from shunter.cli.migrate import exit_codes
 from shunter.cli.migrate.findings.printing import COLOURS, print_findings
 from shunter.cli.migrate.findings.suppressions import ConfigurationOption, entries, faults_of, marked

@@ -7,7 +7,7 @@ import asyncio
 import msgspec
 from rich.markup import escape
 
-from shunter.api.counts import count as counted
+from shunter.api.formats.counts import count as counted
 from shunter.api.resources import TRAIN_JOBS
 from shunter.cli.migrate.options.form import Form, FormOption
 from shunter.cli.migrate.options.moving import JournalOption, PlanOption, known_journal, tell_each

@@ -8,7 +8,7 @@ from datetime import datetime
 
 from rich.text import Text
 
-from shunter.api.counts import count
+from shunter.api.formats.counts import count
 from shunter.cli.output.display import STATE_COLOURS
 from shunter.cli.output.live import cut
 from shunter.jobs.ages import age

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
-from shunter.api import cidr
 from shunter.api.field_errors import FieldError, forbidden, invalid, not_supported, required, too_long
+from shunter.api.formats import cidr
 from shunter.api.meta import Json
 from shunter.api.names import label_key_faults, label_value_faults, prefixed_path_faults, subdomain_faults
 

@@ -13,8 +13,8 @@ from typing import Any
 
 import msgspec
 
+from shunter.api.formats.quantity import canonical
 from shunter.api.meta import Json, rfc3339
-from shunter.api.quantity import canonical
 from shunter.api.resources import NODES, PODS
 from shunter.cluster.apiserver.backend import Backend
 from shunter.cluster.apiserver.discovery import METRICS

@@ -8,7 +8,7 @@ from collections import Counter
 from collections.abc import Mapping
 from itertools import chain
 
-from shunter.api import quantity
+from shunter.api.formats import quantity
 from shunter.api.meta import Json
 from shunter.api.pod_requests import GPU
 from shunter.cluster.node.launch import attempt as files

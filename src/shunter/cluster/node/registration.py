@@ -16,7 +16,7 @@ from logging import getLogger
 from typing import NamedTuple
 
 from shunter import __version__
-from shunter.api import quantity
+from shunter.api.formats import quantity
 from shunter.api.meta import Json, rfc3339, rfc3339_micro
 from shunter.api.resources import LEASES, NODES
 from shunter.cluster import enforced_policies

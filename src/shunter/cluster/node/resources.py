@@ -10,7 +10,8 @@ from pathlib import Path
 
 import msgspec
 
-from shunter.api import pod_requests, quantity
+from shunter.api import pod_requests
+from shunter.api.formats import quantity
 from shunter.api.meta import Json
 from shunter.api.pod_requests import GPU, may_overcommit
 from shunter.cluster.node.runtime.cgroups import Limits

@@ -8,7 +8,7 @@ import tarfile
 from collections.abc import Iterable, Mapping
 from typing import NamedTuple
 
-from shunter.api.counts import count
+from shunter.api.formats.counts import count
 from shunter.errors import InputError
 
 PIECE_BYTES = 900 * 1024

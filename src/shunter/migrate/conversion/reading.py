@@ -11,9 +11,9 @@ from msgspec import Meta
 
 from shunter.api.batch import MOST_PODS
 from shunter.api.field_errors import FieldError
+from shunter.api.formats.quantity import parse
 from shunter.api.late_patterns import late_pattern
 from shunter.api.meta import Json, Struct
-from shunter.api.quantity import parse
 from shunter.api.training.job import ReplicaSpec
 from shunter.api.training.kinds import JOB_KINDS
 from shunter.errors import InputError

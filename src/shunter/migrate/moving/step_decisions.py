@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any, Literal, NamedTuple
 
-from shunter.api.counts import count
+from shunter.api.formats.counts import count
 from shunter.api.meta import Json
 from shunter.api.resources import CUSTOM_RESOURCE_DEFINITIONS, TRAIN_JOBS
 from shunter.kube.merge_patch import difference, merge_patch

@@ -11,9 +11,9 @@ from typing import Any, TypeAlias
 
 import msgspec
 
+from shunter.api.formats.quantity import canonical_resource
 from shunter.api.jobset import JOBSET_NAME
 from shunter.api.meta import Json
-from shunter.api.quantity import canonical_resource
 from shunter.api.selectors import selects
 from shunter.migrate.pods.effective import effective_container
 from shunter.migrate.pods.hosts import Hosts

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from datetime import datetime
 
 from shunter.api.core import pod_has_ended
-from shunter.api.counts import count
+from shunter.api.formats.counts import count
 from shunter.api.meta import Json, Struct
 from shunter.api.ownership import controller_uid
 from shunter.operator.causes.events import LONG_AGO, event_time

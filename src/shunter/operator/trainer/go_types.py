@@ -9,7 +9,7 @@ import re
 from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
 
-from shunter.api.quantity import parse
+from shunter.api.formats.quantity import parse
 
 INT32 = range(-(2**31), 2**31)
 INT64 = range(-(2**63), 2**63)

@@ -5,8 +5,8 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 
+from shunter.api.formats.quantity import canonical_resource, parse
 from shunter.api.meta import Json
-from shunter.api.quantity import canonical_resource, parse
 
 AMOUNTS = ("limits", "requests")
 

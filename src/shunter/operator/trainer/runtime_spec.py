@@ -10,8 +10,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any, NamedTuple, TypeVar
 
+from shunter.api.formats.quantity import parse
 from shunter.api.meta import Json, Struct
-from shunter.api.quantity import parse
 from shunter.api.shapes import PodTemplate, Resources, ShapeError, TemplateMetadata, Variable, shaped
 from shunter.api.trainer.runtime import MLPolicy, PodGroupPolicy
 from shunter.api.trainer.trainjob import TrainJob

@@ -13,8 +13,8 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from shunter.api.formats.quantity import canonical
 from shunter.api.meta import Json
-from shunter.api.quantity import canonical
 from shunter.operator.trainer.views import LiveJobSet
 
 DELETED_WITH_JOBSET = {"whenDeleted": "Delete"}

@@ -9,8 +9,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
+from shunter.api.formats.quantity import parse
 from shunter.api.meta import Json, ObjectMeta, Struct
-from shunter.api.quantity import parse
 from shunter.api.resources import HORIZONTAL_POD_AUTOSCALERS, Resource
 from shunter.kube.cache.mapping import to_controller
 from shunter.kube.controllers.plan import Create, Delete, Key, Note, Patch, Ref, Write

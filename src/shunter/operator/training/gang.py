@@ -13,6 +13,7 @@ from fractions import Fraction
 import msgspec
 
 from shunter.api.core import Pod
+from shunter.api.formats.quantity import format_milli, is_binary, parse
 from shunter.api.meta import Json, condition_of
 from shunter.api.podgroups import (
     COSCHEDULING_GROUP,
@@ -23,7 +24,6 @@ from shunter.api.podgroups import (
     VOLCANO_TASK,
     PodGroup,
 )
-from shunter.api.quantity import format_milli, is_binary, parse
 from shunter.api.resources import Resource
 from shunter.api.training.job import SchedulingPolicy
 from shunter.kube.controllers.plan import Create, Delete, Note, Patch, Ref, Write

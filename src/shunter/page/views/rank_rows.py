@@ -12,9 +12,9 @@ from typing import Any, NamedTuple
 
 import msgspec
 
+from shunter.api.formats.quantity import parse
 from shunter.api.meta import Json
 from shunter.api.pod_requests import gpus_of
-from shunter.api.quantity import parse
 from shunter.jobs.differing_ranks import Difference, Pace
 from shunter.jobs.logs.visible_text import visible
 from shunter.jobs.pods_up import PodUp, pod_up, up_of

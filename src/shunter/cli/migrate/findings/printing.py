@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
 
-from shunter.api.counts import count, listed
+from shunter.api.formats.counts import count, listed
 from shunter.api.meta import Json
 from shunter.cli.output.console import errors
 from shunter.migrate.conversion.batch import Outcome

@@ -11,9 +11,9 @@ from typing import Any
 
 import msgspec
 
+from shunter.api.formats.quantity import canonical, format_milli, parse
 from shunter.api.meta import Json
 from shunter.api.pod_requests import PodRequests, requested
-from shunter.api.quantity import canonical, format_milli, parse
 from shunter.api.resources import LIMIT_RANGES, PERSISTENT_VOLUME_CLAIMS, PODS, Resource
 from shunter.cluster.apiserver.kinds import Objects, RejectedError
 

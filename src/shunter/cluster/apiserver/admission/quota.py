@@ -11,9 +11,9 @@ from __future__ import annotations
 from collections.abc import Iterable
 from fractions import Fraction
 
+from shunter.api.formats.quantity import canonical, format_milli, is_binary, parse
 from shunter.api.meta import Json
 from shunter.api.pod_requests import Amounts
-from shunter.api.quantity import canonical, format_milli, is_binary, parse
 from shunter.api.quotas import selects, unspecified, usage, used
 from shunter.api.resources import PODS, RESOURCE_QUOTAS, Resource
 from shunter.cluster.apiserver.kinds import Objects, RejectedError

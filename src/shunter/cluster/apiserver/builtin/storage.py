@@ -10,9 +10,9 @@ from math import ceil
 from typing import Any
 
 from shunter.api.field_errors import FieldError, duplicate, forbidden, invalid, not_supported, required
+from shunter.api.formats.quantity import parse
 from shunter.api.meta import Json, annotations_of, rfc3339
 from shunter.api.names import label_key_faults, subdomain_faults
-from shunter.api.quantity import parse
 from shunter.api.resources import PERSISTENT_VOLUME_CLAIMS, PERSISTENT_VOLUMES, STORAGE_CLASSES
 from shunter.cluster.apiserver.builtin.pod.rules import node_selector_errors
 from shunter.cluster.apiserver.builtin.pod.volume_rules import persistent_source_errors, persistent_sources

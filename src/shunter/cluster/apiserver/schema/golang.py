@@ -21,8 +21,8 @@ from typing import Any, Protocol
 
 import msgspec
 
+from shunter.api.formats.quantity import canonical, canonical_resource
 from shunter.api.meta import Json, rfc3339, rfc3339_micro
-from shunter.api.quantity import canonical, canonical_resource
 from shunter.cluster.apiserver.kinds import MalformedError
 
 Decode = Callable[[Any, list[str]], Any]

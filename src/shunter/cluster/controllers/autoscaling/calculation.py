@@ -11,8 +11,8 @@ from datetime import datetime, timedelta
 from typing import NamedTuple
 
 from shunter.api.formats.durations import seconds
+from shunter.api.formats.quantity import parse
 from shunter.api.meta import condition_of
-from shunter.api.quantity import parse
 from shunter.cluster.controllers.autoscaling.views import PodMetrics, ScaledPod, Unable
 from shunter.errors import InputError
 

@@ -10,8 +10,8 @@ from typing import Literal, NamedTuple
 
 import msgspec
 
+from shunter.api.formats.quantity import parse
 from shunter.api.meta import Condition, Json, condition_json, condition_of, rfc3339, stamp
-from shunter.api.quantity import parse
 from shunter.api.resources import HORIZONTAL_POD_AUTOSCALERS, Resource
 from shunter.cluster.controllers.autoscaling.calculation import TOLERANCE, Tolerances
 from shunter.cluster.controllers.autoscaling.limits import History, TimedValue, limited

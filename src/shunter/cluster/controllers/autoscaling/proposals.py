@@ -8,8 +8,8 @@ from datetime import datetime
 from fractions import Fraction
 from typing import NamedTuple
 
+from shunter.api.formats.quantity import format_milli, parse
 from shunter.api.meta import Json
-from shunter.api.quantity import format_milli, parse
 from shunter.cluster.controllers.autoscaling.calculation import (
     Outcome,
     PodUsage,

@@ -8,8 +8,8 @@ from typing import NamedTuple
 
 import msgspec
 
-from shunter.api import cron
 from shunter.api.batch import CronJob, CronJobStatus, Job
+from shunter.api.formats import cron
 from shunter.api.meta import Json, as_json
 from shunter.api.resources import CRON_JOBS, JOBS
 from shunter.cluster.controllers.cronjob.times import due, seconds_to_next

@@ -9,7 +9,7 @@ from datetime import datetime, timedelta
 from typing import NamedTuple
 
 from shunter.api.batch import CronJob
-from shunter.api.cron import Schedule
+from shunter.api.formats.cron import Schedule
 
 _MANY = 100
 _MARGIN = timedelta(milliseconds=100)

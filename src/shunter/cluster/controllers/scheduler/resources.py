@@ -6,8 +6,8 @@ from collections.abc import Iterable
 from fractions import Fraction
 
 from shunter.api.core import Node
+from shunter.api.formats.quantity import parse
 from shunter.api.pod_requests import Amounts, requested
-from shunter.api.quantity import parse
 from shunter.cluster.controllers.scheduler.pod import SchedulablePod
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from fractions import Fraction
 
-from shunter.api.quantity import parse
+from shunter.api.formats.quantity import parse
 from shunter.cluster.controllers.volumes.views import Claim, Volume
 
 

@@ -12,7 +12,7 @@ from collections.abc import Mapping
 from fractions import Fraction
 from typing import NamedTuple
 
-from shunter.api import quantity
+from shunter.api.formats import quantity
 from shunter.api.meta import Json
 
 _SUBSCRIPT = re.compile(r"metadata\.(labels|annotations)\['(.+)'\]")

@@ -8,8 +8,8 @@ from collections.abc import Iterable, Sequence
 from logging import getLogger
 from pathlib import Path
 
-from shunter.api import quantity
 from shunter.api.core import Service
+from shunter.api.formats import quantity
 from shunter.api.meta import Json
 from shunter.cluster.node.content import images
 from shunter.cluster.node.content.environment import program

@@ -13,10 +13,10 @@ from fractions import Fraction
 import msgspec
 
 from shunter.api.core import pod_has_ended
-from shunter.api.counts import listed
+from shunter.api.formats.counts import listed
+from shunter.api.formats.quantity import format_milli, parse
 from shunter.api.meta import Json
 from shunter.api.pod_requests import PodRequests, requested
-from shunter.api.quantity import format_milli, parse
 from shunter.doctor.case import Case
 from shunter.doctor.rules.carried import of_held_pods
 from shunter.doctor.rules.rule import Rule, pods_and_events

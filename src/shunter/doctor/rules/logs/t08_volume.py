@@ -11,7 +11,7 @@ import posixpath
 import re
 from typing import NamedTuple
 
-from shunter.api.counts import listed
+from shunter.api.formats.counts import listed
 from shunter.api.meta import Json
 from shunter.doctor.case import Case
 from shunter.doctor.endings import Ending

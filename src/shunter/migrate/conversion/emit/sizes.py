@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 import yaml
 
-from shunter.api.counts import count
+from shunter.api.formats.counts import count
 from shunter.api.late_patterns import late_pattern
 from shunter.api.resources import TRAIN_JOBS, TRAINING_RUNTIMES
 from shunter.migrate.conversion.batch import Batch

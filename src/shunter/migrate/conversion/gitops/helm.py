@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 from itertools import count as count_from
 from typing import Any, NamedTuple
 
-from shunter.api import counts
+from shunter.api.formats import counts
 from shunter.api.late_patterns import late_pattern
 from shunter.api.meta import Json
 from shunter.migrate.conversion.batch import Outcome, converted

@@ -13,9 +13,9 @@ import math
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Literal, NamedTuple
 
-from shunter.api.counts import count
+from shunter.api.formats.counts import count
+from shunter.api.formats.quantity import parse
 from shunter.api.meta import Struct
-from shunter.api.quantity import parse
 from shunter.jobs.logs.metrics import RATE
 from shunter.jobs.metrics import Series
 from shunter.migrate.moving.runs.integrity import grouping

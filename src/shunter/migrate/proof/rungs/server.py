@@ -11,7 +11,7 @@ import contextlib
 import uuid
 from collections.abc import AsyncGenerator
 
-from shunter.api.counts import count as counted
+from shunter.api.formats.counts import count as counted
 from shunter.api.meta import Json
 from shunter.api.resources import JOBS, JOBSETS, NAMESPACES, TRAIN_JOBS, TRAINING_RUNTIMES, Resource
 from shunter.kube.client import Client

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from pathlib import PurePath
 
 from shunter.api.batch import COMPLETION_INDEX
-from shunter.api.counts import count, listed
+from shunter.api.formats.counts import count, listed
 from shunter.api.jobset import JOBSET_NAME
 from shunter.api.meta import Json
 from shunter.api.selectors import notation

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from shunter.api.counts import count
+from shunter.api.formats.counts import count
 from shunter.migrate.survey.report.contents import Contents, Item, ReportedFinding
 from shunter.migrate.survey.report.page import Html, badge, cards, element, page, prose, table
 from shunter.migrate.survey.report.summary import figures, topic_counts

@@ -9,8 +9,8 @@ from __future__ import annotations
 import copy
 import itertools
 
-from shunter.api import cron
 from shunter.api.field_errors import FieldError, duplicate, invalid, not_supported, required, too_long, too_many
+from shunter.api.formats import cron
 from shunter.api.meta import Json
 from shunter.api.names import label_faults, label_key_faults
 from shunter.api.selectors import selects

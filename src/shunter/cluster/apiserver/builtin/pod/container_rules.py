@@ -8,6 +8,7 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 from shunter.api.field_errors import FieldError, duplicate, forbidden, invalid, not_found, required, too_many
+from shunter.api.formats.quantity import parse
 from shunter.api.meta import Json
 from shunter.api.names import (
     config_key_faults,
@@ -18,7 +19,6 @@ from shunter.api.names import (
     subdomain_faults,
 )
 from shunter.api.pod_requests import may_overcommit
-from shunter.api.quantity import parse
 from shunter.cluster.apiserver.builtin.pod.field_refs import field_ref_errors, resource_field_errors
 from shunter.cluster.apiserver.builtin.pod.volume_rules import relative_path_errors
 from shunter.cluster.apiserver.builtin.rules.resources import amount_errors, container_resource_name_errors

@@ -8,9 +8,9 @@ from __future__ import annotations
 import re
 
 from shunter.api.field_errors import FieldError, invalid, not_supported, required
+from shunter.api.formats.quantity import canonical, parse
 from shunter.api.meta import Json
 from shunter.api.names import label_key_faults
-from shunter.api.quantity import canonical, parse
 from shunter.cluster.apiserver.field_rules import faults
 
 _SUBSCRIPTED = re.compile(r"(.+)\['(.*)'\]")

@@ -9,9 +9,9 @@ from collections.abc import Iterator
 
 import msgspec
 
+from shunter.api.formats.quantity import format_milli, parse
 from shunter.api.meta import Json
 from shunter.api.pod_requests import PodRequests, requested_by_containers
-from shunter.api.quantity import format_milli, parse
 
 _COMPUTE = ("cpu", "memory")
 _POD_LEVEL = ("cpu", "memory")

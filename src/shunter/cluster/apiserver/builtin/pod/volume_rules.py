@@ -10,9 +10,9 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import TypeAlias
 
 from shunter.api.field_errors import FieldError, duplicate, forbidden, invalid, required
+from shunter.api.formats.quantity import parse
 from shunter.api.meta import Json
 from shunter.api.names import label_faults
-from shunter.api.quantity import parse
 from shunter.cluster.apiserver.builtin.pod.field_refs import field_ref_errors, resource_field_errors
 from shunter.cluster.apiserver.field_rules import driver_name_errors, faults, one_of, unsupported
 

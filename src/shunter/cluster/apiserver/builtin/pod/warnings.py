@@ -7,8 +7,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
+from shunter.api.formats.quantity import parse
 from shunter.api.meta import Json
-from shunter.api.quantity import parse
 from shunter.cluster.apiserver.kinds import Objects
 
 _BYTES = ("memory", "ephemeral-storage")

@@ -9,8 +9,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from shunter.api.field_errors import FieldError, forbidden, invalid, not_supported, required
+from shunter.api.formats.quantity import parse
 from shunter.api.meta import Json
-from shunter.api.quantity import parse
 
 _SOURCES = {
     "ContainerResource": "containerResource",

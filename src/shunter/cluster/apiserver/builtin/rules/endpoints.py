@@ -9,8 +9,8 @@ from __future__ import annotations
 import ipaddress
 from collections.abc import Sequence
 
-from shunter.api import cidr
 from shunter.api.field_errors import FieldError, duplicate, invalid, required, too_many
+from shunter.api.formats import cidr
 from shunter.api.meta import Json
 from shunter.api.names import label_faults, label_key_faults, port_faults, subdomain_faults
 from shunter.cluster.apiserver.field_rules import address_errors, changed, faults, one_of

@@ -7,8 +7,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from shunter.api import cidr
 from shunter.api.field_errors import FieldError, forbidden, invalid, required
+from shunter.api.formats import cidr
 from shunter.api.meta import Json
 from shunter.api.names import port_faults, port_name_faults
 from shunter.cluster.apiserver.field_rules import faults, selector_errors, unsupported

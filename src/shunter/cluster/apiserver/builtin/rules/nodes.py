@@ -5,8 +5,8 @@ Source: k8s.io/kubernetes 1.36 `apis/core`, `apis/node` and `apis/coordination`:
 
 from __future__ import annotations
 
-from shunter.api import cidr
 from shunter.api.field_errors import FieldError, duplicate, forbidden, invalid, required
+from shunter.api.formats import cidr
 from shunter.api.meta import Json
 from shunter.api.names import label_faults, label_key_faults, label_value_faults
 from shunter.cluster.apiserver.builtin.pod.rules import toleration_errors

@@ -8,8 +8,8 @@ from __future__ import annotations
 from collections.abc import Collection
 
 from shunter.api.field_errors import FieldError, invalid
+from shunter.api.formats.quantity import parse
 from shunter.api.names import label_key_faults
-from shunter.api.quantity import parse
 from shunter.cluster.apiserver.field_rules import faults
 
 COUNTED = frozenset(

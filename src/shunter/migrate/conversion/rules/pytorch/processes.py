@@ -5,7 +5,7 @@ v1 hands the word on to torchrun, `auto` when there is none; a TrainJob takes a 
 
 from __future__ import annotations
 
-from shunter.api import counts
+from shunter.api.formats import counts
 from shunter.api.late_patterns import late_pattern
 from shunter.api.training.pytorch import KIND
 from shunter.migrate.conversion.draft import Draft, Group

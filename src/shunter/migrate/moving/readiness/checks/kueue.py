@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from shunter.api.counts import count
+from shunter.api.formats.counts import count
 from shunter.api.kueue import QUEUE_LABEL
 from shunter.api.resources import CONFIG_MAPS
 from shunter.migrate.findings import Topic

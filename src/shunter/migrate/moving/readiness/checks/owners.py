@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from shunter.api.counts import count
+from shunter.api.formats.counts import count
 from shunter.api.ownership import owner_of
 from shunter.api.titles import title_of
 from shunter.migrate.conversion.source.embedded import found_in

@@ -6,7 +6,7 @@ from fractions import Fraction
 
 import pytest
 
-from shunter.api import quantity
+from shunter.api.formats import quantity
 
 
 @pytest.mark.parametrize(

@@ -6,7 +6,7 @@ from datetime import UTC, datetime
 
 import pytest
 
-from shunter.api import cron
+from shunter.api.formats import cron
 
 
 @pytest.mark.parametrize(

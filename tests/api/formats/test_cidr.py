@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from shunter.api import cidr
+from shunter.api.formats import cidr
 
 INVALID = "must be a valid CIDR value, (e.g. 10.9.8.0/24 or 2001:db8::/64)"
 ZEROS = "must not have leading 0s in IP or prefix length"

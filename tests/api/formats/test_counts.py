@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from shunter.api.counts import count, listed, noun
+from shunter.api.formats.counts import count, listed, noun
 
 
 @pytest.mark.parametrize(
