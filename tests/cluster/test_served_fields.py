@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from cluster.api_server import RunningApiServer
-from shunter.api.podgroups import VOLCANO_POD_GROUPS
 from shunter.api.resources import TRAIN_JOBS, Resource
+from shunter.api.scheduling.podgroups import VOLCANO_POD_GROUPS
 from shunter.kube import kubeconfig
 from shunter.kube.client import connect
 from shunter.kube.served_fields import is_field_served

@@ -30,7 +30,6 @@ from conformance.installed import (
 from control_plane import ControlPlane
 from player.pod_groups import install_pod_groups
 from shunter.api.meta import Json
-from shunter.api.podgroups import COSCHEDULING_POD_GROUPS, VOLCANO_POD_GROUPS
 from shunter.api.resources import (
     CLUSTER_ROLES,
     CLUSTER_TRAINING_RUNTIMES,
@@ -51,6 +50,7 @@ from shunter.api.resources import (
     VALIDATING_WEBHOOKS,
     Resource,
 )
+from shunter.api.scheduling.podgroups import COSCHEDULING_POD_GROUPS, VOLCANO_POD_GROUPS
 from shunter.api.training.job_kind import JobKind
 from shunter.api.training.kinds import JOB_KINDS
 from shunter.api.training.mpi import MPI_JOBS

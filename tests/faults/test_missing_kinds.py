@@ -15,7 +15,6 @@ from control_plane import ControlPlane
 from faults.operators import Operator, running, until
 from player.pod_groups import install_pod_groups
 from shunter.api.meta import Json
-from shunter.api.podgroups import VOLCANO_POD_GROUPS
 from shunter.api.resources import (
     CLUSTER_TRAINING_RUNTIMES,
     CONFIG_MAPS,
@@ -28,6 +27,7 @@ from shunter.api.resources import (
     TRAINING_RUNTIMES,
     Resource,
 )
+from shunter.api.scheduling.podgroups import VOLCANO_POD_GROUPS
 from shunter.api.training.pytorch import PYTORCH_JOBS
 from shunter.kube import kubeconfig
 from shunter.kube.cache.reflector import Timing

@@ -9,8 +9,8 @@ import pytest
 
 from shunter.api.core import Service
 from shunter.api.meta import Json
-from shunter.api.podgroups import VOLCANO_POD_GROUPS, PodGroup
 from shunter.api.resources import SERVICES
+from shunter.api.scheduling.podgroups import VOLCANO_POD_GROUPS, PodGroup
 from shunter.kube.cache.store import Difference
 from shunter.kube.client import Client
 from shunter.kube.controllers.manager import Manager

@@ -23,7 +23,6 @@ from player.shape import Json
 from shunter.api.core import Pod, Service
 from shunter.api.field_errors import aggregate
 from shunter.api.meta import MetadataOnly
-from shunter.api.podgroups import PodGroup
 from shunter.api.resources import (
     CLUSTER_TRAINING_RUNTIMES,
     CONFIG_MAPS,
@@ -39,6 +38,7 @@ from shunter.api.resources import (
     TRAINING_RUNTIMES,
     Resource,
 )
+from shunter.api.scheduling.podgroups import PodGroup
 from shunter.api.trainer.trainjob import TrainJob
 from shunter.cluster.apiserver import builtin
 from shunter.cluster.apiserver.apply import server_side

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import yaml
 
-from shunter.api.podgroups import COSCHEDULING_POD_GROUPS, VOLCANO_POD_GROUPS
 from shunter.api.resources import CUSTOM_RESOURCE_DEFINITIONS
+from shunter.api.scheduling.podgroups import COSCHEDULING_POD_GROUPS, VOLCANO_POD_GROUPS
 from shunter.kube.client import Client
 from shunter.kube.errors import NotFound
 

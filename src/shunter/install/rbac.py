@@ -10,8 +10,8 @@ from collections.abc import Sequence
 from typing import Any
 
 from shunter.api.meta import Json
-from shunter.api.podgroups import VOLCANO_POD_GROUPS
 from shunter.api.resources import CLUSTER_ROLE_BINDINGS, CLUSTER_ROLES, CLUSTER_TRAINING_RUNTIMES, ROLE_BINDINGS, ROLES, Resource
+from shunter.api.scheduling.podgroups import VOLCANO_POD_GROUPS
 from shunter.api.training.kinds import JOB_KINDS
 from shunter.install.kinds import RESOURCES, is_on
 from shunter.install.names import OPERATOR

@@ -6,8 +6,8 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from shunter.api.meta import Json
-from shunter.api.podgroups import VOLCANO_SCHEDULER
 from shunter.api.resources import CONFIG_MAPS, DEPLOYMENTS, NAMESPACES, NETWORK_POLICIES, SERVICE_ACCOUNTS, SERVICES
+from shunter.api.scheduling.podgroups import VOLCANO_SCHEDULER
 from shunter.install import resources
 from shunter.install.kinds import RESOURCES
 from shunter.install.names import (

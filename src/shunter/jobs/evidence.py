@@ -14,9 +14,9 @@ from typing import Any, NamedTuple, TypedDict
 
 import msgspec
 
-from shunter.api import kueue
 from shunter.api.meta import Json
 from shunter.api.resources import CORE_EVENTS, JOBS, JOBSETS, PODS, Resource
+from shunter.api.scheduling import kueue
 from shunter.jobs.failure_record import failure_record
 from shunter.jobs.failures import missed_deadline, why_failed
 from shunter.jobs.pods_up import UP_PHASES, is_well, up

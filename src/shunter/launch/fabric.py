@@ -12,8 +12,8 @@ from collections.abc import Iterable, Sequence
 from shunter.api.formats import quantity
 from shunter.api.formats.counts import count
 from shunter.api.meta import Json
-from shunter.api.pod_requests import GPU
 from shunter.api.resources import NODES
+from shunter.api.scheduling.pod_requests import GPU
 from shunter.errors import InputError
 from shunter.fabrics import INSTANCE_LABEL, NONE, Device, Machine, Profile, Variable, profiles
 from shunter.fabrics.settings import is_answered, variable_verdict

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import contextlib
 
-from shunter.api.kueue import QUEUE_LABEL
 from shunter.api.meta import Json
 from shunter.api.resources import PERSISTENT_VOLUME_CLAIMS, Resource
+from shunter.api.scheduling.kueue import QUEUE_LABEL
 from shunter.errors import InputError
 from shunter.kube.client import Client
 from shunter.kube.discovery import Discovery, served_versions

@@ -5,11 +5,11 @@ from __future__ import annotations
 import base64
 import shlex
 
-from shunter.api.kueue import QUEUE_LABEL
 from shunter.api.meta import Json, annotations_of
-from shunter.api.pod_requests import GPU
 from shunter.api.program_start import ProgramStart
 from shunter.api.resources import CONFIG_MAPS, TRAIN_JOBS, TRAINING_RUNTIMES
+from shunter.api.scheduling.kueue import QUEUE_LABEL
+from shunter.api.scheduling.pod_requests import GPU
 from shunter.api.trainer.runtime import HOST_FILE, HOST_FILE_DIRECTORY, LAUNCHER, NODE
 from shunter.cluster.node.content.expansion import literal
 from shunter.launch.code.delivery import Code, ImageCode, MountedCode, PackedCode, StoredCode

@@ -10,7 +10,6 @@ from collections.abc import Sequence
 from typing import Any, Literal, NamedTuple
 
 from shunter.api.meta import Json
-from shunter.api.podgroups import COSCHEDULING_POD_GROUPS, VOLCANO_POD_GROUPS
 from shunter.api.resources import (
     CLUSTER_TRAINING_RUNTIMES,
     CONFIG_MAPS,
@@ -36,6 +35,7 @@ from shunter.api.resources import (
     VALIDATING_WEBHOOKS,
     Resource,
 )
+from shunter.api.scheduling.podgroups import COSCHEDULING_POD_GROUPS, VOLCANO_POD_GROUPS
 from shunter.api.training.mpi import MPI_JOBS
 from shunter.kube.webhooks.registration import Configuration
 from shunter.operator.config import TRAIN_JOB_STATUS

@@ -11,8 +11,8 @@ from pathlib import Path
 
 from shunter.api.jobset import JobSet
 from shunter.api.meta import Json
-from shunter.api.podgroups import PodGroup
 from shunter.api.resources import CLUSTER_TRAINING_RUNTIMES, JOBSETS, TRAIN_JOBS, Resource
+from shunter.api.scheduling.podgroups import PodGroup
 from shunter.api.trainer.trainjob import TrainJob
 from shunter.errors import InputError
 from shunter.kube import kubeconfig

@@ -9,9 +9,9 @@ from typing import NamedTuple
 
 import msgspec
 
-from shunter.api import kueue
 from shunter.api.meta import Json
 from shunter.api.resources import DEPLOYMENTS, LEASES, VALIDATING_WEBHOOKS, Resource
+from shunter.api.scheduling import kueue
 from shunter.install.names import OPERATOR
 from shunter.jobs.logs.visible_text import visible
 from shunter.kube.client import Client

@@ -14,8 +14,8 @@ import msgspec
 
 from shunter.api.formats import quantity
 from shunter.api.meta import Json
-from shunter.api.pod_requests import GPU
 from shunter.api.resources import NODES
+from shunter.api.scheduling.pod_requests import GPU
 from shunter.errors import EnvironmentProblem
 from shunter.fabrics import INSTANCE_LABEL
 from shunter.fabrics.settings import EFA_RESOURCE

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from shunter.api.meta import Json
-from shunter.api.pod_requests import GPU
+from shunter.api.scheduling.pod_requests import GPU
 from shunter.cluster.node.gpus import Gpus, assign
 from shunter.cluster.node.layout import PodDirectory
 from shunter.cluster.node.resources import requested

@@ -8,8 +8,8 @@ import msgspec
 import pytest
 
 from migrate.moving.test_planning import job, plan
-from shunter.api.kueue import QUEUE_LABEL
 from shunter.api.meta import Json
+from shunter.api.scheduling.kueue import QUEUE_LABEL
 from shunter.cluster.apiserver.definitions import custom_resource_definitions
 from shunter.kube.merge_patch import merge_patch
 from shunter.migrate.conversion.batch import converted

@@ -6,8 +6,8 @@ import pytest
 
 from faults.operators import Operator
 from migrate.moving.moves import NOW, Moves
-from shunter.api.kueue import QUEUE_LABEL
 from shunter.api.resources import TRAIN_JOBS, TRAINING_RUNTIMES
+from shunter.api.scheduling.kueue import QUEUE_LABEL
 from shunter.api.training.pytorch import PYTORCH_JOBS
 from shunter.migrate.moving import past_runs
 from shunter.migrate.moving.backup import restoring, taking

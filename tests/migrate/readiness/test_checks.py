@@ -11,7 +11,6 @@ import pytest
 
 from migrate.moving.moves import pytorch_job
 from shunter.api.meta import Json
-from shunter.api.podgroups import VOLCANO_POD_GROUPS
 from shunter.api.resources import (
     CLUSTER_TRAINING_RUNTIMES,
     CONFIG_MAPS,
@@ -25,6 +24,7 @@ from shunter.api.resources import (
     VALIDATING_WEBHOOKS,
     Resource,
 )
+from shunter.api.scheduling.podgroups import VOLCANO_POD_GROUPS
 from shunter.api.training.pytorch import PYTORCH_JOBS
 from shunter.cluster.apiserver.definitions import custom_resource_definitions
 from shunter.errors import InputError

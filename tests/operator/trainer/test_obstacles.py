@@ -13,8 +13,8 @@ import yaml
 
 from player.operator_replay import NoObjects, served_kinds
 from shunter.api.meta import Json
-from shunter.api.podgroups import COSCHEDULING_POD_GROUPS, VOLCANO_POD_GROUPS
 from shunter.api.resources import CONFIG_MAPS, Resource
+from shunter.api.scheduling.podgroups import COSCHEDULING_POD_GROUPS, VOLCANO_POD_GROUPS
 from shunter.api.trainer.trainjob import TrainJob
 from shunter.cluster.apiserver.kinds import RejectedError
 from shunter.kube.controllers.plan import Apply, Failure, Plan

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from player.operator_replay import applied
 from shunter.api.formats.quantity import canonical_resource
 from shunter.api.meta import Json, MetadataOnly
-from shunter.api.podgroups import PodGroup
+from shunter.api.scheduling.podgroups import PodGroup
 from shunter.api.trainer.trainjob import TrainJob
 from shunter.kube.controllers.plan import Apply, Create, Plan
 from shunter.operator.trainer.plan import FIELD_MANAGER, Observed, plan

@@ -9,8 +9,8 @@ import msgspec
 import pytest
 
 from shunter.api.meta import Json
-from shunter.api.podgroups import PodGroup
 from shunter.api.resources import JOBSETS
+from shunter.api.scheduling.podgroups import PodGroup
 from shunter.api.trainer.trainjob import TrainJob
 from shunter.kube.controllers.plan import NOTHING, Apply, Delete, Failure, Plan
 from shunter.operator.trainer.plan import LONGEST_CAUSE, Observed, plan, plan_failure

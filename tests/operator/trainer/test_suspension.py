@@ -10,8 +10,8 @@ import msgspec
 import pytest
 
 from shunter.api.meta import Json
-from shunter.api.podgroups import COSCHEDULING_POD_GROUPS, PodGroup
 from shunter.api.resources import CONFIG_MAPS, JOBSETS
+from shunter.api.scheduling.podgroups import COSCHEDULING_POD_GROUPS, PodGroup
 from shunter.api.trainer.trainjob import TrainJob
 from shunter.kube.controllers.plan import Apply, Delete, Failure, Patch, Plan, Ref, Write
 from shunter.operator.trainer.plan import Observed, plan, plan_failure

@@ -10,8 +10,8 @@ import msgspec
 import pytest
 
 from shunter.api.meta import Json
-from shunter.api.podgroups import COSCHEDULING_POD_GROUPS, VOLCANO_POD_GROUPS, PodGroup
 from shunter.api.resources import PODS, SERVICES
+from shunter.api.scheduling.podgroups import COSCHEDULING_POD_GROUPS, VOLCANO_POD_GROUPS, PodGroup
 from shunter.kube.controllers.plan import Create, Delete, Failure, Patch, Plan
 from shunter.operator.training.frameworks import framework_of
 from shunter.operator.training.gang import Gang, least_resources, member, names_another_scheduler, pod_groups, wanted_spec

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from msgspec.structs import replace
 
-from shunter.api.kueue import QUEUE_LABEL
+from shunter.api.scheduling.kueue import QUEUE_LABEL
 from shunter.api.shapes import template_fault
 from shunter.api.training.defaults import replica_with_defaults, run_policy_with_defaults
 from shunter.api.training.job import ReplicaSpec, RunPolicy

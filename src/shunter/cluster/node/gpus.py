@@ -10,7 +10,7 @@ from itertools import chain
 
 from shunter.api.formats import quantity
 from shunter.api.meta import Json
-from shunter.api.pod_requests import GPU
+from shunter.api.scheduling.pod_requests import GPU
 from shunter.cluster.node.launch import attempt as files
 from shunter.cluster.node.layout import PodDirectory
 from shunter.cluster.node.pod.containers import Role, declared

@@ -13,8 +13,8 @@ from logging import getLogger
 from pathlib import Path
 
 from shunter.api.core import Service
-from shunter.api.pod_requests import GPU
 from shunter.api.resources import PODS, SERVICES
+from shunter.api.scheduling.pod_requests import GPU
 from shunter.cluster.disk_space import disk_space, shortage
 from shunter.cluster.node.content.images import ImageError, Images
 from shunter.cluster.node.content.service_links import has_variables

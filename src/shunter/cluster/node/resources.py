@@ -10,10 +10,10 @@ from pathlib import Path
 
 import msgspec
 
-from shunter.api import pod_requests
 from shunter.api.formats import quantity
 from shunter.api.meta import Json
-from shunter.api.pod_requests import GPU, may_overcommit
+from shunter.api.scheduling import pod_requests
+from shunter.api.scheduling.pod_requests import GPU, may_overcommit
 from shunter.cluster.node.runtime.cgroups import Limits
 from shunter.errors import InputError
 
@@ -49,7 +49,7 @@ def amounts_of(container: Json) -> dict[str, str | int | float]:
 
 
 def requested(spec: Json) -> dict[str, Fraction]:
-    """What a pod asks for at one time (`api/pod_requests`), by the amounts of its containers."""
+    """What a pod asks for at one time (`api/scheduling/pod_requests`), by the amounts of its containers."""
     fields = {
         name: [{**container, "resources": {"requests": amounts_of(container)}} for container in spec.get(name) or ()]
         for name in ("containers", "initContainers")

@@ -7,9 +7,9 @@ from collections.abc import Collection, Iterable, Sequence
 from typing import Literal, NamedTuple
 
 from shunter.api.grouping import grouped_by
-from shunter.api.kueue import QUEUE_LABEL
 from shunter.api.meta import Json, Struct
 from shunter.api.resources import TRAIN_JOBS
+from shunter.api.scheduling.kueue import QUEUE_LABEL
 from shunter.api.titles import title_of
 from shunter.migrate.moving.journal import Record
 from shunter.migrate.moving.marks import COMPARED, PASSED, QUEUE, mark, twins_of

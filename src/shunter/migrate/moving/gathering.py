@@ -7,8 +7,8 @@ from typing import NamedTuple
 
 from shunter.api.meta import Json
 from shunter.api.ownership import owner_of
-from shunter.api.podgroups import COSCHEDULING_POD_GROUPS, VOLCANO_POD_GROUPS
 from shunter.api.resources import CONFIG_MAPS, NAMESPACES, SERVICES, TRAIN_JOBS, Resource
+from shunter.api.scheduling.podgroups import COSCHEDULING_POD_GROUPS, VOLCANO_POD_GROUPS
 from shunter.errors import EnvironmentProblem, InputError
 from shunter.kube.client import Client
 from shunter.kube.errors import Forbidden, NotFound

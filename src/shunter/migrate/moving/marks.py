@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from shunter.api.kueue import QUEUE_LABEL
 from shunter.api.meta import Json, annotations_of
+from shunter.api.scheduling.kueue import QUEUE_LABEL
 from shunter.migrate.conversion.cleaning import suspended
 from shunter.migrate.conversion.provenance import SOURCE as SOURCE
 from shunter.operator.causes.queue import queue_name

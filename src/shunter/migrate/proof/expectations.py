@@ -10,7 +10,7 @@ from collections.abc import Callable
 from typing import Any
 
 from shunter.api.batch import JOB_TRACKING_FINALIZER
-from shunter.api.podgroups import COSCHEDULING_GROUP, VOLCANO_GROUP_NAME, VOLCANO_TASK
+from shunter.api.scheduling.podgroups import COSCHEDULING_GROUP, VOLCANO_GROUP_NAME, VOLCANO_TASK
 from shunter.api.trainer.torch_validation import TORCHRUN_ENVIRONMENT
 from shunter.cluster.controllers.job.pods import COMPLETION_INDEX_ENV
 from shunter.migrate.conversion.rules.pytorch.launcher import TOLD_BY_V1

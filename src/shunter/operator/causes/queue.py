@@ -9,8 +9,8 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 from datetime import datetime, timedelta
 
-from shunter.api.kueue import QUEUE_LABEL
 from shunter.api.meta import Json, Struct, stored_condition
+from shunter.api.scheduling.kueue import QUEUE_LABEL
 from shunter.operator.causes.words import Cause
 from shunter.operator.overview import moment
 

@@ -7,8 +7,8 @@ from typing import Any
 
 from shunter.api.jobset import JOBSET_NAME
 from shunter.api.meta import MetadataOnly
-from shunter.api.podgroups import COSCHEDULING_POD_GROUPS, VOLCANO_POD_GROUPS, PodGroup
 from shunter.api.resources import CONFIG_MAPS, JOBS, JOBSETS, PODS, SECRETS, TRAIN_JOBS, Resource
+from shunter.api.scheduling.podgroups import COSCHEDULING_POD_GROUPS, VOLCANO_POD_GROUPS, PodGroup
 from shunter.api.trainer.trainjob import TrainJob
 from shunter.kube.cache.informer import Informer
 from shunter.kube.cache.store import by_controller_uid, key_of

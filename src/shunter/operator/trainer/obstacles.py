@@ -8,8 +8,8 @@ from __future__ import annotations
 from datetime import datetime
 
 from shunter.api.meta import Condition
-from shunter.api.podgroups import VOLCANO_POD_GROUPS
 from shunter.api.resources import JOBSETS, Resource
+from shunter.api.scheduling.podgroups import VOLCANO_POD_GROUPS
 from shunter.api.trainer.trainjob import TrainJob
 from shunter.kube.controllers.plan import Apply, Create, Failure, Patch
 from shunter.operator.trainer.model import BuildError

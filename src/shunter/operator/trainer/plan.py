@@ -9,8 +9,8 @@ import msgspec
 
 from shunter.api.core import Pod
 from shunter.api.meta import Condition, Json, MetadataOnly, ObjectMeta, condition_of, stamp
-from shunter.api.podgroups import PodGroup
 from shunter.api.resources import CONFIG_MAPS, JOBSETS, SECRETS, TRAIN_JOBS, Resource
+from shunter.api.scheduling.podgroups import PodGroup
 from shunter.api.trainer.trainjob import MANAGED_BY_US, TrainJob, TrainJobStatus
 from shunter.kube.controllers.plan import NOTHING, Apply, Create, Delete, Failure, Note, Patch, Plan, Ref, StatusWrite, Write
 from shunter.operator.trainer import deadline, resumption, ttl

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 
 from shunter.api.core import Pod, Service
-from shunter.api.podgroups import PodGroup
 from shunter.api.resources import HORIZONTAL_POD_AUTOSCALERS, PODS, SERVICES, Resource
+from shunter.api.scheduling.podgroups import PodGroup
 from shunter.api.training.job import JobView
 from shunter.kube.cache.informer import Handler
 from shunter.kube.cache.mapping import own_key

@@ -15,7 +15,8 @@ import msgspec
 from shunter.api.core import Pod
 from shunter.api.formats.quantity import format_milli, is_binary, parse
 from shunter.api.meta import Json, condition_of
-from shunter.api.podgroups import (
+from shunter.api.resources import Resource
+from shunter.api.scheduling.podgroups import (
     COSCHEDULING_GROUP,
     COSCHEDULING_POD_GROUPS,
     VOLCANO_GROUP_NAME,
@@ -24,7 +25,6 @@ from shunter.api.podgroups import (
     VOLCANO_TASK,
     PodGroup,
 )
-from shunter.api.resources import Resource
 from shunter.api.training.job import SchedulingPolicy
 from shunter.kube.controllers.plan import Create, Delete, Note, Patch, Ref, Write
 from shunter.kube.merge_patch import difference

@@ -9,8 +9,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from shunter.api.meta import condition_of
-from shunter.api.podgroups import COSCHEDULING_POD_GROUPS, VOLCANO_POD_GROUPS
 from shunter.api.resources import HORIZONTAL_POD_AUTOSCALERS
+from shunter.api.scheduling.podgroups import COSCHEDULING_POD_GROUPS, VOLCANO_POD_GROUPS
 from shunter.kube.controllers.plan import Create, Failure, Patch, Write
 from shunter.operator.training.observed import Observed
 from shunter.operator.training.progress import Progress

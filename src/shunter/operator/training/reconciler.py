@@ -10,8 +10,8 @@ import msgspec
 
 from shunter.api.core import Pod, Service
 from shunter.api.meta import ObjectMeta
-from shunter.api.podgroups import PodGroup
 from shunter.api.resources import Resource
+from shunter.api.scheduling.podgroups import PodGroup
 from shunter.api.training.job import JobView
 from shunter.kube.cache.informer import Informer
 from shunter.kube.cache.mapping import Mapping as KeyMapping

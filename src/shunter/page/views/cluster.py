@@ -11,8 +11,8 @@ import msgspec
 from shunter.api.formats.quantity import parse
 from shunter.api.grouping import grouped_by
 from shunter.api.meta import Json
-from shunter.api.pod_requests import PodRequests, gpus_of, is_gpu, requested
 from shunter.api.resources import NODES, PODS
+from shunter.api.scheduling.pod_requests import PodRequests, gpus_of, is_gpu, requested
 from shunter.doctor.places import spans
 from shunter.jobs.pods_up import wanted
 from shunter.kube.client import Client

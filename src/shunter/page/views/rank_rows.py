@@ -14,7 +14,7 @@ import msgspec
 
 from shunter.api.formats.quantity import parse
 from shunter.api.meta import Json
-from shunter.api.pod_requests import gpus_of
+from shunter.api.scheduling.pod_requests import gpus_of
 from shunter.jobs.differing_ranks import Difference, Pace
 from shunter.jobs.logs.visible_text import visible
 from shunter.jobs.pods_up import PodUp, pod_up, up_of

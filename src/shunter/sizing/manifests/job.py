@@ -7,10 +7,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from shunter.api.kueue import QUEUE_LABEL
 from shunter.api.meta import Json
-from shunter.api.pod_requests import GPU
 from shunter.api.resources import TRAIN_JOBS
+from shunter.api.scheduling.kueue import QUEUE_LABEL
+from shunter.api.scheduling.pod_requests import GPU
 from shunter.api.trainer.runtime import NODE
 from shunter.api.training.pytorch import PYTORCH_JOBS
 from shunter.fabrics import INSTANCE_LABEL, profiles

@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import Final
 
 from shunter.api.meta import Json
-from shunter.api.pod_requests import GPU
+from shunter.api.scheduling.pod_requests import GPU
 from shunter.fabrics import INSTANCE_LABEL
 from shunter.sizing.fits import MachineChoice
 from shunter.sizing.manifests.holes import Holes

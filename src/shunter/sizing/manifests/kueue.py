@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Final
 
-from shunter.api.kueue import GROUP, VERSIONS
 from shunter.api.meta import Json
-from shunter.api.pod_requests import GPU
+from shunter.api.scheduling.kueue import GROUP, VERSIONS
+from shunter.api.scheduling.pod_requests import GPU
 from shunter.fabrics import INSTANCE_LABEL
 from shunter.fabrics.settings import EFA_RESOURCE
 from shunter.sizing.fits import MachineChoice

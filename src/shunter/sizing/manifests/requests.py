@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Final
 
 from shunter.api.meta import Json
-from shunter.api.pod_requests import GPU
+from shunter.api.scheduling.pod_requests import GPU
 from shunter.fabrics.settings import EFA_RESOURCE
 from shunter.sizing.fits import MachineChoice
 

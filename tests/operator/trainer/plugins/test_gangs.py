@@ -10,7 +10,7 @@ import msgspec
 import pytest
 
 from shunter.api.meta import Json
-from shunter.api.podgroups import PodGroup
+from shunter.api.scheduling.podgroups import PodGroup
 from shunter.kube.controllers.plan import Apply
 from shunter.operator.trainer.model import BuildError
 from shunter.operator.trainer.plan import Observed, plan

@@ -13,8 +13,8 @@ import msgspec
 
 from shunter.api.formats.quantity import canonical, format_milli, parse
 from shunter.api.meta import Json
-from shunter.api.pod_requests import PodRequests, requested
 from shunter.api.resources import LIMIT_RANGES, PERSISTENT_VOLUME_CLAIMS, PODS, Resource
+from shunter.api.scheduling.pod_requests import PodRequests, requested
 from shunter.cluster.apiserver.kinds import Objects, RejectedError
 
 _ANNOTATION = "kubernetes.io/limit-ranger"

@@ -13,9 +13,9 @@ from fractions import Fraction
 
 from shunter.api.formats.quantity import canonical, format_milli, is_binary, parse
 from shunter.api.meta import Json
-from shunter.api.pod_requests import Amounts
-from shunter.api.quotas import selects, unspecified, usage, used
 from shunter.api.resources import PODS, RESOURCE_QUOTAS, Resource
+from shunter.api.scheduling.pod_requests import Amounts
+from shunter.api.scheduling.quotas import selects, unspecified, usage, used
 from shunter.cluster.apiserver.kinds import Objects, RejectedError
 
 

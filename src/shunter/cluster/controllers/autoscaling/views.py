@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from shunter.api.core import PodStatus
 from shunter.api.meta import Condition, Json, ObjectMeta, Struct
-from shunter.api.pod_requests import PodRequests
+from shunter.api.scheduling.pod_requests import PodRequests
 
 
 class ScaleTargetRef(Struct, frozen=True):

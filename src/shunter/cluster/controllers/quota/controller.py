@@ -10,8 +10,8 @@ from logging import getLogger
 import msgspec
 
 from shunter.api.meta import Json, MetadataOnly
-from shunter.api.quotas import count_name, resource_of
 from shunter.api.resources import RESOURCE_QUOTAS, Resource
+from shunter.api.scheduling.quotas import count_name, resource_of
 from shunter.cluster.controllers.quota.plan import Observed, plan
 from shunter.kube.cache.informer import Informer
 from shunter.kube.client import Client

@@ -9,8 +9,8 @@ import msgspec
 
 from shunter.api.formats.quantity import canonical, format_milli, is_binary
 from shunter.api.meta import Json
-from shunter.api.quotas import count_name, resource_of, used
 from shunter.api.resources import RESOURCE_QUOTAS, Resource
+from shunter.api.scheduling.quotas import count_name, resource_of, used
 from shunter.kube.controllers.plan import Plan, Ref, StatusWrite
 
 

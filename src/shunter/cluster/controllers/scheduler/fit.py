@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from shunter.api.core import Node, Taint
 from shunter.api.meta import Json
-from shunter.api.pod_requests import Amounts, requested
+from shunter.api.scheduling.pod_requests import Amounts, requested
 from shunter.api.selectors import requirement_holds
 from shunter.cluster.controllers.scheduler.pod import SchedulablePod, Toleration
 from shunter.cluster.controllers.scheduler.resources import left

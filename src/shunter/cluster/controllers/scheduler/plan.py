@@ -8,8 +8,8 @@ import msgspec
 
 from shunter.api.core import Node
 from shunter.api.meta import Json, condition_of, rfc3339
-from shunter.api.pod_requests import Amounts, requested
 from shunter.api.resources import PODS
+from shunter.api.scheduling.pod_requests import Amounts, requested
 from shunter.cluster.controllers.scheduler import claims, fit
 from shunter.cluster.controllers.scheduler.claims import PodClaim
 from shunter.cluster.controllers.scheduler.fit import NodeMismatch

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from shunter.api.core import FINISHED_PHASES, PodStatus, PodVolume, claim_names
 from shunter.api.meta import Json, ObjectMeta, Struct
-from shunter.api.pod_requests import PodRequests
+from shunter.api.scheduling.pod_requests import PodRequests
 
 
 class Toleration(Struct, frozen=True):

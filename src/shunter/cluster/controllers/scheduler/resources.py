@@ -7,7 +7,7 @@ from fractions import Fraction
 
 from shunter.api.core import Node
 from shunter.api.formats.quantity import parse
-from shunter.api.pod_requests import Amounts, requested
+from shunter.api.scheduling.pod_requests import Amounts, requested
 from shunter.cluster.controllers.scheduler.pod import SchedulablePod
 
 

@@ -16,7 +16,7 @@ from shunter.api.core import pod_has_ended
 from shunter.api.formats.counts import listed
 from shunter.api.formats.quantity import format_milli, parse
 from shunter.api.meta import Json
-from shunter.api.pod_requests import PodRequests, requested
+from shunter.api.scheduling.pod_requests import PodRequests, requested
 from shunter.doctor.case import Case
 from shunter.doctor.rules.carried import of_held_pods
 from shunter.doctor.rules.rule import Rule, pods_and_events

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from shunter.api.kueue import QUEUE_LABEL
-from shunter.api.podgroups import VOLCANO_QUEUE, VOLCANO_SCHEDULER
+from shunter.api.scheduling.kueue import QUEUE_LABEL
+from shunter.api.scheduling.podgroups import VOLCANO_QUEUE, VOLCANO_SCHEDULER
 from shunter.api.training.job import SchedulingPolicy
 from shunter.migrate.conversion.draft import Draft, Group
 from shunter.migrate.findings import Topic

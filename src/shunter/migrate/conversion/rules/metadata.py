@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from shunter.api.kueue import QUEUE_LABEL
 from shunter.api.ownership import MARKS
-from shunter.api.podgroups import VOLCANO_QUEUE
+from shunter.api.scheduling.kueue import QUEUE_LABEL
+from shunter.api.scheduling.podgroups import VOLCANO_QUEUE
 from shunter.migrate.conversion.draft import Draft
 from shunter.migrate.findings import Topic
 

@@ -12,8 +12,8 @@ from datetime import datetime
 from typing import NamedTuple
 
 from shunter.api.meta import Json
-from shunter.api.podgroups import COSCHEDULING_POD_GROUPS, VOLCANO_POD_GROUPS
 from shunter.api.resources import JOBSETS, NODES, PODS, SERVICES, TRAIN_JOBS, TRAINING_RUNTIMES, Resource
+from shunter.api.scheduling.podgroups import COSCHEDULING_POD_GROUPS, VOLCANO_POD_GROUPS
 from shunter.kube.client import Client
 from shunter.kube.errors import ApiError, Forbidden, NotFound
 from shunter.migrate.moving.marks import SOURCE, mark

@@ -10,10 +10,10 @@ import msgspec
 from shunter.api.core import pod_has_ended
 from shunter.api.formats.quantity import parse
 from shunter.api.meta import Json
-from shunter.api.pod_requests import Amounts, PodRequests, requested
-from shunter.api.quotas import count_name
-from shunter.api.quotas import used as counted
 from shunter.api.resources import JOBSETS, PODS, TRAIN_JOBS, TRAINING_RUNTIMES
+from shunter.api.scheduling.pod_requests import Amounts, PodRequests, requested
+from shunter.api.scheduling.quotas import count_name
+from shunter.api.scheduling.quotas import used as counted
 from shunter.cluster.node.registration import PROCESS_NODE
 
 ONE_EACH = (TRAIN_JOBS, TRAINING_RUNTIMES, JOBSETS)

@@ -8,7 +8,7 @@ from datetime import datetime
 import msgspec
 
 from shunter.api.meta import Json
-from shunter.api.pod_requests import PodRequests, total
+from shunter.api.scheduling.pod_requests import PodRequests, total
 from shunter.jobs.logs.metrics import LogReport
 from shunter.jobs.metrics import Point, Series, finite
 from shunter.jobs.training_pods import pods_by_rank, training_pods

@@ -5,7 +5,7 @@ from __future__ import annotations
 from datetime import datetime
 
 from shunter.api.meta import Json
-from shunter.api.pod_requests import gpus_of
+from shunter.api.scheduling.pod_requests import gpus_of
 from shunter.operator.overview import FINISHED_STATES, default_replicas, moment, replica_specs, v1_state
 
 _SECONDS = 3600

@@ -6,7 +6,7 @@ The scheduler itself is named by the runtime, as upstream leaves it.
 from __future__ import annotations
 
 from shunter.api.meta import Json
-from shunter.api.podgroups import COSCHEDULING_GROUP, COSCHEDULING_POD_GROUPS
+from shunter.api.scheduling.podgroups import COSCHEDULING_GROUP, COSCHEDULING_POD_GROUPS
 from shunter.operator.trainer.model import Model
 from shunter.operator.trainer.plugin import Companion, Plugin
 from shunter.operator.trainer.plugins.pod_group import pod_group

@@ -5,8 +5,8 @@ from __future__ import annotations
 import msgspec
 
 from shunter.api.meta import Json
-from shunter.api.pod_requests import PodRequests, total
 from shunter.api.resources import Resource
+from shunter.api.scheduling.pod_requests import PodRequests, total
 from shunter.operator.trainer.model import BuildError, Model, PodSet
 
 FIELDS = (

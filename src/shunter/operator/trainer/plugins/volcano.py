@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from shunter.api.field_errors import FieldError, invalid
 from shunter.api.meta import Json, annotations_of
-from shunter.api.podgroups import VOLCANO_GROUP_NAME, VOLCANO_POD_GROUPS, VOLCANO_QUEUE
+from shunter.api.scheduling.podgroups import VOLCANO_GROUP_NAME, VOLCANO_POD_GROUPS, VOLCANO_QUEUE
 from shunter.api.trainer import template as templates
 from shunter.api.trainer.runtime import PodGroupPolicy
 from shunter.operator.trainer.model import Model

@@ -18,7 +18,7 @@ from shunter.api.names import (
     port_name_faults,
     subdomain_faults,
 )
-from shunter.api.pod_requests import may_overcommit
+from shunter.api.scheduling.pod_requests import may_overcommit
 from shunter.cluster.apiserver.builtin.pod.field_refs import field_ref_errors, resource_field_errors
 from shunter.cluster.apiserver.builtin.pod.volume_rules import relative_path_errors
 from shunter.cluster.apiserver.builtin.rules.resources import amount_errors, container_resource_name_errors

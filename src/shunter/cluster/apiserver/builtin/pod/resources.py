@@ -11,7 +11,7 @@ import msgspec
 
 from shunter.api.formats.quantity import format_milli, parse
 from shunter.api.meta import Json
-from shunter.api.pod_requests import PodRequests, requested_by_containers
+from shunter.api.scheduling.pod_requests import PodRequests, requested_by_containers
 
 _COMPUTE = ("cpu", "memory")
 _POD_LEVEL = ("cpu", "memory")

@@ -13,7 +13,7 @@ from shunter.api.field_errors import FieldError, duplicate, forbidden, invalid, 
 from shunter.api.formats.quantity import canonical, parse
 from shunter.api.meta import Json
 from shunter.api.names import label_key_faults
-from shunter.api.pod_requests import may_overcommit
+from shunter.api.scheduling.pod_requests import may_overcommit
 from shunter.cluster.apiserver.builtin.rules.resources import (
     COUNTED,
     amount_errors,

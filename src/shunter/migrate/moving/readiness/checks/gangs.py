@@ -6,8 +6,8 @@ import re
 from collections.abc import Iterator
 
 from shunter.api.meta import Json
-from shunter.api.podgroups import COSCHEDULING_POD_GROUPS, VOLCANO_POD_GROUPS
 from shunter.api.resources import DEPLOYMENTS
+from shunter.api.scheduling.podgroups import COSCHEDULING_POD_GROUPS, VOLCANO_POD_GROUPS
 from shunter.api.titles import title_of
 from shunter.migrate.findings import Topic
 from shunter.migrate.moving.readiness.facts import Facts, Fault

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from shunter.api.formats.counts import count
-from shunter.api.kueue import QUEUE_LABEL
 from shunter.api.resources import CONFIG_MAPS
+from shunter.api.scheduling.kueue import QUEUE_LABEL
 from shunter.migrate.findings import Topic
 from shunter.migrate.moving.readiness.facts import KUEUE, Facts, Fault, UnknownFactError
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from shunter.api.podgroups import COSCHEDULING_POD_GROUPS, VOLCANO_POD_GROUPS
 from shunter.api.resources import SERVICES, TRAIN_JOBS
+from shunter.api.scheduling.podgroups import COSCHEDULING_POD_GROUPS, VOLCANO_POD_GROUPS
 from shunter.migrate.findings import Topic
 from shunter.migrate.moving.marks import PLAN, mark
 from shunter.migrate.moving.planning import in_the_way

@@ -14,7 +14,6 @@ import msgspec
 from shunter.api.core import pod_has_ended
 from shunter.api.formats.quantity import parse
 from shunter.api.meta import Json
-from shunter.api.pod_requests import Amounts, PodRequests, may_overcommit, requested
 from shunter.api.resources import (
     CONFIG_MAPS,
     PERSISTENT_VOLUME_CLAIMS,
@@ -25,6 +24,7 @@ from shunter.api.resources import (
     SERVICES,
     Resource,
 )
+from shunter.api.scheduling.pod_requests import Amounts, PodRequests, may_overcommit, requested
 from shunter.api.selectors import requirement_holds
 
 COUNTED = ("configmaps", "secrets", "replicationcontrollers", "resourcequotas", "services", "persistentvolumeclaims")
