@@ -12,8 +12,8 @@ from job_evidence import v1_job, v2_job
 from shunter.cli import program
 from shunter.cli.following import report
 from shunter.cli.options.program_options import ProgramOptions
-from shunter.jobs.following import JobEnd
-from shunter.jobs.outcome import Outcome
+from shunter.jobs.following.follower import JobEnd
+from shunter.jobs.following.outcome import Outcome
 from shunter.launch.code.delivery import PackedCode
 from shunter.launch.objects import launch
 from shunter.launch.options import LaunchOptions, Program

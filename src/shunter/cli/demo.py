@@ -23,7 +23,7 @@ from shunter.cluster import lifecycle
 from shunter.cluster.state_dir import StateDir
 from shunter.cluster.target import Target
 from shunter.errors import InputError
-from shunter.jobs.outcome import Outcome
+from shunter.jobs.following.outcome import Outcome
 from shunter.kube import client, kubeconfig
 from shunter.kube.manifests import Manifest, load
 from shunter.launch.applying import apply_all

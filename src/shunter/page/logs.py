@@ -17,9 +17,9 @@ from shunter.api.core import container_statuses
 from shunter.api.formats.counts import count
 from shunter.api.meta import Json
 from shunter.api.resources import PODS, Resource
-from shunter.jobs.display import prefix
 from shunter.jobs.finding import pods_of
-from shunter.jobs.following import OPERATOR_CONTAINERS
+from shunter.jobs.following.display import prefix
+from shunter.jobs.following.follower import OPERATOR_CONTAINERS
 from shunter.jobs.logs.visible_text import LONGEST, visible
 from shunter.jobs.training_pods import Place, Places, ranks_of_places
 from shunter.kube.client import Client

@@ -1,6 +1,6 @@
 """What a followed job looks like in a terminal: log lines with a coloured rank before them, conditions, a line of progress.
 
-In a pipe there are no colours and no moving line (`shunter.jobs.display.PipeDisplay`).
+In a pipe there are no colours and no moving line (`shunter.jobs.following.display.PipeDisplay`).
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from rich.markup import escape
 from rich.status import Status
 
 from shunter.cli.output.console import errors, output
-from shunter.jobs.display import Display, PipeDisplay, prefix
+from shunter.jobs.following.display import Display, PipeDisplay, prefix
 from shunter.operator.overview import Member, Overview
 
 RANK_COLOURS = ("cyan", "green", "magenta", "yellow", "blue", "bright_red", "bright_cyan", "bright_green")

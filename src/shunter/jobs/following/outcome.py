@@ -11,7 +11,7 @@ from shunter.api.core import pod_has_ended
 from shunter.api.meta import Json
 from shunter.api.resources import PODS
 from shunter.jobs.failures import LOG_MARK, NamedCause, cause_and_remedy, failure_lines, only_victims
-from shunter.jobs.following import JobEnd
+from shunter.jobs.following.follower import JobEnd
 from shunter.jobs.last_log_lines import last_log_lines
 from shunter.kube.client import Client
 from shunter.kube.errors import ApiError

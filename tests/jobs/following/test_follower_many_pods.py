@@ -1,5 +1,5 @@
-"""What following a job does for a change of one pod does not grow with its pods: in the terminal (`shunter.jobs.following`), and
-for the log of the page (`shunter.page.logs`)."""
+"""What following a job does for a change of one pod does not grow with its pods: in the terminal
+(`shunter.jobs.following.follower`), and for the log of the page (`shunter.page.logs`)."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ import pytest
 
 from shunter.api.meta import Json
 from shunter.api.training.pytorch import PYTORCH_JOBS
-from shunter.jobs.following import JobFollower
+from shunter.jobs.following.follower import JobFollower
 from shunter.kube.client import Client
 from shunter.kube.transport import Response
 from shunter.operator.overview import Overview

@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 
-from shunter.jobs.buffered_notes import LONGEST, LONGEST_TRACEBACK, QUIET, BufferedNotes, NoteTiming
 from shunter.jobs.condition_sentences import sentence
-from shunter.jobs.display import PipeDisplay
+from shunter.jobs.following.buffered_notes import LONGEST, LONGEST_TRACEBACK, QUIET, BufferedNotes, NoteTiming
+from shunter.jobs.following.display import PipeDisplay
 from shunter.operator.overview import Member
 
 TRACEBACK = ["Traceback (most recent call last):", '  File "x.py", line 1, in <module>', "    main()", "", "ValueError: no"]

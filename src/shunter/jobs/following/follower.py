@@ -12,12 +12,12 @@ from shunter.api.core import COLD_START, container_statuses
 from shunter.api.meta import Json
 from shunter.api.resources import CORE_EVENTS, JOBSETS, PODS, Resource
 from shunter.api.training.kinds import JOB_KINDS
-from shunter.jobs.buffered_notes import BufferedNotes
 from shunter.jobs.condition_sentences import sentence
-from shunter.jobs.display import Display
 from shunter.jobs.failures import READ_LINES
-from shunter.jobs.last_pods import last_pods
-from shunter.jobs.obstacle import Obstacle
+from shunter.jobs.following.buffered_notes import BufferedNotes
+from shunter.jobs.following.display import Display
+from shunter.jobs.following.last_pods import last_pods
+from shunter.jobs.following.obstacle import Obstacle
 from shunter.jobs.timeline import without_names
 from shunter.kube.client import Client
 from shunter.kube.errors import ApiError, ConnectionProblem

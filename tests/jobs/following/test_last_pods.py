@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from shunter.jobs.last_pods import RESTART_ATTEMPT, last_pods
+from shunter.jobs.following.last_pods import RESTART_ATTEMPT, last_pods
 
 JOB: dict[str, Any] = {"apiVersion": "trainer.kubeflow.org/v1alpha1", "kind": "TrainJob", "metadata": {"name": "j"}, "spec": {}}
 
