@@ -1,7 +1,8 @@
 """The rules, in the order in which their verdicts are told: K what the cluster says, T what logs say, H stacks, S pace.
 
 A rule is a module with `RULE`: an id, what it needs, and a pure function. A module that is put into one of the folders
-takes part; its cases go into tests/doctor/.
+takes part. Its cases are data: recordings of live jobs in tests/doctor/corpus, found by the rule's id in expected.yaml, and
+small ones and near misses in tests/doctor/rule_cases.py, which test_rules.py reads.
 """
 
 import importlib

@@ -206,3 +206,20 @@ _PLANNERS: dict[str, Callable[[World, Json], tuple[Plan, Callable[[Failure], Pla
 
 def _key(obj: Json) -> Key:
     return Key(obj["metadata"].get("namespace", ""), obj["metadata"]["name"])
+
+
+CLAIM = {"metadata": {"name": "data"}, "spec": {"accessModes": ["ReadWriteOnce"]}}
+STATEFUL: dict[str, Any] = {
+    "replicas": 3,
+    "serviceName": "x",
+    "updateStrategy": {"type": "RollingUpdate", "rollingUpdate": {"partition": 0}},
+}
+DAEMON: dict[str, Any] = {"updateStrategy": {"type": "RollingUpdate", "rollingUpdate": {"maxSurge": 0, "maxUnavailable": 1}}}
+
+
+def names(world: World) -> list[str]:
+    return sorted(pod["metadata"]["name"] for pod in world.pods)
+
+
+def key(name: str) -> Key:
+    return Key("w", name)

@@ -1,1 +1,1 @@
-"""T: what logs say."""
+"""T: what logs say. Cases: tests/doctor/corpus and tests/doctor/rule_cases.py, by the id of the rule."""
