@@ -1,4 +1,4 @@
-"""Words of the repository: no citation of a text that is not in it, and no private vocabulary in names."""
+"""Words of the repository: no citation of a text that is not in it, no private vocabulary in names, no crowded folder."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import ast
 import io
 import re
 import tokenize
+from collections import Counter
 from pathlib import Path
 
 import pytest
@@ -99,3 +100,8 @@ def test_no_class_function_or_module_has_a_name_of_the_private_vocabulary() -> N
         functions = (one for one in tree.body if isinstance(one, ast.FunctionDef | ast.AsyncFunctionDef))
         found += [f"{module}.{one.name}" for one in functions if not one.name.startswith("_") and _is_banned(one.name)]
     assert found == []
+
+
+def test_no_folder_of_the_source_has_more_than_25_modules() -> None:
+    modules = Counter(path.parent for path in SOURCE.rglob("*.py") if path.name != "__init__.py")
+    assert {str(folder.relative_to(SOURCE)): count for folder, count in modules.items() if count > 25} == {}
