@@ -21,7 +21,7 @@ from shunter.cli.migrate.options.moving import (
     known_journal,
     tell_each,
 )
-from shunter.cli.migrate.trial_objects import remove_leftovers
+from shunter.cli.migrate.trials.objects import remove_leftovers
 from shunter.cli.output.console import say
 from shunter.cli.target import ContextOption, KubeconfigOption, connect
 from shunter.migrate.moving import applying, gathering, stand_ins

@@ -22,8 +22,8 @@ from shunter.cli.migrate.compare import ComparisonOptions
 from shunter.cli.migrate.comparison_output import shown
 from shunter.cli.migrate.findings.printing import print_findings
 from shunter.cli.migrate.options.conversion import ConversionOptions
-from shunter.cli.migrate.trial_objects import make_room, objections, removed, started
-from shunter.cli.migrate.trial_of_file import deployed, is_path, only_job
+from shunter.cli.migrate.trials.objects import make_room, objections, removed, started
+from shunter.cli.migrate.trials.of_file import deployed, is_path, only_job
 from shunter.cli.options.option_groups import grouped
 from shunter.cli.output.console import errors, say
 from shunter.cli.output.display import RecordingDisplay, display

@@ -10,7 +10,7 @@ from shunter.api.meta import Json
 from shunter.api.resources import CLUSTER_TRAINING_RUNTIMES, TRAIN_JOBS, TRAINING_RUNTIMES
 from shunter.cli.following import followed
 from shunter.cli.migrate import exit_codes
-from shunter.cli.migrate.trial_objects import make_room, objections, removed, started
+from shunter.cli.migrate.trials.objects import make_room, objections, removed, started
 from shunter.cli.output.console import say
 from shunter.cli.output.display import RecordingDisplay, display
 from shunter.cluster.target import Target

@@ -1,0 +1,1 @@
+"""What `migrate test` makes and removes, and the trial of a file."""
