@@ -8,9 +8,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping
+from functools import lru_cache
 
 from shunter.api.late_patterns import late_pattern
-from shunter.migrate.conversion.launch.reads import HOST_NAME, Read, is_rank, line_of, sought, takes_last_number
+from shunter.migrate.conversion.launch.reads import HOST_NAME, Lines, Read, is_rank, sought, takes_last_number
 
 _HOST_NAME = (
     r"\b(?:gethostname|gethostbyaddr|getfqdn|getLocalHost|[Gg]et_processor_name|nodename)\b"
@@ -33,14 +34,14 @@ _SETTING = late_pattern(r"[\"']?([A-Za-z_][\w.-]*)[\"']?\s*[:=]\s*[\"']?[^\"'\s]
 
 def mentions(text: str, variables: Mapping[str, str]) -> Iterator[Read]:
     """Every place of a program that names one. `variables` are those that hold such a value, with what each is called."""
+    lines = Lines(text)
     for match in re.finditer(rf"{_HOST_NAME}|(?<![\w$-])\$?\{{?(?P<variable>{_names(variables)})\b(?!\s*:?=(?!=))", text):
-        line = line_of(text, match.start())
-        if line.startswith(_COMMENTS):
-            continue
-        decides = bool(_CUT_WORDS.search(line))
-        yield Read(_called(match, variables), match.start(), decides, decides and takes_last_number(line))
+        line = lines.around(match.start(), match.start())
+        if not _is_comment(line):
+            decides = _cuts(line)
+            yield Read(_called(match, variables), match.start(), decides, decides and takes_last_number(line))
     if environment := _ENVIRONMENT.search(text):
-        decides = bool(_CUT_WORDS.search(text))
+        decides = _cuts(text)
         for name in sought(variables, text):
             if name not in text:  # looked for by the beginning of its name
                 yield Read(variables[name], environment.start(), decides, decides and takes_last_number(text))
@@ -54,6 +55,16 @@ def insertions(text: str, variables: Mapping[str, str]) -> Iterator[Read]:
     for match in re.finditer(rf"(?:[$%][({{]|\{{\{{|!ENV)[^\n}})]{{0,24}}?(?:{names})", text):
         key = _SETTING.search(line_before(text, match.start()))
         yield Read(_called(match, variables), match.start(), key is not None and is_rank(key[1]))
+
+
+@lru_cache(maxsize=16)
+def _is_comment(line: str) -> bool:
+    return line.lstrip().startswith(_COMMENTS)
+
+
+@lru_cache(maxsize=16)
+def _cuts(line: str) -> bool:
+    return bool(_CUT_WORDS.search(line))
 
 
 def line_before(text: str, place: int) -> str:

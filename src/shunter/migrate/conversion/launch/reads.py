@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator
 from fnmatch import fnmatchcase
+from functools import lru_cache
 from typing import NamedTuple
 
 from shunter.api.late_patterns import late_pattern
@@ -76,6 +77,7 @@ def is_rank(name: str) -> bool:
     return bool(_RANK.search(name.lstrip("-")))
 
 
+@lru_cache(maxsize=16)
 def takes_last_number(text: str) -> bool:
     """Whether the text, a statement that cuts a name, takes the number at the name's end."""
     return bool(_LAST.search(text))
@@ -83,9 +85,14 @@ def takes_last_number(text: str) -> bool:
 
 def sought(variables: Iterable[str], text: str) -> list[str]:
     """The variables that a search among all of them looks for in the text: by name, or by the beginning of the name."""
+    words = _words_sought(text)
+    return [name for name in variables if any(name[:length] in words for length in range(_SHORTEST, len(name) + 1))]
+
+
+@lru_cache(maxsize=16)
+def _words_sought(text: str) -> frozenset[str]:
     letters = "A-Za-z" if (is_any_case := bool(_ANY_CASE.search(text))) else "A-Z"
-    words = {word.upper() if is_any_case else word for word in re.findall(f"[{letters}][{letters}0-9_]*", text)}
-    return [name for name in variables if any(len(word) >= _SHORTEST and name.startswith(word) for word in words)]
+    return frozenset(word.upper() if is_any_case else word for word in re.findall(f"[{letters}][{letters}0-9_]*", text))
 
 
 def paths(text: str) -> Iterator[tuple[str, int]]:
@@ -95,6 +102,25 @@ def paths(text: str) -> Iterator[tuple[str, int]]:
             if fnmatchcase(file, match[0]):
                 yield HOST_NAME if file in OF_HOST_NAME else file, match.start()
                 break
+
+
+class Lines:
+    """The lines of a text. Places of one line get one and the same object: what is made of a line is then made once."""
+
+    def __init__(self, text: str) -> None:
+        self._text = text
+        self._first, self._end, self._line = 0, -1, ""
+
+    def around(self, start: int, end: int) -> str:
+        """The whole lines that text[start:end] is in."""
+        if self._first <= start <= end <= self._end:
+            return self._line
+        first, newline = self._text.rfind("\n", 0, start) + 1, self._text.find("\n", end)
+        behind = len(self._text) if newline < 0 else newline
+        lines = self._text[first:behind]
+        if "\n" not in lines:
+            self._first, self._end, self._line = first, behind, lines
+        return lines
 
 
 def line_of(text: str, start: int) -> str:
@@ -118,4 +144,9 @@ def is_for_a_name(text: str, start: int) -> bool:
 
 def takes_task(name: str, text: str) -> bool:
     """Whether the text takes of TF_CONFIG only what it says of the task itself, which is the same in both generations."""
-    return name == TF_CONFIG and bool(_OF_TASK.search(text)) and "cluster" not in text
+    return name == TF_CONFIG and _is_of_task(text)
+
+
+@lru_cache(maxsize=16)
+def _is_of_task(text: str) -> bool:
+    return bool(_OF_TASK.search(text)) and "cluster" not in text

@@ -6,6 +6,7 @@ It runs nothing and follows no branch: every command that might run is there, in
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from functools import lru_cache
 from typing import NamedTuple
 
 from shunter.api.late_patterns import late_pattern
@@ -54,8 +55,9 @@ class Reference(NamedTuple):
     default: str = ""
 
 
+@lru_cache(maxsize=8)
 def script(text: str) -> Script:
-    """What the text says. Never fails."""
+    """What the text says. Never fails. Several readers ask for one text."""
     return _Parser(Lexer(text)).script()
 
 

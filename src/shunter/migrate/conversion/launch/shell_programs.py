@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from functools import lru_cache
 
 from shunter.api.late_patterns import late_pattern
 from shunter.migrate.conversion.launch.reads import HOST_NAME, HOSTS_FILE, LOCAL
@@ -68,6 +69,7 @@ def asks(words: Sequence[Word]) -> str:
     return ""
 
 
+@lru_cache(maxsize=16)
 def names_address(text: str) -> bool:
     """Whether a command asks by which name an address is known: `dig -x`, `nslookup $POD_IP`, `getent hosts ADDRESS` of which the
     name is taken."""
@@ -83,7 +85,12 @@ def lists_variables(words: Sequence[Word], line: str, lists: set[str]) -> bool:
     """Whether the command, in a line, prints all variables, or reads a file that has them; `lists` are such files."""
     operands = [word for word in words[1:] if not (word.literal or "").startswith("-")]
     is_list = program(words[0]) in _LISTS and not operands
-    return is_list or bool(_ENVIRONMENT_FILE.search(line)) or any(path in line for path in lists)
+    return is_list or _names_environment(line) or any(path in line for path in lists)
+
+
+@lru_cache(maxsize=16)
+def _names_environment(line: str) -> bool:
+    return bool(_ENVIRONMENT_FILE.search(line))
 
 
 def cuts_names(name: str, written: str) -> bool:
@@ -91,6 +98,7 @@ def cuts_names(name: str, written: str) -> bool:
     return name in CUTTERS and not _AT_SEPARATORS.match(written)
 
 
+@lru_cache(maxsize=16)
 def splits_at_separators(written: str) -> bool:
     """Whether the shell's IFS, set in the text, stands between names."""
     return "IFS=" in written and bool(_AT_SEPARATORS.match(written))

@@ -6,7 +6,8 @@ Values are followed through assignments, pipes, functions and files that the tex
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from bisect import bisect_left
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import lru_cache
 
@@ -111,12 +112,13 @@ def _read(reading: ShellText, script: shell.Script, depth: int) -> None:
         following = script.commands[number + 1] if number + 1 < len(script.commands) else None
         piped = _read_command(reading, command, following, depth, piped)
     assigned = [word for command in script.commands for _, word in command.assignments]
+    begun = [command for command in script.commands if command.words]
     for word in script.words:
         # The heads of `case` and `[[`, and what is redirected into a command.
-        if word.start not in in_commands and not any(_overlap(word, value) for value in assigned):
+        if word.start not in in_commands and not _is_in(word, assigned):
             is_decisive = word.start not in loops and not _asks_whether_set(reading.text, word)
             reads_file = any(paths(word.literal or ""))
-            takes = _taken_apart(reading, script, word, is_file=reads_file)
+            takes = _taken_apart(reading, begun, word, is_file=reads_file)
             for value in values_of(reading, word, depth):
                 within = _statement(reading, word)
                 taken = takes if takes is not None else not reads_file
@@ -332,24 +334,24 @@ def _tell(reading: ShellText, value: Value, *, decides: bool, within: str) -> No
 
 
 def _statement(reading: ShellText, word: Word) -> str:
-    start = reading.text.rfind("\n", 0, word.start) + 1
-    end = reading.text.find("\n", word.end)
-    return reading.text[start : len(reading.text) if end < 0 else end]
+    return reading.lines.around(word.start, word.end)
 
 
-def _taken_apart(reading: ShellText, script: shell.Script, word: Word, *, is_file: bool) -> bool | None:
-    """Whether the command takes apart what is redirected into it; None for a word that is not redirected."""
+def _taken_apart(reading: ShellText, begun: Sequence[shell.Command], word: Word, *, is_file: bool) -> bool | None:
+    """Whether the last command that has begun takes apart what is redirected into it; None for a word that is not redirected."""
     if not reading.text[max(word.start - _NEAR, 0) : word.start].rstrip("\"'").rstrip().endswith("<"):
         return None
-    before = [command for command in script.commands if command.words and command.words[0].start < word.start]
-    if not before:
+    number = bisect_left(begun, word.start, key=lambda command: command.words[0].start)
+    if not number:
         return False
     # What `read` makes of a file is known by the variables that it fills.
-    return _cuts(reading, before[-1]) or (program(before[-1].words[0]) == "read" and not is_file)
+    return _cuts(reading, begun[number - 1]) or (program(begun[number - 1].words[0]) == "read" and not is_file)
 
 
-def _overlap(one: Word, other: Word) -> bool:
-    return one.start < other.end and other.start < one.end
+def _is_in(word: Word, values: Sequence[Word]) -> bool:
+    """Whether the word and one of the values, which are in the order of the text, have a place in common."""
+    number = bisect_left(values, word.end, key=lambda value: value.start)
+    return number > 0 and word.start < values[number - 1].end
 
 
 def _is_piped(text: str, end: int, following: shell.Command) -> bool:

@@ -6,8 +6,8 @@ POSIX shell with bash's common additions. Any text can be read; of one that is n
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
-from functools import cached_property
+from collections.abc import Iterator, Mapping
+from functools import lru_cache
 from typing import Literal, NamedTuple
 
 from shunter.api.late_patterns import late_pattern
@@ -20,6 +20,20 @@ _OPERATORS = REDIRECTIONS | {"&&", "||", ";;", ";&", "|&", "\n", ";", "&", "|", 
 _OPERATOR = late_pattern("|".join(map(re.escape, sorted(_OPERATORS, key=len, reverse=True))))
 _ORDINARY = late_pattern(r"[A-Za-z0-9_./:=,@%+~^*?\[\]{}!-]+")
 _ARITHMETIC_MARK = late_pattern(r"[()\n;]")
+_IN_BRACKETS = r"""\\.?|'[^']*'?|"(?:[^"\\]+|\\.)*+"?"""
+"""What holds no bracket: an escaped character, and what stands in quotes."""
+_COMMENT = r"(?<=\s)#[^\n]*"
+_MARKS = {
+    "(": (
+        late_pattern(rf"(?s:{_IN_BRACKETS})|\(|(?P<closing>\))"),
+        late_pattern(rf"{_COMMENT}|(?s:{_IN_BRACKETS})|\(|(?P<closing>\))"),
+    ),
+    "{": (
+        late_pattern(rf"(?s:{_IN_BRACKETS})|\{{|(?P<closing>\}})"),
+        late_pattern(rf"{_COMMENT}|(?s:{_IN_BRACKETS})|\{{|(?P<closing>\}})"),
+    ),
+}
+"""Where brackets open and close, by the opening one: without comments, and with them."""
 _ORDINARY_IN_QUOTES = late_pattern(r"[^\"\\$`]+")
 """Characters that stand for themselves."""
 
@@ -246,23 +260,24 @@ class Lexer:
 
     def _arithmetic_end(self, start: int) -> int:
         """Where the `))` begins that closes what begins at `start`, behind a `(`; 0 if there is none."""
-        place = self._closing.get(start - 1, 0)
+        place = _parentheses(self._text).get(start - 1, 0)
         return place if place and self._text.startswith("))", place) and place + 2 <= self._end else 0
 
-    @cached_property
-    def _closing(self) -> dict[int, int]:
-        """Where each `(` is closed that holds no end of a command, read once for all of them."""
-        found: dict[int, int] = {}
-        opened: list[int] = []
-        ended: set[int] = set()
-        for match in _ARITHMETIC_MARK.finditer(self._text, self._at, self._end):
-            if match[0] == "(":
-                opened.append(match.start())
-            elif match[0] != ")":
-                ended.update(opened[-1:])
-            elif opened and (opening := opened.pop()) not in ended:
-                found[opening] = match.start()
-        return found
+
+@lru_cache(maxsize=8)
+def _parentheses(text: str) -> Mapping[int, int]:
+    """Where each `(` is closed that holds no end of a command: read once for all of them."""
+    found: dict[int, int] = {}
+    opened: list[int] = []
+    ended: set[int] = set()
+    for match in _ARITHMETIC_MARK.finditer(text):
+        if match[0] == "(":
+            opened.append(match.start())
+        elif match[0] != ")":
+            ended.update(opened[-1:])
+        elif opened and (opening := opened.pop()) not in ended:
+            found[opening] = match.start()
+    return found
 
 
 class _Announcement(NamedTuple):
@@ -293,27 +308,47 @@ def _continues(held: Piece, piece: Piece) -> bool:
 def matching(text: str, opening: int, end: int, *, has_comments: bool = False) -> int:
     """The place behind the bracket that closes the one at `opening`, quotes respected; `end` if there is none. `has_comments`:
     commands stand there, and comments, in which a quote is an apostrophe."""
-    closing = {"(": ")", "{": "}"}[text[opening]]
-    depth, place, quote = 0, opening, ""
-    while place < end:
-        character = text[place]
-        if character == "\\" and quote != "'":
-            place += 1
-        elif quote:
-            quote = "" if character == quote else quote
-        elif character in "'\"":
-            quote = character
-        elif has_comments and character == "#" and text[place - 1].isspace():
-            newline = text.find("\n", place, end)
-            place = end if newline < 0 else newline
-        elif character == text[opening]:
-            depth += 1
-        elif character == closing:
-            depth -= 1
-            if depth == 0:
-                return place + 1
-        place += 1
-    return end
+    return min(_brackets(text, text[opening], has_comments).end_of(opening), end)
+
+
+@lru_cache(maxsize=16)
+def _brackets(text: str, opening: str, has_comments: bool) -> _Brackets:
+    return _Brackets(text, opening, has_comments=has_comments)
+
+
+class _Brackets:
+    """Where the brackets of one kind close. A bracket within another one is found with it, so that no part of a text of nothing
+    but brackets is read for each of them."""
+
+    def __init__(self, text: str, opening: str, *, has_comments: bool) -> None:
+        self._text, self._opening = text, opening
+        self._mark = _MARKS[opening][has_comments]
+        self._ends: dict[int, int] = {}
+
+    def end_of(self, opening: int) -> int:
+        """The place behind what closes the one at `opening`; behind the text if there is none."""
+        if opening not in self._ends:
+            self._read_from(opening)
+        return self._ends[opening]
+
+    def _read_from(self, place: int) -> None:
+        opened: list[int] = []
+        unclosed = len(self._text) + 1
+        while match := self._mark.search(self._text, place):
+            place = match.end()
+            if match[0] == self._opening:
+                known = self._ends.get(match.start(), 0)
+                if known == unclosed:
+                    break
+                if known:
+                    place = known
+                else:
+                    opened.append(match.start())
+            elif match.lastgroup:
+                self._ends[opened.pop()] = place
+                if not opened:
+                    return
+        self._ends.update(dict.fromkeys(opened, unclosed))
 
 
 def _parameter(text: str, start: int, stop: int, *, is_quoted: bool) -> Piece:

@@ -5,6 +5,7 @@ No image is looked at: what stands in one (an ENTRYPOINT, a script) is unknown, 
 
 from __future__ import annotations
 
+import posixpath
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import PurePosixPath
@@ -193,7 +194,7 @@ class _Reader:
                 assigned = (word.value.partition("=") for word in words[1:])
                 place.values.update((name, value) for name, is_given, value in assigned if is_given)
             elif words[0].value == "cd" and len(words) > 1:
-                place = replace(place, directory=str(PurePosixPath(place.directory, words[1].value)))
+                place = replace(place, directory=posixpath.join(place.directory, words[1].value) or ".")
             else:
                 where = (
                     _within(spot, command.input.start, command.input.start + len(command.input.text)) if command.input else None
@@ -277,7 +278,9 @@ class _Reader:
             self.uses.append(Use(reading.name, _within(spot, reading.start, reading.end), "python", reading.default))
 
     def _file(self, path: str, place: _Place) -> File | None:
-        return self.files.get(str(PurePosixPath("/", place.directory, path))) if path.startswith("/") or place.directory else None
+        if not self.files or not (path.startswith("/") or place.directory):
+            return None
+        return self.files.get(str(PurePosixPath("/", place.directory, path)))
 
     def _write_file(self, target: Word, document: HereDocument, spot: Spot, place: _Place) -> None:
         """A script that the text writes before it runs it."""

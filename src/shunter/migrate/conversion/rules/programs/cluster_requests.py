@@ -60,7 +60,7 @@ _CLIENT = late_pattern(
 _MAY_ASK = late_pattern(r"kube|\boc\b|training|condition|status|wait|kr8s", re.IGNORECASE)
 """Most texts ask for nothing."""
 _OWNERS = late_pattern(r"\bowner_?references\b", re.IGNORECASE)
-_OF_A_POD = r"(?:\b(?:kubectl|oc)\b[^\n|;&]*?[\s/]|/(?:pods|services|endpoints)/)"
+_OF_A_POD = r"(?:\b(?:kubectl|oc)\b(?:(?!\b(?:kubectl|oc)\b)[^\n|;&])*?[\s/]|/(?:pods|services|endpoints)/)"
 _ASKS_AT_ALL = "it asks the cluster, where pods, their labels and their owners are others in v2."
 _ASKED = (scan_text.LABEL, scan_text.REQUEST, scan_text.COMMAND, scan_text.CONDITION)
 

@@ -7,7 +7,9 @@ v1 had a Service for each pod, JOB-worker-0; in v2 a pod is JOB-node-0-1.JOB. Wh
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator
+from bisect import bisect_right
+from collections.abc import Callable, Iterator, Sequence
+from functools import lru_cache
 from typing import Any
 
 from shunter.api.late_patterns import late_pattern
@@ -26,7 +28,8 @@ _BEFORE, _AFTER = r"(?<![A-Za-z0-9._-])(?<!^/)(?<![^/]/)", r"(?![A-Za-z0-9_-])"
 _DOMAIN = r"(?=\.(?P<domain>[A-Za-z0-9-]+(?:\.[A-Za-z0-9-]+)*)|)"
 """What stands behind a host's name, as far as it may be a part of it."""
 _ASKING = frozenset({"kubectl", "oc"})
-_KUBECTL = late_pattern(r"\b(?:kubectl|oc)\s[^\n|;&]*\Z")
+_KUBECTL = late_pattern(r"\b(?:kubectl|oc)\s")
+_COMMAND_END = late_pattern(r"[\n|;&]|\Z")
 _INDEX = late_pattern(r"-[0-9]+(?=$|\.)")
 _TEXTS = frozenset({"command", "args", "value", "host", "hostnames", "searches"})
 _EXPANDED = frozenset({"command", "args", "env"})
@@ -175,8 +178,25 @@ def _names_in(draft: Draft, known: re.Pattern[str], text: str) -> list[str]:
 
 def _is_own(draft: Draft, match: re.Match[str]) -> bool:
     """Whether it is a host of the job, and not the name of a pod that kubectl is told."""
-    is_host = match[0] in draft.hosts and not _KUBECTL.search(match.string, 0, match.start())
+    is_host = match[0] in draft.hosts and not _is_asked_for(match.string, match.start())
     return is_host and is_own_domain(draft, match["domain"] or "")
+
+
+def _is_asked_for(text: str, place: int) -> bool:
+    """Whether the place is among the words that a kubectl is given."""
+    given = _words_of_kubectl(text)
+    number = bisect_right(given, place, key=lambda words: words[0])
+    return number > 0 and place <= given[number - 1][1]
+
+
+@lru_cache(maxsize=64)
+def _words_of_kubectl(text: str) -> Sequence[tuple[int, int]]:
+    """Where the words begin and end that each kubectl is given."""
+    found: list[tuple[int, int]] = []
+    for match in _KUBECTL.finditer(text):
+        if (not found or found[-1][1] < match.end()) and (end := _COMMAND_END.search(text, match.end())):
+            found.append((match.end(), end.start()))
+    return found
 
 
 def _begun_names(draft: Draft) -> re.Pattern[str]:

@@ -28,8 +28,10 @@ WRITTEN = Topic(
 )
 _LISTS = r"(?:env|printenv|export(?:\s+-p)?|declare\s+-[a-z]*p[a-z]*|set)"
 """Commands that print all variables when they have no arguments."""
+_LONGEST_PIPE = 20
+"""Commands in a pipe that are looked at: each beginning of a longer one would be read to its end."""
 _BEGINS = r"(?:^|(?<=[;&|(\n`{])|\b(?:do|then|else)\s)"
-_PIPE = rf"{_BEGINS}\s*{_LISTS}\s*(?:\|[^\n;&|>]+)*?"
+_PIPE = rf"{_BEGINS}[^\S\n]*{_LISTS}\s*(?:\|[^\n;&|>]+){{0,{_LONGEST_PIPE}}}?"
 _FILE = r"(?:>>?\s*(?!/dev/(?:null|stdout|stderr)|&)|\|\s*tee\s+)\S"
 _ALL = r"os\.environ\b(?!(?:\.copy\(\)|\))?(?:\.(?:get|pop|setdefault)\b|\[))"
 """The environment, of which no single variable is taken."""
