@@ -6,6 +6,7 @@ import pytest
 
 from migrate.rules.test_indirect_reads import converted, python, shell
 from shunter.migrate.conversion.one_job import convert
+from shunter.migrate.conversion.reading import UnreadableJobError
 from shunter.migrate.conversion.source.objects import SourceObject
 from shunter.migrate.excerpts import MESSAGE, excerpt
 from shunter.migrate.options import Options
@@ -36,6 +37,20 @@ def test_a_message_of_a_thousand_names_ends_somewhere() -> None:
 
 def test_a_short_text_is_shown_as_it_is() -> None:
     assert excerpt("python train.py") == "python train.py"
+
+
+@pytest.mark.parametrize("digits", ["9" * 10, "9" * 5000], ids=["ten digits", "five thousand"])
+def test_more_processes_than_a_node_has_are_refused_by_their_field(digits: str) -> None:
+    template = {"spec": {"containers": [{"name": "pytorch", "image": "train:1", "command": ["torchrun", "t.py"]}]}}
+    spec = {"nprocPerNode": digits, "pytorchReplicaSpecs": {"Master": {"template": template}}}
+    job = {"apiVersion": "kubeflow.org/v1", "kind": "PyTorchJob", "metadata": {"name": "b", "namespace": "t"}, "spec": spec}
+    with pytest.raises(UnreadableJobError, match=r"spec\.nprocPerNode: .* \.\.\. processes|9999999999 processes"):
+        convert(SourceObject(job, "job.yaml"), Options())
+
+
+def test_mpirun_may_be_told_any_number_of_processes() -> None:
+    findings = converted(["-np", "9" * 5000, "python", "t.py"], "MPIJob").findings
+    assert [one.message for one in findings if len(one.message) > 600] == []
 
 
 def test_what_is_no_number_for_v1_is_none() -> None:

@@ -12,6 +12,7 @@ from shunter.migrate.conversion.launch import Started, understood
 from shunter.migrate.conversion.launch.arguments import Option
 from shunter.migrate.conversion.launch.rewriting import without_options
 from shunter.migrate.conversion.rules.ssh import AGENTS
+from shunter.migrate.excerpts import excerpt
 from shunter.migrate.findings import Topic
 from shunter.migrate.paths import Path
 from shunter.operator.trainer.plugins.mpi import OPEN_MPI_HOST_FILE
@@ -113,8 +114,8 @@ def _report_kubectl(draft: Draft, container: Json, path: Path, hidden: Sequence[
 
 def _report_hosts(draft: Draft, run: Started, path: Path, slots: int) -> None:
     processes = run.option("np") or ""
-    if processes.isdecimal() and int(processes) != slots:
-        draft.report(PROCESSES, _place(path, run.options["np"]), f"-np {processes} for {slots} slots.")
+    if processes.isdecimal() and processes.lstrip("0") != str(slots):
+        draft.report(PROCESSES, _place(path, run.options["np"]), f"-np {excerpt(processes)} for {slots} slots.")
     for name, option in run.given:
         if name in _HOST_FILES and option.value not in _OWN_HOST_FILE:
             draft.report(OTHER_HOST_FILE, _place(path, option), f"The hosts stand in {option.value}.")

@@ -26,7 +26,8 @@ INIT_TRIES = 100
 """How often a worker looks for the master's name, every 2 seconds, before it gives up."""
 DEFAULT_RDZV_BACKEND = "c10d"
 
-_INTEGER = re.compile(r"[+-]?[0-9]+")
+_INTEGER = re.compile(r"[+-]?[0-9]{1,18}")
+"""What v1 takes for a number (strconv.Atoi): no more digits than 64 bits hold."""
 
 Job = TrainingJob[PyTorchJobSpec]
 

@@ -9,15 +9,19 @@ from shunter.api.formats import counts
 from shunter.api.late_patterns import late_pattern
 from shunter.api.training.pytorch import KIND
 from shunter.migrate.conversion.draft import Draft, Group
+from shunter.migrate.conversion.reading import UnreadableJobError
 from shunter.migrate.conversion.rules.programs.texts import all_programs, matches
 from shunter.migrate.conversion.rules.pytorch import launcher_topics as topics
 from shunter.migrate.conversion.rules.pytorch.launcher import LaunchMethod, TrainingContainer
+from shunter.migrate.excerpts import excerpt
 from shunter.migrate.paths import Path
 from shunter.operator.trainer.resources import cpu_count, gpu_count
 from shunter.operator.training.frameworks.pytorch import processes_per_node
 
 _INTEGER = late_pattern(r"[+-]?[0-9]{1,18}")
 """What v1 takes for one (strconv.Atoi)."""
+_MOST_DIGITS = 9
+"""Of a number of processes, which v2 holds in 32 bits."""
 _READ = late_pattern(r"\bPET_NPROC_PER_NODE\b(?!\s*=[^=])")
 FIELD: Path = ("spec", "nprocPerNode")
 ELASTIC_FIELD: Path = ("spec", "elasticPolicy", "nProcPerNode")
@@ -89,6 +93,9 @@ def _number(draft: Draft) -> int | None:
     if spec.elastic_policy and spec.elastic_policy.n_proc_per_node is not None:
         return int(spec.elastic_policy.n_proc_per_node)
     text: str = spec.nproc_per_node or AUTO
+    if len(text) > _MOST_DIGITS and text.lstrip("+-").isdecimal():
+        says = f"{excerpt(text)} processes are more than a node may have"
+        raise UnreadableJobError(draft.source, FIELD, says, "Say as many as the node has GPUs or CPUs, or auto.")
     return int(text) if _INTEGER.fullmatch(text) else None
 
 
