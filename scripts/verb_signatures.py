@@ -86,4 +86,8 @@ def _plain(value: Any) -> Any:
         return str(value)
     if isinstance(value, list | tuple):
         return [_plain(one) for one in value]
-    return f"{value.__module__}:{value.__qualname__}" if callable(value) else value
+    if not callable(value):
+        return value
+    if not value.__qualname__.isidentifier():
+        raise TypeError(f"{value.__qualname__} of {value.__module__} is not a function of a module, which alone can be named")
+    return f"{value.__module__}:{value.__qualname__}"

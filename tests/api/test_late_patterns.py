@@ -2,11 +2,17 @@
 
 from __future__ import annotations
 
+import ast
+import copy
 import re
+from pathlib import Path
 
 import pytest
 
+import shunter
 from shunter.api.late_patterns import late_pattern
+
+SOURCES = Path(shunter.__file__).parent
 
 
 def test_it_answers_as_the_compiled_expression_does() -> None:
@@ -24,3 +30,22 @@ def test_a_fault_of_the_expression_is_raised_at_its_first_use() -> None:
 
     with pytest.raises(re.error):
         late.search("text")
+
+
+def test_a_copy_answers_alike() -> None:
+    assert copy.copy(late_pattern("a+")).fullmatch("aa")
+
+
+def test_every_expression_of_the_package_that_is_compiled_late_is_one() -> None:
+    compiled = 0
+    for path in SOURCES.rglob("*.py"):
+        text = path.read_text(encoding="utf-8")
+        if "late_pattern(" not in text:
+            continue
+        for node in ast.walk(ast.parse(text)):
+            if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "late_pattern":
+                expression = node.args[0]
+                if isinstance(expression, ast.Constant) and isinstance(expression.value, str):
+                    re.compile(expression.value)
+                    compiled += 1
+    assert compiled > 100

@@ -89,10 +89,13 @@ def test_a_key_that_stands_twice_is_refused_and_kubectl_keeps_the_last(text: str
     assert as_json(yaml.load(text, LenientLoader)) == as_json(kubectl_reads(text))
 
 
-@pytest.mark.parametrize("text", ["!!int x", "!!bool maybe", "!!float x", "{<<: 3}", "? [a]\n: b"])
+@pytest.mark.parametrize(
+    "text", ["!!int x", "!!bool maybe", "!!float x", "{<<: 3}", "? [a]\n: b", "&a {<<: *a}", "x: &a {<<: [*a], c: 1}"]
+)
 def test_what_is_wrong_is_a_yaml_error(text: str) -> None:
-    with pytest.raises(yaml.YAMLError):
-        load_yaml(text)
+    for read in (load_yaml, lambda text: yaml.load(text, LenientLoader)):
+        with pytest.raises(yaml.YAMLError):
+            read(text)
 
 
 @given(st.lists(st.sampled_from(WORDS) | st.text("yn0o1e:=.-_+ x#'\"\n", max_size=6), min_size=1, max_size=40))

@@ -1,6 +1,6 @@
 """Regular expressions that are compiled when they are first asked.
 
-Of hundreds that tell what may stand in a program, a manifest meets a few, and to compile all of them takes a sixth of the time
+More than a hundred tell what may stand in a program. A manifest meets few of them, and to compile all takes a sixth of the time
 of a command that reads one file.
 """
 
@@ -12,7 +12,8 @@ from typing import Any, cast
 
 
 def late_pattern(text: str, flags: int = 0) -> re.Pattern[str]:
-    """What `re.compile` returns, but for where a fault of the expression is raised: at its first use."""
+    """Has the methods of what `re.compile` returns, but is no instance of `re.Pattern`: functions of `re` do not take it. A fault
+    of the expression is raised at its first use."""
     return cast("re.Pattern[str]", _LatePattern(text, flags))
 
 
@@ -27,5 +28,7 @@ class _LatePattern:
 
     def __getattr__(self, name: str) -> Any:
         """Asked for what is not there yet: once for each method, which is the expression's own from then on."""
+        if name.startswith("_"):  # copies and pickles ask before there is a text
+            raise AttributeError(name)
         found = self.__dict__[name] = getattr(self._compiled, name)
         return found

@@ -20,6 +20,8 @@ _MERGE = f"{_TAG}merge"
 _TEXT = f"{_TAG}str"
 _MAP = f"{_TAG}map"
 _SEQ = f"{_TAG}seq"
+_LONGEST_WORD = 40
+"""Characters of a plain scalar whose tag is remembered; a longer one is hardly met again, and may be a Secret's."""
 _PLAIN_COLLECTIONS: dict[str, type[yaml.Node]] = {_MAP: yaml.MappingNode, _SEQ: yaml.SequenceNode}
 
 
@@ -59,11 +61,15 @@ class LenientLoader(yaml.CSafeLoader):
         self._unfilled: list[tuple[yaml.Node, Any]] = []
         """Collections that are made and not filled yet, level by level, as PyYAML fills them: an alias may stand within what it
         stands for."""
+        self._merging: set[yaml.Node] = set()
+        """Mappings whose merge keys are being replaced, from the outermost on."""
 
     def resolve(self, kind: type[yaml.Node], value: Any, implicit: Any) -> str:
         """The tag of a node that has none."""
         if kind is yaml.ScalarNode:
-            return _plain_tag(value) if implicit[0] else _TEXT
+            if not implicit[0]:
+                return _TEXT
+            return _tag_of_word(value) if len(value) <= _LONGEST_WORD else _plain_tag(value)
         return _MAP if kind is yaml.MappingNode else _SEQ
 
     def construct_document(self, node: yaml.Node) -> Any:
@@ -114,6 +120,9 @@ class LenientLoader(yaml.CSafeLoader):
         YAML 1.1, where the mapping's own keys always win."""
         if _MERGE not in [key.tag for key, _ in node.value]:
             return
+        if node in self._merging:
+            raise yaml.constructor.ConstructorError(None, None, "<< names the mapping that it stands in", node.start_mark)
+        self._merging.add(node)
         entries: list[tuple[yaml.Node, yaml.Node]] = []
         for key, value in node.value:
             if key.tag == _MERGE:
@@ -121,6 +130,7 @@ class LenientLoader(yaml.CSafeLoader):
             else:
                 entries.append((key, value))
         node.value = entries
+        self._merging.remove(node)
 
     def _merged(self, node: yaml.Node) -> Iterator[tuple[yaml.Node, yaml.Node]]:
         match node:
@@ -148,7 +158,7 @@ class Loader(LenientLoader):
         if self._flattened.get(id(node)) is not node:
             self._flattened[id(node)] = node
             _refuse_duplicates(node)
-            super().flatten_mapping(node)
+        super().flatten_mapping(node)
 
 
 class Dumper(yaml.CSafeDumper):
@@ -246,10 +256,15 @@ def _resolvers() -> dict[str, list[tuple[str, Any]]]:
     }
 
 
-@lru_cache(maxsize=4096)
 def _plain_tag(text: str) -> str:
-    """The tag of a plain scalar: the words of manifests are the same ones over and over."""
+    """The tag of a plain scalar."""
     return next((tag for tag, pattern in _RESOLVERS.get(text[:1], ()) if pattern.match(text)), _TEXT)
+
+
+@lru_cache(maxsize=4096)
+def _tag_of_word(text: str) -> str:
+    """The same: the words of manifests are the same ones over and over."""
+    return _plain_tag(text)
 
 
 def _with_place(kind: str, construct: Callable[[str], Any]) -> Callable[[yaml.SafeLoader, yaml.Node], Any]:

@@ -14,6 +14,7 @@ import typer
 
 from shunter import __version__
 from shunter.cli.options.lazy_group import Entry, LazyGroup
+from shunter.cli.options.run_command import RunCommand
 from shunter.errors import EnvironmentProblem, ShunterError
 
 
@@ -22,7 +23,7 @@ class Verbs(LazyGroup):
 
     table: ClassVar[Mapping[str, Entry]] = {
         "run": Entry(
-            "shunter.cli.run", "run", "Start a program or apply manifests, follow, exit with the outcome.", {"cls": "RunCommand"}
+            "shunter.cli.run", "run", "Start a program or apply manifests, follow, exit with the outcome.", {"cls": RunCommand}
         ),
         "jobs": Entry("shunter.cli.jobs", "jobs", "List training jobs of both generations."),
         "describe": Entry("shunter.cli.describe", "describe", "Show one job: conditions, ranks, failures, events."),

@@ -11,7 +11,8 @@ import typer
 from shunter.api.formats.counts import count
 from shunter.cli.clusters import page_link, warm_modules, warn_of_disk
 from shunter.cli.options.option_groups import grouped
-from shunter.cli.options.program_options import ProgramOptions, RunCommand, own_words, programs_among
+from shunter.cli.options.program_options import ProgramOptions
+from shunter.cli.options.run_command import own_words, programs_among
 from shunter.cli.output.console import errors, say
 from shunter.cli.output.display import display
 from shunter.cli.program import requested, run_program
@@ -24,7 +25,6 @@ from shunter.kube.manifests import Manifest, load
 from shunter.launch.applying import apply_all
 from shunter.launch.option_texts import duration
 
-__all__ = ["RunCommand", "run"]
 NO_FILES: list[str] = []
 _SHELL = "Start the Python program that it starts, or put the command into a TrainJob: spec.trainer.command"
 NOT_STARTED = {"ipynb": "Make a program of it: jupyter nbconvert --to script {file}", "sh": _SHELL, "bash": _SHELL}

@@ -29,9 +29,10 @@ ALWAYS = [
     "shunter.cli.options",
     "shunter.cli.options.command",
     "shunter.cli.options.lazy_group",
+    "shunter.cli.options.run_command",
     "shunter.errors",
 ]
-MIGRATE = ["shunter.cli.migrate", "shunter.cli.migrate.exit_codes"]
+MIGRATE = ["shunter.api", "shunter.api.collector", "shunter.cli.migrate", "shunter.cli.migrate.exit_codes"]
 
 
 def asked(*words: str, **environment: str) -> tuple[str, str]:

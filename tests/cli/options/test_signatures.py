@@ -87,3 +87,5 @@ def test_help_as_the_value_of_an_option_is_refused_and_a_program_gets_its_own() 
     assert "--help" in errors
     _, errors = asked("run", "missing.py", "--", "--help")
     assert "missing.py" in errors
+    _, errors = asked("run", "train.py", "--lr", "3", "--help")
+    assert "shunter run train.py -- --lr" in errors

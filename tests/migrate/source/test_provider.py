@@ -63,6 +63,7 @@ def test_what_is_no_text_is_told_and_left(tmp_path: Path) -> None:
     ("encoding", "says", "known"),
     [
         ("utf-16", "Not UTF-8, but UTF-16.", "iconv -f UTF-16 "),
+        ("utf-32", "Not UTF-8, but UTF-32.", "iconv -f UTF-32 "),
         ("utf-16-le", "Not UTF-8, but UTF-16LE.", "iconv -f UTF-16LE "),
         ("utf-16-be", "Not UTF-8, but UTF-16BE.", "iconv -f UTF-16BE "),
         ("latin-1", "Not UTF-8: byte 0xe9 in line 3; it seems to be ISO-8859-1 (Latin-1).", "iconv -f ISO-8859-1 "),
@@ -75,6 +76,16 @@ def test_another_encoding_is_named_with_what_changes_it(tmp_path: Path, encoding
     (finding,) = read([str(tmp_path)]).findings
     assert (finding.topic.id, finding.message) == ("INPUT007", says)
     assert known in finding.advice
+
+
+@pytest.mark.parametrize(
+    "content", ["a: caf\xe9 \u20ac\n".encode() + b"b: \xff\n", b"a: \xff\n" + "b: caf\xe9".encode(), b"a: caf\xc3"]
+)
+def test_a_damaged_file_is_not_taken_for_one_of_another_encoding(tmp_path: Path, content: bytes) -> None:
+    (tmp_path / "a.yaml").write_bytes(content)
+    (finding,) = read([str(tmp_path)]).findings
+    assert finding.message.endswith("; the rest is UTF-8, so the file may be damaged there.")
+    assert "iconv" not in finding.advice
 
 
 def test_what_cannot_be_read_in_a_directory_is_told_and_the_rest_is_read(tmp_path: Path) -> None:

@@ -24,7 +24,7 @@ class Entry(NamedTuple):
     """A function, or a `Typer`."""
     short_help: str
     settings: Mapping[str, Any] = {}
-    """What typer's `command` takes besides; `cls` is the name of a class in the module."""
+    """What typer's `command` takes besides; `cls` is a class, or the name of one in the module."""
     has_signature: bool = True
     """Whether `signatures` has it: not where it is a table itself, or completes its words itself."""
 
@@ -46,7 +46,7 @@ class Entry(NamedTuple):
 
         from shunter.cli.options import signatures  # a command that runs needs none
 
-        return self.command(name, signatures.declared(self.key), Command)
+        return self.command(name, signatures.declared(self.key), self.settings.get("cls", Command))
 
     def command(self, name: str, found: Any, cls: type) -> Any:
         """The click command that typer makes of a function or a `Typer`."""

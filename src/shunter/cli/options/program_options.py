@@ -1,62 +1,13 @@
-"""The options of `run` that are about a program, as in `shunter run train.py`, and the words after `--`, which are its own."""
+"""The options of `run` that are about a program, as in `shunter run train.py`."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
+from typing import Annotated, Any, NamedTuple
 
 import typer
 
 from shunter.cli.options import completion
-from shunter.cli.options.command import Command
 from shunter.cli.output.console import ObjectForm
-from shunter.errors import InputError
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-OWN_WORDS = "shunter.program.words"
-
-
-class RunCommand(Command):
-    """Keeps the words after the first `--` apart: the parser would put them among the manifests."""
-
-    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
-        """The words after `--` are in `ctx.meta[OWN_WORDS]`, where there is a `--`. InputError for an option with an empty
-        value."""
-        if "--" in args:
-            at = args.index("--")
-            ctx.meta[OWN_WORDS] = args[at + 1 :]
-            args = args[:at]
-        rest = list(super().parse_args(ctx, args))
-        require_values(ctx, self.get_params(ctx))
-        return rest
-
-    def missing_option(self, ctx: Any, missing: str, words: list[str]) -> InputError:
-        """As of any command; where a program was named it says too how the program gets the option."""
-        error = super().missing_option(ctx, missing, words)
-        if not (program := programs_among(words)[:1]):
-            return error
-        own = f"Options of the program itself come after --: shunter run {program[0]} -- {missing}"
-        meant = f"{error.remedy} " if error.remedy.startswith("Did you mean") else ""
-        return InputError(error.message, f"{meant}{own}")
-
-
-def require_values(ctx: Any, parameters: Sequence[Any]) -> None:
-    """InputError for an option that was given an empty text. It would count as not given: `--resume "$JOB"` without that variable
-    would train from nothing."""
-    for parameter in parameters:
-        name = parameter.name
-        if ctx.params.get(name) == "" and ctx.get_parameter_source(name).name == "COMMANDLINE":
-            option = max(parameter.opts, key=len)
-            raise InputError(
-                f"{option} is empty, as when a variable of the shell is not set.", "Give it a value, or leave it out."
-            )
-
-
-def own_words(ctx: typer.Context) -> list[str] | None:
-    """What stood after `--`; None without `--`."""
-    words: list[str] | None = ctx.meta.get(OWN_WORDS)
-    return words
 
 
 def _option(*names: str, help: str, **settings: Any) -> Any:
@@ -164,13 +115,3 @@ class ProgramOptions(NamedTuple):
         names = {"module": "-m", "env_from": "--env-from", "no_code": "--no-code", "dry_run": "--dry-run", "form": "--output"}
         defaults = ProgramOptions._field_defaults
         return [names.get(field, f"--{field}") for field in hints if getattr(self, field) != defaults[field]]
-
-
-def is_program(word: str) -> bool:
-    """Whether a word of the command line is a script and no manifest."""
-    return word.endswith(".py")
-
-
-def programs_among(files: Sequence[str]) -> list[str]:
-    """The words that end in `.py`, in their order."""
-    return [word for word in files if is_program(word)]

@@ -44,7 +44,6 @@ class Runtime(Struct, frozen=True):
         }
 
 
-"""The label of everything that a JobSet makes."""
 _PLACE = (JOBSET_NAME, REPLICATED_JOB, "jobset.sigs.k8s.io/job-index", COMPLETION_INDEX)
 """Labels that say which place in its job a pod has."""
 

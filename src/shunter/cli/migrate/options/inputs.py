@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Annotated, NamedTuple
 
 import typer
 
-from shunter.api.collector import collect_seldom
 from shunter.cli.output.progress import counting
 from shunter.cli.target import ContextOption, KubeconfigOption, connect
 from shunter.errors import InputError
@@ -78,7 +77,6 @@ class InputOptions(NamedTuple):
 
     def read(self) -> tuple[Input, list[Finding]]:
         """All that was named, and what there is to tell of reading it."""
-        collect_seldom()
         given, faults = self._read()
         return replace(given, mpi_operator=self.mpi_operator), faults
 

@@ -279,18 +279,20 @@ def _named(file: TextFile) -> TextFile:
 
 
 def _not_utf8(content: bytes, source: str, error: UnicodeDecodeError) -> Finding:
-    if encoding := _utf16(content):
-        return _in_utf16(source, encoding)
+    if encoding := _wide_encoding(content):
+        return _in_wide_encoding(source, encoding)
     line = content.count(b"\n", 0, error.start) + 1
     says, remedy = f"Not UTF-8: byte 0x{content[error.start]:02x} in line {line}", ""
-    if not _CONTROLS.search(content):
+    if not content.decode("utf-8", "ignore").isascii() or error.end == len(content):
+        says += "; the rest is UTF-8, so the file may be damaged there"
+    elif not _CONTROLS.search(content):
         encoding = "WINDOWS-1252" if _OF_WINDOWS.search(content) else "ISO-8859-1"
         says += f"; it seems to be {encoding}" + (" (Latin-1)" if encoding == "ISO-8859-1" else "")
         remedy = _remedy(source, encoding)
     return Finding(NOT_TEXT, source, Place(source, line, 1), (), f"{says}.", remedy)
 
 
-def _in_utf16(source: str, encoding: str) -> Finding:
+def _in_wide_encoding(source: str, encoding: str) -> Finding:
     return Finding(NOT_TEXT, source, Place(source, 1, 1), (), f"Not UTF-8, but {encoding}.", _remedy(source, encoding))
 
 
@@ -298,11 +300,13 @@ def _remedy(source: str, encoding: str) -> str:
     if source == STANDARD_INPUT:
         return f"If it is a manifest, pipe it through iconv -f {encoding} -t UTF-8."
     file = shlex.quote(source)
-    return f"If it is a manifest: iconv -f {encoding} -t UTF-8 {file} > {file}.utf8 && mv {file}.utf8 {file}"
+    return f"If it is a manifest: cp {file} {file}.orig && iconv -f {encoding} -t UTF-8 {file}.orig > {file}"
 
 
-def _utf16(content: bytes) -> str:
-    """The encoding, by its mark or where every other byte of the beginning is 0; empty when it is another one."""
+def _wide_encoding(content: bytes) -> str:
+    """UTF-16 or UTF-32, by its mark or where every other byte of the beginning is 0; empty when it is another one."""
+    if content.startswith((codecs.BOM_UTF32_LE, codecs.BOM_UTF32_BE)):
+        return "UTF-32"
     if content.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
         return "UTF-16"
     start = content[:_BEGINNING]
@@ -316,7 +320,7 @@ def _decoded(content: bytes, source: str, path: Path | None, relative: Path) -> 
         text = content.decode("utf-8")
     except UnicodeDecodeError as error:
         return TextFile(source, (), path, relative, findings=(_not_utf8(content, source, error),))
-    if encoding := _utf16(content):
-        return TextFile(source, (), path, relative, findings=(_in_utf16(source, encoding),))
+    if encoding := _wide_encoding(content):
+        return TextFile(source, (), path, relative, findings=(_in_wide_encoding(source, encoding),))
     is_of_chart = path is not None and "{{" in text and templates.is_of_chart(path)
     return replace(text_file(text, source, is_of_chart=is_of_chart), path=path, relative=relative)
