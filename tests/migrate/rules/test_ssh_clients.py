@@ -195,6 +195,35 @@ def test_python_that_starts_no_ssh_is_not_told_of(code: str) -> None:
     assert lines_told_of(python(f"{code}\ntrain()")) == []
 
 
+FUNCTIONS = "def run(cmd):\n    subprocess.run(cmd)\ndef fetch(cmd):\n    {0}run(cmd)\ndef push(cmd):\n    {0}run(cmd)\n"
+
+
+def doubled(first: str) -> str:
+    return "\n".join([f"a0 = {first}", *(f"a{n} = a{n - 1} + a{n - 1}" for n in range(1, 27)), "run(a26)"])
+
+
+@pytest.mark.parametrize(
+    ("code", "line"),
+    [
+        pytest.param(FUNCTIONS.format(""), "run(['ssh', h])", id="parameters of one name"),
+        pytest.param(FUNCTIONS.format("cmd = cmd or ['ls']\n    "), "run(['ssh', h])", id="parameters with a default"),
+        pytest.param("cmd = cmd or DEFAULT\ncmd = cmd if x else cmd\nrun(cmd)", "run(['ssh', h])", id="a name given itself"),
+        pytest.param("x = x + x\nrun(x)", "run(['ssh', h])", id="a name added to itself"),
+        pytest.param("x = [*x, *x]\nrun(x)", "run(['ssh', h])", id="a list in itself"),
+        pytest.param("x = f'{x} {x}'\nrun(x)", "run(['ssh', h])", id="a text in itself"),
+        pytest.param("x = ' '.join(x + x)\nrun(x.split() + x.split())", "run(['ssh', h])", id="words of itself"),
+        pytest.param(doubled("'ls ; '"), "run(['ssh', h])", id="a text doubled again and again"),
+        pytest.param(doubled("['ssh', h]"), "a0 = ['ssh', h]", id="a list doubled again and again"),
+    ],
+)
+def test_code_whose_names_hold_each_other_is_read_to_its_end(code: str, line: str) -> None:
+    assert lines_told_of(python(f"{code}\nrun(['ssh', h])")) == [repr(line)]
+
+
+def test_a_name_is_read_wherever_a_command_has_it() -> None:
+    assert lines_told_of(python("h = 'host.example.org'\nrun(['scp', '-r', f'{h}:a', f'{h}:b'])")) == []
+
+
 def test_a_parameter_is_not_the_constant_of_its_name() -> None:
     code = "host = 'host.example.org'\ndef reach(host):\n    subprocess.run(['ssh', host])\nmap(reach, hosts)"
     assert lines_told_of(python(code)) == ["\"subprocess.run(['ssh', host])\""]

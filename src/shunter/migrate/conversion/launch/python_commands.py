@@ -36,7 +36,10 @@ _BRACES = re.compile(r"\{[^{}]*\}")
 _DEEPEST = 40
 """Expressions within expressions that are looked into."""
 _MOST = 50
-"""Values of one name that are looked at."""
+"""Values of one name that are looked at, and names that are followed from one expression."""
+_MOST_STEPS = 300
+"""Expressions that are looked into for one command, a hundred letters of a text counted as one: `x = x + x` has no end, and
+`b = a + a; c = b + b; ...` a far one."""
 
 
 class PythonCommand(NamedTuple):
@@ -91,6 +94,7 @@ class _Code:
         """What is put behind the words of a list, each a list itself, or behind a text."""
         self._changing: set[str] = set()
         """Names of which not every value is written out: parameters, and what loops go through."""
+        self._steps_left = _MOST_STEPS
         for node in self._nodes:
             self._learn(node)
         for target, value in given(self._nodes):
@@ -124,6 +128,7 @@ class _Code:
                 for value in self._run_by(node):
                     yield from self._commands_of(value)
             elif isinstance(node, (ast.List, ast.Tuple)) and id(node) not in compared and node.elts:
+                self._steps_left = _MOST_STEPS
                 words = self._with_added(self._words(node) or [], names.get(id(node), ""))
                 yield PythonCommand(_shell_text(words), self._start(node.elts[0]), is_run=False)
 
@@ -132,12 +137,16 @@ class _Code:
         if imports is None:
             return None
         hosts = [
-            self._text(host)
+            host
             for node in self._nodes
             if isinstance(node, ast.Call) and called(node) in functions
             for host in [*node.args[:1], *(one.value for one in node.keywords if one.arg in {"host", "hostname", "hosts"})][:1]
         ]
-        return Connection(tuple(hosts), self._start(imports))
+        texts = []
+        for host in hosts:
+            self._steps_left = _MOST_STEPS
+            texts.append(self._text(host))
+        return Connection(tuple(texts), self._start(imports))
 
     def _run_by(self, node: ast.Call) -> list[ast.expr]:
         """The expressions that the call starts: of a call with one word an argument, a list of them."""
@@ -151,7 +160,8 @@ class _Code:
 
     def _commands_of(self, node: ast.expr) -> Iterator[PythonCommand]:
         """What it is to start the expression, for each value that it may have."""
-        for value, name in self._alternatives(node):
+        for value, name in self._alternatives(node, set()):
+            self._steps_left = _MOST_STEPS
             words = self._words(value)
             if words is not None:
                 words = self._with_added(words, name)
@@ -159,21 +169,23 @@ class _Code:
                 text = _of_shell(words) or _shell_text(words)
             else:
                 first = value
-                text = self._text(value) + "".join(self._text(added) for added in self._added.get(name, ()))
+                text = self._text(value) + "".join(self._text(added) for added in islice(self._added.get(name, ()), _MOST))
             if hasattr(first, "lineno"):
                 yield PythonCommand(text, self._start(first), is_run=True)
 
     def _with_added(self, words: Sequence[str], name: str) -> list[str]:
         """The words, and those that are put behind them in the list of that name."""
-        return [*words, *(word for added in self._added.get(name, ()) for word in self._words(added) or [UNKNOWN])]
+        return [*words, *(word for added in islice(self._added.get(name, ()), _MOST) for word in self._words(added) or [UNKNOWN])]
 
-    def _alternatives(self, node: ast.expr, name: str = "", depth: int = 0) -> Iterator[tuple[ast.expr, str]]:
-        """The values that the expression may have, and the name that holds each."""
+    def _alternatives(self, node: ast.expr, followed: set[str], name: str = "") -> Iterator[tuple[ast.expr, str]]:
+        """The values that the expression may have, and the name that holds each. A name that was `followed` is not again: the
+        `cmd` of a function may be given the `cmd` of another one."""
         inner: Sequence[ast.expr] = ()
-        if depth > _DEEPEST:
-            return
         if isinstance(node, (ast.Name, ast.Attribute)):
             name = ast.unparse(node)
+            if name in followed or len(followed) >= _MOST:
+                return
+            followed.add(name)
             inner = self._values.get(name, ())
         elif isinstance(node, ast.IfExp):
             inner = [node.body, node.orelse]
@@ -184,7 +196,7 @@ class _Code:
         else:
             yield node, name
         for value in islice(inner, _MOST):
-            yield from self._alternatives(value, name, depth + 1)
+            yield from self._alternatives(value, followed, name)
 
     def _value(self, node: ast.expr) -> ast.expr:
         """What a name holds that is given one value; any other expression itself."""
@@ -195,7 +207,7 @@ class _Code:
 
     def _words(self, node: ast.expr, depth: int = 0) -> list[str] | None:
         """The words of a list; None for an expression that is none."""
-        if depth > _DEEPEST:
+        if self._is_too_far(depth):
             return None
         node = self._value(node)
         if isinstance(node, (ast.List, ast.Tuple)):
@@ -219,14 +231,15 @@ class _Code:
 
     def _text(self, node: ast.expr, depth: int = 0) -> str:
         """The text that the expression is, with a dollar for each part that is not known."""
-        if depth > _DEEPEST:
+        if self._is_too_far(depth):
             return UNKNOWN
         text = python_code.constant(node)
         if text is not None:
+            self._steps_left -= len(text) // 100
             return text
         node = self._value(node)
         if isinstance(node, ast.Constant):
-            return str(python_code.constant(node) or UNKNOWN)
+            return self._text(node, depth + 1) if isinstance(node.value, (str, bytes)) else UNKNOWN
         if isinstance(node, ast.JoinedStr):
             return "".join(self._text(part, depth + 1) for part in node.values)
         if isinstance(node, ast.FormattedValue):
@@ -247,6 +260,11 @@ class _Code:
         if called(node) == "format" and isinstance(node.func, ast.Attribute):
             return _BRACES.sub(UNKNOWN, self._text(node.func.value, depth + 1))
         return UNKNOWN
+
+    def _is_too_far(self, depth: int) -> bool:
+        """Whether this step, which it counts, is one too many."""
+        self._steps_left -= 1
+        return self._steps_left < 0 or depth > _DEEPEST
 
     def _start(self, node: ast.AST) -> int:
         return self._lines.span(node)[0]
