@@ -224,6 +224,23 @@ def test_a_name_is_read_wherever_a_command_has_it() -> None:
     assert lines_told_of(python("h = 'host.example.org'\nrun(['scp', '-r', f'{h}:a', f'{h}:b'])")) == []
 
 
+@pytest.mark.parametrize(
+    "code",
+    [
+        pytest.param("x" + ".add(1)" * 200 + ".append(2)", id="calls of calls of a list"),
+        pytest.param("run(x" + ".a" * 600 + ")", id="a long chain of attributes"),
+        pytest.param("y = x" + ".a" * 600 + "\nrun(y)", id="a long chain of attributes in a name"),
+        pytest.param("x" + ".a" * 600 + " = ['ls']", id="a long target"),
+        pytest.param("x" + ".a" * 600 + " += ['ls']", id="a long target that grows"),
+        pytest.param("x" + ".a" * 600 + "()", id="a long owner of a function"),
+        pytest.param("print('ls'" + " + 'a'" * 600 + ")", id="a long sum"),
+        pytest.param("x" + ".a(1)" * 95 + ".append(os.environ['X'" + " + 'a'" * 190 + "])", id="almost too deep"),
+    ],
+)
+def test_expressions_nested_deep_hide_no_other_command(code: str) -> None:
+    assert lines_told_of(python(f"{code}\nrun(['ssh', h])")) == ["\"run(['ssh', h])\""]
+
+
 def test_a_parameter_is_not_the_constant_of_its_name() -> None:
     code = "host = 'host.example.org'\ndef reach(host):\n    subprocess.run(['ssh', host])\nmap(reach, hosts)"
     assert lines_told_of(python(code)) == ["\"subprocess.run(['ssh', host])\""]

@@ -18,6 +18,8 @@ _LINE = late_pattern(r"[^\r\n]*(?:\r\n|\r|\n)|[^\r\n]+$")
 _PYTHON = late_pattern(r"^#!.*\bpython")
 _STATEMENT = late_pattern(r"^[ \t]*(?:import|from|def|print)\b", re.MULTILINE)
 _MENTION = late_pattern(r"(?:environ|getenv)\b[^\n]{0,12}?[\"']([A-Z][A-Z0-9_]*)[\"']")
+_MOST_LEVELS = 200
+"""Of a syntax tree: `ast.unparse` takes three calls a level, and Python allows a thousand."""
 
 
 UNPARSABLE = (SyntaxError, ValueError, RecursionError, MemoryError)
@@ -47,11 +49,19 @@ def readings(code: str) -> tuple[Reading, ...]:
 
 @lru_cache(maxsize=256)
 def parsed(code: str) -> ast.Module | None:
-    """The code as a tree, which nobody changes; None when it cannot be parsed."""
+    """The code as a tree, which nobody changes; None when it cannot be parsed, or has more levels than can be read."""
     try:
-        return syntax_tree(code)
+        tree = syntax_tree(code)
     except UNPARSABLE:
         return None
+    return None if _is_too_deep(tree) else tree
+
+
+def _is_too_deep(tree: ast.Module) -> bool:
+    level: list[ast.AST] = [tree]
+    for _ in range(_MOST_LEVELS):
+        level = [child for node in level for child in ast.iter_child_nodes(node)]
+    return bool(level)
 
 
 def syntax_tree(code: str) -> ast.Module:

@@ -98,27 +98,30 @@ class _Code:
         for node in self._nodes:
             self._learn(node)
         for target, value in given(self._nodes):
-            self._values[ast.unparse(target)].append(value)
+            self._keep(self._values, target, value)
 
     def _learn(self, node: ast.AST) -> None:
         if isinstance(node, ast.Assign):
             for target in node.targets:
-                if isinstance(target, (ast.Name, ast.Attribute)):
-                    self._values[ast.unparse(target)].append(node.value)
+                self._keep(self._values, target, node.value)
         elif isinstance(node, (ast.AnnAssign, ast.NamedExpr)) and node.value is not None:
-            self._values[ast.unparse(node.target)].append(node.value)
+            self._keep(self._values, node.target, node.value)
         elif isinstance(node, ast.AugAssign):
-            self._added[ast.unparse(node.target)].append(node.value)
-            self._changing.add(ast.unparse(node.target))
+            self._keep(self._added, node.target, node.value)
+            self._changing.add(_name(node.target))
         elif isinstance(node, ast.arg):
             self._changing.add(node.arg)
         elif isinstance(node, (ast.For, ast.AsyncFor, ast.comprehension)):
             self._changing |= {one.id for one in ast.walk(node.target) if isinstance(one, ast.Name)}
         elif isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and len(node.args) == 1:
             if node.func.attr == "append":
-                self._added[ast.unparse(node.func.value)].append(ast.List(node.args))
+                self._keep(self._added, node.func.value, ast.List(node.args))
             elif node.func.attr == "extend":
-                self._added[ast.unparse(node.func.value)].append(node.args[0])
+                self._keep(self._added, node.func.value, node.args[0])
+
+    def _keep(self, where: dict[str, list[ast.expr]], target: ast.expr, value: ast.expr) -> None:
+        if name := _name(target):
+            where[name].append(value)
 
     def commands(self) -> Iterator[PythonCommand]:
         compared = {id(side) for node in self._nodes if isinstance(node, ast.Compare) for side in (node.left, *node.comparators)}
@@ -182,7 +185,7 @@ class _Code:
         `cmd` of a function may be given the `cmd` of another one."""
         inner: Sequence[ast.expr] = ()
         if isinstance(node, (ast.Name, ast.Attribute)):
-            name = ast.unparse(node)
+            name = _name(node)
             if name in followed or len(followed) >= _MOST:
                 return
             followed.add(name)
@@ -200,7 +203,8 @@ class _Code:
 
     def _value(self, node: ast.expr) -> ast.expr:
         """What a name holds that is given one value; any other expression itself."""
-        if not isinstance(node, (ast.Name, ast.Attribute)) or (name := ast.unparse(node)) in self._changing:
+        name = _name(node)
+        if not name or name in self._changing:
             return node
         held = self._values.get(name, ())
         return held[0] if len(held) == 1 else node
@@ -220,9 +224,7 @@ class _Code:
             left, right = self._words(node.left, depth + 1), self._words(node.right, depth + 1)
             return None if left is None and right is None else [*(left or [UNKNOWN]), *(right or [UNKNOWN])]
         if isinstance(node, ast.Call) and called(node) == "split":
-            is_shlex = len(node.args) > 0 and (
-                not isinstance(node.func, ast.Attribute) or ast.unparse(node.func.value) == "shlex"
-            )
+            is_shlex = len(node.args) > 0 and (not isinstance(node.func, ast.Attribute) or _name(node.func.value) == "shlex")
             text = node.args[0] if is_shlex else node.func.value if isinstance(node.func, ast.Attribute) else None
             return _split(self._text(text)) if text is not None else None
         if isinstance(node, ast.Call) and called(node) in _KEEP_WORDS and node.args:
@@ -256,7 +258,7 @@ class _Code:
         if called(node) == "join" and isinstance(node.func, ast.Attribute) and node.args:
             words = self._words(node.args[0], depth + 1)
             owner = node.func.value
-            return shlex.join(words) if words and ast.unparse(owner) == "shlex" else self._text(owner).join(words or [UNKNOWN])
+            return shlex.join(words) if words and _name(owner) == "shlex" else self._text(owner).join(words or [UNKNOWN])
         if called(node) == "format" and isinstance(node.func, ast.Attribute):
             return _BRACES.sub(UNKNOWN, self._text(node.func.value, depth + 1))
         return UNKNOWN
@@ -268,6 +270,15 @@ class _Code:
 
     def _start(self, node: ast.AST) -> int:
         return self._lines.span(node)[0]
+
+
+def _name(node: ast.expr) -> str:
+    """What the code calls it: `cmd`, `self.cmd`; empty for any other expression, and for more names than anybody writes."""
+    names = list[str]()
+    while isinstance(node, ast.Attribute) and len(names) < _DEEPEST:
+        names.append(node.attr)
+        node = node.value
+    return ".".join([node.id, *reversed(names)]) if isinstance(node, ast.Name) else ""
 
 
 def _imports(node: ast.AST, modules: frozenset[str]) -> bool:
