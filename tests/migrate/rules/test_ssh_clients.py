@@ -165,6 +165,11 @@ def test_python_that_reaches_none_is_not(text: str) -> None:
             "os.system('for h in a b; do ssh $h ls; done')",
             id="a loop of a shell",
         ),
+        pytest.param("jobs.append(['ssh', host])", "jobs.append(['ssh', host])", id="a list handed to a function"),
+        pytest.param(
+            "def start(words):\n    run(words)\nstart(('ssh', host))", "start(('ssh', host))", id="a tuple that a function runs"
+        ),
+        pytest.param("subprocess.run(['ssh', '-p', 22, host])", "subprocess.run(['ssh', '-p', 22, host])", id="a number"),
         pytest.param("from pexpect import pxssh", "from pexpect import pxssh", id="pxssh"),
         pytest.param("import asyncssh as a\na.connect(host)", "import asyncssh as a", id="a library under another name"),
         pytest.param("print 'old'\nos.system('ssh %s' % host)", "os.system('ssh %s' % host)", id="code of Python 2"),
@@ -188,6 +193,15 @@ def test_python_is_read_by_what_it_does(code: str, line: str) -> None:
         pytest.param(
             "import paramiko\nc = paramiko.SSHClient()\nc.connect(hostname='host.example.org')", id="another machine by a library"
         ),
+        pytest.param("for name, port in [('ssh', 22), ('http', 80)]: probe(name, port)", id="a table of ports"),
+        pytest.param("for name, port in [('ssh', PORT), ('http', 80)]: probe(name, port)", id="a table that is unpacked"),
+        pytest.param("checks = [probe(*one) for one in [('ssh', 22)]]\nports = {'a': ('ssh', 2.5)}", id="numbers"),
+        pytest.param("NONE = ''\nnames = ['ssh', NONE]", id="an empty text in a name"),
+        pytest.param("scheme, rest = 'ssh', url", id="two names at once"),
+        pytest.param("print(*('ssh', host))", id="arguments in a tuple"),
+        pytest.param("rows.append(('ssh', f'{host}', ok))", id="a row of a table"),
+        pytest.param("log.info('tried', ('ssh', host, err))", id="a message of parts"),
+        pytest.param("Thread(target=check, args=('ssh', host))", id="arguments of a thread"),
         pytest.param("print 'old'\n# os.system('ssh %s' % host)", id="a comment of Python 2"),
     ],
 )

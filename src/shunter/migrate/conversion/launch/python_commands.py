@@ -124,13 +124,13 @@ class _Code:
             where[name].append(value)
 
     def commands(self) -> Iterator[PythonCommand]:
-        compared = {id(side) for node in self._nodes if isinstance(node, ast.Compare) for side in (node.left, *node.comparators)}
+        others = {id(other) for node in self._nodes for other in _no_commands(node)}
         names = {id(value): name for name, values in self._values.items() for value in values}
         for node in self._nodes:
             if isinstance(node, ast.Call):
                 for value in self._run_by(node):
                     yield from self._commands_of(value)
-            elif isinstance(node, (ast.List, ast.Tuple)) and id(node) not in compared and node.elts:
+            elif isinstance(node, (ast.List, ast.Tuple)) and id(node) not in others and node.elts:
                 self._steps_left = _MOST_STEPS
                 words = self._with_added(self._words(node) or [], names.get(id(node), ""))
                 yield PythonCommand(_shell_text(words), self._start(node.elts[0]), is_run=False)
@@ -241,7 +241,7 @@ class _Code:
             return text
         node = self._value(node)
         if isinstance(node, ast.Constant):
-            return self._text(node, depth + 1) if isinstance(node.value, (str, bytes)) else UNKNOWN
+            return self._text(node, depth + 1) if isinstance(node.value, (str, bytes)) else str(node.value)
         if isinstance(node, ast.JoinedStr):
             return "".join(self._text(part, depth + 1) for part in node.values)
         if isinstance(node, ast.FormattedValue):
@@ -270,6 +270,20 @@ class _Code:
 
     def _start(self, node: ast.AST) -> int:
         return self._lines.span(node)[0]
+
+
+def _no_commands(node: ast.AST) -> Iterator[ast.expr]:
+    """Lists and tuples within it that are not kept to be run: compared or unpacked ones, and tuples that are arguments."""
+    if isinstance(node, ast.Compare):
+        yield from (node.left, *node.comparators)
+    elif isinstance(node, ast.Assign) and any(isinstance(target, (ast.Tuple, ast.List)) for target in node.targets):
+        yield node.value
+    elif isinstance(node, (ast.For, ast.AsyncFor, ast.comprehension)) and isinstance(node.target, (ast.Tuple, ast.List)):
+        yield from node.iter.elts if isinstance(node.iter, (ast.List, ast.Tuple, ast.Set)) else ()
+    elif isinstance(node, ast.Call):
+        given_values = [*node.args, *(one.value for one in node.keywords)]
+        yield from (one.value for one in given_values if isinstance(one, ast.Starred))
+        yield from (one for one in given_values if isinstance(one, ast.Tuple))
 
 
 def _name(node: ast.expr) -> str:
