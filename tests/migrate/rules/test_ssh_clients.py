@@ -165,6 +165,17 @@ def test_python_that_reaches_none_is_not(text: str) -> None:
             "os.system('for h in a b; do ssh $h ls; done')",
             id="a loop of a shell",
         ),
+        pytest.param("import paramiko\nparamiko.Transport((host, 22))", "import paramiko", id="a transport"),
+        pytest.param(
+            "import paramiko\nparamiko.SSHClient().connect('host.example.org')\ndef reach(c):\n    c.connect(host)",
+            "import paramiko",
+            id="a library beside another machine",
+        ),
+        pytest.param(
+            "import importlib\np = importlib.import_module('paramiko')\np.SSHClient().connect('a.example.org')\np.Transport(x)",
+            "p = importlib.import_module('paramiko')",
+            id="a library that is imported by name",
+        ),
         pytest.param("jobs.append(['ssh', host])", "jobs.append(['ssh', host])", id="a list handed to a function"),
         pytest.param(
             "def start(words):\n    run(words)\nstart(('ssh', host))", "start(('ssh', host))", id="a tuple that a function runs"
@@ -202,6 +213,23 @@ def test_python_is_read_by_what_it_does(code: str, line: str) -> None:
         pytest.param("rows.append(('ssh', f'{host}', ok))", id="a row of a table"),
         pytest.param("log.info('tried', ('ssh', host, err))", id="a message of parts"),
         pytest.param("Thread(target=check, args=('ssh', host))", id="arguments of a thread"),
+        pytest.param(
+            "import paramiko\nt = paramiko.Transport(('sftp.example.org', 22))\nt.connect(None, 'u', pw)\n"
+            "s = paramiko.SFTPClient.from_transport(t)",
+            id="a transport to another machine",
+        ),
+        pytest.param(
+            "from paramiko import Transport\nat = (HOST, 22)\nHOST = 'sftp.example.org'\nTransport(at)", id="an address"
+        ),
+        pytest.param(
+            "import paramiko, sqlite3\nwith paramiko.SSHClient() as c:\n    c.connect('host.example.org')\n"
+            "db = sqlite3.connect(path)",
+            id="another machine beside a database",
+        ),
+        pytest.param(
+            "import socket\nfrom fabric import Connection\ns = socket.socket()\ns.connect((h, 80))\nConnection('a.example.org')",
+            id="another machine beside a socket",
+        ),
         pytest.param("print 'old'\n# os.system('ssh %s' % host)", id="a comment of Python 2"),
     ],
 )

@@ -109,6 +109,8 @@ class _Code:
         elif isinstance(node, ast.AugAssign):
             self._keep(self._added, node.target, node.value)
             self._changing.add(_name(node.target))
+        elif isinstance(node, ast.withitem) and node.optional_vars is not None:
+            self._keep(self._values, node.optional_vars, node.context_expr)
         elif isinstance(node, ast.arg):
             self._changing.add(node.arg)
         elif isinstance(node, (ast.For, ast.AsyncFor, ast.comprehension)):
@@ -139,17 +141,36 @@ class _Code:
         imports = next((node for node in self._nodes if _imports(node, modules)), None)
         if imports is None:
             return None
-        hosts = [
-            host
-            for node in self._nodes
-            if isinstance(node, ast.Call) and called(node) in functions
-            for host in [*node.args[:1], *(one.value for one in node.keywords if one.arg in {"host", "hostname", "hosts"})][:1]
-        ]
+        imported = [(name, _imports(alone, modules)) for node in self._nodes for name, alone in _imported_alone(node)]
+        others = frozenset(name for name, _ in imported) - {name for name, is_of_modules in imported if is_of_modules}
         texts = []
-        for host in hosts:
-            self._steps_left = _MOST_STEPS
-            texts.append(self._text(host))
+        for node in self._nodes:
+            if isinstance(node, ast.Call) and called(node) in functions and not self._is_of(others, node.func, set()):
+                self._steps_left = _MOST_STEPS
+                texts += self._hosts(node)
         return Connection(tuple(texts), self._start(imports))
+
+    def _hosts(self, node: ast.Call) -> list[str]:
+        """The one to which the call connects; none for a call that says none, as that of paramiko's Transport, which has it."""
+        owner = self._value(node.func.value) if isinstance(node.func, ast.Attribute) else None
+        if isinstance(owner, ast.Call) and called(owner) == "Transport":
+            return []
+        given_hosts = [*node.args[:1], *(one.value for one in node.keywords if one.arg in {"host", "hostname", "hosts"})][:1]
+        return [(self._words(host) or [self._text(host)])[0] for host in given_hosts]
+
+    def _is_of(self, others: frozenset[str], node: ast.expr, followed: set[str]) -> bool:
+        """Whether the expression is surely a part of these modules, or made by them; `followed` are the names that led to it."""
+        while (name := _name(node)) not in self._values:
+            if isinstance(node, (ast.Attribute, ast.Subscript, ast.Await)):
+                node = node.value
+            elif isinstance(node, ast.Call) and called(node) not in {"import_module", "__import__"}:
+                node = node.func
+            else:
+                return isinstance(node, ast.Name) and node.id in others
+        if name in followed or len(followed) >= _MOST:
+            return name in followed
+        followed.add(name)
+        return all(self._is_of(others, value, followed) for value in self._values[name])
 
     def _run_by(self, node: ast.Call) -> list[ast.expr]:
         """The expressions that the call starts: of a call with one word an argument, a list of them."""
@@ -270,6 +291,14 @@ class _Code:
 
     def _start(self, node: ast.AST) -> int:
         return self._lines.span(node)[0]
+
+
+def _imported_alone(node: ast.AST) -> Iterator[tuple[str, ast.AST]]:
+    """What the code calls each thing that the statement imports, and a statement that imports only that."""
+    if isinstance(node, ast.Import):
+        yield from ((alias.asname or alias.name.partition(".")[0], ast.Import([alias])) for alias in node.names)
+    elif isinstance(node, ast.ImportFrom):
+        yield from ((one.asname or one.name, ast.ImportFrom(node.module, [one], node.level)) for one in node.names)
 
 
 def _no_commands(node: ast.AST) -> Iterator[ast.expr]:

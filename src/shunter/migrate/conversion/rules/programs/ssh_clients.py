@@ -51,7 +51,7 @@ _KEPT = (
 _NAMES = ("tool", "kept")
 _CLIENT = late_pattern(rf"{_BEFORE}(?:/usr/bin/)?{_TOOLS}{_OPERATORS}|{_KEPT}", re.MULTILINE)
 _LIBRARIES = frozenset({"paramiko", "fabric", "fabric2", "asyncssh", "pssh", "parallel_ssh", "pexpect.pxssh", "sh.ssh"})
-_CONNECTS = frozenset({"connect", "Connection", "login", "ssh"})
+_CONNECTS = frozenset({"connect", "Connection", "Transport", "login", "ssh"})
 """Functions of the libraries that take a host."""
 _IN_UNREAD_CODE = late_pattern(
     r"\w\(\s*\[?\s*[rbf]?[\"'](?:/usr/bin/)?(?:ssh|scp|sftp)(?:[\"']\s*,|[ \t])"
