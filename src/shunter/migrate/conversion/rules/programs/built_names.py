@@ -25,10 +25,11 @@ BUILT = Topic(
     explains=("none",),
     limits_proof=True,
 )
-_JOINED = r"""(?:\$\w+|[})"'>]|%(?:\(\w+\))?[sd]|\.[*+])-"""
-"""The end of a value that is put in, or of a pattern, and what joins the next part to it."""
+_JOINED = r"""(?:\$\w+|[})"'>]|%(?:\(\w+\))?[sd])-"""
+"""The end of a value that is put in, and what joins the next part to it."""
 _VALUE = r"""(?:%[sd]|\{[\w.]*\}|\$\w+|\$\{\w+\})"""
 """A value that is put in."""
+_LATER = r"[\s\S]{0,2000}?"
 
 
 def apply(draft: Draft) -> None:
@@ -43,11 +44,26 @@ def apply(draft: Draft) -> None:
 def _pattern(name: str, roles: str) -> re.Pattern[str]:
     """What a text looks like that joins a name, one of the roles and a number."""
     in_one_text = rf"{_JOINED}(?:{roles})-?(?:\d|[$%{{\"'<]|$)"
-    by_join = rf"""["']-["']\.join\([^)\n]*["'](?:{roles})["']"""
+    of_any_job = rf"\.[*+]-(?:{roles})-(?:\d|\\+d|\[\\*[\dd]|[$%{{][\w{{(])"
+    by_join = rf"""["']-["']\.join\([^)\n]{{0,400}}["'](?:{roles})["']"""
     of_three = rf"{_VALUE}-{_VALUE}-(?:\d|{_VALUE})"
     a_role = rf"""(?:=\s*["']?|["'(,\s])(?:{roles})(?=["'),;\s]|$)"""
-    in_braces = rf"[\w}}]-\{{(?:[\w.-]*,)*(?:{roles})[-,}}]"
-    of_a_base = rf"""(?<![\w./-]){name}-(?:{roles})(?=["'\s;])(?=[\s\S]{{0,2000}}(?:["']-["']|[}}"']-[${{]|%[sd]-%|\$\w+-\$))"""
+    before_braces = rf"(?:(?<![\w./-]){name}|\}}|\$\w+)-\{{(?:[\w.-]{{0,63}},){{0,20}}(?:{roles})"
+    in_braces = rf"{before_braces}(?:-[\d${{]|(?:,[\w.-]{{0,63}}){{0,20}}\}}-[\d${{])"
+    base = rf"(?<![\w./-]){name}-(?:{roles})"
+    added = rf"""{base}["']\s?\+\s?["']-"""
+    assigned = r"(?:\s?:\s?str)?\s?=\s?[\"']?"
+    held = rf"""\b(?P<base>[A-Za-z_]\w*)(?:{assigned}|\sin\s[^\n;]{{0,200}}?){base}(?=["'\s;])"""
     return re.compile(
-        rf"{in_one_text}|{by_join}|{in_braces}|{of_a_base}|{of_three}(?=[^\n]*{a_role})|{a_role}(?=[\s\S]*{of_three})"
+        rf"{in_one_text}|{of_any_job}|{by_join}|{in_braces}|{added}"
+        rf"|{held}(?={_LATER}{_numbered('(?P=base)')})"
+        rf"|{of_three}(?=[^\n]{{0,400}}?{a_role})|{a_role}(?={_LATER}{of_three})"
     )
+
+
+def _numbered(base: str) -> str:
+    """What puts a number behind a base that a variable holds."""
+    by_shell = rf"""\$\{{?{base}\b\}}?["']?-(?:[\d{{]|\$(?:[\w{{]|\(\())"""
+    by_python = rf"""\{{{base}\}}-[\d{{]|\b{base}\s?\+\s?f?["']-|["']-["']\.join\([\[(]{base}\b"""
+    by_format = rf"(?:%s-%\w|\{{\}}-\{{)[^\n]{{0,80}}?\b{base}\b"
+    return rf"(?:{by_shell}|{by_python}|{by_format})"

@@ -30,16 +30,24 @@ NAMED = Topic(
 )
 
 
-_CLIENTS = r"\b(?:kubectl|oc|crictl|nerdctl|docker|podman|stern)\b(?!\s+(?:run|create)\b)"
+_CLIENTS = r"(?<![\w.-])(?:kubectl|oc|crictl|nerdctl|docker|podman|stern)(?![\w./:-])"
 """What takes the name of a container by an option."""
-_OF_ANY_CONTAINER = re.compile(r"\b(?:containers|volume-subpaths)/(?![\w.-])")
-"""What a text looks for that takes the name out of a line of mountinfo, with a pattern behind it."""
+_OTHER_OPTIONS = r"(?<![\w./-])(?:run|create|conda|mamba|micromamba)(?![\w./-])"
+"""What gives a new container its name, or takes a channel by the same option."""
+_DIRECTORIES = r"(?:containers|volume-subpaths)/"
+_OF_ANY_CONTAINER = re.compile(
+    rf"mountinfo[^\n;]{{0,400}}?\b{_DIRECTORIES}(?![\w.-])|\b{_DIRECTORIES}(?![\w.-])[^\n;]{{0,400}}?mountinfo"
+    rf"|(?<!\w)(?<!\w/){_DIRECTORIES}(?=[\[(\\\"'#}}])"
+)
+"""What a text looks for that takes the name out of a line of mountinfo: beside that word, or anywhere by a pattern, which no
+directory of files is."""
 
 
 def apply(draft: Draft) -> None:
     """Tells of each text once for each name."""
     container = draft.job_kind.container
-    of_container, of_pod = _container_pattern(re.escape(container)), _log_pattern("|".join(map(str.lower, draft.job.replicas)))
+    of_container = _container_pattern(re.escape(container))
+    of_pod = _log_pattern(re.escape(draft.job.name), "|".join(map(str.lower, draft.job.replicas)))
     for programs in all_programs(draft):
         for found in matches(draft, programs, of_pod):
             new = draft.host(programs.group, 0).partition(".")[0]
@@ -63,12 +71,16 @@ def _reads_mountinfo(programs: Programs) -> bool:
 def _container_pattern(name: str) -> re.Pattern[str]:
     """The container's name where it is one: in a path of the kubelet, a label, an option, a comparison."""
     in_a_path = rf"/{name}/[\w*?\[\]]+\.log\b|_{name}-[\w*?\[\]]*\.log\b|\bcontainers/{name}(?![\w.-])"
-    in_a_label = rf"\bcontainer(?:[._]?[nN]ame)?[\\\"']*\s*(?:==?~?|:)\s*[\\\"']*{name}\b"
-    by_option = rf"{_CLIENTS}[^\n;|&]{{0,400}}?\s(?:-c|--container|--name)(?:[ =]|[\"'],\s*[\"']){name}(?![\w./:-])"
-    compared = rf"\bcontainers?\b[^\n]{{0,200}}\bname[\"']?\]?\s*==\s*[\"']{name}[\"']"
+    in_a_label = rf"\bcontainer(?:[._]?[nN]ame[\\\"']*\s*==|(?:[._]?[nN]ame)?[\\\"']*\s*(?:=~?|:))\s*[\\\"']*{name}(?![\w./:-])"
+    between = rf"(?:(?!{_OTHER_OPTIONS}|{_CLIENTS})[^\n;|&]){{0,400}}?"
+    by_option = rf"{_CLIENTS}{between}\s(?:-c|--container|--name)(?:[ =]|[\"'],\s*[\"']){name}(?![\w./:-])"
+    of_many = r"(?:(?:[.\[\"']|\bin\s)containers\b|\bcontainers\[)[^\n]{0,200}?\bname[\"']?\]?"
+    compared = rf"(?:{of_many}|\bcontainer\[[\"']name[\"']\])\s*==\s*[\"']{name}[\"']"
     return re.compile(f"{in_a_path}|{in_a_label}|{by_option}|{compared}")
 
 
-def _log_pattern(roles: str) -> re.Pattern[str]:
-    """The name of a log of the kubelet: NAMESPACE_POD_UID in /var/log/pods, POD_NAMESPACE_CONTAINER-ID.log beside it."""
-    return re.compile(rf"/var/log/(?:pods|containers)/[\w.*?${{}}-]*?-(?:{roles})-?[\d*?]*_")
+def _log_pattern(name: str, roles: str) -> re.Pattern[str]:
+    """The name of a log of the kubelet: NAMESPACE_POD_UID in /var/log/pods, POD_NAMESPACE_CONTAINER-ID.log beside it; of this
+    job or any, not of one that is called otherwise."""
+    job = rf"(?:(?<![a-z0-9.-]){name}|\*|\$\w{{1,100}}|\}})"
+    return re.compile(rf"/var/log/(?:pods|containers)/[\w.*?${{}}-]{{0,400}}?{job}-(?:{roles})-?[\d*?]{{0,9}}_")

@@ -60,11 +60,22 @@ DECLARED = Topic(
     explains=("*Probe.*.port", "lifecycle.*.port"),
 )
 
+_NUMBER = r"\d{4,5}(?!\d)"
+_GAP = r"\s{1,9}"
 _RANGE = re.compile(
-    r"(?:\bseq\s+|\brange\(\s*|\{|\bnc\s[^\n;|&]{0,200}?\s)(?P<first>\d{4,5})(?:\.\.|-|\s*,\s*|\s+)(?P<last>\d{4,5})(?!\d)"
+    rf"\bseq{_GAP}(?P<seq>{_NUMBER}){_GAP}(?:(?P<seq_step>\d{{1,5}}){_GAP})?(?P<seq_last>{_NUMBER})"
+    rf"|\brange\(\s{{0,9}}(?P<range>{_NUMBER})\s{{0,9}},\s{{0,9}}(?P<range_end>{_NUMBER})(?:\s{{0,9}},\s{{0,9}}(?P<range_step>\d{{1,5}}))?"
+    rf"|\{{(?P<braces>{_NUMBER})\.\.(?P<braces_last>{_NUMBER})(?:\.\.(?P<braces_step>\d{{1,5}}))?\}}"
+    rf"|\bnc\s(?:[^\n;|&]{{0,200}}?\s)?(?P<nc>{_NUMBER})-(?P<nc_last>{_NUMBER})"
 )
 _WIDEST = 2000
 """Numbers of a range that is one of ports."""
+_CALLS = r"bind|listen|socket|connect\w{0,12}|is_open|probe"
+_OF_NETWORKS = rf"(?i:(?<![a-z])(?<!master[_-])(?:ports?|nc|ncat|nmap|telnet|{_CALLS})(?![a-z])|/dev/tcp/)"
+"""A word near a number that makes a port of it."""
+_NETWORK = re.compile(_OF_NETWORKS)
+_NEAR = 300
+"""Characters behind a number that speak of it, as the body of a loop does."""
 
 
 def apply(draft: Draft) -> None:
@@ -154,13 +165,29 @@ def _ranges(programs: Programs, number: int) -> Iterator[tuple[str, Path, int | 
     """The lines of programs that go through numbers of which it is one, and where they stand."""
     for text, spot in programs.texts:
         for match in _RANGE.finditer(text):
-            first, last = int(match["first"]), int(match["last"])
-            if first <= number <= last <= first + _WIDEST:
+            numbers = _numbers(match)
+            if number in numbers and numbers[-1] - numbers[0] <= _WIDEST and _is_of_networks(text, match):
                 yield quoted(text, match.start(), spot), *place(programs, spot, spot.offset(match.start()))
                 break
 
 
+def _numbers(match: re.Match[str]) -> range:
+    """What a match of `_RANGE` goes through."""
+    found = match.groupdict()
+    if found["range"]:
+        return range(int(found["range"]), int(found["range_end"]), int(found["range_step"] or 1) or 1)
+    way = next(way for way in ("seq", "braces", "nc") if found[way])
+    return range(int(found[way]), int(found[f"{way}_last"]) + 1, int(found.get(f"{way}_step") or 1) or 1)
+
+
+def _is_of_networks(text: str, match: re.Match[str]) -> bool:
+    begins = max(text.rfind("\n", 0, match.start()) + 1, match.start() - _NEAR)
+    return _NETWORK.search(text, begins, match.end() + _NEAR) is not None
+
+
 def _pattern(number: int) -> re.Pattern[str]:
-    """The number, as the kernel writes it in /proc/net/tcp as well."""
-    in_hexadecimal = rf"(?i:\b0x0*{number:x}\b|/net/tcp6?\b[^\n]*?:{number:04x}\b|:{number:04x}\b[^\n]*?/net/tcp6?\b)"
-    return re.compile(rf"(?<!\d){number}(?!\d)|{in_hexadecimal}")
+    """The number, as the kernel writes it in /proc/net/tcp as well, and in hexadecimal near a word of networks."""
+    of_kernel = rf"/net/tcp6?\b[^\n]{{0,400}}?:{number:04x}\b|:{number:04x}\b[^\n]{{0,400}}?/net/tcp6?\b"
+    bare = rf"\b0x0{{0,8}}{number:x}\b"
+    near = rf"{bare}(?=[\s\S]{{0,{_NEAR}}}?{_OF_NETWORKS})|{_OF_NETWORKS}[^\n]{{0,{_NEAR}}}?{bare}"
+    return re.compile(rf"(?<!\d){number}(?!\d)|(?i:{of_kernel}|{near})")

@@ -18,6 +18,8 @@ from shunter.migrate.excerpts import excerpt
 from shunter.migrate.paths import Path
 
 _CONTAINERS = ("initContainers", "containers")
+_COMMENT = re.compile(r"[ \t]*#(?!\s*define\b)")
+"""How a line begins that no program runs; one of C that gives a value a name is none."""
 
 
 class Programs(NamedTuple):
@@ -80,8 +82,13 @@ def matches(draft: Draft, programs: Programs, pattern: re.Pattern[str]) -> Itera
 
 @lru_cache(maxsize=8192)
 def first_match(pattern: re.Pattern[str], text: str) -> re.Match[str] | None:
-    """`pattern.search(text)`. Jobs of one team have most of their texts in common, and rules ask the same of one text."""
-    return pattern.search(text)
+    """The first match that begins in no comment line. Jobs of one team have most of their texts in common, and rules ask the
+    same of one text."""
+    return next((match for match in pattern.finditer(text) if not _is_in_comment(text, match.start())), None)
+
+
+def _is_in_comment(text: str, start: int) -> bool:
+    return _COMMENT.match(text, text.rfind("\n", 0, start) + 1) is not None
 
 
 def place(programs: Programs, spot: Spot, start: int) -> tuple[Path, int | None]:
