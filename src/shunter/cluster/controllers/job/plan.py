@@ -43,8 +43,9 @@ def plan(observed: Observed, now: datetime) -> Plan:
     if writes := claims(owner, job.spec.selector, PODS, observed.pods, finalizer=JOB_TRACKING_FINALIZER):
         return Plan(writes=writes)
     now = now.replace(microsecond=0)
-    job = msgspec.structs.replace(job, status=started(job.status, job, now))
-    tally = Tally.of(job, controlled(owner, observed.pods), now)
+    pods = controlled(owner, observed.pods)
+    job = msgspec.structs.replace(job, status=started(job.status, job, pods, now))
+    tally = Tally.of(job, pods, now)
     verdict = verdict_of(tally, now)
     change = ReplicaChange()
     if verdict is not None:
@@ -65,7 +66,7 @@ def plan(observed: Observed, now: datetime) -> Plan:
     if verdict is not None and not verdict.standing:
         status = judged(status, job, verdict, now)
     elif verdict is not None and settlement.is_complete and counts.terminating == 0:
-        status, notes = finished(status, job, verdict, now)
+        status, notes = finished(status, job, pods, verdict, now)
     return Plan(
         writes=(*_removals(job, settlement.release, change, verdict), *_creations(job, change, tally)),
         status=StatusWrite.over(JOBS, job.metadata, as_json(observed.job.status), as_json(status)),

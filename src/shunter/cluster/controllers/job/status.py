@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from datetime import datetime
 from typing import NamedTuple
 
 import msgspec
 
 from shunter.api.batch import Job, JobCondition, JobStatus
+from shunter.api.core import Pod
 from shunter.api.resources import JOBS
 from shunter.cluster.controllers.job.tally import Tally
 from shunter.cluster.controllers.job.tracking import Settlement
@@ -23,11 +25,12 @@ class Counts(NamedTuple):
     terminating: int
 
 
-def started(status: JobStatus, job: Job, now: datetime) -> JobStatus:
-    """With the start time of a Job that runs for the first time."""
+def started(status: JobStatus, job: Job, pods: Iterable[Pod], now: datetime) -> JobStatus:
+    """With the start time of a Job that runs for the first time. `pods` are its own."""
     if status.start_time is not None or job.spec.suspend:
         return status
-    return msgspec.structs.replace(status, start_time=now)
+    start = now if status.condition("Suspended") else _first_start(job, pods, now)
+    return msgspec.structs.replace(status, start_time=start)
 
 
 def suspended_or_resumed(status: JobStatus, job: Job, now: datetime) -> tuple[JobStatus, tuple[Note, ...]]:
@@ -73,9 +76,14 @@ def judged(status: JobStatus, job: Job, verdict: Verdict, now: datetime) -> JobS
     return msgspec.structs.replace(status, conditions=conditions)
 
 
-def finished(status: JobStatus, job: Job, verdict: Verdict, now: datetime) -> tuple[JobStatus, tuple[Note, ...]]:
-    """With the terminal condition; nothing touches the Job after it."""
+def finished(
+    status: JobStatus, job: Job, pods: Iterable[Pod], verdict: Verdict, now: datetime
+) -> tuple[JobStatus, tuple[Note, ...]]:
+    """With the terminal condition; nothing touches the Job after it. `pods` are its own: one that was suspended while they
+    ended has no start time, which the API server requires of what has finished."""
     ref = Ref.of(JOBS, job.metadata)
+    if status.start_time is None and job.spec.completions != 0:
+        status = msgspec.structs.replace(status, start_time=_first_start(job, pods, now))
     kind = "Complete" if verdict.success else "Failed"
     conditions, _ = with_condition(status.conditions, kind, "True", verdict.reason, verdict.message, now)
     status = msgspec.structs.replace(status, conditions=conditions)
@@ -86,6 +94,13 @@ def finished(status: JobStatus, job: Job, verdict: Verdict, now: datetime) -> tu
         message = "Too many succeeded pods running after completion count reached"
         notes.insert(0, Note(regarding=ref, type="Warning", reason="TooManySucceededPods", message=message))
     return msgspec.structs.replace(status, completion_time=now), tuple(notes)
+
+
+def _first_start(job: Job, pods: Iterable[Pod], now: datetime) -> datetime:
+    """When the oldest pod was created, or now without pods. That is earlier than now where the status of that moment was not
+    written; adopted pods may be older than the Job."""
+    oldest = min((pod.metadata.creation_timestamp or now for pod in pods), default=now)
+    return min(now, max(oldest, job.metadata.creation_timestamp or oldest))
 
 
 def with_condition(
