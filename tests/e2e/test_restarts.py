@@ -83,6 +83,13 @@ def test_a_runtime_of_somebody_else_is_left_alone(cluster: Cluster, namespace: s
     assert runtimes(cluster, namespace) == ["train", "train-2"]
 
 
+def test_the_warning_of_what_ends_a_job_is_shown_before_run_returns(cluster: Cluster, namespace: str, tmp_path: Path) -> None:
+    (tmp_path / "train.py").write_text("import sys\nprint('bad data')\nsys.exit(7)\n")
+    done = cluster.shunter("run", str(tmp_path / "train.py"), "-n", namespace, JAX, "--restarts", "0")
+    assert done.returncode != 0
+    assert re.search(r"RankFailed: rank 0, pod \S+, container node: Error, exit code 7", done.stderr + done.stdout)
+
+
 WRITES = 5
 """The job and its runtime in dry runs, the runtime, the job, and the runtime's owner."""
 

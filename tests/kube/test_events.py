@@ -3,6 +3,7 @@
 import asyncio
 from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
+from typing import Literal
 
 import pytest
 
@@ -19,8 +20,10 @@ from shunter.kube.events import EventRecorder
 MOMENT = datetime(2026, 11, 21, 10, 0, 0, 123456, UTC)
 
 
-def note(message: str = "created", reason: str = "Created", name: str = "job") -> Note:
-    return Note(regarding=Ref(PYTORCH_JOBS, "n", name, f"uid-{name}"), type="Normal", reason=reason, message=message)
+def note(
+    message: str = "created", reason: str = "Created", name: str = "job", type: Literal["Normal", "Warning"] = "Normal"
+) -> Note:
+    return Note(regarding=Ref(PYTORCH_JOBS, "n", name, f"uid-{name}"), type=type, reason=reason, message=message)
 
 
 def new_recorder(
@@ -238,6 +241,40 @@ async def test_the_first_event_after_a_pause_lets_what_it_is_about_go_first(
     sending.cancel()
     await recorder.flush()
     assert len(stored(peer)) == 1
+
+
+async def test_a_warning_goes_at_once(
+    peer: Peer, client: Client, eventually: Eventually, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(events, "QUIET_SECONDS", 3600)
+    recorder = new_recorder(client)
+    sending = asyncio.create_task(recorder.run())
+    for number in range(2):
+        recorder.record(note(f"failed {number}", type="Warning"))
+        await eventually(lambda number=number: len(stored(peer)) == 1 + number)  # type: ignore[misc]
+    recorder.record(note())
+    for _ in range(100):
+        await asyncio.sleep(0)
+    assert len(stored(peer)) == 2, "the next note waits as before"
+    sending.cancel()
+    await asyncio.gather(sending, return_exceptions=True)
+
+
+async def test_a_warning_ends_a_quiet_and_comes_after_what_was_recorded_before_it(
+    peer: Peer, client: Client, eventually: Eventually, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(events, "QUIET_SECONDS", 3600)
+    recorder = new_recorder(client)
+    sending = asyncio.create_task(recorder.run())
+    recorder.record(note("created"))
+    for _ in range(100):
+        await asyncio.sleep(0)
+    recorder.record(note("running"))
+    recorder.record(note("failed", type="Warning"))
+    await eventually(lambda: len(stored(peer)) == 3)
+    assert [event["note"] for event in stored(peer)] == ["created", "running", "failed"]
+    sending.cancel()
+    await asyncio.gather(sending, return_exceptions=True)
 
 
 async def test_too_many_notes_are_dropped_and_said(

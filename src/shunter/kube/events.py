@@ -1,7 +1,8 @@
 """Events: what happened to an object, for people who ask `kubectl describe`. Nothing depends on them.
 
 Recording never waits and never fails: notes go into a bounded queue and one task sends them, one at a time and not faster than
-`RATE`, so that the events of many jobs do not hold up the jobs; an event waits up to `BUSY_SECONDS` for busy controllers.
+`RATE`, so that the events of many jobs do not hold up the jobs; an event waits up to `BUSY_SECONDS` for busy controllers. They
+go in the order in which they were recorded.
 Where more wait than go in two minutes, more go at a time. The same note again within minutes counts up the event that is there
 instead of making another; one object can flood neither the server nor its own events.
 """
@@ -42,7 +43,8 @@ AT_ONCE = 100
 """New events a second, and how many go at once after a pause. As kubelet's eventRecordQPS and eventBurst."""
 
 QUIET_SECONDS = 0.2
-"""From the first note after a pause to its event: what the note is about goes first, above all the start of pods."""
+"""From the first note after a pause to its event: what the note is about goes first, above all the start of pods. A warning goes
+at once, with what was recorded before it: who follows a job reads its warnings once more when it has failed, and leaves."""
 BUSY_SECONDS = 10.0
 """Longer than this no event waits for controllers that are busy."""
 BUSY_POLL = 0.1
@@ -104,6 +106,7 @@ class EventRecorder:
         """Events whose count on the server is too low."""
         self._tokens: OrderedDict[tuple[str, str], tuple[float, float]] = OrderedDict()
         self._wakeup = asyncio.Event()
+        self._has_warning = asyncio.Event()
         self._dropped = 0
         self._serial = 0
         self._next_at = -math.inf
@@ -116,6 +119,8 @@ class EventRecorder:
             return
         self._waiting.append(_Waiting(note, self._now()))
         self._wakeup.set()
+        if note.type == "Warning":
+            self._has_warning.set()
 
     async def run(self) -> None:
         """Sends notes until cancelled; call `flush` after that."""
@@ -125,10 +130,19 @@ class EventRecorder:
                     await self._wakeup.wait()
             except TimeoutError:
                 pass
-            await asyncio.sleep(QUIET_SECONDS)
+            await self._quiet()
             self._wakeup.clear()
+            self._has_warning.clear()
             await self._send_slowly()
             await self._send_updates(time.monotonic() - UPDATE_SECONDS)
+
+    async def _quiet(self) -> None:
+        """Waits `QUIET_SECONDS`, or until there is a warning to send."""
+        try:
+            async with asyncio.timeout(QUIET_SECONDS):
+                await self._has_warning.wait()
+        except TimeoutError:
+            pass
 
     async def flush(self, timeout: float = 5.0) -> None:
         """Sends what is left, for at most `timeout` seconds."""
