@@ -30,6 +30,13 @@ def one_replicated_job(**spec: Any) -> Json:
     return made
 
 
+def without_jobs(**replicated: Any) -> Json:
+    """A JobSet that makes no Job: of none of its replicated jobs there is to be one, or it has none."""
+    made = one_replicated_job()
+    made["spec"]["replicatedJobs"] = [{**one, **replicated} for one in made["spec"]["replicatedJobs"] if replicated]
+    return made
+
+
 def made_jobs(of: Json) -> tuple[Job, ...]:
     jobs = jobs_of(of)
     for number, job in enumerate(jobs):
@@ -45,6 +52,8 @@ def made_jobs(of: Json) -> tuple[Job, ...]:
         pytest.param(jobset(), False, False, id="the next look makes more"),
         pytest.param({**one_replicated_job(), "status": RESTARTED}, False, False, id="its Jobs are made again"),
         pytest.param(one_replicated_job(suspend=True), False, False, id="suspended"),
+        pytest.param(without_jobs(), False, False, id="no replicated jobs"),
+        pytest.param(without_jobs(replicas=0), False, False, id="no replicas"),
         pytest.param(one_replicated_job(startupPolicy={"startupPolicyOrder": "InOrder"}), False, False, id="in order"),
     ],
 )

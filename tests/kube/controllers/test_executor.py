@@ -91,6 +91,17 @@ async def test_writes_then_status_then_events(peer: Peer, executor: Executor, re
     assert notes.messages == ["done"]
 
 
+@pytest.mark.parametrize(("names", "waited"), [(("a",), [3600.0]), ((), [])], ids=["a pod is made", "nothing is made"])
+async def test_a_status_waits_only_for_what_is_made(executor: Executor, names: tuple[str, ...], waited: list[float]) -> None:
+    waits: list[float] = []
+
+    async def wait(seconds: float) -> None:
+        waits.append(seconds)
+
+    await executor.execute(Plan(writes=tuple(map(create, names)), status_after=3600.0), wait)
+    assert waits == waited
+
+
 async def test_status_and_events_go_first_where_they_keep_what_the_writes_take_away(
     peer: Peer, executor: Executor, faults: FaultTransport, recorded: RecordingTransport, notes: Notes
 ) -> None:

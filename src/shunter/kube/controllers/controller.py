@@ -37,7 +37,8 @@ BUSY_POLL = 0.02
 
 
 class ReconcileMetrics(Protocol):
-    """What is worth counting about reconciles; times are seconds."""
+    """What is worth counting about reconciles; times are seconds, with those for which a status waited by `status_after`, as
+    are the queue's of its work."""
 
     def reconciled(self, result: Result, seconds: float) -> None:
         """Called after each reconcile; one that failed by a bug is an `error`, too."""

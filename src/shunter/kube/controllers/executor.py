@@ -81,7 +81,7 @@ class Executor:
         written: list[CompletedWrite] = []
         steps = (partial(self._carry_out, plan.writes, written), partial(self._tell, status, events, written))
         for number, step in enumerate(reversed(steps) if plan.is_status_first else steps):
-            if number and plan.status_after:
+            if number and plan.writes and plan.status_after:
                 await wait(plan.status_after)
             if (failure := await step()) is not None:
                 return Outcome(tuple(written), failure)

@@ -68,7 +68,7 @@ def plan(observed: Observed, now: datetime) -> Plan:
         writes += resumed
     planned = _written(jobset, progress, writes)
     is_first = not jobset.status.replicated_jobs_status and not startup_policy.in_order(jobset)
-    is_made_at_once = len(created) == sum(job.replicas for job in jobset.spec.replicated_jobs)
+    is_made_at_once = bool(created) and len(created) == sum(job.replicas for job in jobset.spec.replicated_jobs)
     if is_first and is_made_at_once and not jobset.spec.suspend:
         return msgspec.structs.replace(planned, status_after=FIRST_STATUS_SECONDS)
     return planned
