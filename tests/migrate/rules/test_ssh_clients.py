@@ -283,6 +283,28 @@ def test_expressions_nested_deep_hide_no_other_command(code: str) -> None:
     assert lines_told_of(python(f"{code}\nrun(['ssh', h])")) == ["\"run(['ssh', h])\""]
 
 
+@pytest.mark.parametrize(
+    "shell_words", ["'sh', '-xc'", "'bash', '-euc'", "'/bin/dash', '-o', 'pipefail', '-c'", "'zsh', '-c', '--'"]
+)
+def test_a_text_that_python_hands_to_a_shell_is_read(shell_words: str) -> None:
+    line = f"run([{shell_words}, 'ssh node1'])"
+    assert lines_told_of(python(line)) == [repr(line)]
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "import fabric2",
+        "from pssh.clients import ParallelSSHClient",
+        "from pexpect import pxssh",
+        "from sh import ssh",
+        "import sh.ssh",
+    ],
+)
+def test_a_library_in_code_of_python_2_is_told_of(line: str) -> None:
+    assert lines_told_of(python(f"print 'old'\n{line}")) == [repr(line)]
+
+
 def test_a_parameter_is_not_the_constant_of_its_name() -> None:
     code = "host = 'host.example.org'\ndef reach(host):\n    subprocess.run(['ssh', host])\nmap(reach, hosts)"
     assert lines_told_of(python(code)) == ["\"subprocess.run(['ssh', host])\""]

@@ -8,11 +8,12 @@ import shlex
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from functools import lru_cache
-from itertools import islice, pairwise
+from itertools import islice
 from typing import NamedTuple
 
 from shunter.migrate.conversion.launch import python_code
 from shunter.migrate.conversion.launch.python_code import called, given
+from shunter.migrate.conversion.launch.shells import SHELLS, shell_operands
 
 UNKNOWN = "$"
 """What is only known when the code runs."""
@@ -336,9 +337,10 @@ def _imports(node: ast.AST, modules: frozenset[str]) -> bool:
 
 def _of_shell(words: Sequence[str]) -> str:
     """The text that a shell among the words is told to run; empty when it is told none."""
-    if words[:1] and words[0].rpartition("/")[2] in {"sh", "bash"}:
-        return next((text for option, text in pairwise(words[1:]) if option in {"-c", "-lc", "-ec"}), "")
-    return ""
+    if not words or words[0].rpartition("/")[2] not in SHELLS:
+        return ""
+    operands = shell_operands(words)
+    return next(iter(words[operands.start :]), "") if operands.is_text else ""
 
 
 def _shell_text(words: Sequence[str]) -> str:

@@ -19,11 +19,11 @@ from shunter.migrate.conversion.launch.arguments import Argument, Spot
 from shunter.migrate.conversion.launch.launchers import Launcher, Started, started, starts_programs
 from shunter.migrate.conversion.launch.mounted_files import File, FindObject, mounted_files, nowhere
 from shunter.migrate.conversion.launch.shell_words import HereDocument, Word
+from shunter.migrate.conversion.launch.shells import SHELLS, shell_operands
 from shunter.migrate.conversion.launch.wrappers import is_wrapper, program_name, unwrapped
 
 ENTRYPOINT = "the image's ENTRYPOINT"
 
-_SHELLS = frozenset({"sh", "bash", "dash", "ash", "zsh", "ksh"})
 _SETTERS = frozenset({"export", "declare", "typeset", "local", "readonly"})
 _DEEPEST = 12
 """Shells within scripts within shells that are followed."""
@@ -164,7 +164,7 @@ class _Reader:
         if not inner or place.depth > _DEEPEST:
             return
         name = program_name(inner[0].value)
-        if name in _SHELLS:
+        if name in SHELLS:
             self._read_shell(inner, place, document, spot)
         elif name in {".", "source"} and len(inner) > 1:
             self._read_file(inner[1].value, inner[2:], place, is_sourced=True)
@@ -220,17 +220,9 @@ class _Reader:
 
     def _read_shell(self, words: tuple[Argument, ...], place: _Place, document: HereDocument | None, spot: Spot | None) -> None:
         """`bash -c TEXT`, `bash FILE`, `bash <<END`."""
-        name, index, reads_text = program_name(words[0].value), 1, False
-        while index < len(words) and words[index].value[:1] in {"-", "+"} and words[index].value not in {"-", "--"}:
-            option = words[index].value
-            if not option.startswith("--") and option.endswith(("o", "O")) and "c" not in option:
-                index += 1
-            index += 2 if option in {"--rcfile", "--init-file"} else 1
-            reads_text = reads_text or (option[0] == "-" and not option.startswith("--") and "c" in option)
-        rest = words[index:]
-        if rest and rest[0].value == "--":
-            rest = rest[1:]
-        if reads_text and rest:
+        name, operands = program_name(words[0].value), shell_operands([word.value for word in words])
+        rest = words[operands.start :]
+        if operands.is_text and rest:
             self.read_text(rest[0].value, _text_spot(rest[0]), place.inside(f"{name} -c", rest[2:]))
         elif rest and rest[0].value != "-":
             if not self._read_file(rest[0].value, rest[1:], place):
@@ -290,7 +282,7 @@ class _Reader:
 
 
 def _is_recognised(word: str) -> bool:
-    return starts_programs(word) or is_wrapper(word) or program_name(word) in _SHELLS
+    return starts_programs(word) or is_wrapper(word) or program_name(word) in SHELLS
 
 
 def _arguments(text: str, word: Word, spot: Spot, place: _Place) -> list[Argument]:

@@ -15,6 +15,7 @@ from shunter.api.late_patterns import late_pattern
 from shunter.api.meta import Json
 from shunter.migrate.conversion.launch import python_code, shell
 from shunter.migrate.conversion.launch.launchers import is_python
+from shunter.migrate.conversion.launch.shells import SHELLS
 from shunter.migrate.conversion.launch.wrappers import program_name
 
 _COMMANDS = frozenset({
@@ -22,7 +23,6 @@ _COMMANDS = frozenset({
     "sleep", "sync", "tail", "test", "touch", "true", "wait", "wc",
 })  # fmt: skip
 """Commands that read none of the variables by which processes learn of each other, unless their words name them."""
-_SHELLS = frozenset({"ash", "bash", "dash", "ksh", "sh", "zsh"})
 _MODULES = frozenset({
     "__future__", "argparse", "collections", "csv", "dataclasses", "datetime", "functools", "itertools", "json", "logging",
     "math", "numpy", "os", "pathlib", "random", "re", "sys", "time", "torch", "torchvision", "typing",
@@ -49,7 +49,7 @@ def unread(container: Json, names: Collection[str]) -> frozenset[str]:
 
 def _is_known(words: list[str]) -> bool:
     name = program_name(words[0])
-    if name in _SHELLS:
+    if name in SHELLS:
         return len(words) == 3 and words[1] in ("-c", "-ec", "-ce") and _is_known_shell(words[2])
     if is_python(name):
         return words[1:-1] in (["-c"], ["-uc"], ["-u", "-c"]) and _is_known_code(words[-1])

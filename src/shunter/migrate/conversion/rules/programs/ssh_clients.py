@@ -53,9 +53,10 @@ _CLIENT = late_pattern(rf"{_BEFORE}(?:/usr/bin/)?{_TOOLS}{_OPERATORS}|{_KEPT}", 
 _LIBRARIES = frozenset({"paramiko", "fabric", "fabric2", "asyncssh", "pssh", "parallel_ssh", "pexpect.pxssh", "sh.ssh"})
 _CONNECTS = frozenset({"connect", "Connection", "Transport", "login", "ssh"})
 """Functions of the libraries that take a host."""
+_IMPORTED = "|".join(sorted(name.replace(".", r"(?:\.|\s+import\s+)") for name in _LIBRARIES))
 _IN_UNREAD_CODE = late_pattern(
     r"\w\(\s*\[?\s*[rbf]?[\"'](?:/usr/bin/)?(?:ssh|scp|sftp)(?:[\"']\s*,|[ \t])"
-    r"|^[ \t]*(?:import|from)\s+(?:paramiko|fabric|asyncssh)\b",
+    rf"|^[ \t]*(?:import|from)\s+(?:{_IMPORTED})\b",
     re.MULTILINE,
 )
 """What starts one in Python that cannot be parsed, for want of more."""
