@@ -10,6 +10,7 @@ from shunter.migrate.conversion.reading import UnreadableJobError
 from shunter.migrate.conversion.source.objects import SourceObject
 from shunter.migrate.excerpts import MESSAGE, excerpt
 from shunter.migrate.options import Options
+from shunter.migrate.v1_texts.rules import references
 
 LONG = "x" * 5000
 
@@ -58,3 +59,28 @@ def test_what_is_no_number_for_v1_is_none() -> None:
     spec = {"nprocPerNode": "+-5", "pytorchReplicaSpecs": {"Master": {"template": template}}}
     job = {"apiVersion": "kubeflow.org/v1", "kind": "PyTorchJob", "metadata": {"name": "b", "namespace": "t"}, "spec": spec}
     assert "INPUT002" in {one.topic.id for one in convert(SourceObject(job, "job.yaml"), Options()).findings}
+
+
+def test_a_long_command_is_shown_with_its_script() -> None:
+    [message] = [one.message for one in converted(["python", f"/opt/{'a' * 88}/train.py"]).findings if one.topic.id == "TORCH003"]
+    assert message.startswith("The runtime tells `python /opt/aaa")
+    assert "a ... a" in message
+    assert "a/train.py` " in message
+
+
+def test_a_long_command_of_workers_is_cut_with_a_mark() -> None:
+    worker = {"containers": [{"name": "mpi", "image": "train:1", "command": ["python", f"/opt/{'a' * 88}/serve.py"]}]}
+    launcher = {"containers": [{"name": "mpi", "image": "train:1", "command": ["mpirun", "python", "train.py"]}]}
+    specs = {"Launcher": {"template": {"spec": launcher}}, "Worker": {"replicas": 1, "template": {"spec": worker}}}
+    metadata = {"name": "b", "namespace": "t"}
+    job = {"apiVersion": "kubeflow.org/v1", "kind": "MPIJob", "metadata": metadata, "spec": {"mpiReplicaSpecs": specs}}
+    [message] = [one.message for one in convert(SourceObject(job, "job.yaml"), Options()).findings if one.topic.id == "MPI003"]
+    assert message.startswith("python /opt/aaa")
+    assert "a ... a" in message
+    assert message.endswith("a/serve.py is not started any more.")
+
+
+def test_a_long_line_that_speaks_of_v1_is_cut_as_all_lines_are() -> None:
+    command = f"kubectl get -n {'a' * 100} pytorchjobs"
+    [found] = references(command, ())
+    assert found.message.startswith(f"`{excerpt(command)}`")

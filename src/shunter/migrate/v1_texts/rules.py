@@ -9,6 +9,7 @@ from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
 from shunter.api.late_patterns import late_pattern
+from shunter.migrate.excerpts import excerpt
 from shunter.migrate.findings import Topic
 from shunter.migrate.v1_texts.reference import ANY_KIND, ANY_PLURAL, WORDS, Reference
 
@@ -177,8 +178,6 @@ LABELS_OF_V2 = {
 }
 """What pods carry in place of `training.kubeflow.org/KEY`."""
 _SPOKEN_OF = late_pattern(rf"{ANY_KIND}|{ANY_PLURAL}|kubeflow|torchrun|MASTER_ADDR|MASTER_PORT|23456|TF_CONFIG", re.I)
-_LONGEST = 80
-"""Characters of a line that a message quotes."""
 
 
 _VERBS = "get|describe|delete|apply|create|patch|edit|wait|logs|label|annotate|scale|explain|auth|replace|watch|top"
@@ -293,5 +292,4 @@ def _is_free(match: re.Match[str], taken: bytearray) -> bool:
 def _reference(topic: Topic, line: int, match: re.Match[str], message: str, remedy: str) -> Reference:
     group = 1 if match.re.groups else 0
     found = match[group]
-    shown = found if len(found) <= _LONGEST else f"{found[: _LONGEST - 3]}..."
-    return Reference(topic, line, match.start(group) + 1, len(found), message.format(shown), remedy)
+    return Reference(topic, line, match.start(group) + 1, len(found), message.format(excerpt(found)), remedy)

@@ -27,6 +27,7 @@ from shunter.migrate.conversion.kinds.mpi_topics import (
 )
 from shunter.migrate.conversion.mpi_operator import MPIOperatorSpec
 from shunter.migrate.conversion.rules.ssh import ROOT_PATH, SETUP_PATH, mount_path, runs_as_other_user, serves_ssh
+from shunter.migrate.excerpts import command_excerpt
 from shunter.migrate.paths import Path
 from shunter.operator.trainer.plugins.mpi import OPEN_MPI
 
@@ -107,7 +108,7 @@ def _report_command(draft: Draft) -> None:
     if command and _only_waits(container):
         draft.report(WAITING, path, f"{command[0]} gives way to the ssh server.")
     elif command:
-        draft.report(OWN_COMMAND, path, f"{' '.join(command)[:60]} is not started any more.")
+        draft.report(OWN_COMMAND, path, f"{command_excerpt(' '.join(command))} is not started any more.")
     elif draft.training_containers[WORKER]:
         draft.report(OWN_COMMAND, path, f"The entrypoint of {container.get('image')} is not started any more.")
 

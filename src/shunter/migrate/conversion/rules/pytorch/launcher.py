@@ -18,7 +18,7 @@ from shunter.migrate.conversion.launch.launchers import Started
 from shunter.migrate.conversion.launch.rewriting import is_editable, with_torchrun
 from shunter.migrate.conversion.launch.unread_variables import unread
 from shunter.migrate.conversion.rules.pytorch import launcher_topics as topics
-from shunter.migrate.excerpts import excerpt
+from shunter.migrate.excerpts import command_excerpt, excerpt
 from shunter.migrate.findings import Topic
 from shunter.migrate.paths import Path
 
@@ -252,7 +252,7 @@ def _text(found: Started) -> str:
     start = _start(found)
     if start is not None and start.is_secret:
         return f"the program of {start.file}, {start.path[-1]}"
-    return f"`{excerpt(found.text)}`" + (f" ({', '.join(found.through)})" if found.through else "")
+    return f"`{command_excerpt(found.text)}`" + (f" ({', '.join(found.through)})" if found.through else "")
 
 
 def _start(found: Started) -> Spot | None:
