@@ -200,6 +200,7 @@ def test_python_is_read_by_what_it_does(code: str, line: str) -> None:
         pytest.param("print('ssh ' + host + ' does not work')", id="a message"),
         pytest.param("HELP = 'ssh $h ls'", id="a text that nothing runs"),
         pytest.param("HOST = 'host.example.org'\nsubprocess.run(['ssh', HOST, 'ls'])", id="another machine in a constant"),
+        pytest.param("run(['ssh', 'u@%s' % 'host.example.org'])", id="another machine behind a percent sign"),
         pytest.param("'''\nimport paramiko\n'''", id="an import in a text"),
         pytest.param(
             "import paramiko\nc = paramiko.SSHClient()\nc.connect(hostname='host.example.org')", id="another machine by a library"

@@ -271,7 +271,9 @@ class _Code:
         if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Add):
             return self._text(node.left, depth + 1) + self._text(node.right, depth + 1)
         if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Mod):
-            return _PERCENT.sub(UNKNOWN, self._text(node.left, depth + 1))
+            values = node.right.elts if isinstance(node.right, ast.Tuple) else [node.right]
+            texts = iter([self._text(value, depth + 1) for value in values])
+            return _PERCENT.sub(lambda _: next(texts, UNKNOWN), self._text(node.left, depth + 1))
         return self._text_of_call(node, depth) if isinstance(node, ast.Call) else UNKNOWN
 
     def _text_of_call(self, node: ast.Call, depth: int) -> str:
