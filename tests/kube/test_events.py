@@ -243,14 +243,20 @@ async def test_the_first_event_after_a_pause_lets_what_it_is_about_go_first(
     assert len(stored(peer)) == 1
 
 
-async def test_a_warning_goes_at_once(
-    peer: Peer, client: Client, eventually: Eventually, monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize(("type", "reason"), [("Warning", "Failed"), ("Normal", "ColdStart")])
+async def test_what_followers_of_a_job_are_shown_goes_at_once(
+    peer: Peer,
+    client: Client,
+    eventually: Eventually,
+    monkeypatch: pytest.MonkeyPatch,
+    type: Literal["Normal", "Warning"],
+    reason: str,
 ) -> None:
     monkeypatch.setattr(events, "QUIET_SECONDS", 3600)
     recorder = new_recorder(client)
     sending = asyncio.create_task(recorder.run())
     for number in range(2):
-        recorder.record(note(f"failed {number}", type="Warning"))
+        recorder.record(note(f"failed {number}", type=type, reason=reason))
         await eventually(lambda number=number: len(stored(peer)) == 1 + number)  # type: ignore[misc]
     recorder.record(note())
     for _ in range(100):

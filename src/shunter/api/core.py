@@ -13,6 +13,11 @@ COLD_START = "ColdStart"
 """The reason of a normal event of an embedded cluster's node: a container that was asked to start warm did not."""
 
 
+def is_shown_to_followers(event_type: str, reason: str) -> bool:
+    """Whether `run` shows an event about a job that it follows: a warning, or that a container started cold."""
+    return event_type == "Warning" or reason == COLD_START
+
+
 FINISHED_PHASES = ("Succeeded", "Failed")
 """Of pods that run no more, and never will again."""
 

@@ -20,6 +20,7 @@ from datetime import UTC, datetime, timedelta
 from logging import getLogger
 from typing import Literal, NamedTuple
 
+from shunter.api.core import is_shown_to_followers
 from shunter.api.meta import Json, rfc3339, rfc3339_micro
 from shunter.api.resources import CORE_EVENTS, EVENTS
 from shunter.kube.client import Client
@@ -43,8 +44,8 @@ AT_ONCE = 100
 """New events a second, and how many go at once after a pause. As kubelet's eventRecordQPS and eventBurst."""
 
 QUIET_SECONDS = 0.2
-"""From the first note after a pause to its event: what the note is about goes first, above all the start of pods. A warning goes
-at once, with what was recorded before it: who follows a job reads its warnings once more when it has failed, and leaves."""
+"""From the first note after a pause to its event: what the note is about goes first, above all the start of pods. What `run`
+shows goes at once, with what was recorded before it: it reads events once more when the job is over, and leaves."""
 BUSY_SECONDS = 10.0
 """Longer than this no event waits for controllers that are busy."""
 BUSY_POLL = 0.1
@@ -106,7 +107,7 @@ class EventRecorder:
         """Events whose count on the server is too low."""
         self._tokens: OrderedDict[tuple[str, str], tuple[float, float]] = OrderedDict()
         self._wakeup = asyncio.Event()
-        self._has_warning = asyncio.Event()
+        self._is_urgent = asyncio.Event()
         self._dropped = 0
         self._serial = 0
         self._next_at = -math.inf
@@ -119,8 +120,8 @@ class EventRecorder:
             return
         self._waiting.append(_Waiting(note, self._now()))
         self._wakeup.set()
-        if note.type == "Warning":
-            self._has_warning.set()
+        if is_shown_to_followers(note.type, note.reason):
+            self._is_urgent.set()
 
     async def run(self) -> None:
         """Sends notes until cancelled; call `flush` after that."""
@@ -132,15 +133,15 @@ class EventRecorder:
                 pass
             await self._quiet()
             self._wakeup.clear()
-            self._has_warning.clear()
+            self._is_urgent.clear()
             await self._send_slowly()
             await self._send_updates(time.monotonic() - UPDATE_SECONDS)
 
     async def _quiet(self) -> None:
-        """Waits `QUIET_SECONDS`, or until there is a warning to send."""
+        """Waits `QUIET_SECONDS`, or until there is something to send at once."""
         try:
             async with asyncio.timeout(QUIET_SECONDS):
-                await self._has_warning.wait()
+                await self._is_urgent.wait()
         except TimeoutError:
             pass
 

@@ -8,7 +8,7 @@ from collections import deque
 from collections.abc import Coroutine, Mapping, Sequence
 from typing import NamedTuple
 
-from shunter.api.core import COLD_START, container_statuses
+from shunter.api.core import COLD_START, container_statuses, is_shown_to_followers
 from shunter.api.meta import Json
 from shunter.api.resources import CORE_EVENTS, JOBSETS, PODS, Resource
 from shunter.api.training.kinds import JOB_KINDS
@@ -241,8 +241,8 @@ class JobFollower:
         may say better waits for that."""
         about = event.get("involvedObject", {})
         uid = about.get("uid", "")
-        is_told = event.get("type") == "Warning" or event.get("reason") == COLD_START
-        if not is_told or (uid != self._job["metadata"]["uid"] and uid not in self._pods):
+        is_shown = is_shown_to_followers(event.get("type", ""), event.get("reason", ""))
+        if not is_shown or (uid != self._job["metadata"]["uid"] and uid not in self._pods):
             return
         # The last words that it may keep were shown as logs.
         message, _ = recorded_failure(event)
@@ -281,9 +281,10 @@ class JobFollower:
                 if is_pod_of(self._job, pod):
                     self._pods[pod["metadata"]["uid"]] = pod
                     self._tail_started_containers(pod)
-            for event in (await self._client.list(CORE_EVENTS, self._namespace, field_selector="type=Warning")).items:
-                if self._is_near(event.get("involvedObject", {})):
-                    self._take_event(event)
+            for shown in ("type=Warning", f"reason={COLD_START}"):
+                for event in (await self._client.list(CORE_EVENTS, self._namespace, field_selector=shown)).items:
+                    if self._is_near(event.get("involvedObject", {})):
+                        self._take_event(event)
         ended = [task for (uid, container, _), task in self._tails.items() if has_ended(self._pods[uid], container)]
         if ended:
             await asyncio.wait(ended, timeout=DRAIN_SECONDS)
