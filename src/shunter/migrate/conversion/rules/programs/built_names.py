@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import re
 
+from shunter.api.late_patterns import late_pattern
 from shunter.migrate.conversion.draft import Draft
 from shunter.migrate.conversion.rules.programs.texts import all_programs, matches
 from shunter.migrate.findings import Topic
@@ -34,14 +35,16 @@ _LATER = r"[\s\S]{0,2000}?"
 
 def apply(draft: Draft) -> None:
     """Tells of each text once."""
-    pattern = _pattern(re.escape(draft.job.name), "|".join(role.lower() for role in draft.job.replicas))
+    roles = [role.lower() for role in draft.job.replicas]
+    pattern = late_pattern(_pattern(re.escape(draft.job.name), "|".join(roles)))
     for programs in all_programs(draft):
-        for found in matches(draft, programs, pattern):
+        has_role = any(role in text for text, _ in programs.texts for role in roles)
+        for found in matches(draft, programs, pattern) if has_role else ():
             says = f"{found.line} may name a pod as v1 does; the first one is {draft.host(programs.group, 0)} in v2."
             draft.report(BUILT, found.path, says, offset=found.offset)
 
 
-def _pattern(name: str, roles: str) -> re.Pattern[str]:
+def _pattern(name: str, roles: str) -> str:
     """What a text looks like that joins a name, one of the roles and a number."""
     in_one_text = rf"{_JOINED}(?:{roles})-?(?:\d|[$%{{\"'<]|$)"
     of_any_job = rf"\.[*+]-(?:{roles})-(?:\d|\\+d|\[\\*[\dd]|[$%{{][\w{{(])"
@@ -54,7 +57,7 @@ def _pattern(name: str, roles: str) -> re.Pattern[str]:
     added = rf"""{base}["']\s?\+\s?["']-"""
     assigned = r"(?:\s?:\s?str)?\s?=\s?[\"']?"
     held = rf"""\b(?P<base>[A-Za-z_]\w*)(?:{assigned}|\sin\s[^\n;]{{0,200}}?){base}(?=["'\s;])"""
-    return re.compile(
+    return (
         rf"{in_one_text}|{of_any_job}|{by_join}|{in_braces}|{added}"
         rf"|{held}(?={_LATER}{_numbered('(?P=base)')})"
         rf"|{of_three}(?=[^\n]{{0,400}}?{a_role})|{a_role}(?={_LATER}{of_three})"

@@ -7,7 +7,9 @@ directories of the kubelet that are called as the container. /proc/mounts and cg
 from __future__ import annotations
 
 import re
+from functools import cache
 
+from shunter.api.late_patterns import late_pattern
 from shunter.api.trainer.runtime import NODE
 from shunter.migrate.conversion.draft import Draft
 from shunter.migrate.conversion.rules.programs.texts import Programs, all_programs, matches
@@ -47,9 +49,9 @@ def apply(draft: Draft) -> None:
     """Tells of each text once for each name."""
     container = draft.job_kind.container
     of_container = _container_pattern(re.escape(container))
-    of_pod = _log_pattern(re.escape(draft.job.name), "|".join(map(str.lower, draft.job.replicas)))
+    of_pod = late_pattern(_log_pattern(re.escape(draft.job.name), "|".join(map(str.lower, draft.job.replicas))))
     for programs in all_programs(draft):
-        for found in matches(draft, programs, of_pod):
+        for found in matches(draft, programs, of_pod) if _has(programs, "/var/log/") else ():
             new = draft.host(programs.group, 0).partition(".")[0]
             says = f"{found.line} names the log of a pod as in v1; the first pod is {new}-x7k2p in v2."
             draft.report(NAMED, found.path, says, offset=found.offset)
@@ -59,15 +61,16 @@ def apply(draft: Draft) -> None:
         for found in named:
             says = f"{found.line} names {container}, which is called {NODE} in v2."
             draft.report(NAMED, found.path, says, offset=found.offset)
-        for found in matches(draft, programs, _OF_ANY_CONTAINER) if not named and _reads_mountinfo(programs) else ():
+        for found in matches(draft, programs, _OF_ANY_CONTAINER) if not named and _has(programs, "/mountinfo") else ():
             says = f"{found.line} reads the name of the container, {container} in v1 and {NODE} in v2."
             draft.report(NAMED, found.path, says, offset=found.offset)
 
 
-def _reads_mountinfo(programs: Programs) -> bool:
-    return any("/mountinfo" in text for text, _ in programs.texts)
+def _has(programs: Programs, words: str) -> bool:
+    return any(words in text for text, _ in programs.texts)
 
 
+@cache
 def _container_pattern(name: str) -> re.Pattern[str]:
     """The container's name where it is one: in a path of the kubelet, a label, an option, a comparison."""
     in_a_path = rf"/{name}/[\w*?\[\]]+\.log\b|_{name}-[\w*?\[\]]*\.log\b|\bcontainers/{name}(?![\w.-])"
@@ -79,8 +82,8 @@ def _container_pattern(name: str) -> re.Pattern[str]:
     return re.compile(f"{in_a_path}|{in_a_label}|{by_option}|{compared}")
 
 
-def _log_pattern(name: str, roles: str) -> re.Pattern[str]:
+def _log_pattern(name: str, roles: str) -> str:
     """The name of a log of the kubelet: NAMESPACE_POD_UID in /var/log/pods, POD_NAMESPACE_CONTAINER-ID.log beside it; of this
     job or any, not of one that is called otherwise."""
     job = rf"(?:(?<![a-z0-9.-]){name}|\*|\$\w{{1,100}}|\}})"
-    return re.compile(rf"/var/log/(?:pods|containers)/[\w.*?${{}}-]{{0,400}}?{job}-(?:{roles})-?[\d*?]{{0,9}}_")
+    return rf"/var/log/(?:pods|containers)/[\w.*?${{}}-]{{0,400}}?{job}-(?:{roles})-?[\d*?]{{0,9}}_"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from functools import cache
 
 from shunter.api.meta import Json
 from shunter.api.training.job_kind import Port
@@ -185,6 +186,7 @@ def _is_of_networks(text: str, match: re.Match[str]) -> bool:
     return _NETWORK.search(text, begins, match.end() + _NEAR) is not None
 
 
+@cache
 def _pattern(number: int) -> re.Pattern[str]:
     """The number, as the kernel writes it in /proc/net/tcp as well, and in hexadecimal near a word of networks."""
     of_kernel = rf"/net/tcp6?\b[^\n]{{0,400}}?:{number:04x}\b|:{number:04x}\b[^\n]{{0,400}}?/net/tcp6?\b"
