@@ -157,7 +157,12 @@ def test_nothing_of_a_container_outlives_its_pod_on_a_full_disk(small_disk: Smal
     directory = small_disk.path / "0"
     with supervised(directory, "sh", "-c", "echo hello; sleep .1", first=small_disk.fill) as process:
         until((directory / "state.json.new").exists, "it tried")
-        shutil.rmtree(directory)
+
+        def is_removed() -> bool:
+            shutil.rmtree(directory, ignore_errors=True)  # it writes beside that, until its directory is gone
+            return not directory.exists()
+
+        until(is_removed, "removed")
         small_disk.fill()
         assert process.wait(20) is not None
 
