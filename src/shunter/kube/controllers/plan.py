@@ -134,6 +134,10 @@ class StatusWrite(msgspec.Struct, frozen=True, kw_only=True):
         return cls(ref=Ref.of(resource, metadata), observed=observed, wanted=wanted, resource_version=version)
 
 
+FIRST_STATUS_SECONDS = 0.2
+"""What a plan with `status_after` gives what it makes to start: by then ranks run that start warm."""
+
+
 class Plan(msgspec.Struct, frozen=True, kw_only=True):
     """Writes in order (neighbours of one verb and resource may run at the same time), then the status once, then events.
 

@@ -20,10 +20,18 @@ from shunter.cluster.controllers.job.tally import Tally
 from shunter.cluster.controllers.job.tracking import settle
 from shunter.cluster.controllers.job.verdict import Verdict, completed, deadline_in, verdict_of
 from shunter.cluster.controllers.workloads.claiming import Owner, claims, controlled, finalizer_removal
-from shunter.kube.controllers.plan import NOTHING, Create, Delete, Failure, Note, Plan, Ref, StatusWrite, Write
-
-FIRST_STATUS_SECONDS = 0.2
-"""After a Job's first pods, which run by then where they start warm."""
+from shunter.kube.controllers.plan import (
+    FIRST_STATUS_SECONDS,
+    NOTHING,
+    Create,
+    Delete,
+    Failure,
+    Note,
+    Plan,
+    Ref,
+    StatusWrite,
+    Write,
+)
 
 
 class Observed(msgspec.Struct, frozen=True, kw_only=True):

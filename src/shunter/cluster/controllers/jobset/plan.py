@@ -19,10 +19,7 @@ from shunter.cluster.controllers.jobset.progress import Progress, status_json
 from shunter.cluster.controllers.jobset.replicated_status import replicated_status
 from shunter.cluster.controllers.jobset.service import service_of
 from shunter.cluster.controllers.jobset.volume_claims import claims_of
-from shunter.kube.controllers.plan import NOTHING, Create, Delete, Note, Plan, Ref, StatusWrite, Write
-
-FIRST_STATUS_SECONDS = 0.2
-"""After all Jobs of a JobSet were made: their pods come first."""
+from shunter.kube.controllers.plan import FIRST_STATUS_SECONDS, NOTHING, Create, Delete, Note, Plan, Ref, StatusWrite, Write
 
 
 class Observed(msgspec.Struct, frozen=True, kw_only=True):
