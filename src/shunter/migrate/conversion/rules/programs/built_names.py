@@ -9,7 +9,7 @@ import re
 
 from shunter.api.late_patterns import late_pattern
 from shunter.migrate.conversion.draft import Draft
-from shunter.migrate.conversion.rules.programs.texts import all_programs, matches
+from shunter.migrate.conversion.rules.programs.texts import all_programs, has_any, matches
 from shunter.migrate.findings import Topic
 
 BUILT = Topic(
@@ -38,8 +38,7 @@ def apply(draft: Draft) -> None:
     roles = [role.lower() for role in draft.job.replicas]
     pattern = late_pattern(_pattern(re.escape(draft.job.name), "|".join(roles)))
     for programs in all_programs(draft):
-        has_role = any(role in text for text, _ in programs.texts for role in roles)
-        for found in matches(draft, programs, pattern) if has_role else ():
+        for found in matches(draft, programs, pattern) if has_any(programs, roles) else ():
             says = f"{found.line} may name a pod as v1 does; the first one is {draft.host(programs.group, 0)} in v2."
             draft.report(BUILT, found.path, says, offset=found.offset)
 

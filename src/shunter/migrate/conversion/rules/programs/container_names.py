@@ -12,7 +12,7 @@ from functools import cache
 from shunter.api.late_patterns import late_pattern
 from shunter.api.trainer.runtime import NODE
 from shunter.migrate.conversion.draft import Draft
-from shunter.migrate.conversion.rules.programs.texts import Programs, all_programs, matches
+from shunter.migrate.conversion.rules.programs.texts import all_programs, has_any, matches
 from shunter.migrate.findings import Topic
 
 NAMED = Topic(
@@ -51,7 +51,7 @@ def apply(draft: Draft) -> None:
     of_container = _container_pattern(re.escape(container))
     of_pod = late_pattern(_log_pattern(re.escape(draft.job.name), "|".join(map(str.lower, draft.job.replicas))))
     for programs in all_programs(draft):
-        for found in matches(draft, programs, of_pod) if _has(programs, "/var/log/") else ():
+        for found in matches(draft, programs, of_pod) if has_any(programs, ["/var/log/"]) else ():
             new = draft.host(programs.group, 0).partition(".")[0]
             says = f"{found.line} names the log of a pod as in v1; the first pod is {new}-x7k2p in v2."
             draft.report(NAMED, found.path, says, offset=found.offset)
@@ -61,13 +61,9 @@ def apply(draft: Draft) -> None:
         for found in named:
             says = f"{found.line} names {container}, which is called {NODE} in v2."
             draft.report(NAMED, found.path, says, offset=found.offset)
-        for found in matches(draft, programs, _OF_ANY_CONTAINER) if not named and _has(programs, "/mountinfo") else ():
+        for found in matches(draft, programs, _OF_ANY_CONTAINER) if not named and has_any(programs, ["/mountinfo"]) else ():
             says = f"{found.line} reads the name of the container, {container} in v1 and {NODE} in v2."
             draft.report(NAMED, found.path, says, offset=found.offset)
-
-
-def _has(programs: Programs, words: str) -> bool:
-    return any(words in text for text, _ in programs.texts)
 
 
 @cache

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from functools import lru_cache
 from typing import NamedTuple
 
@@ -78,6 +78,12 @@ def matches(draft: Draft, programs: Programs, pattern: re.Pattern[str]) -> Itera
         if match := first_match(pattern, text):
             path, offset = place(programs, spot, spot.offset(match.start()))
             yield Match(path, offset, quoted(text, match.start(), spot), match[0])
+
+
+def has_any(programs: Programs, words: Iterable[str]) -> bool:
+    """Whether one of the words stands in a text: what most texts have not, and a pattern that holds a job's name needs, is asked
+    before that is compiled."""
+    return any(word in text for word in words for text, _ in programs.texts)
 
 
 @lru_cache(maxsize=8192)
