@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from migrate.rules.test_indirect_reads import converted, shell
-from shunter.migrate.conversion.launch.reads import Lines
+from shunter.migrate.conversion.launch.reads import TextLines
 from shunter.migrate.conversion.launch.shell_words import matching
 
 
@@ -56,6 +56,6 @@ def test_a_quote_may_hold_the_brackets_of_another_one() -> None:
 
 
 def test_places_of_a_line_share_one_text() -> None:
-    lines = Lines("one two\nthree\n")
+    lines = TextLines("one two\nthree\n")
     assert lines.around(0, 3) is lines.around(4, 7)
     assert [lines.around(8, 9), lines.around(4, 9), lines.around(14, 14)] == ["three", "one two\nthree", ""]

@@ -11,7 +11,7 @@ from collections.abc import Iterator, Mapping
 from functools import lru_cache
 
 from shunter.api.late_patterns import late_pattern
-from shunter.migrate.conversion.launch.reads import HOST_NAME, Lines, Read, is_rank, sought, takes_last_number
+from shunter.migrate.conversion.launch.reads import HOST_NAME, Read, TextLines, is_rank, sought, takes_last_number
 
 _HOST_NAME = (
     r"\b(?:gethostname|gethostbyaddr|getfqdn|getLocalHost|[Gg]et_processor_name|nodename)\b"
@@ -34,7 +34,7 @@ _SETTING = late_pattern(r"[\"']?([A-Za-z_][\w.-]*)[\"']?\s*[:=]\s*[\"']?[^\"'\s]
 
 def mentions(text: str, variables: Mapping[str, str]) -> Iterator[Read]:
     """Every place of a program that names one. `variables` are those that hold such a value, with what each is called."""
-    lines = Lines(text)
+    lines = TextLines(text)
     for match in re.finditer(rf"{_HOST_NAME}|(?<![\w$-])\$?\{{?(?P<variable>{_names(variables)})\b(?!\s*:?=(?!=))", text):
         line = lines.around(match.start(), match.start())
         if not _is_comment(line):

@@ -104,7 +104,7 @@ def paths(text: str) -> Iterator[tuple[str, int]]:
                 break
 
 
-class Lines:
+class TextLines:
     """The lines of a text. Places of one line get one and the same object: what is made of a line is then made once."""
 
     def __init__(self, text: str) -> None:

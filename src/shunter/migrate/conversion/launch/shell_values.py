@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
 
 from shunter.api.late_patterns import late_pattern
-from shunter.migrate.conversion.launch.reads import HOST_NAME, Lines, Read, paths, sought, takes_last_number
+from shunter.migrate.conversion.launch.reads import HOST_NAME, Read, TextLines, paths, sought, takes_last_number
 from shunter.migrate.conversion.launch.shell_words import Lexer, Piece, Word, matching
 
 _KEPT_WHOLE = late_pattern(r":?[-=?]|\^|,|@|%%?[,:; ]\*|##?\*[,:; ]|//?\\?[,:; ]/")
@@ -50,10 +50,10 @@ class ShellText:
     cutters: set[str] = field(default_factory=set)
     """Functions that take apart what they are given."""
     found: list[Read] = field(default_factory=list)
-    lines: Lines = field(init=False)
+    lines: TextLines = field(init=False)
 
     def __post_init__(self) -> None:
-        self.lines = Lines(self.text)
+        self.lines = TextLines(self.text)
 
 
 def values_of(reading: ShellText, word: Word, depth: int) -> Iterator[Value]:
