@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 
+from shunter.api.formats.digits import whole_number
 from shunter.jobs.logs import patterns as patterns
 from shunter.jobs.logs.metrics import timed, told
 from shunter.operator.training_progress import Checkpoint
@@ -76,4 +77,4 @@ def _saved_step(text: str) -> int | None:
 
 
 def _step(forms: Iterable[re.Pattern[str]], text: str) -> int | None:
-    return next((patterns.whole(match["step"]) for form in forms if (match := form.search(text))), None)
+    return next((whole_number(match["step"]) for form in forms if (match := form.search(text))), None)

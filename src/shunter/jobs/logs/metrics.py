@@ -14,6 +14,7 @@ from typing import Any, NamedTuple
 
 import msgspec
 
+from shunter.api.formats.digits import whole_number
 from shunter.errors import InputError
 from shunter.jobs.logs import patterns as patterns
 from shunter.jobs.metrics import Point, Process, Series, extremes, finite
@@ -148,10 +149,10 @@ class LogReader:
     def _claim(self, text: str) -> int | None:
         """The rank that the line is of."""
         said = patterns.RANK.search(text)
-        rank = self._rank if said is None or (named := patterns.whole(said["rank"])) is None else named
+        rank = self._rank if said is None or (named := whole_number(said["rank"])) is None else named
         for pattern in patterns.CLAIMS:
-            if (match := pattern.search(text)) and (size := patterns.whole(match["size"])) is not None:
-                claimed = patterns.whole(match["rank"]) if "rank" in pattern.groupindex else None
+            if (match := pattern.search(text)) and (size := whole_number(match["size"])) is not None:
+                claimed = whole_number(match["rank"]) if "rank" in pattern.groupindex else None
                 self._claims[claimed] = Process(pod=self._pod, rank=claimed, world_size=size)
                 return rank if claimed is None else claimed
         return rank
@@ -167,7 +168,7 @@ class LogReader:
                     epoch = self._epoch
                 step = float(found["step"]) if found.get("step") else None
                 if epoch is None and found.get("steps"):
-                    self._steps = patterns.whole(found["steps"])
+                    self._steps = whole_number(found["steps"])
                 if epoch is None or step is None:
                     self._counts_epochs = step is None
                 return tuple(part for part in (epoch, step) if part is not None)

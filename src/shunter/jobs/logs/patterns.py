@@ -9,14 +9,7 @@ from __future__ import annotations
 import re
 from typing import NamedTuple
 
-MOST_DIGITS = 19
-"""Of a count of steps or ranks: what 64 bits hold."""
 NUMBER = r"[-+]?(?:\d+(?:\.\d*)?|\.\d+)(?:[eE][-+]?\d+)?|[-+]?(?:nan|NaN|inf|Infinity)"
-
-
-def whole(digits: str) -> int | None:
-    """The count that the digits write; None for one of more than `MOST_DIGITS`."""
-    return int(digits) if len(digits) <= MOST_DIGITS else None
 
 
 class Position(NamedTuple):

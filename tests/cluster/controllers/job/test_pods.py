@@ -4,8 +4,11 @@ from typing import Any
 
 import pytest
 
+from shunter.api.batch import INDEX_FAILURE_COUNT
+from shunter.api.core import Pod
+from shunter.api.meta import ObjectMeta
 from shunter.cluster.controllers.job import pods_of
-from shunter.cluster.controllers.job.pods import generate_name_of
+from shunter.cluster.controllers.job.pods import generate_name_of, index_failures
 
 Json = dict[str, Any]
 
@@ -84,3 +87,8 @@ def test_first_pods_are_as_many_as_may_run_at_once(spec: Json, count: int) -> No
 
 def test_long_job_names_are_cut_so_that_the_index_stays() -> None:
     assert generate_name_of("p" * 63, 12) == "p" * 54 + "-12-"
+
+
+@pytest.mark.parametrize(("text", "failures"), [("2", 2), ("", 0), ("two", 0), ("2147483648", 0), ("9" * 5000, 0)])
+def test_failures_of_an_index_that_are_no_number_of_32_bits_are_none(text: str, failures: int) -> None:
+    assert index_failures(Pod(metadata=ObjectMeta(name="p", annotations={INDEX_FAILURE_COUNT: text}))) == failures

@@ -7,6 +7,7 @@ from datetime import UTC, datetime
 from typing import NamedTuple
 
 from shunter.api.apps import Deployment, ReplicaSet
+from shunter.api.formats.digits import whole_number
 from shunter.api.meta import Json, ObjectMeta
 from shunter.cluster.controllers.deployment.bounds import max_surge
 
@@ -79,8 +80,8 @@ def revision(metadata: ObjectMeta) -> int:
 
 def number(metadata: ObjectMeta, annotation: str) -> int | None:
     """What an annotation counts; None where it is not there, or is no number."""
-    text = metadata.annotations.get(annotation, "")
-    return int(text) if text.isdecimal() and int(text) <= NO_LIMIT else None
+    found = whole_number(metadata.annotations.get(annotation, ""))
+    return found if found is not None and found <= NO_LIMIT else None
 
 
 def new_annotations(deployment: Deployment, versions: Versions) -> dict[str, str]:

@@ -14,6 +14,7 @@ from shunter.api.batch import (
     Job,
 )
 from shunter.api.core import Pod
+from shunter.api.formats.digits import whole_number
 from shunter.api.meta import Json, controller_reference
 from shunter.cluster.controllers.job import pod_failure_policy
 
@@ -124,8 +125,8 @@ def all_index_failures(pod: Pod) -> int:
 
 
 def _count(pod: Pod, annotation: str) -> int:
-    text = pod.metadata.annotations.get(annotation, "")
-    return int(text) if text.isdecimal() and int(text) < 2**31 else 0
+    found = whole_number(pod.metadata.annotations.get(annotation, ""))
+    return found if found is not None and found < 2**31 else 0
 
 
 def _failure_counts(job: Job, replaced: Pod | None) -> dict[str, str]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
+from shunter.api.formats.digits import whole_number
 from shunter.api.meta import Json
 from shunter.api.trainer.runtime import HOST_FILE, HOST_FILE_DIRECTORY
 from shunter.api.training.mpi import LAUNCHER
@@ -114,7 +115,7 @@ def _report_kubectl(draft: Draft, container: Json, path: Path, hidden: Sequence[
 
 def _report_hosts(draft: Draft, run: Started, path: Path, slots: int) -> None:
     processes = run.option("np") or ""
-    if processes.isdecimal() and processes.lstrip("0") != str(slots):
+    if processes.isdecimal() and whole_number(processes) != slots:
         draft.report(PROCESSES, _place(path, run.options["np"]), f"-np {excerpt(processes)} for {slots} slots.")
     for name, option in run.given:
         if name in _HOST_FILES and option.value not in _OWN_HOST_FILE:

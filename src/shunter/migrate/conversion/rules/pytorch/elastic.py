@@ -11,7 +11,7 @@ from typing import NamedTuple
 from msgspec.structs import replace
 
 from shunter.api.batch import MOST_PODS
-from shunter.api.late_patterns import late_pattern
+from shunter.api.formats.digits import whole_number
 from shunter.api.training.pytorch import MASTER, WORKER
 from shunter.errors import InputError
 from shunter.migrate.conversion.draft import Draft
@@ -23,8 +23,6 @@ from shunter.migrate.paths import Path
 from shunter.operator.training.job import AnyJob
 
 POLICY: Path = ("spec", "elasticPolicy")
-_NODES = late_pattern(r"0*[1-9][0-9]{0,17}")
-"""A number of nodes, short enough to be told how many are too many."""
 _BOUNDS = ("minReplicas", "maxReplicas")
 _OF_THE_RENDEZVOUS = {
     "rdzvBackend": "PET_RDZV_BACKEND",
@@ -142,11 +140,11 @@ def nodes(draft: Draft) -> Nodes:
     low, high = max(policy.min_replicas or workers, 1), max(policy.max_replicas or workers, 1)
     kept = max(min(workers, high), low)
     numbers = {"": kept + masters, "replicas": kept + masters, "min": low + masters, "max": high + masters}
-    if choice not in numbers and not _NODES.fullmatch(choice):
+    count = numbers.get(choice, whole_number(choice))
+    if not count:
         raise ElasticNodesError(
             f"--elastic-nodes is {excerpt(choice)}; it takes min, max, replicas or a number of nodes.", "Give it one of these."
         )
-    count = numbers[choice] if choice in numbers else int(choice)
     if count > MOST_PODS:
         bound = POLICY if choice.isdecimal() else (*POLICY, "maxReplicas" if count - masters == high else "minReplicas")
         raise UnreadableJobError(

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Collection
 from typing import Literal, NamedTuple
 
+from shunter.api.formats.digits import whole_number
 from shunter.api.meta import Json
 from shunter.api.training.pytorch import MASTER
 from shunter.migrate.conversion.draft import Change, Draft, Group
@@ -34,8 +35,6 @@ _MACHINE_OPTIONS = {
     "deepspeed": ("hostfile", "num-nodes", "node-rank", "master-addr", "launcher"),
 }
 """Options by which these launchers are told of other machines."""
-_MOST_DIGITS = 9
-"""Of a number of nodes."""
 
 
 class TrainingContainer(NamedTuple):
@@ -261,9 +260,9 @@ def _start(found: Started) -> Spot | None:
 
 def _bounds(nodes: str) -> tuple[int, int] | None:
     """`2:4` as numbers; None for what is not known here (`$NODES`)."""
-    low, _, high = nodes.partition(":")
-    are_numbers = all(one.isdecimal() and len(one) <= _MOST_DIGITS for one in (low, high or low))
-    return (int(low), int(high or low)) if are_numbers else None
+    first, _, second = nodes.partition(":")
+    low, high = whole_number(first), whole_number(second or first)
+    return None if low is None or high is None else (low, high)
 
 
 def _tell(

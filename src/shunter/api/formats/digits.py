@@ -1,0 +1,11 @@
+"""Numbers that users write in digits: Python refuses to read thousands of them with a ValueError. Pure."""
+
+from __future__ import annotations
+
+MOST_DIGITS = 19
+"""What 64 bits hold."""
+
+
+def whole_number(text: str) -> int | None:
+    """The number that decimal digits write; None for any other text, and for more than `MOST_DIGITS`."""
+    return int(text) if text.isdecimal() and len(text) <= MOST_DIGITS else None
