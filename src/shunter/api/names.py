@@ -7,6 +7,8 @@ from __future__ import annotations
 
 import re
 
+from shunter.api.late_patterns import late_pattern
+
 _LABEL_1123 = "[a-z0-9]([-a-z0-9]*[a-z0-9])?"
 _SUBDOMAIN_1123 = _LABEL_1123 + r"(\." + _LABEL_1123 + ")*"
 _WILDCARD_1123 = r"\*\." + _SUBDOMAIN_1123
@@ -14,17 +16,17 @@ _LABEL_1035 = "[a-z]([-a-z0-9]*[a-z0-9])?"
 _KEY_NAME = "([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9]"
 _LABEL_VALUE = f"({_KEY_NAME})?"
 _CONFIG_KEY = "[-._a-zA-Z0-9]+"
-_PORT_NAME = re.compile(r"[-a-z0-9]+", re.ASCII)
+_PORT_NAME = late_pattern(r"[-a-z0-9]+", re.ASCII)
 _PATH = "[a-z0-9]+((\\.|_|__|-+)[a-z0-9]+)*"
 _HTTP_PATH = "[A-Za-z0-9/\\-._~%!$&'()*+,;=:]+"
-_IMAGE = re.compile(
+_IMAGE = late_pattern(
     r"(([a-zA-Z0-9]([-.a-zA-Z0-9]*[a-zA-Z0-9])?|\[[0-9a-fA-F:]+\])(:[0-9]+)?/)?"
     rf"{_PATH}(/{_PATH})*(:\w[\w.-]{{0,127}})?(@[A-Za-z][A-Za-z0-9]*([-_+.][A-Za-z][A-Za-z0-9]*)*:[0-9a-fA-F]{{32,}})?",
     re.ASCII,
 )
-_ENVIRONMENT_NAME = re.compile("[ -<>-~]*")
+_ENVIRONMENT_NAME = late_pattern("[ -<>-~]*")
 _COMPILED = {
-    text: re.compile(text, re.ASCII)
+    text: late_pattern(text, re.ASCII)
     for text in (_LABEL_1123, _SUBDOMAIN_1123, _WILDCARD_1123, _LABEL_1035, _KEY_NAME, _LABEL_VALUE, _CONFIG_KEY)
 }
 

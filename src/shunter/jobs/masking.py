@@ -11,6 +11,7 @@ from collections.abc import Collection, Iterator
 from itertools import pairwise
 from typing import Any
 
+from shunter.api.late_patterns import late_pattern
 from shunter.api.meta import Json
 
 HIDDEN = "***"
@@ -21,28 +22,28 @@ _NAMED = (
     r"(?:token|secret|password|passwd|passphrase|credential"
     r"|(?:api|access|private|account|storage|encryption|kaggle)[_-]?key)"
 )
-_NAME = re.compile(_NAMED, re.IGNORECASE)
+_NAME = late_pattern(_NAMED, re.IGNORECASE)
 # A tokenizer is no token, and half of all jobs name one.
-_NO_TOKENIZER = re.compile(rf"(?!tokeniz){_NAMED}", re.IGNORECASE)
-_FLAG = re.compile(r"--?[\w.-]+")
+_NO_TOKENIZER = late_pattern(rf"(?!tokeniz){_NAMED}", re.IGNORECASE)
+_FLAG = late_pattern(r"--?[\w.-]+")
 _REFERENCE = r"(?!\\?[\"']{0,2}\$[\w({])"
 _VALUE = r"""(\\"(?:(?!\\").)*\\"|"[^"]*"|''[^']+''|'[^']*'|(?:[^\s"',\]}]|,(?=\S))+)"""
-_IN_ADDRESS = re.compile(r"(://[^/\s:@]*:)(?!\$[\w({])([^/\s@]+)(?=@)")
+_IN_ADDRESS = late_pattern(r"(://[^/\s:@]*:)(?!\$[\w({])([^/\s@]+)(?=@)")
 # Names are judged apart, so that no text takes more than one look at each character.
-_ASSIGNED = re.compile(rf"(?<![\w.-])([\w.-]+=){_REFERENCE}{_VALUE}")
-_FOLLOWING = re.compile(rf"(?<![\w.-])(--?\w[\w.-]*[ \t]+){_REFERENCE}(?!-){_VALUE}")
+_ASSIGNED = late_pattern(rf"(?<![\w.-])([\w.-]+=){_REFERENCE}{_VALUE}")
+_FOLLOWING = late_pattern(rf"(?<![\w.-])(--?\w[\w.-]*[ \t]+){_REFERENCE}(?!-){_VALUE}")
 
 
-_SHAPES = re.compile(
+_SHAPES = late_pattern(
     r"\bhf_[A-Za-z0-9_]{8,}|\b(?:AKIA|ASIA)[0-9A-Z]{16}\b|\bgh[oprsu]_[A-Za-z0-9]{20,}|\bgithub_pat_\w{20,}|\bglpat-[\w-]{16,}"
     r"|\bxox[abprs]-[\w-]{10,}|\bsk-[\w-]{20,}|\beyJ[\w-]{8,}\.[\w-]{8,}\.[\w-]*"
 )
 """Tokens that are known by how they begin."""
-_SCHEME = re.compile(r"\b((?:bearer|basic)[ \t]+)(?!\$[\w({])([\w.~+/-]{6,}=*)", re.IGNORECASE)
-_USER_IN_ADDRESS = re.compile(r"(\bhttps?://)(?!\$[\w({])([^/\s:@]{8,})(?=@)")
-_PRIVATE_KEY = re.compile(r"-----BEGIN [A-Z ]*PRIVATE KEY-----.*?(?:-----END [A-Z ]*PRIVATE KEY-----|\Z)", re.DOTALL)
-_END_OF_PRIVATE_KEY = re.compile(r"(?:^.*[A-Za-z0-9+/=]{16,}[ \t]*\n)*^.*-----END [A-Z ]*PRIVATE KEY-----", re.MULTILINE)
-_LABELLED = re.compile(
+_SCHEME = late_pattern(r"\b((?:bearer|basic)[ \t]+)(?!\$[\w({])([\w.~+/-]{6,}=*)", re.IGNORECASE)
+_USER_IN_ADDRESS = late_pattern(r"(\bhttps?://)(?!\$[\w({])([^/\s:@]{8,})(?=@)")
+_PRIVATE_KEY = late_pattern(r"-----BEGIN [A-Z ]*PRIVATE KEY-----.*?(?:-----END [A-Z ]*PRIVATE KEY-----|\Z)", re.DOTALL)
+_END_OF_PRIVATE_KEY = late_pattern(r"(?:^.*[A-Za-z0-9+/=]{16,}[ \t]*\n)*^.*-----END [A-Z ]*PRIVATE KEY-----", re.MULTILINE)
+_LABELLED = late_pattern(
     rf"""((?!tokens|tokeniz){_NAMED}[\w.-]{{0,40}}["']{{0,2}}[ \t]*[:=][ \t]*){_REFERENCE}{_VALUE}""",
     re.IGNORECASE,
 )

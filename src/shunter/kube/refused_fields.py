@@ -17,6 +17,7 @@ import re
 from collections.abc import Iterator
 from typing import Any, Literal, NamedTuple, TypeAlias
 
+from shunter.api.late_patterns import late_pattern
 from shunter.api.meta import Json
 from shunter.kube.errors import Status
 
@@ -36,11 +37,11 @@ class RefusedField(NamedTuple):
 
 _QUOTED = r'"(?:[^"\\]|\\.)*"'
 _ERROR = "((?:Required|Invalid|Unsupported|Duplicate) value|Forbidden|Not found|Too (?:long|many|few)|Internal error)"
-_FIELD_ERROR = re.compile(rf"(?<![\w.\])>])([A-Za-z_$][\w$-]*(?:\.[\w$/-]+|\[[^\]\n]*\])*): {_ERROR}")
-_APPLY = re.compile(r"^(?:failed to create typed patch object \(.*?\):|)\s+(\.\S[^\n]*?): (?:element (\d+): )?([^\n]*)", re.M)
-_STRICT = re.compile(rf"(?:strict decoding error: |, )unknown field ({_QUOTED})")
-_GO = re.compile(r"cannot unmarshal (\w+)(?: [-+.\deE]+)? into Go struct field (\w*)\.(\S+) of type ")
-_INVALID = re.compile(rf"(\w+)(?:\.[\w.-]+)? {_QUOTED} is invalid: ")
+_FIELD_ERROR = late_pattern(rf"(?<![\w.\])>])([A-Za-z_$][\w$-]*(?:\.[\w$/-]+|\[[^\]\n]*\])*): {_ERROR}")
+_APPLY = late_pattern(r"^(?:failed to create typed patch object \(.*?\):|)\s+(\.\S[^\n]*?): (?:element (\d+): )?([^\n]*)", re.M)
+_STRICT = late_pattern(rf"(?:strict decoding error: |, )unknown field ({_QUOTED})")
+_GO = late_pattern(r"cannot unmarshal (\w+)(?: [-+.\deE]+)? into Go struct field (\w*)\.(\S+) of type ")
+_INVALID = late_pattern(rf"(\w+)(?:\.[\w.-]+)? {_QUOTED} is invalid: ")
 
 
 def refused_fields(status: Status, kind: str) -> list[RefusedField]:

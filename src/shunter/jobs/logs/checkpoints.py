@@ -10,6 +10,7 @@ import re
 from collections.abc import Iterable
 
 from shunter.api.formats.digits import whole_number
+from shunter.api.late_patterns import late_pattern
 from shunter.jobs.logs import patterns as patterns
 from shunter.jobs.logs.metrics import timed, told
 from shunter.operator.training_progress import Checkpoint
@@ -24,21 +25,21 @@ _PATH = (
 """A path that ends with a step. One that goes on after it (`checkpoint-500/model.safetensors`) names a part of a checkpoint."""
 _THING = r"(?:checkpoints?|ckpt|model|(?:training )?state)"
 _SAVED = (
-    re.compile(
+    late_pattern(
         rf"\bsaved (?:the )?(?:(?:model|training|full) )?(?:checkpoints? )?(?:(?:at|of|for|after|from|@) )?{_COUNT}", re.I
     ),
-    re.compile(rf"\b{_THING}(?: (?:is|was|has been))?[ :]+saved(?:[ :=]+(?:to|in|at|as|under))?[ :=]+{_PATH}", re.I),
-    re.compile(rf"\bsaved (?:(?:the|a|new|full|best|model) )*{_THING} (?:to|in|at|as|under):? +{_PATH}", re.I),
-    re.compile(r"\b(?:checkpoint|ckpt)[ #=:_-]*(?:step[ =_-]*)?(?P<step>\d+)(?: (?:is|was|has been))? saved\b", re.I),
-    re.compile(rf"\b{_COUNT}[\]): ,|-]*(?:(?:the|a|new) )*{_THING} (?:(?:is|was|has been) )?saved\b", re.I),
-    re.compile(rf"\b{_COUNT}[\]): ,|-]*saved (?:(?:the|a|new|full|best) )*{_THING}\b", re.I),
+    late_pattern(rf"\b{_THING}(?: (?:is|was|has been))?[ :]+saved(?:[ :=]+(?:to|in|at|as|under))?[ :=]+{_PATH}", re.I),
+    late_pattern(rf"\bsaved (?:(?:the|a|new|full|best|model) )*{_THING} (?:to|in|at|as|under):? +{_PATH}", re.I),
+    late_pattern(r"\b(?:checkpoint|ckpt)[ #=:_-]*(?:step[ =_-]*)?(?P<step>\d+)(?: (?:is|was|has been))? saved\b", re.I),
+    late_pattern(rf"\b{_COUNT}[\]): ,|-]*(?:(?:the|a|new) )*{_THING} (?:(?:is|was|has been) )?saved\b", re.I),
+    late_pattern(rf"\b{_COUNT}[\]): ,|-]*saved (?:(?:the|a|new|full|best) )*{_THING}\b", re.I),
 )
 _ANNOUNCED = (
-    re.compile(rf"\bSaving model checkpoint to {_PATH}"),  # transformers
-    re.compile(r"\[Torch\] Checkpoint global_step(?P<step>\d+) is about to be saved!"),  # DeepSpeed
+    late_pattern(rf"\bSaving model checkpoint to {_PATH}"),  # transformers
+    late_pattern(r"\[Torch\] Checkpoint global_step(?P<step>\d+) is about to be saved!"),  # DeepSpeed
 )
 """By trainers that wait for their saves."""
-_NOT_SAVED = re.compile(
+_NOT_SAVED = late_pattern(
     r"\b(?:not|never|cannot|can't|couldn't|could not|unable|without|before|until|unless|if|when|will|would|should|must|to) "
     r"(?:be |been |have |yet )*(?:saved?|saving)\b|\bfail\w*\b|\berrors?:|\bsaved nothing\b|\bskip",
     re.I,

@@ -9,6 +9,8 @@ from __future__ import annotations
 import re
 from typing import NamedTuple
 
+from shunter.api.late_patterns import late_pattern
+
 NUMBER = r"[-+]?(?:\d+(?:\.\d*)?|\.\d+)(?:[eE][-+]?\d+)?|[-+]?(?:nan|NaN|inf|Infinity)"
 
 
@@ -21,31 +23,31 @@ class Position(NamedTuple):
 
 
 POSITIONS = (
-    Position("PyTorch's MNIST example", re.compile(r"Train Epoch: *(?P<epoch>\d+) *\[ *(?P<step>\d+)/\d+")),
-    Position("PyTorch's ImageNet example", re.compile(r"Epoch: *\[ *(?P<epoch>\d+)\] *\[ *(?P<step>\d+)/ *\d+\]")),
-    Position("timm", re.compile(r"^Train: *(?P<epoch>\d+) *\[ *(?P<step>\d+)/ *\d+")),
-    Position("Lightning, tqdm", re.compile(r"^(?:Epoch *(?P<epoch>\d+): *)?\d+%\|[^|]*\| *(?P<step>\d+)/(?P<steps>\d+)")),
-    Position("torchtune", re.compile(r"^(?P<epoch>\d+)\|(?P<step>\d+)\|")),
-    Position("XGBoost, LightGBM", re.compile(r"^\[(?P<step>\d+)\]\s+(?=\S)")),
-    Position("Keras", re.compile(r"^ *(?P<step>\d+)/\d+ +(?:\[|-|━|\S*s(?:/step)? )")),
-    Position("Megatron", re.compile(r"\biteration +(?P<step>\d+)/ *(?P<steps>\d+)")),
-    Position("PyTorch's word_language_model example", re.compile(r"\bepoch +(?P<epoch>\d+) *\| *(?P<step>\d+)/ *\d+ batches")),
+    Position("PyTorch's MNIST example", late_pattern(r"Train Epoch: *(?P<epoch>\d+) *\[ *(?P<step>\d+)/\d+")),
+    Position("PyTorch's ImageNet example", late_pattern(r"Epoch: *\[ *(?P<epoch>\d+)\] *\[ *(?P<step>\d+)/ *\d+\]")),
+    Position("timm", late_pattern(r"^Train: *(?P<epoch>\d+) *\[ *(?P<step>\d+)/ *\d+")),
+    Position("Lightning, tqdm", late_pattern(r"^(?:Epoch *(?P<epoch>\d+): *)?\d+%\|[^|]*\| *(?P<step>\d+)/(?P<steps>\d+)")),
+    Position("torchtune", late_pattern(r"^(?P<epoch>\d+)\|(?P<step>\d+)\|")),
+    Position("XGBoost, LightGBM", late_pattern(r"^\[(?P<step>\d+)\]\s+(?=\S)")),
+    Position("Keras", late_pattern(r"^ *(?P<step>\d+)/\d+ +(?:\[|-|━|\S*s(?:/step)? )")),
+    Position("Megatron", late_pattern(r"\biteration +(?P<step>\d+)/ *(?P<steps>\d+)")),
+    Position("PyTorch's word_language_model example", late_pattern(r"\bepoch +(?P<epoch>\d+) *\| *(?P<step>\d+)/ *\d+ batches")),
     Position(
         "epoch and step",
-        re.compile(r"\bepoch[ =:]+\[? *(?P<epoch>\d+)\b.*?(?<!/)\b(?:step|iter(?:ation)?|batch)[ =:]+\[? *(?P<step>\d+)", re.I),
+        late_pattern(r"\bepoch[ =:]+\[? *(?P<epoch>\d+)\b.*?(?<!/)\b(?:step|iter(?:ation)?|batch)[ =:]+\[? *(?P<step>\d+)", re.I),
     ),
     Position(
         "step",
-        re.compile(
+        late_pattern(
             r"\b(?:global[_ ])?(?:steps?|iter(?:ation)?|it|round)\b *[=: ] *\[? *(?P<step>\d+)(?:(?: */ *| of )(?P<steps>\d+))?",
             re.I,
         ),
     ),
-    Position("batch", re.compile(r"\bbatch\b *[=: ] *(?P<step>\d+)", re.I)),
-    Position("epoch", re.compile(r"\bepoch\b *[=: ] *\[? *(?P<epoch>\d+(?:\.\d+)?)", re.I)),
+    Position("batch", late_pattern(r"\bbatch\b *[=: ] *(?P<step>\d+)", re.I)),
+    Position("epoch", late_pattern(r"\bepoch\b *[=: ] *\[? *(?P<epoch>\d+(?:\.\d+)?)", re.I)),
 )
 
-EPOCH_HEADING = re.compile(r"^Epoch (?P<epoch>\d+)/\d+$")
+EPOCH_HEADING = late_pattern(r"^Epoch (?P<epoch>\d+)/\d+$")
 """A line of Keras of its own; the steps below it are of that epoch."""
 
 _KIND = r"(?:average|avg|mean|total|final|running|train(?:ing)?|test|valid(?:ation)?|val|eval(?:uation)?|dev|lm|best)"
@@ -55,21 +57,21 @@ _METRIC = (
     r"[\w./@'-]*?(?:loss|accuracy|acc|acc@?[15]|perplexity|ppl|rmse|mae|mse|logloss|l1|l2|auc|error|f1|bleu|rouge\w*"
     r"|grad[_ ]?norm|reward|psum|checksum)"
 )
-VALUE = re.compile(
+VALUE = late_pattern(
     rf"(?<![\w.])(?P<name>(?:{_KIND}[ _])?{_METRIC})[\"']?\s*(?:[=:]|\s)\s*[\"'(]?(?:tensor\()?(?P<value>{NUMBER})(?![\w.]*\w)",
     re.I,
 )
 """Metrics that are known by name, however they are written: `loss: 0.3`, `Average loss: 0.3`, `train-rmse:0.3`, `loss 0.3`."""
-PAIR = re.compile(rf"(?<![\w.])(?P<name>[A-Za-z_][\w./-]*)=(?P<value>{NUMBER})(?![\w%/]|\.\d)")
+PAIR = late_pattern(rf"(?<![\w.])(?P<name>[A-Za-z_][\w./-]*)=(?P<value>{NUMBER})(?![\w%/]|\.\d)")
 """`key=value`; counts in lines that have a position or a metric. A quantity with a unit (`dt=152.3ms`) is none."""
-THROUGHPUT = re.compile(
+THROUGHPUT = late_pattern(
     rf"(?P<value>{NUMBER}) *(?P<unit>{_RATE_UNIT})\b(?! *[=:])"
     rf"|(?P<name>\btps|\bthroughput|\b\w*(?:{_THINGS})(?:_per_|/)s(?:ec(?:onds?)?)?\b)[\"']?[=: ]+"
     rf"(?P<named>\d{{1,3}}(?:,\d{{3}})+|{NUMBER})",
     re.I,
 )
 """`9.8it/s`, `300.2 samples/sec`, `tps: 1200`, `train_samples_per_second=120.5`."""
-NOT_METRICS = re.compile(
+NOT_METRICS = late_pattern(
     r"^(?:\w*_)?(?:rank|world_?size|size|epochs?|steps?|iter(?:ation)?s?|batch(?:es)?|round|seed|pid|port|nproc\w*|nnodes|num_\w+"
     r"|node|total|skipped|v_num)$"
     r"|time|eta$|elapsed|duration|second|_ms$|memory|\bmem|mfu|gpu|util|speed|tps|throughput|/s(?:ec)?$"
@@ -80,21 +82,21 @@ NOT_METRICS = re.compile(
 
 _RANK = r"(?<!local )(?<!local-)\b(?:global[_ ])?rank"
 CLAIMS = (
-    re.compile(rf"{_RANK}[ =:]*(?P<rank>\d+) *(?:/|of|out of) *(?P<size>\d+)\b", re.I),
-    re.compile(rf"{_RANK}[ =:\]]*(?P<rank>\d+)\b.*?\b(?:world[_ -]?)?size[ =:]*(?P<size>\d+)\b", re.I),
-    re.compile(rf"\bworld[_ -]?size[ =:]*(?P<size>\d+)\b.*?{_RANK}[ =:]*(?P<rank>\d+)\b", re.I),
-    re.compile(r"\bGLOBAL_RANK: *(?P<rank>\d+), *MEMBER: *\d+/(?P<size>\d+)\b"),
-    re.compile(r"\bprocess(?:[_ ](?:id|index))?[ =:#]*(?P<rank>\d+) *(?:/|of|out of) *(?P<size>\d+)\b", re.I),
-    re.compile(
+    late_pattern(rf"{_RANK}[ =:]*(?P<rank>\d+) *(?:/|of|out of) *(?P<size>\d+)\b", re.I),
+    late_pattern(rf"{_RANK}[ =:\]]*(?P<rank>\d+)\b.*?\b(?:world[_ -]?)?size[ =:]*(?P<size>\d+)\b", re.I),
+    late_pattern(rf"\bworld[_ -]?size[ =:]*(?P<size>\d+)\b.*?{_RANK}[ =:]*(?P<rank>\d+)\b", re.I),
+    late_pattern(r"\bGLOBAL_RANK: *(?P<rank>\d+), *MEMBER: *\d+/(?P<size>\d+)\b"),
+    late_pattern(r"\bprocess(?:[_ ](?:id|index))?[ =:#]*(?P<rank>\d+) *(?:/|of|out of) *(?P<size>\d+)\b", re.I),
+    late_pattern(
         r"\bprocess[_ ](?:id|index)[ =:]*(?P<rank>\d+)\b.*?\b(?:num[_ ]processes|process[_ ]count)[ =:]*(?P<size>\d+)\b", re.I
     ),
-    re.compile(r"\bworld[_ -]?size[ =:]*(?P<size>\d+)\b", re.I),
+    late_pattern(r"\bworld[_ -]?size[ =:]*(?P<size>\d+)\b", re.I),
 )
 """A process about its place among the others: the first that fits counts; the last names no rank."""
-RANK = re.compile(rf"{_RANK}[ _=:]*(?P<rank>\d+)\b", re.I)
+RANK = late_pattern(rf"{_RANK}[ _=:]*(?P<rank>\d+)\b", re.I)
 """The rank that a line is of, when it says one."""
-SEED = re.compile(r"(?<!\w)(?:random[_ ])?seed *[=: ] *(?P<seed>\d+)\b", re.I)
-ESCAPES = re.compile(
+SEED = late_pattern(r"(?<!\w)(?:random[_ ])?seed *[=: ] *(?P<seed>\d+)\b", re.I)
+ESCAPES = late_pattern(
     r"\x1b\][^\x07\x1b]*(?:\x07|\x1b\\)?"  # titles and links (OSC)
     r"|\x1b[PX^_][^\x1b]*(?:\x1b\\)?"  # strings for terminals (DCS, SOS, PM, APC)
     r"|\x1b\[[0-?]*[ -/]*[@-~]|\x9b[0-?]*[ -/]*[@-~]"  # colours, cursor movements: all other control sequences (CSI)
@@ -126,7 +128,7 @@ HINTS_OF_METRICS = frozenset(
     }
 )
 HINTS_OF_RATES = frozenset({"/s", "per_s", "tps", "throughput"})
-HINTS = re.compile(
+HINTS = late_pattern(
     "|".join(
         sorted(
             map(re.escape, HINTS_OF_PLACES | HINTS_OF_POSITIONS | HINTS_OF_METRICS | HINTS_OF_RATES | {"seed"}),
@@ -137,4 +139,4 @@ HINTS = re.compile(
     re.I,
 )
 """Words of which a line has one before any pattern above is tried: most lines of a log have none, and are passed over quickly."""
-BEGINS_WITH_COUNT = re.compile(r"\s*[\[\d]")
+BEGINS_WITH_COUNT = late_pattern(r"\s*[\[\d]")
