@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from functools import cache
 
+import msgspec
+
 from shunter.api.field_errors import FieldError
 from shunter.api.meta import Json
 from shunter.api.resources import Resource
@@ -44,11 +46,11 @@ def _kind(definition: Json, version: Json) -> Kind:
     names = spec["names"]
     subresources = version.get("subresources") or {}
     scale = _scale(subresources["scale"]) if "scale" in subresources else None
-    openapi = shared(version["schema"]["openAPIV3Schema"])
+    openapi = msgspec.json.encode(version["schema"]["openAPIV3Schema"])  # most kinds are never asked for theirs
 
     @cache
     def schema() -> StructuralSchema:
-        return compile_schema(openapi, {}, scale)
+        return compile_schema(shared(msgspec.json.decode(openapi)), {}, scale)
 
     return Kind(
         resource=Resource(spec["group"], version["name"], names["kind"], names["plural"], spec["scope"] == "Namespaced"),
