@@ -93,14 +93,15 @@ def apply(cluster: Cluster, namespace: str, *files: str) -> None:
     cluster.kubectl("apply", "-f", "-", stdin="\n---\n".join(json.dumps(obj) for obj in objects))
 
 
-NEEDS_STORAGE = {"checkpoints on a shared volume", "a divided model"}
 has_storage = pytest.mark.embedded(why="makes the volumes that claims ask for")
+MARKS = {
+    "checkpoints on a shared volume": has_storage,
+    "a divided model": has_storage,
+    "the same as a TrainJob": pytest.mark.long,  # tests/e2e/test_training.py trains a TrainJob of four ranks
+}
 
 
-@pytest.mark.parametrize(
-    "example",
-    [pytest.param(example, id=name, marks=has_storage if name in NEEDS_STORAGE else ()) for name, example in JOBS.items()],
-)
+@pytest.mark.parametrize("example", [pytest.param(example, id=name, marks=MARKS.get(name, ())) for name, example in JOBS.items()])
 def test_an_example_does_what_its_guide_says(cluster: Cluster, namespace: str, example: Example) -> None:
     apply(cluster, namespace, *example.files)
     waited = cluster.try_kubectl(

@@ -109,7 +109,9 @@ WAYS = {
 }
 
 
-@pytest.mark.parametrize("flags", WAYS.values(), ids=WAYS)
+@pytest.mark.parametrize(
+    "flags", [pytest.param(flags, id=way, marks=pytest.mark.long if "torchrun" in way else ()) for way, flags in WAYS.items()]
+)
 def test_a_program_that_relies_on_variables_learns_what_it_learned_in_v1(
     cluster: Cluster, namespace: str, baseline: Path, flags: tuple[str, ...]
 ) -> None:
