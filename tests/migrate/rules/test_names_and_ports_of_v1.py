@@ -22,6 +22,8 @@ def told(command: list[str], kind: str = "PyTorchJob") -> list[str]:
         "candidates = range(23400, 23500)\nfor each in candidates:\n    socket.create_connection((host, each))",
         "PORT = 0x5ba0",
         "where = 0x5ba0\nserver.bind(('', where))",
+        "port = 23000 + 456\nopen_channel(port)",
+        "server.bind(('', 24000-544))",
     ],
 )
 def test_python_that_goes_through_ports_with_the_one_of_v1_is_told_of(code: str) -> None:
@@ -36,6 +38,7 @@ def test_python_that_goes_through_ports_with_the_one_of_v1_is_told_of(code: str)
         "for p in {23450..23460}; do\n  (echo > /dev/tcp/$MASTER_ADDR/$p) && break\ndone",
         "nc -z $MASTER_ADDR 23450-23460",
         "grep /proc/net/tcp -e :5BA0",
+        "nc -z $MASTER_ADDR $((23000 + 456))",
     ],
 )
 def test_a_shell_that_goes_through_ports_with_the_one_of_v1_is_told_of(text: str) -> None:
@@ -51,6 +54,11 @@ def test_a_shell_that_goes_through_ports_with_the_one_of_v1_is_told_of(text: str
         "milestones = {23000, 24000}",
         "ports = {23000, 24000}",
         "color = 0x5ba0",
+        "steps = 23000 + 456",
+        "port = 23000 + 457",
+        "port = base + 23000 + 456",
+        "port = 23000 + 456 * 2",
+        "port = 23000 + 456.5",
     ],
 )
 def test_numbers_of_python_that_are_no_ports_are_not_told_of(code: str) -> None:
@@ -220,6 +228,7 @@ def test_python_that_builds_another_name_is_not_told_of() -> None:
     [
         pytest.param(ports_of_v1._pattern(23456).pattern, id="a port"),
         pytest.param(ports_of_v1._RANGE.pattern, id="a range"),
+        pytest.param(ports_of_v1._SUM.pattern, id="a sum"),
         pytest.param(built_names._pattern("bert", "master|worker"), id="a built name"),
         pytest.param(container_names._container_pattern("pytorch").pattern, id="a container"),
         pytest.param(container_names._log_pattern("bert", "master|worker"), id="a log"),

@@ -71,10 +71,13 @@ _RANGE = re.compile(
 )
 _WIDEST = 2000
 """Numbers of a range that is one of ports."""
+_SUM = re.compile(r"(?<![\w.])(?P<first>\d{1,5})[ \t]{0,9}(?P<sign>[+-])[ \t]{0,9}(?P<second>\d{1,5})(?![\w.]|[ \t]{0,9}[*/%])")
 _CALLS = r"bind|listen|socket|connect\w{0,12}|is_open|probe"
 _OF_NETWORKS = rf"(?i:(?<![a-z])(?<!master[_-])(?:ports?|nc|ncat|nmap|telnet|{_CALLS})(?![a-z])|/dev/tcp/)"
 """A word near a number that makes a port of it."""
 _NETWORK = re.compile(_OF_NETWORKS)
+_INDENT = 10
+"""Blanks between an operator and a number."""
 _NEAR = 300
 """Characters behind a number that speak of it, as the body of a loop does."""
 
@@ -122,6 +125,9 @@ def _look_at_programs(draft: Draft, number: int) -> None:
             draft.report(FIXED_PORT, found.path, says, offset=found.offset)
         for line, path, offset in _ranges(programs, number):
             says = f"{line} goes through ports with {number}, where v1's pods meet; v2's meet at {PORT}."
+            draft.report(FIXED_PORT, path, says, offset=offset)
+        for line, path, offset in _sums(programs, number):
+            says = f"{line} makes {number}, where v1's pods meet; v2's meet at {PORT}."
             draft.report(FIXED_PORT, path, says, offset=offset)
         overridden = draft.operator_variables(programs.roles[0]) if programs.field == "containers" else ()
         for index, variable in enumerate(programs.container.get("env") or ()):
@@ -179,6 +185,19 @@ def _numbers(match: re.Match[str]) -> range:
         return range(int(found["range"]), int(found["range_end"]), int(found["range_step"] or 1) or 1)
     way = next(way for way in ("seq", "braces", "nc") if found[way])
     return range(int(found[way]), int(found[f"{way}_last"]) + 1, int(found.get(f"{way}_step") or 1) or 1)
+
+
+def _sums(programs: Programs, number: int) -> Iterator[tuple[str, Path, int | None]]:
+    """The lines of programs that add or subtract two numbers to get it, and where they stand."""
+    for text, spot in programs.texts:
+        for match in _SUM.finditer(text):
+            second = int(match["second"]) if match["sign"] == "+" else -int(match["second"])
+            if int(match["first"]) + second != number or not _is_of_networks(text, match):
+                continue
+            before = text[max(0, match.start() - _INDENT) : match.start()].rstrip(" \t")
+            if not before.endswith(("+", "-", "*", "/", "%")):
+                yield quoted(text, match.start(), spot), *place(programs, spot, spot.offset(match.start()))
+                break
 
 
 def _is_of_networks(text: str, match: re.Match[str]) -> bool:
