@@ -11,6 +11,7 @@ import pytest
 from hypothesis import settings
 from xdist.scheduler import LoadScopeScheduling
 
+import brief_reports
 import first_cases
 import unit_tests
 import unpassed
@@ -42,6 +43,7 @@ def pytest_configure(config: pytest.Config) -> None:
     unpassed.register(config)
     unit_tests.register(config)
     first_cases.register(config)
+    brief_reports.register(config)
 
 
 class ByFixture(LoadScopeScheduling):  # type: ignore[misc]  # xdist has no types

@@ -4,6 +4,7 @@ made once."""
 from __future__ import annotations
 
 import os
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -15,7 +16,7 @@ from by_module import scope_of, turn
 pytestmark = pytest.mark.integration
 ROOT = Path(__file__).parents[1]
 CONFTEST = """
-import first_cases, unit_tests, unpassed
+import brief_reports, first_cases, unit_tests, unpassed
 
 def pytest_addoption(parser):
     unpassed.add_option(parser)
@@ -27,6 +28,7 @@ def pytest_configure(config):
     unpassed.register(config)
     unit_tests.register(config)
     first_cases.register(config)
+    brief_reports.register(config)
 """
 FLAKY = """
 import pathlib, pytest
@@ -74,6 +76,46 @@ def test_numbers(number):
 
 def test_steady():
     pass
+"""
+
+OUTCOMES = """
+import time, pytest
+
+@pytest.fixture
+def slow():
+    time.sleep(0.02)
+
+@pytest.fixture
+def broken():
+    raise ValueError("before")
+
+@pytest.fixture
+def breaking():
+    yield
+    raise ValueError("after")
+
+def test_passes(slow):
+    pass
+
+def test_fails():
+    raise AssertionError("in it")
+
+def test_cannot_begin(broken):
+    pass
+
+def test_cannot_end(breaking):
+    pass
+
+def test_fails_and_cannot_end(breaking):
+    raise AssertionError("in it")
+
+@pytest.mark.skip(reason="not now")
+def test_is_skipped():
+    pass
+
+@pytest.mark.xfail(strict=True, reason="not yet")
+def test_fails_as_expected():
+    raise AssertionError("in it")
 """
 
 WARNS = """
@@ -125,6 +167,24 @@ def test_first_cases_are_those_of_the_tests_that_are_asked_for(tmp_path: Path) -
     answer = run(tmp_path, "-m", "unit", "--first-cases")
     passed = [line.split("::")[1] for line in answer.stdout.splitlines() if line.startswith("PASSED")]
     assert passed == ["test_numbers[2]", "test_steady"]
+
+
+def test_workers_report_all_but_that_nothing_happened_before_and_after_a_test(tmp_path: Path) -> None:
+    def said(*options: str) -> list[str]:
+        answer = run(tmp_path, "--durations", "0", "--durations-min", "0.02", *options).stdout
+        lines = [re.sub(r"^[\d.]+s (?=setup )", "", line) for line in answer.splitlines()]
+        return sorted(
+            line for line in lines if line.startswith(("PASSED", "FAILED", "ERROR", "SKIPPED", "XFAIL", "E  ", "setup"))
+        )
+
+    (tmp_path / "conftest.py").write_text(CONFTEST)
+    (tmp_path / "test_it.py").write_text(OUTCOMES)
+    by_worker = said("-n", "1")
+    assert "test_passes" not in run(tmp_path, "--unpassed", "--collect-only").stdout
+    assert said() == by_worker
+    assert [line.split()[0] for line in by_worker if "test_it.py" in line] == [
+        "ERROR", "ERROR", "ERROR", "FAILED", "FAILED", "PASSED", "PASSED", "SKIPPED", "XFAIL", "setup",
+    ]  # fmt: skip
 
 
 def test_a_warning_fails_a_test(tmp_path: Path) -> None:

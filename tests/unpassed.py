@@ -35,8 +35,10 @@ class PassedTests:
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
         if report.failed:
             self._failed.add(report.nodeid)
-        if report.when == "teardown" and report.nodeid not in self._failed:
-            self._passed.add(report.nodeid)
+
+    def pytest_runtest_logfinish(self, nodeid: str) -> None:
+        if nodeid not in self._failed:
+            self._passed.add(nodeid)
 
     @pytest.hookimpl(trylast=True)
     def pytest_sessionfinish(self, session: pytest.Session, exitstatus: int) -> None:
