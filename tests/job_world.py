@@ -47,6 +47,14 @@ class World:
         self._version = 0
         self._keep(framework.info.resource, job)
 
+    def branch(self) -> World:
+        """Another world that is now as this one, and goes its own way from here."""
+        other = copy.copy(self)
+        other.told = [*self.told]
+        other.objects = {place: _stored(body) for place, body in self.objects.items()}
+        other.deletions = copy.deepcopy(self.deletions)
+        return other
+
     @property
     def job(self) -> Json:
         return self.objects[self.framework.info.resource, self.name]
@@ -173,9 +181,9 @@ class World:
             case Create(resource=resource, body=body):
                 name = body["metadata"]["name"]
                 assert (resource, name) not in self.objects, f"{resource.kind} {name} is made twice"
-                self._keep(resource, copy.deepcopy(body))
+                self._keep(resource, _stored(body))
             case Patch(ref=ref, patch=patch):
-                self._keep(ref.resource, merge_patch(copy.deepcopy(self.objects[ref.resource, ref.name]), patch))
+                self._keep(ref.resource, merge_patch(_stored(self.objects[ref.resource, ref.name]), patch))
             case Delete(ref=ref):
                 body = self.objects[ref.resource, ref.name]
                 if ref.resource == PODS and self.has_grace and body.get("status", {}).get("phase") == "Running":
@@ -190,6 +198,12 @@ class World:
         self._version += 1
         metadata = {"uid": f"u{self._version}", **body["metadata"], "resourceVersion": str(self._version)}
         self.objects[resource, metadata["name"]] = {**body, "metadata": metadata}
+
+
+def _stored(body: Json) -> Json:
+    """As an API server keeps it: a copy, of what JSON can say."""
+    stored: Json = msgspec.json.decode(msgspec.json.encode(body))
+    return stored
 
 
 def _without_versions(objects: dict[tuple[Resource, str], Json]) -> Any:

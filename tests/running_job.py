@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from functools import cache
+
 from job_world import World
 from shunter.api.meta import Json
 from shunter.api.resources import PODS
 from shunter.operator.training.framework import AnyFramework
+from shunter.operator.training.frameworks import framework_of
 
 LEADERS = {"TFJob": "Chief", "MPIJob": "Launcher", "JAXJob": ""}
 """The role that decides about the end, where it is not called Master."""
@@ -15,20 +18,7 @@ class RunningJob:
     """A job all of whose pods run; their end is up to the test."""
 
     def __init__(self, framework: AnyFramework, restart_policy: str, workers: int = 2) -> None:
-        field = framework.info.replica_specs
-        container = {"name": framework.container, "image": "img:1"}
-        replica = {"template": {"spec": {"containers": [container]}}, "restartPolicy": restart_policy}
-        leader = LEADERS.get(framework.info.resource.kind, "Master")
-        roles = {"Worker": {**replica, "replicas": workers}, **({leader: {**replica, "replicas": 1}} if leader else {})}
-        job: Json = {
-            "apiVersion": framework.info.resource.api_version,
-            "kind": framework.info.resource.kind,
-            "metadata": {"name": "job", "namespace": "team-a", "uid": "u1"},
-            "spec": {field: roles, "runPolicy": {"backoffLimit": 0}},
-        }
-        self.world = World(framework, job, has_grace=True)
-        self.world.settle()
-        self.run_all()
+        self.world = _running(framework.info.resource.kind, restart_policy, workers).branch()
         self.before = self.uids
         self.start = self.world.status["startTime"]
         self.world.told.clear()
@@ -39,10 +29,7 @@ class RunningJob:
 
     def run_all(self) -> None:
         """Every pod that is not on its way out runs, and the operator has seen it."""
-        while pending := [name for name, body in self.world.all(PODS).items() if "status" not in body]:
-            for name in pending:
-                self.world.set_pod(name, "Running")
-            self.world.settle()
+        _run_all(self.world)
 
     def look(self) -> bool:
         has_changed = self.world.look()
@@ -76,3 +63,30 @@ class RunningJob:
     @property
     def is_running(self) -> bool:
         return any(one["type"] == "Running" and one["status"] == "True" for one in self.world.status["conditions"])
+
+
+@cache
+def _running(kind: str, restart_policy: str, workers: int) -> World:
+    """The world of such a job, made once: each test goes on from a branch of it."""
+    framework = framework_of(kind)
+    container = {"name": framework.container, "image": "img:1"}
+    replica = {"template": {"spec": {"containers": [container]}}, "restartPolicy": restart_policy}
+    leader = LEADERS.get(kind, "Master")
+    roles = {"Worker": {**replica, "replicas": workers}, **({leader: {**replica, "replicas": 1}} if leader else {})}
+    job: Json = {
+        "apiVersion": framework.info.resource.api_version,
+        "kind": kind,
+        "metadata": {"name": "job", "namespace": "team-a", "uid": "u1"},
+        "spec": {framework.info.replica_specs: roles, "runPolicy": {"backoffLimit": 0}},
+    }
+    world = World(framework, job, has_grace=True)
+    world.settle()
+    _run_all(world)
+    return world
+
+
+def _run_all(world: World) -> None:
+    while pending := [name for name, body in world.all(PODS).items() if "status" not in body]:
+        for name in pending:
+            world.set_pod(name, "Running")
+        world.settle()
