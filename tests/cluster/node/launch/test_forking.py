@@ -38,7 +38,7 @@ def refuse(*_):
 
 CHANGE
 with socket.socket(fileno=int(sys.argv[1])) as connection:
-    forking.serve(connection, begin, prepare)
+    forking.serve(connection, begin, prepare, *ARGUMENTS)
 """
 
 
@@ -46,11 +46,11 @@ class Server(NamedTuple):
     process: subprocess.Popen[str]
     connection: socket.socket
 
-    def answer(self) -> str:
+    def answer(self, **request: str) -> str:
         """Who answers a request, which is sent again where its fork ended without: so does the agent."""
         while True:
             read, write = os.pipe()
-            socket.send_fds(self.connection, [packed({})], [write])
+            socket.send_fds(self.connection, [packed(request)], [write])
             os.close(write)
             with os.fdopen(read) as file:
                 if answer := file.read():
@@ -63,10 +63,10 @@ class Server(NamedTuple):
 
 
 @contextmanager
-def server(change: str = "") -> Iterator[Server]:
-    """A process that serves; `change` is done there first."""
+def server(change: str = "", arguments: str = "()") -> Iterator[Server]:
+    """A process that serves, with those further arguments; `change` is done there first."""
     ours, theirs = socket.socketpair()
-    program = [sys.executable, "-c", _SERVER.replace("CHANGE", change), str(theirs.fileno())]
+    program = [sys.executable, "-c", _SERVER.replace("CHANGE", change).replace("ARGUMENTS", arguments), str(theirs.fileno())]
     with subprocess.Popen(program, pass_fds=[theirs.fileno()], stderr=subprocess.PIPE, text=True) as process, ours:
         theirs.close()
         yield Server(process, ours)
@@ -101,3 +101,11 @@ def test_without_room_for_a_spare_fork_requests_are_served_and_it_is_said(call: 
     with server(f"{call} = refuse") as served:
         assert "no process could be made ready for the next one: [Errno 11]" in served.line()
         assert served.answer() == f"fork of {served.process.pid}"
+
+
+def test_spare_forks_for_some_requests_are_made_after_the_first_of_these_and_take_no_others() -> None:
+    with server(arguments="[lambda request: request.get('do') == 'pod']") as served:
+        fork, spare = (f"{how} of {served.process.pid}" for how in ("fork", "spare fork"))
+        assert [served.answer(do="remove"), served.answer(do="pod")] == [fork, fork]
+        assert [served.line().isdigit() for _ in range(2)] == [True, True]
+        assert [served.answer(do=what) for what in ("remove", "pod", "remove", "pod", "pod")] == [fork, spare, fork, spare, fork]

@@ -18,8 +18,9 @@ Prepare = Callable[[socket.socket], Begin]
 """Makes a fork ready, on whose socket its request will come: none of its own forks may keep that. Raises OSError."""
 _DESCRIPTORS = 65536
 _SPARES = 2
-_QUIET_MILLISECONDS = 300
-"""Without a request, until a spare fork is made: not while what was just forked starts."""
+_QUIET_MILLISECONDS = 150
+"""Without a request, until a spare fork is made: not while what was just forked starts, but before the next job of somebody who
+runs one after the other."""
 
 
 def detach(descriptor: int) -> None:
@@ -35,24 +36,33 @@ def close_descriptors(keep: int = 2) -> None:
     os.closerange(keep + 1, _DESCRIPTORS)
 
 
-def serve(connection: socket.socket, begin: Begin, prepare: Prepare | None = None) -> None:
+def serve(
+    connection: socket.socket,
+    begin: Begin,
+    prepare: Prepare | None = None,
+    is_for_spare: Callable[[dict[str, Any]], bool] | None = None,
+) -> None:
     """Forks for each request, until the agent is gone. `begin` runs in the fork, with the request and its descriptor, and does
     not return. This process never waits for a fork and holds no state.
 
     With `prepare` two spare forks are there before they are needed, made while nothing is asked for: `prepare` runs in them, and
-    what it returns begins the request that comes first. Requests that find none are forked for."""
+    what it returns begins the request that comes first. Requests that find none are forked for. With `is_for_spare` they take
+    only such requests, and none is made before the first of these came."""
     # Children are reaped by the kernel: nobody here needs to know how they ended.
     signal.signal(signal.SIGCHLD, signal.SIG_IGN)
     spares: list[socket.socket] = []
     received = requests(connection)
+    are_needed = is_for_spare is None
     while True:
-        if prepare is not None:
+        if prepare is not None and are_needed:
             _add_spares(spares, prepare, connection)
         found = next(received, None)
         if found is None:
             return
         request, descriptor = found
-        if not _is_taken(spares, request, descriptor) and os.fork() == 0:
+        suits = is_for_spare is None or is_for_spare(request)
+        are_needed = are_needed or suits
+        if not (suits and _is_taken(spares, request, descriptor)) and os.fork() == 0:
             close(connection, *spares)
             _begin(begin, request, descriptor)
         os.close(descriptor)

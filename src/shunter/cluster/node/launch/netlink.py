@@ -53,6 +53,11 @@ class RouteSocket:
         master = attribute(_IFLA_MASTER, struct.pack("=I", bridge))
         self._request(_RTM_NEWLINK, _NLM_F_CREATE | _NLM_F_EXCL, _link_header(up=True) + _name(name) + master + info)
 
+    def index_of(self, name: str) -> int:
+        """The number of a link in this socket's network. Raises OSError."""
+        index: int = struct.unpack_from("=BxHi", self._link(name))[2]
+        return index
+
     def set_up(self, name: str) -> None:
         """Switches a link on. Its name is looked up in the network that the calling process is in now. Raises OSError."""
         self._request(_RTM_NEWLINK, 0, _link_header(index=socket.if_nametoindex(name), up=True))
@@ -65,7 +70,7 @@ class RouteSocket:
             time.sleep(0.001)
 
     def _operating_state(self, name: str) -> bytes:
-        link = self._request(_RTM_GETLINK, 0, _link_header() + _name(name))
+        link = self._link(name)
         position = _LINK_HEADER_BYTES
         while position < len(link):
             length, kind = struct.unpack_from("=HH", link, position)
@@ -73,6 +78,9 @@ class RouteSocket:
                 return link[position + 4 : position + length]
             position += (length + 3) // 4 * 4
         return b""
+
+    def _link(self, name: str) -> bytes:
+        return self._request(_RTM_GETLINK, 0, _link_header() + _name(name))
 
     def delete_link(self, name: str) -> None:
         """Removes a link; one that is gone already is no error."""

@@ -21,17 +21,24 @@ _NAMESPACES = {"net": linux.CLONE_NEWNET, "uts": linux.CLONE_NEWUTS, "ipc": linu
 _LAST_CAPABILITY = 40
 
 
-def create_pod(request: dict[str, Any]) -> None:
-    """Creates a pod's namespaces, bound below `directory`, its /dev/shm and its network. Ends in the new namespaces.
+def enter_new_namespaces(*, own_network: bool) -> RouteSocket:
+    """Takes the calling process into the namespaces of a pod to be. Returns a socket of the network that it was in before.
+    Raises OSError."""
+    host = RouteSocket()  # a netlink socket stays in the network namespace it comes from
+    linux.unshare(sum(_NAMESPACES[kind] for kind in _kinds(own_network=own_network)))
+    return host
+
+
+def create_pod(request: dict[str, Any], host: RouteSocket | None = None) -> None:
+    """Creates a pod's namespaces, bound below `directory`, its /dev/shm and its network. Ends in the new namespaces. A `host` is
+    of `enter_new_namespaces`: the calling process is in those of a pod with a network of its own already.
 
     `network` is absent for pods on the host's network; else bridge, gateway, address, prefix (bits) and the host end's name.
     """
     directory = request["directory"]
     network = request.get("network")
-    kinds = [kind for kind in _NAMESPACES if kind != "net" or network]
-    # Opened out here: a netlink socket stays in the network namespace it comes from.
-    host = (RouteSocket(), socket.if_nametoindex(network["bridge"])) if network else None
-    linux.unshare(sum(_NAMESPACES[kind] for kind in kinds))
+    kinds = _kinds(own_network=bool(network))
+    host = host or enter_new_namespaces(own_network=bool(network))
     socket.sethostname(request["hostname"])
     os.makedirs(f"{directory}/ns", exist_ok=True)
     for kind in kinds:
@@ -39,8 +46,8 @@ def create_pod(request: dict[str, Any]) -> None:
         linux.mount(f"/proc/self/ns/{kind}", f"{directory}/ns/{kind}", flags=linux.MS_BIND)
     for volume in [{"path": f"{directory}/shm", "bytes": request["shm_bytes"]}, *request["memory_volumes"]]:
         mount_memory(volume["path"], volume["bytes"])
-    if host and network:
-        _connect(*host, network)
+    if network:
+        _connect(host, network)
 
 
 def mount_memory(path: str, size: int) -> None:
@@ -136,9 +143,14 @@ def _seal_root(volumes: set[str]) -> None:
             bind_read_only(path)
 
 
-def _connect(host: RouteSocket, bridge: int, network: dict[str, Any]) -> None:
+def _kinds(*, own_network: bool) -> list[str]:
+    return [kind for kind in _NAMESPACES if kind != "net" or own_network]
+
+
+def _connect(host: RouteSocket, network: dict[str, Any]) -> None:
     own = RouteSocket()
     descriptor = os.open("/proc/self/ns/net", os.O_RDONLY | os.O_CLOEXEC)
+    bridge = host.index_of(network["bridge"])
     cable: dict[str, Any] = {"bridge": bridge, "peer": "eth0", "peer_address": network["address"], "peer_namespace": descriptor}
     try:
         host.add_veth(network["host_end"], **cable)

@@ -16,8 +16,9 @@ import os
 import socket
 import sys
 import traceback
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from contextlib import suppress
+from functools import partial
 from typing import Any, NoReturn
 
 from shunter.cluster.node.launch import (
@@ -34,6 +35,10 @@ from shunter.cluster.node.launch import (
     supervisor,
     user_namespace,
 )
+from shunter.cluster.node.launch.netlink import RouteSocket
+
+HandingOver = Callable[[dict[str, Any], command.HandOver], Any]
+"""Answers a request and hands descriptors over before."""
 
 
 def main(descriptor: int, holder_file: str = "") -> None:
@@ -49,10 +54,28 @@ def main(descriptor: int, holder_file: str = "") -> None:
         _answer(request, sent, problem)
 
     with socket.socket(fileno=descriptor) as connection:
-        forking.serve(connection, begin)
+        forking.serve(connection, begin, None if problem else _prepare_pod, _is_pod_with_network)
 
 
-def _answer(request: dict[str, Any], descriptor: int, problem: str) -> NoReturn:
+def _is_pod_with_network(request: dict[str, Any]) -> bool:
+    return request["do"] == "pod" and bool(request.get("network"))
+
+
+def _prepare_pod(channel: socket.socket) -> forking.Begin:
+    """The namespaces of a pod are there before it comes."""
+    linux.set_process_name("shunter-spare")
+    create = partial(_create_pod, host=sandbox.enter_new_namespaces(own_network=True))
+
+    def begin(request: dict[str, Any], sent: int) -> None:
+        _answer(request, sent, "", {"pod": create})
+
+    return begin
+
+
+def _answer(
+    request: dict[str, Any], descriptor: int, problem: str, handing_over: Mapping[str, HandingOver] | None = None
+) -> NoReturn:
+    by_name = _HANDING_OVER if handing_over is None else handing_over
     answer: dict[str, Any] = {}
     with socket.socket(fileno=descriptor) as channel:
 
@@ -62,8 +85,8 @@ def _answer(request: dict[str, Any], descriptor: int, problem: str) -> NoReturn:
         try:
             if problem:
                 answer = {"error": problem}
-            elif request["do"] in _HANDING_OVER:
-                answer = {"result": _HANDING_OVER[request["do"]](request, hand_over)}
+            elif request["do"] in by_name:
+                answer = {"result": by_name[request["do"]](request, hand_over)}
             else:
                 answer = {"result": _HANDLERS[request["do"]](request)}
         except OSError as error:
@@ -89,8 +112,8 @@ def _connect_inside(request: dict[str, Any], hand_over: command.HandOver) -> Non
         hand_over([connection.fileno()])
 
 
-def _create_pod(request: dict[str, Any], hand_over: command.HandOver) -> None:
-    sandbox.create_pod(request)
+def _create_pod(request: dict[str, Any], hand_over: command.HandOver, host: RouteSocket | None = None) -> None:
+    sandbox.create_pod(request, host)
     if request.get("network"):
         # A kernel without it has nothing to ask.
         with suppress(OSError), listening.diagnosis_socket() as diagnosis:
@@ -108,7 +131,7 @@ _HANDLERS: dict[str, Callable[[dict[str, Any]], Any]] = {
     "filter": packet_filter.set_filter,
     "try filter": packet_filter.try_filter,
 }
-_HANDING_OVER: dict[str, Callable[[dict[str, Any], command.HandOver], Any]] = {
+_HANDING_OVER: dict[str, HandingOver] = {
     "pod": _create_pod,
     "sockets": _open_sockets,
     "connect inside": _connect_inside,
