@@ -6,16 +6,20 @@ import asyncio
 import base64
 import errno
 import os
-from typing import TYPE_CHECKING
+from collections.abc import Awaitable, Callable
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
 from shunter.api.meta import Json
 from shunter.api.resources import CONFIG_MAPS, PODS, SECRETS
 from shunter.cluster.node.launch import attempt as files
+from shunter.cluster.node.layout import PodDirectory
 from shunter.cluster.node.pod import lifecycle
 from shunter.cluster.node.pod.container_start import ContainerStarter
 from shunter.cluster.node.runtime.launcher import LauncherError
+from shunter.cluster.node.runtime.namespaces import NamespaceRuntime
+from shunter.cluster.node.runtime.plain import PlainRuntime
 from shunter.cluster.node.runtime.protocol import Level
 
 if TYPE_CHECKING:
@@ -217,6 +221,29 @@ async def test_a_pod_waits_for_its_missing_config_map_and_says_so(node: NodeUnde
     )
     assert (await node.finished("p"))["status"]["phase"] == "Succeeded"
     assert await node.log("p") == "value"
+
+
+async def test_volumes_from_the_api_are_filled_while_the_sandbox_is_made(
+    node: NodeUnderTest, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def after_the_files(create_sandbox: Callable[[Any, Json, PodDirectory], Awaitable[str]]) -> object:
+        async def created(runtime: object, pod: Json, directory: PodDirectory) -> str:
+            while not (directory.volume("v") / "key").exists():  # noqa: ASYNC110 -- the condition is the disk's
+                await asyncio.sleep(0.01)
+            return await create_sandbox(runtime, pod, directory)
+
+        return created
+
+    for runtime in (NamespaceRuntime, PlainRuntime):
+        monkeypatch.setattr(runtime, "create_sandbox", after_the_files(runtime.create_sandbox))
+    metadata = {"name": "settings", "namespace": node.namespace}
+    await node.client.create(
+        CONFIG_MAPS, {"apiVersion": "v1", "kind": "ConfigMap", "metadata": metadata, "data": {"key": "value"}}
+    )
+    main = {"name": "main", "image": "any", "command": ["true"]}
+    volumes = [{"name": "v", "configMap": {"name": "settings"}}]
+    await node.create("p", {"restartPolicy": "Never", "containers": [main], "volumes": volumes})
+    assert (await node.finished("p"))["status"]["phase"] == "Succeeded"
 
 
 async def test_containers_share_an_empty_directory_through_init_containers_in_order(node: NodeUnderTest) -> None:

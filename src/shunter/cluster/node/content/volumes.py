@@ -121,12 +121,14 @@ def write_files(directory: Path, files: Files, *, group: int | None = None, own:
     try:
         (directory / fresh).mkdir()
         for path, (content, mode, owner) in files.items():
-            target = directory / fresh / path
-            target.parent.mkdir(parents=True, exist_ok=True)
-            target.write_bytes(content)
-            if own and owner is not None:
-                os.chown(target, owner, -1)
-            target.chmod(mode)
+            target = f"{directory}/{fresh}/{path}"
+            if "/" in path:
+                os.makedirs(os.path.dirname(target), exist_ok=True)
+            with open(target, "wb") as file:
+                file.write(content)
+                if own and owner is not None:
+                    os.fchown(file.fileno(), owner, -1)
+                os.fchmod(file.fileno(), mode)
         if group is not None:
             give_to_group(directory / fresh, group, read_only=True)
             _give(directory, group, _GROUP_ENTERS)
@@ -139,15 +141,17 @@ def write_files(directory: Path, files: Files, *, group: int | None = None, own:
     os.symlink(fresh, directory / _NEXT)
     os.replace(directory / _NEXT, data)
     wanted = {PurePosixPath(path).parts[0] for path in files}
-    for entry in directory.iterdir():
-        if entry.is_symlink():
-            if entry.name not in wanted and os.readlink(entry) == f"{_DATA}/{entry.name}":
-                entry.unlink()
-        elif entry.name.startswith("..") and entry.name != fresh:
-            shutil.rmtree(entry)
-    for name in wanted:
-        if not (directory / name).is_symlink():
-            os.symlink(f"{_DATA}/{name}", directory / name)
+    linked = set()
+    with os.scandir(directory) as entries:
+        for entry in list(entries):
+            if entry.is_symlink():
+                linked.add(entry.name)
+                if entry.name not in wanted and os.readlink(entry) == f"{_DATA}/{entry.name}":
+                    os.unlink(entry)
+            elif entry.name.startswith("..") and entry.name != fresh:
+                shutil.rmtree(entry)
+    for name in wanted - linked:
+        os.symlink(f"{_DATA}/{name}", f"{directory}/{name}")
     return True
 
 

@@ -90,7 +90,7 @@ class ContainerStarter:
     async def prepare(self, pod: AssignedPod) -> None:
         """Sandbox and volumes. Raises StartProblem; what was done stays, so it may be called again."""
         body = pod.as_json()
-        sources = asyncio.ensure_future(self._fetch(pod))
+        from_api = asyncio.ensure_future(self._fill_from_api(pod, body))
         try:
             if not self.address:
                 try:
@@ -104,16 +104,29 @@ class ContainerStarter:
                 await self._dependencies.enforce_policies(pod.uid)
             except (EnvironmentProblem, OSError) as error:
                 raise _sandbox_problem(error, "NetworkPolicies cannot be enforced: ") from error
-            self._sources = await sources
+            await from_api
         finally:
-            sources.cancel()
+            if not from_api.cancel() and not from_api.cancelled():
+                from_api.exception()  # the sandbox's problem is shown first
         for volume in pod.spec.get("volumes") or ():
-            try:
-                self._volumes[volume["name"]] = self._filled(volume, body)
-            except (MissingSourceError, ValueError, OSError) as error:
-                message = f'MountVolume.SetUp failed for volume "{volume["name"]}" : {error}'
-                raise StartProblem("ContainerCreating", message, event="FailedMount", event_message=message) from error
+            if not is_from_api(volume):
+                self._fill(volume, body)
         self.is_prepared = True
+
+    async def _fill_from_api(self, pod: AssignedPod, body: Json) -> None:
+        """Fetches what the pod refers to, and fills the volumes that are made of nothing else. Raises StartProblem."""
+        self._sources = await self._fetch(pod)
+        for volume in pod.spec.get("volumes") or ():
+            if is_from_api(volume):
+                self._fill(volume, body)
+
+    def _fill(self, volume: Json, body: Json) -> None:
+        """Raises StartProblem."""
+        try:
+            self._volumes[volume["name"]] = self._filled(volume, body)
+        except (MissingSourceError, ValueError, OSError) as error:
+            message = f'MountVolume.SetUp failed for volume "{volume["name"]}" : {error}'
+            raise StartProblem("ContainerCreating", message, event="FailedMount", event_message=message) from error
 
     async def refresh_volumes(self, pod: AssignedPod) -> None:
         """Brings the files of volumes made from API objects up to date, whoever wrote them first. Sources that vanished leave the
