@@ -110,12 +110,12 @@ def default(job_set: Json) -> None:
 
 
 def _review(job_set: Json, old: Json | None, objects: Objects) -> None:
-    new = copy.deepcopy(job_set)
+    new = dict(job_set)  # reading changes nothing below
     _read(new)
     if old is None:
         errors = _creation_errors(new, job_set, objects)
     else:
-        was = copy.deepcopy(old)
+        was = dict(old)
         _read(was)
         errors = _update_errors(new["spec"], was["spec"])
     if errors:

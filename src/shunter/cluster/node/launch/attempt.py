@@ -27,7 +27,7 @@ def write_json(path: str, value: Any) -> None:
     """Replaces the file as a whole: a reader sees the old or the new content, never a part."""
     temporary = f"{path}.new"
     with os.fdopen(os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC, 0o600), "w") as file:
-        json.dump(value, file)
+        file.write(json.dumps(value))  # json.dump, written in Python, takes three times as long
     os.replace(temporary, path)
 
 
