@@ -16,7 +16,7 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 from doctor.test_corpus import CASES, CORPUS
-from migrate.runs.test_comparison import run
+from migrate.moving.runs.test_comparison import run
 from shunter.cli.migrate.comparison_output import shown
 from shunter.cli.output.console import errors, output
 from shunter.doctor import recording

@@ -19,10 +19,10 @@ from shunter.api.titles import title_of
 from shunter.errors import ShunterError
 from shunter.kube.client import Client
 from shunter.migrate.moving import gathering
-from shunter.migrate.moving.burn_down import Row, Stage, progress, twin_stage
 from shunter.migrate.moving.journal import Journal, Record
 from shunter.migrate.moving.marks import SOURCE, mark, twins_of
 from shunter.migrate.moving.plan import Plan, read
+from shunter.migrate.moving.plan_progress import Row, Stage, progress, twin_stage
 from shunter.migrate.moving.runs.marks import is_trial
 from shunter.migrate.options import Options
 from shunter.migrate.own_files import beside

@@ -15,8 +15,8 @@ from shunter.cli.output.console import Output, output, plain_table, print_as, pr
 from shunter.cli.target import ContextOption, KubeconfigOption, connect
 from shunter.migrate.moving import gathering
 from shunter.migrate.moving.backup.taking import listed
-from shunter.migrate.moving.burn_down import Progress, progress
 from shunter.migrate.moving.plan import read
+from shunter.migrate.moving.plan_progress import Progress, progress
 
 STAGE_COLOURS = {"half done": "bold red", "compared": "green", "finished": "green", "running": "cyan", "made": "yellow"}
 

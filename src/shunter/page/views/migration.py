@@ -19,7 +19,7 @@ from shunter.api.training.kinds import JOB_KINDS
 from shunter.jobs.logs.visible_text import visible
 from shunter.kube.client import Client
 from shunter.migrate.conversion.provenance import SOURCE
-from shunter.migrate.moving.burn_down import Row
+from shunter.migrate.moving.plan_progress import Row
 from shunter.page.conversions import Candidate, Conversion, Conversions, candidate
 from shunter.page.moves import STATES, ReadPlan, move_row, options_of, place_of, plan_command, read_plan, rows_of, waves
 from shunter.page.views.view import Observed, Parameters, Reading, Rows, View, Viewer, Watch

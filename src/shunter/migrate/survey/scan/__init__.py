@@ -9,6 +9,6 @@ text           whatever a line of any file shows
 network        settings of NCCL and EFA that do nothing or harm, before and after the move
 scanning       all of it over a tree, in order
 
-Tests are in tests/migrate/scan: what each module but `files` finds is a case of cases.yaml, which says what it is about
+Tests are in tests/migrate/survey/scan: what each module but `files` finds is a case of cases.yaml, which says what it is about
 ("network settings of scripts"); test_scan.py reads them.
 """

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 import yaml
 
-from migrate.gitops.kustomizations import BASE, JOB, PLAIN, converted, put, written
+from migrate.conversion.gitops.kustomizations import BASE, JOB, PLAIN, converted, put, written
 from shunter.errors import EnvironmentProblem, InputError
 from shunter.migrate.conversion import batch
 from shunter.migrate.conversion.emit import files

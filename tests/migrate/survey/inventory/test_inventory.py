@@ -279,12 +279,12 @@ def test_html_and_markdown_hold_no_markup_of_names(found: Fleet) -> None:
 
 
 def test_the_rules_are_documented_as_they_are() -> None:
-    document = (Path(__file__).parents[3] / "docs" / "migration" / "reference.md").read_text()
+    document = (Path(__file__).parents[4] / "docs" / "migration" / "reference.md").read_text()
     for rule in RULES:
         assert f"| {rule.job_class} | `{rule.id}` | {rule.explanation} |" in document
 
 
 def test_the_simple_example_is_simple() -> None:
-    example = Path(__file__).parents[3] / "examples" / "v1" / "pytorch-simple.yaml"
+    example = Path(__file__).parents[4] / "examples" / "v1" / "pytorch-simple.yaml"
     (outcome,) = converted(read([str(example)]).jobs, Options()).outcomes
     assert entry(outcome, NOW).job_class == "simple"

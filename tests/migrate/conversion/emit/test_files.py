@@ -19,7 +19,7 @@ from shunter.migrate.conversion.source.files import text_file
 from shunter.migrate.conversion.source.provider import Input, read
 from shunter.migrate.options import Options
 
-EXAMPLES = Path(__file__).parents[3] / "examples" / "v1"
+EXAMPLES = Path(__file__).parents[4] / "examples" / "v1"
 JOB = """\
 apiVersion: kubeflow.org/v1
 kind: PyTorchJob

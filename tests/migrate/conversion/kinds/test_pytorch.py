@@ -20,7 +20,7 @@ from shunter.migrate.conversion.source.provider import Input
 from shunter.migrate.options import Options, TorchLaunch
 from shunter.migrate.proof.ladder import climbed
 
-REPOSITORY = Path(__file__).parents[3]
+REPOSITORY = Path(__file__).parents[4]
 PLAIN = ["python", "train.py"]
 TORCHRUN = ["torchrun", "train.py"]
 

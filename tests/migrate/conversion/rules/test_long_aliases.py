@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from migrate.rules.test_indirect_reads import converted, shell
+from migrate.conversion.rules.test_indirect_reads import converted, shell
 
 
 def test_a_line_too_long_for_musl_is_told_with_how_long_it_may_be() -> None:

@@ -16,7 +16,7 @@ from shunter.cluster.apiserver import builtin
 from shunter.kube.client import Client
 from shunter.kube.controllers.manager import Manager
 
-sys.path.insert(0, str(Path(__file__).parents[2] / "scripts"))
+sys.path.insert(0, str(Path(__file__).parents[3] / "scripts"))
 import embedded_page
 
 SERVED = {f"{kind.resource.api_version} {kind.resource.kind}": kind.resource for kind in builtin.kinds()}

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from migrate.rules.test_indirect_reads import converted, shell
+from migrate.conversion.rules.test_indirect_reads import converted, shell
 from shunter.migrate.conversion.launch.reads import TextLines
 from shunter.migrate.conversion.launch.shell_words import matching
 

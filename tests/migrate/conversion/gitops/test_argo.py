@@ -11,7 +11,7 @@ import yaml
 from shunter.migrate.conversion.gitops.argo import runtime_annotations
 from shunter.operator.trainer.status import COMPLETE, FAILED, SUSPENDED
 
-HEALTH = Path(__file__).parents[3] / "deploy" / "argocd" / "trainjob-health.yaml"
+HEALTH = Path(__file__).parents[4] / "deploy" / "argocd" / "trainjob-health.yaml"
 
 
 @pytest.mark.parametrize(

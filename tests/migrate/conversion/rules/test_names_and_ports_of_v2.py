@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from migrate.rules.test_indirect_reads import ROLES, converted, limits, python, shell
+from migrate.conversion.rules.test_indirect_reads import ROLES, converted, limits, python, shell
 from shunter.api.meta import Json
 from shunter.migrate.conversion.input_context import context_of
 from shunter.migrate.conversion.one_job import Conversion, convert

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from migrate.gitops.kustomizations import BASE, PLAIN, converted, put, written
+from migrate.conversion.gitops.kustomizations import BASE, PLAIN, converted, put, written
 from shunter.migrate.conversion.gitops.kustomize import build
 from shunter.migrate.conversion.gitops.square import build_of, converted_build, differences
 from shunter.migrate.options import Options

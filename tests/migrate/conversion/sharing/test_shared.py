@@ -23,7 +23,7 @@ from shunter.migrate.conversion.source.provider import Input, read
 from shunter.migrate.options import Options
 from shunter.migrate.proof.comparison import compared
 
-TESTS = Path(__file__).parent.parent.parent
+TESTS = Path(__file__).parents[3]
 ANY_VARIABLE = ["train"]
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from migrate.rules.test_indirect_reads import converted, limits, python, shell
+from migrate.conversion.rules.test_indirect_reads import converted, limits, python, shell
 
 
 @pytest.mark.parametrize(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from migrate.rules.test_indirect_reads import python, shell
+from migrate.conversion.rules.test_indirect_reads import python, shell
 from shunter.api.meta import Json
 from shunter.migrate.conversion.one_job import convert
 from shunter.migrate.conversion.source.objects import SourceObject

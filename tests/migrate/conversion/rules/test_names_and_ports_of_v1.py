@@ -6,7 +6,7 @@ import re
 
 import pytest
 
-from migrate.rules.test_indirect_reads import converted, limits, python, shell
+from migrate.conversion.rules.test_indirect_reads import converted, limits, python, shell
 from shunter.migrate.conversion.rules.programs import built_names, container_names, ports_of_v1
 
 
