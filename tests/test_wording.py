@@ -105,3 +105,16 @@ def test_no_class_function_or_module_has_a_name_of_the_private_vocabulary() -> N
 def test_no_folder_of_the_source_has_more_than_25_modules() -> None:
     modules = Counter(path.parent for path in SOURCE.rglob("*.py") if path.name != "__init__.py")
     assert {str(folder.relative_to(SOURCE)): count for folder, count in modules.items() if count > 25} == {}
+
+
+PATH_OF_TESTS = re.compile(r"\btests/[\w./-]*\w")
+
+
+@pytest.mark.parametrize("package", [path.parent for path in sorted(SOURCE.rglob("__init__.py"))], ids=lambda path: path.name)
+def test_the_tests_of_a_package_are_where_it_is_or_where_it_says(package: Path) -> None:
+    text = ast.get_docstring(ast.parse((package / "__init__.py").read_text(encoding="utf-8"))) or ""
+    named = PATH_OF_TESTS.findall(text)
+    assert [path for path in named if not (ROOT / path).exists()] == []
+    has_modules = any(path.name != "__init__.py" for path in package.glob("*.py"))
+    beside = ROOT / "tests" / package.relative_to(SOURCE)
+    assert named or not has_modules or any(beside.glob("test_*.py")), "name the tests in the docstring: `Tests: tests/...`"

@@ -5,4 +5,6 @@ template.py     objects with holes and conditions: filled in here, or written as
 manifests.py    the template of the installation, and `manifests(values)`
 changes.py      pure: what is to be written, deleted, left alone
 installing.py   thin: preflight, apply, prune, wait; uninstall
+
+Tests: tests/install; preflight, waiting and removing in test_installing.py.
 """

@@ -9,4 +9,6 @@
 
 Three promises hold everywhere: a training that has finished is never started again; none is lost, so each is there as a v1 job or
 as a TrainJob after every write; and what somebody else looks after, or has changed since, is left alone and named.
+
+Tests: tests/migrate/moving; the commands in tests/migrate/moving/test_commands.py.
 """

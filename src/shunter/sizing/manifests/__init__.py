@@ -3,6 +3,8 @@
 Whatever is the user's (role, subnets, image, ...) and was not named becomes a hole: a value that starts with `hole-`, or ends so
 where the schema wants a prefix, and that an annotation of its object explains. Objects with holes pass the schemas, and are not
 to be applied.
+
+Tests: tests/sizing/test_manifests.py.
 """
 
 from __future__ import annotations

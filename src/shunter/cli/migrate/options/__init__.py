@@ -1,1 +1,1 @@
-"""Options that verbs of `shunter migrate` share."""
+"""Options that verbs of `shunter migrate` share. Tests: tests/cli/migrate."""

@@ -1,1 +1,1 @@
-"""What `migrate test` makes and removes, and the trial of a file."""
+"""What `migrate test` makes and removes, and the trial of a file. Tests: tests/migrate/moving/runs."""

@@ -2,6 +2,8 @@
 
 Behaves as JobSet 0.12 with its default feature gates. One policy, one file; `plan` reads them in order. Children are found by
 their controller reference, and which run they belong to by their restart-attempt label.
+
+Tests: tests/cluster/controllers/jobset; tests/recordings/jobset, replayed by tests/cluster/controllers/test_recordings.py.
 """
 
 from shunter.cluster.controllers.jobset.jobs import jobs_of

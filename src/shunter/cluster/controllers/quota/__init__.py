@@ -1,4 +1,6 @@
 """The controller of ResourceQuotas: what of them is used, in their status.
 
 The API server counts by itself before it lets an object in, so the status may lag behind and nothing is let through by that.
+
+Tests: tests/e2e/test_workloads.py.
 """

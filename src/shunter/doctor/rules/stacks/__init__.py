@@ -1,1 +1,1 @@
-"""H: what stacks say."""
+"""H: what stacks say. Tests: tests/doctor/corpus and tests/doctor/rule_cases.py, by the id of the rule."""

@@ -6,6 +6,8 @@ scalars    single values: lifted from the source, or quoted so that every reader
 writer     a manifest
 job        a job's documents
 files      files, streams and directories of them
+
+Tests: tests/migrate/conversion/emit; tests/scenarios/migrate, whose results are compared byte by byte.
 """
 
 from shunter.migrate.conversion.emit.job import text_of

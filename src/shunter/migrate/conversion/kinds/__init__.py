@@ -1,4 +1,7 @@
-"""What each kind of v1 becomes: a module a kind, found by name of its kind. A module says `KIND` (a name) and `arrange`."""
+"""What each kind of v1 becomes: a module a kind, found by name of its kind. A module says `KIND` (a name) and `arrange`.
+
+Tests: tests/scenarios/migrate, a folder a kind; tests/migrate/conversion/kinds.
+"""
 
 from __future__ import annotations
 

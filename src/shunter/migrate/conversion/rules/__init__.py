@@ -4,6 +4,8 @@ Applied in the order of `ORDER`, after the kind's module has arranged the groups
 fields that it takes; it does not look at what other rules made of theirs, but for `profiles`, the last. `launcher`, `processes`
 and `elastic` are about PyTorchJobs only: their kind's module asks them while it arranges. `pod_reads` is asked when the result
 stands.
+
+Tests: tests/scenarios/migrate, a folder an area; tests/migrate/conversion/rules.
 """
 
 from __future__ import annotations

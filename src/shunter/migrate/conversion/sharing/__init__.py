@@ -4,6 +4,8 @@ TrainJob. Pure, over the conversions of one run.
 parts     a runtime as a frame, and the parts that a TrainJob may say in its place
 said      a TrainJob with those parts that its runtime does not say, and where each field of the source stands then
 groups    which jobs share a runtime, with each other or with one that is there already
+
+Tests: tests/migrate/conversion/sharing/test_shared.py.
 """
 
 from shunter.migrate.conversion.sharing.groups import shared, shared_by, shared_in

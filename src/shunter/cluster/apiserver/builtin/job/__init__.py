@@ -1,1 +1,1 @@
-"""Rules of Jobs and of their status."""
+"""Rules of Jobs and of their status. Tests: tests/vectors/cases/builtin-jobs.yaml."""

@@ -1,1 +1,1 @@
-"""First in the PYTHONPATH of a warm parent, for the one module in it."""
+"""First in the PYTHONPATH of a warm parent, for the one module in it. Tests: tests/cluster/node/test_warm_start.py."""

@@ -1,1 +1,1 @@
-"""Rules about pod templates."""
+"""Rules about pod templates. Tests: tests/scenarios/migrate/pod-template, environment and metadata."""

@@ -1,4 +1,7 @@
-"""The inventory as files: `written(fleet) -> str`, the same bytes for the same fleet."""
+"""The inventory as files: `written(fleet) -> str`, the same bytes for the same fleet.
+
+Tests: tests/migrate/survey/inventory/test_inventory.py.
+"""
 
 from __future__ import annotations
 
