@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from shunter.api.meta import Json
-from shunter.operator.causes.job import GANG_REASON, NO_GROUP_REASON
+from shunter.api.scheduling.podgroups import POD_GROUP_MISSING, WAITING_FOR_POD_GROUP
 from shunter.operator.overview import is_finished, job_state
 
 NEVER_TOLD_WHEN_FALSE = ("Restarting", "Complete", "Succeeded", "Failed")
 """Conditions whose end another condition tells of."""
 
-HELD_REASONS = (GANG_REASON, NO_GROUP_REASON)
+HELD_REASONS = (WAITING_FOR_POD_GROUP, POD_GROUP_MISSING)
 """Reasons of Created with which the operator says what holds a job up: that is told as its cause."""
 
 

@@ -24,9 +24,7 @@ from job_evidence import (
 )
 from shunter.operator.causes import WORDS, Cause, Evidence, cause
 from shunter.operator.causes.held import ORDER
-from shunter.operator.causes.job import GANG_REASON, NO_GROUP_REASON
 from shunter.operator.interrupted_scaling import RESUMES
-from shunter.operator.training import gang
 
 Json = dict[str, Any]
 NO_GPU = "0/3 nodes are available: 3 Insufficient nvidia.com/gpu. preemption: 0/3 nodes are available: 3 No preemption victims."
@@ -555,10 +553,6 @@ def test_a_program_that_is_missing_says_what_it_needs(ended_before: bool) -> Non
 def test_ranks_that_take_turns_are_not_told_to_have_missed_each_other() -> None:
     late = [native_pod(0, **succeeded(60)), native_pod(1, **running(30))]
     assert found(native_job(parallelism=1), *late) is None
-
-
-def test_the_reasons_of_gangs_are_those_that_the_operator_writes() -> None:
-    assert (GANG_REASON, NO_GROUP_REASON) == (gang.WAITING, gang.NO_POD_GROUP)
 
 
 def test_every_word_has_a_meaning_and_a_line_in_the_docs() -> None:

@@ -22,6 +22,11 @@ VOLCANO_QUEUE = "scheduling.volcano.sh/queue-name"
 COSCHEDULING_GROUP = "scheduling.x-k8s.io/pod-group"
 """Pod label: the PodGroup that the pod belongs to, for scheduler-plugins."""
 
+POD_GROUP_MISSING = "PodGroupMissing"
+"""Reason, after the kind's own prefix, of the condition Created of a v1 job whose PodGroup cannot be made."""
+WAITING_FOR_POD_GROUP = "WaitingForPodGroup"
+"""Reason of the same condition while the PodGroup is not admitted; without the kind's prefix."""
+
 
 class PodGroupStatus(Struct, frozen=True):
     """Written by the gang scheduler, and not by the operator that makes the group."""

@@ -13,6 +13,7 @@ from shunter.api.core import pod_has_ended
 from shunter.api.formats.counts import count
 from shunter.api.meta import Json, Struct
 from shunter.api.ownership import controller_uid
+from shunter.api.scheduling.podgroups import POD_GROUP_MISSING, WAITING_FOR_POD_GROUP
 from shunter.operator.causes.events import LONG_AGO, event_time
 from shunter.operator.causes.held import Held
 from shunter.operator.causes.peers import GROUP_REMEDY, is_torch_group, peers_succeeded, succeeded_ranks
@@ -34,10 +35,6 @@ from shunter.operator.overview import (
 )
 from shunter.operator.suspension import suspend_command
 
-GANG_REASON = "WaitingForPodGroup"
-"""Reason (after the kind's own prefix) of the condition of a v1 job whose PodGroup is not admitted."""
-NO_GROUP_REASON = "PodGroupMissing"
-"""Reason of that of a job whose PodGroup cannot be made."""
 REFUSALS = (
     "FailedCreatePod",
     "FailedCreateService",
@@ -145,12 +142,12 @@ def _unmade(job: Json) -> Cause | None:
     for condition in job.get("status", {}).get("conditions", []):
         reason, message = condition.get("reason", ""), condition.get("message", "")
         if condition["type"] != "Created":
-            if reason.endswith(GANG_REASON) and condition["status"] == "True":
+            if reason.endswith(WAITING_FOR_POD_GROUP) and condition["status"] == "True":
                 return Cause("WaitingForGang", message)
             continue
-        if reason.endswith(GANG_REASON):
+        if reason.endswith(WAITING_FOR_POD_GROUP):
             return Cause("WaitingForGang", message)
-        if reason.endswith(NO_GROUP_REASON):
+        if reason.endswith(POD_GROUP_MISSING):
             return Cause("PodGroupMissing", message)
         if condition["status"] == "False":
             refusal = _refusal(message)
@@ -255,13 +252,13 @@ TOLD_REASONS = frozenset(
         "CreateContainerError",
         "Failed",
         "FailedScheduling",
-        NO_GROUP_REASON,
+        POD_GROUP_MISSING,
         "PodInitializing",
         "RunContainerError",
         "SchedulingGated",
         "TrainJobResourcesCreationFailed",
         "Unschedulable",
-        GANG_REASON,
+        WAITING_FOR_POD_GROUP,
     }
 )
 """Reasons of warnings about a job and its pods that a cause says better, and once."""

@@ -19,10 +19,12 @@ from shunter.api.resources import Resource
 from shunter.api.scheduling.podgroups import (
     COSCHEDULING_GROUP,
     COSCHEDULING_POD_GROUPS,
+    POD_GROUP_MISSING,
     VOLCANO_GROUP_NAME,
     VOLCANO_POD_GROUPS,
     VOLCANO_SCHEDULER,
     VOLCANO_TASK,
+    WAITING_FOR_POD_GROUP,
     PodGroup,
 )
 from shunter.api.training.job import SchedulingPolicy
@@ -33,8 +35,6 @@ from shunter.operator.training.progress import Progress
 
 VOLCANO_DEFAULT_QUEUE = "default"
 ANOTHER_SCHEDULER = "Another scheduler is specified when gang-scheduling is enabled and it will not be overwritten"
-NO_POD_GROUP = "PodGroupMissing"
-WAITING = "WaitingForPodGroup"
 INSTALLABLE = {VOLCANO_POD_GROUPS: "Volcano", COSCHEDULING_POD_GROUPS: "scheduler-plugins' coscheduling"}
 
 
@@ -80,7 +80,7 @@ def obstacle(job: AnyJob, gang: Gang) -> str:
 def without_group(progress: Progress, job: AnyJob, obstacle: str) -> Progress:
     """The job cannot start, and says why in the condition that it has already; told once."""
     message = f"{job.kind} {job.name} is created. Its pods wait: {obstacle}"
-    reason = progress.reason(NO_POD_GROUP)
+    reason = progress.reason(POD_GROUP_MISSING)
     is_news = all(condition.message != message for condition in progress.observed.conditions)
     progress = _created(progress, reason, message)
     return progress.note("Warning", reason, message) if is_news else progress
@@ -92,14 +92,14 @@ def waiting_for_group(progress: Progress, job: AnyJob, group: PodGroup, pods: It
     members = sum(1 for pod in pods if pod.status.phase in ("Running", "Succeeded") and not pod.is_leaving)
     phase = "Terminating" if group.metadata.deletion_timestamp else group.status.phase or "Pending"
     waits = f"waits for PodGroup {job.name}: {phase}, {members} of {group.spec.get('minMember', job.total_replicas)}"
-    is_news = all(condition.reason != WAITING for condition in progress.observed.conditions)
-    progress = _created(progress, WAITING, f"{job.kind} {job.name} is created. It {waits}")
-    return progress.note("Normal", WAITING, f"{job.kind} {job.name} {waits}") if is_news else progress
+    is_news = all(condition.reason != WAITING_FOR_POD_GROUP for condition in progress.observed.conditions)
+    progress = _created(progress, WAITING_FOR_POD_GROUP, f"{job.kind} {job.name} is created. It {waits}")
+    return progress.note("Normal", WAITING_FOR_POD_GROUP, f"{job.kind} {job.name} {waits}") if is_news else progress
 
 
 def gang_ready(progress: Progress, job: AnyJob) -> Progress:
     """Created says nothing of a PodGroup; unchanged when it did not."""
-    reasons = (progress.reason(NO_POD_GROUP), WAITING)
+    reasons = (progress.reason(POD_GROUP_MISSING), WAITING_FOR_POD_GROUP)
     if all(condition.reason not in reasons for condition in progress.conditions):
         return progress
     return _created(progress, progress.reason("Created"), f"{job.kind} {job.name} is created.")

@@ -7,10 +7,11 @@ from shunter.api.trainer.runtime import NODE
 from shunter.api.training.jax import WORKER
 from shunter.migrate.conversion.compat_environment import place_roles, variables_of_v1
 from shunter.migrate.conversion.draft import Draft, Group
+from shunter.operator.trainer.plugins.jax import JAX_NUM_PROCESSES, JAX_PROCESS_ID
 from shunter.operator.trainer.rendezvous import RANK_SOURCE
 
 KIND = "JAXJob"
-PLUGIN = {"NUM_PROCESSES": "JAX_NUM_PROCESSES", "PROCESS_ID": "JAX_PROCESS_ID"}
+PLUGIN = {"NUM_PROCESSES": JAX_NUM_PROCESSES, "PROCESS_ID": JAX_PROCESS_ID}
 """Variables of v1 whose value v2's plugin gives under another name."""
 
 

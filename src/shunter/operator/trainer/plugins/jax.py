@@ -9,7 +9,11 @@ from shunter.operator.trainer.model import Model
 from shunter.operator.trainer.plugin import Plugin
 from shunter.operator.trainer.rendezvous import PORT, RANK_SOURCE, first_node, introduce, set_nodes
 
-PROCESS_ENVIRONMENT = ("JAX_NUM_PROCESSES", "JAX_PROCESS_ID", "JAX_COORDINATOR_ADDRESS")
+JAX_NUM_PROCESSES = "JAX_NUM_PROCESSES"
+JAX_PROCESS_ID = "JAX_PROCESS_ID"
+JAX_COORDINATOR_ADDRESS = "JAX_COORDINATOR_ADDRESS"
+PROCESS_ENVIRONMENT = (JAX_NUM_PROCESSES, JAX_PROCESS_ID, JAX_COORDINATOR_ADDRESS)
+"""The variables that the plugin sets; other variables of JAX choose devices and precision."""
 
 
 class JAX(Plugin):
@@ -21,12 +25,11 @@ class JAX(Plugin):
         if model.policy is None or model.policy.jax is None or model.trainer_set is None:
             return
         set_nodes(model)
-        processes, process, address = PROCESS_ENVIRONMENT
         introduce(
             model,
             [
-                {"name": processes, "value": str(model.trainer_set.count)},
-                {"name": process, "valueFrom": RANK_SOURCE},
-                {"name": address, "value": f"{first_node(model.job)}:{PORT}"},
+                {"name": JAX_NUM_PROCESSES, "value": str(model.trainer_set.count)},
+                {"name": JAX_PROCESS_ID, "valueFrom": RANK_SOURCE},
+                {"name": JAX_COORDINATOR_ADDRESS, "value": f"{first_node(model.job)}:{PORT}"},
             ],
         )
