@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shutil
 import socket
 import sys
 from collections.abc import Iterable, Sequence
@@ -24,6 +23,7 @@ from shunter.cluster.node.content.substitution import (
     substituted_paths,
 )
 from shunter.cluster.node.launch import attempt
+from shunter.cluster.node.launch.removal import delete_tree
 from shunter.cluster.node.layout import NodeDirectory, PodDirectory
 from shunter.cluster.node.net.external_services import ExternalService
 from shunter.cluster.node.net.names import Endpoint
@@ -77,12 +77,12 @@ class PlainRuntime:
         return LOOPBACK if directory.sandbox_file.exists() else ""
 
     async def release_sandbox(self, directory: PodDirectory) -> None:
-        """Removes the volumes: there are neither addresses nor namespaces. What cannot be removed stays, without an error."""
-        shutil.rmtree(directory.path / "volumes", ignore_errors=True)
+        """Removes the volumes: there are neither addresses nor namespaces. Warns of what cannot be removed."""
+        remove_directory(directory.path / "volumes")
 
     async def remove_sandbox(self, directory: PodDirectory) -> None:
-        """Removes the pod's directory. What cannot be removed stays, without an error."""
-        shutil.rmtree(directory.path, ignore_errors=True)
+        """Removes the pod's directory. Warns of what cannot be removed."""
+        remove_directory(directory.path)
 
     def attempt_spec(self, request: ContainerRequest) -> Json:
         """Addresses, ports and paths of the pod are replaced by those of this machine in its environment and its arguments. A
@@ -183,6 +183,20 @@ class PortTable:
         entries = [(namespace, pod, port, chosen) for ((namespace, pod), port), chosen in ports.items()]
         attempt.write_json(str(self._path), entries)
         self._ports = ports
+
+
+def remove_directory(directory: Path) -> None:
+    """Deletes a directory of a pod, if it is there. Of what this process may not delete it warns: nothing else would find it."""
+    try:
+        if directory.exists():
+            delete_tree(str(directory))
+    except OSError as error:
+        log.warning(
+            "%s of a deleted pod cannot be removed (%s). It takes up disk space: delete it as its owner.", directory, error
+        )
+        return
+    if directory.exists():
+        log.warning("%s of a deleted pod cannot be removed and takes up disk space: delete it yourself.", directory)
 
 
 def _own_key(pod: Json) -> str:
