@@ -47,7 +47,7 @@ def unbuildable(job: TrainJob, error: BuildError, *, has_snapshot: bool) -> Cond
     return not_created(error.reason, f"{_sentence(error.message)} {remedy.removesuffix('.').strip()}; {GOES_ON}")
 
 
-def refused(job: TrainJob, failure: Failure) -> Condition | None:
+def refused(failure: Failure) -> Condition | None:
     """The API server has refused an object, or the suspension of the JobSet; None for other writes."""
     write = failure.write
     if isinstance(write, Patch):
@@ -58,9 +58,7 @@ def refused(job: TrainJob, failure: Failure) -> Condition | None:
     if not isinstance(write, Apply | Create):
         return None
     what = f"{write.resource.kind} {write.body['metadata']['name']}"
-    return not_created(
-        "ObjectRefused", f"{what} was refused: {_sentence(failure.message)} {_remedy(job, failure.message, write)}"
-    )
+    return not_created("ObjectRefused", f"{what} was refused: {_sentence(failure.message)} {_remedy(failure.message, write)}")
 
 
 def waits_for_pods(message: str) -> Condition:
@@ -73,16 +71,16 @@ def with_obstacle(conditions: Conditions, obstacle: Condition | None, now: datet
     return with_only(conditions, CREATED, obstacle, now)
 
 
-def _remedy(job: TrainJob, message: str, write: Apply | Create) -> str:
+def _remedy(message: str, write: Apply | Create) -> str:
     if write.resource == JOBSETS and f"exceed {LONGEST_POD_NAME} characters" in message:
         return (
-            f"Names of its pods are made from metadata.name: with this runtime it may have at most {longest_name(job, write)} "
+            f"Names of its pods are made from metadata.name: with this runtime it may have at most {longest_name(write)} "
             "characters. Create the TrainJob again with a shorter name."
         )
     return f"Change the TrainJob, its runtime or what else the message names; {GOES_ON}"
 
 
-def longest_name(job: TrainJob, write: Apply | Create) -> int:
+def longest_name(write: Apply | Create) -> int:
     """How long the job's name may be for its longest pod name to fit, by its JobSet."""
     longest = 0
     for replicated_job in write.body["spec"].get("replicatedJobs") or []:

@@ -157,7 +157,7 @@ def _plan_failure(observed: Observed, failure: Failure, now: datetime) -> Plan:
     if isinstance(failure.write, StatusWrite):
         return Plan(events=(event,))
     is_not_suspended = isinstance(failure.write, Patch)
-    status, _ = _status(observed, refused(observed.job, failure), now, keeps_suspension=is_not_suspended)
+    status, _ = _status(observed, refused(failure), now, keeps_suspension=is_not_suspended)
     return Plan(status=_status_write(observed.job, status), events=(event,))
 
 

@@ -72,7 +72,7 @@ def plan(observed: Observed, now: datetime) -> Plan:
     settlement = settle(tally, verdict)
     status = counted(status, tally, settlement, counts)
     if verdict is not None and not verdict.standing:
-        status = judged(status, job, verdict, now)
+        status = judged(status, verdict, now)
     elif verdict is not None and settlement.is_complete and counts.terminating == 0:
         status, notes = finished(status, job, pods, verdict, now)
     return Plan(

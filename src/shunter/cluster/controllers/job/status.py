@@ -69,7 +69,7 @@ def counted(status: JobStatus, tally: Tally, settlement: Settlement, counts: Cou
     )
 
 
-def judged(status: JobStatus, job: Job, verdict: Verdict, now: datetime) -> JobStatus:
+def judged(status: JobStatus, verdict: Verdict, now: datetime) -> JobStatus:
     """With the interim condition of a new verdict."""
     kind = "SuccessCriteriaMet" if verdict.success else "FailureTarget"
     conditions, _ = with_condition(status.conditions, kind, "True", verdict.reason, verdict.message, now)

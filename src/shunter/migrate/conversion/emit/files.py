@@ -294,7 +294,7 @@ def _file_text(file: TextFile, context: EmitContext) -> str:
 
 def _live_text(source: SourceObject, context: EmitContext) -> str:
     outcome = context.outcome(source)
-    return _object_text(source, outcome, context, is_whole_document=True) if outcome is not None else ""
+    return _object_text(outcome, context, is_whole_document=True) if outcome is not None else ""
 
 
 def _document_text(document: Document, context: EmitContext) -> str:
@@ -309,10 +309,7 @@ def _document_text(document: Document, context: EmitContext) -> str:
         return document.text
     if document.is_json:
         return document.separator + _json_text(document, context)
-    if document.is_list:
-        text = _list_text(document, context)
-    else:
-        text = _object_text(document.objects[0], jobs[0], context, is_whole_document=True)
+    text = _list_text(document, context) if document.is_list else _object_text(jobs[0], context, is_whole_document=True)
     separator = document.separator or (SEPARATOR if document.text.startswith("---") else "")
     if "\r\n" in document.text:
         text = text.replace("\n", "\r\n")
@@ -351,7 +348,7 @@ def _in_host(found: Embedded, result: Written, text: str) -> katib.Edit:
     return katib.Edit(start.index, end.index, f"{replaced}\n{' ' * end.column}")
 
 
-def _object_text(source: SourceObject, outcome: Outcome, context: EmitContext, *, is_whole_document: bool) -> str:
+def _object_text(outcome: Outcome, context: EmitContext, *, is_whole_document: bool) -> str:
     if outcome.conversion is None or _is_left(outcome):
         return _reason(outcome)
     return context.write(outcome.conversion, is_whole_document=is_whole_document).text
@@ -365,7 +362,7 @@ def _list_text(document: Document, context: EmitContext) -> str:
         if outcome is None or (context.keeps_blocked and _is_left(outcome)):
             texts.append(context.templates.get(id(source)) or item_text(source))
         else:
-            texts.append(_object_text(source, outcome, context, is_whole_document=False))
+            texts.append(_object_text(outcome, context, is_whole_document=False))
     assert document.node is not None, "a document that is no JSON was read from nodes"
     whole = SourceObject(document.value, document.source, document.node, document.first_line, document.text)
     body = joined(texts)

@@ -74,7 +74,7 @@ def layout_of(source: SourceObject, *, is_whole_document: bool) -> Layout:
         return Layout()
     layout = Layout(source.text)
     walk = _Walk(layout)
-    walk.visit(source.node, source.value, (), 0, is_block=True)
+    walk.visit(source.node, source.value, (), is_block=True)
     _measure(layout, walk.events)
     if is_whole_document:
         _attach(layout, walk, 0, len(source.text), first=0)
@@ -98,7 +98,7 @@ class _Walk:
         """Flow collections of several lines: start, end, whose value they are."""
         self._seen: set[int] = set()
 
-    def visit(self, node: yaml.Node, value: Any, path: Path, column: int, *, is_block: bool) -> None:
+    def visit(self, node: yaml.Node, value: Any, path: Path, *, is_block: bool) -> None:
         """`is_block` is false within a flow collection and below an alias: there no field has a place of its own."""
         if id(node) in self._seen:
             is_block, is_alias = False, True
@@ -129,7 +129,7 @@ class _Walk:
             if is_block and id(item) not in self._seen:
                 mark = item.start_mark
                 self.events.append(_Event(mark.index, mark.line, column, inner))
-            self.visit(item, value[index], inner, column, is_block=is_block)
+            self.visit(item, value[index], inner, is_block=is_block)
 
     def _mapping(self, node: yaml.MappingNode, value: Any, path: Path, is_block: bool) -> None:
         text = self.layout.text
@@ -143,7 +143,7 @@ class _Walk:
             self.layout.entries[inner] = Entry(text[start.index : end.index], item, value[key.value], start.column)
             if is_own:
                 self.events.append(_Event(start.index, start.line, start.column, inner))
-            self.visit(item, value[key.value], inner, start.column, is_block=is_own)
+            self.visit(item, value[key.value], inner, is_block=is_own)
 
     def _scalar(self, node: yaml.ScalarNode) -> None:
         start, end = node.start_mark, node.end_mark

@@ -181,7 +181,7 @@ class _Reader:
             self.texts.append(Text("shell", text, spot))
         self._take_shell_references(text, script, spot)
         for command in script.commands:
-            words = [argument for word in command.words for argument in _arguments(text, word, spot, place)]
+            words = [argument for word in command.words for argument in _arguments(word, spot, place)]
             # Before a command it holds for that one only, after the shell has replaced the variables of its words.
             there = replace(place, values={**place.values}) if command.assignments and command.words else place
             for name, value in command.assignments:
@@ -285,7 +285,7 @@ def _is_recognised(word: str) -> bool:
     return starts_programs(word) or is_wrapper(word) or program_name(word) in SHELLS
 
 
-def _arguments(text: str, word: Word, spot: Spot, place: _Place) -> list[Argument]:
+def _arguments(word: Word, spot: Spot, place: _Place) -> list[Argument]:
     """The word as the arguments that the shell makes of it."""
     said = [piece for piece in word.pieces if piece.kind != "text" or piece.value]
     if len(said) == 1 and said[0].kind == "variable" and said[0].value in {"@", "*"}:

@@ -40,7 +40,7 @@ def job_status_errors(job: Json, old: Json | None) -> list[FieldError]:
     errors += _time_errors(status, was, now, before)
     errors += _pod_errors(status, was, now, before, job["spec"])
     errors += _index_errors(status, was, job["spec"])
-    errors += _success_errors(now, before, job["spec"])
+    errors += _success_errors(now, job["spec"])
     return errors + _transition_errors(job, old, now, before)
 
 
@@ -157,7 +157,7 @@ def _overlap_errors(completed: str, failed: str, completions: int) -> list[Field
     return [invalid("status.failedIndexes", failed, f"failedIndexes and completedIndexes overlap at index: {common[0]}")]
 
 
-def _success_errors(now: _Outcome, before: _Outcome, spec: Json) -> list[FieldError]:
+def _success_errors(now: _Outcome, spec: Json) -> list[FieldError]:
     errors = []
     if now.success_criteria and now.failed:
         errors.append(invalid_as_a_whole(_CONDITIONS, "cannot set SuccessCriteriaMet=True and Failed=true conditions"))

@@ -127,7 +127,7 @@ def apply(draft: Draft) -> None:
             keyed = _KEYED.fullmatch(field)
             if keyed is None or not keyed[2].startswith(V1_PREFIX) or keyed[2] in kept_labels(draft):
                 continue
-            counterpart = _counterpart(draft, group, keyed[2])
+            counterpart = _counterpart(group, keyed[2])
             if counterpart is None:
                 draft.report(NOT_KNOWN, place, f"{field} does not exist in v2.")
                 continue
@@ -182,7 +182,7 @@ def _other_indices(draft: Draft, group: Group) -> list[str]:
     return found
 
 
-def _counterpart(draft: Draft, group: Group, key: str) -> tuple[str, str] | None:
+def _counterpart(group: Group, key: str) -> tuple[str, str] | None:
     """Where v2 says it, and what is to be known about it."""
     if key == JOB_NAME:
         return f"metadata.labels['{JOBSET_NAME}']", ""

@@ -38,7 +38,7 @@ def apply(draft: Draft) -> None:
     roles = [role.lower() for role in draft.job.replicas]
     pattern = late_pattern(_pattern(re.escape(draft.job.name), "|".join(roles)))
     for programs in all_programs(draft):
-        for found in matches(draft, programs, pattern) if has_any(programs, roles) else ():
+        for found in matches(programs, pattern) if has_any(programs, roles) else ():
             says = f"{found.line} may name a pod as v1 does; the first one is {draft.host(programs.group, 0)} in v2."
             draft.report(BUILT, found.path, says, offset=found.offset)
 

@@ -51,17 +51,17 @@ def apply(draft: Draft) -> None:
     of_container = _container_pattern(re.escape(container))
     of_pod = late_pattern(_log_pattern(re.escape(draft.job.name), "|".join(map(str.lower, draft.job.replicas))))
     for programs in all_programs(draft):
-        for found in matches(draft, programs, of_pod) if has_any(programs, ["/var/log/"]) else ():
+        for found in matches(programs, of_pod) if has_any(programs, ["/var/log/"]) else ():
             new = draft.host(programs.group, 0).partition(".")[0]
             says = f"{found.line} names the log of a pod as in v1; the first pod is {new}-x7k2p in v2."
             draft.report(NAMED, found.path, says, offset=found.offset)
         if programs.group.container_names.get(container) != NODE:
             continue
-        named = [*matches(draft, programs, of_container)]
+        named = [*matches(programs, of_container)]
         for found in named:
             says = f"{found.line} names {container}, which is called {NODE} in v2."
             draft.report(NAMED, found.path, says, offset=found.offset)
-        for found in matches(draft, programs, _OF_ANY_CONTAINER) if not named and has_any(programs, ["/mountinfo"]) else ():
+        for found in matches(programs, _OF_ANY_CONTAINER) if not named and has_any(programs, ["/mountinfo"]) else ():
             says = f"{found.line} reads the name of the container, {container} in v1 and {NODE} in v2."
             draft.report(NAMED, found.path, says, offset=found.offset)
 

@@ -45,7 +45,7 @@ def apply(draft: Draft) -> None:
     told = {finding.topic.id for finding in draft.findings}
     pattern = re.compile("|".join(rf"{re.escape(name)}\b" for name, topics in _OF_V1.items() if not told.intersection(topics)))
     for programs in all_programs(draft):
-        for found in matches(draft, programs, pattern):
+        for found in matches(programs, pattern):
             says = f"{found.line} uses {found.text}, {_in_v2(found.text)}."
             draft.report(ONLY_IN_V1, found.path, says, offset=found.offset)
 

@@ -120,7 +120,7 @@ def _look_at_programs(draft: Draft, number: int) -> None:
     """Says where a program names the port, whichever container runs it."""
     pattern = _pattern(number)
     for programs in all_programs(draft):
-        for found in matches(draft, programs, pattern):
+        for found in matches(programs, pattern):
             says = f"{found.line} names {number}, where v1's pods meet; v2's meet at {PORT}."
             draft.report(FIXED_PORT, found.path, says, offset=found.offset)
         for line, path, offset in _ranges(programs, number):

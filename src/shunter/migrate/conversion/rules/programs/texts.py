@@ -72,7 +72,7 @@ def _programs(draft: Draft) -> Iterator[Programs]:
                 yield Programs(tuple(roles), group, path, field, container, volumes, texts)
 
 
-def matches(draft: Draft, programs: Programs, pattern: re.Pattern[str]) -> Iterator[Match]:
+def matches(programs: Programs, pattern: re.Pattern[str]) -> Iterator[Match]:
     """The first match in each text of the container that has one."""
     for text, spot in programs.texts:
         if match := first_match(pattern, text):

@@ -77,12 +77,12 @@ def look_at_reads(draft: Draft) -> None:
         after = str(draft.trainer.get("numProcPerNode") or (AUTO if gpu_count(resources) else max(1, cpu_count(resources))))
         if programs.field != "containers" or after == before:
             continue
-        for found in matches(draft, programs, _READ):
+        for found in matches(programs, _READ):
             says = f"{found.line} reads PET_NPROC_PER_NODE, which is {before} in v1 and {after} in v2."
             draft.report(topics.PROCESSES_BY_REQUEST, found.path, says, offset=found.offset)
 
 
-def number_of_processes(draft: Draft, found: TrainingContainer) -> int:
+def number_of_processes(found: TrainingContainer) -> int:
     """How many processes v2 starts in a pod without GPUs when the job does not say (Trainer v2.3, torch plugin)."""
     return max(1, cpu_count(found.container.get("resources") or {}))
 
@@ -117,7 +117,7 @@ def _warn_of_other_count(draft: Draft, found: TrainingContainer, word: str) -> N
         text = f"nprocPerNode is {word}, and {found.decisive_text} cannot be told so."
         draft.report(topics.PROCESSES_BY_WORD, FIELD, text, dropped=True)
         return
-    count = number_of_processes(draft, found)
+    count = number_of_processes(found)
     draft.default(FIELD, f"v2 counts what each node asks for: {count}")
     path, offset = found.place(found.decisive_start)
     told = f"{counts.count(count, 'process', 'processes')} a pod"
