@@ -99,7 +99,7 @@ def test_a_quota_that_leaves_too_little_refuses_a_trial(cluster: Cluster, namesp
     cluster.apply(quota, job(namespace))
     refused = cluster.shunter("migrate", "test", "bert", "-n", namespace)
     assert refused.returncode == 3
-    assert "ResourceQuota small leaves 0 of count/trainjobs.trainer.kubeflow.org, the trial asks for 1" in refused.stderr
+    assert "ResourceQuota small leaves 0 of count/trainjobs.trainer.kubeflow.org, the trial requests 1" in refused.stderr
 
 
 def test_what_a_killed_command_leaves_ends_by_itself_and_goes_with_the_next_trial(cluster: Cluster, namespace: str) -> None:

@@ -121,7 +121,7 @@ def test_a_section_of_the_configuration_that_is_taken_away_is_that_of_the_instal
 @pytest.mark.parametrize(
     ("values", "named"),
     [
-        ({"namespaces": ["a", "a"]}, "a stands twice"),
+        ({"namespaces": ["a", "a"]}, "a is listed twice"),
         ({"namespaces": ["Team_A"]}, "namespaces"),
         ({"certificates": {"mode": "acme"}}, "certificates.mode"),
         ({"kinds": dict.fromkeys(RESOURCES, False)}, "all kinds are off"),

@@ -1,4 +1,4 @@
-"""How many devices a pod asks for, on which machine, and when that is not known; and the objects of it."""
+"""How many devices a pod requests, on which machine, and when that is not known; and the objects of it."""
 
 from __future__ import annotations
 

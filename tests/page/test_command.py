@@ -228,7 +228,7 @@ def test_serve_behind_a_proxy_that_shows_its_certificate(page_cluster: EmbeddedC
 @pytest.mark.parametrize(
     ("arguments", "told"),
     [
-        (["--auth", "proxy"], "anybody who reaches this port could name any viewer"),
+        (["--auth", "proxy"], "any client that reaches this port could impersonate any viewer"),
         (["--auth", "proxy", "--proxy-client-ca", "FILE"], "client certificates need TLS"),
         (["--auth", "proxy", "--proxy-secret-file", "FILE"], "it has 5 bytes"),
         (["--url", "http://shunter.example.com"], "by https only"),

@@ -107,7 +107,7 @@ def test_who_may_not_read_logs_is_told_what_is_missing_for_it(page_cluster: Embe
     address = f"/api/live?view=job&namespace={page_namespace}&kind=PyTorchJob&name=bert"
     with running(token_page_of(page_cluster)) as page, page.stream(address, token) as stream:
         told = next(one for name, data in stream if name == "hidden" for one in data if "pods/log" in one["what"])
-        assert told["consequence"] == "Logs, and curves that only logs tell, are not shown."
+        assert told["consequence"] == "Logs, and curves that come only from logs, are not shown."
         page_cluster.kubectl("apply", "--dry-run=server", "-f", "-", stdin=told["role"])
 
 

@@ -74,7 +74,7 @@ def uninstall(
     kubeconfig: KubeconfigOption = None,
     context: ContextOption = "",
     namespace: InstallationOption = "shunter-system",
-    crds: Annotated[bool, typer.Option("--crds", help="Delete the CustomResourceDefinitions as well.")] = False,
+    crds: Annotated[bool, typer.Option("--crds", help="Also delete the CustomResourceDefinitions.")] = False,
     with_jobs: Annotated[bool, typer.Option("--with-jobs", help="With --crds: allow the deletion of all training jobs.")] = False,
     dry_run: DryRunOption = False,
 ) -> None:

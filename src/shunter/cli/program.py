@@ -113,7 +113,7 @@ async def submitted(target: Target, program: Program, root: Path, options: Progr
     print_server(chosen)
     print_run(made.job)
     if chosen.checkpoints is None:
-        say("checkpoints: nowhere; --checkpoints keeps what the program saves in SHUNTER_CHECKPOINT_DIR")
+        say("checkpoints: none are kept; --checkpoints keeps what the program saves in SHUNTER_CHECKPOINT_DIR")
     return made.job
 
 

@@ -302,7 +302,7 @@ def checked(given: Json) -> Json:
         raise InputError("values: kinds: all kinds are off.", "Leave one on: the operator would have nothing to do.")
     for namespace in values.namespaces:
         if values.namespaces.count(namespace) > 1:
-            raise InputError(f"values: namespaces: {namespace} stands twice.", "Name each namespace once.")
+            raise InputError(f"values: namespaces: {namespace} is listed twice.", "Name each namespace once.")
     _check_ui(values.ui)
     plain = as_json(values)
     return {**plain, "config": _checked_config(plain["config"])}
@@ -320,7 +320,7 @@ def _check_ui(ui: Ui) -> None:
         raise InputError("values: ui.host is empty.", "Name the host under which viewers open the page: --set ui.host=HOST.")
     if ui.enabled and ui.auth == "proxy" and not ui.proxy.secret_name:
         raise InputError(
-            "values: ui.proxy.secretName is empty: anybody in the cluster could name any viewer.",
+            "values: ui.proxy.secretName is empty: any client in the cluster could impersonate any viewer.",
             "Create a Secret with the key `secret`, let the proxy send it, and name it here.",
         )
 

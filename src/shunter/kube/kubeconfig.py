@@ -353,7 +353,7 @@ def _own_credentials(user: User, who: str, server: str, tls: Tls) -> Credentials
     if user.exec is not None:
         return _exec_plugin(user.exec, who, server, tls)
     if user.auth_provider is not None:
-        raise InputError(f"{who}: auth-provider is gone from Kubernetes since 1.26.", "Use the provider's exec plugin.")
+        raise InputError(f"{who}: Kubernetes removed auth-provider in 1.26.", "Use the provider's exec plugin.")
     certificate = _pem(user.client_certificate_data, user.client_certificate, who)
     key = _pem(user.client_key_data, user.client_key, who)
     if bool(certificate) != bool(key):

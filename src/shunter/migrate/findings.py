@@ -87,7 +87,7 @@ class Finding(NamedTuple):
     target: str = ""
     """The field of the result that it is about: `TrainJob spec.trainer.numNodes`."""
     suppressed: str = ""
-    """Why it was suppressed, in the words of `migration.yaml` or `--accept`; empty for a finding that stands."""
+    """Why it was suppressed, in the words of `migration.yaml` or `--accept`; empty for a finding that is not suppressed."""
 
     @property
     def is_blocking(self) -> bool:

@@ -92,7 +92,7 @@ def in_served_namespaces() -> list[Grant]:
         *v1,
         Grant(PODS, ("list", "watch", "create", "delete"), "the pods of v1 jobs", kinds=V1_KINDS),
         Grant(PODS, ("patch",), "mark those that scaling in takes away", kinds=V1_KINDS),
-        Grant(PODS, ("get",), "what a pod said that has failed and goes", subresource="log", kinds=V1_KINDS),
+        Grant(PODS, ("get",), "the last lines of a failed pod before it is deleted", subresource="log", kinds=V1_KINDS),
         Grant(SERVICES, ("list", "watch", "create", "delete"), "a service for each pod of a v1 job", kinds=V1_KINDS),
         *(
             Grant(groups, _WHOLE_LIFE, "the gang of a v1 job", kinds=V1_KINDS, only_with_gangs=True)
@@ -100,7 +100,7 @@ def in_served_namespaces() -> list[Grant]:
         ),
         Grant(HORIZONTAL_POD_AUTOSCALERS, _WHOLE_LIFE, "the autoscaler of an elastic v1 job", kinds=V1_KINDS),
         *_mpi_jobs(),
-        Grant(CORE_EVENTS, ("create", "patch"), "what happened to v1 jobs, as upstream tells it", kinds=V1_KINDS),
+        Grant(CORE_EVENTS, ("create", "patch"), "what happened to v1 jobs, as upstream reports it", kinds=V1_KINDS),
         Grant(TRAIN_JOBS, ("list", "watch"), "the jobs to reconcile", kinds=V2_KINDS),
         Grant(TRAIN_JOBS, ("patch",), "their conditions and counters", subresource="status", kinds=V2_KINDS),
         Grant(TRAIN_JOBS, ("update",), _OWNS, subresource="finalizers", kinds=V2_KINDS, is_seen=False),
@@ -115,7 +115,7 @@ def in_served_namespaces() -> list[Grant]:
             kinds=V2_KINDS,
         ),
         Grant(PODS, ("list", "watch"), "what failed in the pods of TrainJobs", kinds=V2_KINDS),
-        Grant(PODS, ("get",), "what a pod said that has failed and goes", subresource="log", kinds=V2_KINDS),
+        Grant(PODS, ("get",), "the last lines of a failed pod before it is deleted", subresource="log", kinds=V2_KINDS),
         Grant(JOBS, ("list", "watch"), "whether the pods of a suspended JobSet are gone, and where its Jobs run", kinds=V2_KINDS),
         Grant(CONFIG_MAPS, ("list", "watch", "create", "patch"), "the runtime as each job met it, host files", kinds=V2_KINDS),
         Grant(PODS, ("get",), "whether the pod that reports progress is still there", kinds=V2_KINDS, setting=_PROGRESS),
@@ -178,7 +178,7 @@ def in_own_namespace(*, secret: Any, lease: Any) -> list[Grant]:
 def _mpi_jobs() -> list[Grant]:
     """Who makes a Role must hold what it grants (RBAC's rule against escalation)."""
     kinds = (MPI_JOBS.kind,)
-    passed_on = "what the launchers of MPIJobs may do with their workers: nobody grants more than he holds"
+    passed_on = "what the launchers of MPIJobs may do with their workers: RBAC lets no one grant more than they hold"
     return [
         Grant(SERVICE_ACCOUNTS, ("list", "watch", "create"), "the accounts of the launchers of MPIJobs", kinds=kinds),
         Grant(CONFIG_MAPS, ("list", "watch", "create", "patch"), "the host lists and scripts of MPIJobs", kinds=kinds),

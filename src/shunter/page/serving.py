@@ -123,7 +123,7 @@ def login_of(options: ServeOptions) -> Login:
             )
     elif options.proxy_client_ca is None:
         raise InputError(
-            "--auth proxy: anybody who reaches this port could name any viewer.",
+            "--auth proxy: any client that reaches this port could impersonate any viewer.",
             "Let the proxy prove itself: --proxy-secret-file, or --proxy-client-ca with --tls-cert-dir.",
         )
     if options.proxy_client_ca is not None and options.tls_cert_dir is None:

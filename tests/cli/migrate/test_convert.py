@@ -240,7 +240,7 @@ def test_jobs_of_two_kinds_and_one_name_never_become_one_train_job(tmp_path: Pat
     assert done.returncode == 0, done.stderr
     names = [value["metadata"]["name"] for value in yaml.safe_load_all(done.stdout) if value["kind"] == "TrainJob"]
     assert names == ["bert", "bert-tf"]
-    assert "NAME003 A PyTorchJob is called bert as well: this TFJob becomes bert-tf." in done.stderr
+    assert "NAME003 A PyTorchJob is also called bert: this TFJob becomes bert-tf." in done.stderr
 
 
 SERVICE = """\

@@ -59,7 +59,7 @@ async def test_a_cluster_that_is_not_ready_exits_with_4(migrate: Migrate, moves:
     found = json.loads(done.stdout)
     assert (found["verdict"], len(found["results"])) == ("BLOCKED", 1)
     table = migrate("assess", "-n", moves.namespace, code=4).stdout
-    assert "a dry run of a TrainJob without a runtime is accepted: nobody asks the webhooks." in table
+    assert "a dry run of a TrainJob without a runtime is accepted: the webhooks are not called." in table
     assert "BLOCKED" in table
     migrate("assess", "-n", moves.namespace, "--checks", "kubernetes*")
 

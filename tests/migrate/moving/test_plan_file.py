@@ -62,7 +62,7 @@ def test_a_mistake_is_told(case: tuple[str, str], tmp_path: Path) -> None:
 def test_a_job_that_stands_in_two_waves_is_refused(tmp_path: Path) -> None:
     twice: Plan = msgspec.structs.replace(PLAN, waves=(*PLAN.waves, *PLAN.waves))
     (tmp_path / "plan.yaml").write_text(text(twice))
-    with pytest.raises(InputError, match="PyTorchJob team/bert stands in it twice"):
+    with pytest.raises(InputError, match="PyTorchJob team/bert is listed twice"):
         read(tmp_path / "plan.yaml")
 
 

@@ -49,7 +49,7 @@ def amounts_of(container: Json) -> dict[str, str | int | float]:
 
 
 def requested(spec: Json) -> dict[str, Fraction]:
-    """What a pod asks for at one time (`api/scheduling/pod_requests`), by the amounts of its containers."""
+    """What a pod requests at one time (`api/scheduling/pod_requests`), by the amounts of its containers."""
     fields = {
         name: [{**container, "resources": {"requests": amounts_of(container)}} for container in spec.get(name) or ()]
         for name in ("containers", "initContainers")

@@ -25,7 +25,7 @@ UNREADABLE = Topic(
     change="unsupported",
     grade="N",
     explanation="A field has a type that v1's API does not allow there, so the job cannot be interpreted.",
-    remedy="Give the field the type that v1 asks for; the rest of the input is converted meanwhile.",
+    remedy="Give the field the type that v1 requires; the rest of the input is converted.",
 )
 DEFECT = Topic(
     id="INPUT015",

@@ -24,7 +24,7 @@ from shunter.operator.training.framework import AnyFramework
 from shunter.operator.training.job import AnyJob
 
 _ROLES = {kind.resource.kind: kind.roles for kind in JOB_KINDS}
-_REMEDY = "Give it the type that v1 asks for."
+_REMEDY = "Give it the type that v1 requires."
 _REMEDY_OF_JSON = "Write it as text, in quotes: objects of Kubernetes are JSON."
 _FEWER = f"Ask for at most {MOST_PODS} pods."
 _STEP = late_pattern(r"\.([A-Za-z0-9_]+)|\[(\d+)\]")

@@ -129,7 +129,7 @@ def read(path: Path) -> Plan:
     seen: set[str] = set()
     for item in plan.items:
         if item.title in seen:
-            raise InputError(f"--plan {path}: {item.title} stands in it twice.", "Leave it in one wave.")
+            raise InputError(f"--plan {path}: {item.title} is listed twice.", "Leave it in one wave.")
         seen.add(item.title)
         if unknown := item.options.keys() - known:
             raise InputError(f"--plan {path}: {item.title}: options has no {', '.join(sorted(unknown))}.")

@@ -25,7 +25,7 @@ from shunter.migrate.moving.undo_steps import was_started
 from shunter.migrate.own_files import BACKUP_INDEX
 from shunter.operator.overview import FINISHED_STATES, overview
 
-SPENT = "its TrainJob was started and is gone, nobody knows how it ended: make it again by hand if it is to train once more"
+SPENT = "its TrainJob was started and deleted, and how it ended is unknown: create it again to train again"
 
 
 class Run(NamedTuple):

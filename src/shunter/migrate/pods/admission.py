@@ -155,7 +155,7 @@ def _fill_defaults(kind: Kind, stored: Json) -> None:
 def _kind_of(obj: Json) -> Kind:
     api_version, kind = str(obj.get("apiVersion")), str(obj.get("kind"))
     found = _custom_kind(api_version, kind) or _builtin_kinds().get((api_version, kind))
-    assert found is not None, f"{title(obj)} is of a kind that nobody asks about"
+    assert found is not None, f"{title(obj)} is of a kind without admission rules"
     return found
 
 

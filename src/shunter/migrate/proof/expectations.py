@@ -20,6 +20,7 @@ from shunter.migrate.pods.facts import TRAINING
 from shunter.migrate.proof.context import Context
 from shunter.migrate.proof.launches import launch_of, reads_nothing
 from shunter.migrate.proof.mpi_expectations import MPI_RULES
+from shunter.operator.trainer.plugins.jax import PROCESS_ENVIRONMENT as JAX_ENVIRONMENT
 from shunter.operator.trainer.plugins.mpi import OPEN_MPI_ENVIRONMENT
 from shunter.operator.trainer.plugins.xgboost import TRACKER_ENVIRONMENT
 from shunter.operator.trainer.rendezvous import PORT
@@ -27,8 +28,6 @@ from shunter.operator.trainer.rendezvous import PORT
 OF_V1 = "training.kubeflow.org/"
 OF_V2 = ("jobset.sigs.k8s.io/", "batch.kubernetes.io/", "job-name", "controller-uid", OF_V1)
 """Beginnings of keys that controllers write; ours may repeat v1's on request."""
-_JAX = ("JAX_NUM_PROCESSES", "JAX_PROCESS_ID", "JAX_COORDINATOR_ADDRESS")
-"""What v2's jax plugin tells; other variables of JAX choose devices and precision."""
 _PORT_OF_V2 = str(PORT)
 
 
@@ -57,11 +56,11 @@ def labels(difference: Difference, context: Context) -> str:
         return ""
     key = rest[0]
     if difference.v2 is None and key.startswith(OF_V1):
-        return "pods are told by JobSet's labels, no longer by those of the v1 operator"
+        return "pods are identified by JobSet's labels, no longer by those of the v1 operator"
     if difference.v1 is None and key.startswith(OF_V2):
         return "JobSet and Job label their pods"
     if key == VOLCANO_TASK and difference.v2 is None:
-        return "Volcano's name of the role is not told by v2"
+        return "v2 does not set Volcano's name of the role"
     if key in (VOLCANO_GROUP_NAME, COSCHEDULING_GROUP) and difference.v1 and difference.v2:
         return "the pod group is named after the job"
     return ""
@@ -122,7 +121,7 @@ def added_variables(difference: Difference, context: Context) -> str:
     name = variable_of(difference)
     if not name or difference.v1 is not None:
         return ""
-    of_plugins = (*TORCHRUN_ENVIRONMENT, *TRACKER_ENVIRONMENT, *OPEN_MPI_ENVIRONMENT, *_JAX)
+    of_plugins = (*TORCHRUN_ENVIRONMENT, *TRACKER_ENVIRONMENT, *OPEN_MPI_ENVIRONMENT, *JAX_ENVIRONMENT)
     if name in of_plugins or name == COMPLETION_INDEX_ENV:
         return "told by v2 as well"
     return "what other variables are made of" if name in context.helpers else ""

@@ -42,7 +42,7 @@ RUNGS: dict[RungName, str] = {
     "cel": "they keep the CEL rules of those schemas",
     "webhooks": "Trainer's webhooks let them pass",
     "objects": "JobSet, Jobs and pods that follow keep the rules of their kinds, names included",
-    "pods": "pods, process groups and endings are those of v1, or differ for a reason that is told",
+    "pods": "pods, process groups and endings are those of v1, or differ for a reported reason",
     "server": "the cluster takes everything in a dry run",
     "smoke": "one step of training runs on the embedded cluster",
     "runs": "a run of each side was compared",

@@ -191,7 +191,7 @@ NO_OBJECTS = Topic(
     grade="N",
     explanation=(
         "A TrainJob that was accepted becomes a JobSet, that becomes Jobs, and those become pods; each has rules of its own, "
-        "the longest name of a pod among them. Upstream tells of a refusal there only in events of the TrainJob, sets no "
+        "the longest name of a pod among them. Upstream reports a refusal there only in events of the TrainJob, sets no "
         "condition and retries forever."
     ),
     remedy="Correct what the message names; a name that is too long is shortened by giving the job another one.",

@@ -61,7 +61,7 @@ LABEL = Topic(
     grade="N",
     explanation=(
         "Pods of v1 carry training.kubeflow.org/* labels; those of v2 carry labels of JobSet and Job. A selector on the old "
-        "ones matches nothing and says so nowhere: policies do not apply, queries are empty."
+        "ones matches nothing, without an error: policies do not apply, queries are empty."
     ),
     remedy="Select by jobset.sigs.k8s.io/jobset-name=<job>; the rank is batch.kubernetes.io/job-completion-index.",
 )
@@ -167,7 +167,7 @@ MENTION = Topic(
     change="manual",
     grade="N",
     explanation="The file names v1 kinds in a way that no other rule understands: documentation, dashboards, other programs.",
-    remedy="Look whether it must say TrainJob as well.",
+    remedy="Check whether it must name TrainJob too.",
 )
 
 LABELS_OF_V2 = {
@@ -210,7 +210,7 @@ RULES = (
         LABEL,
         # Escaped as in jsonpath and regular expressions, or as in JSON patches.
         late_pattern(r"\btraining\\*\.kubeflow\\*\.org(?:\\*/|~1)[a-z-]+|\b(?:label_)?training_kubeflow_org_\w+"),
-        "{} stands on no pod of v2.",
+        "{} is on no pod of v2.",
     ),
     Rule(
         CONDITION,

@@ -95,7 +95,7 @@ class JobView:
             Watch("events", CORE_EVENTS, self._kept_event, ("timeline",), "Events are not in the timeline.", namespace),
         ]
         if is_v2(stub):
-            consequence = "How many ranks it wants, and its restarts, may not be known."
+            consequence = "Its number of ranks and its restarts may be unknown."
             watches.append(Watch("jobset", JOBSETS, _slim, ("job",), consequence, namespace, field_selector=named))
         self.watches = tuple(watches)
         self.readings = (
@@ -103,7 +103,7 @@ class JobView:
             Reading(
                 "usage", self._used, USAGE_SECONDS, (POD_METRICS,), "What its ranks use of processors and memory is not shown."
             ),
-            Reading("logs", self._logged, LOG_SECONDS, (POD_LOGS,), "Logs, and curves that only logs tell, are not shown."),
+            Reading("logs", self._logged, LOG_SECONDS, (POD_LOGS,), "Logs, and curves that come only from logs, are not shown."),
             Reading("checkpoints", self._saved, CHECKPOINT_SECONDS),
             Reading("verbs", self._verbs, VERBS_SECONDS),
         )

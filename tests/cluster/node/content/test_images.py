@@ -26,7 +26,7 @@ def test_with_strict_images_only_what_is_mapped_made_or_known_stands_for_somethi
     strict = load_images(path, strict=True)
     assert strict.find("known:1").root == str(tmp_path)
     assert strict.find("ghcr.io/acme/kubectl-delivery:1").entrypoint
-    with pytest.raises(ImageError, match='image "nginx" stands for nothing on this machine'):
+    with pytest.raises(ImageError, match='image "nginx" has no environment on this machine'):
         strict.find("nginx")
     assert load_images(path).find("nginx").root == "/"
 

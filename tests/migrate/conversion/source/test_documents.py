@@ -115,13 +115,13 @@ def test_aliases_of_aliases_that_would_fill_the_memory_are_refused() -> None:
     lines = ["kubeflow.org: 1", "a0: &a0 [x, x, x, x, x, x, x, x, x, x]"]
     lines += [f"a{n}: &a{n} [{', '.join([f'*a{n - 1}'] * 10)}]" for n in range(1, 9)]
     (document,) = parsed("\n".join(lines), "x")
-    assert document.findings[0].message == "Not valid YAML: aliases stand for too much."
+    assert document.findings[0].message == "Not valid YAML: aliases expand to too much."
 
 
 def test_aliases_that_are_nested_too_deep_are_refused() -> None:
     lines = ["kubeflow.org: 1", "a0: &a0 x", *(f"a{n}: &a{n} [*a{n - 1}]" for n in range(1, 1000))]
     (document,) = parsed("\n".join(lines), "x")
-    assert document.findings[0].message == "Not valid YAML: aliases stand for too much."
+    assert document.findings[0].message == "Not valid YAML: aliases expand to too much."
 
 
 def test_places_are_those_of_the_file_in_every_document_and_item() -> None:

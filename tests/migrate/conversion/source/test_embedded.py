@@ -52,7 +52,7 @@ def test_jobs_within_are_found(value: dict[str, object], wanted: list[str]) -> N
 def test_a_job_in_values_of_a_chart_is_found_and_not_converted_there() -> None:
     (found,) = parsed("job:\n  apiVersion: kubeflow.org/v1\n  kind: TFJob\n  metadata: {name: a}\n", "values.yaml")[0].embedded
     assert found.is_text
-    assert found.finding.message == "TFJob a stands in job of a file of values."
+    assert found.finding.message == "TFJob a is in job of a file of values."
     assert str(found.finding.place) == "values.yaml:1:1"
 
 

@@ -190,7 +190,7 @@ CASES: dict[str, tuple[str, Facts, str, list[str]]] = {
         ["a dry run of a new TrainJob: failed calling webhook x: refused"]),
     "nobody asks v2's webhooks": (
         "trainer_webhooks", facts(train_job_dry_run=DryRunResult("", 201)), "blocking",
-        ["a dry run of a TrainJob without a runtime is accepted: nobody asks the webhooks."]),
+        ["a dry run of a TrainJob without a runtime is accepted: the webhooks are not called."]),
     "a user who may not make TrainJobs cannot tell": (
         "trainer_webhooks", facts(train_job_dry_run=DryRunResult("trainjobs is forbidden", 403)), "unknown", []),
     "v1's webhooks do not answer": (
@@ -225,7 +225,7 @@ CASES: dict[str, tuple[str, Facts, str, list[str]]] = {
         ["--gang volcano, and the cluster does not serve scheduling.volcano.sh/v1beta1."]),
     "a quota without room for the twin": (
         "quotas", facts(asking(4), lists={RESOURCE_QUOTAS: [quota({"requests.cpu": "10"}, {"requests.cpu": "8"})]}), "advisory",
-        ["it leaves 2 of requests.cpu, the twin of PyTorchJob team/bert asks for 8."]),
+        ["it leaves 2 of requests.cpu, the twin of PyTorchJob team/bert requests 8."]),
     "a quota of devices that pods only have as a limit": (
         "quotas",
         facts(limited("nvidia.com/gpu", 4), lists={RESOURCE_QUOTAS: [quota({"requests.nvidia.com/gpu": "8"}, {})]}),
@@ -233,7 +233,7 @@ CASES: dict[str, tuple[str, Facts, str, list[str]]] = {
     "a quota with too few devices": (
         "quotas",
         facts(limited("nvidia.com/gpu", 5), lists={RESOURCE_QUOTAS: [quota({"requests.nvidia.com/gpu": "8"}, {})]}), "advisory",
-        ["it leaves 8 of requests.nvidia.com/gpu, the twin of PyTorchJob team/bert asks for 10."]),
+        ["it leaves 8 of requests.nvidia.com/gpu, the twin of PyTorchJob team/bert requests 10."]),
     "a quota with room": (
         "quotas", facts(asking(1), lists={RESOURCE_QUOTAS: [quota({"cpu": "10"}, {"cpu": "8"})]}), "passed", []),
     "a quota that counts v1 jobs alone": (

@@ -73,20 +73,20 @@ def quota(hard: dict[str, str], used: dict[str, str] | None = None, **spec: Any)
 
 QUOTAS = {
     "enough": (quota({"requests.cpu": "10"}, {"requests.cpu": "6"}), []),
-    "too little of cores": (quota({"cpu": "10"}, {"cpu": "7"}), ["ResourceQuota q leaves 3 of cpu, the trial asks for 4"]),
+    "too little of cores": (quota({"cpu": "10"}, {"cpu": "7"}), ["ResourceQuota q leaves 3 of cpu, the trial requests 4"]),
     "too few GPUs": (
         quota({"requests.nvidia.com/gpu": "2"}, {"requests.nvidia.com/gpu": "1"}),
-        ["ResourceQuota q leaves 1 of requests.nvidia.com/gpu, the trial asks for 2"],
+        ["ResourceQuota q leaves 1 of requests.nvidia.com/gpu, the trial requests 2"],
     ),
-    "too few pods": (quota({"pods": "1"}), ["ResourceQuota q leaves 1 of pods, the trial asks for 2"]),
+    "too few pods": (quota({"pods": "1"}), ["ResourceQuota q leaves 1 of pods, the trial requests 2"]),
     "no JobSet": (
         quota({"count/jobsets.jobset.x-k8s.io": "1"}, {"count/jobsets.jobset.x-k8s.io": "1"}),
-        ["ResourceQuota q leaves 0 of count/jobsets.jobset.x-k8s.io, the trial asks for 1"],
+        ["ResourceQuota q leaves 0 of count/jobsets.jobset.x-k8s.io, the trial requests 1"],
     ),
     "of another kind of pods": (quota({"pods": "0"}, scopes=["BestEffort"]), []),
     "of pods without a deadline": (
         quota({"pods": "1"}, scopes=["NotTerminating"]),
-        ["ResourceQuota q leaves 1 of pods, the trial asks for 2"],
+        ["ResourceQuota q leaves 1 of pods, the trial requests 2"],
     ),
 }
 
@@ -100,7 +100,7 @@ def test_a_quota_counts_the_limits_of_a_whole_pod() -> None:
     whole = pod()
     whole["spec"]["resources"] = {"limits": {"memory": "10Gi"}}
     found = list(quota_obstacles([quota({"limits.memory": "1Gi"})], [whole]))
-    assert found == ["ResourceQuota q leaves 1073741824 of limits.memory, the trial asks for 10737418240"]
+    assert found == ["ResourceQuota q leaves 1073741824 of limits.memory, the trial requests 10737418240"]
 
 
 def node(name: str, *, unschedulable: bool = False, labels: dict[str, str] | None = None, **amounts: str) -> dict[str, Any]:
@@ -118,13 +118,13 @@ NODES = {
     "taken": (
         [node("a", cpu="4", gpu="8")],
         [on("a", "Running", asking(gpu="7"))],
-        ["the nodes have 1 of nvidia.com/gpu left, the trial asks for 2"],
+        ["the nodes have 1 of nvidia.com/gpu left, the trial requests 2"],
     ),
     "taken by what has ended": ([node("a", cpu="4", gpu="8")], [on("a", "Succeeded", asking(gpu="7"))], []),
     "closed": (
         [node("a", cpu="4"), node("b", unschedulable=True, gpu="8")],
         [],
-        ["the nodes have 0 of nvidia.com/gpu left, the trial asks for 2"],
+        ["the nodes have 0 of nvidia.com/gpu left, the trial requests 2"],
     ),
     "processes of a machine": ([node("a", labels={"shunter.dev/process": "true"}, cpu="1")], [], []),
 }

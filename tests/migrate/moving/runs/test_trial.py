@@ -150,12 +150,12 @@ def test_a_trial_may_do_fewer_steps_by_a_variable() -> None:
 
 
 def test_steps_without_a_way_to_tell_them_are_refused() -> None:
-    with pytest.raises(InputError, match="--steps 5: nothing says how"):
+    with pytest.raises(InputError, match="--steps 5: it is unknown how"):
         trial(job(), steps=5)
 
 
 def test_a_flag_cannot_be_put_behind_a_shells_text() -> None:
-    with pytest.raises(InputError, match="--max-steps does not stand in the text"):
+    with pytest.raises(InputError, match="--max-steps is not in the text"):
         trial(job(command=["sh", "-c", "python train.py"]), steps=5, steps_argument="--max-steps")
 
 

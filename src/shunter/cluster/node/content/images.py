@@ -100,7 +100,7 @@ class Images:
     def _environment(self, image: str) -> Image:
         if self._made is None or (made := environment_for(self._made, image)) is None:
             if self._strict and _base_name(image) not in _ENTRYPOINTS:
-                raise ImageError(f'image "{image}" stands for nothing on this machine. {_UNKNOWN_REMEDY}')
+                raise ImageError(f'image "{image}" has no environment on this machine. {_UNKNOWN_REMEDY}')
             return _our_environment()
         binaries = venv(self._made, made) / "bin"
         if not (binaries / "python").exists():

@@ -65,7 +65,7 @@ def refuse_root(pod: Json, container: Json) -> None:
 
 
 def ignored(pod_spec: Json) -> str:
-    """What a pod asks for that a node without the rights of root cannot give, as a sentence; empty when there is nothing."""
+    """What a pod requests that a node without the rights of root cannot give, as a sentence; empty when there is nothing."""
     containers = [*(pod_spec.get("initContainers") or ()), *(pod_spec.get("containers") or ())]
     names = [container["name"] for container in containers if asks_for_a_user(pod_spec, container)]
     if not names:

@@ -92,7 +92,7 @@ def interpreter(name: str, env: Mapping[str, str], *, level: str, root: str) -> 
     if level != "namespaces":
         return f"pods run at level {level} on this machine"
     if root != "/":
-        return "its image is a root directory of its own"
+        return "its image has its own root directory"
     path = _executable(name, env)
     if not (os.path.isabs(path) and _INTERPRETER.fullmatch(os.path.basename(os.path.realpath(path)))):
         return f"its program {name} is not Python"
@@ -170,7 +170,7 @@ def _program(words: list[str]) -> Json | str:
         return "its program comes from its standard input"
     if words[0] in ("-c", "-m"):
         if len(words) < 2:
-            return f"{words[0]} says nothing to run"
+            return f"{words[0]} names nothing to run"
         kind, what, arguments = {"-c": "code", "-m": "module"}[words[0]], words[1], words[2:]
         if kind == "code" and what.lstrip("\n")[:1].isspace():
             return "its code is indented, which versions of Python read differently"

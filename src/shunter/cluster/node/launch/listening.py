@@ -46,7 +46,7 @@ def _is_listened_on(diagnosis: socket.socket, family: socket.AddressFamily) -> b
                 return is_found
             if kind == _NLMSG_ERROR:
                 (number,) = struct.unpack_from("=i", data, position + _HEADER.size)
-                raise OSError(-number, "the kernel does not tell what listens")
+                raise OSError(-number, "the kernel does not report what listens")
             source = data[position + _SOURCE : position + _SOURCE + 16]
             is_loopback = source[0] == 127 if family == socket.AF_INET else source == _LOOPBACK_IPV6
             is_found = is_found or not is_loopback

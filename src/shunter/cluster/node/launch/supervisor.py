@@ -166,7 +166,7 @@ class _Supervisor:
         error = read_all(failure)
         cold = self._spec.get("cold", "")
         if "warm" in self._spec and self._start is _execute_program:
-            cold = "the process that had imported its modules was gone"
+            cold = "the process that had imported its modules had exited"
         if error.startswith(_COLD):
             why, _, error = error[1:].partition(_COLD)
             cold = why.decode(errors="replace")

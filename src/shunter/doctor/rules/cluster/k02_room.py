@@ -42,12 +42,12 @@ def _with_room(case: Case, verdict: Verdict) -> Verdict:
     most = max(_allocatable(node, name) for node in case.evidence.nodes)
     said = Excerpt(source="scheduler", text=verdict.cause)
     if most < wanted:
-        text = f"a pod asks for {_amount(name, wanted)} {name}, and no existing node has more than {_amount(name, most)}"
+        text = f"a pod requests {_amount(name, wanted)} {name}, and no existing node has more than {_amount(name, most)}"
         remedy = verdict.remedy if "autoscaler" in verdict.remedy else "Request less in the pod template, or add a larger node."
         return msgspec.structs.replace(verdict, cause=text, remedy=remedy, evidence=(*verdict.evidence, said))
     holders = _holders(case, name)
     held = f": {holders} hold them" if holders else ""
-    text = f"a pod asks for {_amount(name, wanted)} {name}, and no node has that much left{held}"
+    text = f"a pod requests {_amount(name, wanted)} {name}, and no node has that much left{held}"
     return msgspec.structs.replace(verdict, cause=text, evidence=(*verdict.evidence, said))
 
 
@@ -66,7 +66,7 @@ def _holders(case: Case, name: str) -> str:
 
 
 def amounts(spec: Json) -> dict[str, Fraction]:
-    """What a pod asks for."""
+    """What a pod requests."""
     return requested(msgspec.convert(spec, PodRequests, strict=False))
 
 

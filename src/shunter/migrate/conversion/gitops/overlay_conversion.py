@@ -145,7 +145,7 @@ class OverlayConversion:
             elif patch.is_for_v1:
                 reason = "is for v1 jobs, but " + ("it selects none" if is_built else "the kustomization cannot be built")
             elif patch.is_missing and has_v1 and not is_built:
-                reason = "cannot be read, so nobody knows whether it is for v1 jobs"
+                reason = "cannot be read, so it is unknown whether it is for v1 jobs"
             else:
                 continue
             self._tell(each, LEFT, (patch.field, patch.index), f"{patch.title} {reason}.")

@@ -14,10 +14,10 @@ PATCH_REWRITTEN = Topic(
     change="lossless",
     grade="Q",
     explanation=(
-        "kustomize applies a patch with a target only to what it selects, and says nothing when that is nothing: left as it was, "
-        f"the patch would do nothing any more. What it did is in {PATCH_FILE} now, as the difference that it made."
+        "kustomize applies a patch with a target only to what it selects, and reports no error when that is nothing: left as it "
+        f"was, the patch would no longer do anything. What it did is in {PATCH_FILE} now, as the difference that it made."
     ),
-    remedy=f"Read {PATCH_FILE}; what it says in full may be said shorter by hand.",
+    remedy=f"Read {PATCH_FILE}; parts of it may be shortened by hand.",
 )
 NOT_REWRITTEN = Topic(
     id="KUSTOMIZE002",
@@ -48,7 +48,7 @@ NOT_THE_SAME = Topic(
         "What the overlay built before, converted, is not what the converted overlay builds. Usual reasons: a prefix that does "
         "not reach a host name within a value, a replacement aimed at a v1 kind, a component with patches of v1 jobs."
     ),
-    remedy="Bring the overlay in line by hand, or convert what it builds: shunter migrate convert --kustomize DIRECTORY.",
+    remedy="Adapt the overlay by hand, or convert what it builds: shunter migrate convert --kustomize DIRECTORY.",
     effort=3,
     acceptable=True,
 )
@@ -60,7 +60,7 @@ NOT_CONVERTED = Topic(
     change="manual",
     grade="L",
     explanation=(
-        "The patch selects a v1 job that cannot be converted, as it stands in its base or as the overlay builds it. Without the "
+        "The patch selects a v1 job that cannot be converted, as it is in its base or as the overlay builds it. Without the "
         "patch the overlay would build another job, so the whole kustomization is left as it is, and so are its patches."
     ),
     remedy="Fix what blocks the job, restore the tree (git restore), and convert it again.",
@@ -74,7 +74,7 @@ LEFT = Topic(
     change="semantic-change",
     grade="L",
     explanation=(
-        "kustomize says nothing of a patch whose target selects no object. A patch of v1 jobs that could not "
+        "kustomize reports no error for a patch whose target selects no object. A patch of v1 jobs that could not "
         "be rewritten, because "
         "the kustomization cannot be built or because its jobs are TrainJobs already, does nothing once they are converted."
     ),

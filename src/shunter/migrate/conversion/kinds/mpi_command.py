@@ -42,7 +42,7 @@ KUBECTL_EXEC = Topic(
     grade="L",
     explanation=(
         "v1 brings the launcher a kubectl, a script kubexec.sh that execs into a worker, and the right to do so. v2 brings none "
-        "of them. What the launcher does with them by itself, beside mpirun, is not done any more."
+        "of them. What the launcher does with them other than through mpirun no longer happens."
     ),
     remedy=(
         "Replace `kubexec.sh HOST COMMAND` by `$PRTE_MCA_plm_ssh_agent HOST COMMAND`, the ssh that mpirun starts; then suppress "
@@ -58,7 +58,7 @@ PROCESSES = Topic(
     change="semantic-change",
     grade="D",
     explanation=(
-        "The number of processes stands in the command, that of slots is numNodes times numProcPerNode of the TrainJob. They "
+        "The number of processes is in the command, that of slots is numNodes times numProcPerNode of the TrainJob. They "
         "were different in v1 already: with fewer processes some workers idle, for more mpirun finds no room."
     ),
     remedy="Leave -np out: mpirun then starts a process in each slot.",
@@ -88,7 +88,7 @@ def adapt(draft: Draft, launcher: Group, container: Json, path: Path, slots: int
     agents = [option for run in runs for option in _agents(run)]
     changed = without_options(container, agents) if agents else {}
     for field, words in (changed or {}).items():
-        launcher.changes[field] = Change(words, "mpirun is not told of kubexec.sh any more")
+        launcher.changes[field] = Change(words, "mpirun no longer uses kubexec.sh")
         draft.report(AGENT, (*path, field), f"{agents[0].words[0].value} {agents[0].value} is left out.")
     _report_kubectl(draft, {**container, **(changed or {})}, path, hidden=agents if changed is None else ())
     for run in runs:
@@ -119,7 +119,7 @@ def _report_hosts(draft: Draft, run: Started, path: Path, slots: int) -> None:
         draft.report(PROCESSES, _place(path, run.options["np"]), f"-np {excerpt(processes)} for {slots} slots.")
     for name, option in run.given:
         if name in _HOST_FILES and option.value not in _OWN_HOST_FILE:
-            draft.report(OTHER_HOST_FILE, _place(path, option), f"The hosts stand in {option.value}.")
+            draft.report(OTHER_HOST_FILE, _place(path, option), f"The hosts are in {option.value}.")
 
 
 def _place(path: Path, option: Option) -> Path:

@@ -41,7 +41,7 @@ OWN_COMMAND = Topic(
     grade="L",
     explanation=(
         "Processes of mpirun come into the worker's container through a server that is its main program. In v1 they came from "
-        "outside, beside whatever the container did itself; what it did does not happen any more."
+        "outside, beside whatever the container did itself; what it did no longer happens."
     ),
     remedy="Move what the command prepares into an init container or what mpirun starts; then suppress with --accept MPI003.",
     effort=3,

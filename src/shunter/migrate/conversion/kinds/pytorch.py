@@ -25,7 +25,7 @@ from shunter.operator.trainer.rendezvous import RANK_SOURCE
 from shunter.operator.training.frameworks.pytorch import processes_per_node
 
 KIND = "PyTorchJob"
-_ASKED_FOR = "--profile=plain asks for a runtime without a plugin"
+_ASKED_FOR = "--profile=plain selects a runtime without a plugin"
 PLACEHOLDERS = ("PET_NNODES", "PET_NODE_RANK", "PET_MASTER_ADDR", "PET_MASTER_PORT")
 _STANDALONE = "PET_STANDALONE"
 
@@ -66,7 +66,7 @@ PORTS = Topic(
     change="lossless",
     grade="Q",
     explanation=(
-        "The ports of a container are words for readers: programs listen where they want to. v1 made Services of them, which v2 "
+        "The ports of a container are informational: programs may listen on others. v1 made Services of them, which v2 "
         "does not. One pod template stands for both roles, so it names the ports of the Master."
     ),
     remedy="Nothing.",
@@ -133,7 +133,7 @@ def _reason_for_plain(draft: Draft, found: TrainingContainer, told: LaunchMethod
     if draft.options.profile == "plain" and draft.job.spec.elastic_policy is not None:
         return _ASKED_FOR
     if told == "nothing":
-        return "v1 told the pods nothing of each other, nor does a plain runtime"
+        return "v1 told the pods nothing about each other, nor does a plain runtime"
     is_range = _is_elastic_torchrun(draft, found) and chosen.fewest < chosen.total
     is_asked_for = any(use.name == "PET_NNODES" for use in found.launch.uses)
     if is_range and (is_asked_for or (not found.launch.main.option("nnodes") and not found.can_be_told)):

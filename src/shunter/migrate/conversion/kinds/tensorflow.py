@@ -160,7 +160,7 @@ def _report(draft: Draft, roles: list[str]) -> None:
     if len(roles) > 1:
         others = ", ".join(group.name for group in draft.groups if not group.trains)
         leader = next(group.name for group in draft.groups if group.trains)
-        text = f"trainer settings of the TrainJob are about {leader}; {others} stand in the runtime alone."
+        text = f"trainer settings of the TrainJob are about {leader}; {others} are only in the runtime."
         draft.report(SEVERAL_ROLES, specs, text, target="TrainJob spec.trainer")
     if any(group.environment for group in draft.groups):
         text = "TF_CONFIG lists the pods that the job has now."

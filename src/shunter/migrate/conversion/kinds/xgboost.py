@@ -35,7 +35,7 @@ PORTS = Topic(
     change="lossless",
     grade="Q",
     explanation=(
-        "MASTER_PORT and WORKER_PORT are told as in v1. The ports of a container are but words for readers: one pod template "
+        "MASTER_PORT and WORKER_PORT are set as in v1. The ports of a container are informational: one pod template "
         "stands for both roles, and names those of the Master."
     ),
     remedy="Nothing.",

@@ -28,7 +28,7 @@ REFUSED = Topic(
     change="manual",
     grade="D",
     explanation=(
-        "The admission webhooks of Training Operator v1.9 refuse the object as it stands. Jobs that are older than the webhooks, "
+        "The admission webhooks of Training Operator v1.9 refuse the object as it is. Jobs that are older than the webhooks, "
         "or come past them, run nevertheless; the result is what v1's operator would make of this one."
     ),
     remedy="Correct the field in the source, and make sure that the job is one that really runs.",

@@ -51,7 +51,7 @@ OWN_RESOURCES = Topic(
     other_impact="blocking",
     change="lossy",
     grade="L",
-    explanation="The PodGroup of a TrainJob asks for what all its pods request together, init containers and sidecars included.",
+    explanation="The PodGroup of a TrainJob requests what all its pods request together, init containers and sidecars included.",
     remedy="Suppress with --accept GANG003 after comparing the sum of the pods' requests with minResources.",
     acceptable=True,
 )
@@ -190,4 +190,4 @@ def _move_kueue_priority(draft: Draft) -> None:
     draft.train_job["metadata"].setdefault("labels", {}).setdefault(KUEUE_PRIORITY, policy.priority_class)
     note = "" if labels.get(KUEUE_PRIORITY, policy.priority_class) == policy.priority_class else "the job's own label counts"
     draft.carry(path, "TrainJob", ("metadata", "labels", KUEUE_PRIORITY), note)
-    draft.report(KUEUE_CLASS, path, f"{policy.priority_class} stands in the label {KUEUE_PRIORITY} of the TrainJob.")
+    draft.report(KUEUE_CLASS, path, f"{policy.priority_class} is in the label {KUEUE_PRIORITY} of the TrainJob.")

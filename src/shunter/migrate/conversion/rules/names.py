@@ -136,9 +136,9 @@ def apply(draft: Draft) -> None:
         if others := draft.surroundings.others_called(draft.source) if not draft.source.is_embedded else []:
             places = ", ".join(str(other.place(path)) for other in others[:_TOLD_PLACES])
             more = f" and in {len(others) - _TOLD_PLACES} more places" if len(others) > _TOLD_PLACES else ""
-            draft.report(SAME_NAME, path, f"{draft.source.title} stands in {places}{more} as well.")
+            draft.report(SAME_NAME, path, f"{draft.source.title} is also in {places}{more}.")
         if holder := _holder(draft.source, draft.options, draft.surroundings):
-            draft.report(SHARED, path, f"{holder} is called {given} as well: this {draft.kind} becomes {draft.name}.")
+            draft.report(SHARED, path, f"{holder} is also called {given}: this {draft.kind} becomes {draft.name}.")
         if _is_taken(draft.source, draft.options, draft.surroundings):
             derived = _derived(draft.source, draft.options, draft.surroundings) + draft.options.suffix
             draft.report(TAKEN, path, f"{derived} is taken: this {draft.kind} becomes {draft.name}.")

@@ -61,4 +61,4 @@ def apply(draft: Draft) -> None:
         ]
         draft.report(LOOKED_AFTER, marks[0], f"{draft.source.title} belongs to {manager}.")
         for mark in marks:
-            draft.default(mark, "a mark of the tool that looks after the v1 object")
+            draft.default(mark, "a mark of the tool that manages the v1 object")

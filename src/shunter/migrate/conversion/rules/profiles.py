@@ -52,7 +52,7 @@ RUNTIME_DECIDES = Topic(
     change="semantic-change",
     grade="D",
     explanation=(
-        "The manifest says nothing of restarts, so the job gets a runtime that is shipped. There a Job gives up after 6 "
+        "The manifest does not set restarts, so the job gets a runtime that is shipped. There a Job gives up after 6 "
         "restarts, where v1 restarted without end; and the job is done when all nodes are, where v1 looked at the Master alone. "
         "Changes of the runtime change the job: resources of the TrainJob are merged with the runtime's, and a TrainJob "
         "without a trainer section would be told no variables."
@@ -68,8 +68,8 @@ NOT_EXPRESSIBLE = Topic(
     change="lossless",
     grade="Q",
     explanation=(
-        "--profile=idiomatic asks for a TrainJob of a shipped runtime. Something in the manifest cannot be said that way: "
-        "neither the trainer section nor a patch has a field for it. The result has a runtime of its own, in which it stands."
+        "--profile=idiomatic selects a TrainJob of a shipped runtime. Something in the manifest cannot be expressed that way: "
+        "neither the trainer section nor a patch has a field for it. The result has its own runtime, which holds it."
     ),
     remedy="Remove the fields that the message names, if they are not needed.",
     effort=0,

@@ -26,7 +26,7 @@ IN_THE_RUNTIME = Topic(
     grade="Q",
     explanation=(
         "A TrainJob takes at most 128 variables, 128 words of command or arguments and 500 characters of an image; a pod "
-        "template may say more. What is longer stands in the generated TrainingRuntime, where it has the same effect. Such a "
+        "template may say more. What is longer is in the generated TrainingRuntime, where it has the same effect. Such a "
         "runtime is of little use to other jobs."
     ),
     remedy="Nothing to do. To share the runtime, move the values into a ConfigMap and use envFrom.",
@@ -67,7 +67,7 @@ def _move_to_trainer(draft: Draft, group: Group) -> None:
             for role, template in zip(group.roles, draft.template_paths(group), strict=True)
         ]
         if not fits(training[field]):
-            draft.report(IN_THE_RUNTIME, paths[0], f"{field} of the training container stands in the runtime: it is too long.")
+            draft.report(IN_THE_RUNTIME, paths[0], f"{field} of the training container is in the runtime: it is too long.")
             continue
         draft.trainer[name] = training.pop(field)
         for path in paths:

@@ -35,7 +35,7 @@ UNPARSABLE = Topic(
         "The document mentions kubeflow.org and cannot be read: a fault of syntax, or a key that is duplicated in one object, of "
         "which YAML readers keep the first or the last. Its meaning is unclear, so it is left unchanged."
     ),
-    remedy="Repair the document; all others are converted meanwhile.",
+    remedy="Repair the document; all others are converted.",
 )
 UNRELATED = Topic(
     id="INPUT012",

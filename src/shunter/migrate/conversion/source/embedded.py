@@ -75,7 +75,7 @@ class Embedded(NamedTuple):
     def finding(self) -> Finding:
         """What is told of it: WITHIN_TEXT where it cannot be converted in its place, else WITHIN_OBJECT."""
         holder = self.host.title if self.host.kind else "a file of values"
-        message = f"{self.job.title} stands in {shown(self.path)} of {holder}."
+        message = f"{self.job.title} is in {shown(self.path)} of {holder}."
         title = self.host.title if self.host.kind else self.host.source
         return Finding(WITHIN_TEXT if self.is_text else WITHIN_OBJECT, title, self.host.place(self.path), self.path, message)
 

@@ -52,7 +52,7 @@ UNREAD = Topic(
     change="manual",
     grade="N",
     explanation="It was named, or stands in a directory that was, and it cannot be read: what is in it is unknown.",
-    remedy="Make it readable or remove it (a link that leads nowhere), or suppress the finding in migration.yaml.",
+    remedy="Make it readable or remove it (a broken link), or suppress the finding in migration.yaml.",
     acceptable=True,
 )
 
@@ -149,7 +149,7 @@ class Input:
                 document.source,
                 Place(document.source, document.first_line + 1, 1),
                 (),
-                "A v1 job stands in a template.",
+                "A v1 job is in a template.",
             )
             for document in self.templates
         ]

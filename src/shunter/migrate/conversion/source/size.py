@@ -46,14 +46,14 @@ def refuse_expansion(root: yaml.Node) -> None:
             raise yaml.composer.ComposerError(None, None, f"more than {MAXIMUM_DEPTH} levels", node.start_mark)
         if id(node) in known:
             if known[id(node)] == _OPEN:
-                raise yaml.composer.ComposerError(None, None, "an alias stands within what it stands for", node.start_mark)
+                raise yaml.composer.ComposerError(None, None, "an alias is inside of what it refers to", node.start_mark)
             return known[id(node)]
         known[id(node)] = _OPEN
         inner = [measure(below, level + 1) if below.__class__ is not yaml.ScalarNode else (1, 1) for below in _below(node)]
         count = 1 + sum(nodes for nodes, _ in inner)
         depth = 1 + max((levels for _, levels in inner), default=0)
         if count > MAXIMUM_EXPANDED_NODES or depth > MAXIMUM_DEPTH:
-            raise yaml.composer.ComposerError(None, None, "aliases stand for too much", node.start_mark)
+            raise yaml.composer.ComposerError(None, None, "aliases expand to too much", node.start_mark)
         known[id(node)] = (count, depth)
         return count, depth
 

@@ -120,7 +120,11 @@ def _next(results: Iterable[Result]) -> list[str]:
     """Remedies, each once: blocking ones first, then what has to be found out, then the rest."""
     found = list(results)
     pressing = [said.remedy for result in found for said in result.faults if said.impact == "blocking"]
-    unread = [f"{result.id}: find out yourself, or let somebody assess who may: {result.why}" for result in found if result.why]
+    unread = [
+        f"{result.id}: check it yourself, or have someone with the permission run assess: {result.why}"
+        for result in found
+        if result.why
+    ]
     rest = [said.remedy for result in found for said in result.faults if said.impact != "blocking"]
     return list(dict.fromkeys([*pressing, *unread, *rest]))
 

@@ -154,7 +154,7 @@ def _integrity(original: Run, successor: Run) -> Iterator[Aspect]:
     if (other.groups or 1) > 1 and one.groups in (None, 1):
         yield Aspect("process group", "different", *shown, f"its {other.groups} groups each train a model of their own")
     elif one.groups is None or other.groups is None:
-        yield Aspect("process group", verdict, *shown, why or "the ranks printed do not tell")
+        yield Aspect("process group", verdict, *shown, why or "the printed ranks do not show it")
     else:
         yield _same("process group", *shown)
 
@@ -168,7 +168,7 @@ def _silence(original: Run, successor: Run, original_spoke: bool, successor_spok
         return f"neither printed {what}", ""
     if not original_spoke and (original.moved or _is_past(original)):
         silence = (
-            "said nothing before it was moved" if original.moved else "has no logs any more" if original.ran else "never ran"
+            "printed nothing before it was moved" if original.moved else "has no logs any more" if original.ran else "never ran"
         )
         return f"{original.title} {silence}", ""
     silent, heard = (original, successor) if successor_spoke else (successor, original)

@@ -33,7 +33,7 @@ def quota_obstacles(quotas: Iterable[Json], pods: Sequence[Json], *, asker: str 
             free = parse(quantity) - parse(used.get(name, 0))
             if wanted[name] > max(free, NOTHING):
                 title = f"ResourceQuota {quota['metadata']['name']}"
-                yield f"{title} leaves {_shown(free)} of {name}, {asker} asks for {_shown(wanted[name])}"
+                yield f"{title} leaves {_shown(free)} of {name}, {asker} requests {_shown(wanted[name])}"
 
 
 def node_obstacles(nodes: Iterable[Json], running: Iterable[Json], pods: Sequence[Json]) -> Iterator[str]:
@@ -55,7 +55,7 @@ def node_obstacles(nodes: Iterable[Json], running: Iterable[Json], pods: Sequenc
                 free[name] = free.get(name, NOTHING) - amount
     for name, amount in needed(pods).items():
         if amount > max(free.get(name, NOTHING), NOTHING):
-            yield f"the nodes have {_shown(free.get(name, NOTHING))} of {name} left, the trial asks for {_shown(amount)}"
+            yield f"the nodes have {_shown(free.get(name, NOTHING))} of {name} left, the trial requests {_shown(amount)}"
 
 
 def needed(pods: Iterable[Json]) -> Amounts:

@@ -42,7 +42,7 @@ def with_argument(container: Json, flag: str, value: str, title: str) -> None:
                 return
     if any(_is_text(word) for word in [*(container.get("command") or []), *(container.get("args") or [])]):
         raise InputError(
-            f"{title}: {flag} does not stand in the text that the shell of container {container.get('name')} runs.",
+            f"{title}: {flag} is not in the text that the shell of container {container.get('name')} runs.",
             "Set a variable instead (--env NAME=VALUE, --steps-env NAME), and let the program read it.",
         )
     field = "args" if container.get("args") or not container.get("command") else "command"

@@ -104,7 +104,7 @@ def stored(path: Path) -> Run:
             f"{path}: no baseline can be read from it: {error}.", "Name a file that --export-baseline wrote."
         ) from error
     if run.format != FORMAT:
-        raise InputError(f"{path}: format is {run.format!r}, this release reads {FORMAT!r}.", "Export the baseline anew.")
+        raise InputError(f"{path}: format is {run.format!r}, this release reads {FORMAT!r}.", "Export the baseline again.")
     return run
 
 

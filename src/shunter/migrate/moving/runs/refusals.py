@@ -21,7 +21,7 @@ SHARED_OUTPUT = Topic(
     ),
     remedy=(
         "Give the trial a place of its own (--env NAME=VALUE, --arg FLAG=VALUE, --in-namespace), mount read-only what is only "
-        "read, or take it on with --allow-shared-output."
+        "read, or allow it with --allow-shared-output."
     ),
     acceptable=True,
 )
@@ -32,7 +32,7 @@ NO_ROOM = Topic(
     change="manual",
     grade="E",
     explanation=(
-        "An object of the trial's name is there already, or a quota or the nodes have too little left to run the trial beside "
+        "An object with the trial's name already exists, or a quota or the nodes have too little left to run the trial beside "
         "what runs now. It would wait, and take what others wait for."
     ),
     remedy=(

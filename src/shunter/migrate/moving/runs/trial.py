@@ -122,7 +122,7 @@ def _changed(source: SourceObject, trial_options: TrialOptions) -> tuple[SourceO
     if trial_options.steps is not None:
         if bool(trial_options.steps_argument) == bool(trial_options.steps_variable):
             raise InputError(
-                f"--steps {trial_options.steps}: nothing says how the program is told how many steps to do.",
+                f"--steps {trial_options.steps}: it is unknown how the program takes its number of steps.",
                 "Name its flag (--steps-arg --max-steps) or its variable (--steps-env MAX_STEPS).",
             )
         changes["steps"] = str(trial_options.steps)

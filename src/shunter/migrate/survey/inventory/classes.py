@@ -16,8 +16,8 @@ from shunter.operator.overview import FINISHED_STATES
 JobClass = Literal["finished", "owned", "blocked", "complex", "standard", "simple"]
 CLASSES: dict[JobClass, str] = {
     "finished": "has ended: kept for the record, never started again",
-    "owned": "made by somebody else: the source is converted, not the job",
-    "blocked": "no result that may be used, until somebody decides or changes it",
+    "owned": "created by another tool: the source is converted, not the job",
+    "blocked": "no usable result until someone decides or changes it",
     "complex": "something means something else in v2: look at the result, test it",
     "standard": "keeps its meaning: several pods that train together, volumes, or more settings of pods",
     "simple": "keeps its meaning, and is one pod with standard resources",
@@ -27,7 +27,7 @@ WAVES: dict[JobClass, str] = {
     "simple": "no field changes its meaning: a fair trial for everything after it",
     "standard": "these need runtimes of their own",
     "complex": "something changes its meaning: look at each result",
-    "owned": "somebody else makes these: mend the source, the cluster follows",
+    "owned": "other tools create these: change the source, the cluster follows",
     "finished": "nothing is left to run: they are archived",
     "blocked": "these stay on v1 until their findings are dealt with",
 }

@@ -36,9 +36,9 @@ class Entry(msgspec.Struct, frozen=True, kw_only=True, rename="camel", gc=False)
     release: Annotated[str, Meta(description="The oldest Trainer that runs the result; empty when there is none.")]
     gpus: Annotated[float, Meta(description="Devices that all pods ask for together.")]
     gpu_hours: float
-    owner: Annotated[str, Meta(description="Who made the job or looks after it.")]
+    owner: Annotated[str, Meta(description="Who created or manages the job.")]
     blockers: Annotated[tuple[str, ...], Meta(description="Ids of the topics that block it.")]
-    topics: Annotated[tuple[str, ...], Meta(description="Ids of all topics told of it.")]
+    topics: Annotated[tuple[str, ...], Meta(description="Ids of all its findings.")]
 
     @property
     def title(self) -> str:

@@ -30,7 +30,7 @@ class ReportedFinding(_Struct, frozen=True):
     id: Annotated[str, Meta(description="Stable id of the topic, as in `shunter migrate explain ID`.")]
     title: Annotated[str, Meta(description="What the topic is about, half a sentence.")]
     severity: Severity
-    impact: Annotated[Impact, Meta(description="blocking: the result must not be used before somebody has decided.")]
+    impact: Annotated[Impact, Meta(description="blocking: the result must not be used until someone has decided.")]
     change: Annotated[Change, Meta(description="What becomes of the meaning.")]
     grade: Annotated[Grade, Meta(description="E exact, Q equivalent, D degraded, L lossy, N not expressible.")]
     source: Annotated[str, Meta(description="File, or object of a cluster with its field.")]
@@ -42,7 +42,7 @@ class ReportedFinding(_Struct, frozen=True):
     target: Annotated[str, Meta(description="Field of the result; empty when there is none.")]
     effort: Annotated[int, Meta(description="Points: 0 nothing to do, 1 a glance, 3, 5, 7, 13 a project.")]
     upstream: Annotated[str, Meta(description="Issue upstream; may be empty.")]
-    suppressed: Annotated[str, Meta(description="Why it was suppressed; empty for a finding that stands.")]
+    suppressed: Annotated[str, Meta(description="Why it was suppressed; empty for a finding that is not suppressed.")]
 
     @property
     def is_blocking(self) -> bool:
@@ -71,7 +71,7 @@ class Item(_Struct, frozen=True):
     profile: Annotated[str, Meta(description="P1, P2 or P3; empty when nothing was converted.")]
     reason: Annotated[str, Meta(description="Why this profile.")]
     grade: Annotated[Grade, Meta(description="That of the worst finding.")]
-    carried: Annotated[int, Meta(description="Leaves of the source that stand in the result.")]
+    carried: Annotated[int, Meta(description="Leaves of the source that are in the result.")]
     defaulted: Annotated[int, Meta(description="Leaves that the result needs not say.")]
     reported: Annotated[int, Meta(description="Leaves that are in findings only.")]
     findings: tuple[ReportedFinding, ...]
@@ -89,7 +89,7 @@ class Summary(_Struct, frozen=True):
     converted: int
     blocked: int
     unreadable: int
-    errors: Annotated[int, Meta(description="Findings that stand, by severity.")]
+    errors: Annotated[int, Meta(description="Findings that are not suppressed, by severity.")]
     warnings: int
     infos: int
     suppressed: Annotated[int, Meta(description="Findings that were suppressed.")]

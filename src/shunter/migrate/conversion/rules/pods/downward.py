@@ -175,9 +175,9 @@ def _other_indices(draft: Draft, group: Group) -> list[str]:
     for role in group.roles:
         last = draft.job.replica_count(role) - 1
         if before and last == 0:
-            found.append(f"{role} 0 is told 0 in v1 and {before} in v2.")
+            found.append(f"{role} 0 gets 0 in v1 and {before} in v2.")
         elif before and last > 0:
-            found.append(f"{role} 0 to {last} are told 0 to {last} in v1 and {before} to {before + last} in v2.")
+            found.append(f"{role} 0 to {last} get 0 to {last} in v1 and {before} to {before + last} in v2.")
         before += last + 1
     return found
 

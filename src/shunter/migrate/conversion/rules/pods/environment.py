@@ -143,7 +143,7 @@ def _set_training(draft: Draft, group: Group, place: Path, container: Json) -> N
     if not group.trains or "env" in group.runtime_says or reason:
         if group.trains and reason:
             path = (*draft.template_paths(group)[0], *place, "env")
-            draft.report(IN_THE_RUNTIME, path, f"env of the training container stands in the runtime: {reason}.")
+            draft.report(IN_THE_RUNTIME, path, f"env of the training container is in the runtime: {reason}.")
         _set(draft, group, place, container, own, is_overridden=True)
         return
     kept = _user_variables(draft, group, place, container, own, is_overridden=True)

@@ -21,7 +21,7 @@ def apply(draft: Draft) -> None:
             draft.carry(template, "TrainingRuntime", draft.pod_template_path(group))
             draft.default((*draft.role_path(role), "replicas"), f"counted in numNodes, or as the pods of {group.name}")
         for path in differing_ports(draft, group.roles):
-            draft.default(path, f"ports are but words for readers; those of {group.roles[0]} stand")
+            draft.default(path, f"ports are informational; those of {group.roles[0]} stand")
         _leave_out(draft, group)
         policy = pod_restart_policy(restart_policy(draft, group))
         if policy != JOBSET_RESTART_POLICY:

@@ -39,7 +39,7 @@ JOINED = Topic(
         "Kubernetes 1.29 or older, and the kubelet writes a line of /etc/hosts for each. In v2 one line has the names of both: "
         "every name leads to the same address as before, but the canonical name of all of them is the first of that line."
     ),
-    remedy="Nothing, unless a program asks for canonical names (getent hosts NAME, getaddrinfo with AI_CANONNAME).",
+    remedy="Nothing, unless a program looks up canonical names (getent hosts NAME, getaddrinfo with AI_CANONNAME).",
     effort=0,
     explains=(f"spec.hostAliases.{CANONICAL_NAME}.*",),
 )

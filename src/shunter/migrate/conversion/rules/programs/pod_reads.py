@@ -28,7 +28,7 @@ DECIDES = Topic(
     change="semantic-change",
     grade="L",
     explanation=(
-        "The program cuts its host name, or a variable that tells of its pod, into parts, compares it, or takes it for a rank. "
+        "The program cuts its host name, or a variable about its pod, into parts, compares it, or takes it for a rank. "
         "In v1 a pod is called JOB-worker-3, in v2 its host name is JOB-node-0-4: the role is not in it, and the number counts "
         "the Master as 0. So two pods may take the same rank or shard, none may take itself for the first, or "
         "all wait forever; no manifest says so, and no comparison of pods shows it."
@@ -48,8 +48,8 @@ READS = Topic(
     grade="D",
     explanation=(
         "The program takes its host name, or the hosts that it knows, and shows it or hands it on as it is: to a log, the name "
-        "of a file or a directory, a tracker of experiments. TensorBoard's SummaryWriter writes to runs/DATE_HOST where "
-        "it is told none. Pods have other host names in v2, JOB-node-0-1 in place of JOB-worker-0. What is found by such a name, "
+        "of a file or a directory, a tracker of experiments. TensorBoard's SummaryWriter writes to runs/DATE_HOST when "
+        "it gets none. Pods have other host names in v2, JOB-node-0-1 in place of JOB-worker-0. What is found by such a name, "
         "the files of an earlier run among it, is not found again."
     ),
     remedy="Nothing where people read it; where something is found by the name, name it by the rank.",

@@ -128,7 +128,7 @@ def rewrite(draft: Draft, group: Group, found: TrainingContainer) -> bool:
         if len(programs) > 1:
             why = "there are several programs"
         elif programs and not is_last:
-            why = f"nobody knows what {_text(last)} starts after it"
+            why = f"it is unknown what {_text(last)} starts after it"
         _tell(draft, topics.NOT_REWRITTEN, found, f"torchrun cannot be put in front of {found.text}: {why}.")
         return False
     for field, value in changed.items():
@@ -204,7 +204,8 @@ def _telling_workers(draft: Draft, group: Group, found: TrainingContainer) -> La
         _tell(draft, topics.ONE_GROUP, found, text)
         return "plugin" if is_rewritten else "variables"
     text = (
-        f"{found.text} trains {group.count} models, one in each Worker: v1 told Workers without a Master nothing of each other."
+        f"{found.text} trains {group.count} models, one in each Worker: "
+        "v1 told Workers without a Master nothing about each other."
     )
     _tell(draft, topics.SEPARATE, found, text)
     return "nothing"

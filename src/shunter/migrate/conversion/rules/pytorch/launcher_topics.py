@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from shunter.migrate.findings import Topic
 
-_V1_TOLD = "v1 told every pod of a PyTorchJob with a Master MASTER_ADDR, MASTER_PORT, RANK and WORLD_SIZE. "
-_V2_TELLS = "v2's torch runtime tells PET_* only, which torchrun reads and hands on to its processes as the former. "
+_V1_TOLD = "v1 set MASTER_ADDR, MASTER_PORT, RANK and WORLD_SIZE in every pod of a PyTorchJob with a Master. "
+_V2_TELLS = "v2's torch runtime sets PET_* only, which torchrun reads and passes to its processes under v1's names. "
 
 _TOLD = ("env.MASTER_ADDR", "env.MASTER_PORT", "env.RANK", "env.WORLD_SIZE")
 _GROUP = "group"
@@ -24,7 +24,7 @@ UNTOLD = Topic(
         "pod, all pods succeed, and the job is Complete."
     ),
     remedy=(
-        "Convert with --torch-launch=auto (the runtime tells v1's variables, made of v2's) or --torch-launch=torchrun. "
+        "Convert with --torch-launch=auto (the runtime sets v1's variables from v2's) or --torch-launch=torchrun. "
         "If the program does not need them, suppress with --accept TORCH001."
     ),
     effort=3,
@@ -39,7 +39,7 @@ SEPARATE = Topic(
     change="manual",
     grade="Q",
     explanation=(
-        "v1 tells Workers without a Master and without elasticPolicy neither an address nor a rank, so a program of plain Python "
+        "v1 gives Workers without a Master and without elasticPolicy neither an address nor a rank, so a program of plain Python "
         "trains as many models as there are pods; torchrun with --standalone or --nnodes=1 does so in any job. The result does "
         "the same. That is rarely what was meant, so it must be confirmed."
     ),
@@ -71,7 +71,7 @@ ONE_GROUP = Topic(
     change="semantic-change",
     grade="D",
     explanation=(
-        "v1 tells Workers without a Master and without elasticPolicy neither an address nor a rank: torchrun "
+        "v1 gives Workers without a Master and without elasticPolicy neither an address nor a rank: torchrun "
         "waits there forever, plain Python trains in each pod by itself. v2 tells every node of a torch "
         "runtime of the others."
     ),
@@ -86,10 +86,10 @@ OWN_MEETING = Topic(
     change="lossless",
     grade="Q",
     explanation=(
-        "v1 tells Workers without a Master no address. This job has one of its own, in an option, an argument or a variable; it "
+        "v1 gives Workers without a Master no address. This job has one of its own, in an option, an argument or a variable; it "
         "is left as it is, but for host names of pods, which are other ones in v2."
     ),
-    remedy="Check that the address is one that exists in v2. With torchrun, the options can go: v2 tells it.",
+    remedy="Check that the address is one that exists in v2. With torchrun, remove the options: v2 sets the address.",
 )
 UNTOLD_ALONE = Topic(
     id="TORCH006",
@@ -108,10 +108,10 @@ NODES_DIFFER = Topic(
     change="manual",
     grade="Q",
     explanation=(
-        "Options of torchrun win over what v1 and v2 tell it. With more nodes than pods the group never comes together; with "
+        "Options of torchrun override what v1 and v2 set. With more nodes than pods the group never comes together; with "
         "fewer, some pods are left out. It was so in v1 as well."
     ),
-    remedy="Remove --nnodes from the command: v2 tells the right number.",
+    remedy="Remove --nnodes from the command: v2 sets the right number.",
 )
 OWN_LAUNCHER = Topic(
     id="TORCH008",
@@ -120,7 +120,7 @@ OWN_LAUNCHER = Topic(
     change="manual",
     grade="Q",
     explanation=(
-        "mpirun and horovodrun start processes on the hosts that they are told of. A PyTorchJob has no such list, nor ssh "
+        "mpirun and horovodrun start processes on the hosts in their host list. A PyTorchJob has no such list, nor ssh "
         "between its pods, so each pod starts a group of its own, in v1 and in v2."
     ),
     remedy="Use a runtime with the mpi policy (see the conversion of MPIJobs) if the pods should be one group.",
@@ -151,7 +151,7 @@ SCALED_WORLD_SIZE = Topic(
     grade="Q",
     explanation=(
         "v1 multiplies WORLD_SIZE by a numeric nprocPerNode and gives each pod one RANK. That fits neither one process a pod, "
-        "which waits for processes that are never started, nor --nnodes=$WORLD_SIZE. The result tells the same numbers as v1."
+        "which waits for processes that are never started, nor --nnodes=$WORLD_SIZE. The result sets the same numbers as v1."
     ),
     remedy="Start the program with torchrun (--torch-launch=torchrun), which counts for itself, or remove nprocPerNode.",
     upstream="kubeflow/trainer#1790",
@@ -165,8 +165,8 @@ PROCESSES_BY_OPTION = Topic(
     grade="Q",
     explanation=(
         "v1 hands nprocPerNode on to torchrun as a word (`auto`, `cpu`, `gpu`). A TrainJob takes a number only, and without GPUs "
-        "v2 takes the requested CPUs, where torchrun in v1 took those of the machine. An option of torchrun wins over what v2 "
-        "tells it, so the command says the word now, and as many processes start as in v1."
+        "v2 takes the requested CPUs, where torchrun in v1 took those of the machine. An option of torchrun overrides what v2 "
+        "sets, so the command says the word now, and as many processes start as in v1."
     ),
     remedy="Better say a number: remove the option and set spec.trainer.numProcPerNode.",
     upstream="kubeflow/trainer#2650",
@@ -222,7 +222,7 @@ NOT_REWRITTEN = Topic(
     grade="Q",
     explanation=(
         "--torch-launch=torchrun changes the words that start a script or module, where they stand in command or args. Code in "
-        "the command line, programs of the image and scripts in ConfigMaps are left as they are, and told v1's variables instead."
+        "the command line, programs of the image and scripts in ConfigMaps are left as they are, and get v1's variables instead."
     ),
-    remedy="Change the command by hand, or leave it: the runtime tells v1's variables.",
+    remedy="Change the command by hand, or leave it: the runtime sets v1's variables.",
 )

@@ -28,7 +28,7 @@ NOT_KEPT = Topic(
     change="semantic-change",
     grade="D",
     explanation=(
-        "In v1 the pods met at the port that the Master's container names. In v2 torchrun is told 29500, and where it is started "
+        "In v1 the pods met at the port that the Master's container names. In v2 torchrun gets 29500, and where it is started "
         "is not to be seen or changed here. The pods still find each other, but a hostPort, a Service or a NetworkPolicy "
         "for the port of v1 no longer has an effect."
     ),
@@ -82,7 +82,7 @@ def _chosen(draft: Draft) -> int | None:
 
 def _report(draft: Draft, chosen: int, they_meet: str) -> None:
     host_port = named_port(draft.job.replicas[MASTER], KIND).get("hostPort")
-    follows = f"; hostPort {host_port} then leads to where nobody listens" if host_port else ""
+    follows = f"; then nothing listens at hostPort {host_port}" if host_port else ""
     draft.report(NOT_KEPT, _path(draft), f"{they_meet} at {OF_V2}, no longer at {chosen}{follows}.")
 
 

@@ -52,7 +52,7 @@ def options(draft: Draft, group: Group, found: TrainingContainer, told: LaunchMe
         draft.default(FIELD, "v2 tells torchrun auto where there are GPUs")
     elif found.can_be_told:
         path, offset = found.place(found.start)
-        text = f"{found.text} is told --nproc_per_node={word}, as nprocPerNode {word} told it in v1."
+        text = f"{found.text} is given --nproc_per_node={word}, as nprocPerNode {word} set it in v1."
         draft.report(topics.PROCESSES_BY_OPTION, path, text, offset=offset)
         draft.default(FIELD, "an option of torchrun says it")
         return [f"--nproc_per_node={word}"]
@@ -118,7 +118,7 @@ def _warn_of_other_count(draft: Draft, found: TrainingContainer, word: str) -> N
         draft.report(topics.PROCESSES_BY_WORD, FIELD, text, dropped=True)
         return
     count = number_of_processes(found)
-    draft.default(FIELD, f"v2 counts what each node asks for: {count}")
+    draft.default(FIELD, f"v2 counts what each node requests: {count}")
     path, offset = found.place(found.decisive_start)
     told = f"{counts.count(count, 'process', 'processes')} a pod"
     is_sure = found.launch.launcher == "torchrun"

@@ -18,7 +18,7 @@ TOPIC = Topic(
     grade="N",
     explanation=(
         "A TrainJob runs as a JobSet. Without JobSet's kind nothing is made of it; without its controller the JobSet stays as "
-        "it is; while its webhooks do not answer, no JobSet can be made, which a TrainJob only tells in an event."
+        "it is; while its webhooks do not answer, no JobSet can be created, which only an event of the TrainJob reports."
     ),
     remedy="Install JobSet 0.12 or newer (docs/install.md), and see that its pods are ready.",
 )
@@ -54,7 +54,7 @@ def faults(facts: Facts) -> Iterator[Fault]:
         return
     controllers = [deployment for deployment in facts.all(DEPLOYMENTS) if _is_controller(deployment)]
     if not controllers:
-        yield Fault("no Deployment of JobSet's controller is there; JobSets are looked after by something else, or by nobody.",
+        yield Fault("no Deployment of JobSet's controller is there; JobSets are managed by something else, or not at all.",
                     remedy="See that something reconciles JobSets: make one and watch it.", impact="advisory")  # fmt: skip
     for deployment in controllers:
         if not (deployment.get("status") or {}).get("availableReplicas"):

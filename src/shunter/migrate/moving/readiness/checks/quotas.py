@@ -21,7 +21,7 @@ TOPIC = Topic(
     grade="D",
     explanation=(
         "While a v1 job and its twin are there together, both count. A quota that the v1 jobs fill keeps the pods of a twin "
-        "waiting, and only events of a Job tell. Quotas on count/pytorchjobs.kubeflow.org do not limit TrainJobs."
+        "waiting, and only events of a Job report it. Quotas on count/pytorchjobs.kubeflow.org do not limit TrainJobs."
     ),
     remedy="Raise the quota while both are there, or let each v1 job end before its twin starts.",
 )

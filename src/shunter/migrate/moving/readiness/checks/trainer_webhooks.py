@@ -40,7 +40,7 @@ def faults(facts: Facts) -> Iterator[Fault]:
     if dried is None:
         return
     if not dried.refusal:
-        yield Fault("a dry run of a TrainJob without a runtime is accepted: nobody asks the webhooks.")
+        yield Fault("a dry run of a TrainJob without a runtime is accepted: the webhooks are not called.")
     elif "failed calling webhook" in dried.refusal:
         yield Fault(f"a dry run of a new TrainJob: {dried.refusal}")
     elif RUNTIME not in dried.refusal and "denied the request" not in dried.refusal:
