@@ -7,7 +7,10 @@ import re
 import pytest
 
 from migrate.conversion.rules.test_indirect_reads import converted, limits, python, shell
+from shunter.migrate.conversion.one_job import convert
 from shunter.migrate.conversion.rules.programs import built_names, container_names, ports_of_v1
+from shunter.migrate.conversion.source.objects import SourceObject
+from shunter.migrate.options import Options
 
 
 def told(command: list[str], kind: str = "PyTorchJob") -> list[str]:
@@ -217,6 +220,14 @@ def test_python_that_builds_a_name_of_a_pod_is_told_of(code: str) -> None:
 )
 def test_a_shell_that_builds_another_name_is_not_told_of(text: str) -> None:
     assert told(shell(f"{text}\npython train.py")) == []
+
+
+def test_jobs_whose_names_no_text_has_share_a_pattern() -> None:
+    job = converted(shell("echo this is a worker; python train.py")).source.value
+    built_names._compiled.cache_clear()
+    for name in ("bert", "llama"):
+        convert(SourceObject({**job, "metadata": {"name": name}}, "job.yaml"), Options())
+    assert built_names._compiled.cache_info().misses == 1
 
 
 def test_python_that_builds_another_name_is_not_told_of() -> None:

@@ -6,8 +6,8 @@ Where the job's name is written out, `hosts` knows it and blocks. Here it is a v
 from __future__ import annotations
 
 import re
+from functools import lru_cache
 
-from shunter.api.late_patterns import late_pattern
 from shunter.migrate.conversion.draft import Draft
 from shunter.migrate.conversion.rules.programs.texts import all_programs, has_any, matches
 from shunter.migrate.findings import Topic
@@ -31,16 +31,25 @@ _JOINED = r"""(?:\$\w+|[})"'>]|%(?:\(\w+\))?[sd])-"""
 _VALUE = r"""(?:%[sd]|\{[\w.]*\}|\$\w+|\$\{\w+\})"""
 """A value that is put in."""
 _LATER = r"[\s\S]{0,2000}?"
+_NO_NAME = "(?!)"
+"""In the place of a job's name that no text has: such jobs share a pattern, which takes longer to compile than to ask."""
 
 
 def apply(draft: Draft) -> None:
     """Tells of each text once."""
     roles = [role.lower() for role in draft.job.replicas]
-    pattern = late_pattern(_pattern(re.escape(draft.job.name), "|".join(roles)))
     for programs in all_programs(draft):
-        for found in matches(programs, pattern) if has_any(programs, roles) else ():
+        if not has_any(programs, roles):
+            continue
+        name = re.escape(draft.job.name) if has_any(programs, [f"{draft.job.name}-"]) else _NO_NAME
+        for found in matches(programs, _compiled(name, "|".join(roles))):
             says = f"{found.line} may name a pod as v1 does; the first one is {draft.host(programs.group, 0)} in v2."
             draft.report(BUILT, found.path, says, offset=found.offset)
+
+
+@lru_cache(maxsize=64)
+def _compiled(name: str, roles: str) -> re.Pattern[str]:
+    return re.compile(_pattern(name, roles))
 
 
 def _pattern(name: str, roles: str) -> str:
