@@ -40,6 +40,13 @@ class _Member(NamedTuple):
     taken: RuntimeParts
 
 
+class _Change(NamedTuple):
+    """A job on its own runtime, and on another one."""
+
+    before: Conversion
+    after: Conversion
+
+
 def shared(batch: Batch, known: Iterable[Json] = ()) -> Batch:
     """The batch with as few runtimes as its jobs need. `known` are TrainingRuntimes that are there already: a job takes one of
     them where it can. Every TrainJob makes the same JobSet as before. Blocked jobs are left alone."""
@@ -58,6 +65,7 @@ def shared_by(conversions: Sequence[Conversion], options: Options, known: Iterab
             groups.setdefault(_frame_of(conversion, member.taken.frame), []).append(member)
     candidates = _candidates(known, patches=may_patch)
     found: dict[int, Conversion] = {}
+    changes: list[_Change] = []
     for key, members in groups.items():
         rest = []
         for member in members:
@@ -66,7 +74,9 @@ def shared_by(conversions: Sequence[Conversion], options: Options, known: Iterab
                 rest.append(member)
             else:
                 found[id(member.conversion)] = reused
-        found |= _sharing(rest)
+        changes += _sharing(rest)
+    are_same = mapped(_is_same, changes, least=LEAST_MEMBERS)
+    found |= {id(change.before): change.after for change, is_same in zip(changes, are_same, strict=True) if is_same}
     return [found.get(id(conversion), conversion) for conversion in conversions]
 
 
@@ -136,10 +146,10 @@ def _is_replaceable(part: Part) -> bool:
     return (part[0] == TRAINER and part[1] in _REPLACEABLE) or (part[1] == "metadata" and len(part) == 4)
 
 
-def _sharing(members: Sequence[_Member]) -> dict[int, Conversion]:
-    """What the members of a group become; nothing for one that is alone, or whose runtime could not be shared."""
+def _sharing(members: Sequence[_Member]) -> list[_Change]:
+    """What the members of a group become if they make the same JobSets so; nothing for one that is alone."""
     if len(members) < 2:
-        return {}
+        return []
     first = min(members, key=lambda member: msgspec.json.encode([*member.taken.parts.items()]))
     common = _common(first.taken.parts, [member.taken.parts for member in members])
     spec = put_together(first.taken, common)
@@ -149,13 +159,11 @@ def _sharing(members: Sequence[_Member]) -> dict[int, Conversion]:
         "metadata": {**first.conversion.runtime["metadata"], "name": runtime_name(first.conversion.source.kind, spec)},
         "spec": spec,
     }
-    changed = [
-        on_runtime(member.conversion, runtime, {part: value for part, value in member.taken.parts.items() if part not in common})
-        for member in members
-    ]
-    pairs = [(member.conversion, after) for member, after in zip(members, changed, strict=True)]
-    are_same = mapped(lambda pair: _is_same(*pair, runtime), pairs, least=LEAST_MEMBERS)
-    return {id(before): after for (before, after), is_same in zip(pairs, are_same, strict=True) if is_same}
+    found = []
+    for member in members:
+        own = {part: value for part, value in member.taken.parts.items() if part not in common}
+        found.append(_Change(member.conversion, on_runtime(member.conversion, runtime, own)))
+    return found
 
 
 def _common(first: Parts, all_parts: Sequence[Parts]) -> Parts:
@@ -176,13 +184,17 @@ def _common(first: Parts, all_parts: Sequence[Parts]) -> Parts:
 def _checked(member: _Member, runtime: Json, said: Parts) -> Conversion | None:
     """The conversion on that runtime, if it makes the same JobSet there."""
     after = on_runtime(member.conversion, runtime, said)
-    return after if _is_same(member.conversion, after, runtime) else None
+    return after if _is_same(_Change(member.conversion, after)) else None
 
 
-def _is_same(before: Conversion, after: Conversion, runtime: Json) -> bool:
+def _is_same(change: _Change) -> bool:
     """Whether a job makes the same JobSet on another runtime."""
     from shunter.migrate.conversion.sharing.jobset_equality import same_jobset  # takes long to import, and one job shares nothing
 
-    assert before.runtime is not None, "only these are looked at"
-    jobs = (msgspec.convert(one, TrainJob) for one in (before.train_job, after.train_job))
-    return same_jobset(*zip(jobs, (before.runtime, runtime), strict=True))
+    before, after = ((msgspec.convert(one.train_job, TrainJob), _runtime_of(one)) for one in change)
+    return same_jobset(before, after)
+
+
+def _runtime_of(conversion: Conversion) -> Json:
+    assert conversion.runtime is not None, "only these are looked at"
+    return conversion.runtime
