@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from itertools import islice
 from typing import Any
 
 from shunter.api.late_patterns import late_pattern
@@ -40,4 +39,13 @@ def leaves(value: Any, path: Path = ()) -> Iterator[tuple[Path, Any]]:
 
 def has_more_leaves(value: Any, count: int) -> bool:
     """Whether there are more leaves than `count`; no more of them are looked at than it takes."""
-    return next(islice(leaves(value), count, None), None) is not None
+    left, found = [value], 0
+    while left and found <= count:
+        inner = left.pop()
+        if not inner or not isinstance(inner, dict | list):
+            found += 1
+        elif len(inner) > count:
+            return True
+        else:
+            left += inner.values() if isinstance(inner, dict) else inner
+    return found > count
