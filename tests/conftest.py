@@ -36,6 +36,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         default="embedded",
         help="what e2e tests run on: the embedded cluster, or a real control plane (conformance/) with this machine as its node",
     )
+    parser.addoption("--warm", default="", metavar="MODULES", help="e2e tests: start the embedded cluster with --warm MODULES")
 
 
 def pytest_configure(config: pytest.Config) -> None:

@@ -65,17 +65,24 @@ def trained(cluster: Cluster, name: str, namespace: str, modules: str) -> list[d
     return [json.loads(cluster.kubectl("logs", pod, "-n", namespace).splitlines()[-1]) for pod in pods]
 
 
-def test_ranks_that_start_warm_train_as_cold_ones(cluster: Cluster, namespace: str) -> None:
+@pytest.fixture
+def cold_cluster(cluster: Cluster, request: pytest.FixtureRequest) -> Cluster:
+    if request.config.getoption("--warm"):
+        pytest.skip("the cluster of this run was started with --warm")
+    return cluster
+
+
+def test_ranks_that_start_warm_train_as_cold_ones(cold_cluster: Cluster, namespace: str) -> None:
     """The first job of an environment starts cold and says so in an event, which `describe` shows; the second starts warm."""
-    first = trained(cluster, "first", namespace, "torch")
-    described = cluster.shunter("describe", "first", "-n", namespace).stdout
-    second = trained(cluster, "second", namespace, "torch")
+    first = trained(cold_cluster, "first", namespace, "torch")
+    described = cold_cluster.shunter("describe", "first", "-n", namespace).stdout
+    second = trained(cold_cluster, "second", namespace, "torch")
     assert [rank["had"] for rank in first] == [False, False]
     assert "ColdStart" in described
     assert "Container started warm" not in described
     assert "was started cold: no process had imported torch with its environment" in described
-    assert [rank["had"] for rank in second] == [True, True], cluster.shunter("describe", "second", "-n", namespace).stdout
-    described = cluster.shunter("describe", "second", "-n", namespace).stdout
+    assert [rank["had"] for rank in second] == [True, True], cold_cluster.shunter("describe", "second", "-n", namespace).stdout
+    described = cold_cluster.shunter("describe", "second", "-n", namespace).stdout
     assert "Container started warm" in described
     assert "ColdStart" not in described
     for rank in (*first, *second):
@@ -124,8 +131,8 @@ def test_run_starts_a_cluster_whose_ranks_start_warm(stopped: EmbeddedCluster, t
     assert "other" not in stopped.kubectl("get", "pytorchjobs", "-o", "name")
 
 
-def test_run_does_not_start_cold_what_was_to_start_warm(cluster: Cluster, tmp_path: Path) -> None:
-    done = cluster.shunter("run", "--warm", "torch", manifest(tmp_path, "warm", ["python", "-c", "pass"]))
+def test_run_does_not_start_cold_what_was_to_start_warm(cold_cluster: Cluster, tmp_path: Path) -> None:
+    done = cold_cluster.shunter("run", "--warm", "torch", manifest(tmp_path, "warm", ["python", "-c", "pass"]))
     assert done.returncode == 3
-    assert ("without --warm torch" if cluster.kind == "embedded" else "is not an embedded cluster") in done.stderr
-    assert "pytorchjob.kubeflow.org/warm" not in cluster.kubectl("get", "pytorchjobs", "-n", "default", "-o", "name")
+    assert ("without --warm torch" if cold_cluster.kind == "embedded" else "is not an embedded cluster") in done.stderr
+    assert "pytorchjob.kubeflow.org/warm" not in cold_cluster.kubectl("get", "pytorchjobs", "-n", "default", "-o", "name")
