@@ -5,6 +5,8 @@ from __future__ import annotations
 import json
 from functools import cache
 
+import msgspec
+
 from vectors.case import HERE, Json
 
 
@@ -14,6 +16,11 @@ def write(file: str, answers: dict[str, list[Json]]) -> None:
         lines = ",\n".join(json.dumps(answer, separators=(",", ":"), sort_keys=True, ensure_ascii=False) for answer in given)
         cases.append(f"{json.dumps(name, ensure_ascii=False)}:[\n{lines}]")
     (HERE / "answers" / f"{file}.json").write_text("{" + ",\n".join(cases) + "}\n")
+
+
+def answered_cases(file: str) -> list[str]:
+    """The names of the cases in answers/FILE.json, at a hundredth of what it takes to read the cases or all of the answers."""
+    return list(msgspec.json.decode((HERE / "answers" / f"{file}.json").read_bytes(), type=dict[str, msgspec.Raw]))
 
 
 @cache

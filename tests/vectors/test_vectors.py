@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import pytest
 
-from vectors.answers import read
+from vectors.answers import answered_cases, read
 from vectors.case import case_files, load
 from vectors.conftest import Played
 from vectors.differences import deliberate, differences
 
-CASES = [pytest.param(file, case.name, id=f"{file}: {case.name}") for file in case_files() for case in load(file).cases]
+CASES = [pytest.param(file, name, id=f"{file}: {name}") for file in case_files() for name in answered_cases(file)]
 
 
 @pytest.mark.parametrize(("file", "name"), CASES)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -48,69 +49,72 @@ TITLE = "PyTorchJob team/bert"
 
 QUEUED = {"kueue.x-k8s.io/queue-name": "gpus"}
 MOVE = {"plan_options": PlanOptions(running="move")}
-CASES: dict[str, tuple[Item, str, str]] = {
-    "suspended": (item(job("Suspended", suspend=True)), "create", "it is suspended: nothing runs that could get lost"),
+CASES: dict[str, tuple[Callable[[], Item], str, str]] = {
+    "suspended": (lambda: item(job("Suspended", suspend=True)), "create", "it is suspended: nothing runs that could get lost"),
     "running": (
-        item(job("Running")), "wait", "it is Running: its pods cannot be moved; choose move if it goes on from checkpoints"),
+        lambda: item(job("Running")), "wait",
+        "it is Running: its pods cannot be moved; choose move if it goes on from checkpoints"),
     "running, to be moved": (
-        item(job("Running"), **MOVE), "move",
+        lambda: item(job("Running"), **MOVE), "move",
         "it is Running; --running=move: it is suspended, and its TrainJob goes on from the last checkpoint"),
     "running, to be left": (
-        item(job("Running"), plan_options=PlanOptions(running="leave")), "leave", "it is Running; --running=leave"),
+        lambda: item(job("Running"), plan_options=PlanOptions(running="leave")), "leave", "it is Running; --running=leave"),
     "not begun yet counts as running": (
-        item(job()), "wait", "it is Created: its pods cannot be moved; choose move if it goes on from checkpoints"),
+        lambda: item(job()), "wait", "it is Created: its pods cannot be moved; choose move if it goes on from checkpoints"),
     "finished": (
-        item(job("Succeeded"), **MOVE), "archive", "it has finished (Succeeded): a TrainJob of it would train again"),
-    "failed": (item(job("Failed")), "archive", "it has finished (Failed): a TrainJob of it would train again"),
+        lambda: item(job("Succeeded"), **MOVE), "archive", "it has finished (Succeeded): a TrainJob of it would train again"),
+    "failed": (lambda: item(job("Failed")), "archive", "it has finished (Failed): a TrainJob of it would train again"),
     "finished, and somebody's": (
-        item(job("Succeeded", labels={"kustomize.toolkit.fluxcd.io/name": "jobs"})), "archive",
+        lambda: item(job("Succeeded", labels={"kustomize.toolkit.fluxcd.io/name": "jobs"})), "archive",
         "it has finished (Succeeded): a TrainJob of it would train again"),
     "a Trial's": (
-        item(job(suspend=True, ownerReferences=[{"kind": "Trial", "name": "t1", "controller": True}])), "source",
+        lambda: item(job(suspend=True, ownerReferences=[{"kind": "Trial", "name": "t1", "controller": True}])), "source",
         "it belongs to Trial team/t1, which would undo or repeat what is changed here"),
     "Argo CD's": (
-        item(job("Running", annotations={"argocd.argoproj.io/tracking-id": "jobs:kubeflow.org/PyTorchJob:team/bert"}), **MOVE),
+        lambda: item(
+            job("Running", annotations={"argocd.argoproj.io/tracking-id": "jobs:kubeflow.org/PyTorchJob:team/bert"}), **MOVE),
         "source", "it belongs to Argo CD application jobs, which would undo or repeat what is changed here"),
     "waiting in a queue": (
-        item(job(suspend=True, labels=QUEUED)), "create",
+        lambda: item(job(suspend=True, labels=QUEUED)), "create",
         "it waits in queue gpus; its TrainJob gets that queue's label when it is to train"),
     "admitted from a queue, to be moved": (
-        item(job("Running", labels=QUEUED), **MOVE), "wait",
+        lambda: item(job("Running", labels=QUEUED), **MOVE), "wait",
         "it is Running: Kueue (queue gpus) decides when it runs, and would start it again"),
-    "blocked": (item(elastic()), "leave", "its conversion is blocked by ELASTIC001"),
+    "blocked": (lambda: item(elastic()), "leave", "its conversion is blocked by ELASTIC001"),
     "a Service is in the way": (
-        item(job(suspend=True), cluster=met("Service")), "leave",
+        lambda: item(job(suspend=True), cluster=met("Service")), "leave",
         "Service bert is in the way; give the TrainJob another name: options: {suffix: -v2}"),
     "a PodGroup is in the way": (
-        item(job(suspend=True), cluster=met("PodGroup")), "leave",
+        lambda: item(job(suspend=True), cluster=met("PodGroup")), "leave",
         "PodGroup bert is in the way; give the TrainJob another name: options: {suffix: -v2}"),
     "with a suffix nothing is": (
-        item(job(suspend=True), cluster=met("Service"), suffix="-v2"), "create",
+        lambda: item(job(suspend=True), cluster=met("Service"), suffix="-v2"), "create",
         "it is suspended: nothing runs that could get lost"),
     "moved by an earlier plan": (
-        item(job(suspend=True), cluster=met("TrainJob", PlannedTrainJob("p0", TITLE, "bert", "move", waits=False))), "leave",
-        "TrainJob bert was made of it already"),
+        lambda: item(job(suspend=True), cluster=met("TrainJob", PlannedTrainJob("p0", TITLE, "bert", "move", waits=False))),
+        "leave", "TrainJob bert was made of it already"),
     "half moved by an earlier plan": (
-        item(job(suspend=True), cluster=met("TrainJob", PlannedTrainJob("p0", TITLE, "bert-v2", "move", waits=True))), "leave",
-        "plan p0 moves it to TrainJob bert-v2: go on with that plan (apply), or roll it back"),
+        lambda: item(job(suspend=True), cluster=met("TrainJob", PlannedTrainJob("p0", TITLE, "bert-v2", "move", waits=True))),
+        "leave", "plan p0 moves it to TrainJob bert-v2: go on with that plan (apply), or roll it back"),
     "half moved by this plan": (
-        item(job(suspend=True), cluster=met("TrainJob", PlannedTrainJob(ID, TITLE, "bert", "move", waits=True))), "move",
+        lambda: item(job(suspend=True), cluster=met("TrainJob", PlannedTrainJob(ID, TITLE, "bert", "move", waits=True))), "move",
         "this plan made TrainJob bert of it already, and goes on: move"),
     "half moved by this plan, and running still": (
-        item(job("Running"), cluster=met("TrainJob", PlannedTrainJob(ID, TITLE, "bert", "move", waits=True))), "move",
+        lambda: item(job("Running"), cluster=met("TrainJob", PlannedTrainJob(ID, TITLE, "bert", "move", waits=True))), "move",
         "this plan made TrainJob bert of it already, and goes on: move"),
     "half moved by this plan, and finished on v1": (
-        item(job("Succeeded"), cluster=met("TrainJob", PlannedTrainJob(ID, TITLE, "bert", "move", waits=True))), "archive",
-        "it has finished (Succeeded): a TrainJob of it would train again"),
+        lambda: item(job("Succeeded"), cluster=met("TrainJob", PlannedTrainJob(ID, TITLE, "bert", "move", waits=True))),
+        "archive", "it has finished (Succeeded): a TrainJob of it would train again"),
     "made by this plan": (
-        item(job(suspend=True), cluster=met("TrainJob", PlannedTrainJob(ID, TITLE, "bert", "create", waits=True))), "create",
-        "this plan made TrainJob bert of it already, and goes on: create"),
+        lambda: item(job(suspend=True), cluster=met("TrainJob", PlannedTrainJob(ID, TITLE, "bert", "create", waits=True))),
+        "create", "this plan made TrainJob bert of it already, and goes on: create"),
 }  # fmt: skip
 
 
 @pytest.mark.parametrize("case", CASES.values(), ids=list(CASES))
-def test_the_action_and_its_reason(case: tuple[Item, str, str]) -> None:
-    found, action, why = case
+def test_the_action_and_its_reason(case: tuple[Callable[[], Item], str, str]) -> None:
+    made, action, why = case
+    found = made()
     assert (found.action, found.why) == (action, why)
 
 

@@ -65,12 +65,12 @@ where the copies of keys are kept, and a command of which the conversion tells t
 by its name."""
 
 
-def conversions() -> list[Conversion]:
-    jobs = provider.read([str(path) for path in sorted(EXAMPLES.glob("*.yaml"))]).jobs
-    return [convert(job, OPTIONS) for job in jobs]
+JOBS = provider.read([str(path) for path in sorted(EXAMPLES.glob("*.yaml"))]).jobs
 
 
-CONVERSIONS = conversions()
+@cache
+def converted(index: int) -> Conversion:
+    return convert(JOBS[index], OPTIONS)
 
 
 def mutated(conversion: Conversion, manifest: str, path: Path, value: Any) -> Conversion:
@@ -113,7 +113,7 @@ def other(value: Any) -> Any:
 
 @cache
 def seen(index: int) -> tuple[frozenset[str], bool]:
-    ladder = climbed(CONVERSIONS[index], OPTIONS)
+    ladder = climbed(converted(index), OPTIONS)
     return frozenset(finding.message for finding in ladder.findings), ladder.holds
 
 
@@ -123,16 +123,16 @@ def is_noticed(conversion: Conversion, before: frozenset[str]) -> bool:
     return bool({finding.message for finding in ladder.findings} - before)
 
 
-@pytest.mark.parametrize("index", range(len(CONVERSIONS)), ids=lambda index: CONVERSIONS[index].source.name)
+@pytest.mark.parametrize("index", range(len(JOBS)), ids=lambda index: JOBS[index].name)
 def test_examples_are_proved_up_to_their_pods(index: int) -> None:
     messages, holds = seen(index)
     assert holds, messages
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("index", range(len(CONVERSIONS)), ids=lambda index: CONVERSIONS[index].source.name)
+@pytest.mark.parametrize("index", range(len(JOBS)), ids=lambda index: JOBS[index].name)
 def test_a_leaf_that_is_taken_out_of_a_result_is_missed(index: int) -> None:
-    conversion, (before, _) = CONVERSIONS[index], seen(index)
+    conversion, (before, _) = converted(index), seen(index)
     missed = [
         f"{manifest} {shown(path)}"
         for manifest, path, _ in places(conversion, (*WITHOUT_EFFECT, *DEFAULTS))
@@ -142,9 +142,9 @@ def test_a_leaf_that_is_taken_out_of_a_result_is_missed(index: int) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("index", range(len(CONVERSIONS)), ids=lambda index: CONVERSIONS[index].source.name)
+@pytest.mark.parametrize("index", range(len(JOBS)), ids=lambda index: JOBS[index].name)
 def test_a_leaf_of_a_result_that_is_altered_is_noticed(index: int) -> None:
-    conversion, (before, _) = CONVERSIONS[index], seen(index)
+    conversion, (before, _) = converted(index), seen(index)
     missed = [
         f"{manifest} {shown(path)}"
         for manifest, path, value in places(conversion, WITHOUT_EFFECT)
