@@ -34,7 +34,7 @@ class Command:
 @cache
 def stories() -> dict[str, tuple[Command, ...]]:
     """The commands of each story, in order."""
-    content = yaml.safe_load(COMMANDS.read_text())
+    content = yaml.load(COMMANDS.read_text(), yaml.CSafeLoader)
     return {name: tuple(_command(entry, content["inputs"]) for entry in entries) for name, entries in content["stories"].items()}
 
 

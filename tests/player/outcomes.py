@@ -6,7 +6,8 @@ Tests hold every case to its outcome, the ones that differ too: a case listed th
 from __future__ import annotations
 
 import fnmatch
-from collections.abc import Iterator
+import re
+from collections.abc import Collection, Iterator
 from functools import cache
 from itertools import takewhile
 from pathlib import Path
@@ -104,12 +105,18 @@ def _marks(expected: Outcome) -> list[pytest.MarkDecorator]:
 
 
 def _listed(one: Recorded, place: Place) -> Iterator[Outcome]:
-    for entry in _entries():
-        if place in entry.get("where", PLACES) and any(fnmatch.fnmatchcase(one.id, pattern) for pattern in entry["cases"]):
-            yield Outcome(entry["outcome"], entry["reason"])
+    return (expected for cases, places, expected in _entries() if place in places and cases.match(one.id))
 
 
 @cache
-def _entries() -> list[dict[str, Any]]:
+def _entries() -> list[tuple[re.Pattern[str], Collection[Place], Outcome]]:
+    """Which cases each entry is about, where, and what is to come of them."""
     entries: list[dict[str, Any]] = yaml.load((RECORDINGS / "outcomes.yaml").read_text(), yaml.CSafeLoader)
-    return entries
+    return [
+        (
+            re.compile("|".join(map(fnmatch.translate, entry["cases"]))),
+            entry.get("where", PLACES),
+            Outcome(entry["outcome"], entry["reason"]),
+        )
+        for entry in entries
+    ]

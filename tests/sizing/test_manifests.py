@@ -21,7 +21,7 @@ from shunter.sizing.manifests import HOLES, Manifests, manifests
 from shunter.sizing.nodes import CLUSTER
 from shunter.sizing.shapes import known_models
 
-FACTS = yaml.safe_load(Path(__file__).with_name("crd_facts.yaml").read_text())["definitions"]
+FACTS = yaml.load(Path(__file__).with_name("crd_facts.yaml").read_text(), yaml.CSafeLoader)["definitions"]
 OURS = ("TrainJob", "PyTorchJob", "ResourceQuota", "LimitRange")
 NAMED = {
     "image": "registry.example.com/train:1",

@@ -12,7 +12,7 @@ import yaml
 from shunter.sizing import SizeOptions, size
 
 PAGE = Path(__file__).parents[2] / "docs" / "sizing.md"
-ROWS = yaml.safe_load(Path(__file__).with_name("seed_rows.yaml").read_text())
+ROWS = yaml.load(Path(__file__).with_name("seed_rows.yaml").read_text(), yaml.CSafeLoader)
 
 
 @pytest.mark.parametrize("row", ROWS, ids=lambda row: f"{row['model']} on {row['nodes']} {row['machine']} {row['options']}")
