@@ -11,6 +11,7 @@ import socket
 import sys
 import threading
 from collections.abc import Generator
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -62,11 +63,17 @@ def register(config: pytest.Config) -> None:
 
 def is_unit(item: pytest.Item) -> bool:
     """Whether a test is one of these."""
-    parts = item.nodeid.partition("::")[0].split("/")
+    if item.parent is None or not _holds_unit_tests(item.parent):
+        return False
     fixtures = getattr(item, "fixturenames", ())
-    return not (
-        set(FOLDERS) & set(parts[:2]) or set(FIXTURES) & set(fixtures) or any(item.get_closest_marker(name) for name in OTHERS)
-    )
+    return not any(name in fixtures for name in FIXTURES) and not any(mark.name in OTHERS for mark in item.own_markers)
+
+
+@cache
+def _holds_unit_tests(parent: pytest.Collector) -> bool:
+    """Whether tests of a module or class are such, as long as they say nothing else themselves."""
+    folders = parent.nodeid.partition("::")[0].split("/")[:2]
+    return not any(name in folders for name in FOLDERS) and not any(mark.name in OTHERS for mark in parent.iter_markers())
 
 
 class _Marking:
@@ -84,9 +91,10 @@ class _Marking:
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_collection_modifyitems(self, items: list[pytest.Item]) -> None:
+        unit = pytest.mark.unit  # looked up once: pytest asks its list of markers each time
         for item in items:
             if is_unit(item):
-                item.add_marker("unit")
+                item.add_marker(unit)
 
     @pytest.hookimpl(wrapper=True)
     def pytest_runtest_protocol(self, item: pytest.Item) -> Generator[None, object, object]:
