@@ -47,6 +47,10 @@ def pytest_configure(config: pytest.Config) -> None:
     brief_reports.register(config)
 
 
+def pytest_collection_finish() -> None:
+    gc.freeze()  # tests and modules stay to the end: whoever looks for garbage from now on, as pytest does last, passes them over
+
+
 class ByFixture(LoadScopeScheduling):  # type: ignore[misc]  # xdist has no types
     """Gives tests of one scope to one process. Those of several tests come first, as with pytest-xdist; the others are mixed, so
     that tests which wait and tests which compute run beside each other all the time. On a real cluster those of a folder stay
