@@ -94,10 +94,15 @@ def breaking():
     yield
     raise ValueError("after")
 
+@pytest.fixture
+def telling():
+    yield
+    print("told at the end")
+
 def test_passes(slow):
     pass
 
-def test_fails():
+def test_fails(telling):
     raise AssertionError("in it")
 
 def test_cannot_begin(broken):
@@ -116,6 +121,18 @@ def test_is_skipped():
 @pytest.mark.xfail(strict=True, reason="not yet")
 def test_fails_as_expected():
     raise AssertionError("in it")
+"""
+
+DIES = """
+import os, pytest
+
+@pytest.fixture
+def dying():
+    yield
+    os._exit(3)
+
+def test_it(dying):
+    raise AssertionError("THE REAL CAUSE")
 """
 
 WARNS = """
@@ -169,12 +186,13 @@ def test_first_cases_are_those_of_the_tests_that_are_asked_for(tmp_path: Path) -
     assert passed == ["test_numbers[2]", "test_steady"]
 
 
+@pytest.mark.timeout(300)
 def test_workers_report_all_but_that_nothing_happened_before_and_after_a_test(tmp_path: Path) -> None:
     def said(*options: str) -> list[str]:
         answer = run(tmp_path, "--durations", "0", "--durations-min", "0.02", *options).stdout
         lines = [re.sub(r"^[\d.]+s (?=setup )", "", line) for line in answer.splitlines()]
         return sorted(
-            line for line in lines if line.startswith(("PASSED", "FAILED", "ERROR", "SKIPPED", "XFAIL", "E  ", "setup"))
+            line for line in lines if line.startswith(("PASSED", "FAILED", "ERROR", "SKIPPED", "XFAIL", "E  ", "setup", "told"))
         )
 
     (tmp_path / "conftest.py").write_text(CONFTEST)
@@ -185,6 +203,15 @@ def test_workers_report_all_but_that_nothing_happened_before_and_after_a_test(tm
     assert [line.split()[0] for line in by_worker if "test_it.py" in line] == [
         "ERROR", "ERROR", "ERROR", "FAILED", "FAILED", "PASSED", "PASSED", "SKIPPED", "XFAIL", "setup",
     ]  # fmt: skip
+    assert "told at the end" in by_worker
+
+
+def test_what_failed_is_reported_although_its_worker_dies_in_the_tear_down(tmp_path: Path) -> None:
+    (tmp_path / "conftest.py").write_text(CONFTEST)
+    (tmp_path / "test_it.py").write_text(DIES)
+    answer = run(tmp_path, "-n", "1", "--max-worker-restart", "0").stdout
+    assert "THE REAL CAUSE" in answer
+    assert "crashed" in answer
 
 
 def test_a_warning_fails_a_test(tmp_path: Path) -> None:

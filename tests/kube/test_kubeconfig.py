@@ -206,7 +206,7 @@ def test_a_proxy_that_is_not_spoken_to_is_said(tmp_path: Path, proxy: str) -> No
 @pytest.mark.parametrize(
     ("user", "said"),
     [
-        ({"auth-provider": {"name": "gcp"}}, "Kubernetes removed auth-provider"),
+        ({"auth-provider": {"name": "oidc"}}, "auth-provider 'oidc' is not supported"),
         ({"client-certificate-data": "YQ=="}, "a client certificate needs its key"),
         ({"client-key-data": "not base64!"}, "is not base64"),
         ({"client-certificate": "missing.crt"}, "missing.crt cannot be read"),

@@ -353,7 +353,8 @@ def _own_credentials(user: User, who: str, server: str, tls: Tls) -> Credentials
     if user.exec is not None:
         return _exec_plugin(user.exec, who, server, tls)
     if user.auth_provider is not None:
-        raise InputError(f"{who}: Kubernetes removed auth-provider in 1.26.", "Use the provider's exec plugin.")
+        name = user.auth_provider.get("name", "")
+        raise InputError(f"{who}: auth-provider {name!r} is not supported.", "Use an exec plugin of the provider, or a token.")
     certificate = _pem(user.client_certificate_data, user.client_certificate, who)
     key = _pem(user.client_key_data, user.client_key, who)
     if bool(certificate) != bool(key):

@@ -210,7 +210,7 @@ def _freeze(cluster: Cluster, plan_options: PlanOptions) -> tuple[Freeze, str]:
         return "none", "the cluster serves no ValidatingAdmissionPolicy (Kubernetes 1.30 or newer does)"
     if plan_options.strategy == "replacement":
         return "deny", "nothing new may start on v1 while it is drained"
-    return "warn", "whoever creates a v1 job is warned; change it to deny when all users know"
+    return "warn", "users who create a v1 job are warned to use v2; change it to deny once they know"
 
 
 def _id(cluster: Cluster, plan_options: PlanOptions, batch: Batch) -> str:

@@ -25,7 +25,10 @@ from shunter.migrate.moving.undo_steps import was_started
 from shunter.migrate.own_files import BACKUP_INDEX
 from shunter.operator.overview import FINISHED_STATES, overview
 
-SPENT = "its TrainJob was started and deleted, and how it ended is unknown: create it again to train again"
+SPENT = (
+    "its TrainJob was started and deleted, and how it ended is unknown: apply does not create it again; to train again, create "
+    "it with kubectl"
+)
 
 
 class Run(NamedTuple):

@@ -175,7 +175,7 @@ def _host_list_faults(both: Matched) -> Iterator[tuple[Pair, str]]:
     """mpirun reads its hosts and how many processes each may run from a list."""
     before, after = (hosts.marked(text) for hosts, text in zip(both.hosts, _host_lists(both), strict=True))
     if sorted(before.splitlines()) != sorted(after.splitlines()):
-        first, second = (", ".join(text.split("\n")).strip(", ") or "nobody" for text in (before, after))
+        first, second = (", ".join(text.split("\n")).strip(", ") or "none" for text in (before, after))
         yield both.pairs[0], f"mpirun's hosts are {first} in v1, and {second} in v2."
 
 

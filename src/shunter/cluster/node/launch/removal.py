@@ -36,13 +36,28 @@ def unmount_below(directory: str) -> None:
 
 
 def delete_tree(directory: str) -> None:
-    """Deletes files; an overlay's work directory, which its owner may not enter, is opened first."""
+    """Deletes files; directories that their owner may not enter, as an overlay's work directory, are opened first. Raises the
+    first OSError of one that cannot be opened once all else is deleted."""
     shutil.rmtree(directory, ignore_errors=True)
+    if not os.path.isdir(directory):
+        return
+    problems = _opened(directory)
     for parent, names, _ in os.walk(directory):
         for path in (os.path.join(parent, name) for name in names):
             if not os.path.islink(path):
-                os.chmod(path, 0o700)
+                problems += _opened(path)
     shutil.rmtree(directory, ignore_errors=True)
+    if problems and os.path.exists(directory):
+        raise problems[0]
+
+
+def _opened(directory: str) -> list[OSError]:
+    """Lets the owner enter and change it, or says why not."""
+    try:
+        os.chmod(directory, 0o700)
+    except OSError as error:
+        return [error]
+    return []
 
 
 def delete(path: Path) -> None:

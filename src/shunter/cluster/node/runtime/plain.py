@@ -192,11 +192,11 @@ def remove_directory(directory: Path) -> None:
             delete_tree(str(directory))
     except OSError as error:
         log.warning(
-            "%s of a deleted pod cannot be removed (%s). It takes up disk space: delete it as its owner.", directory, error
+            "%s of a pod that has ended cannot be removed (%s). It takes up disk space: delete it as its owner.", directory, error
         )
         return
     if directory.exists():
-        log.warning("%s of a deleted pod cannot be removed and takes up disk space: delete it yourself.", directory)
+        log.warning("%s of a pod that has ended cannot be removed and takes up disk space: delete it yourself.", directory)
 
 
 def _own_key(pod: Json) -> str:

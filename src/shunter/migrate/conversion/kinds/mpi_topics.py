@@ -173,9 +173,9 @@ USERS = Topic(
     change="manual",
     grade="D",
     explanation=(
-        "kubectl exec of v1 came in as the user of the worker's container, whoever the launcher was. ssh comes in as the user of "
-        "the launcher: a server that does not run as root lets in nobody but its own user, and one of root starts processes as "
-        "another user than before. Keys are readable for root and for the user of securityContext.runAsUser."
+        "kubectl exec of v1 came in as the user of the worker's container, whatever the launcher ran as. ssh comes in as the "
+        "user of the launcher: a server that does not run as root lets in nobody but its own user, and one of root starts "
+        "processes as another user than before. Keys are readable for root and for the user of securityContext.runAsUser."
     ),
     remedy=(
         "Set the same securityContext.runAsUser for launcher and workers; where the image sees to it, suppress with "

@@ -73,7 +73,7 @@ def apply(draft: Draft) -> None:
         kept = {key: value for key, value in given.items() if key not in (LAST_APPLIED, VOLCANO_QUEUE, *MARKS[field])}
         if kept:
             metadata[field] = kept
-    draft.default(("metadata", "annotations", LAST_APPLIED), "kubectl writes it anew")
+    draft.default(("metadata", "annotations", LAST_APPLIED), "kubectl writes it again")
     _move_volcano_queue(draft)
     draft.report_if_given(FINALIZERS, ("metadata", "finalizers"), f"The finalizers of {draft.source.title} are left out.")
     _look_for_kueue(draft)

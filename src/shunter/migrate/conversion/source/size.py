@@ -46,7 +46,7 @@ def refuse_expansion(root: yaml.Node) -> None:
             raise yaml.composer.ComposerError(None, None, f"more than {MAXIMUM_DEPTH} levels", node.start_mark)
         if id(node) in known:
             if known[id(node)] == _OPEN:
-                raise yaml.composer.ComposerError(None, None, "an alias is inside of what it refers to", node.start_mark)
+                raise yaml.composer.ComposerError(None, None, "an alias is inside what it refers to", node.start_mark)
             return known[id(node)]
         known[id(node)] = _OPEN
         inner = [measure(below, level + 1) if below.__class__ is not yaml.ScalarNode else (1, 1) for below in _below(node)]

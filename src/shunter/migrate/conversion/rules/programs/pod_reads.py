@@ -48,8 +48,8 @@ READS = Topic(
     grade="D",
     explanation=(
         "The program takes its host name, or the hosts that it knows, and shows it or hands it on as it is: to a log, the name "
-        "of a file or a directory, a tracker of experiments. TensorBoard's SummaryWriter writes to runs/DATE_HOST when "
-        "it gets none. Pods have other host names in v2, JOB-node-0-1 in place of JOB-worker-0. What is found by such a name, "
+        "of a file or a directory, a tracker of experiments. TensorBoard's SummaryWriter writes to runs/DATE_HOST when it "
+        "is given none. Pods have other host names in v2, JOB-node-0-1 in place of JOB-worker-0. What is found by such a name, "
         "the files of an earlier run among it, is not found again."
     ),
     remedy="Nothing where people read it; where something is found by the name, name it by the rank.",

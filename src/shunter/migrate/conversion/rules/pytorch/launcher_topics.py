@@ -5,7 +5,7 @@ from __future__ import annotations
 from shunter.migrate.findings import Topic
 
 _V1_TOLD = "v1 set MASTER_ADDR, MASTER_PORT, RANK and WORLD_SIZE in every pod of a PyTorchJob with a Master. "
-_V2_TELLS = "v2's torch runtime sets PET_* only, which torchrun reads and passes to its processes under v1's names. "
+_V2_TELLS = "v2's torch runtime sets PET_* only, from which torchrun sets v1's variables for each process. "
 
 _TOLD = ("env.MASTER_ADDR", "env.MASTER_PORT", "env.RANK", "env.WORLD_SIZE")
 _GROUP = "group"
