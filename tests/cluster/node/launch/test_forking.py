@@ -109,3 +109,19 @@ def test_spare_forks_for_some_requests_are_made_after_the_first_of_these_and_tak
         assert [served.answer(do="remove"), served.answer(do="pod")] == [fork, fork]
         assert [served.line().isdigit() for _ in range(2)] == [True, True]
         assert [served.answer(do=what) for what in ("remove", "pod", "remove", "pod", "pod")] == [fork, spare, fork, spare, fork]
+
+
+def test_a_fork_that_cannot_be_made_ready_begins_what_was_sent_to_it_meanwhile() -> None:
+    change = """
+def prepare(channel):
+    print(os.getpid(), file=sys.stderr, flush=True)
+    channel.recv(1, socket.MSG_PEEK)
+    raise OSError(errno.ENOSPC, "No space left on device")
+"""
+    with server(change) as served:
+        served.line()
+        read, write = os.pipe()
+        socket.send_fds(served.connection, [packed({})], [write])
+        os.close(write)
+        with os.fdopen(read) as file:
+            assert file.read() == f"fork of {served.process.pid}"

@@ -27,6 +27,7 @@ def told(command: list[str], kind: str = "PyTorchJob") -> list[str]:
         "where = 0x5ba0\nserver.bind(('', where))",
         "port = 23000 + 456\nopen_channel(port)",
         "server.bind(('', 24000-544))",
+        "port = 23000 + 456 + rank",
     ],
 )
 def test_python_that_goes_through_ports_with_the_one_of_v1_is_told_of(code: str) -> None:
@@ -61,6 +62,12 @@ def test_a_shell_that_goes_through_ports_with_the_one_of_v1_is_told_of(text: str
         "port = 23000 + 457",
         "port = base + 23000 + 456",
         "port = 23000 + 456 * 2",
+        "port = 23000 + 456 + 1",
+        "port = 23000 + 456 - 1",
+        "port = 23000 + 456 << 1",
+        "port = (23000 + 456) * 2",
+        "port = 2 * (23000 + 456)",
+        "port = 8 & 23000 + 456",
         "port = 23000 + 456.5",
     ],
 )

@@ -55,7 +55,7 @@ def serve(
     are_needed = is_for_spare is None
     while True:
         if prepare is not None and are_needed:
-            _add_spares(spares, prepare, connection)
+            _add_spares(spares, prepare, begin, connection)
         found = next(received, None)
         if found is None:
             return
@@ -87,7 +87,7 @@ def close(*sockets: socket.socket) -> None:
         os.close(one.detach())
 
 
-def _add_spares(spares: list[socket.socket], prepare: Prepare, connection: socket.socket) -> None:
+def _add_spares(spares: list[socket.socket], prepare: Prepare, begin: Begin, connection: socket.socket) -> None:
     """Returns with a request, or when all are there. Without room for one it says so; the next request has it tried again."""
     poll = select.poll()
     poll.register(connection, select.POLLIN)
@@ -99,18 +99,18 @@ def _add_spares(spares: list[socket.socket], prepare: Prepare, connection: socke
             return
         if number == 0:
             close(connection, *spares)
-            _await_request(channel, prepare)
+            _await_request(channel, prepare, begin)
         spares.append(channel)
 
 
-def _await_request(channel: socket.socket, prepare: Prepare) -> NoReturn:
-    """Begins what is asked for on `channel`; ends with the last process that has its other end."""
+def _await_request(channel: socket.socket, prepare: Prepare, begin: Begin) -> NoReturn:
+    """Begins what is asked for on `channel`, as any fork does where it cannot be made ready: a request may be on its way to it.
+    Ends with the last process that has its other end."""
     signal.signal(signal.SIGCHLD, signal.SIG_DFL)
     try:
         begin = prepare(channel)
     except OSError as error:
         _say_missing(error)
-        os._exit(0)
     if found := next(requests(channel), None):
         close(channel)
         _begin(begin, *found)

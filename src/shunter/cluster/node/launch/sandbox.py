@@ -9,11 +9,13 @@ from __future__ import annotations
 import os
 import socket
 import stat
+from collections.abc import Iterable
 from contextlib import suppress
 from typing import Any
 
 from shunter.cluster.node.launch import linux
 from shunter.cluster.node.launch.netlink import RouteSocket
+from shunter.cluster.node.launch.removal import unmount_below
 from shunter.cluster.node.launch.rootfs import OWN_TREES, assemble_root, bind_read_only, touch
 
 _OLD_ROOT = "/.host"
@@ -39,15 +41,32 @@ def create_pod(request: dict[str, Any], host: RouteSocket | None = None) -> None
     network = request.get("network")
     kinds = _kinds(own_network=bool(network))
     host = host or enter_new_namespaces(own_network=bool(network))
+    bridge = _bridge(host, network["bridge"]) if network else 0
     socket.sethostname(request["hostname"])
     os.makedirs(f"{directory}/ns", exist_ok=True)
+    try:
+        _make_pod(request, kinds, host, bridge)
+    except OSError:
+        unmount_below(directory)  # each further try would put mounts over these
+        raise
+
+
+def _bridge(host: RouteSocket, name: str) -> int:
+    try:
+        return host.index_of(name)
+    except OSError as error:
+        raise OSError(error.errno, f"the node's bridge {name} is gone: shunter down and shunter up make it again") from None
+
+
+def _make_pod(request: dict[str, Any], kinds: Iterable[str], host: RouteSocket, bridge: int) -> None:
+    directory, network = request["directory"], request.get("network")
     for kind in kinds:
         touch(f"{directory}/ns/{kind}")
         linux.mount(f"/proc/self/ns/{kind}", f"{directory}/ns/{kind}", flags=linux.MS_BIND)
     for volume in [{"path": f"{directory}/shm", "bytes": request["shm_bytes"]}, *request["memory_volumes"]]:
         mount_memory(volume["path"], volume["bytes"])
     if network:
-        _connect(host, network)
+        _connect(host, bridge, network)
 
 
 def mount_memory(path: str, size: int) -> None:
@@ -147,10 +166,9 @@ def _kinds(*, own_network: bool) -> list[str]:
     return [kind for kind in _NAMESPACES if kind != "net" or own_network]
 
 
-def _connect(host: RouteSocket, network: dict[str, Any]) -> None:
+def _connect(host: RouteSocket, bridge: int, network: dict[str, Any]) -> None:
     own = RouteSocket()
     descriptor = os.open("/proc/self/ns/net", os.O_RDONLY | os.O_CLOEXEC)
-    bridge = host.index_of(network["bridge"])
     cable: dict[str, Any] = {"bridge": bridge, "peer": "eth0", "peer_address": network["address"], "peer_namespace": descriptor}
     try:
         host.add_veth(network["host_end"], **cable)

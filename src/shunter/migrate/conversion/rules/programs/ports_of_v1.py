@@ -71,11 +71,16 @@ _RANGE = re.compile(
 )
 _WIDEST = 2000
 """Numbers of a range that is one of ports."""
-_SUM = re.compile(r"(?<![\w.])(?P<first>\d{1,5})[ \t]{0,9}(?P<sign>[+-])[ \t]{0,9}(?P<second>\d{1,5})(?![\w.]|[ \t]{0,9}[*/%])")
+_SUM = re.compile(
+    r"(?<![\w.])(?P<first>\d{1,5})[ \t]{0,9}(?P<sign>[+-])[ \t]{0,9}(?P<second>\d{1,5})"
+    r"(?![\w.]|[ \t]{0,9}(?:[-*/%<>&|^]|\)[ \t]{0,9}[-+*/%]|\+[ \t]{0,9}\d))"
+)
+"""Of two numbers, and no more: that of a rank may follow."""
 _CALLS = r"bind|listen|socket|connect\w{0,12}|is_open|probe"
 _OF_NETWORKS = rf"(?i:(?<![a-z])(?<!master[_-])(?:ports?|nc|ncat|nmap|telnet|{_CALLS})(?![a-z])|/dev/tcp/)"
 """A word near a number that makes a port of it."""
 _NETWORK = re.compile(_OF_NETWORKS)
+_OPERATORS = ("+", "-", "*", "/", "%", "<", ">", "&", "|", "^", "*(", "* (")
 _INDENT = 10
 """Blanks between an operator and a number."""
 _NEAR = 300
@@ -195,7 +200,7 @@ def _sums(programs: Programs, number: int) -> Iterator[tuple[str, Path, int | No
             if int(match["first"]) + second != number or not _is_of_networks(text, match):
                 continue
             before = text[max(0, match.start() - _INDENT) : match.start()].rstrip(" \t")
-            if not before.endswith(("+", "-", "*", "/", "%")):
+            if not before.endswith(_OPERATORS):
                 yield quoted(text, match.start(), spot), *place(programs, spot, spot.offset(match.start()))
                 break
 
