@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
+
 from shunter.operator.training.job import AnyJob
 
 OPERATOR_NAME = "training.kubeflow.org/operator-name"
@@ -36,5 +38,9 @@ def replica_labels(job: AnyJob, replica_type: str, index: int) -> dict[str, str]
 
 def index_of(labels: dict[str, str]) -> int | None:
     """The replica index that the labels say; None when there is none or it is no number."""
-    text = labels.get(REPLICA_INDEX, "")
+    return _number(labels.get(REPLICA_INDEX, ""))
+
+
+@lru_cache(maxsize=4096)
+def _number(text: str) -> int | None:
     return int(text) if text.isascii() and text.isdecimal() else None
