@@ -16,7 +16,7 @@ EXAMPLES = Path(__file__).parents[2] / "examples" / "v1"
 FORKING = """
 import os
 from shunter.migrate import parallel
-from shunter.migrate.parallel import mapped
+from shunter.migrate.parallel import beside, mapped
 
 parallel._processors = lambda: 3
 forks = []
@@ -153,3 +153,75 @@ def test_conversions_and_proofs_are_the_same_in_any_number_of_processes(tmp_path
     print(len(forks), results[0] == results[1] == results[2], len(results[0][2]) > 40)
     """
     assert ran(script, str(tmp_path)) == "6 True True\n"
+
+
+def test_work_beside_other_work_gives_its_result() -> None:
+    script = """
+    with beside(lambda: (os.getpid(), "done"), pays=True) as result:
+        own = os.getpid()
+        pid, text = result()
+    print(text, pid != own, len(forks))
+    with beside(lambda: (os.getpid(), "done"), pays=False) as result:
+        print(result() == (own, "done"), len(forks))
+    """
+    assert ran(script) == "done True 1\nTrue 1\n"
+
+
+def test_what_work_beside_raises_is_raised_where_its_result_is_asked_for() -> None:
+    script = """
+    def fail():
+        raise ValueError("of the work")
+
+    with beside(fail, pays=True) as result:
+        print("goes on")
+        try:
+            result()
+        except ValueError as error:
+            print(error, len(forks))
+    """
+    assert ran(script) == "goes on\nof the work 1\n"
+
+
+def test_work_beside_that_is_killed_is_done_again_here() -> None:
+    script = """
+    import signal
+    own = os.getpid()
+
+    def killed():
+        if os.getpid() != own:
+            os.kill(os.getpid(), signal.SIGKILL)
+        return "done"
+
+    with beside(killed, pays=True) as result:
+        print(result(), len(forks))
+    """
+    assert ran(script) == "done 1\n"
+
+
+def test_work_beside_ends_with_a_block_that_is_left() -> None:
+    script = """
+    import time
+    try:
+        with beside(lambda: time.sleep(600), pays=True):
+            raise ValueError("of the block")
+    except ValueError as error:
+        print(error)
+    try:
+        os.waitpid(-1, os.WNOHANG)
+    except ChildProcessError:
+        print("no child is left")
+    """
+    assert ran(script) == "of the block\nno child is left\n"
+
+
+def test_one_of_several_processes_forks_no_more() -> None:
+    script = """
+    def work(number):
+        with beside(os.getpid, pays=True) as result:
+            return result() == os.getpid(), os.getpid()
+
+    own = os.getpid()
+    found = mapped(work, range(100), least=10)
+    print(all(here for here, pid in found if pid != own))
+    """
+    assert ran(script) == "True\n"

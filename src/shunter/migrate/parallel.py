@@ -1,4 +1,4 @@
-"""One function over many items in several processes, with the results of a plain loop.
+"""One function over many items in several processes, or beside another one, with the results of a plain loop.
 
 Processes are forked, so functions and items need not be sent to them; only results come back. Nothing is forked where it does not
 pay, nor in a process with threads or a running event loop, whose locks a fork would copy as they are at that moment.
@@ -13,8 +13,8 @@ import pickle
 import signal
 import sys
 import threading
-from collections.abc import Callable, Sequence
-from contextlib import suppress
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager, suppress
 from typing import Any, NoReturn, TypeVar
 
 from shunter.errors import EnvironmentProblem
@@ -63,9 +63,32 @@ def mapped(
     return [*first, *(shares[number % count][number // count] for number in range(len(items)))]
 
 
+@contextmanager
+def beside(work: Callable[[], Result], *, pays: bool) -> Iterator[Callable[[], Result]]:
+    """Begins `work` in a process of its own if there is a processor for it and it `pays`: it takes a tenth of a second or more.
+    What the block gets returns the result of `work`, which can be pickled, or raises what it raises."""
+    if not pays or processes(2, 1) == 1:
+        yield work
+        return
+    gc.freeze()  # a collection in a child would copy every page
+    worker = _Worker(lambda _: work(), [None], ())
+
+    def result() -> Result:
+        try:
+            found = worker.results(())
+        except EnvironmentProblem:  # it was killed
+            found = None
+        return work() if found is None else found[0]
+
+    try:
+        yield result
+    finally:
+        worker.end()
+
+
 def processes(items: int, least: int) -> int:
     """How many processes that many items are shared out to, this one included."""
-    if not hasattr(os, "fork") or threading.active_count() > 1 or _has_event_loop():
+    if not hasattr(os, "fork") or _is_child or threading.active_count() > 1 or _has_event_loop():
         return 1
     return max(1, min(_processors(), MOST_PROCESSES, items // least))
 
@@ -129,10 +152,14 @@ class _Worker:
 
 _RAISED = 70
 """Exit code of a child in which the work raised."""
+_is_child = False
+"""Whether this process is one of several already."""
 
 
 def _work(work: Callable[[Any], Any], items: Sequence[Any], known: Sequence[object], write: int) -> NoReturn:
     """All of a child's life. It never returns: what the parent would do at its end is none of its business."""
+    global _is_child
+    _is_child = True
     code = _RAISED
     try:
         signal.signal(signal.SIGINT, signal.SIG_DFL)

@@ -18,6 +18,7 @@ from shunter.migrate.conversion.one_job import Conversion
 from shunter.migrate.conversion.source.objects import SourceObject
 from shunter.migrate.findings import Finding, Topic
 from shunter.migrate.options import Options
+from shunter.migrate.parallel import beside
 from shunter.migrate.paths import Path, shown
 from shunter.migrate.pods.differences import Difference, Matched, UnofferedError, matched
 from shunter.migrate.pods.showing import shown_place, shown_value
@@ -38,6 +39,9 @@ from shunter.migrate.proof.topics import (
     OTHER_GROUP,
     UNEXPLAINED,
 )
+
+_MANY_PAIRS = 300
+"""Pods from which on how a job ends is worked out by a process of its own."""
 
 
 @dataclass(frozen=True)
@@ -96,9 +100,11 @@ def compared_objects(
         topic = NO_ORIGINAL_PODS if error.in_v1 else NO_PODS
         return Comparison(source, None, (), (tell(topic, (), f"{source.title}: a variable of a container: {error}."),))
     context = Context(both)
-    judged = tuple(_judged(difference, source, context, findings) for difference in both.differences())
-    told = (*_of_pods(source, both, judged, tell), *_of_groups(both, findings, tell), *_of_endings(source, both, findings, tell))
-    return Comparison(source, both, judged, told)
+    with beside(lambda: endings.disagreements(both), pays=len(both.pairs) >= _MANY_PAIRS) as disagreements:
+        judged = tuple(_judged(difference, source, context, findings) for difference in both.differences())
+        told = (*_of_pods(source, both, judged, tell), *_of_groups(both, findings, tell))
+        of_endings = _of_endings(source, both, disagreements(), findings, tell)
+    return Comparison(source, both, judged, (*told, *of_endings))
 
 
 class _Reporter:
@@ -176,14 +182,20 @@ def _of_groups(both: Matched, findings: tuple[Finding, ...], tell: _Reporter) ->
         yield tell(OTHER_GROUP, (), f"{text}{more}")
 
 
-def _of_endings(source: SourceObject, both: Matched, findings: tuple[Finding, ...], tell: _Reporter) -> Iterator[Finding]:
+def _of_endings(
+    source: SourceObject,
+    both: Matched,
+    disagreements: tuple[Disagreement, ...],
+    findings: tuple[Finding, ...],
+    tell: _Reporter,
+) -> Iterator[Finding]:
     """The first of several cases that are about the same."""
     before, after = endings.deadlines(both)
     if before != after and (before is None or before > 0):
         shown = ("by itself only" if seconds is None else f"after {seconds} s" for seconds in (before, after))
         yield tell(OTHER_ENDING, (), f"The job ends {' in v1 and '.join(shown)} in v2.")
     seen: set[tuple[str, ...]] = set()
-    for one in endings.disagreements(both):
+    for one in disagreements:
         topic = MORE_PATIENT if _is_more_patient(one) else OTHER_ENDING
         key = (one.case.subject, one.case.role, one.v1, one.v2, topic.id)
         if key in seen or any(explains_ending(finding, one.case, source, both) for finding in findings):
