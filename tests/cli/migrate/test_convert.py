@@ -226,7 +226,7 @@ def test_jobs_of_one_name_in_several_folders_are_refused_in_one_stream_only(tmp_
 
 def test_a_job_without_a_namespace_may_take_the_place_of_one_in_default() -> None:
     both = JOB + "---\n" + JOB.replace("name: bert", "name: bert\n  namespace: default")
-    assert "blocking INPUT018 PyTorchJob bert stands in standard input:20:3 as well." in convert("-f", "-", given=both).stderr
+    assert "blocking INPUT018 PyTorchJob bert is also in standard input:20:3." in convert("-f", "-", given=both).stderr
 
 
 @pytest.mark.parametrize("namespace", ["", "\n  namespace: default"], ids=["none", "default"])

@@ -117,7 +117,7 @@ async def test_rollback_never_runs_a_training_again_whose_twin_has_finished_and_
         assert (await moves.v1("bert"))["spec"]["runPolicy"]["suspend"] is True
     again = await moves.apply(plan)
     assert (of_jobs(again), again.is_complete) == ([], False)
-    assert "nobody knows how it ended" in again.refused[f"PyTorchJob {moves.namespace}/bert"]
+    assert "how it ended is unknown" in again.refused[f"PyTorchJob {moves.namespace}/bert"]
     assert await moves.twin("bert") == {}
 
 

@@ -297,7 +297,7 @@ UNREWRITTEN = {
     ),
     "its patch is not there": (
         {"dev/kustomization.yaml": "resources:\n- ../base\npatches:\n- path: gone.yaml\n"},
-        "cannot be read, so nobody knows",
+        "cannot be read, so it is unknown",
     ),
     "it is a component": (
         {
