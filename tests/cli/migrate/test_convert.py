@@ -206,7 +206,7 @@ def test_two_jobs_that_would_take_each_others_place_are_refused(tmp_path: Path) 
         (tmp_path / name).write_text(JOB)
     done = convert("a", "b", "--output-dir", "out", folder=tmp_path)
     assert done.returncode == 3
-    assert "a/one.yaml:4:3: blocking INPUT018 PyTorchJob bert stands in a/two.yaml:4:3 as well." in done.stderr
+    assert "a/one.yaml:4:3: blocking INPUT018 PyTorchJob bert is also in a/two.yaml:4:3." in done.stderr
     assert "b/elsewhere.yaml:4" not in done.stderr
     assert convert("a", "b", "--accept", "INPUT018", folder=tmp_path).returncode == 0
     in_namespaces = JOB.replace("name: bert", "name: bert\n  namespace: x") + "---\n" + JOB
@@ -219,7 +219,7 @@ def test_jobs_of_one_name_in_several_folders_are_refused_in_one_stream_only(tmp_
         (tmp_path / folder / "job.yaml").write_text(JOB)
     done = convert("-f", ".", folder=tmp_path)
     assert done.returncode == 3
-    assert "prod/job.yaml:4:3: blocking INPUT018 PyTorchJob bert stands in staging/job.yaml:4:3 as well." in done.stderr
+    assert "prod/job.yaml:4:3: blocking INPUT018 PyTorchJob bert is also in staging/job.yaml:4:3." in done.stderr
     assert convert("-f", ".", "--output-dir", "out", folder=tmp_path).returncode == 0
     assert convert("-f", "staging", "-f", "prod", "--in-place", "--force", folder=tmp_path).returncode == 0
 
