@@ -57,6 +57,7 @@ def assert_has(template: Json, profile: Profile, machine: str) -> None:
     assert list(node.get("securityContext", {}).get("capabilities", {}).get("add", ())) == list(profile.capabilities)
 
 
+@pytest.mark.long
 def test_jobs_of_every_profile_reach_their_pods(cluster: Cluster, namespace: str, script: str) -> None:
     for name, profile in profiles().items():
         run = ["run", script, "-n", namespace, "--name", name, "--runtime", "torch-distributed", "--nodes", "2", "--gpus", "8"]
