@@ -94,10 +94,10 @@ def apply(cluster: Cluster, namespace: str, *files: str) -> None:
 
 
 has_storage = pytest.mark.embedded(why="makes the volumes that claims ask for")
-MARKS = {
+MARKS: dict[str, tuple[pytest.MarkDecorator, ...]] = {
     "checkpoints on a shared volume": (has_storage, pytest.mark.long),  # tests/e2e/test_run_program.py goes on from checkpoints
-    "a divided model": has_storage,
-    "the same as a TrainJob": pytest.mark.long,  # tests/e2e/test_training.py trains a TrainJob of four ranks
+    "a divided model": (has_storage,),
+    "the same as a TrainJob": (pytest.mark.long,),  # tests/e2e/test_training.py trains a TrainJob of four ranks
 }
 
 
