@@ -9,7 +9,17 @@ from shunter.api.formats.digits import whole_number
 
 @pytest.mark.parametrize(
     ("text", "number"),
-    [("0", 0), ("007", 7), ("9" * 19, 10**19 - 1), ("9" * 20, None), ("1" * 5000, None), ("", None), ("-1", None), ("1.5", None)],
+    [
+        ("0", 0),
+        ("007", 7),
+        ("9" * 19, 10**19 - 1),
+        ("9" * 20, None),
+        ("1" * 5000, None),
+        ("", None),
+        ("-1", None),
+        ("1.5", None),
+        ("１２", None),
+    ],
 )
 def test_a_number_is_read_where_64_bits_may_hold_it(text: str, number: int | None) -> None:
     assert whole_number(text) == number

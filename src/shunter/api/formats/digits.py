@@ -7,5 +7,5 @@ MOST_DIGITS = 19
 
 
 def whole_number(text: str) -> int | None:
-    """The number that decimal digits write; None for any other text, and for more than `MOST_DIGITS`."""
-    return int(text) if text.isdecimal() and len(text) <= MOST_DIGITS else None
+    """The number that decimal digits write, as Go reads them; None for any other text, and for more than `MOST_DIGITS`."""
+    return int(text) if text.isascii() and text.isdecimal() and len(text) <= MOST_DIGITS else None

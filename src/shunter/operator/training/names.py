@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from functools import lru_cache
 
+from shunter.api.formats.digits import whole_number
 from shunter.operator.training.job import AnyJob
 
 OPERATOR_NAME = "training.kubeflow.org/operator-name"
@@ -41,6 +42,4 @@ def index_of(labels: dict[str, str]) -> int | None:
     return _number(labels.get(REPLICA_INDEX, ""))
 
 
-@lru_cache(maxsize=4096)
-def _number(text: str) -> int | None:
-    return int(text) if text.isascii() and text.isdecimal() else None
+_number = lru_cache(maxsize=4096)(whole_number)

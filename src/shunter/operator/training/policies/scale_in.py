@@ -34,10 +34,8 @@ def writes(job: AnyJob, pods: list[Pod]) -> list[Write]:
 
 def evidence(children: Children) -> Children:
     """Children whose pods tell how the job is doing: all but those on their way out that were scaled in."""
-    scaled_in = {pod.metadata.uid for pod in children.pods if pod.is_leaving and _is_marked(pod)}
-    if not scaled_in:
-        return children
-    return Children(tuple(pod for pod in children.pods if pod.metadata.uid not in scaled_in), children.services)
+    kept = tuple(pod for pod in children.pods if not (pod.is_leaving and _is_marked(pod)))
+    return children if len(kept) == len(children.pods) else Children(kept, children.services)
 
 
 def _is_marked(pod: Pod) -> bool:
