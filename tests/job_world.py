@@ -22,6 +22,7 @@ from shunter.kube.controllers.plan import Create, Delete, Key, Note, Patch, Plan
 from shunter.kube.merge_patch import merge_patch
 from shunter.operator.deletions import Deletions
 from shunter.operator.training.autoscaler import Autoscaler
+from shunter.operator.training.endings import Endings
 from shunter.operator.training.framework import AnyFramework
 from shunter.operator.training.reconciler import INDEXES, SERVICE_INDEXES, TrainingReconciler
 
@@ -44,6 +45,9 @@ class World:
         self.now = START
         self.objects: dict[tuple[Resource, str], Json] = {}
         self.deletions = Deletions()
+        self.endings = Endings()
+        self._pods: dict[str, Pod] = {}
+        """As the operator saw them last."""
         self._version = 0
         self._keep(framework.info.resource, job)
 
@@ -53,6 +57,8 @@ class World:
         other.told = [*self.told]
         other.objects = {place: _stored(body) for place, body in self.objects.items()}
         other.deletions = copy.deepcopy(self.deletions)
+        other.endings = copy.deepcopy(self.endings)
+        other._pods = dict(self._pods)
         return other
 
     @property
@@ -113,8 +119,12 @@ class World:
         own, pods, services, autoscalers, *_ = stores.values()
         for pod in pods.list():
             self.deletions.changed(None, pod)
+            self.endings.changed(self._pods.get(pod.metadata.name), pod)
+        self._pods = {pod.metadata.name: pod for pod in pods.list()}
         kept = {kind.resource: stores[kind.resource] for kind in self.framework.info.extra_kinds}
-        reconciler = TrainingReconciler(self.framework, own, pods, services, autoscalers, deletions=self.deletions, kept=kept)
+        reconciler = TrainingReconciler(
+            self.framework, own, pods, services, autoscalers, deletions=self.deletions, endings=self.endings, kept=kept
+        )
         observed = reconciler.observe(Key("team-a", self.name))
         assert observed is not None
         return reconciler.plan(observed, self.now)
@@ -142,11 +152,11 @@ class World:
                 return
         raise AssertionError(f"the job does not come to rest: {self.plan()}")
 
-    def set_pod(self, name: str, phase: str, *, exit_code: int = 0) -> None:
+    def set_pod(self, name: str, phase: str, *, exit_code: int = 0, finished_at: datetime | None = None) -> None:
         """The kubelet's word about a pod."""
         body = self.objects[PODS, name]
         state: Json = {"Running": {"running": {}}, "Pending": {"waiting": {}}}.get(phase) or {
-            "terminated": {"exitCode": exit_code}
+            "terminated": {"exitCode": exit_code, **({"finishedAt": rfc3339(finished_at)} if finished_at else {})}
         }
         containers = [{"name": container["name"], "state": state} for container in body["spec"]["containers"]]
         self._keep(PODS, {**body, "status": {"phase": phase, "containerStatuses": containers}})

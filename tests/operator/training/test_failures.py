@@ -21,6 +21,7 @@ from shunter.operator.training.frameworks import FRAMEWORKS, framework_of
 from shunter.operator.training.job import AnyJob
 from shunter.operator.training.observed import Observed
 from shunter.operator.training.plan import plan
+from shunter.operator.training.policies import restart
 
 PYTORCH = framework_of("PyTorchJob")
 MakeJob = Callable[..., AnyJob]
@@ -185,3 +186,26 @@ def test_a_rank_that_ends_as_asked_has_not_failed_when_its_pod_is_removed(second
     world.objects[PODS, "job-worker-0"] = {**body, "metadata": {**body["metadata"], **removed}, "status": status}
     world.look()
     assert bool(told(world.told, "RankFailed")) == counts
+
+
+@pytest.mark.parametrize("framework", [one for one in FRAMEWORKS if one.tells_exits], ids=lambda one: one.info.resource.kind)
+def test_each_exit_is_told_once_whatever_the_clocks_of_nodes_say(framework: AnyFramework) -> None:
+    job = RunningJob(framework, "Never", workers=3)
+    world = job.world
+    for number, clock in ((2, 60), (1, 0)):  # in this order the operator sees them end
+        world.set_pod(f"job-worker-{number}", "Succeeded", finished_at=world.now + timedelta(seconds=clock))
+        world.settle()
+    exits = [f"Pod: team-a.job-worker-{number} exited with code 0" for number in (2, 1)]
+    assert told(world.told, "ExitedWithCode") == exits
+
+
+def test_of_pods_that_ended_before_the_operator_began_the_moments_tell_the_order() -> None:
+    pods = [_ended("late", 20), _ended("early", 10), _ended("seen", 0)]
+    new = restart.newly_finished("pytorch", pods, known=1, order={"uid-of-seen": 1})
+    assert [pod.metadata.name for pod in new] == ["late", "seen"]
+
+
+def _ended(name: str, second: int) -> Pod:
+    terminated = {"exitCode": 1, "finishedAt": f"2026-01-01T00:00:{second:02}Z"}
+    status = {"phase": "Failed", "containerStatuses": [{"name": "pytorch", "state": {"terminated": terminated}}]}
+    return msgspec.convert({"metadata": {"name": name, "uid": f"uid-of-{name}"}, "status": status}, Pod)

@@ -15,6 +15,7 @@ from shunter.kube.controllers.plan import Key
 from shunter.operator.deletions import Deletions
 from shunter.operator.training import autoscaler
 from shunter.operator.training.autoscaler import Autoscaler
+from shunter.operator.training.endings import Endings
 from shunter.operator.training.framework import AnyFramework, Settings
 from shunter.operator.training.frameworks import FRAMEWORKS
 from shunter.operator.training.gang import pod_groups
@@ -46,6 +47,8 @@ def add_controllers(
     pods = manager.informer(PODS, Pod, label_selector=CHILD_SELECTOR, indexes=INDEXES)
     deletions = Deletions()
     pods.add_handler(deletions.changed)
+    endings = Endings()
+    pods.add_handler(endings.changed)
     services = manager.informer(SERVICES, Service, label_selector=CHILD_SELECTOR, indexes=SERVICE_INDEXES)
     autoscalers = manager.informer(HORIZONTAL_POD_AUTOSCALERS, Autoscaler)
     groups = [manager.informer(pod_groups(gang_scheduler), PodGroup)] if gang_scheduler else []
@@ -64,6 +67,7 @@ def add_controllers(
             services.store,
             autoscalers.store,
             deletions=deletions,
+            endings=endings,
             default_backoff_limit=default_backoff_limit,
             gangs=Gangs(gang_scheduler, groups[0]) if groups else None,
             kept={resource: informer.store for resource, informer in kept.items()},

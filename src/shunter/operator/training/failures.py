@@ -3,27 +3,30 @@
 from __future__ import annotations
 
 from shunter.api.core import Pod
-from shunter.operator.training.children import Children, index_or_none
+from shunter.operator.training.children import index_or_none
 from shunter.operator.training.framework import AnyFramework
 from shunter.operator.training.job import AnyJob
-from shunter.operator.training.policies import restart
+from shunter.operator.training.observed import Observed
+from shunter.operator.training.policies import restart, scale_in
 from shunter.operator.training.policies.clean_pods import is_kept
 from shunter.operator.training.progress import Progress
 
 
-def newly_ended(framework: AnyFramework, job: AnyJob, children: Children, replica_type: str) -> list[Pod]:
+def newly_ended(framework: AnyFramework, observed: Observed, replica_type: str) -> list[Pod]:
     """The pods of one role, as far as they are wanted, whose end the status does not know of."""
+    job, children = observed.job, scale_in.evidence(observed.children)
     count = job.replica_count(replica_type)
     pods = [pod for pod in children.pods_in_role(replica_type) if (index_or_none(pod) or 0) < count]
     known = job.status.replica_statuses.get(replica_type)
     container = framework.container_of(job, replica_type)
-    return restart.newly_finished(container, pods, known.succeeded + known.failed if known else 0)
+    return restart.newly_finished(container, pods, known.succeeded + known.failed if known else 0, observed.endings)
 
 
-def told(framework: AnyFramework, job: AnyJob, children: Children, progress: Progress) -> Progress:
+def told(framework: AnyFramework, observed: Observed, progress: Progress) -> Progress:
     """With the exit codes of pods whose end is news."""
+    job = observed.job
     for replica_type in job.replicas:
-        ended = newly_ended(framework, job, children, replica_type)
+        ended = newly_ended(framework, observed, replica_type)
         leaves = [pod for pod in ended if pod.status.phase == "Failed" and not _stays(framework, job, pod, replica_type)]
         container = framework.container_of(job, replica_type)
         for pod in ended if framework.tells_exits else leaves:

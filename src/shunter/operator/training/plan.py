@@ -42,14 +42,15 @@ def plan(framework: AnyFramework, observed: Observed, now: datetime) -> Plan:
         return _suspended(framework, observed, progress)
     progress = progress.notes(abnormal_pod_events(job.ref, children.pods))
     job = msgspec.structs.replace(job, status=progress.status)
+    observed = msgspec.structs.replace(observed, job=job)
     remaining = deadline.remaining(job, progress.now)
     if backoff.is_exceeded(job, scale_in.evidence(children)):
         progress = progress.notes(backoff.exits(job, children))
-        progress = failures.told(framework, job, scale_in.evidence(children), progress)
+        progress = failures.told(framework, observed, progress)
         return _over_limit(observed, progress, BACKOFF_EXCEEDED.format(name=job.name))
     if remaining is not None and remaining <= 0:
         return _over_limit(observed, progress, DEADLINE_EXCEEDED.format(name=job.name))
-    return _running(framework, msgspec.structs.replace(observed, job=job), progress, remaining)
+    return _running(framework, observed, progress, remaining)
 
 
 def plan_failure(framework: AnyFramework, observed: Observed, failure: Failure, now: datetime) -> Plan:

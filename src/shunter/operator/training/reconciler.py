@@ -20,6 +20,7 @@ from shunter.kube.controllers.plan import Failure, Key, Plan
 from shunter.operator.deletions import Deletions
 from shunter.operator.training.autoscaler import Autoscaler
 from shunter.operator.training.children import children_of
+from shunter.operator.training.endings import Endings
 from shunter.operator.training.framework import AnyFramework
 from shunter.operator.training.gang import Gang
 from shunter.operator.training.job import AnyJob, controller_name
@@ -78,6 +79,7 @@ class TrainingReconciler:
         autoscalers: Store[Autoscaler],
         *,
         deletions: Deletions,
+        endings: Endings,
         default_backoff_limit: int | None = None,
         gangs: Gangs | None = None,
         kept: Mapping[Resource, Store[Any]] = {},
@@ -87,6 +89,7 @@ class TrainingReconciler:
         self._jobs = jobs
         self._pods = pods
         self._deletions = deletions
+        self._endings = endings
         self._services = services
         self._autoscalers = autoscalers
         self._gangs = gangs
@@ -110,6 +113,7 @@ class TrainingReconciler:
             job=job,
             faults=tuple(faults),
             children=children_of(job, pods, services),
+            endings=self._endings.order,
             gang=self._gangs.of(key) if self._gangs else None,
             autoscaler=self._autoscalers.get(key),
             kept=self._present(job),

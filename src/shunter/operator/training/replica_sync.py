@@ -74,7 +74,7 @@ class NumberedReplicas:
             text = f"no pod is made or deleted until this is put right: {aggregate(numbers)}"
             progress = progress.note("Warning", "TooManyReplicas", text)
             return [], progress.counts(replica_counts(self, job, scale_in.evidence(children)))
-        progress = failures.told(self, job, scale_in.evidence(children), progress)
+        progress = failures.told(self, observed, progress)
         pod_writes: list[Write] = []
         service_writes: list[Write] = []
         for replica_type in job.replicas:
@@ -96,7 +96,7 @@ def _pods(framework: AnyFramework, observed: Observed, replica_type: str, progre
     pods = children.pods_of(replica_type)
     superfluous = scale_in.superfluous(pods, wanted)
     present = [pod for pod in scale_in.evidence(children).pods_of(replica_type) if index(pod) < wanted]
-    news = failures.newly_ended(framework, job, scale_in.evidence(children), replica_type)
+    news = failures.newly_ended(framework, observed, replica_type)
     consequences = [(pod, restart.consequence(pod, policy, framework.container)) for pod in present]
     replaced = [pod for pod, consequence in consequences if consequence == "replace"]
     if any(consequence == "fail" for _, consequence in consequences):

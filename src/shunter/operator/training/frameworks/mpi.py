@@ -148,7 +148,7 @@ class MPI:
         if not members.is_done:
             made, progress = replica_sync.writes(observed, members, self._kubectl_delivery_image, progress)
             writes += made
-        progress = failures.told(self, job, scale_in.evidence(observed.children), progress)
+        progress = failures.told(self, observed, progress)
         counts = judgement.counts(evidence)
         return writes, progress.notes(judgement.news(job, evidence, counts)).counts(counts)
 

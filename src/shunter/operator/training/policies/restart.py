@@ -5,6 +5,7 @@ In-place restarts are the kubelet's; a pod in phase Failed will not run again by
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Literal
 
 from shunter.api.core import Pod
@@ -44,15 +45,16 @@ def exit_code(pod: Pod, container: str) -> int | None:
     return terminated.exit_code if terminated else None
 
 
-def newly_finished(container: str, pods: list[Pod], known: int) -> list[Pod]:
+def newly_finished(container: str, pods: list[Pod], known: int, order: Mapping[str, int]) -> list[Pod]:
     """The pods whose end nobody has reported yet: those that ended last, beyond the `known` number the status counts already, and
-    those whose training container has ended while others of it run on, which no status counts.
+    those whose training container has ended while others of it run on, which no status counts. `order` is that in which pods
+    were seen to end, by their UIDs; pods that it does not have ended before.
 
     Upstream reports every exit at every reconcile, which floods the events of large jobs.
     """
     running_on = [pod for pod in pods if not pod.is_finished and exit_code(pod, container) is not None]
     finished = [pod for pod in pods if pod.is_finished]
-    finished.sort(key=lambda pod: _finished_at(pod, container))
+    finished.sort(key=lambda pod: (order.get(pod.metadata.uid, 0), *_finished_at(pod, container)))
     return [*running_on[:REPORTED_PODS], *finished[known:]]
 
 
