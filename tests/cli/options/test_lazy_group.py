@@ -24,6 +24,8 @@ from shunter.cli.main import main
 main()
 """
 ALWAYS = [
+    "shunter.api",
+    "shunter.api.collector",
     "shunter.cli",
     "shunter.cli.main",
     "shunter.cli.options",
@@ -32,7 +34,7 @@ ALWAYS = [
     "shunter.cli.options.run_command",
     "shunter.errors",
 ]
-MIGRATE = ["shunter.api", "shunter.api.collector", "shunter.cli.migrate", "shunter.cli.migrate.exit_codes"]
+MIGRATE = ["shunter.cli.migrate", "shunter.cli.migrate.exit_codes"]
 
 
 def asked(*words: str, **environment: str) -> tuple[str, str]:

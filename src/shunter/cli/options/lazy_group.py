@@ -11,6 +11,7 @@ import typer
 from typer.core import TyperCommand, TyperGroup
 from typer.main import get_command
 
+from shunter.api.collector import paused
 from shunter.cli.options.command import Command
 
 HELP = {"-h", "--help"}
@@ -35,7 +36,8 @@ class Entry(NamedTuple):
 
     def load(self, name: str) -> Any:
         """The click command of this name; imports its module."""
-        module = import_module(self.module)
+        with paused():
+            module = import_module(self.module)
         cls = self.settings.get("cls", Command)
         return self.command(name, getattr(module, self.attribute), getattr(module, cls) if isinstance(cls, str) else cls)
 
