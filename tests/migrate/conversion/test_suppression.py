@@ -68,7 +68,7 @@ def test_globs_choose_the_findings(globs: str, blocked: list[str]) -> None:
         ("{id: RESTART001, name: gone, reason: r}", "SUPPRESS001", "Remove it"),
         ("{id: RESTART001, reason: r, expires: 2026-11-21}", "SUPPRESS002", "a new date"),
         ("{id: RESTART01, reason: r}", "SUPPRESS003", "Did you mean RESTART001"),
-        ("{id: INPUT001, reason: r}", "SUPPRESS004", "Do what the finding says"),
+        ("{id: INPUT001, reason: r}", "SUPPRESS004", "Follow the remedy of the finding"),
     ],
     ids=["unused", "expired", "unknown id", "cannot be suppressed"],
 )

@@ -25,7 +25,7 @@ UNREADABLE = Topic(
     change="unsupported",
     grade="N",
     explanation="A field has a type that v1's API does not allow there, so the job cannot be interpreted.",
-    remedy="Give the field the type that v1 requires; the rest of the input is converted.",
+    remedy="Use the type that v1 requires; the rest of the input is converted.",
 )
 DEFECT = Topic(
     id="INPUT015",
@@ -34,10 +34,10 @@ DEFECT = Topic(
     change="unsupported",
     grade="N",
     explanation=(
-        "Converting the object ended in an unexpected error: a defect of this tool, whatever the object contains. The result "
-        "does not contain it; the rest of the input is converted."
+        "Converting the object failed with an unexpected error, which is a defect of this tool whatever the object contains. "
+        "The result does not contain the object; the rest of the input is converted."
     ),
-    remedy="Please report it, with the message and the manifest, which may be shortened to what it takes.",
+    remedy="Please report it with the message and the manifest, reduced to the part that causes the error if possible.",
     effort=3,
 )
 

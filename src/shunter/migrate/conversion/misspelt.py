@@ -20,13 +20,13 @@ OF_TEMPLATE = Topic(
     change="unsupported",
     grade="L",
     explanation=(
-        "The schema of the v1 kind does not have the field: kubectl refuses the job, and where the check is off the API server "
-        "drops the field. So it had no effect in v1, and a result with it is refused or means something else. Training Operator "
-        "v1.9 has the pods of Kubernetes 1.31 in its schemas, Trainer and JobSet have what came later: resources of the pod as a "
-        "whole (1.32), restartPolicyRules, hostnameOverride (1.34), ... Where Shunter serves v1 it keeps them, "
-        "as the proof assumes; of a job that is read from a cluster with such a field nothing is told."
+        "The schema of the v1 kind does not have the field: kubectl rejects the job, or, with validation off, the API server "
+        "drops the field. So it had no effect in v1, and a result with it is rejected or behaves differently. The schemas of "
+        "Training Operator v1.9 have the pod fields of Kubernetes 1.31; Trainer and JobSet have later ones: resources of the "
+        "pod as a whole (1.32), restartPolicyRules, hostnameOverride (1.34), ... Where Shunter serves v1 it keeps these fields, "
+        "and the proof assumes so; for jobs read from a cluster they are not reported."
     ),
-    remedy="Remove the field, or spell it right. --accept FIELD003 passes it on as it is, for clusters that know it.",
+    remedy="Remove the field, or correct its spelling. --accept FIELD003 keeps it unchanged, for clusters that support it.",
     acceptable=True,
 )
 _NEWER_REMEDY = "Remove it to keep what Training Operator did, or take it on with --accept FIELD003."

@@ -37,8 +37,8 @@ NOT_UNDERSTOOD = Topic(
     severity="error",
     change="unsupported",
     grade="L",
-    explanation="The tool has no rule for this field of the source: it is missing in the result.",
-    remedy="Remove the field if it has no effect (v1 may have ignored it as well), then suppress with --accept FIELD001.",
+    explanation="No conversion rule exists for this field of the source, so it is missing in the result.",
+    remedy="Remove the field if it has no effect (v1 may have ignored it too), then suppress with --accept FIELD001.",
     effort=3,
     acceptable=True,
 )

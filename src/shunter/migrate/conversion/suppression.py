@@ -39,7 +39,7 @@ UNUSED = Topic(
     severity="warning",
     change="lossless",
     grade="E",
-    explanation="No finding of this run matches it: what it was about is gone, or its globs are wrong.",
+    explanation="No finding of this run matches it: the cause is gone, or its globs are wrong.",
     remedy="Remove it, or correct its id and globs.",
 )
 EXPIRED = Topic(
@@ -48,7 +48,7 @@ EXPIRED = Topic(
     severity="warning",
     change="lossless",
     grade="E",
-    explanation="The day that `expires` names has passed; the findings are active again.",
+    explanation="The date in `expires` has passed; the findings are active again.",
     remedy="Fix the findings, or set a new date.",
 )
 UNKNOWN = Topic(
@@ -57,7 +57,7 @@ UNKNOWN = Topic(
     severity="warning",
     change="lossless",
     grade="E",
-    explanation="Ids never change, so this one was never right, or it is of a newer version of the tool.",
+    explanation="Ids never change, so the id is misspelled, or belongs to a newer version of the tool.",
     remedy="List the ids with `shunter migrate explain --list`.",
 )
 NOT_ACCEPTABLE = Topic(
@@ -67,8 +67,11 @@ NOT_ACCEPTABLE = Topic(
     other_impact="advisory",
     change="lossless",
     grade="E",
-    explanation="Findings of this topic mean that the result would not work, or not be the same training: no reason helps.",
-    remedy="Do what the finding says.",
+    explanation=(
+        "A finding with this id means that the result would not work, or would be a different training, so it cannot be "
+        "suppressed."
+    ),
+    remedy="Follow the remedy of the finding.",
 )
 
 

@@ -11,9 +11,9 @@ UNEXPLAINED = Topic(
     change="semantic-change",
     grade="N",
     explanation=(
-        "The pods of the v1 job and those of the converted one were made in memory, by the operators' own rules, and "
-        "compared pod by pod: environment after `$(NAME)` is replaced, programs, volumes, resources, placement, names. "
-        "What differs because v2 works otherwise, or because a finding says so, is left out; this is the rest."
+        "The pods of the v1 job and of the converted job were created in memory by the operators' own rules, and compared pod "
+        "by pod: environment after `$(NAME)` is replaced, programs, volumes, resources, placement, names. The finding lists the "
+        "differences that are caused neither by how v2 works nor by another finding."
     ),
     remedy=(
         "Look at both sides with `shunter migrate diff`. If the difference is harmless, suppress it with --accept "
@@ -29,8 +29,8 @@ NO_PODS = Topic(
     change="unsupported",
     grade="N",
     explanation=(
-        "TrainJob and runtime do not go together, or one of them cannot be read: v2's operator would say so in a condition "
-        "of the TrainJob, and make no pods."
+        "TrainJob and runtime do not match, or one of them cannot be read: v2's operator would report this in a condition of "
+        "the TrainJob, and create no pods."
     ),
     remedy="Correct what the message names.",
 )
@@ -41,12 +41,12 @@ GENERATED_NAME = Topic(
     change="semantic-change",
     grade="D",
     explanation=(
-        "Pods of v1 are called `JOB-worker-3`; those of v2 end in five random characters, and are called otherwise "
-        "after each restart. A program that takes its rank from the name, or names files after it, finds another one."
+        "v1 pods are named `JOB-worker-3`; the names of v2 pods end in five random characters that change with each restart. A "
+        "program that derives its rank or file names from the pod name gets different ones."
     ),
     remedy=(
-        "Take the rank from the annotation batch.kubernetes.io/job-completion-index by a fieldRef, and stable names "
-        "from the pod's host name."
+        "Read the rank from the annotation batch.kubernetes.io/job-completion-index by a fieldRef, and use the pod's host name "
+        "for stable names."
     ),
     limits_proof=True,
 )
@@ -56,8 +56,10 @@ NOT_AS_CARRIED = Topic(
     severity="error",
     change="semantic-change",
     grade="N",
-    explanation="The account of the conversion says that the field stands in the result as it is; it does not.",
-    remedy="Compare the field in both manifests; the result was edited, or the tool is at fault.",
+    explanation=(
+        "The conversion recorded that the field is copied unchanged into the result, but the result has a different value."
+    ),
+    remedy="Compare the field in both manifests; either the result was edited, or this is a defect of the tool.",
     acceptable=True,
 )
 OTHER_ENDING = Topic(
@@ -67,10 +69,10 @@ OTHER_ENDING = Topic(
     change="semantic-change",
     grade="N",
     explanation=(
-        "Both operators were asked, in memory, what becomes of the job when certain pods succeed or fail; their answers"
-        " differ, and no finding of the conversion says so. Or the job has another deadline than in v1."
+        "The rules of both operators were evaluated in memory for pods that succeed or fail. The outcomes of the job differ, "
+        "and no finding of the conversion explains it. Or the job's deadline differs from v1."
     ),
-    remedy="Look at successPolicy, failurePolicy, podFailurePolicy, backoffLimit and activeDeadlineSeconds of the result.",
+    remedy="Check successPolicy, failurePolicy, podFailurePolicy, backoffLimit and activeDeadlineSeconds of the result.",
     effort=3,
     acceptable=True,
 )
@@ -81,9 +83,8 @@ OTHER_GROUP = Topic(
     change="semantic-change",
     grade="N",
     explanation=(
-        "What each program would take for the number of processes, its own rank and the place to meet was worked out "
-        "for both sides. A group of another size, a rank twice or another place to meet means that nodes train alone, "
-        "or wait forever."
+        "For each program the number of processes, its own rank and the rendezvous address were computed for v1 and v2. A group "
+        "of another size, a duplicate rank or another rendezvous means that nodes train alone, or wait forever."
     ),
     remedy="Set --torch-launch, or correct what the message names.",
     effort=3,
@@ -95,10 +96,10 @@ MORE_PATIENT = Topic(
     change="semantic-change",
     grade="D",
     explanation=(
-        "XGBoostJobs, and others whose pods never restart, failed under v1 as soon as a pod was evicted or its node went away. "
-        "The Jobs of v2 replace such a pod; the program finds the others again, or fails as it would have."
+        "XGBoostJobs, and other jobs whose pods never restart, fail in v1 as soon as a pod is evicted or its node is lost. In "
+        "v2 the Jobs replace such a pod; the program then rejoins the others, or fails as it would have in v1."
     ),
-    remedy="Nothing, unless the program must not be started a second time: then set restartPolicy Never.",
+    remedy="Nothing, unless the program must not be started twice: then set restartPolicy Never.",
     effort=0,
 )
 NOT_COMPARED = Topic(
@@ -108,10 +109,10 @@ NOT_COMPARED = Topic(
     change="manual",
     grade="D",
     explanation=(
-        "Pods are compared by asking both operators for them, without a cluster. MPIJobs of kubeflow.org/v2beta1 belong to "
-        "the mpi-operator, another product, of which there is no copy here."
+        "Pods are compared by evaluating the rules of both operators, without a cluster. MPIJobs of kubeflow.org/v2beta1 belong "
+        "to mpi-operator, a different product whose rules are not included here."
     ),
-    remedy="Run both, and compare the runs.",
+    remedy="Run both jobs, and compare the runs.",
 )
 NO_ORIGINAL_PODS = Topic(
     id="PROOF009",
@@ -120,10 +121,10 @@ NO_ORIGINAL_PODS = Topic(
     change="manual",
     grade="D",
     explanation=(
-        "v1's webhook or operator refuses the job, so there are no pods of it that those of the result could be compared "
-        "with. The result may well train: v2 has other rules."
+        "v1's webhook or operator rejects the job, so it has no pods to compare with those of the result. The result may still "
+        "train: v2 has other rules."
     ),
-    remedy="Correct what the message names, in the source, to have the conversion proved.",
+    remedy="To have the conversion proved, correct what the message names in the source.",
 )
 NOTHING_GIVEN = Topic(
     id="PROOF018",
@@ -132,10 +133,10 @@ NOTHING_GIVEN = Topic(
     change="manual",
     grade="N",
     explanation=(
-        "With --against the pods of each job are compared with those of a TrainJob that you wrote; for this one there "
-        "is none of its name, or not its runtime, or a server would refuse one of them. The other jobs are compared."
+        "With --against the pods of each job are compared with those of a TrainJob that you wrote. This job has no TrainJob of "
+        "its name, the runtime is missing, or a server would reject one of them. The other jobs are compared."
     ),
-    remedy="Name the file that has it with --against, or leave the job out by naming the others.",
+    remedy="Add the file with the TrainJob by --against, or exclude the job by naming the others.",
 )
 NOT_THE_SAME_TEXT = Topic(
     id="PROOF010",
@@ -144,8 +145,8 @@ NOT_THE_SAME_TEXT = Topic(
     change="unsupported",
     grade="N",
     explanation=(
-        "The manifests are written with the comments and the layout of the source, then read again; what was read is not "
-        "what was written. This is a fault of the tool."
+        "The manifests are written with the comments and the layout of the source, and then read again; the values read differ "
+        "from those written. This is a defect of the tool."
     ),
     remedy="Please report it, with the manifest.",
     effort=0,
@@ -157,8 +158,8 @@ REFUSED_BY_SCHEMA = Topic(
     change="unsupported",
     grade="N",
     explanation=(
-        "An API server that has the definitions of Trainer 2.3 would refuse the object, or drop the field without a word. "
-        "v1's definitions say less about values than those of v2."
+        "An API server with the definitions of Trainer 2.3 would reject the object, or silently drop the field. The definitions "
+        "of v1 restrict values less than those of v2."
     ),
     remedy="Correct the value in the source.",
 )
@@ -168,7 +169,7 @@ REFUSED_BY_CEL = Topic(
     severity="error",
     change="unsupported",
     grade="N",
-    explanation="The definitions of TrainJobs and runtimes have rules in CEL, which an API server checks after the schema.",
+    explanation="The definitions of TrainJobs and runtimes contain CEL rules, which an API server checks after the schema.",
     remedy="Correct the value in the source.",
 )
 REFUSED_BY_WEBHOOK = Topic(
@@ -178,8 +179,8 @@ REFUSED_BY_WEBHOOK = Topic(
     change="unsupported",
     grade="N",
     explanation=(
-        "Trainer's webhooks look at runtimes, and at TrainJobs together with their runtime: reserved variables, patches to "
-        "what is not there, containers that must be there."
+        "Trainer's webhooks validate runtimes, and TrainJobs together with their runtime: reserved variables, patches of "
+        "objects that do not exist, required containers."
     ),
     remedy="Correct what the message names.",
 )
@@ -190,11 +191,10 @@ NO_OBJECTS = Topic(
     change="unsupported",
     grade="N",
     explanation=(
-        "A TrainJob that was accepted becomes a JobSet, that becomes Jobs, and those become pods; each has rules of its own, "
-        "the longest name of a pod among them. Upstream reports a refusal there only in events of the TrainJob, sets no "
-        "condition and retries forever."
+        "An accepted TrainJob becomes a JobSet, then Jobs, then pods; each has its own rules, for example the maximum length of "
+        "a pod name. Upstream reports a rejection there only in events of the TrainJob, sets no condition and retries forever."
     ),
-    remedy="Correct what the message names; a name that is too long is shortened by giving the job another one.",
+    remedy="Correct what the message names; if a name is too long, rename the job.",
 )
 REFUSED_BY_SERVER = Topic(
     id="PROOF015",
@@ -203,10 +203,10 @@ REFUSED_BY_SERVER = Topic(
     change="unsupported",
     grade="N",
     explanation=(
-        "The runtime was made in a scratch namespace, for a TrainJob is judged together with it; then the cluster was asked, "
-        "without storing anything, whether it would take the TrainJob and the JobSet that follows from it."
+        "The runtime was created in a scratch namespace, because a TrainJob is validated together with it; then the TrainJob "
+        "and its JobSet were sent to the cluster in a dry run, which stores nothing."
     ),
-    remedy="Correct what the message names, or the policy of the cluster that it comes from.",
+    remedy="Correct what the message names, or the policy of the cluster that caused it.",
 )
 NOT_STARTED = Topic(
     id="PROOF016",
@@ -214,8 +214,8 @@ NOT_STARTED = Topic(
     severity="error",
     change="unsupported",
     grade="N",
-    explanation="The converted job was run for a short while on the embedded cluster, and has failed or never started.",
-    remedy="Run it with `shunter migrate test --keep 600`, and look at its logs.",
+    explanation="The converted job was run briefly on the embedded cluster; it failed or never started.",
+    remedy="Run it with `shunter migrate test --keep 600`, and check its logs.",
     effort=3,
 )
 TRAINED_DIFFERENTLY = Topic(
@@ -224,7 +224,7 @@ TRAINED_DIFFERENTLY = Topic(
     severity="error",
     change="semantic-change",
     grade="N",
-    explanation="A run of the v1 job and a run of what it became were compared, and what they trained is not the same.",
-    remedy="Look at the aspects that differ: shunter migrate compare ORIGINAL SUCCESSOR. A tolerance can be given there.",
+    explanation="A run of the v1 job and a run of its TrainJob were compared, and the trainings are not the same.",
+    remedy="See the differences with shunter migrate compare ORIGINAL SUCCESSOR. A tolerance can be set there.",
     effort=3,
 )

@@ -20,10 +20,10 @@ QUOTA = Topic(
     change="manual",
     grade="N",
     explanation=(
-        "ResourceQuota counts objects by plural and group. What limits v1 jobs does not limit TrainJobs: after the move a "
-        "team may start as many as it likes."
+        "ResourceQuota counts objects by plural and group. A limit on v1 jobs does not limit TrainJobs: after the migration a "
+        "team may start any number."
     ),
-    remedy="Add count/trainjobs.trainer.kubeflow.org with the same number; remove the old line when v1 is gone.",
+    remedy="Add count/trainjobs.trainer.kubeflow.org with the same number; remove the old line when v1 is removed.",
 )
 KUEUE_FRAMEWORK = Topic(
     id="SCAN011",
@@ -32,10 +32,10 @@ KUEUE_FRAMEWORK = Topic(
     change="manual",
     grade="N",
     explanation=(
-        "Kueue manages the kinds that its configuration lists under integrations.frameworks. TrainJobs have an entry of "
-        "their own; without it Kueue neither queues nor admits them."
+        "Kueue manages the kinds that its configuration lists under integrations.frameworks. TrainJobs need their own entry; "
+        "without it Kueue neither queues nor admits them."
     ),
-    remedy="Add trainer.kubeflow.org/trainjob to the list; keep the v1 entries for as long as v1 jobs run.",
+    remedy="Add trainer.kubeflow.org/trainjob to the list; keep the v1 entries as long as v1 jobs run.",
 )
 METRIC = Topic(
     id="SCAN012",
@@ -44,8 +44,8 @@ METRIC = Topic(
     change="manual",
     grade="N",
     explanation=(
-        "training_operator_jobs_* come from the v1 operator only. For TrainJobs they stay at zero, so alerts on them never "
-        "fire and panels are empty."
+        "Only the v1 operator exports training_operator_jobs_*. They do not count TrainJobs, so alerts on them never fire and "
+        "panels are empty."
     ),
     remedy=(
         "Count TrainJobs by their conditions (kube-state-metrics with a custom resource state for "
@@ -60,8 +60,8 @@ LABEL = Topic(
     change="manual",
     grade="N",
     explanation=(
-        "Pods of v1 carry training.kubeflow.org/* labels; those of v2 carry labels of JobSet and Job. A selector on the old "
-        "ones matches nothing, without an error: policies do not apply, queries are empty."
+        "v1 pods have training.kubeflow.org/* labels; v2 pods have labels of JobSet and Job. A selector on the old labels "
+        "matches nothing, without an error: policies do not apply, queries are empty."
     ),
     remedy="Select by jobset.sigs.k8s.io/jobset-name=<job>; the rank is batch.kubernetes.io/job-completion-index.",
 )
@@ -71,7 +71,7 @@ REQUEST = Topic(
     severity="warning",
     change="manual",
     grade="N",
-    explanation="The program asks the API server for objects of kubeflow.org/v1 itself; moved jobs are not among them.",
+    explanation="The program requests objects of kubeflow.org/v1 from the API server; migrated jobs are not among them.",
     remedy="Request /apis/trainer.kubeflow.org/v1alpha1/.../trainjobs; the object has other fields.",
     effort=3,
 )
@@ -94,8 +94,8 @@ COMMAND = Topic(
     severity="warning",
     change="manual",
     grade="N",
-    explanation="The command names a v1 kind, and does not see, or cannot change, jobs that have moved.",
-    remedy="Name trainjobs in its place.",
+    explanation="The command names a v1 kind, so it does not see, or cannot change, migrated jobs.",
+    remedy="Use trainjobs instead.",
 )
 GO_CODE = Topic(
     id="SCAN017",
@@ -104,7 +104,7 @@ GO_CODE = Topic(
     change="manual",
     grade="N",
     explanation=(
-        "The package holds types and clients of kubeflow.org/v1; those of TrainJob are in github.com/kubeflow/trainer/v2."
+        "The package contains types and clients of kubeflow.org/v1; those of TrainJob are in github.com/kubeflow/trainer/v2."
     ),
     remedy="Import github.com/kubeflow/trainer/v2/pkg/apis/trainer/v1alpha1 and its client.",
     effort=5,
@@ -116,8 +116,8 @@ INSTALLATION = Topic(
     other_impact="advisory",
     change="manual",
     grade="N",
-    explanation="The file installs, or refers to, the v1 Training Operator: it has to stay for as long as v1 jobs run.",
-    remedy="Install v2 beside it; remove v1 as the last step, never its MPIJob CRD while mpi-operator uses it.",
+    explanation="The file installs, or refers to, the v1 Training Operator, which must stay as long as v1 jobs run.",
+    remedy="Install v2 beside it; remove v1 as the last step, but never its MPIJob CRD while mpi-operator uses it.",
 )
 DEPENDENCY = Topic(
     id="SCAN019",
@@ -134,8 +134,8 @@ PORT = Topic(
     severity="warning",
     change="manual",
     grade="N",
-    explanation="v1 tells PyTorchJobs MASTER_PORT 23456; in v2 the rendezvous is at port 29500 of rank 0.",
-    remedy="Take the port from MASTER_PORT or PET_MASTER_PORT, or write 29500; open it in policies.",
+    explanation="v1 sets MASTER_PORT 23456 in PyTorchJobs; in v2 the rendezvous is at port 29500 of rank 0.",
+    remedy="Read the port from MASTER_PORT or PET_MASTER_PORT, or use 29500; allow it in policies.",
 )
 HOST = Topic(
     id="SCAN021",
@@ -144,10 +144,10 @@ HOST = Topic(
     change="manual",
     grade="N",
     explanation=(
-        "v1 pods and their services are called <job>-master-0, <job>-worker-1. In v2 a pod's host name is "
-        "<job>-node-0-<rank>.<job>, and the pod's own name ends in a random part."
+        "v1 pods and their services are named <job>-master-0, <job>-worker-1. In v2 a pod's host name is "
+        "<job>-node-0-<rank>.<job>, and the pod's own name ends in random characters."
     ),
-    remedy="Use <job>-node-0-<rank>.<job> as host; find pods by label, not by name.",
+    remedy="Use <job>-node-0-<rank>.<job> as the host name; find pods by label, not by name.",
 )
 MAYBE_HOST = Topic(
     id="SCAN022",
@@ -155,8 +155,8 @@ MAYBE_HOST = Topic(
     severity="info",
     change="manual",
     grade="E",
-    explanation="The name ends as names of v1 pods do, but nothing else in the file refers to training jobs.",
-    remedy="If it is a pod of a v1 job: see SCAN021. Otherwise nothing is to be done.",
+    explanation="The name ends like the name of a v1 pod, but nothing else in the file refers to training jobs.",
+    remedy="If it is a pod of a v1 job: see SCAN021. Otherwise nothing.",
     effort=0,
 )
 MENTION = Topic(
@@ -166,8 +166,8 @@ MENTION = Topic(
     other_impact="advisory",
     change="manual",
     grade="N",
-    explanation="The file names v1 kinds in a way that no other rule understands: documentation, dashboards, other programs.",
-    remedy="Check whether it must name TrainJob too.",
+    explanation="The file names v1 kinds in a way that no other rule covers: documentation, dashboards, other programs.",
+    remedy="Check whether it must also name TrainJob.",
 )
 
 LABELS_OF_V2 = {

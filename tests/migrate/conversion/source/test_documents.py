@@ -108,7 +108,7 @@ def test_faults_are_told_with_their_place(text: str, told: list[str]) -> None:
 def test_a_misspelt_kind_is_told_with_the_one_that_may_be_meant(kind: str, meant: str) -> None:
     (document,) = parsed(JOB.replace("PyTorchJob", kind), "x.yaml")
     (finding,) = document.findings
-    assert finding.advice.startswith(f"Did you mean {meant}?" if meant else "Write the kind")
+    assert finding.advice.startswith(f"Did you mean {meant}?" if meant else "Use one of the kinds")
 
 
 def test_aliases_of_aliases_that_would_fill_the_memory_are_refused() -> None:

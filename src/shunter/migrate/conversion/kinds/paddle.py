@@ -22,10 +22,9 @@ FIRST_APART = Topic(
     change="semantic-change",
     grade="Q",
     explanation=(
-        "v2 has no plugin for Paddle. Its launcher is the meeting point where PADDLE_MASTER is the pod's own "
-        "address, so the first pod gets other variables than all others, and needs a separate replicated job. "
-        "The trainer section of the "
-        "TrainJob (image, command, env, resources, numNodes) is about this one pod; the others are changed in the runtime."
+        "v2 has no plugin for Paddle. Its launcher is the rendezvous if PADDLE_MASTER is the pod's own address, so the first "
+        "pod gets different variables and needs a separate replicated job. The trainer section of the TrainJob (image, command, "
+        "env, resources, numNodes) applies only to this pod; change the others in the runtime."
     ),
     remedy="Change the other pods in the generated TrainingRuntime.",
     effort=3,

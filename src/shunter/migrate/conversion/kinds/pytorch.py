@@ -36,12 +36,12 @@ APART = Topic(
     change="semantic-change",
     grade="D",
     explanation=(
-        "One replicated job has one pod template. Where the roles differ the Master gets a replicated job of its own, and each "
-        "Worker a Job of its own, whose number is its rank; a plain runtime tells them what v1 told them. The trainer section of "
-        "the TrainJob is about the Master only, gang schedulers count one pod for each replicated job, and queues see more and "
-        "smaller Jobs."
+        "A replicated job has one pod template. Because the roles differ, the Master gets its own replicated job, and each "
+        "Worker its own Job, whose number is its rank; a plain runtime sets the same variables as v1. The trainer section of "
+        "the TrainJob applies only to the Master, gang schedulers count one pod for each replicated job, and queues get more "
+        "and smaller Jobs."
     ),
-    remedy="Give both roles the same template and restartPolicy where the difference does not matter.",
+    remedy="Use the same template and restartPolicy for both roles if the difference does not matter.",
     effort=3,
     explains=NO_DIFFERENCE,
 )
@@ -53,8 +53,8 @@ MASTERS_END = Topic(
     change="lossless",
     grade="Q",
     explanation=(
-        "v1 calls a job done when its Master is, whatever its Workers do; v2 when all nodes are. A successPolicy in the "
-        "generated runtime restores that, and stops Workers that still run, which v1 left alone. Needs Kubernetes 1.31."
+        "A v1 job is finished when its Master is, whatever its Workers do; a v2 job when all nodes are. A successPolicy in the "
+        "generated runtime restores the v1 rule, but also stops Workers that still run. Needs Kubernetes 1.31."
     ),
     remedy="Nothing, if processes end together.",
     effort=0,
@@ -66,8 +66,8 @@ PORTS = Topic(
     change="lossless",
     grade="Q",
     explanation=(
-        "The ports of a container are informational: programs may listen on others. v1 made Services of them, which v2 "
-        "does not. One pod template stands for both roles, so it names the ports of the Master."
+        "The ports of a container are informational: programs may listen on others. v1 creates Services from them, v2 does not. "
+        "Both roles share one pod template, which declares the ports of the Master."
     ),
     remedy="Nothing.",
     effort=0,

@@ -27,9 +27,9 @@ SEVERAL_ROLES = Topic(
     change="semantic-change",
     grade="Q",
     explanation=(
-        "v2 has no plugin for TensorFlow. Each role becomes a replicated job of a runtime of the job's own, and TF_CONFIG names "
-        "their pods. The trainer section of the TrainJob (image, command, env, resources) is about one of them only; the others "
-        "are changed in the runtime."
+        "v2 has no plugin for TensorFlow. Each role becomes a replicated job of a generated runtime, and TF_CONFIG names their "
+        "pods. The trainer section of the TrainJob (image, command, env, resources) applies to only one of them; change the "
+        "others in the runtime."
     ),
     remedy="Change the other roles in the generated TrainingRuntime.",
     effort=3,
@@ -42,11 +42,11 @@ DYNAMIC = Topic(
     change="lossy",
     grade="D",
     explanation=(
-        "With enableDynamicWorker a v1 job may get further workers while it trains, and a worker that fails does not fail it. "
-        "A TrainJob cannot be changed, so the workers that it begins with are all there will be. Failures are tolerated as in "
-        "v1; when all workers have failed the TrainJob has, too, where a v1 job would wait forever."
+        "With enableDynamicWorker workers can be added to a v1 job while it trains, and a failed worker does not fail the job. "
+        "The number of workers of a TrainJob cannot change. Failures are tolerated as in v1; but when all workers have failed "
+        "the TrainJob fails, where a v1 job would wait forever."
     ),
-    remedy="Set Worker.replicas to as many as the job will ever need, then suppress with --accept TF002.",
+    remedy="Set Worker.replicas to the largest number that the job will need, then suppress with --accept TF002.",
     explains=("ending.failure",),
     effort=3,
     acceptable=True,
@@ -58,11 +58,10 @@ FIXED_COUNTS = Topic(
     change="lossless",
     grade="Q",
     explanation=(
-        "The runtime's TF_CONFIG lists every pod. A TrainJob with another numNodes, or a patch that changes a parallelism, would "
-        "have its pods wait for others that do not exist, or not know of some that do. The job's name may change freely: it is "
-        "read from the pod."
+        "The runtime's TF_CONFIG lists every pod. If numNodes of the TrainJob or a parallelism is changed, pods wait for others "
+        "that do not exist, or do not know some that do. The job may be renamed: its name is read from the pod."
     ),
-    remedy="To train with another number of pods change TF_CONFIG and parallelism of the runtime together, or convert again.",
+    remedy="To train with another number of pods, change TF_CONFIG and parallelism of the runtime together, or convert again.",
     effort=0,
 )
 NO_END = Topic(
@@ -72,8 +71,8 @@ NO_END = Topic(
     change="semantic-change",
     grade="D",
     explanation=(
-        "Without Chief, Master and Worker a v1 TFJob has no role that decides its end: it stays as it is until it is "
-        "deleted. The TrainJob is complete when all of its pods have ended."
+        "A v1 TFJob without Chief, Master and Worker has no role that decides its end: it stays unchanged until it is deleted. "
+        "The TrainJob is complete when all its pods have ended."
     ),
     remedy="Nothing, unless something relies on the job running forever.",
     explains=("ending.success",),

@@ -21,11 +21,11 @@ APART = Topic(
     change="semantic-change",
     grade="D",
     explanation=(
-        "One replicated job has one pod template. Where the roles differ the Master gets a replicated job of its own, and each "
-        "Worker a Job of its own, whose number is its rank. The trainer section of the TrainJob is about the Master only, gang "
-        "schedulers count one pod for each replicated job, and queues see more and smaller Jobs."
+        "A replicated job has one pod template. Because the roles differ, the Master gets its own replicated job, and each "
+        "Worker its own Job, whose number is its rank. The trainer section of the TrainJob applies only to the Master, gang "
+        "schedulers count one pod for each replicated job, and queues get more and smaller Jobs."
     ),
-    remedy="Give both roles the same template and restartPolicy where the difference does not matter.",
+    remedy="Use the same template and restartPolicy for both roles if the difference does not matter.",
     effort=3,
 )
 PORTS = Topic(
@@ -35,8 +35,8 @@ PORTS = Topic(
     change="lossless",
     grade="Q",
     explanation=(
-        "MASTER_PORT and WORKER_PORT are set as in v1. The ports of a container are informational: one pod template "
-        "stands for both roles, and names those of the Master."
+        "MASTER_PORT and WORKER_PORT are set as in v1. The ports of a container are informational: both roles share one pod "
+        "template, which declares the ports of the Master."
     ),
     remedy="Nothing.",
     effort=0,

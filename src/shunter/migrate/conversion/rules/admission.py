@@ -28,10 +28,10 @@ REFUSED = Topic(
     change="manual",
     grade="D",
     explanation=(
-        "The admission webhooks of Training Operator v1.9 refuse the object as it is. Jobs that are older than the webhooks, "
-        "or come past them, run nevertheless; the result is what v1's operator would make of this one."
+        "The admission webhooks of Training Operator v1.9 reject the object. Jobs that are older than the webhooks, or bypass "
+        "them, still run; the result matches what v1's operator would do with this job."
     ),
-    remedy="Correct the field in the source, and make sure that the job is one that really runs.",
+    remedy="Correct the field in the source, and check that this job really runs.",
 )
 NO_IMAGE = Topic(
     id="INPUT003",
@@ -40,10 +40,10 @@ NO_IMAGE = Topic(
     change="unsupported",
     grade="N",
     explanation=(
-        "Pods of such a template are refused. In a TrainJob of a shipped runtime it would be worse: the container would get the "
-        "image of the runtime, and run something else."
+        "Pods without an image are rejected. In a TrainJob with a shipped runtime the container would even get the runtime's "
+        "image, and run something else."
     ),
-    remedy="Name the image. Where a kustomization or a chart fills it in, convert what that renders.",
+    remedy="Set the image. If a kustomization or chart sets it, convert the rendered output.",
 )
 TOO_MANY_MASTERS = Topic(
     id="INPUT004",
@@ -51,24 +51,24 @@ TOO_MANY_MASTERS = Topic(
     severity="error",
     change="unsupported",
     grade="N",
-    explanation="Exactly one pod of a job is its Master: rank 0, whose address all others are told. v1 refuses any other number.",
-    remedy="Set replicas of the Master to 1, and those of the Workers to what is meant.",
+    explanation="Exactly one pod of a job is its Master: rank 0, whose address all other pods get. v1 rejects any other number.",
+    remedy="Set replicas of the Master to 1, and those of the Workers to the intended number.",
 )
 REPEATED = Topic(
     id="INPUT020",
-    title="an entry of a list is there twice",
+    title="a duplicate entry in a list",
     severity="error",
     change="unsupported",
     grade="N",
     explanation=(
-        "The API server refuses a v1 job, and a TrainingRuntime, with two entries of one key: ports of one containerPort and "
-        "protocol in a container, containers, volumes or volumeMounts of one name or path. Of two ports of one name it takes "
-        "the job and refuses its pods, in v1 as in v2. Of hostAliases of one ip v1 takes two where it is built with Kubernetes "
-        "1.29 or older, and two imagePullSecrets of one name; v2 refuses them. They are joined (INPUT021, INPUT022) unless a "
-        "name would lead to another address, the two differ in other fields, or the line of /etc/hosts would be too long for "
-        "musl. Ports that two containers of a pod have in common are kept: only one of the two programs can listen there."
+        "The API server rejects a v1 job, and a TrainingRuntime, with two entries of the same key: ports of one containerPort "
+        "and protocol in a container, or containers, volumes or volumeMounts of one name or path. If two ports have the same "
+        "name, it accepts the job and rejects its pods, in v1 and v2. Two hostAliases of one ip, or two imagePullSecrets of one "
+        "name, are accepted by v1 built with Kubernetes 1.29 or older and rejected by v2. They are merged (INPUT021, INPUT022) "
+        "unless a name would resolve to another address, the two differ in other fields, or the line of /etc/hosts would be too "
+        "long for musl. Ports that two containers of a pod share are kept: only one of the two programs can listen on them."
     ),
-    remedy="Remove one of the two, or give it another port, name or path.",
+    remedy="Remove one of the two, or change its port, name or path.",
 )
 
 

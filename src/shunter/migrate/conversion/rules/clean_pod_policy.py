@@ -23,10 +23,10 @@ ENDS_THE_REST = Topic(
     change="semantic-change",
     grade="L",
     explanation=(
-        "With cleanPodPolicy None, the default, v1 leaves all pods when the job is over, also those that still run. In v2 the "
-        "JobSet ends what still runs; finished pods and their logs stay until the JobSet is deleted."
+        "In v2 the JobSet stops pods that still run when the job ends; finished pods and their logs stay until the JobSet is "
+        "deleted. v1 with cleanPodPolicy None, the default, leaves all pods, including running ones."
     ),
-    remedy="Nothing, unless a pod is meant to outlive the training; run that one in a Deployment.",
+    remedy="Nothing, unless a pod must outlive the training; run such a pod in a Deployment.",
     effort=0,
 )
 SERVERS_END = Topic(
@@ -36,10 +36,10 @@ SERVERS_END = Topic(
     change="semantic-change",
     grade="L",
     explanation=(
-        "The job says cleanPodPolicy None and has parameter servers: in v1 these run on when the training is over. In v2 the "
-        "JobSet ends them with the job."
+        "The job sets cleanPodPolicy None and has parameter servers: in v1 they keep running after the training. In v2 the "
+        "JobSet stops them with the job."
     ),
-    remedy="Suppress with --accept CLEAN002 if they are not used afterwards; else run them in a Deployment.",
+    remedy="Suppress with --accept CLEAN002 if nothing uses them afterwards; otherwise run them in a Deployment.",
     effort=3,
     acceptable=True,
 )
@@ -50,10 +50,10 @@ LOGS_GO = Topic(
     change="semantic-change",
     grade="D",
     explanation=(
-        "cleanPodPolicy All removes all pods when the job is over. In v2 the JobSet's ttlSecondsAfterFinished does; it must not "
-        "be so short that the JobSet is gone before the TrainJob has noted its end, or the job would run again."
+        "cleanPodPolicy All removes all pods when the job ends. In v2 the JobSet's ttlSecondsAfterFinished does this. It must "
+        "not be too short: if the JobSet is deleted before the TrainJob has recorded its end, the job runs again."
     ),
-    remedy="Keep logs outside of the pods.",
+    remedy="Store logs outside the pods.",
     effort=0,
 )
 JOB_STAYS = Topic(
@@ -63,11 +63,11 @@ JOB_STAYS = Topic(
     change="semantic-change",
     grade="D",
     explanation=(
-        "ttlSecondsAfterFinished of v1 deletes the job itself; v2 has it for the JobSet only. Pods and logs go in time, the "
-        "TrainJob with its condition Complete or Failed stays until it is deleted. Trainer before 2.3 "
-        "recreated the JobSet in some cases, and trained again."
+        "In v2 only the JobSet, with its pods and logs, is deleted in time; the TrainJob with its condition Complete or Failed "
+        "stays until it is deleted. In v1 ttlSecondsAfterFinished deletes the job itself. Trainer before 2.3 recreated the "
+        "JobSet in some cases, and trained again."
     ),
-    remedy="Delete finished TrainJobs by a CronJob, or when their result has been taken.",
+    remedy="Delete finished TrainJobs by a CronJob, or after collecting their results.",
     upstream="kubeflow/trainer#2899",
 )
 TOO_SHORT = Topic(
@@ -77,10 +77,10 @@ TOO_SHORT = Topic(
     change="semantic-change",
     grade="D",
     explanation=(
-        "A JobSet that is deleted before its TrainJob has noted that it finished is made again, and the training starts once "
-        "more. So the result never says less than 60 seconds."
+        "The result never sets less than 60 seconds. If a JobSet is deleted before its TrainJob has recorded that it finished, "
+        "it is recreated, and the training starts again."
     ),
-    remedy="Nothing to do.",
+    remedy="Nothing.",
     effort=0,
 )
 

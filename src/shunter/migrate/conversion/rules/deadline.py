@@ -12,8 +12,8 @@ NONE_AT_ALL = Topic(
     severity="error",
     change="unsupported",
     grade="N",
-    explanation="v1 fails a job with a deadline of 0 or less at once; a TrainJob refuses such a value.",
-    remedy="Remove activeDeadlineSeconds, or write the seconds that are meant.",
+    explanation="v1 fails a job whose deadline is 0 or less immediately; a TrainJob rejects such a value.",
+    remedy="Remove activeDeadlineSeconds, or set the intended number of seconds.",
 )
 OTHER_CLOCK = Topic(
     id="DEADLINE002",
@@ -22,11 +22,11 @@ OTHER_CLOCK = Topic(
     change="semantic-change",
     grade="D",
     explanation=(
-        "v1 counts from the moment at which the pods were made, and leaves them and their logs. A TrainJob counts from its "
-        "creation, or from when it was last resumed: pulling images, waiting for room and, without Kueue, waiting in a queue are "
-        "included. When the time is over its JobSet is deleted, with all pods and logs."
+        "A TrainJob's deadline counts from its creation, or from when it was last resumed. It includes the time to pull images, "
+        "to wait for free resources and, without Kueue, to wait in a queue. When it passes, the JobSet is deleted with all pods "
+        "and logs. v1 counts from the creation of the pods, and keeps them and their logs."
     ),
-    remedy="Allow for the time that the job waits, and keep logs outside of the pods.",
+    remedy="Allow for the time that the job waits, and store logs outside the pods.",
 )
 OF_EACH_JOB = Topic(
     id="DEADLINE003",
@@ -35,8 +35,8 @@ OF_EACH_JOB = Topic(
     change="semantic-change",
     grade="D",
     explanation=(
-        "A TrainJob of Trainer 2.0 and 2.1 has no deadline. The Jobs of its JobSet have: each counts from its own start, and "
-        "fails the JobSet when it is over."
+        "In Trainer 2.0 and 2.1 a TrainJob has no deadline, but the Jobs of its JobSet do: each counts from its own start and "
+        "fails the JobSet when it passes."
     ),
     remedy="Upgrade Trainer to 2.2 and convert with --target-version 2.2.",
 )

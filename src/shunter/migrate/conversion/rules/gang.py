@@ -21,12 +21,12 @@ NO_SCHEDULER = Topic(
     change="lossy",
     grade="L",
     explanation=(
-        "Gang scheduling of v1 is a setting of the operator (--gang-scheduler-name), which no manifest shows. In v2 each runtime "
-        "names its scheduler. Without one the pods are placed one by one, and two jobs may wait for each other forever."
+        "In v1 gang scheduling is set on the operator (--gang-scheduler-name), so no manifest shows it. In v2 each runtime "
+        "names its scheduler. Without one, pods are scheduled one by one, and two jobs may wait for each other forever."
     ),
     remedy=(
-        "Look at the arguments of the v1 operator's Deployment, then convert with --gang volcano or --gang "
-        "coscheduling:SCHEDULER. If it names none, v1 ignored schedulingPolicy: suppress with --accept GANG001."
+        "Check the arguments of the v1 operator's Deployment, then convert with --gang volcano or --gang "
+        "coscheduling:SCHEDULER. If they name no scheduler, v1 ignored schedulingPolicy: suppress with --accept GANG001."
     ),
     acceptable=True,
 )
@@ -37,10 +37,10 @@ PART_OF_A_GANG = Topic(
     change="semantic-change",
     grade="N",
     explanation=(
-        "v1 starts the job as soon as minAvailable pods have room. In v2 a gang is always all pods of the job: with room for "
-        "some of them only it waits."
+        "v1 starts the job as soon as minAvailable pods fit. In v2 a gang always consists of all pods of the job: the job waits "
+        "until all of them fit."
     ),
-    remedy="Suppress with --accept GANG002 if the cluster has room for all pods at once; else lower the number of replicas.",
+    remedy="Suppress with --accept GANG002 if all pods fit on the cluster at once; otherwise reduce the number of replicas.",
     effort=3,
     acceptable=True,
 )
@@ -51,8 +51,10 @@ OWN_RESOURCES = Topic(
     other_impact="blocking",
     change="lossy",
     grade="L",
-    explanation="The PodGroup of a TrainJob requests what all its pods request together, init containers and sidecars included.",
-    remedy="Suppress with --accept GANG003 after comparing the sum of the pods' requests with minResources.",
+    explanation=(
+        "The PodGroup of a TrainJob requests the sum of the requests of all its pods, including init containers and sidecars."
+    ),
+    remedy="Compare the sum of the pods' requests with minResources, then suppress with --accept GANG003.",
     acceptable=True,
 )
 PRIORITY = Topic(
@@ -64,10 +66,10 @@ PRIORITY = Topic(
     grade="D",
     explanation=(
         "In v1 schedulingPolicy.priorityClass is the priority of the PodGroup alone. Trainer takes a PodGroup's priority from "
-        "the pods, so the pods get the class: the kubelet and the scheduler then look at it as well, and pods of lower priority "
-        "may be preempted for them. The class has to exist, or admission refuses the TrainJob."
+        "the pods, so the pods get the class: the kubelet and the scheduler then use it too, and pods of lower priority may be "
+        "preempted for them. If the class does not exist, admission rejects the TrainJob."
     ),
-    remedy="Suppress with --accept GANG004 if the pods may have this priority; else remove priorityClass from the source.",
+    remedy="Suppress with --accept GANG004 if the pods may have this priority; otherwise remove priorityClass from the source.",
     explains=("spec.priorityClassName",),
     acceptable=True,
 )
@@ -78,10 +80,10 @@ SMALLER_GANG = Topic(
     change="semantic-change",
     grade="D",
     explanation=(
-        "Trainer counts the members of a gang by the pods of each replicated job, not by its replicas. A group that needs a Job "
-        "for each pod counts as one: the scheduler may start the job before there is room for all."
+        "Trainer counts the members of a gang by the pods of each replicated job, not by its replicas. A group that needs a "
+        "separate Job for each pod counts as one member, so the scheduler may start the job before all pods fit."
     ),
-    remedy="Make the templates of the roles alike, so that they are one group.",
+    remedy="Use the same template for all roles, so that they form one group.",
     effort=3,
 )
 KUEUE_CLASS = Topic(
@@ -92,10 +94,10 @@ KUEUE_CLASS = Topic(
     change="lossless",
     grade="Q",
     explanation=(
-        "Kueue took the priority of a v1 job's workload from schedulingPolicy.priorityClass. That of a TrainJob it takes from "
-        "the label kueue.x-k8s.io/priority-class, which names a WorkloadPriorityClass."
+        "Kueue took the priority of a v1 job's workload from schedulingPolicy.priorityClass. For a TrainJob it uses the label "
+        "kueue.x-k8s.io/priority-class, which names a WorkloadPriorityClass."
     ),
-    remedy="Make a WorkloadPriorityClass of this name if there is none.",
+    remedy="Create a WorkloadPriorityClass of this name if none exists.",
 )
 
 

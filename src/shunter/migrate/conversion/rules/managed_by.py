@@ -16,10 +16,10 @@ UNKNOWN = Topic(
     change="unsupported",
     grade="N",
     explanation=(
-        "A TrainJob is managed by Trainer itself or by MultiKueue. v1 left a job of any other manager alone, without a word; a "
-        "TrainJob that simply dropped the field would start to train."
+        "A TrainJob is managed by Trainer itself or by MultiKueue. v1 silently ignored a job with any other manager; a TrainJob "
+        "without the field would start to train."
     ),
-    remedy="Remove runPolicy.managedBy if v1 should have run the job; else convert it together with its manager.",
+    remedy="Remove runPolicy.managedBy if v1 should have run the job; otherwise convert the job together with its manager.",
     effort=3,
 )
 HAD_NO_EFFECT = Topic(
@@ -28,8 +28,8 @@ HAD_NO_EFFECT = Topic(
     severity="warning",
     change="lossless",
     grade="E",
-    explanation="The v1 controller of this kind did not look at managedBy and ran the job; on a TrainJob it would take effect.",
-    remedy="Write managedBy into the result if another manager should run the job from now on.",
+    explanation="The v1 controller of this kind ignored managedBy and ran the job; on a TrainJob the field would take effect.",
+    remedy="Set managedBy in the result if another manager should run the job from now on.",
 )
 
 

@@ -21,10 +21,10 @@ FINALIZERS = Topic(
     change="lossy",
     grade="L",
     explanation=(
-        "A finalizer is a promise of some controller to clean up before the object goes. That controller "
-        "watches v1 jobs: on a TrainJob the finalizer would stay, and the job could never be deleted."
+        "A finalizer delays the deletion of an object until a controller has cleaned up and removed it. That controller watches "
+        "v1 jobs: on a TrainJob the finalizer would stay, and the job could never be deleted."
     ),
-    remedy="Find out which controller set it, and whether that one knows TrainJobs.",
+    remedy="Find out which controller set it, and whether it supports TrainJobs.",
     effort=3,
 )
 QUEUED = Topic(
@@ -34,12 +34,11 @@ QUEUED = Topic(
     change="manual",
     grade="D",
     explanation=(
-        "When Kueue admits a job it writes the node selector and the tolerations of the chosen flavour into its pod templates. "
-        "Those of an object read from a cluster would then be asked for in v2 as well, beside what Kueue adds there itself."
+        "When Kueue admits a job, it writes the node selector and tolerations of the chosen flavor into the pod templates. If "
+        "the object was read from a cluster, the result would request these too, in addition to what Kueue adds itself."
     ),
     remedy=(
-        "Convert the manifest that the job was created from, or take the flavour's nodeSelector and tolerations out of the "
-        "result."
+        "Convert the manifest that the job was created from, or remove the flavor's nodeSelector and tolerations from the result."
     ),
 )
 BEING_DELETED = Topic(
@@ -50,10 +49,10 @@ BEING_DELETED = Topic(
     change="manual",
     grade="L",
     explanation=(
-        "The job was deleted, and a finalizer or the end of its pods holds it back. A conversion would "
-        "recreate a job that is no longer wanted."
+        "The job was deleted but still exists because of a finalizer or pods that have not ended. A conversion would recreate a "
+        "job that is no longer wanted."
     ),
-    remedy="Leave it behind; if it is still wanted, suppress with --accept META003.",
+    remedy="Do not migrate it; if it is still wanted, suppress with --accept META003.",
     effort=0,
     acceptable=True,
 )

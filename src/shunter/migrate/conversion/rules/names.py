@@ -31,9 +31,9 @@ TOO_LONG = Topic(
     change="semantic-change",
     grade="D",
     explanation=(
-        "JobSet names pods NAME-GROUP-JOB-POD-xxxxx and refuses a name for which that exceeds 63 characters. Admission of the "
-        "TrainJob does not look at it: the job would be created and never run, and only an event would say why. The result has a "
-        "shorter name, which ends in a digest of the original one, so that it is the same each time."
+        "The result gets a shorter name that ends in a hash of the original one, so it is the same for every conversion. JobSet "
+        "names pods NAME-GROUP-JOB-POD-xxxxx and rejects a name for which this exceeds 63 characters. Admission of the TrainJob "
+        "does not check it: the job would be created but never run, and only an event would show why."
     ),
     remedy=_RENAMED_REMEDY,
 )
@@ -44,8 +44,8 @@ NO_LABEL = Topic(
     change="semantic-change",
     grade="D",
     explanation=(
-        "A TrainJob's name is a DNS-1035 label: lower case letters, digits and hyphens, beginning with a letter. v1 allowed "
-        "other names for MPIJobs. The result has the nearest name that is one."
+        "The result gets the nearest valid name. A TrainJob's name is a DNS-1035 label: lower case letters, digits and hyphens, "
+        "starting with a letter. v1 allowed other names for MPIJobs."
     ),
     remedy=_RENAMED_REMEDY,
 )
@@ -56,8 +56,8 @@ SHARED = Topic(
     change="semantic-change",
     grade="D",
     explanation=(
-        "In v1 a PyTorchJob and a TFJob of one namespace may have the same name; in v2 both would be TrainJobs. The one that "
-        "comes first in the input keeps the name, the others get their kind appended."
+        "In v1 a PyTorchJob and a TFJob in one namespace may have the same name; in v2 both would be TrainJobs. The first one "
+        "in the input keeps the name; for the others the kind is appended."
     ),
     remedy=_RENAMED_REMEDY,
 )
@@ -70,9 +70,9 @@ TAKEN = Topic(
     change="semantic-change",
     grade="D",
     explanation=(
-        "The job cannot keep its name, and what would be made of it is the name of another job or TrainJob of the input: one "
-        "would replace the other. The result's name ends in a digest of kind and name, so that it is the same each time. A job "
-        "that can keep its name keeps it."
+        "The job cannot keep its name, and the name that it would get belongs to another job or TrainJob of the input: one "
+        "would replace the other. The result's name ends in a hash of kind and name, so it is the same for every conversion. "
+        "Jobs that can keep their name keep it."
     ),
     remedy=_RENAMED_REMEDY,
 )
@@ -85,12 +85,12 @@ SAME_NAME = Topic(
     change="manual",
     grade="L",
     explanation=(
-        "Two jobs that are applied together have the same kind, namespace and name. Only the last one applied would be there, "
-        "and the other training would be lost in silence. A manifest without a namespace counts as one for default. Files of one "
-        "folder count as applied together, and all that goes to standard output; files of several folders may be for several "
-        "clusters."
+        "Two jobs that are applied together have the same kind, namespace and name. Only the one applied last would exist, and "
+        "the other training would be lost without an error. A manifest without a namespace counts as one for default. Files of "
+        "one folder, and everything on standard output, count as applied together; files of different folders may be for "
+        "different clusters."
     ),
-    remedy="Rename one of them, give them namespaces, or put what is for another cluster into a folder of its own.",
+    remedy="Rename one of them, set their namespaces, or move the one for another cluster to a folder of its own.",
     acceptable=True,
 )
 _TOLD_PLACES = 3

@@ -24,10 +24,10 @@ MADE_BY_ANOTHER = Topic(
     change="manual",
     grade="L",
     explanation=(
-        "The job has an owner: a Katib Trial, a workflow step, a pipeline run. Its owner waits for this very object, deletes it "
-        "with itself and makes the next one as v1 again. Converting the child moves nothing."
+        "The job has an owner: a Katib Trial, a workflow step, a pipeline run. The owner waits for this job, deletes it when it "
+        "is deleted itself, and creates the next one as a v1 job again. Converting only this job migrates nothing."
     ),
-    remedy="Convert the template in the owner. To convert this object alone, suppress with --accept OWNER001.",
+    remedy="Convert the template in the owner. To convert only this object, suppress with --accept OWNER001.",
     effort=5,
     acceptable=True,
 )
@@ -38,8 +38,8 @@ LOOKED_AFTER = Topic(
     change="manual",
     grade="D",
     explanation=(
-        "Helm, Argo CD or Flux keep the object as their source says: what is changed in the cluster is undone, and an object "
-        "that has their marks but not their source is taken away. The result has no such marks."
+        "Helm, Argo CD or Flux keep the object as in their source: they undo changes in the cluster, and delete an object that "
+        "has their labels but is not in their source. The result has no such labels."
     ),
     remedy="Convert the chart or repository that the tool reads, and let it deploy the result.",
     effort=3,

@@ -52,12 +52,12 @@ RUNTIME_DECIDES = Topic(
     change="semantic-change",
     grade="D",
     explanation=(
-        "The manifest does not set restarts, so the job gets a runtime that is shipped. There a Job gives up after 6 "
-        "restarts, where v1 restarted without end; and the job is done when all nodes are, where v1 looked at the Master alone. "
-        "Changes of the runtime change the job: resources of the TrainJob are merged with the runtime's, and a TrainJob "
-        "without a trainer section would be told no variables."
+        "The manifest does not set restarts, so the job uses a shipped runtime. There a Job fails after 6 restarts, where v1 "
+        "restarted without limit; and the job is complete when all nodes are, where v1 looked at the Master only. Changes of "
+        "the runtime change the job: resources of the TrainJob are merged with the runtime's, and a TrainJob without a trainer "
+        "section would get no variables."
     ),
-    remedy="Convert with --profile=runtime to keep v1's rules in a runtime of the job's own.",
+    remedy="Convert with --profile=runtime to keep v1's rules in a runtime of its own.",
     effort=0,
     explains=("ending.*",),
 )
@@ -68,10 +68,10 @@ NOT_EXPRESSIBLE = Topic(
     change="lossless",
     grade="Q",
     explanation=(
-        "--profile=idiomatic selects a TrainJob of a shipped runtime. Something in the manifest cannot be expressed that way: "
-        "neither the trainer section nor a patch has a field for it. The result has its own runtime, which holds it."
+        "--profile=idiomatic selects a TrainJob with a shipped runtime. The manifest has fields that neither the trainer "
+        "section nor a patch supports. The result has its own runtime, which contains them."
     ),
-    remedy="Remove the fields that the message names, if they are not needed.",
+    remedy="Remove the fields named in the message, if they are not needed.",
     effort=0,
 )
 

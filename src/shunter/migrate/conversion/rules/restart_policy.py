@@ -23,10 +23,10 @@ ALWAYS = Topic(
     change="semantic-change",
     grade="L",
     explanation=(
-        "Pods of a v1 job with restartPolicy Always start again even when their program ended well. Jobs of Kubernetes, which v2 "
-        "is made of, allow OnFailure and Never only: a program that ends well has ended."
+        "Pods of a v1 job with restartPolicy Always restart even when their program exits with 0. v2 is based on Kubernetes "
+        "Jobs, which allow only OnFailure and Never: a program that exits with 0 is not restarted."
     ),
-    remedy="Let the program itself loop if it must run again, then suppress with --accept RESTART001.",
+    remedy="Make the program loop if it must run again, then suppress with --accept RESTART001.",
     effort=3,
     acceptable=True,
 )
@@ -37,10 +37,10 @@ PER_JOB_LIMIT = Topic(
     change="semantic-change",
     grade="D",
     explanation=(
-        "v1 counts restarts over all pods of the job; v2 gives the limit to a Job, and there is one for each replicated job of "
-        "the runtime. With several of them the job may restart more often before it fails."
+        "v1 counts restarts over all pods of the job; in v2 the limit applies to each Job, and each replicated job of the "
+        "runtime has its own. With several of them the job may restart more often before it fails."
     ),
-    remedy="Lower backoffLimit if the total matters.",
+    remedy="Lower backoffLimit if the total number of restarts matters.",
 )
 
 
@@ -51,10 +51,10 @@ NO_POLICY = Topic(
     change="unsupported",
     grade="N",
     explanation=(
-        "v1 accepts any text and copies it into the pods, which the API server then refuses: the job never starts. Known are "
-        "Always, OnFailure, Never and ExitCode."
+        "v1 accepts any value and copies it into the pods, which the API server then rejects: the job never starts. Valid "
+        "values are Always, OnFailure, Never and ExitCode."
     ),
-    remedy="Write one of the four in the source.",
+    remedy="Use one of the four values in the source.",
 )
 EXIT_CODES = Topic(
     id="RESTART005",
@@ -63,9 +63,9 @@ EXIT_CODES = Topic(
     change="semantic-change",
     grade="Q",
     explanation=(
-        "v1 fails the job for exit codes 1 to 127 and replaces the pod for those of signals (128 and more). A podFailurePolicy "
-        "of the Job does the same; the pod that replaces another keeps its index and host name. v1 did not count such "
-        "replacements against backoffLimit, a Job counts each pod that failed. Needs Kubernetes 1.31."
+        "v1 fails the job on exit codes 1 to 127 and replaces the pod on exit codes of signals (128 and above). A "
+        "podFailurePolicy of the Job does the same; the replacement keeps the index and host name of the pod. v1 did not count "
+        "such replacements against backoffLimit; a Job counts each failed pod. Needs Kubernetes 1.31."
     ),
     remedy="Raise backoffLimit if jobs are often preempted.",
 )
@@ -76,10 +76,10 @@ NEGATIVE_LIMIT = Topic(
     change="semantic-change",
     grade="N",
     explanation=(
-        "v1 takes a negative limit as one that is exceeded before anything restarts: the job fails as soon as it runs. A Job "
-        "refuses such a limit. The result says 0, which lets it run until something fails."
+        "v1 treats a negative limit as already exceeded: the job fails as soon as it runs. A Job rejects such a limit. The "
+        "result uses 0, with which the job runs until something fails."
     ),
-    remedy="Write 0 in the source, or take the field out; or suppress with --accept RESTART006.",
+    remedy="Set 0 in the source, or remove the field; or suppress with --accept RESTART006.",
     acceptable=True,
 )
 _KNOWN = ("Always", "OnFailure", "Never", "ExitCode")

@@ -14,10 +14,10 @@ UNKNOWN = Topic(
     change="unsupported",
     grade="N",
     explanation=(
-        "v1 refuses such roles, but for those of TFJobs and of jobs that are older than its webhooks: it runs their pods, and "
-        "lets them count for nothing. The framework knows no such role, so there is nothing that they could become."
+        "v1 rejects unknown roles, except in TFJobs and in jobs older than its webhooks; there it runs their pods but ignores "
+        "their outcome. The framework has no such role, so it cannot be converted."
     ),
-    remedy="Take the role out of the job, or spell it as the kind does.",
+    remedy="Remove the role from the job, or correct its spelling.",
     effort=3,
 )
 

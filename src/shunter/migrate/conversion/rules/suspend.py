@@ -12,10 +12,10 @@ FINISHED = Topic(
     change="manual",
     grade="D",
     explanation=(
-        "The status says that this job has succeeded or failed. Its counterpart knows nothing of that and would train again. "
-        "Status and history cannot be carried over."
+        "The status shows that this job has succeeded or failed. The TrainJob has no record of that and would train again. "
+        "Status and history cannot be migrated."
     ),
-    remedy="Archive the job instead of migrating it. To train again, take spec.suspend out of the TrainJob.",
+    remedy="Archive the job instead of migrating it. To train again, remove spec.suspend from the TrainJob.",
     effort=0,
 )
 ALIVE = Topic(
@@ -25,8 +25,8 @@ ALIVE = Topic(
     change="manual",
     grade="D",
     explanation=(
-        "The object was read from a cluster, where it may be running: pods cannot be handed over, and two trainings that write "
-        "the same checkpoints spoil each other. So the result starts suspended."
+        "The object was read from a cluster, where it may be running. Its pods cannot be handed over, and two trainings that "
+        "write the same checkpoints corrupt them. So the result starts suspended."
     ),
     remedy="Let the v1 job end, or suspend it after a checkpoint; then resume the TrainJob (spec.suspend: false).",
     effort=0,

@@ -25,11 +25,11 @@ IN_THE_RUNTIME = Topic(
     change="lossless",
     grade="Q",
     explanation=(
-        "A TrainJob takes at most 128 variables, 128 words of command or arguments and 500 characters of an image; a pod "
-        "template may say more. What is longer is in the generated TrainingRuntime, where it has the same effect. Such a "
-        "runtime is of little use to other jobs."
+        "A TrainJob allows at most 128 variables, 128 words of command or arguments and an image of 500 characters; a pod "
+        "template allows more. Longer values are in the generated TrainingRuntime, with the same effect. Such a runtime can "
+        "hardly be shared with other jobs."
     ),
-    remedy="Nothing to do. To share the runtime, move the values into a ConfigMap and use envFrom.",
+    remedy="Nothing. To share the runtime, move the values into a ConfigMap and use envFrom.",
     effort=0,
 )
 

@@ -32,8 +32,8 @@ UNPARSABLE = Topic(
     change="unsupported",
     grade="N",
     explanation=(
-        "The document mentions kubeflow.org and cannot be read: a fault of syntax, or a key that is duplicated in one object, of "
-        "which YAML readers keep the first or the last. Its meaning is unclear, so it is left unchanged."
+        "The document mentions kubeflow.org and cannot be read: it has a syntax error, or a duplicate key in one object, for "
+        "which some YAML readers use the first value and some the last. Its meaning is unclear, so it is left unchanged."
     ),
     remedy="Repair the document; all others are converted.",
 )
@@ -43,8 +43,8 @@ UNRELATED = Topic(
     severity="info",
     change="lossless",
     grade="E",
-    explanation="The document cannot be read as YAML, and kubeflow.org is not mentioned in it. It is left as it is.",
-    remedy="Nothing, if it is no manifest.",
+    explanation="The document cannot be read as YAML and does not mention kubeflow.org. It is left unchanged.",
+    remedy="Nothing, if it is not a manifest.",
     effort=0,
 )
 

@@ -30,14 +30,14 @@ WITHIN_OBJECT = Topic(
     change="manual",
     grade="D",
     explanation=(
-        "Something else creates this job: an Experiment of Katib for each trial, a workflow as a step. The job within is "
-        "converted where it stands, and its runtime stands before the object. In an Experiment the primary container, the labels "
-        "of the primary pod and the conditions follow; what other owners say about the job stays as it is, though it knows v1."
+        "Another object creates this job: a Katib Experiment for each trial, or a workflow as a step. The embedded job is "
+        "converted in place, and its runtime is written before the object. In an Experiment the primary container, the labels "
+        "of the primary pod and the conditions are converted too; in other owners, references to the v1 job stay unchanged."
     ),
     remedy=(
-        "Where the owner is no Experiment: name the container node instead of v1's, the first pod by the label "
-        'batch.kubernetes.io/job-completion-index: "0", and success by the condition Complete. The owner\'s service account '
-        "needs rights to create trainjobs."
+        "If the owner is not an Experiment: change the container name to node, select the first pod by the label "
+        'batch.kubernetes.io/job-completion-index: "0", and use the condition Complete for success. The owner\'s service '
+        "account needs permission to create trainjobs."
     ),
     effort=5,
 )
@@ -48,11 +48,12 @@ WITHIN_TEXT = Topic(
     change="manual",
     grade="N",
     explanation=(
-        "A string, or the values of a chart, hold the manifest of a v1 job: a step of Argo Workflows or of a pipeline, a script "
-        "that calls kubectl, a file in a ConfigMap. Whatever reads it may fill in parameters first, and may make anything of two "
-        "objects where there was one, so it is left as it is. So is a job that other parts of its file point into (aliases)."
+        "A string or the values of a chart contain the manifest of a v1 job: a step of Argo Workflows or of a pipeline, a "
+        "script that calls kubectl, a file in a ConfigMap. It is left unchanged, because its reader may first fill in "
+        "parameters and may not handle two objects in place of one. A job that other parts of its file refer to (YAML aliases) "
+        "is left unchanged too."
     ),
-    remedy="Take the text out, convert it with `shunter migrate convert -f -`, and put the result back.",
+    remedy="Extract the text, convert it with `shunter migrate convert -f -`, and put the result back.",
     effort=5,
     acceptable=True,
 )

@@ -32,11 +32,11 @@ UNKNOWN_CONDITION = Topic(
     change="manual",
     grade="N",
     explanation=(
-        "Katib takes a trial for done when this expression finds something in the status of its job. The expression does not ask "
-        "for v1's condition Succeeded or Failed but for something else, and the status of a TrainJob is another one: it has "
-        "conditions (Complete, Failed, Suspended) and jobsStatus, no replicaStatuses. The trial might never end."
+        "Katib considers a trial finished when this expression matches the status of its job. The expression tests something "
+        "other than v1's condition Succeeded or Failed, and the status of a TrainJob is different: it has conditions (Complete, "
+        "Failed, Suspended) and jobsStatus, but no replicaStatuses. The trial might never end."
     ),
-    remedy="Ask for a condition of the TrainJob, such as "
+    remedy="Test a condition of the TrainJob, such as "
     + CONDITIONS["successCondition"]
     + ", or suppress with --accept KATIB001.",
     effort=3,

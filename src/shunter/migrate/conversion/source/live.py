@@ -31,8 +31,8 @@ UNREADABLE_KIND = Topic(
     severity="error",
     change="manual",
     grade="N",
-    explanation="The cluster refuses to list jobs of this kind, so it is unknown whether there are any.",
-    remedy="Ask for the right to list it: read-only access is enough.",
+    explanation="The cluster denies listing jobs of this kind, so it is unknown whether any exist.",
+    remedy="Request permission to list it; read-only access is enough.",
 )
 
 

@@ -41,7 +41,7 @@ NOT_TEXT = Topic(
     severity="warning",
     change="manual",
     grade="E",
-    explanation="Manifests are UTF-8. The file's bytes are something else, so it is left as it is and nothing in it is read.",
+    explanation="Manifests are UTF-8. This file is not, so it is left unchanged and nothing in it is read.",
     remedy="Save it as UTF-8 if it is a manifest.",
 )
 
@@ -51,8 +51,8 @@ UNREAD = Topic(
     severity="error",
     change="manual",
     grade="N",
-    explanation="It was named, or stands in a directory that was, and it cannot be read: what is in it is unknown.",
-    remedy="Make it readable or remove it (a broken link), or suppress the finding in migration.yaml.",
+    explanation="The path was given, or is in a directory that was given, but cannot be read: its contents are unknown.",
+    remedy="Make it readable, remove it (if it is a broken link), or suppress the finding in migration.yaml.",
     acceptable=True,
 )
 
@@ -63,8 +63,8 @@ UNRENDERED = Topic(
     change="manual",
     grade="N",
     explanation=(
-        "A template of a chart holds a v1 job. The values of the chart decide what jobs it makes, so they are known only when it "
-        "is rendered: none of them is in this list or in its figures."
+        "A template of a chart contains a v1 job. The values of the chart decide which jobs it creates, so they are known only "
+        "after rendering: none of them is in this list or in its totals."
     ),
     remedy="Render the chart (helm template CHART | shunter migrate inventory -f -), or suppress the finding in migration.yaml.",
     acceptable=True,

@@ -17,10 +17,10 @@ OLD_VERSION = Topic(
     change="unsupported",
     grade="N",
     explanation=(
-        "Versions such as v1beta1 were served by operators before Training Operator 1.0. Some of their fields stood elsewhere "
-        "(cleanPodPolicy and ttlSecondsAfterFinished beside the replicas), and no cluster serves them any more."
+        "Versions such as v1beta1 were served by operators before Training Operator 1.0. Some of their fields were in other "
+        "places (cleanPodPolicy and ttlSecondsAfterFinished beside the replicas), and no cluster serves them any more."
     ),
-    remedy="Move the job to apiVersion kubeflow.org/v1 first, with the fields of runPolicy in spec.runPolicy.",
+    remedy="Change the job to apiVersion kubeflow.org/v1 first, and move the fields of runPolicy to spec.runPolicy.",
     effort=3,
 )
 OTHER_OPERATOR = Topic(
@@ -30,11 +30,11 @@ OTHER_OPERATOR = Topic(
     change="manual",
     grade="Q",
     explanation=(
-        "kubeflow.org/v2beta1 is the API of mpi-operator, another product, which shares the name of its CRD with the Training "
-        "Operator's MPIJob. It does not go away with v1, so its jobs are passed on as they are. With --mpi-operator they are "
-        "converted like those of v1, as v2's mpi plugin is made after it."
+        "kubeflow.org/v2beta1 is the API of mpi-operator, a different product whose CRD has the same name as the Training "
+        "Operator's MPIJob. It is not removed with v1, so its jobs stay unchanged. With --mpi-operator they are converted like "
+        "v1 jobs; v2's mpi plugin is modeled on mpi-operator."
     ),
-    remedy="Keep mpi-operator, its jobs and the CRD mpijobs.kubeflow.org, or convert them as well: --mpi-operator.",
+    remedy="Keep mpi-operator, its jobs and the CRD mpijobs.kubeflow.org, or convert the jobs too with --mpi-operator.",
     effort=0,
 )
 NO_SUCH_VERSION = Topic(
@@ -43,8 +43,8 @@ NO_SUCH_VERSION = Topic(
     severity="warning",
     change="manual",
     grade="E",
-    explanation="Drafts and old guides say v2alpha1 or kubeflow.org; the kinds of v2 are in trainer.kubeflow.org/v1alpha1.",
-    remedy=f"Write apiVersion: {TRAIN_JOBS.api_version}, and check the fields: those of drafts differ.",
+    explanation="Drafts and old guides use v2alpha1 or kubeflow.org; the v2 kinds are in trainer.kubeflow.org/v1alpha1.",
+    remedy=f"Write apiVersion: {TRAIN_JOBS.api_version}, and check the fields: they differ from those of the drafts.",
 )
 NO_SUCH_KIND = Topic(
     id="INPUT017",
@@ -53,10 +53,10 @@ NO_SUCH_KIND = Topic(
     change="unsupported",
     grade="N",
     explanation=(
-        "The object says kubeflow.org/v1 and its kind reads like one of a job, but no operator serves it: kinds are spelt with "
-        "their capitals and in the singular, and MXJob went with Training Operator 1.8. It is left as it is."
+        "The object has apiVersion kubeflow.org/v1 and its kind looks like that of a job, but no operator serves it: kinds are "
+        "singular and case-sensitive, and MXJob was removed in Training Operator 1.8. It is left unchanged."
     ),
-    remedy=f"Write the kind as it is: {', '.join(kind.resource.kind for kind in JOB_KINDS)}.",
+    remedy=f"Use one of the kinds: {', '.join(kind.resource.kind for kind in JOB_KINDS)}.",
 )
 UNKNOWN_VERSION = Topic(
     id="INPUT019",
@@ -65,8 +65,8 @@ UNKNOWN_VERSION = Topic(
     change="unsupported",
     grade="N",
     explanation=(
-        "The kind is one of Training Operator's, and its group never had that version: no cluster serves the object. It is left "
-        "as it is."
+        "The kind is one of Training Operator's, but its group never had this version, so no cluster serves the object. It is "
+        "left unchanged."
     ),
     remedy="Write apiVersion: kubeflow.org/v1 if the fields are those of v1.",
 )
@@ -77,12 +77,12 @@ NO_TYPE = Topic(
     change="manual",
     grade="E",
     explanation=(
-        "An object says both, each as text; the API server and kubectl refuse one that does not. What is read here has the kind "
-        "of a job, or the apiVersion of one, and not the other. It is not converted and left as it is."
+        "The object has the kind or the apiVersion of a job, but not both. The API server and kubectl reject objects unless "
+        "both are set, each as a string. It is not converted and left unchanged."
     ),
     remedy=(
-        f"Write apiVersion: kubeflow.org/v1 and the kind ({', '.join(kind.resource.kind for kind in JOB_KINDS)}), unless it is a "
-        "patch of Kustomize, which finds the job by its target."
+        f"Set apiVersion: kubeflow.org/v1 and the kind ({', '.join(kind.resource.kind for kind in JOB_KINDS)}), unless it is a "
+        "Kustomize patch that selects the job by its target."
     ),
 )
 MPI_OPERATOR = "kubeflow.org/v2beta1"

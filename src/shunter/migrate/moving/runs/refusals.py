@@ -15,13 +15,12 @@ SHARED_OUTPUT = Topic(
     change="manual",
     grade="E",
     explanation=(
-        "Original and trial would write to the same volume, directory of a node, address or run of a tracker: checkpoints and "
-        "logs of one would take the place of the other's, and the trial might go on from the original's checkpoint instead of "
-        "training."
+        "The trial and the original would write to the same volume, host directory, URL or tracker run: they would overwrite "
+        "each other's checkpoints and logs, and the trial might resume from the original's checkpoint instead of training."
     ),
     remedy=(
-        "Give the trial a place of its own (--env NAME=VALUE, --arg FLAG=VALUE, --in-namespace), mount read-only what is only "
-        "read, or allow it with --allow-shared-output."
+        "Set a separate location for the trial (--env NAME=VALUE, --arg FLAG=VALUE, --in-namespace), mount volumes read-only "
+        "that are only read, or allow it with --allow-shared-output."
     ),
     acceptable=True,
 )
@@ -33,7 +32,7 @@ NO_ROOM = Topic(
     grade="E",
     explanation=(
         "An object with the trial's name already exists, or a quota or the nodes have too little left to run the trial beside "
-        "what runs now. It would wait, and take what others wait for."
+        "the current workloads. It would wait, and take resources that others wait for."
     ),
     remedy=(
         "Wait, remove an earlier trial (--replace), make it smaller (--nodes), or run it elsewhere (--in-namespace, --suffix, "

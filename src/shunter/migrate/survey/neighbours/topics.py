@@ -1,10 +1,10 @@
-"""What is told of objects that select the pods of converted jobs."""
+"""Topics of objects that select the pods of converted jobs."""
 
 from __future__ import annotations
 
 from shunter.migrate.findings import Topic
 
-_REMEDY = "Select the labels that pods of v2 have, as the finding says, or add --update-selectors."
+_REMEDY = "Select the labels of v2 pods that the finding names, or use --update-selectors."
 
 LOST = Topic(
     id="SELECT001",
@@ -38,8 +38,8 @@ GAINED = Topic(
     change="semantic-change",
     grade="D",
     explanation=(
-        "A selector of the input selects no pod of a v1 job and pods of its TrainJob, because v1's labels are missing there or "
-        "those of JobSet and Job are present: a NetworkPolicy or a PodDisruptionBudget now applies to the training."
+        "A selector of the input selects no pod of a v1 job but pods of its TrainJob, because these lack the v1 labels or have "
+        "those of JobSet and Job: a NetworkPolicy or PodDisruptionBudget now applies to the training."
     ),
     remedy=_REMEDY,
 )
@@ -50,10 +50,10 @@ REWRITTEN = Topic(
     change="lossless",
     grade="Q",
     explanation=(
-        "With --update-selectors a selector that would select no pod of v2, or others than before, is replaced by one that "
-        "selects exactly the counterparts of the pods that it selected. Selectors of which that is not certain are left."
+        "With --update-selectors a selector that would select no v2 pod, or other pods than before, is replaced by one that "
+        "selects exactly the counterparts of the pods that it selected. A selector is left unchanged if this is not certain."
     ),
-    remedy="Nothing to do. v1 jobs that still run are not selected any more.",
+    remedy="Nothing. The new selector does not select v1 jobs that still run.",
     effort=0,
 )
 REFERENCE = Topic(
@@ -63,8 +63,8 @@ REFERENCE = Topic(
     change="semantic-change",
     grade="N",
     explanation=(
-        "An object of the input names the v1 job by kind and name, as autoscalers and owner references do. The reference "
-        "stays as it is: it is about the v1 job, and ends with it."
+        "An object of the input, such as an autoscaler or an owner reference, names the v1 job by kind and name. The reference "
+        "is left unchanged and becomes invalid when the v1 job is deleted."
     ),
-    remedy="Refer to the TrainJob, kind TrainJob of trainer.kubeflow.org/v1alpha1, where that kind serves the purpose.",
+    remedy="Refer to the TrainJob (kind TrainJob of trainer.kubeflow.org/v1alpha1) if the object supports that kind.",
 )

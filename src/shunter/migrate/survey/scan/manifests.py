@@ -24,8 +24,8 @@ RIGHTS = Topic(
     change="manual",
     grade="N",
     explanation=(
-        "Roles name resources of the group kubeflow.org. They allow nothing about TrainJobs, so people and pipelines that "
-        "may make v1 jobs are refused when they make TrainJobs."
+        "The roles name resources of the group kubeflow.org. They grant nothing on TrainJobs, so users and pipelines that may "
+        "create v1 jobs are denied when they create TrainJobs."
     ),
     remedy="Add a rule for apiGroups [trainer.kubeflow.org], resources [trainjobs, trainingruntimes] with the same verbs.",
 )
@@ -36,10 +36,10 @@ SELECTOR = Topic(
     change="manual",
     grade="N",
     explanation=(
-        "A NetworkPolicy, Service, PodDisruptionBudget or affinity that selects by training.kubeflow.org/* selects no pod of "
-        "v2: the policy is not in force, the service has no endpoints, and nothing says so."
+        "A NetworkPolicy, Service, PodDisruptionBudget or affinity that selects by training.kubeflow.org/* selects no v2 pod: "
+        "the policy does not apply and the service has no endpoints, without an error."
     ),
-    remedy="Select by jobset.sigs.k8s.io/jobset-name=<job> as well.",
+    remedy="Also select by jobset.sigs.k8s.io/jobset-name=<job>.",
 )
 MONITOR = Topic(
     id="SCAN032",
@@ -60,11 +60,11 @@ POLICY = Topic(
     change="manual",
     grade="N",
     explanation=(
-        "Kyverno, Gatekeeper, admission webhooks and ValidatingAdmissionPolicies match by kind or resource. What they demand "
-        "of v1 jobs (images, labels, limits) is not enforced for TrainJobs: migration bypasses it."
+        "Kyverno, Gatekeeper, admission webhooks and ValidatingAdmissionPolicies match by kind or resource. Their requirements "
+        "for v1 jobs (images, labels, limits) are not enforced for TrainJobs, so a migration bypasses them."
     ),
     remedy=(
-        "Match TrainJob and TrainingRuntime of trainer.kubeflow.org too, and look at the paths in its expressions: they differ."
+        "Also match TrainJob and TrainingRuntime of trainer.kubeflow.org, and check the paths in the expressions: they differ."
     ),
     effort=3,
 )
@@ -75,8 +75,8 @@ WORKFLOW = Topic(
     change="manual",
     grade="N",
     explanation=(
-        "Katib's trial templates and Argo's resource steps say by which condition a job has ended and which pod is the main "
-        "one, in v1's terms. With a TrainJob in its place they would never end."
+        "Katib's trial templates and Argo's resource steps define in terms of v1 which condition ends a job and which pod is "
+        "the primary one. With a TrainJob they would never end."
     ),
     remedy="Wait for the condition Complete; Katib: primaryContainerName node, primaryPodLabels by the completion index 0.",
     effort=3,

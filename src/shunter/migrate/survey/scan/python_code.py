@@ -19,7 +19,7 @@ CALL = Topic(
     change="manual",
     grade="N",
     explanation=(
-        "TrainingClient of kubeflow-training makes and reads objects of kubeflow.org/v1. TrainerClient of the package "
+        "TrainingClient of kubeflow-training creates and reads objects of kubeflow.org/v1. TrainerClient of the package "
         "kubeflow does the same for TrainJobs, with other calls; `shunter migrate report` lists them side by side."
     ),
     remedy="Use kubeflow.trainer.TrainerClient.",
@@ -31,7 +31,7 @@ IMPORT = Topic(
     severity="warning",
     change="manual",
     grade="N",
-    explanation="kubeflow.training is the package kubeflow-training, the SDK of v1, which is not developed any further.",
+    explanation="kubeflow.training is the package kubeflow-training, the SDK of v1, which is no longer developed.",
     remedy="Import kubeflow.trainer (package kubeflow).",
 )
 MODEL = Topic(
@@ -41,10 +41,10 @@ MODEL = Topic(
     change="manual",
     grade="N",
     explanation=(
-        "The program puts together a v1 job itself, so converted manifests change nothing: it goes on making v1 jobs. The v2 "
-        "SDK has no counterpart of a whole job object."
+        "The program builds a v1 job itself, so converting manifests does not affect it: it continues to create v1 jobs. The v2 "
+        "SDK has no counterpart of a complete job object."
     ),
-    remedy="Call TrainerClient.train, or write the job as YAML, convert it, and let the program fill in and create that.",
+    remedy="Call TrainerClient.train, or write the job as YAML, convert it, and let the program fill in values and create it.",
     effort=5,
 )
 PLUGIN = Topic(
@@ -54,10 +54,10 @@ PLUGIN = Topic(
     change="manual",
     grade="N",
     explanation=(
-        "Workflow engines make v1 jobs through plugins and components (Flyte's kfpytorch, launchers of Kubeflow Pipelines). "
+        "Workflow engines create v1 jobs through plugins and components (Flyte's kfpytorch, launchers of Kubeflow Pipelines). "
         "The job exists only while the workflow runs, so it cannot be converted in the cluster: the workflow has to change."
     ),
-    remedy="Use a version of the plugin that makes TrainJobs, or a step that calls TrainerClient.train.",
+    remedy="Use a version of the plugin that creates TrainJobs, or a step that calls TrainerClient.train.",
     effort=5,
 )
 RAW_REQUEST = Topic(
@@ -66,7 +66,7 @@ RAW_REQUEST = Topic(
     severity="warning",
     change="manual",
     grade="N",
-    explanation="The program makes or reads v1 jobs by group, version and plural; it does not see jobs that have moved.",
+    explanation="The program creates or reads v1 jobs by group, version and plural; it does not see migrated jobs.",
     remedy='Use group="trainer.kubeflow.org", version="v1alpha1", plural="trainjobs"; the object has other fields.',
     effort=3,
 )
@@ -76,8 +76,8 @@ UNPARSED = Topic(
     severity="info",
     change="manual",
     grade="E",
-    explanation="The file is no Python of this version (a template, or Python 2): only its lines were looked at.",
-    remedy="Look at it by hand.",
+    explanation="The file is not valid Python for this interpreter (a template, or Python 2), so only its lines were checked.",
+    remedy="Check it by hand.",
 )
 
 NESTED_TOO_DEEP = "it is nested too deep"

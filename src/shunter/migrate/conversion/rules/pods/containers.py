@@ -23,22 +23,22 @@ TAKEN = Topic(
     change="semantic-change",
     grade="Q",
     explanation=(
-        "In v2 the container that trains is always called `node`. Another container of the same pod that has this name already "
-        "is renamed; `kubectl logs -c` and log queries that name it have to follow."
+        "In v2 the training container is always named `node`. Another container of the pod with this name is renamed; adapt "
+        "`kubectl logs -c` and log queries that use the name."
     ),
-    remedy="Use the new name where the container is named, or rename it in the source.",
+    remedy="Use the new name in references to the container, or rename it in the source.",
 )
 ANNOTATED = Topic(
     id="POD014",
-    title="annotations that name the training container name it as in v2",
+    title="annotations that name the training container use its v2 name",
     severity="info",
     change="lossless",
     grade="Q",
     explanation=(
-        "The container that trains is called `node` in v2. Annotations that name it, for kubectl logs or for a security profile, "
-        "are about `node` now."
+        "The training container is named `node` in v2. Annotations that name it, for kubectl logs or for a security profile, "
+        "now refer to `node`."
     ),
-    remedy="Nothing to do here; log queries that name the container have to follow.",
+    remedy="Nothing here; adapt log queries that use the name of the container.",
     effort=0,
     explains=tuple(f"annotations.{name}*" for name in (*_NAMING_VALUES, *_NAMING_KEYS)),
 )

@@ -26,10 +26,10 @@ READ_ELSEWHERE = Topic(
     change="semantic-change",
     grade="Q",
     explanation=(
-        "Labels of v1 (training.kubeflow.org/job-name, replica-index) do not exist in v2. The reference reads what has the same "
-        "meaning: the JobSet's name, and the index of the pod in its Job."
+        "The labels of v1 (training.kubeflow.org/job-name, replica-index) do not exist in v2. The reference now reads the "
+        "values with the same meaning: the JobSet's name, and the index of the pod in its Job."
     ),
-    remedy="Nothing to do where the meaning is the same; the message says where it is not.",
+    remedy="Nothing if the meaning is the same; the message shows where it is not.",
     effort=0,
     limits_proof=True,
 )
@@ -40,11 +40,12 @@ COUNTS_ALL = Topic(
     change="semantic-change",
     grade="L",
     explanation=(
-        "v1's label replica-index counts the pods of one role, so the Master and the first Worker are both 0. In v2 these roles "
-        "are one group, whose index counts them all: each Worker gets another number than in v1. A program that takes it for "
-        "a rank or a shard reads other data, or waits for a pod that is not there; one that adds 1 for the Master adds it twice."
+        "The v1 label replica-index counts the pods of one role, so the Master and the first Worker are both 0. In v2 these "
+        "roles are one group with one index over all pods, so each Worker gets a different number than in v1. A program that "
+        "uses it as a rank or a shard reads other data, or waits for a pod that does not exist; one that adds 1 for the Master "
+        "counts it twice."
     ),
-    remedy="Change the program to an index that counts the Master, or use RANK; then suppress with --accept POD016.",
+    remedy="Change the program to an index that includes the Master, or use RANK; then suppress with --accept POD016.",
     effort=3,
     acceptable=True,
     limits_proof=True,
@@ -55,8 +56,8 @@ NOT_KNOWN = Topic(
     severity="error",
     change="manual",
     grade="L",
-    explanation="The variable or file would be empty in v2: nothing there has the meaning of that label.",
-    remedy="Give the program the value by an argument or a variable of its own; or suppress with --accept POD006.",
+    explanation="The variable or file would be empty in v2: no v2 label has the same meaning.",
+    remedy="Pass the value to the program by an argument or a variable of its own; or suppress with --accept POD006.",
     effort=3,
     acceptable=True,
 )
@@ -67,10 +68,10 @@ POD_NAME = Topic(
     change="semantic-change",
     grade="D",
     explanation=(
-        "In v1 a pod is called JOB-worker-3, and programs cut their index out of that. In v2 it is called JOB-node-0-4-x7k2p: "
-        "the rank comes before the end, and counts the Master as 0."
+        "A v1 pod is named JOB-worker-3, and programs extract their index from the name. In v2 it is named JOB-node-0-4-x7k2p: "
+        "the rank is followed by random characters, and counts the Master as 0."
     ),
-    remedy="Read the rank from RANK or JOB_COMPLETION_INDEX in place of the pod's name.",
+    remedy="Read the rank from RANK or JOB_COMPLETION_INDEX instead of the pod's name.",
     limits_proof=True,
 )
 ALL_LABELS = Topic(
@@ -80,11 +81,11 @@ ALL_LABELS = Topic(
     change="semantic-change",
     grade="D",
     explanation=(
-        "In v1 the variable or file has training.kubeflow.org/job-name, replica-type and replica-index; in v2 it has labels of "
-        "JobSet and Job in their place. A program that looks there for its role or its index finds nothing, or another number. "
-        "Among the annotations are those of JobSet and Job in v2, batch.kubernetes.io/job-completion-index for one."
+        "In v1 the variable or file contains training.kubeflow.org/job-name, replica-type and replica-index; in v2 it contains "
+        "labels of JobSet and Job instead. A program that reads its role or index from it finds nothing, or a different number. "
+        "In v2 the annotations include those of JobSet and Job, for example batch.kubernetes.io/job-completion-index."
     ),
-    remedy="Read the rank from RANK or JOB_COMPLETION_INDEX; --v1-labels gives pods the labels of v1 as well.",
+    remedy="Read the rank from RANK or JOB_COMPLETION_INDEX; --v1-labels also adds the v1 labels to pods.",
     explains=("none",),
     limits_proof=True,
 )
@@ -95,12 +96,14 @@ OWN_DIRECTORY = Topic(
     change="semantic-change",
     grade="L",
     explanation=(
-        "In v1 a pod has the same name after each start, JOB-worker-0, and finds its directory again. In v2 the name ends in "
-        "characters that are others with each start: the pod gets an empty directory, and a program that "
-        "resumes from its last checkpoint starts from scratch."
+        "In v1 a pod keeps its name after a restart, JOB-worker-0, and finds its directory again. In v2 the name ends in random "
+        "characters that change with each restart: the pod gets an empty directory, and a program that resumes from its last "
+        "checkpoint starts from scratch."
     ),
-    remedy="Write $(JOB_COMPLETION_INDEX), which v2 sets, into subPathExpr and rename the directories; then "
-    "suppress with --accept POD018.",
+    remedy=(
+        "Use $(JOB_COMPLETION_INDEX), which v2 sets, in subPathExpr and rename the directories; then suppress with --accept "
+        "POD018."
+    ),
     effort=3,
     acceptable=True,
     explains=("none",),

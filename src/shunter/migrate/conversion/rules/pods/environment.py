@@ -37,10 +37,10 @@ OVERRIDDEN = Topic(
     change="lossless",
     grade="E",
     explanation=(
-        "The v1 operator appended its own variables to the user's, and of two with one name a container gets the last: what the "
-        "user had set never had an effect. In v2 it would take effect, and the job might not find together."
+        "The user's value never had an effect in v1: the v1 operator appended its own variables, and of two variables with the "
+        "same name a container gets the last. In v2 the user's value would take effect, and the pods might not form a group."
     ),
-    remedy="Remove the variable from the source: it never did anything.",
+    remedy="Remove the variable from the source; it never had an effect.",
     effort=0,
 )
 RESERVED = Topic(
@@ -50,10 +50,10 @@ RESERVED = Topic(
     change="semantic-change",
     grade="L",
     explanation=(
-        "A TrainJob must not set the variables that describe the group of its framework: admission rejects them. v1 "
-        "left this one to the user, so the program now sees v2's value."
+        "Admission rejects a TrainJob that sets variables reserved for its framework. v1 left this variable to the user, so the "
+        "program now gets v2's value."
     ),
-    remedy="Compare the value with what v2 sets, and pass it as an argument of the program where it must differ.",
+    remedy="Compare the value with the one that v2 sets, and pass it to the program as an argument if it must differ.",
 )
 EXPANDS_NOW = Topic(
     id="ENV003",
@@ -62,11 +62,11 @@ EXPANDS_NOW = Topic(
     change="semantic-change",
     grade="D",
     explanation=(
-        "Kubernetes replaces $(NAME) in a variable's value by variables that stand before it. v1 appended its own ones at the "
-        "end, so a reference to them stayed as it was written; in v2 they stand first, and the reference becomes their value. "
-        "That is most likely what was meant."
+        "Kubernetes replaces $(NAME) in the value of a variable if NAME is defined before it. v1 appended its own variables at "
+        "the end, so references to them were not expanded; in v2 they come first, and the reference is replaced by their value. "
+        "This is probably the intended behavior."
     ),
-    remedy="Write $$(NAME) in the source if the literal text is meant.",
+    remedy="Write $$(NAME) in the source to keep the literal text.",
 )
 TWICE = Topic(
     id="ENV004",
@@ -75,8 +75,8 @@ TWICE = Topic(
     other_impact="advisory",
     change="lossless",
     grade="E",
-    explanation="Of two variables with one name a container gets the last. A TrainJob may name each only once.",
-    remedy="Remove the first one from the source.",
+    explanation="Of two variables with the same name a container gets the last. A TrainJob may define each name only once.",
+    remedy="Remove the first definition from the source.",
     effort=0,
 )
 UNKNOWN_REFERENCE = Topic(
@@ -86,10 +86,10 @@ UNKNOWN_REFERENCE = Topic(
     change="semantic-change",
     grade="L",
     explanation=(
-        "Kubernetes replaces $(NAME) in command and arguments by the container's variables. The v1 operator set this one; "
-        "nothing does in the result, so the program would get the text itself."
+        "Kubernetes replaces $(NAME) in the command and arguments by the container's variables. The v1 operator set this "
+        "variable; nothing in the result does, so the program would get the literal text."
     ),
-    remedy="Convert with --torch-launch=env-compat, or use what v2 sets instead (PET_MASTER_ADDR, PET_NODE_RANK, ...).",
+    remedy="Convert with --torch-launch=env-compat, or use the variables that v2 sets (PET_MASTER_ADDR, PET_NODE_RANK, ...).",
     effort=3,
     acceptable=True,
 )

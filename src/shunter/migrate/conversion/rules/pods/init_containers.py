@@ -16,11 +16,11 @@ OF_THE_OPERATOR = Topic(
     change="lossless",
     grade="E",
     explanation=(
-        "init-pytorch waits for the Master's name and kubectl-delivery brings the launcher its kubectl. The v1 operator adds "
-        "them to pods; in a template they are a copy of a live pod. In v2 all pods start at once, and torch and mpirun wait for "
-        "each other by themselves."
+        "The v1 operator adds init containers to pods: init-pytorch waits for the Master's name, and kubectl-delivery copies "
+        "kubectl for the launcher. If a template has them, it was copied from a live pod. In v2 all pods start at once, and "
+        "torch and mpirun wait for each other."
     ),
-    remedy="Nothing to do.",
+    remedy="Nothing.",
     effort=0,
 )
 

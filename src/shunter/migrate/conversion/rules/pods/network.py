@@ -14,8 +14,8 @@ HOST_NAME = Topic(
     change="lossy",
     grade="L",
     explanation=(
-        "JobSet gives each pod its host name and the subdomain of its headless service: by these names the nodes of a job find "
-        "each other. A template cannot have others."
+        "JobSet sets the host name of each pod and its subdomain, the headless service; the nodes of a job find each other by "
+        "these names. A template cannot set others."
     ),
     remedy="Remove the field, and use the names JOB-node-0-INDEX.JOB; or suppress with --accept HOST001.",
     effort=3,
@@ -28,10 +28,10 @@ NODE_NETWORK = Topic(
     change="semantic-change",
     grade="D",
     explanation=(
-        "With hostNetwork the ports of a pod are the node's. v2 meets on port 29500 unless the job chose another that "
-        "could be kept, so two jobs, or two pods of one job that listen, cannot share a node."
+        "With hostNetwork the ports of a pod are those of its node. v2 uses port 29500 for the rendezvous unless the job's own "
+        "port could be kept, so two jobs, or two listening pods of one job, cannot share a node."
     ),
-    remedy="Spread the pods by anti-affinity on kubernetes.io/hostname, or give up hostNetwork.",
+    remedy="Spread the pods by anti-affinity on kubernetes.io/hostname, or remove hostNetwork.",
 )
 FULL_NAME = Topic(
     id="HOST024",
@@ -40,27 +40,27 @@ FULL_NAME = Topic(
     change="lossless",
     grade="E",
     explanation=(
-        "The field makes the full name of a pod its host name. Pods of v1 have no subdomain, so their full name is the short "
-        "one. Pods of v2 have one: the host name would be JOB-node-0-1.JOB.NAMESPACE.svc.cluster.local, and a pod whose name is "
+        "The field makes the fully qualified name of a pod its host name. v1 pods have no subdomain, so that name is the short "
+        "one. v2 pods have one: the host name would be JOB-node-0-1.JOB.NAMESPACE.svc.cluster.local, and a pod whose name is "
         "longer than 64 characters does not start."
     ),
-    remedy="Remove the field from the source: it has no effect there.",
+    remedy="Remove the field from the source; it has no effect there.",
     effort=0,
     explains=("spec.setHostnameAsFQDN",),
 )
 OTHER_FULL_NAME = Topic(
     id="HOST025",
-    title="setHostnameAsFQDN gives the pods of mpi-operator's job other full names in v2",
+    title="setHostnameAsFQDN gives the pods of a job of mpi-operator other full names in v2",
     severity="warning",
     change="semantic-change",
     grade="D",
     explanation=(
-        "The field makes the full name of a pod its host name. mpi-operator gives launcher and workers the job's name as their "
-        "subdomain, as v2 does, so the field is kept: JOB-worker-0.JOB.NAMESPACE.svc.cluster.local becomes "
+        "The field makes the fully qualified name of a pod its host name. mpi-operator sets the job's name as the subdomain of "
+        "launcher and workers, as v2 does, so the field is kept: JOB-worker-0.JOB.NAMESPACE.svc.cluster.local becomes "
         "JOB-node-0-0.JOB.NAMESPACE.svc.cluster.local, and JOB-launcher becomes JOB-launcher-0-0. A pod whose full name is "
-        "longer than 64 characters does not start, and the launcher's is 4 characters longer than it was."
+        "longer than 64 characters does not start, and the launcher's is 4 characters longer than before."
     ),
-    remedy="Count the characters of the launcher's full name, and look for programs that read the host name.",
+    remedy="Check the length of the launcher's full name, and look for programs that read the host name.",
 )
 
 

@@ -26,10 +26,10 @@ REWRITTEN = Topic(
     change="lossless",
     grade="Q",
     explanation=(
-        "Affinities and topology spread constraints that select training.kubeflow.org/* labels would match no pod of v2, and "
-        "then have no effect. They select the labels that JobSet writes now."
+        "Affinities and topology spread constraints that select training.kubeflow.org/* labels would match no v2 pod, and so "
+        "have no effect. They now select the labels that JobSet sets."
     ),
-    remedy="Nothing to do here; NetworkPolicies, PodMonitors and log queries that select these labels are for you to change.",
+    remedy="Nothing here. Change NetworkPolicies, PodMonitors and log queries that select these labels yourself.",
     effort=0,
 )
 NO_SUCH_LABEL = Topic(
@@ -39,8 +39,8 @@ NO_SUCH_LABEL = Topic(
     change="manual",
     grade="D",
     explanation=(
-        "Pods of v2 have no label of the same meaning, so the selector would match nothing and the constraint would be without "
-        "effect, or could never be fulfilled."
+        "v2 pods have no label with the same meaning, so the selector would match nothing and the constraint would have no "
+        "effect, or could never be satisfied."
     ),
     remedy="Select a label that the pod template sets itself; or suppress with --accept POD004.",
     effort=3,
@@ -54,10 +54,10 @@ RENAMED = Topic(
     change="semantic-change",
     grade="Q",
     explanation=(
-        "An affinity or spread constraint of the job selects the pods of another job of the input, and that one has another name "
-        "in v2. The selector has the new name, so it selects nothing while the other job is still a v1 job."
+        "An affinity or spread constraint of the job selects the pods of another job of the input, which has another name in "
+        "v2. The selector uses the new name, so it selects nothing while the other job is still a v1 job."
     ),
-    remedy="Apply both jobs as they were converted together.",
+    remedy="Apply both jobs together, as they were converted.",
 )
 
 

@@ -12,10 +12,10 @@ OF_THE_POD = Topic(
     change="semantic-change",
     grade="D",
     explanation=(
-        "A pod with activeDeadlineSeconds in its template fails when the time is over. v1 leaves a failed pod as it is unless "
-        "the role has restartPolicy ExitCode; a Job makes a new one, as often as its backoffLimit allows."
+        "A pod with activeDeadlineSeconds in its template fails when the time is over. v1 does not replace a failed pod unless "
+        "the role has restartPolicy ExitCode; a Job does, as often as its backoffLimit allows."
     ),
-    remedy="Say the deadline of the whole job instead: runPolicy.activeDeadlineSeconds.",
+    remedy="Set a deadline for the whole job instead: runPolicy.activeDeadlineSeconds.",
 )
 
 

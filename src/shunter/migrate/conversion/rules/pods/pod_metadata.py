@@ -24,10 +24,10 @@ SIDECARS = Topic(
     change="lossless",
     grade="Q",
     explanation=(
-        "A pod counts as finished when all its containers have, in v1 and in v2. A sidecar that never exits keeps the job "
-        "running after the training; where v1 was helped by the exit code of the training container alone, v2 is not."
+        "A pod is finished when all its containers have ended, in v1 and in v2. A sidecar that never exits keeps the job "
+        "running after the training. v1 may have ended such a job by the exit code of the training container alone; v2 does not."
     ),
-    remedy="Make the sidecar an init container with restartPolicy Always: Kubernetes ends it with the pod.",
+    remedy="Make the sidecar an init container with restartPolicy Always: Kubernetes stops it with the pod.",
 )
 MESH = Topic(
     id="POD010",
@@ -37,8 +37,8 @@ MESH = Topic(
     change="lossless",
     grade="Q",
     explanation=(
-        "Nodes of v2 meet under names of a headless service. A proxy of Istio with strict mTLS breaks that, and keeps pods from "
-        "ending. The v1 SDK turned injection off in every template; this one turns it on."
+        "In v2 nodes reach each other under names of a headless service. An Istio proxy with strict mTLS breaks this, and "
+        "prevents pods from ending. The v1 SDK disabled injection in every template; this template enables it."
     ),
     remedy=f'Set the annotation {_ISTIO_INJECTION}: "false" on the pods unless the mesh is needed.',
 )
@@ -53,7 +53,7 @@ FINALIZERS = Topic(
         "have other labels, its pods "
         "can never be deleted, and neither can their Job."
     ),
-    remedy="Find out which controller takes them off, and whether it finds pods of Jobs.",
+    remedy="Find out which controller removes them, and whether it selects pods of Jobs.",
     effort=3,
 )
 OF_KUEUE = Topic(
@@ -63,11 +63,11 @@ OF_KUEUE = Topic(
     change="lossless",
     grade="Q",
     explanation=(
-        "Kueue labels the pod templates of jobs that it admits, annotates them with their workload and closes gates in them. It "
-        "does so for the TrainJob as well; what it wrote for the v1 job would name a workload that is gone, "
-        "and gates that stay closed."
+        "When Kueue admits a job, it adds labels, an annotation with its workload and scheduling gates to the pod templates. It "
+        "does the same for the TrainJob; the values written for the v1 job would refer to a workload that no longer exists, and "
+        "the gates would never be removed."
     ),
-    remedy="Nothing to do.",
+    remedy="Nothing.",
     effort=0,
     explains=("labels.kueue.x-k8s.io/*", "annotations.kueue.x-k8s.io/*", "spec.schedulingGates*"),
 )
@@ -78,8 +78,8 @@ OF_SEVERAL_ROLES = Topic(
     change="semantic-change",
     grade="D",
     explanation=(
-        "--v1-labels puts training.kubeflow.org/* labels on pods. Pods of one group have one template, so they cannot say Master "
-        "here and Worker there."
+        "--v1-labels sets training.kubeflow.org/* labels on pods. All pods of a group share one template, so the role label "
+        "cannot distinguish Master and Worker."
     ),
     remedy="Select by job-name, and by batch.kubernetes.io/job-completion-index: the Master has index 0.",
     effort=0,
@@ -91,10 +91,10 @@ OF_JOBS = Topic(
     change="lossy",
     grade="L",
     explanation=(
-        "Pods of v2 belong to Jobs. The Job controller labels them with the Job's name and uid, job-name and controller-uid "
-        "among these labels, and the API server refuses a Job whose template says another value: the TrainJob would never start."
+        "v2 pods belong to Jobs. The Job controller labels them with the Job's name and uid (job-name and controller-uid, among "
+        "others), and the API server rejects a Job whose template sets other values: the TrainJob would never start."
     ),
-    remedy="Give the pods a label with a name of your own, and select that.",
+    remedy="Set a label with a name of your own on the pods, and select that.",
     explains=tuple(f"labels.{key}" for key in JOB_LABELS),
 )
 

@@ -17,27 +17,27 @@ _LONGEST = 510
 
 EQUAL = Topic(
     id="INPUT021",
-    title="an entry of hostAliases or imagePullSecrets is there twice, and once in v2",
+    title="a duplicate entry in hostAliases or imagePullSecrets is removed",
     severity="info",
     change="lossless",
     grade="E",
     explanation=(
-        "The API server refuses a TrainingRuntime with two hostAliases of one ip, or two imagePullSecrets of one name; v1 takes "
-        "them where it is built with Kubernetes 1.29 or older. The second says nothing that the first does not."
+        "The API server rejects a TrainingRuntime with two hostAliases of one ip, or two imagePullSecrets of one name; v1 built "
+        "with Kubernetes 1.29 or older accepts them. The second entry has no effect."
     ),
     remedy="Remove the second entry from the source.",
     effort=0,
 )
 JOINED = Topic(
     id="INPUT022",
-    title="hostAliases of one ip are one entry in v2",
+    title="hostAliases of one ip are merged into one entry",
     severity="warning",
     change="semantic-change",
     grade="D",
     explanation=(
-        "The API server refuses a TrainingRuntime with two hostAliases of one ip; v1 takes them where it is built with "
-        "Kubernetes 1.29 or older, and the kubelet writes a line of /etc/hosts for each. In v2 one line has the names of both: "
-        "every name leads to the same address as before, but the canonical name of all of them is the first of that line."
+        "The API server rejects a TrainingRuntime with two hostAliases of one ip; v1 built with Kubernetes 1.29 or older "
+        "accepts them, and the kubelet writes a line of /etc/hosts for each. In v2 one line has the names of both: every name "
+        "resolves to the same address as before, but the canonical name of all of them is the first name of that line."
     ),
     remedy="Nothing, unless a program looks up canonical names (getent hosts NAME, getaddrinfo with AI_CANONNAME).",
     effort=0,

@@ -19,10 +19,10 @@ BUILT = Topic(
     change="semantic-change",
     grade="D",
     explanation=(
-        "The text joins a name with one of the job's roles, as in JOB-worker-0. Where that is the host of another pod it does "
+        "The text joins a name with one of the job's roles, as in JOB-worker-0. If it is the host name of another pod, it does "
         "not resolve in v2, where a pod is reached as JOB-node-0-1.JOB: the program waits for it, or fails."
     ),
-    remedy="Use MASTER_ADDR, or build the names as v2 has them; nothing where it is the name of a file or a run.",
+    remedy="Use MASTER_ADDR, or build v2 names; nothing if it is the name of a file or a run.",
     explains=("none",),
     limits_proof=True,
 )

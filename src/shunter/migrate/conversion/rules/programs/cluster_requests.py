@@ -23,13 +23,13 @@ ASKS = Topic(
     change="semantic-change",
     grade="D",
     explanation=(
-        "The program asks the API server, by labels or names of v1, or for v1's jobs or their conditions. Pods of v2 have other "
-        "labels, names that end in random characters, and other owners, and the job is a TrainJob: the program finds nothing, "
-        "and continues without it or waits forever."
+        "The program queries the API server by v1 labels or names, or for v1 jobs or their conditions. In v2 the pods have "
+        "other labels and owners, their names end in random characters, and the job is a TrainJob: the program finds nothing, "
+        "and continues without a result or waits forever."
     ),
     remedy=(
-        "Select by jobset.sigs.k8s.io/jobset-name and batch.kubernetes.io/job-completion-index, ask for trainjobs; --v1-labels "
-        "gives pods the labels of v1 as well."
+        "Select by jobset.sigs.k8s.io/jobset-name and batch.kubernetes.io/job-completion-index, and query trainjobs; "
+        "--v1-labels also adds the v1 labels to pods."
     ),
     explains=("none",),
     limits_proof=True,
@@ -41,8 +41,8 @@ NAMES_A_POD = Topic(
     change="semantic-change",
     grade="L",
     explanation=(
-        "kubectl and the API server know a pod by its name. In v1 that is JOB-worker-0, and a Service has the name as well; in "
-        "v2 the name ends in random characters, JOB-node-0-1-x7k2p, and no Service has it: the program finds nothing."
+        "The program passes a v1 pod name to kubectl or the API server. In v1 a pod, and a Service, is named JOB-worker-0; in "
+        "v2 the pod's name ends in random characters, JOB-node-0-1-x7k2p, and no Service has it: the program finds nothing."
     ),
     remedy=(
         "Select the pod by jobset.sigs.k8s.io/jobset-name and batch.kubernetes.io/job-completion-index; then "

@@ -22,11 +22,11 @@ NAMED = Topic(
     change="semantic-change",
     grade="D",
     explanation=(
-        "The path of a container's log and the labels that log collectors give it hold the names of the pod and the container, "
-        "as do directories of the kubelet, which /proc/self/mountinfo shows. The container that trains is called `node` in v2, "
-        "its pod JOB-node-0-1-x7k2p, so a program that looks for v1's names finds nothing, and often says nothing."
+        "The path of a container's log contains the names of the pod and the container, and so do the labels of log collectors "
+        "and the kubelet's directories in /proc/self/mountinfo. In v2 the training container is named `node` and its pod "
+        "JOB-node-0-1-x7k2p, so a program that looks for v1 names finds nothing, often without an error."
     ),
-    remedy="Look for node where the program looked for the container of v1, and for JOB-node-0-INDEX- in names of logs.",
+    remedy="Look for node instead of the v1 container, and for JOB-node-0-INDEX- in names of logs.",
     explains=("none",),
     limits_proof=True,
 )

@@ -17,14 +17,14 @@ ONLY_IN_V1 = Topic(
     change="semantic-change",
     grade="D",
     explanation=(
-        "v1 mounts /etc/mpi with kubexec.sh and discover_hosts.sh, and kubectl in /opt/kube, and names kubexec.sh to mpirun by "
-        "OMPI_MCA_plm_rsh_agent. v2 mounts /etc/mpi with hostfile alone, and mpirun starts its daemons by ssh: the variable, and "
-        "PRTE_MCA_plm_ssh_agent for Open MPI 5, hold that command with its options (keys, port), so they are several words. A "
-        "program that gives them another value, or takes them for one word, reaches no node."
+        "v1 mounts /etc/mpi with kubexec.sh and discover_hosts.sh, and kubectl in /opt/kube, and passes kubexec.sh to mpirun in "
+        "OMPI_MCA_plm_rsh_agent. v2 mounts /etc/mpi with hostfile only, and mpirun starts its daemons by ssh: the variable, and "
+        "PRTE_MCA_plm_ssh_agent for Open MPI 5, contains the ssh command with its options (keys, port), so it consists of "
+        "several words. A program that overwrites it, or treats it as one word, cannot reach any node."
     ),
     remedy=(
-        "Use /etc/mpi/hostfile, leave the variables as they are, and write $OMPI_MCA_plm_rsh_agent HOST COMMAND without quotes; "
-        "discovery of hosts has no counterpart."
+        "Use /etc/mpi/hostfile, do not change the variables, and write $OMPI_MCA_plm_rsh_agent HOST COMMAND without quotes; host "
+        "discovery has no counterpart."
     ),
     explains=("none",),
     limits_proof=True,

@@ -42,11 +42,11 @@ RENAMED = Topic(
     change="lossless",
     grade="Q",
     explanation=(
-        "In v1 each pod has a Service of its name, JOB-worker-0. In v2 a pod is reached as JOB-node-0-1.JOB, through the "
-        "headless service of the JobSet, as soon as it is there. The name contains that of the job: if you "
-        "rename the job, change it."
+        "In v1 each pod has a Service of the same name, JOB-worker-0. In v2 a pod is reached as JOB-node-0-1.JOB, through the "
+        "headless service of the JobSet, as soon as the pod exists. The name contains the job's name: if you rename the job, "
+        "change it too."
     ),
-    remedy="Nothing to do here. Programs that build such names themselves have to be changed.",
+    remedy="Nothing here. Change programs that build such names themselves.",
     effort=0,
 )
 BUILT = Topic(
@@ -57,10 +57,10 @@ BUILT = Topic(
     change="manual",
     grade="D",
     explanation=(
-        "The text contains the beginning of a host name of v1 (JOB-worker-) and its rest is made when the "
-        "program runs. Such a name does not resolve in v2, where a pod is reached as JOB-node-0-1.JOB."
+        "The text contains the start of a v1 host name (JOB-worker-), and the rest is added when the program runs. Such a name "
+        "does not resolve in v2, where a pod is reached as JOB-node-0-1.JOB."
     ),
-    remedy="Build the names as v2 has them, or use MASTER_ADDR and RANK; then suppress with --accept HOST004.",
+    remedy="Build v2 names instead, or use MASTER_ADDR and RANK; then suppress with --accept HOST004.",
     effort=3,
     acceptable=True,
     limits_proof=True,
@@ -72,7 +72,7 @@ IN_A_SCRIPT = Topic(
     change="manual",
     grade="D",
     explanation="ConfigMaps and Secrets are not converted; the v1 host names in them do not resolve in v2.",
-    remedy="Replace the names there by those that the message gives.",
+    remedy="Replace the names there by the names in the message.",
     limits_proof=True,
 )
 SERVICE_IN_THE_WAY = Topic(
@@ -82,8 +82,8 @@ SERVICE_IN_THE_WAY = Topic(
     change="manual",
     grade="L",
     explanation=(
-        "JobSet makes a headless Service of the job's name, and uses one that is there already, whatever it "
-        "selects: the names of the pods then do not resolve, and no node finds another."
+        "JobSet creates a headless Service with the job's name, or uses an existing one whatever its selector is: the host "
+        "names of the pods then do not resolve, and the nodes cannot find each other."
     ),
     remedy="Rename or delete the Service, or convert with --suffix.",
 )
@@ -94,10 +94,10 @@ OWN_PORTS = Topic(
     change="semantic-change",
     grade="D",
     explanation=(
-        "The Service that v1 made for each pod offered the ports of its training container, for port forwarding or for clients "
-        "outside of the job. The headless service of a JobSet has no ports: pods are reached by their names on any port."
+        "In v1 each pod has a Service with the ports of its training container, for port forwarding or for clients outside the "
+        "job. The headless service of a JobSet has no ports: pods are reached by their names on any port."
     ),
-    remedy="Clients outside of the job need a Service of their own, which selects batch.kubernetes.io/job-completion-index.",
+    remedy="For clients outside the job create a Service that selects batch.kubernetes.io/job-completion-index.",
 )
 
 ASKED_OF_DNS = Topic(
@@ -111,7 +111,7 @@ ASKED_OF_DNS = Topic(
         "An SRV record (_PORT._tcp.JOB-worker-0) exists for each named port of a Service. v1 made a Service with the ports of "
         "the training container for each pod; the headless service of a JobSet has no ports, so DNS has no such record in v2."
     ),
-    remedy="Name the host and the port in the program, or make a Service with the port; then suppress with --accept HOST018.",
+    remedy="Set the host and the port in the program, or create a Service with the port; then suppress with --accept HOST018.",
     acceptable=True,
     limits_proof=True,
 )

@@ -19,11 +19,11 @@ ONCE = Topic(
     change="semantic-change",
     grade="D",
     explanation=(
-        "v1 gave each Worker an init container that waits until the Master's name resolves. v2 starts all pods at once, and "
-        "frameworks ask again until the name is there. A program that asks once, and for an address, may be too early: it "
-        "fails, and whether it is started again is up to the restart policy."
+        "The program may look up the Master too early, because v2 starts all pods at once; v1 gave each Worker an init "
+        "container that waits until the Master's name resolves. Frameworks retry until the name resolves. A program that looks "
+        "it up only once may fail; whether it is restarted depends on the restart policy."
     ),
-    remedy="Have the program ask until it gets an answer, or leave MASTER_ADDR to the framework as it is.",
+    remedy="Make the program retry, or pass MASTER_ADDR to the framework unchanged.",
     explains=("none",),
     limits_proof=True,
 )

@@ -23,10 +23,10 @@ ONLY_IN_V2 = Topic(
     change="semantic-change",
     grade="D",
     explanation=(
-        "In v1 the variable is not there, so the program goes the way that it takes without it. In v2 the Job controller or the "
-        "runtime's plugin sets it in every pod, and the program goes the other way."
+        "v1 does not set the variable, so the program takes the branch without it. In v2 the Job controller or the runtime's "
+        "plugin sets it in every pod, and the program takes the other branch."
     ),
-    remedy="Look whether the other way is right here; if not, have the program look for a variable of its own.",
+    remedy="Check whether that branch is correct here; if not, make the program test a variable of its own.",
     explains=("none",),
     limits_proof=True,
 )
@@ -37,10 +37,10 @@ OVERRIDDEN = Topic(
     change="semantic-change",
     grade="L",
     explanation=(
-        "A ConfigMap or a Secret of envFrom sets a variable that v1 left to the user and v2 sets itself: what a container's env "
-        "says wins over envFrom, so the program sees v2's value."
+        "A ConfigMap or Secret in envFrom sets a variable that v1 left to the user and v2 sets in env. env takes precedence "
+        "over envFrom, so the program gets v2's value."
     ),
-    remedy="Compare the value with what v2 sets, and pass it as an argument of the program where it must differ.",
+    remedy="Compare the value with the one that v2 sets, and pass it to the program as an argument if it must differ.",
     limits_proof=True,
 )
 _OF_PLUGINS: dict[str, tuple[str, ...]] = {

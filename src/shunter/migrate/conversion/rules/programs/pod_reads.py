@@ -28,13 +28,12 @@ DECIDES = Topic(
     change="semantic-change",
     grade="L",
     explanation=(
-        "The program cuts its host name, or a variable about its pod, into parts, compares it, or takes it for a rank. "
-        "In v1 a pod is called JOB-worker-3, in v2 its host name is JOB-node-0-4: the role is not in it, and the number counts "
-        "the Master as 0. So two pods may take the same rank or shard, none may take itself for the first, or "
-        "all wait forever; no manifest says so, and no comparison of pods shows it."
+        "The program parses its host name, or a variable about its pod, compares it, or uses it as a rank. A v1 pod is named "
+        "JOB-worker-3; the host name in v2 is JOB-node-0-4: it does not contain the role, and the number counts the Master as "
+        "0. So two pods may use the same rank or shard, none may consider itself the first, or all may wait forever. Neither "
+        "manifests nor a comparison of pods shows this."
     ),
-    remedy="Take the rank from a variable that both generations set; suppress with --accept HOST009 if the "
-    "program is right in v2.",
+    remedy="Read the rank from a variable that v1 and v2 both set; suppress with --accept HOST009 if the program works in v2.",
     effort=3,
     acceptable=True,
     explains=("none",),
@@ -47,12 +46,12 @@ READS = Topic(
     change="semantic-change",
     grade="D",
     explanation=(
-        "The program takes its host name, or the hosts that it knows, and shows it or hands it on as it is: to a log, the name "
-        "of a file or a directory, a tracker of experiments. TensorBoard's SummaryWriter writes to runs/DATE_HOST when it "
-        "is given none. Pods have other host names in v2, JOB-node-0-1 in place of JOB-worker-0. What is found by such a name, "
-        "the files of an earlier run among it, is not found again."
+        "The program reads its host name, or the hosts it knows, and prints it or passes it on unchanged: to a log, the name of "
+        "a file or directory, or an experiment tracker. TensorBoard's SummaryWriter writes to runs/DATE_HOST by default. Host "
+        "names differ in v2: JOB-node-0-1 instead of JOB-worker-0. Whatever is looked up by such a name, including files of an "
+        "earlier run, is not found."
     ),
-    remedy="Nothing where people read it; where something is found by the name, name it by the rank.",
+    remedy="Nothing if only people read the name; if something is looked up by it, use the rank instead.",
     explains=("none",),
     limits_proof=True,
 )

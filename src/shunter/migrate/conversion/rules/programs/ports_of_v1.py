@@ -36,10 +36,10 @@ FIXED_PORT = Topic(
     change="semantic-change",
     grade="D",
     explanation=(
-        "v1 met on a port of the kind (23456 for PyTorch, 2222 for TensorFlow, ...), v2 on 29500. A program that has the number "
-        "written into it goes on with it, in all pods alike; but a NetworkPolicy or a part of the program that reads MASTER_PORT "
-        "gets the other one, and a program or a probe that waits for the v1 port waits forever. An annotation that keeps the v1 "
-        "port out of a service mesh leaves the new one in."
+        "The rendezvous port of v1 depends on the kind (23456 for PyTorch, 2222 for TensorFlow, ...); in v2 it is 29500. A "
+        "program with a hard-coded port still uses it, in all pods alike. But a NetworkPolicy, or a part of the program that "
+        "reads MASTER_PORT, gets 29500, and a program or probe that waits for the v1 port waits forever. An annotation that "
+        "excludes the v1 port from a service mesh does not exclude the new one."
     ),
     remedy="Use MASTER_PORT in the program, and allow 29500 in NetworkPolicies, probes and annotations.",
     explains=("none",),
@@ -52,11 +52,11 @@ DECLARED = Topic(
     change="lossless",
     grade="Q",
     explanation=(
-        "v1 declared the port of the kind (pytorchjob-port, tfjob-port, ...) in the training container of each pod. A probe or a "
-        "hook that asks for it by name finds it in v2 only where the runtime declares it, with the number at which pods meet; "
-        "where another port of the container has that number, it asks by the number."
+        "v1 declared the port of the kind (pytorchjob-port, tfjob-port, ...) in the training container of each pod. A probe or "
+        "hook that refers to it by name works in v2 only if the runtime declares it, with the number of the rendezvous port. If "
+        "another port of the container has that number, the probe uses the number instead."
     ),
-    remedy="Nothing to do here.",
+    remedy="Nothing.",
     effort=0,
     explains=("*Probe.*.port", "lifecycle.*.port"),
 )

@@ -28,10 +28,9 @@ TAKEN = Topic(
     change="semantic-change",
     grade="D",
     explanation=(
-        "In v2 the processes of a job meet at port 29500 of the first pod (v1: 23456, or another one of the kind), and in "
-        "MPIJobs an ssh server listens at port 2222 of each node. The containers of a pod share its ports: where a sidecar, or a "
-        "second server of the program, listens on the same one, the later of the two fails (address already in use), and the "
-        "job does not start."
+        "In v2 the rendezvous uses port 29500 of the first pod (v1: 23456, or another port of the kind), and in MPIJobs an ssh "
+        "server listens on port 2222 of each node. The containers of a pod share its ports: if a sidecar, or a second server of "
+        "the program, listens on the same port, the later one fails (address already in use), and the job does not start."
     ),
     remedy="Give the sidecar or the server another port.",
     explains=("none",),

@@ -26,11 +26,12 @@ OWN_CLIENT = Topic(
     change="semantic-change",
     grade="D",
     explanation=(
-        "The workers run an ssh server, by the configuration of the image and with the keys of mpi-operator or the image. The "
-        "server of the result reads nothing of that: it listens at port 2222 and takes the key in /etc/mpi-ssh. mpirun is told "
-        "so; a program that starts ssh by itself reaches no node. Clients that name a host outside the job are left out."
+        "The program starts ssh without the options that v2 needs, so it reaches no node. In mpi-operator the workers run an "
+        "ssh server configured by the image, with keys of mpi-operator or the image. In v2 the server ignores that "
+        "configuration: it listens on port 2222 and uses the key in /etc/mpi-ssh, which only mpirun is configured for. ssh "
+        "calls to a host outside the job are not reported."
     ),
-    remedy="Write $OMPI_MCA_plm_rsh_agent HOST COMMAND, the ssh that mpirun starts.",
+    remedy="Write $OMPI_MCA_plm_rsh_agent HOST COMMAND, the ssh command of mpirun.",
     explains=("none",),
     limits_proof=True,
 )

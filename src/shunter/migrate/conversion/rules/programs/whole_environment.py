@@ -19,10 +19,11 @@ WRITTEN = Topic(
     change="semantic-change",
     grade="D",
     explanation=(
-        "HOSTNAME and MASTER_ADDR have other values in v2, and v2 sets variables that v1 does not, JOB_COMPLETION_INDEX for one. "
-        "What reads a file of them gets those, and is not looked into; a digest of them, or their number, is another one."
+        "HOSTNAME and MASTER_ADDR have other values in v2, and v2 sets variables that v1 does not, for example "
+        "JOB_COMPLETION_INDEX. A file of all variables contains these too; the programs that read it are not checked. A hash or "
+        "a count of the variables differs."
     ),
-    remedy="Look what reads the file, or use only the variables that it needs.",
+    remedy="Check the programs that read the file, or use only the variables that they need.",
     explains=("none",),
     limits_proof=True,
 )

@@ -43,12 +43,13 @@ NOT_CHOSEN = Topic(
     change="semantic-change",
     grade="N",
     explanation=(
-        "A v1 job with elasticPolicy may have any number of Workers between minReplicas and maxReplicas: `kubectl scale` and its "
-        "HorizontalPodAutoscaler change it while the job runs. The nodes of a TrainJob cannot be changed, so the job would keep "
-        "the number that it starts with. torchrun continues when nodes are lost, and includes them when they are back."
+        "The number of nodes of a TrainJob cannot change, so the job would keep the number that it starts with. A v1 job with "
+        "elasticPolicy may have any number of Workers between minReplicas and maxReplicas: `kubectl scale` and its "
+        "HorizontalPodAutoscaler change it while the job runs. torchrun continues when nodes are lost, and includes them when "
+        "they are back."
     ),
     remedy=(
-        "Choose with --elastic-nodes=min|max|replicas|N, accept the present number of replicas with --accept ELASTIC001, or "
+        "Choose with --elastic-nodes=min|max|replicas|N, accept the current number of replicas with --accept ELASTIC001, or "
         "leave the job on v1."
     ),
     effort=5,
@@ -63,10 +64,10 @@ NO_SCALING = Topic(
     change="lossy",
     grade="L",
     explanation=(
-        "v1 makes a HorizontalPodAutoscaler of elasticPolicy.metrics, which sets Worker.replicas. A TrainJob has no scale "
-        "subresource and a fixed number of nodes: there is nothing that an autoscaler could set."
+        "v1 creates a HorizontalPodAutoscaler from elasticPolicy.metrics, which sets Worker.replicas. A TrainJob has no scale "
+        "subresource and a fixed number of nodes, so an autoscaler has nothing to set."
     ),
-    remedy="Choose the number of nodes with --elastic-nodes, and delete what watches the autoscaler.",
+    remedy="Choose the number of nodes with --elastic-nodes, and remove anything that watches the autoscaler.",
     effort=3,
     upstream="kubeflow/trainer#2903",
 )
@@ -77,10 +78,10 @@ FIXED = Topic(
     change="semantic-change",
     grade="L",
     explanation=(
-        "As --elastic-nodes asks. Nodes that are lost are started again, and torchrun continues with at least "
-        "minReplicas of them; but the number can neither grow nor shrink by `kubectl scale`."
+        "--elastic-nodes fixes the number of nodes. Lost nodes are restarted, and torchrun continues with at least minReplicas "
+        "of them, but `kubectl scale` can neither add nor remove nodes."
     ),
-    remedy="To change the number, create the job again.",
+    remedy="To change the number, recreate the job.",
     explains=_EXPLAINED,
 )
 OTHER_STORE = Topic(
@@ -90,7 +91,7 @@ OTHER_STORE = Topic(
     change="lossless",
     grade="Q",
     explanation="rdzvBackend, rdzvHost and rdzvPort are passed to torchrun as in v1. The server is not part of the job.",
-    remedy="Check that the server can be reached from the namespace that the TrainJob runs in.",
+    remedy="Check that the server can be reached from the namespace of the TrainJob.",
 )
 STANDALONE = Topic(
     id="ELASTIC005",
@@ -99,8 +100,8 @@ STANDALONE = Topic(
     change="lossy",
     grade="L",
     explanation=(
-        "v1 says standalone to torchrun as PET_STANDALONE with an empty value, on which torchrun stops (`invalid literal for "
-        "int()`). It cannot have worked."
+        "v1 passes standalone to torchrun as PET_STANDALONE with an empty value, and torchrun fails with `invalid literal for "
+        "int()`, so the setting can never have worked."
     ),
     remedy="Remove standalone; a job of one node needs no rendezvous.",
     effort=0,
@@ -113,11 +114,11 @@ ANY_WORKER = Topic(
     change="semantic-change",
     grade="D",
     explanation=(
-        "v1 calls an elastic job without a Master done when any Worker has succeeded. The Job's successPolicy (succeededCount 1) "
-        "says the same; the pods that are left are then stopped, where v1 let them run. torchrun waits at its end for the "
-        "other nodes, so they have ended then. Needs Kubernetes 1.31."
+        "v1 marks an elastic job without a Master as succeeded when any Worker has succeeded. The Job's successPolicy "
+        "(succeededCount 1) does the same, but stops the remaining pods, which v1 lets run. torchrun waits for the other nodes "
+        "before it ends, so they have ended by then. Needs Kubernetes 1.31."
     ),
-    remedy="Nothing, if torchrun starts the processes.",
+    remedy="Nothing, if the processes are started by torchrun.",
 )
 
 

@@ -1,4 +1,4 @@
-"""What is told of how the processes of a PyTorchJob are started and learn of each other; `launcher` and `processes` tell it."""
+"""Topics of how the processes of a PyTorchJob are started and find each other; `launcher` and `processes` report them."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ UNTOLD = Topic(
     change="semantic-change",
     grade="N",
     explanation=(
-        _V1_TOLD + _V2_TELLS + "A program that is started without torchrun finds none of them. At best it stops "
+        _V1_TOLD + _V2_TELLS + "Without torchrun a program finds none of them. At best it fails "
         "(`environment variable RANK expected, but not set`); one that takes a missing WORLD_SIZE as 1 trains alone in every "
         "pod, all pods succeed, and the job is Complete."
     ),
@@ -39,13 +39,13 @@ SEPARATE = Topic(
     change="manual",
     grade="Q",
     explanation=(
-        "v1 gives Workers without a Master and without elasticPolicy neither an address nor a rank, so a program of plain Python "
-        "trains as many models as there are pods; torchrun with --standalone or --nnodes=1 does so in any job. The result does "
-        "the same. That is rarely what was meant, so it must be confirmed."
+        "v1 gives Workers without a Master and without elasticPolicy neither an address nor a rank, so a plain Python program "
+        "trains one model in each pod; torchrun with --standalone or --nnodes=1 does so in any job. The result does the same. "
+        "This is rarely intended, so it must be confirmed."
     ),
     remedy=(
-        "To train one model convert with --torch-launch=env-compat or --torch-launch=torchrun. If separate trainings are meant, "
-        "suppress with --accept TORCH002."
+        "To train one model convert with --torch-launch=env-compat or --torch-launch=torchrun. If separate trainings are "
+        "intended, suppress with --accept TORCH002."
     ),
     effort=3,
     acceptable=True,
@@ -57,11 +57,11 @@ VARIABLES = Topic(
     change="lossless",
     grade="Q",
     explanation=(
-        _V1_TOLD + _V2_TELLS + "The generated runtime sets the four from what the plugin sets, which works because it declares "
-        "the plugin's variables before its own: the plugin fills them in where they stand, and Kubernetes replaces $(PET_...) in "
-        "what comes after. Image and command stay as they are."
+        _V1_TOLD + _V2_TELLS + "The generated runtime sets the four from these. It declares the plugin's variables before "
+        "its own: the plugin fills in their values in place, and Kubernetes replaces $(PET_...) in later variables. Image and "
+        "command stay unchanged."
     ),
-    remedy="Nothing to do. In the long run start the program with torchrun, and any torch runtime will do.",
+    remedy="Nothing. In the long run start the program with torchrun, which works with any torch runtime.",
     effort=0,
 )
 ONE_GROUP = Topic(
@@ -71,11 +71,10 @@ ONE_GROUP = Topic(
     change="semantic-change",
     grade="D",
     explanation=(
-        "v1 gives Workers without a Master and without elasticPolicy neither an address nor a rank: torchrun "
-        "waits there forever, plain Python trains in each pod by itself. v2 tells every node of a torch "
-        "runtime of the others."
+        "In v2 every node of a torch runtime gets the address of the first one and its rank. v1 gives Workers without a Master "
+        "and without elasticPolicy neither: torchrun waits forever, and plain Python trains separately in each pod."
     ),
-    remedy="Nothing to do if one training was meant.",
+    remedy="Nothing if one training was intended.",
     explains=(*_TOLD, _GROUP, _PROGRAM),
 )
 OWN_MEETING = Topic(
@@ -86,10 +85,10 @@ OWN_MEETING = Topic(
     change="lossless",
     grade="Q",
     explanation=(
-        "v1 gives Workers without a Master no address. This job has one of its own, in an option, an argument or a variable; it "
-        "is left as it is, but for host names of pods, which are other ones in v2."
+        "v1 gives Workers without a Master no address. This job sets one itself, in an option, an argument or a variable; it is "
+        "left unchanged, except for host names of pods, which differ in v2."
     ),
-    remedy="Check that the address is one that exists in v2. With torchrun, remove the options: v2 sets the address.",
+    remedy="Check that the address exists in v2. With torchrun, remove the options: v2 sets the address.",
 )
 UNTOLD_ALONE = Topic(
     id="TORCH006",
@@ -97,7 +96,7 @@ UNTOLD_ALONE = Topic(
     severity="warning",
     change="semantic-change",
     grade="D",
-    explanation=_V1_TOLD + _V2_TELLS + "A single process that calls init_process_group stops without them.",
+    explanation=_V1_TOLD + _V2_TELLS + "Without them a single process that calls init_process_group fails.",
     remedy="Convert with --torch-launch=auto.",
     explains=(*_TOLD, _GROUP),
 )
@@ -108,8 +107,8 @@ NODES_DIFFER = Topic(
     change="manual",
     grade="Q",
     explanation=(
-        "Options of torchrun override what v1 and v2 set. With more nodes than pods the group never comes together; with "
-        "fewer, some pods are left out. It was so in v1 as well."
+        "Options of torchrun override the values that v1 and v2 set. With more nodes than pods the group never forms; with "
+        "fewer, some pods are left out. This is the same in v1."
     ),
     remedy="Remove --nnodes from the command: v2 sets the right number.",
 )
@@ -120,26 +119,26 @@ OWN_LAUNCHER = Topic(
     change="manual",
     grade="Q",
     explanation=(
-        "mpirun and horovodrun start processes on the hosts in their host list. A PyTorchJob has no such list, nor ssh "
-        "between its pods, so each pod starts a group of its own, in v1 and in v2."
+        "mpirun and horovodrun start processes on the hosts in their host list. A PyTorchJob has no host list and no ssh "
+        "between its pods, so each pod starts its own group, in v1 and in v2."
     ),
-    remedy="Use a runtime with the mpi policy (see the conversion of MPIJobs) if the pods should be one group.",
+    remedy="Use a runtime with the mpi policy (see the conversion of MPIJobs) if the pods should form one group.",
     effort=5,
 )
 MACHINES_UNTOLD = Topic(
     id="TORCH009",
-    title="accelerate or deepspeed does not know the other machines",
+    title="accelerate or deepspeed is not configured for several machines",
     severity="warning",
     change="manual",
     grade="Q",
     explanation=(
-        "`accelerate launch` and `deepspeed` have options and files of their own for the number of machines, the rank of this "
-        "one and the address of the first. Without them they may start a group on each machine alone. The result gives them the "
-        "same variables as v1 did."
+        "`accelerate launch` and `deepspeed` have their own options and files for the number of machines, the rank of this one "
+        "and the address of the first. Without them they may start a separate group on each machine. The result sets the same "
+        "variables as v1."
     ),
     remedy=(
-        "Say them: accelerate launch --num_machines=$PET_NNODES --machine_rank=$PET_NODE_RANK --main_process_ip=$PET_MASTER_ADDR "
-        "--main_process_port=$PET_MASTER_PORT, or start the program with torchrun."
+        "Set them: accelerate launch --num_machines=$PET_NNODES --machine_rank=$PET_NODE_RANK "
+        "--main_process_ip=$PET_MASTER_ADDR --main_process_port=$PET_MASTER_PORT, or start the program with torchrun."
     ),
     effort=3,
 )
@@ -150,10 +149,13 @@ SCALED_WORLD_SIZE = Topic(
     change="lossless",
     grade="Q",
     explanation=(
-        "v1 multiplies WORLD_SIZE by a numeric nprocPerNode and gives each pod one RANK. That fits neither one process a pod, "
-        "which waits for processes that are never started, nor --nnodes=$WORLD_SIZE. The result sets the same numbers as v1."
+        "v1 multiplies WORLD_SIZE by a numeric nprocPerNode and gives each pod one RANK. This works neither with one process "
+        "per pod, which waits for processes that are never started, nor with --nnodes=$WORLD_SIZE. The result sets the same "
+        "numbers as v1."
     ),
-    remedy="Start the program with torchrun (--torch-launch=torchrun), which counts for itself, or remove nprocPerNode.",
+    remedy=(
+        "Start the program with torchrun (--torch-launch=torchrun), which computes these values itself, or remove nprocPerNode."
+    ),
     upstream="kubeflow/trainer#1790",
 )
 PROCESSES_BY_OPTION = Topic(
@@ -164,11 +166,11 @@ PROCESSES_BY_OPTION = Topic(
     change="lossless",
     grade="Q",
     explanation=(
-        "v1 hands nprocPerNode on to torchrun as a word (`auto`, `cpu`, `gpu`). A TrainJob takes a number only, and without GPUs "
-        "v2 takes the requested CPUs, where torchrun in v1 took those of the machine. An option of torchrun overrides what v2 "
-        "sets, so the command says the word now, and as many processes start as in v1."
+        "The command now passes nprocPerNode to torchrun as an option, so as many processes start as in v1. v1 passes it as a "
+        "word (`auto`, `cpu`, `gpu`), but a TrainJob allows only a number, and without GPUs v2 uses the requested CPUs, where "
+        "torchrun in v1 used those of the machine. An option of torchrun overrides the value that v2 sets."
     ),
-    remedy="Better say a number: remove the option and set spec.trainer.numProcPerNode.",
+    remedy="Preferably use a number: remove the option and set spec.trainer.numProcPerNode.",
     upstream="kubeflow/trainer#2650",
     explains=(_PROCESSES, _PROGRAM),
 )
@@ -179,23 +181,24 @@ PROCESSES_BY_REQUEST = Topic(
     change="semantic-change",
     grade="D",
     explanation=(
-        "Without nprocPerNode v1 lets torchrun start as many processes as there are GPUs, else CPUs of the machine. Where a "
-        "container has no GPUs v2 takes the CPUs that it requests. The command is not in the job, so it can be given no option."
+        "Without nprocPerNode torchrun in v1 starts one process per GPU, or per CPU of the machine if there is no GPU. In v2, "
+        "if a container has no GPUs, it starts one per requested CPU. The command is not in the job, so no option can be added "
+        "to it."
     ),
-    remedy="Set nprocPerNode in the source, or spec.trainer.numProcPerNode in the result, to the number that is meant.",
+    remedy="Set nprocPerNode in the source, or spec.trainer.numProcPerNode in the result, to the intended number.",
     explains=(_PROCESSES, _GROUP),
 )
 PROCESSES_BY_WORD = Topic(
     id="TORCH013",
-    title="nprocPerNode is a word, and no torchrun can use it",
+    title="nprocPerNode is not a number and cannot be passed to torchrun",
     severity="error",
     change="unsupported",
     grade="N",
     explanation=(
-        "A TrainJob takes a number of processes, no word such as `cpu` or `gpu`. torchrun could take the word as an option, but "
-        "what starts it is not in the job."
+        "A TrainJob allows only a number of processes, not a word such as `cpu` or `gpu`. torchrun accepts the word as an "
+        "option, but the command that starts it is not in the job."
     ),
-    remedy="Set nprocPerNode in the source to the number that is meant, or accept v2's own count with --accept TORCH013.",
+    remedy="Set nprocPerNode in the source to the intended number, or accept v2's own count with --accept TORCH013.",
     effort=3,
     acceptable=True,
     explains=(_PROCESSES, _GROUP),
@@ -207,11 +210,11 @@ REWRITTEN = Topic(
     change="semantic-change",
     grade="D",
     explanation=(
-        "As --torch-launch=torchrun asks. Script and arguments are the same. torchrun sets RANK, WORLD_SIZE, LOCAL_RANK, "
-        "MASTER_ADDR and MASTER_PORT itself and starts its process again when it fails, if --max-restarts says so. One process a "
-        "pod, as with plain Python, unless nprocPerNode says a number."
+        "--torch-launch=torchrun starts the program with torchrun; script and arguments stay the same. torchrun sets RANK, "
+        "WORLD_SIZE, LOCAL_RANK, MASTER_ADDR and MASTER_PORT itself, and restarts its processes after a failure if "
+        "--max-restarts is set. It starts one process per pod, as plain Python does, unless nprocPerNode is a number."
     ),
-    remedy="To use several GPUs of a node raise spec.trainer.numProcPerNode; the program must then heed LOCAL_RANK.",
+    remedy="To use several GPUs of a node, increase spec.trainer.numProcPerNode; the program must then use LOCAL_RANK.",
     explains=(*_TOLD, _PROCESSES, _PROGRAM, _GROUP),
 )
 NOT_REWRITTEN = Topic(
@@ -221,8 +224,8 @@ NOT_REWRITTEN = Topic(
     change="lossless",
     grade="Q",
     explanation=(
-        "--torch-launch=torchrun changes the words that start a script or module, where they stand in command or args. Code in "
-        "the command line, programs of the image and scripts in ConfigMaps are left as they are, and get v1's variables instead."
+        "--torch-launch=torchrun rewrites the part of command or args that starts a script or module. Code in the command line, "
+        "programs of the image and scripts in ConfigMaps are left unchanged, and get v1's variables instead."
     ),
-    remedy="Change the command by hand, or leave it: the runtime sets v1's variables.",
+    remedy="Change the command by hand, or keep it: the runtime sets v1's variables.",
 )

@@ -28,11 +28,11 @@ NOT_KEPT = Topic(
     change="semantic-change",
     grade="D",
     explanation=(
-        "In v1 the pods met at the port that the Master's container names. In v2 torchrun gets 29500, and where it is started "
-        "is not to be seen or changed here. The pods still find each other, but a hostPort, a Service or a NetworkPolicy "
-        "for the port of v1 no longer has an effect."
+        "In v1 the rendezvous port is the one that the Master's container declares. In v2 torchrun gets 29500; how torchrun is "
+        "started here cannot be seen or changed. The pods still find each other, but a hostPort, Service or NetworkPolicy for "
+        "the v1 port no longer has an effect."
     ),
-    remedy="Write torchrun --master_port=PORT where the container starts it, or change what names the port to 29500.",
+    remedy="Write torchrun --master_port=PORT where the container starts it, or change the references to the port to 29500.",
 )
 
 

@@ -16,7 +16,7 @@ TOPIC = Topic(
     change="manual",
     grade="D",
     explanation="A job whose conversion is blocked stays on v1 until its findings are resolved or suppressed.",
-    remedy="See `shunter migrate inventory` for what blocks, and `shunter migrate explain ID` for what to do about it.",
+    remedy="Run `shunter migrate inventory` to see what blocks, and `shunter migrate explain ID` for the remedy.",
     effort=3,
 )
 

@@ -19,9 +19,9 @@ TOPIC = Topic(
     change="semantic-change",
     grade="D",
     explanation=(
-        "v1's gang scheduler is a flag of its operator (--gang-scheduler-name), invisible in the jobs. v2 says it in the "
-        "runtime's podGroupPolicy. Converted without --gang, pods of a gang are placed one by one, and two "
-        "jobs may each hold half of the GPUs forever."
+        "v1's gang scheduler is a flag of its operator (--gang-scheduler-name), invisible in the jobs. In v2 it is set in the "
+        "runtime's podGroupPolicy. Without --gang the pods of a gang are scheduled one by one, and two jobs may each hold half "
+        "of the GPUs forever."
     ),
     remedy="Plan and convert with --gang volcano, or --gang coscheduling:SCHEDULER_NAME.",
 )

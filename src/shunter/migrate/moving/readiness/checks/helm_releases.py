@@ -17,10 +17,10 @@ TOPIC = Topic(
     change="manual",
     grade="D",
     explanation=(
-        "Helm keeps what it installed in Secrets. While such a manifest holds v1 jobs, the release can be neither upgraded nor "
-        "uninstalled once v1's definitions are gone: it fails with 'unable to build kubernetes objects'."
+        "Helm keeps manifests of releases in Secrets. While such a manifest contains v1 jobs, the release can be neither "
+        "upgraded nor uninstalled after the v1 definitions are deleted: it fails with 'unable to build kubernetes objects'."
     ),
-    remedy="Upgrade the release with a chart that makes TrainJobs. Until then v1's definitions stay (apply --finalize).",
+    remedy="Upgrade the release with a chart that creates TrainJobs. Until then the v1 definitions stay (apply --finalize).",
     effort=3,
     upstream="helm/helm-mapkubeapis#12",
 )

@@ -17,10 +17,10 @@ TOPIC = Topic(
     change="manual",
     grade="N",
     explanation=(
-        "A TrainJob runs as a JobSet. Without JobSet's kind nothing is made of it; without its controller the JobSet stays as "
-        "it is; while its webhooks do not answer, no JobSet can be created, which only an event of the TrainJob reports."
+        "A TrainJob runs as a JobSet. Without the JobSet kind no JobSet is created; without its controller the JobSet is not "
+        "reconciled; while its webhooks do not respond, no JobSet can be created, and only an event of the TrainJob reports it."
     ),
-    remedy="Install JobSet 0.12 or newer (docs/install.md), and see that its pods are ready.",
+    remedy="Install JobSet 0.12 or newer (docs/install.md), and check that its pods are ready.",
 )
 HAS_NO_LIMIT: Json = {
     "replicatedJobs": [

@@ -14,9 +14,9 @@ TOPIC = Topic(
     change="unsupported",
     grade="N",
     explanation=(
-        "Results use a Job's podFailurePolicy (restartPolicy ExitCode) and successPolicy (the Master's end is the job's). Both "
+        "Results use a Job's podFailurePolicy (restartPolicy ExitCode) and successPolicy (the job ends with its Master). Both "
         "are on by default since Kubernetes 1.31; successPolicy is stable since 1.33. An older server drops the fields, and "
-        "jobs end otherwise than they did."
+        "jobs end differently than in v1."
     ),
     remedy="Upgrade the cluster to Kubernetes 1.33 or newer.",
     effort=13,

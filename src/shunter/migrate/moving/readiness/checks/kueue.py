@@ -17,10 +17,12 @@ TOPIC = Topic(
     change="manual",
     grade="N",
     explanation=(
-        "Kueue admits only jobs of the frameworks that its configuration names. A TrainJob with a queue's label that Kueue does "
-        "not know starts at once, past every quota; v1's frameworks are off by default since Kueue 0.19."
+        "Kueue admits only jobs of the frameworks that its configuration lists. If TrainJobs are not listed, a TrainJob with a "
+        "queue label starts at once, regardless of quotas; v1's frameworks are off by default since Kueue 0.19."
     ),
-    remedy="Add trainer.kubeflow.org/trainjob to integrations.frameworks in Kueue's configuration, beside v1's frameworks.",
+    remedy=(
+        "Add trainer.kubeflow.org/trainjob to integrations.frameworks in Kueue's configuration, in addition to v1's frameworks."
+    ),
     effort=3,
     upstream="kubernetes-sigs/kueue#12606",
 )

@@ -16,10 +16,10 @@ TOPIC = Topic(
     change="manual",
     grade="D",
     explanation=(
-        "mpijobs.kubeflow.org is one definition for two products: v1's MPIJobs, and the mpi-operator's of version v2beta1. "
-        "Deleting it deletes the jobs of both; two operators that serve it both make pods."
+        "mpijobs.kubeflow.org is one definition for two products: the MPIJobs of v1, and those of mpi-operator in version "
+        "v2beta1. Deleting it deletes the jobs of both; if two operators serve it, both create pods."
     ),
-    remedy="Leave the definition to the mpi-operator: apply --finalize never deletes it while v2beta1 is served.",
+    remedy="Leave the definition to mpi-operator: apply --finalize never deletes it while v2beta1 is served.",
     upstream="kubeflow/training-operator#1930",
 )
 DEFINITION = MPI_JOBS_V2BETA1.full_name

@@ -26,10 +26,10 @@ TOPIC = Topic(
     change="manual",
     grade="D",
     explanation=(
-        "Katib, pipelines, Argo, Flux and Helm make v1 jobs from sources of their own. What is changed in the cluster they undo "
-        "or repeat, so their sources have to change, and those who wait for their jobs' conditions."
+        "Katib, pipelines, Argo, Flux and Helm create v1 jobs from their own sources. They undo or repeat changes made in the "
+        "cluster, so their sources have to change, as well as programs that wait for conditions of their jobs."
     ),
-    remedy="Convert the sources: shunter migrate convert on the repository; a plan writes a patch for each job that is there.",
+    remedy="Convert the sources: shunter migrate convert on the repository; a plan writes a patch for each existing job.",
     effort=5,
 )
 HOSTS = (EXPERIMENTS, WORKFLOW_TEMPLATES, CRON_WORKFLOWS, SCHEDULED_WORKFLOWS)

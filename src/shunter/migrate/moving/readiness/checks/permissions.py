@@ -18,10 +18,10 @@ TOPIC = Topic(
     change="manual",
     grade="N",
     explanation=(
-        "A plan makes runtimes and TrainJobs in each namespace, suspends v1 jobs that are moved, and keeps its journal in "
-        "ConfigMaps. Users who make TrainJobs need rights of their own: those on v1's kinds do not carry over."
+        "A plan creates runtimes and TrainJobs in each namespace, suspends v1 jobs that are moved, and keeps its journal in "
+        "ConfigMaps. Users who create TrainJobs need permissions for them: those for v1 kinds do not apply."
     ),
-    remedy="Grant the rights (the ClusterRole shunter-edit has those on jobs), or let an administrator apply the plan.",
+    remedy="Grant the permissions (the ClusterRole shunter-edit has those for jobs), or let an administrator apply the plan.",
 )
 _NEEDED = (
     *((verb, resource) for resource in (TRAIN_JOBS, TRAINING_RUNTIMES) for verb in ("create", "get", "list", "patch", "delete")),

@@ -20,10 +20,10 @@ TOPIC = Topic(
     change="manual",
     grade="D",
     explanation=(
-        "While a v1 job and its twin are there together, both count. A quota that the v1 jobs fill keeps the pods of a twin "
-        "waiting, and only events of a Job report it. Quotas on count/pytorchjobs.kubeflow.org do not limit TrainJobs."
+        "While a v1 job and its TrainJob exist together, both count. If the v1 jobs use up a quota, the pods of a TrainJob "
+        "wait, and only events of a Job report it. Quotas on count/pytorchjobs.kubeflow.org do not limit TrainJobs."
     ),
-    remedy="Raise the quota while both are there, or let each v1 job end before its twin starts.",
+    remedy="Raise the quota while both exist, or let each v1 job end before its TrainJob starts.",
 )
 _OBJECTS = f"count/{TRAIN_JOBS.full_name}"
 

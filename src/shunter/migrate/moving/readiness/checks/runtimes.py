@@ -14,8 +14,11 @@ TOPIC = Topic(
     severity="error",
     change="manual",
     grade="N",
-    explanation="A result of profile P1 refers to a runtime that an installation ships; the webhook refuses it without.",
-    remedy="Install the shipped ClusterTrainingRuntimes, or convert with runtimes of their own: --profile runtime",
+    explanation=(
+        "A result of profile P1 refers to a runtime that an installation ships; the webhook rejects the TrainJob if it is "
+        "missing."
+    ),
+    remedy="Install the shipped ClusterTrainingRuntimes, or convert with generated runtimes: --profile runtime",
 )
 
 

@@ -16,10 +16,10 @@ TOPIC = Topic(
     change="manual",
     grade="N",
     explanation=(
-        "The webhooks refuse TrainJobs that cannot run: a runtime that is not there, reserved variables, patches that meet "
-        "nothing. Where they do not answer, no TrainJob can be made; if they are not called, invalid ones are accepted and hang."
+        "The webhooks reject TrainJobs that cannot run: a missing runtime, reserved variables, patches without a match. If they "
+        "do not respond, no TrainJob can be created; if they are not called, invalid ones are accepted and hang."
     ),
-    remedy="See that the operator of v2 runs and its webhooks are registered: kubectl get validatingwebhookconfigurations",
+    remedy="Check that the operator of v2 runs and its webhooks are registered: kubectl get validatingwebhookconfigurations",
 )
 RUNTIME = "shunter-no-such-runtime"
 NO_RUNTIME: Json = {

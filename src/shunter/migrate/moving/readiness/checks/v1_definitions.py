@@ -18,10 +18,10 @@ TOPIC = Topic(
     change="manual",
     grade="D",
     explanation=(
-        "Objects are stored in one version of their kind. A definition that stored another version than v1 at some time may "
-        "hold objects that cannot be read once that version is removed; one that is being deleted takes all its jobs with it."
+        "Objects are stored in one version of their kind. A definition that once stored another version than v1 may have "
+        "objects that cannot be read after that version is removed; a definition that is being deleted deletes all its jobs."
     ),
-    remedy="Store the objects as v1 again (kubectl get and replace each), then take the other version out of storedVersions.",
+    remedy="Store the objects as v1 again (kubectl get and replace each), then remove the other version from storedVersions.",
     effort=3,
 )
 

@@ -16,10 +16,10 @@ TOPIC = Topic(
     change="manual",
     grade="D",
     explanation=(
-        "While a webhook of v1 is registered and does not answer, v1 jobs can be neither made nor changed: a running job cannot "
-        "be suspended to be moved, and side by side is not possible."
+        "While a webhook of v1 is registered and does not respond, v1 jobs can be neither created nor changed: a running job "
+        "cannot be suspended for a move, and the side-by-side strategy is not possible."
     ),
-    remedy="See that v1's operator runs, or remove the webhooks that it left behind.",
+    remedy="Check that v1's operator runs, or remove the webhooks that it left behind.",
 )
 SUSPENDED: Json = {
     "runPolicy": {"suspend": True},

@@ -21,7 +21,7 @@ TOPIC = Topic(
     severity="error",
     change="manual",
     grade="N",
-    explanation="TrainJobs and their runtimes are three kinds of trainer.kubeflow.org/v1alpha1, which an installation brings.",
+    explanation="TrainJobs and their runtimes are three kinds of trainer.kubeflow.org/v1alpha1. An installation of v2 adds them.",
     remedy="Install an operator of v2: shunter install (docs/install.md), or Kubeflow Trainer.",
 )
 WANTED = (TRAIN_JOBS, TRAINING_RUNTIMES, CLUSTER_TRAINING_RUNTIMES)

@@ -18,9 +18,9 @@ TOPIC = Topic(
     grade="N",
     explanation=(
         "Releases of Trainer differ in fields: podSpecOverrides (2.0), podTemplateOverrides (2.1), runtimePatches and "
-        "activeDeadlineSeconds (2.2), envInjection (2.3). An older definition drops a newer field without a word."
+        "activeDeadlineSeconds (2.2), envInjection (2.3). An older definition silently drops newer fields."
     ),
-    remedy="Upgrade v2, or convert for the release that is there: --target-version",
+    remedy="Upgrade v2, or convert for the installed release: --target-version",
     effort=3,
 )
 _TORCH = ("mlPolicy", "torch", "envInjection")
