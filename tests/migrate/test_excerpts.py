@@ -77,7 +77,7 @@ def test_a_long_command_of_workers_is_cut_with_a_mark() -> None:
     [message] = [one.message for one in convert(SourceObject(job, "job.yaml"), Options()).findings if one.topic.id == "MPI003"]
     assert message.startswith("python /opt/aaa")
     assert "a ... a" in message
-    assert message.endswith("a/serve.py is not started any more.")
+    assert message.endswith("a/serve.py is no longer started.")
 
 
 def test_a_long_line_that_speaks_of_v1_is_cut_as_all_lines_are() -> None:

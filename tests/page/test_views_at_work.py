@@ -193,7 +193,7 @@ def test_v1_jobs_stand_in_the_inventory_with_the_page_of_their_move(
     assert {finding["id"]: finding["message"] for finding in page["findings"]} == {
         "TORCH003": "The runtime tells `python train.py` MASTER_ADDR, MASTER_PORT, RANK and WORLD_SIZE, as v1 did.",
         "SUSPEND002": f"PyTorchJob {page_namespace}/bert was read from a cluster: the TrainJob is suspended.",
-        "TORCH017": "The job is done when its Master is, by the Job's successPolicy.",
+        "TORCH017": "The job is complete when its Master is, by the Job's successPolicy.",
     }
     assert tab.get(f"/api/migration/{page_namespace}/TrainJob/bert").status == 400
     assert tab.get(f"/api/migration/{page_namespace}/PyTorchJob/none").status == 404

@@ -72,7 +72,7 @@ class Blocks(NamedTuple):
     def lines(self) -> list[str]:
         """`Blocked: PyTorchJob training/bert (FIELD001, RESTART001).` and what can be done at once about all of it."""
         left = [id for id in self.topics if id not in self.acceptable]
-        advice = [f"{' and '.join(left)} cannot be accepted: mend the source."] if left else []
+        advice = [f"{' and '.join(left)} cannot be suppressed: correct the source."] if left else []
         if self.acceptable:
             rest = "accept the rest" if left else "convert all the same"
             advice.append(f"To {rest}, add --accept {','.join(self.acceptable)}.")

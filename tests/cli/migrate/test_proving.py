@@ -133,7 +133,7 @@ def test_a_runtime_beside_that_cannot_be_read_is_the_cause_that_it_is_missing(tm
     (tmp_path / "runtimes.yaml").write_text("apiVersion: trainer.kubeflow.org/v1alpha1\nkind: [\n")
     done = migrate("validate", "-f", "-", "--against", "bert.yaml", given=JOB, folder=tmp_path)
     assert done.returncode == 1
-    assert "its TrainingRuntime torch-1 is not at hand. runtimes.yaml:3:1: Not valid YAML" in done.stderr
+    assert "its TrainingRuntime torch-1 is missing. runtimes.yaml:3:1: Not valid YAML" in done.stderr
 
 
 def test_what_is_taken_on_with_a_reason_does_not_refute(tmp_path: Path) -> None:

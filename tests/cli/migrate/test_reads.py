@@ -38,7 +38,7 @@ def test_proof_of_a_job_that_reads_its_host_name_says_how_far_it_reaches(tmp_pat
     (tmp_path / "jobs.yaml").write_text("---\n".join(jobs))
 
     told = migrate("validate", "-f", "jobs.yaml", folder=tmp_path)
-    reach = "but not what programs make of names, ports or files that are others in v2"
+    reach = "but not how programs use names, ports or files that differ in v2"
     assert told.returncode == 0
     assert [line for line in told.stdout.splitlines() if "PyTorchJob reads:" in line and reach in line] != []
     assert "partly" in told.stdout

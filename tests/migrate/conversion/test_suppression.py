@@ -109,7 +109,7 @@ def test_a_file_that_is_not_as_it_should_be_is_refused(text: str, named: str) ->
 
 
 def test_a_file_that_is_named_must_be_there(tmp_path: Path) -> None:
-    with pytest.raises(InputError, match=r"none\.yaml: no such file\. Name the file that is meant"):
+    with pytest.raises(InputError, match=r"none\.yaml: no such file\. Name an existing file"):
         suppression.read(tmp_path / "none.yaml")
     with pytest.raises(InputError, match=r": cannot be read: Is a directory\."):
         suppression.read(tmp_path)
@@ -127,7 +127,7 @@ def test_accepted_ids_may_be_listed_or_repeated() -> None:
 
 @pytest.mark.parametrize(
     ("id", "named"),
-    [("RESTART01", "unknown finding id.*RESTART001"), ("INPUT001", "cannot be suppressed"), ("RESTART002", "nothing to accept")],
+    [("RESTART01", "unknown finding id.*RESTART001"), ("INPUT001", "cannot be suppressed"), ("RESTART002", "nothing to suppress")],
     ids=["unknown", "not acceptable", "not blocking"],
 )
 def test_an_id_that_cannot_be_accepted_is_refused(id: str, named: str) -> None:

@@ -73,7 +73,7 @@ FINISHED_BY_PLAN: dict[tuple[Action, str], tuple[bool, str]] = {
     ("archive", ""): (True, "it has finished (Failed); its record is archived"),
     ("archive", "different"): (True, "it has finished (Failed); its record is archived"),
     ("create", "different"): (False, "TrainJob bert was compared: different"),
-    ("leave", ""): (False, "the plan leaves it on v1; to let it go, set its action to archive"),
+    ("leave", ""): (False, "the plan leaves it on v1; to delete it, set its action to archive"),
 }
 
 

@@ -133,13 +133,11 @@ async def test_live_migrate_goes_on_with_the_plan_that_is_there(migrate: Migrate
     await moves.submit("new", suspend=True)
     again = migrate("live-migrate", *flags)
     assert path.read_text() == written
-    assert f"{path} is there: going on with its plan" in again.stderr
+    assert f"{path} exists: continuing with its plan" in again.stderr
     assert f"PyTorchJob {moves.namespace}/new" in again.stderr
     assert await moves.twin("new") == {}
     refused = migrate("live-migrate", "-n", "other", *flags[2:], code=1)
-    assert (
-        f"with --namespace {moves.namespace}; this one is to have other.\n       Name another file with --plan." in refused.stderr
-    )
+    assert f"with --namespace {moves.namespace} instead of other.\n       Name another file with --plan." in refused.stderr
     path.write_text("\n".join("cluster: other" if line.startswith("cluster: ") else line for line in written.splitlines()))
     assert "is of another cluster" in migrate("live-migrate", *flags, code=1).stderr
 

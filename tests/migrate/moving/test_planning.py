@@ -50,7 +50,7 @@ TITLE = "PyTorchJob team/bert"
 QUEUED = {"kueue.x-k8s.io/queue-name": "gpus"}
 MOVE = {"plan_options": PlanOptions(running="move")}
 CASES: dict[str, tuple[Callable[[], Item], str, str]] = {
-    "suspended": (lambda: item(job("Suspended", suspend=True)), "create", "it is suspended: nothing runs that could get lost"),
+    "suspended": (lambda: item(job("Suspended", suspend=True)), "create", "it is suspended: no running work can be lost"),
     "running": (
         lambda: item(job("Running")), "wait",
         "it is Running: its pods cannot be moved; choose move if it goes on from checkpoints"),
@@ -62,11 +62,11 @@ CASES: dict[str, tuple[Callable[[], Item], str, str]] = {
     "not begun yet counts as running": (
         lambda: item(job()), "wait", "it is Created: its pods cannot be moved; choose move if it goes on from checkpoints"),
     "finished": (
-        lambda: item(job("Succeeded"), **MOVE), "archive", "it has finished (Succeeded): a TrainJob of it would train again"),
-    "failed": (lambda: item(job("Failed")), "archive", "it has finished (Failed): a TrainJob of it would train again"),
+        lambda: item(job("Succeeded"), **MOVE), "archive", "it has finished (Succeeded): its TrainJob would train again"),
+    "failed": (lambda: item(job("Failed")), "archive", "it has finished (Failed): its TrainJob would train again"),
     "finished, and somebody's": (
         lambda: item(job("Succeeded", labels={"kustomize.toolkit.fluxcd.io/name": "jobs"})), "archive",
-        "it has finished (Succeeded): a TrainJob of it would train again"),
+        "it has finished (Succeeded): its TrainJob would train again"),
     "a Trial's": (
         lambda: item(job(suspend=True, ownerReferences=[{"kind": "Trial", "name": "t1", "controller": True}])), "source",
         "it belongs to Trial team/t1, which would undo or repeat what is changed here"),
@@ -83,13 +83,13 @@ CASES: dict[str, tuple[Callable[[], Item], str, str]] = {
     "blocked": (lambda: item(elastic()), "leave", "its conversion is blocked by ELASTIC001"),
     "a Service is in the way": (
         lambda: item(job(suspend=True), cluster=met("Service")), "leave",
-        "Service bert is in the way; give the TrainJob another name: options: {suffix: -v2}"),
+        "Service bert exists; give the TrainJob another name: options: {suffix: -v2}"),
     "a PodGroup is in the way": (
         lambda: item(job(suspend=True), cluster=met("PodGroup")), "leave",
-        "PodGroup bert is in the way; give the TrainJob another name: options: {suffix: -v2}"),
+        "PodGroup bert exists; give the TrainJob another name: options: {suffix: -v2}"),
     "with a suffix nothing is": (
         lambda: item(job(suspend=True), cluster=met("Service"), suffix="-v2"), "create",
-        "it is suspended: nothing runs that could get lost"),
+        "it is suspended: no running work can be lost"),
     "moved by an earlier plan": (
         lambda: item(job(suspend=True), cluster=met("TrainJob", PlannedTrainJob("p0", TITLE, "bert", "move", waits=False))),
         "leave", "TrainJob bert was made of it already"),
@@ -104,7 +104,7 @@ CASES: dict[str, tuple[Callable[[], Item], str, str]] = {
         "this plan made TrainJob bert of it already, and goes on: move"),
     "half moved by this plan, and finished on v1": (
         lambda: item(job("Succeeded"), cluster=met("TrainJob", PlannedTrainJob(ID, TITLE, "bert", "move", waits=True))),
-        "archive", "it has finished (Succeeded): a TrainJob of it would train again"),
+        "archive", "it has finished (Succeeded): its TrainJob would train again"),
     "made by this plan": (
         lambda: item(job(suspend=True), cluster=met("TrainJob", PlannedTrainJob(ID, TITLE, "bert", "create", waits=True))),
         "create", "this plan made TrainJob bert of it already, and goes on: create"),

@@ -248,6 +248,6 @@ def test_what_a_rollback_has_begun_keeps_its_place() -> None:
 
 
 def test_what_was_undone_or_found_as_wanted_is_not_taken_back() -> None:
-    there = msgspec.structs.replace(MADE, outcome="an equal one is there already")
+    there = msgspec.structs.replace(MADE, outcome="an identical one already exists")
     gone = msgspec.structs.replace(STOPPED, phase="undone")
     assert to_undo([there, STOPPED, gone]) == []

@@ -37,7 +37,7 @@ def test_exit_codes_that_v1_took_for_final_fail_the_job() -> None:
 
 
 def test_always_starts_again_what_ended_well_in_v1_only() -> None:
-    assert "starts the pod again, succeeds when only Master 0 has ended well" in told(converted(with_policy("Always")))
+    assert "starts the pod again, succeeds when only Master 0 has succeeded" in told(converted(with_policy("Always")))
 
 
 def _all_nodes(train_job: Json, runtime: Json) -> None:
@@ -60,8 +60,8 @@ def _never(train_job: Json, runtime: Json) -> None:
 @pytest.mark.parametrize(
     ("policy", "change", "text"),
     [
-        pytest.param("OnFailure", _all_nodes, "succeeds, goes on when only Master 0 has ended well", id="all-nodes"),
-        pytest.param("OnFailure", _default_limit, "goes on, fails when Worker 1 has been started again 7 times", id="limit"),
+        pytest.param("OnFailure", _all_nodes, "succeeds, goes on when only Master 0 has succeeded", id="all-nodes"),
+        pytest.param("OnFailure", _default_limit, "goes on, fails when Worker 1 has been restarted 7 times", id="limit"),
         pytest.param("ExitCode", _no_failure_policy, "fails, starts the pod again when Worker 1 exits with code 1", id="codes"),
         pytest.param("OnFailure", _never, "starts the pod again, fails when Worker 1 exits with code 137", id="restarts"),
     ],

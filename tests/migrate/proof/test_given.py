@@ -54,7 +54,7 @@ def test_our_own_results_are_found_by_their_names() -> None:
     ("objects", "message"),
     [
         pytest.param([], "no TrainJob of its name to compare with; there are none", id="none"),
-        pytest.param([OURS.train_job], "its TrainingRuntime pytorch-.* is not at hand", id="no-runtime"),
+        pytest.param([OURS.train_job], "its TrainingRuntime pytorch-.* is missing", id="no-runtime"),
         pytest.param(
             [NAIVE | {"apiVersion": "trainer.kubeflow.org/v2alpha1"}], "is of trainer.kubeflow.org/v2alpha1", id="version"
         ),

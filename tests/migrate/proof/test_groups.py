@@ -40,7 +40,7 @@ def test_nodes_that_would_each_train_alone_are_a_breach_whatever_explains_it() -
         environment(runtime).clear()
 
     apart = both(changed(converted(pytorch(2)), without_shim))
-    assert [text for _, text in breaches(apart)] == ["Worker 1 is on its own in v2, so that its pods are no group."]
+    assert [text for _, text in breaches(apart)] == ["Worker 1 is on its own in v2, so its pods do not form a group."]
     assert len([*faults(apart)]) == 3
 
 

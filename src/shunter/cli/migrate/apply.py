@@ -123,7 +123,7 @@ def resumed(path: Path, target: Target, plan_options: PlanOptions) -> Plan:
     ):
         if there != wanted:
             raise InputError(
-                f"--plan {path}: the plan {plan.id} is there already, with {flag} {there}; this one is to have {wanted}.",
+                f"--plan {path}: the plan {plan.id} already exists, with {flag} {there} instead of {wanted}.",
                 "Name another file with --plan.",
             )
 
@@ -137,7 +137,7 @@ def resumed(path: Path, target: Target, plan_options: PlanOptions) -> Plan:
             return [job.title for job in (await gathering.read(client, plan.namespaces)).jobs if job.title not in planned]
 
     since = asyncio.run(made_since())
-    say(f"{path} is there: going on with its plan {plan.id} as it is; flags that make plans do nothing now")
+    say(f"{path} exists: continuing with its plan {plan.id} unchanged; planning options are ignored")
     tell_each("not in it (to plan them, name another file with --plan):", ((title, "") for title in since))
     return plan
 
@@ -207,7 +207,7 @@ def finalized(plan: Plan, path: Path, target: Target, journal: Path | None, *, d
                 await written.load()
                 directory = beside(path, "definitions")
                 outcomes, needed = await remove_v1.delete(client, going, written, screen, directory)
-                tell_each("these are needed by now, and stay:", ((ending.definition, ending.why) for ending in needed))
+                tell_each("these are needed again, and stay:", ((ending.definition, ending.why) for ending in needed))
                 if not needed and all(outcome.is_complete for outcome in outcomes):
                     outcomes += await applying.apply(client, remove_v1.unfreezing(plan, written, found), written, screen)
             return len(going) == len(found) and not needed and all(outcome.is_complete for outcome in outcomes)

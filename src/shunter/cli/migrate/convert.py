@@ -119,7 +119,7 @@ def refuse_contradictions(source: InputOptions, *, in_place: bool, output_dir: P
     if form is Form.dir and output_dir is None:
         raise InputError("-o dir: no directory was named.", "Add --output-dir DIR.")
     if output_dir is not None and form is Form.json:
-        raise InputError("-o json goes to standard output.", "Leave -o out: files keep their form with --output-dir.")
+        raise InputError("-o json goes to standard output.", "Omit -o: files keep their format with --output-dir.")
 
 
 def write(tree: ConvertedTree, form: Form) -> tuple[list[Path] | None, list[str]]:

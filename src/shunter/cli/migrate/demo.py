@@ -85,7 +85,7 @@ def demo(
     try:
         results.mkdir(parents=True, exist_ok=True)
     except OSError as error:
-        raise EnvironmentProblem(f"--results {results}: {error.strerror}.", "Name a directory that can be made.") from error
+        raise EnvironmentProblem(f"--results {results}: {error.strerror}.", "Use a directory that can be created.") from error
     state = StateDir(Path(tempfile.mkdtemp(prefix="shunter-demo-")))
     signal.signal(signal.SIGTERM, signal.default_int_handler)
     try:

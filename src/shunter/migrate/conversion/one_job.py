@@ -128,7 +128,7 @@ def _rows(draft: Draft, results: Mapping[Manifest, Json]) -> Iterator[Row]:
             yield row if row and is_there and value is not None else Row(path, "defaulted", None, "the field is empty")
         elif row is None:
             remedy = " ".join(filter(None, (misspelt.meant(draft.source, path), NOT_UNDERSTOOD.remedy)))
-            finding = draft.report(NOT_UNDERSTOOD, path, f"{shown(path)} is not known to any rule.", remedy=remedy)
+            finding = draft.report(NOT_UNDERSTOOD, path, f"{shown(path)} has no conversion rule.", remedy=remedy)
             yield Row(path, "reported", None, finding.message, finding)
         else:
             yield row

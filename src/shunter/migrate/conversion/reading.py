@@ -24,7 +24,7 @@ from shunter.operator.training.framework import AnyFramework
 from shunter.operator.training.job import AnyJob
 
 _ROLES = {kind.resource.kind: kind.roles for kind in JOB_KINDS}
-_REMEDY = "Give it the type that v1 requires."
+_REMEDY = "Use the type that v1 requires."
 _REMEDY_OF_JSON = "Write it as text, in quotes: objects of Kubernetes are JSON."
 _FEWER = f"Ask for at most {MOST_PODS} pods."
 _STEP = late_pattern(r"\.([A-Za-z0-9_]+)|\[(\d+)\]")
@@ -71,7 +71,7 @@ def read(source: SourceObject, framework: AnyFramework) -> Reading:
     with_pods = [role for role in job.replicas if job.replica_count(role)]
     if not any(role in _ROLES[source.kind] for role in with_pods):
         raise UnreadableJobError(
-            source, ("spec", field), "the job has no pods", "Give a role of it replicas, or leave it behind."
+            source, ("spec", field), "the job has no pods", "Set replicas of at least one role, or do not migrate the job."
         )
     for role in with_pods:
         keys = specs if isinstance(specs, dict) else ()

@@ -121,7 +121,7 @@ def read(path: Path) -> tuple[Entry, ...]:
     try:
         return parsed(path.read_text(encoding="utf-8"), str(path))
     except FileNotFoundError:
-        raise InputError(f"{path}: no such file.", "Name the file that is meant, or take nothing on.") from None
+        raise InputError(f"{path}: no such file.", "Name an existing file, or suppress nothing.") from None
     except UnicodeDecodeError as error:
         raise InputError(f"{path}: not UTF-8 text: {error.reason} at byte {error.start}.") from error
     except OSError as error:
@@ -142,7 +142,7 @@ def parsed(text: str, source: str) -> tuple[Entry, ...]:
     places = _places(node, source)
     for entry, place in zip(file.suppressions, places, strict=True):
         if not entry.reason.strip():
-            raise InputError(f"{place}: the suppression of {entry.id} gives no reason.", "Say why its findings are suppressed.")
+            raise InputError(f"{place}: the suppression of {entry.id} gives no reason.", "Add a reason for the suppression.")
     return tuple(map(Entry, file.suppressions, places))
 
 
@@ -203,7 +203,7 @@ def accepted(ids: Iterable[str]) -> tuple[str, ...]:
         if topic is None:
             raise InputError(f"--accept {id}: unknown finding id.", _close(id))
         if not topic.acceptable:
-            says = "cannot be suppressed" if topic.impact == "blocking" else "blocks nothing, so there is nothing to accept"
+            says = "cannot be suppressed" if topic.impact == "blocking" else "blocks nothing, so there is nothing to suppress"
             raise InputError(f"--accept {id}: {topic.title}: {says}.", f"See `shunter migrate explain {id}`.")
     return wanted
 

@@ -179,7 +179,7 @@ async def _carried_out(client: Client, step: Step, journal: Journal, timeouts: G
     if last is not None and last.phase == "done":
         return Outcome(step, "before")
     if last is not None and last.phase == "undoing":
-        return Outcome(step, "refused", "it is being taken back; finish the rollback first")
+        return Outcome(step, "refused", "it is being rolled back; finish the rollback first")
     try:
         if why := await _why_closed(client, step, timeouts):
             return why

@@ -91,7 +91,7 @@ def _finished(item: Item, state: str, twin: Json | None) -> _End:
     if item.action == "archive" or (twin is None and item.action != "leave"):
         return _End(True, f"it has finished ({state}); its record is archived")
     if twin is None:
-        return _End(False, "the plan leaves it on v1; to let it go, set its action to archive")
+        return _End(False, "the plan leaves it on v1; to delete it, set its action to archive")
     if waits(twin):
         return _End(True, f"it has finished ({state}), and TrainJob {twin['metadata']['name']} waits; its record is archived")
     return _compared(twin)

@@ -26,7 +26,7 @@ async def note(client: Client, original: Run, successor: Run, verdict: str, unse
     if not mark(twin, PLAN):
         return ""
     if successor.uid not in ("", twin["metadata"]["uid"]):
-        return f"another {successor.title} is there by now"
+        return f"another {successor.title} exists now"
     if mark(twin, SOURCE) != original.title:
         return f"{successor.title} is the twin of {mark(twin, SOURCE)}, not of {original.title or 'a run without a name'}"
     if original.uid and any(uid not in ("", original.uid) for uid in (mark(twin, SOURCE_UID), await _uid_now(client, original))):

@@ -153,7 +153,7 @@ def _action(
 ) -> tuple[Action, str]:
     source = outcome.source
     if state in FINISHED_STATES:
-        return "archive", f"it has finished ({state}): a TrainJob of it would train again"
+        return "archive", f"it has finished ({state}): its TrainJob would train again"
     if owner := owner_of(source.value):
         return "source", f"it belongs to {owner}, which would undo or repeat what is changed here"
     if begun:
@@ -167,14 +167,14 @@ def _action(
     if any(one.name == twin for one in made):
         return "leave", f"TrainJob {twin} was made of it already"
     if met := in_the_way(cluster.taken, source.namespace, twin):
-        return "leave", f"{met} is in the way; give the TrainJob another name: options: {{suffix: -v2}}"
+        return "leave", f"{met} exists; give the TrainJob another name: options: {{suffix: -v2}}"
     queue = queue_name(source.value)
     if queue and is_suspended(source.value):
         return "create", f"it waits in queue {queue}; its TrainJob gets that queue's label when it is to train"
     if queue:
         return "wait", f"it is {state}: Kueue (queue {queue}) decides when it runs, and would start it again"
     if is_suspended(source.value):
-        return "create", "it is suspended: nothing runs that could get lost"
+        return "create", "it is suspended: no running work can be lost"
     match plan_options.running:
         case "move":
             return (
@@ -207,9 +207,9 @@ def _freeze(cluster: Cluster, plan_options: PlanOptions) -> tuple[Freeze, str]:
     if plan_options.freeze is not None:
         return plan_options.freeze, "--freeze"
     if not cluster.has_policies:
-        return "none", "the cluster serves no ValidatingAdmissionPolicy (Kubernetes 1.30 or newer does)"
+        return "none", "the cluster does not serve ValidatingAdmissionPolicy (Kubernetes 1.30 or newer does)"
     if plan_options.strategy == "replacement":
-        return "deny", "nothing new may start on v1 while it is drained"
+        return "deny", "no new job may start on v1 while it is drained"
     return "warn", "users who create a v1 job are warned to use v2; change it to deny once they know"
 
 

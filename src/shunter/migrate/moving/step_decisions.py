@@ -86,7 +86,7 @@ def why_over(job: Json | None) -> str:
     if job is None:
         return "the v1 job is gone"
     state = overview(job).state
-    return f"the v1 job has finished meanwhile ({state}): a TrainJob of it would train again" if state in FINISHED_STATES else ""
+    return f"the v1 job has finished meanwhile ({state}): its TrainJob would train again" if state in FINISHED_STATES else ""
 
 
 def why_not_stopped(job: Json, pods: int) -> str:
@@ -103,7 +103,7 @@ def _created(step: Step, present: Json | None) -> Decision:
     if mark(present, PLAN) and mark(present, PLAN) == mark(step.body, PLAN):
         return Decision("written")
     if step.shared and holds(present.get("spec"), step.body["spec"]):
-        return Decision("there", "an equal one is there already")
+        return Decision("there", "an identical one already exists")
     made_by = "a plan before this one made it" if mark(present, PLAN) else "this plan did not make it"
     return Decision("refuse", f"{step.resource.kind} {step.name} is there, and {made_by}")
 

@@ -168,9 +168,9 @@ def held_back(undo: Undo, before: Record) -> Undo:
     """The undo, or, where it could lose something, that it waits for one of the same job that was not done. So does what finds
     nothing to set back: the object may be there by then."""
     if undo.verdict == "delete":
-        return Undo(undo.record, "keep", f"it stays until {before.title} is taken back")
+        return Undo(undo.record, "keep", f"it stays until {before.title} is undone")
     if undo.verdict == "nothing" and undo.record.verb == "patch":
-        return Undo(undo.record, "keep", f"first {before.title} must be taken back")
+        return Undo(undo.record, "keep", f"{before.title} must be undone first")
     return undo
 
 
@@ -217,21 +217,21 @@ def _set_back(record: Record, present: Json | None, knowledge: UndoContext) -> U
 
 def _bring_back(record: Record, present: Json | None, twin: RolledBackTrainJob) -> Undo:
     if record.kind in FREEZE:
-        return Undo(record, "nothing", "the freeze ends with v1's definitions, and does not come back")
+        return Undo(record, "nothing", "the freeze ends with v1's definitions and is not restored")
     if present is not None and present["metadata"].get("deletionTimestamp"):
-        return Undo(record, "refuse", "it is being deleted still: roll back again when it is gone")
+        return Undo(record, "refuse", "it is still being deleted: roll back again when it is gone")
     if present is not None:
         return Undo(record, "nothing", "an object of that name is there", _uid_if_ours(record, present))
     if not record.undo and record.kind == CUSTOM_RESOURCE_DEFINITIONS.kind:
-        return Undo(record, "refuse", "its copy is not here: roll back where it was deleted, or create it as your release has it")
+        return Undo(record, "refuse", "its copy is not here: roll back where it was deleted, or create it from your release")
     if not record.undo:
         return Undo(record, "keep", "its copy is not here: roll back with the journal's file of the machine that deleted it")
     if record.state in FINISHED_STATES:
         archived = "it is in the archive of the cleanup (migrate restore PLAN.archive --finished)"
-        return _finished(record, f"it had finished ({record.state}): made again, it would train again; {archived}")
+        return _finished(record, f"it had finished ({record.state}): recreated, it would train again; {archived}")
     if not is_job(record.undo):
         return Undo(record, "create", "this plan deleted it", body=record.undo)
-    back, objection = "this plan deleted it; it comes back suspended", twin.objection()
+    back, objection = "this plan deleted it; it is recreated suspended", twin.objection()
     if objection and (queue := queue_name(record.undo)):
         why = f"{back}, and out of queue {queue}, from which Kueue would start it: {objection}"
         return Undo(record, "create", why, body=parked(record.undo))

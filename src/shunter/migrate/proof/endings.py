@@ -132,10 +132,10 @@ def cases(both: Matched) -> Iterator[Case]:
     for pair in both.pairs:
         roles.setdefault(pair.role, []).append(pair.mark)
     chosen = {
-        f"when only {_title(marks[0])} has ended well": marks[:1],
-        f"when all but {_title(marks[0])} have ended well": marks[1:],
-        **{f"when every {role} has ended well": members for role, members in roles.items()},
-        "when all pods have ended well": marks,
+        f"when only {_title(marks[0])} has succeeded": marks[:1],
+        f"when all but {_title(marks[0])} have succeeded": marks[1:],
+        **{f"when every {role} has succeeded": members for role, members in roles.items()},
+        "when all pods have succeeded": marks,
     }
     seen: set[tuple[str, ...]] = set()
     for title, members in chosen.items():
@@ -152,7 +152,7 @@ def cases(both: Matched) -> Iterator[Case]:
         yield Case(f"when {_title(last)} is evicted", {last: None}, "failure", role)
         for count in sorted(counts) if both.v1.job.replicas[role].restart_policy != "Never" else ():
             times = "once" if count == 1 else f"{count} times"
-            yield Case(f"when {_title(last)} has been started again {times}", {last: 137}, "restarts", role, count)
+            yield Case(f"when {_title(last)} has been restarted {times}", {last: 137}, "restarts", role, count)
 
 
 class _V1:

@@ -81,6 +81,6 @@ def _runtime(train_job: Json, objects: list[Json]) -> Json | None:
         return min(found, key=lambda obj: obj["metadata"].get("namespace", namespace) != namespace)
     if kind == TRAINING_RUNTIMES.kind:
         raise InputError(
-            f"{title(train_job)}: its TrainingRuntime {name} is not at hand.", "Name the file that has it with --against."
+            f"{title(train_job)}: its TrainingRuntime {name} is missing.", "Name the file that has it with --against."
         )
     return None

@@ -73,7 +73,7 @@ def breaches(both: Matched) -> Iterator[tuple[Pair, str]]:
     found = members(both)
     if len(found) > 1 and _is_group([before for _, before, _ in found]) and not _is_group([after for _, _, after in found]):
         pair, _, after = found[-1]
-        yield pair, f"{pair.title} is {after} in v2, so that its pods are no group."
+        yield pair, f"{pair.title} is {after} in v2, so its pods do not form a group."
     elastic = getattr(both.v1.job.spec, "elastic_policy", None)
     if elastic is not None:
         # PET_NNODES counts all pods, the autoscaler Workers only.

@@ -48,7 +48,7 @@ RUNGS: dict[RungName, str] = {
     "runs": "a run of each side was compared",
 }
 """From the lowest to the highest, and what is true there."""
-UNPROVED = "but not what programs make of names, ports or files that are others in v2"
+UNPROVED = "but not how programs use names, ports or files that differ in v2"
 """How far the proof of a job reaches in which programs read such."""
 
 LEAST_CONVERSIONS = 10
@@ -178,11 +178,11 @@ def _yaml(conversion: Conversion, tell: _Reporter) -> Iterator[Finding]:
     try:
         found = [obj for obj in load_all_yaml(text) if obj is not None]
     except yaml.YAMLError as error:
-        yield tell(NOT_THE_SAME_TEXT, f"The result is no YAML: {' '.join(str(error).split())}.")
+        yield tell(NOT_THE_SAME_TEXT, f"The result is not YAML: {' '.join(str(error).split())}.")
         return
     wanted = [obj for _, obj in _manifests(conversion)]
     if found != wanted:
-        yield tell(NOT_THE_SAME_TEXT, "The text of the result says something else than the objects that it was made of.")
+        yield tell(NOT_THE_SAME_TEXT, "The text of the result differs from the objects that it was written from.")
 
 
 def _schema(conversion: Conversion, tell: _Reporter) -> Iterator[Finding]:

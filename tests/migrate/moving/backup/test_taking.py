@@ -117,5 +117,5 @@ async def test_a_folder_that_holds_something_is_not_written_to(client: Client, n
 
 async def test_a_place_that_cannot_be_written_is_named(client: Client, namespace: str, tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
-    with pytest.raises(EnvironmentProblem, match="file/backup: no backup can be written there: File exists"):
+    with pytest.raises(EnvironmentProblem, match="file/backup: cannot write a backup: File exists"):
         await taken(client, tmp_path / "file" / "backup", namespace)

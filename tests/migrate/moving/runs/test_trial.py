@@ -105,7 +105,7 @@ def test_a_trial_may_train_on_fewer_nodes(nodes: int, changes: dict[str, str]) -
 
 @pytest.mark.parametrize("nodes", [0, 4])
 def test_a_number_of_nodes_that_the_job_cannot_have_is_refused(nodes: int) -> None:
-    with pytest.raises(InputError, match=f"--nodes {nodes}: the job has 3 pods that train.*Give a number from 1 to 3"):
+    with pytest.raises(InputError, match=f"--nodes {nodes}: the job has 3 pods that train.*Use a number from 1 to 3"):
         trial(job(), nodes=nodes)
 
 

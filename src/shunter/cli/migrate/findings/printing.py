@@ -55,7 +55,7 @@ def not_looked_into(conversions: Iterable[Conversion]) -> str:
         told.append(f"{listed(code.fetches)} {'fetches' if len(code.fetches) == 1 else 'fetch'}")
     if not told:
         return ""
-    return f"Not looked into: what {', what '.join(told)}. Programs there may read names, ports or files that are others in v2."
+    return f"Not looked into: what {', what '.join(told)}. Programs there may read names, ports or files that differ in v2."
 
 
 def _held(kind: str, names: Sequence[str]) -> str:

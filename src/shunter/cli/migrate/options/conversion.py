@@ -69,7 +69,7 @@ class ConversionOptions(NamedTuple):
             raise InputError(f"--gang {self.gang}: no such gang scheduler.", "Use volcano, coscheduling:SCHEDULER_NAME or none.")
         if self.elastic_nodes not in ("", "min", "max", "replicas") and not re.fullmatch(r"[1-9]\d*", self.elastic_nodes):
             raise InputError(
-                f"--elastic-nodes {self.elastic_nodes}: no number of nodes.", "Say min, max, replicas or a number from 1 on."
+                f"--elastic-nodes {self.elastic_nodes}: no number of nodes.", "Use min, max, replicas or a number from 1."
             )
         if not re.fullmatch(r"2\.[0-4]", self.target_version):
             raise InputError(f"--target-version {self.target_version}: not known.", "Use 2.0, 2.1, 2.2, 2.3 or 2.4.")

@@ -163,7 +163,7 @@ class _Tree:
         if path in self.sources:
             raise InputError(
                 f"--output-dir: {self.sources[path]} and {source} would both be written to {path}.",
-                "Name the directory above both of them with -f, or convert them one by one into directories of their own.",
+                "Name the directory above both of them with -f, or convert them into separate directories.",
             )
         self.texts[path], self.sources[path] = text, source
 

@@ -55,14 +55,14 @@ def report(draft: Draft) -> None:
         draft.report(ACCOUNT, (*launcher, "serviceAccountName"), f"The ServiceAccount {name} must exist.")
     for path, word in words(draft, LAUNCHER):
         if "host-discovery-script" in word or "discover_hosts.sh" in word:
-            draft.report(ELASTIC, path, "The launcher asks a script for its hosts.")
+            draft.report(ELASTIC, path, "The launcher gets its hosts from a script.")
             break
     if not draft.job.replica_count(WORKER):
         draft.report(ALONE, specs, "The job has no workers.")
     _report_mounts(draft)
     _report_users(draft)
     if runs_as_other_user(draft):
-        draft.report(USER, specs, "The pods run as another user than root, whom the image must know.")
+        draft.report(USER, specs, "The pods run as a user other than root, who must exist in the image.")
 
 
 def _account_for_mpi_operator(draft: Draft, spec: MPIOperatorSpec) -> None:
@@ -95,7 +95,7 @@ def _report_image(draft: Draft) -> None:
     if not draft.job.replica_count(WORKER) or serves_ssh(draft):
         return
     image = training_container(draft, WORKER).get("image", "")
-    text = f"Whether {image} contains ssh and sshd cannot be seen from here."
+    text = f"Whether {image} contains ssh and sshd is unknown."
     draft.report(NEEDS_SSH, (*container_path(draft, WORKER), "image"), text)
 
 
@@ -106,11 +106,11 @@ def _report_command(draft: Draft) -> None:
     if not draft.job.replica_count(WORKER):
         return
     if command and _only_waits(container):
-        draft.report(WAITING, path, f"{command[0]} gives way to the ssh server.")
+        draft.report(WAITING, path, f"{command[0]} is replaced by the ssh server.")
     elif command:
-        draft.report(OWN_COMMAND, path, f"{command_excerpt(' '.join(command))} is not started any more.")
+        draft.report(OWN_COMMAND, path, f"{command_excerpt(' '.join(command))} is no longer started.")
     elif draft.training_containers[WORKER]:
-        draft.report(OWN_COMMAND, path, f"The entrypoint of {container.get('image')} is not started any more.")
+        draft.report(OWN_COMMAND, path, f"The entrypoint of {container.get('image')} is no longer started.")
 
 
 def _report_mounts(draft: Draft) -> None:
@@ -120,7 +120,7 @@ def _report_mounts(draft: Draft) -> None:
         for index, mount in enumerate(training_container(draft, role).get("volumeMounts") or ()):
             if str(mount.get("mountPath")).rstrip("/") in taken:
                 path = (*container_path(draft, role), "volumeMounts", index, "mountPath")
-                draft.report(IN_THE_WAY, path, f"{mount['mountPath']} is where v2 has the keys by which mpirun comes in.")
+                draft.report(IN_THE_WAY, path, f"{mount['mountPath']} is where v2 mounts the keys with which mpirun logs in.")
 
 
 def _report_users(draft: Draft) -> None:
@@ -132,11 +132,13 @@ def _report_users(draft: Draft) -> None:
         said = ", ".join(
             f"the {role} runs as {'the user of its image' if user is None else user}" for role, user in users.items()
         )
-        draft.report(USERS, ("spec", draft.replica_specs), f"ssh comes in as the launcher's user: {said}.")
+        draft.report(USERS, ("spec", draft.replica_specs), f"ssh logs in as the launcher's user: {said}.")
     for role, user in users.items():
         if user is None and _security(draft, role, "runAsNonRoot") and not _reads_by_group(draft, role):
             path = (*draft.role_path(role), "template", "spec")
-            draft.report(USERS, path, f"The {role} runs as the user of its image, who is not root and may not read the keys.")
+            draft.report(
+                USERS, path, f"The {role} runs as the user of its image, who is not root and may lack access to the keys."
+            )
     if not isinstance(spec, MPIOperatorSpec) or all(_reads_by_group(draft, role) for role in roles):
         return
     if spec.ssh_auth_mount_path.startswith("/home/") and not any(users.values()):
@@ -183,14 +185,14 @@ def _report_other_mpi(draft: Draft) -> None:
         container, path = training_container(draft, role), container_path(draft, role)
         for index, variable in enumerate(container.get("env") or []):
             if str(variable.get("name", "")).startswith(_OTHER_MPI):
-                draft.report(OTHER_MPI, (*path, "env", index), f"{variable['name']} is for another MPI than Open MPI.")
+                draft.report(OTHER_MPI, (*path, "env", index), f"{variable['name']} is for an MPI other than Open MPI.")
                 return
         if any(name in str(container.get("image", "")).lower() for name in _OTHER_IMAGES):
-            draft.report(OTHER_MPI, (*path, "image"), f"{container['image']} is an image of another MPI than Open MPI.")
+            draft.report(OTHER_MPI, (*path, "image"), f"{container['image']} is an image of an MPI other than Open MPI.")
             return
     for path, word in words(draft, LAUNCHER):
         if "mpiexec.hydra" in word or "mpirun_rsh" in word:
-            draft.report(OTHER_MPI, path, "The launcher starts another mpirun than that of Open MPI.")
+            draft.report(OTHER_MPI, path, "The launcher starts an mpirun other than that of Open MPI.")
             return
 
 

@@ -195,11 +195,11 @@ def _set_success(draft: Draft, group: Group) -> None:
         return
     if MASTER in group.roles:
         group.job_spec["successPolicy"] = {"rules": [{"succeededIndexes": "0"}]}
-        text = "The job is done when its Master is, by the Job's successPolicy."
+        text = "The job is complete when its Master is, by the Job's successPolicy."
         draft.report(MASTERS_END, draft.role_path(MASTER), text, target=SUCCESS_OF_RUNTIME)
     elif draft.job.spec.elastic_policy is not None:
         group.job_spec["successPolicy"] = {"rules": [{"succeededCount": 1}]}
-        draft.report(elastic.ANY_WORKER, elastic.POLICY, "The job is done when one node is, by the Job's successPolicy.")
+        draft.report(elastic.ANY_WORKER, elastic.POLICY, "The job is complete when one node is, by the Job's successPolicy.")
 
 
 def _arrange_plain(draft: Draft, roles: tuple[str, ...], chosen: Nodes, differing: list[Difference]) -> None:
@@ -208,7 +208,9 @@ def _arrange_plain(draft: Draft, roles: tuple[str, ...], chosen: Nodes, differin
         workers = Group("worker", (WORKER,), 1, replicas=chosen.total - 1, trains=False)
         draft.groups = [Group("master", (MASTER,), 1), workers]
         draft.jobset["successPolicy"] = {"operator": "All", "targetReplicatedJobs": ["master"]}
-        draft.report(MASTERS_END, draft.role_path(MASTER), "The job is done when its Master is, by the JobSet's successPolicy.")
+        draft.report(
+            MASTERS_END, draft.role_path(MASTER), "The job is complete when its Master is, by the JobSet's successPolicy."
+        )
     else:
         draft.groups = [Group(NODE, roles, chosen.total)]
     draft.trainer["numNodes"] = draft.groups[0].count

@@ -162,12 +162,12 @@ def _report(draft: Draft, roles: list[str]) -> None:
         text = f"trainer settings of the TrainJob are about {leader}; {others} are only in the runtime."
         draft.report(SEVERAL_ROLES, specs, text, target="TrainJob spec.trainer")
     if any(group.environment for group in draft.groups):
-        text = "TF_CONFIG lists the pods that the job has now."
+        text = "TF_CONFIG lists the current pods of the job."
         draft.report(FIXED_COUNTS, specs, text, target="TrainJob spec.trainer.numNodes")
     if not {CHIEF, MASTER, WORKER} & {*roles}:
-        draft.report(NO_END, specs, f"{', '.join(roles)} without Chief, Master or Worker never succeed in v1.")
+        draft.report(NO_END, specs, f"{', '.join(roles)} without Chief, Master or Worker never succeeds in v1.")
     dynamic = ("spec", "enableDynamicWorker")
     if draft.job.spec.enable_dynamic_worker:
-        draft.report(DYNAMIC, dynamic, "the TrainJob has the workers that it begins with.", dropped=True)
+        draft.report(DYNAMIC, dynamic, "the TrainJob keeps the workers that it starts with.", dropped=True)
     else:
         draft.default(dynamic, "workers do not come and go")

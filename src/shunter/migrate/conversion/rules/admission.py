@@ -97,7 +97,7 @@ def apply(draft: Draft) -> None:
         if field in _KEPT_APART:
             if obstacle := _KEPT_APART[field](draft.given(path[:-1])):
                 newer = ", as does v1 where it is built with Kubernetes 1.30 or later" if who != "v2" else ""
-                says = f"v2 would refuse this{newer}: {fault}. They are not joined: {obstacle.reason}."
+                says = f"v2 would refuse this{newer}: {fault}. They are not merged: {obstacle.reason}."
                 draft.report(REPEATED, path, says, remedy=obstacle.remedy)
         elif field != "env":
             draft.report(REPEATED, path, f"{who} would refuse this: {fault}.")

@@ -100,7 +100,7 @@ def apply(draft: Draft) -> None:
     if ttl is None:
         return
     draft.carry(path, "TrainingRuntime", _TARGET, "" if ttl == min(seconds) else f"{min(seconds)} is what suits both")
-    draft.report(JOB_STAYS, path, f"{min(seconds)} seconds after its end the pods of the TrainJob go, not the TrainJob.")
+    draft.report(JOB_STAYS, path, f"{min(seconds)} seconds after its end the pods of the TrainJob are deleted, not the TrainJob.")
     if ttl < SHORTEST_TTL_SECONDS:
         draft.report(TOO_SHORT, path, f"{ttl} seconds become {SHORTEST_TTL_SECONDS}.")
 
@@ -126,4 +126,4 @@ def _account_for_policy(draft: Draft, *, removes_pods: bool) -> None:
     elif servers:
         draft.report(SERVERS_END, path, f"{', '.join(servers)} end with the job.", dropped=True)
     else:
-        draft.report(ENDS_THE_REST, path, "Pods that still run when the job is over are ended.", dropped=True)
+        draft.report(ENDS_THE_REST, path, "Pods that still run when the job ends are stopped.", dropped=True)

@@ -116,7 +116,7 @@ def apply(draft: Draft) -> None:
     draft.runtime["podGroupPolicy"] = {"volcano": {}} if is_volcano else {"coscheduling": {}}
     counted_short = [group.name for group in draft.groups if group.replicas > 1]
     if counted_short:
-        draft.report(SMALLER_GANG, (), f"Of {', '.join(counted_short)} one Job each counts for the gang.")
+        draft.report(SMALLER_GANG, (), f"Of {', '.join(counted_short)} only one Job each counts for the gang.")
     policy = draft.job.run_policy.scheduling_policy
     if policy is None:
         return

@@ -74,7 +74,7 @@ def apply(draft: Draft) -> None:
             metadata[field] = kept
     draft.default(("metadata", "annotations", LAST_APPLIED), "kubectl writes it again")
     _move_volcano_queue(draft)
-    draft.report_if_given(FINALIZERS, ("metadata", "finalizers"), f"The finalizers of {draft.source.title} are left out.")
+    draft.report_if_given(FINALIZERS, ("metadata", "finalizers"), f"The finalizers of {draft.source.title} are dropped.")
     _look_for_kueue(draft)
     if draft.is_given(("metadata", "deletionTimestamp")):
         draft.report(BEING_DELETED, ("metadata", "deletionTimestamp"), f"{draft.source.title} is being deleted.")

@@ -224,7 +224,7 @@ def _use_shipped(draft: Draft) -> None:
     draft.findings = [finding for finding in draft.findings if finding.target != SUCCESS_OF_RUNTIME]
     draft.shipped_runtime = SHIPPED[framework]
     draft.profile, draft.reason = "P1", f"the shipped runtime {draft.shipped_runtime} does, and nothing that was written is lost"
-    draft.report(RUNTIME_DECIDES, (), f"{draft.shipped_runtime} allows 6 restarts, and the job is done when all nodes are.")
+    draft.report(RUNTIME_DECIDES, (), f"{draft.shipped_runtime} allows 6 restarts, and the job is complete when all nodes are.")
 
 
 def _account_behind(draft: Draft, group: Group, count: int) -> None:

@@ -123,7 +123,7 @@ def _account(draft: Draft, group: Group, role: str, policy: str) -> None:
     if own not in _KNOWN:
         draft.report(NO_POLICY, path, f"{role} has restartPolicy {own}.")
     elif own == "Always":
-        draft.report(ALWAYS, path, f"{role} pods that end well are not started again.")
+        draft.report(ALWAYS, path, f"{role} pods that succeed are not restarted.")
     elif own == "ExitCode":
         draft.report(EXIT_CODES, path, f"{role} pods that exit with 1 to 127 fail the job, others are replaced.")
 

@@ -97,7 +97,7 @@ def _with(outcome: Outcome, found: dict[int, Conversion]) -> Outcome:
 
 
 def _member(conversion: Conversion, *, patches: bool) -> _Member:
-    assert conversion.runtime is not None, "a job of a shipped runtime shares it already"
+    assert conversion.runtime is not None, "a job of a shipped runtime already shares it"
     trainer = conversion.train_job["spec"]["trainer"]
     return _Member(conversion, taken_apart(conversion.runtime["spec"], trainer, patches=patches))
 

@@ -53,7 +53,7 @@ class _Moved:
     """Where a field of a result stands now that its parts are said elsewhere."""
 
     def __init__(self, before: Conversion, train_job: Json, runtime: Json) -> None:
-        assert before.runtime is not None, "a job of a shipped runtime shares it already"
+        assert before.runtime is not None, "a job of a shipped runtime already shares it"
         self._before: dict[Manifest, Json] = {"TrainJob": before.train_job, "TrainingRuntime": before.runtime}
         self._places = dict(_places(train_job, runtime))
 

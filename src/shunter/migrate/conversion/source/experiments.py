@@ -58,7 +58,7 @@ def findings(embedded: Iterable[Embedded]) -> Iterator[Finding]:
             path = (*TRIAL_TEMPLATE, name)
             condition = value_at(found.host.value, path)
             if isinstance(condition, str) and condition.strip() and not pattern.search(in_terms_of_train_jobs(condition)):
-                message = f"{name} {condition.strip()} asks for no condition of a TrainJob."
+                message = f"{name} {condition.strip()} tests no condition of a TrainJob."
                 yield Finding(UNKNOWN_CONDITION, found.host.title, found.host.place(path), path, message)
 
 

@@ -50,12 +50,12 @@ def decided(entry: Entry, obj: Json, present: Json | None, choice: Choice, twins
     if present is not None:
         if digest(present) == digest(obj) or (is_job(obj) and digest(parked(present)) == digest(parked(obj))):
             return Decision(entry, "unchanged", "it is there as it was")
-        return Decision(entry, "refuse", "another object of that name is there; delete or rename that one first")
+        return Decision(entry, "refuse", "another object of that name exists; delete or rename it first")
     if not is_job(obj):
         return Decision(entry, "create", "it is gone", obj)
     if entry.is_finished and not choice.finished:
         return Decision(
-            entry, "leave", f"it had finished ({entry.state}) and would run again; with --finished it comes back suspended"
+            entry, "leave", f"it had finished ({entry.state}) and would run again; with --finished it is restored suspended"
         )
     if entry.is_finished:
         return _suspended(entry, obj, f"it had finished ({entry.state}): resumed, it would run again")
@@ -63,7 +63,7 @@ def decided(entry: Entry, obj: Json, present: Json | None, choice: Choice, twins
         if objection := next(filter(None, map(_objection, twins)), ""):
             return _suspended(entry, obj, objection)
         return Decision(entry, "create", f"it was {entry.state or 'there'}, and runs from the start", obj)
-    return _suspended(entry, obj, "resume it when you mean it to run")
+    return _suspended(entry, obj, "resume it when it should run")
 
 
 def _suspended(entry: Entry, obj: Json, why: str) -> Decision:
@@ -92,7 +92,7 @@ async def restore(client: Client, decision: Decision, *, dry_run: bool = False) 
     try:
         await client.create(_resource(decision.body), decision.body, dry_run=dry_run, field_validation="Strict")
     except AlreadyExists:
-        return "another object of that name was made meanwhile"
+        return "another object of that name was created in the meantime"
     except ApiError as error:
         return error.message
     return ""

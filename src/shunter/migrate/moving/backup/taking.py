@@ -119,7 +119,7 @@ def _begun(directory: Path) -> Path:
 
 
 def _not_writable(directory: Path, error: OSError) -> EnvironmentProblem:
-    return EnvironmentProblem(f"{directory}: no backup can be written there: {error.strerror}.", "Name another folder.")
+    return EnvironmentProblem(f"{directory}: cannot write a backup: {error.strerror}.", "Name another folder.")
 
 
 def holds(directory: Path, objects: Sequence[Json]) -> bool:

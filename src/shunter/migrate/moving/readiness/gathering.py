@@ -172,6 +172,6 @@ async def dried(client: Client, served: Collection[str], resource: Resource, spe
         return DryRunResult("", 409)
     except ApiError as error:
         if error.code == 404 and error.status.details and error.status.details.kind == NAMESPACES.plural:
-            raise InputError(f"{error.message}.", "Name one that is there: -n NAMESPACE") from error
+            raise InputError(f"{error.message}.", "Use an existing one: -n NAMESPACE") from error
         return DryRunResult(error.message, error.code)
     return DryRunResult("", 201)

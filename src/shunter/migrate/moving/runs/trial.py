@@ -160,7 +160,7 @@ def _with_nodes(source: SourceObject, nodes: int) -> dict[str, str]:
         least = max(others, 1) if worker else before
         raise InputError(
             f"{source.title}: --nodes {nodes}: the job has {before} pods that train, of which {others} are no Workers.",
-            f"Give a number from {least} to {before}.",
+            f"Use a number from {least} to {before}.",
         )
     if nodes == others:
         del specs[worker]

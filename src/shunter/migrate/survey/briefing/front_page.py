@@ -12,7 +12,7 @@ from shunter.migrate.survey.inventory.forms.html import TONES, blockers, classes
 from shunter.migrate.survey.report.page import Html, badge, bars, cards, element, page, prose, table
 
 TITLE = "Migration to Kubeflow Trainer v2"
-FAULTS_TITLE = "What there is to say of the input"
+FAULTS_TITLE = "Findings about the input"
 LISTED_FAULTS = 40
 _LISTED_REFERENCES = 12
 

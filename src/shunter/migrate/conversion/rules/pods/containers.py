@@ -65,7 +65,7 @@ def _rename(draft: Draft, group: Group) -> None:
             if container is not training and old == NODE:
                 new = next(name for number in range(1, 99) if (name := f"{NODE}-{number}") not in known)
                 path = (*draft.template_paths(group)[0], "spec", field, index, "name")
-                draft.report(TAKEN, path, f"The container {old} beside the training container is called {new} now.")
+                draft.report(TAKEN, path, f"The sidecar {old} is renamed to {new}.")
                 _name(draft, group, (field, index), container, new)
     index = draft.container_index(group.roles[0])
     if training.get("name") != NODE:
@@ -91,7 +91,7 @@ def _rename_in_annotations(draft: Draft, group: Group) -> None:
             for template in draft.template_paths(group):
                 target = (*draft.pod_template_path(group), "metadata", "annotations", f"{prefix}{name}")
                 draft.carry((*template, *path), "TrainingRuntime", target, f"the container is called {name} now")
-            draft.report(ANNOTATED, (*draft.template_paths(group)[0], *path), f"{prefix}{name} is what it is called now.")
+            draft.report(ANNOTATED, (*draft.template_paths(group)[0], *path), f"{prefix}{name} is its new name.")
         elif key in _NAMING_VALUES and value in group.container_names:
             renamed[key] = group.container_names[value]
             draft.changed(group, path, f"the container is called {renamed[key]} now")

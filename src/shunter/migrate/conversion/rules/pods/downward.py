@@ -122,10 +122,10 @@ def apply(draft: Draft) -> None:
             if field == "metadata.name":
                 draft.report(POD_NAME, place, "The pod's name is read here.")
             if field == _WHOLE_LABELS and not draft.options.v1_labels:
-                draft.report(ALL_LABELS, place, f"All labels are read here, and {REPLICA_INDEX} is none of them in v2.")
+                draft.report(ALL_LABELS, place, f"All labels are read here; {REPLICA_INDEX} is not among them in v2.")
             if field == _WHOLE_ANNOTATIONS:
-                says = f"All annotations are read here, and {COMPLETION_INDEX} is one of them in v2."
-                remedy = "Have the program look for the annotations that it needs by their names."
+                says = f"All annotations are read here; {COMPLETION_INDEX} is among them in v2."
+                remedy = "Let the program look up the annotations that it needs by name."
                 draft.report(ALL_LABELS, place, says, remedy=remedy)
             keyed = _KEYED.fullmatch(field)
             if keyed is None or not keyed[2].startswith(V1_PREFIX) or keyed[2] in kept_labels(draft):

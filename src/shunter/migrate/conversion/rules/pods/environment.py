@@ -197,11 +197,11 @@ def _user_variables(
                 draft.default((*template, *place, "env", index), "the runtime sets the same value")
             continue
         if name in overridden and (name in set_first or overridden[name] != variable.get("value")):
-            topic, message = OVERRIDDEN, f"{name} is left out: v1 overrode it."
+            topic, message = OVERRIDDEN, f"{name} is dropped: v1 overrode it."
         elif name in refused and group.trains:
-            topic, message = RESERVED, f"{name} is left out: v2 sets it."
+            topic, message = RESERVED, f"{name} is dropped: v2 sets it."
         elif last[name] != index:
-            topic, message = TWICE, f"{name} is given again further down."
+            topic, message = TWICE, f"{name} is defined again further down."
         else:
             kept.append((index, variable))
             told_first = overridden.keys() & set_first.keys() & {*references(variable.get("value"))}

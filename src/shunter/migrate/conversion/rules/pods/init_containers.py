@@ -46,4 +46,4 @@ def _leave_out(draft: Draft, group: Group) -> None:
                 target = (*draft.pod_template_path(group), "spec", "initContainers", places[index])
                 draft.carry(path, "TrainingRuntime", target)
             else:
-                draft.report(OF_THE_OPERATOR, path, f"{container['name']} is left out: v1 adds it itself.", dropped=True)
+                draft.report(OF_THE_OPERATOR, path, f"{container['name']} is dropped: v1 adds it itself.", dropped=True)

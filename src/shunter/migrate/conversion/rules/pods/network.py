@@ -98,4 +98,4 @@ def _has_subdomain(draft: Draft, template: Path) -> bool:
 
 def _report_dropped(draft: Draft, group: Group, field: str) -> None:
     for template in draft.template_paths(group):
-        draft.report_if_given(HOST_NAME, (*template, "spec", field), f"{field} is JobSet's to set.")
+        draft.report_if_given(HOST_NAME, (*template, "spec", field), f"{field} is set by JobSet.")

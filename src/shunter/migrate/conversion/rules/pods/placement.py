@@ -177,5 +177,5 @@ def _carry(draft: Draft, group: Group, source: Path, target: Path, key: str) -> 
 def _report_if_v1(draft: Draft, group: Group, path: Path, key: str) -> None:
     if key.startswith(V1_PREFIX) and key not in kept_labels(draft):
         draft.report(
-            NO_SUCH_LABEL, (*draft.template_paths(group)[0], *path), f"No pod of v2 has the label {key} in this meaning."
+            NO_SUCH_LABEL, (*draft.template_paths(group)[0], *path), f"No pod of v2 has the label {key} with this meaning."
         )

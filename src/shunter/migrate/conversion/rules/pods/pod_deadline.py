@@ -25,4 +25,4 @@ def apply(draft: Draft) -> None:
         seconds = group.pod["spec"].get("activeDeadlineSeconds")
         if seconds is not None and group.job_spec.get("backoffLimit"):
             path = (*draft.template_paths(group)[0], "spec", "activeDeadlineSeconds")
-            draft.report(OF_THE_POD, path, f"Pods of {group.name} that run for {seconds} seconds are replaced.")
+            draft.report(OF_THE_POD, path, f"Pods of {group.name} that run longer than {seconds} seconds are replaced.")

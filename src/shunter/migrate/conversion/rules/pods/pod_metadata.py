@@ -177,5 +177,5 @@ def _look_at_sidecars(draft: Draft, group: Group) -> None:
     for field in ("annotations", "labels"):
         if ((group.pod.get("metadata") or {}).get(field) or {}).get(_ISTIO_INJECTION) == "true":
             draft.report(
-                MESH, (*template, "metadata", field, _ISTIO_INJECTION), f"Pods of {group.name} ask for a proxy of the mesh."
+                MESH, (*template, "metadata", field, _ISTIO_INJECTION), f"Pods of {group.name} request a proxy of the mesh."
             )

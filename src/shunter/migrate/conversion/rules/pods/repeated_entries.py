@@ -61,7 +61,7 @@ class Obstacle(NamedTuple):
     """Why entries of one key cannot be one."""
 
     reason: str
-    remedy: str = "Write one entry in place of the two."
+    remedy: str = "Replace the two entries by one."
 
 
 def aliases_kept_apart(aliases: Sequence[Json]) -> Obstacle | None:
@@ -75,7 +75,7 @@ def aliases_kept_apart(aliases: Sequence[Json]) -> Obstacle | None:
     if any(len(line.encode()) > _LONGEST for line in lines):
         return Obstacle(
             f"one line of /etc/hosts with all names would be longer than {_LONGEST} bytes, and musl (Alpine) reads no further",
-            f"Remove names that no program asks for, until the address and all its names are {_LONGEST} bytes or fewer; then the "
+            f"Remove names that no program uses, until the address and all its names are {_LONGEST} bytes or fewer; then the "
             "entries are joined. Where the image has glibc (Debian, Ubuntu, Red Hat), which reads lines of any length, write one "
             "entry with all names.",
         )
@@ -123,7 +123,7 @@ def _join_aliases(draft: Draft, group: Group, given: Sequence[Json]) -> None:
             if number != first[ip]:
                 added = [name for name in _names(alias) if name not in _names(given[first[ip]])]
                 topic, more = (JOINED, f", and leads from {', '.join(added)} as well") if added else (EQUAL, "")
-                draft.report(topic, path, f"{ip} is there once in v2{more}.")
+                draft.report(topic, path, f"{ip} is one entry in v2{more}.")
 
 
 def _leave_out_secrets(draft: Draft, group: Group, given: Sequence[Json]) -> None:
@@ -138,7 +138,7 @@ def _leave_out_secrets(draft: Draft, group: Group, given: Sequence[Json]) -> Non
                 draft.carry(path, "TrainingRuntime", target)
             else:
                 title = secret.get("name") or f"imagePullSecrets[{number}], which has no name,"
-                draft.report(EQUAL, path, f"{title} is there once in v2.", dropped=True)
+                draft.report(EQUAL, path, f"{title} is one entry in v2.", dropped=True)
 
 
 def _names_by_ip(aliases: Sequence[Json]) -> Mapping[str, Mapping[str, int]]:

@@ -61,7 +61,7 @@ _MAY_ASK = late_pattern(r"kube|\boc\b|training|condition|status|wait|kr8s", re.I
 """Most texts ask for nothing."""
 _OWNERS = late_pattern(r"\bowner_?references\b", re.IGNORECASE)
 _OF_A_POD = r"(?:\b(?:kubectl|oc)\b(?:(?!\b(?:kubectl|oc)\b)[^\n|;&])*?[\s/]|/(?:pods|services|endpoints)/)"
-_ASKS_AT_ALL = "it asks the cluster, where pods, their labels and their owners are others in v2."
+_ASKS_AT_ALL = "it queries the cluster, where pods, their labels and their owners differ in v2."
 _ASKED = (scan_text.LABEL, scan_text.REQUEST, scan_text.COMMAND, scan_text.CONDITION)
 
 

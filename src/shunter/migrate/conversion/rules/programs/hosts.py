@@ -138,7 +138,7 @@ def apply(draft: Draft) -> None:
                 draft.changed(group, path, "hosts have the names of v2")
                 draft.report(RENAMED, place, "; ".join(f"{old} is {name} now" for old, name in new.items()) + ".")
             if built := begun.search(words[key]):
-                draft.report(BUILT, place, f"A host name that begins with {built[0]} is put together here.")
+                draft.report(BUILT, place, f"A host name that begins with {built[0]} is built here.")
         _look_at_mounted_texts(draft, group, known)
 
 
@@ -286,4 +286,4 @@ def _mounted_texts(draft: Draft, group: Group) -> Iterator[tuple[int, str, list[
 def _look_for_service(draft: Draft) -> None:
     service = draft.surroundings.find("Service", draft.source.namespace, draft.name) if draft.name else None
     if service and not any(owner.get("kind") == JOBSETS.kind for owner in service["metadata"]["ownerReferences"]):
-        draft.report(SERVICE_IN_THE_WAY, ("metadata", "name"), f"There is a Service {draft.name}.")
+        draft.report(SERVICE_IN_THE_WAY, ("metadata", "name"), f"A Service {draft.name} exists.")

@@ -57,7 +57,7 @@ def apply(draft: Draft) -> None:
             match = _LOOK_UP.search(code)
             if match and not _asks_again(code, match.start()):
                 path, offset = place(programs, spot, spot.offset(match.start()))
-                says = f"{quoted(text, match.start(), spot)} asks for the Master's address once."
+                says = f"{quoted(text, match.start(), spot)} looks up the Master's address once."
                 draft.report(ONCE, path, says, offset=offset)
 
 

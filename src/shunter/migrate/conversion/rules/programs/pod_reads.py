@@ -137,7 +137,7 @@ def _remedy(draft: Draft, programs: Programs) -> str:
     index = "JOB_COMPLETION_INDEX" if programs.group.replicas == 1 else "the pod's label jobset.sigs.k8s.io/job-index"
     rank = _RANKS.get(draft.kind, "")
     told = f"{rank}, or from {index} in v2" if rank else index
-    return f"Take the rank from {told}; where the program is right in v2 as it is, suppress with --accept {DECIDES.id}."
+    return f"Take the rank from {told}; if the program works in v2 unchanged, suppress with --accept {DECIDES.id}."
 
 
 def _is_variable(name: str) -> bool:

@@ -115,7 +115,7 @@ def _declare(draft: Draft, group: Group, port: Port, number: int) -> None:
         for *parent, field in named:
             value_at(training, tuple(parent))[field] = number
             draft.changed(group, ("spec", *place[-2:], *parent, field), f"{port.name} is {number} in v2")
-        draft.report(DECLARED, (*place, *named[0]), f"{port.name} is {number} in v2, and is asked for by its number.")
+        draft.report(DECLARED, (*place, *named[0]), f"{port.name} is {number} in v2, and is referred to by its number.")
         return
     training["ports"] = [*declared, {"name": port.name, "containerPort": number}]
     draft.report(DECLARED, (*place, *named[0]), f"{port.name} is {number} in the runtime, where the pods meet in v2.")

@@ -191,12 +191,12 @@ def account(draft: Draft, as_given: AnyJob, chosen: Nodes) -> None:
         draft.report(OTHER_STORE, (*POLICY, field), text)
     if policy.standalone is not None:
         if policy.standalone:
-            draft.report(STANDALONE, (*POLICY, "standalone"), "standalone would stop torchrun.", dropped=True)
+            draft.report(STANDALONE, (*POLICY, "standalone"), "torchrun would fail with standalone.", dropped=True)
         else:
             draft.default((*POLICY, "standalone"), "false says nothing")
     if policy.metrics:
         names = ", ".join(_metric_name(metric) for metric in policy.metrics)
-        text = f"Nothing scales the job by {names} any more."
+        text = f"The job is no longer scaled by {names}."
         draft.report(NO_SCALING, (*POLICY, "metrics"), text, dropped=True)
 
 

@@ -205,7 +205,7 @@ def _telling_workers(draft: Draft, group: Group, found: TrainingContainer) -> La
         return "plugin" if is_rewritten else "variables"
     text = (
         f"{found.text} trains {group.count} models, one in each Worker: "
-        "v1 told Workers without a Master nothing about each other."
+        "v1 gave Workers without a Master no information about each other."
     )
     _tell(draft, topics.SEPARATE, found, text)
     return "nothing"

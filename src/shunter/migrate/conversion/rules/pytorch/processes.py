@@ -95,7 +95,7 @@ def _number(draft: Draft) -> int | None:
     text: str = spec.nproc_per_node or AUTO
     if len(text) > _MOST_DIGITS and text.lstrip("+-").isdecimal():
         says = f"{excerpt(text)} processes are more than a node may have"
-        raise UnreadableJobError(draft.source, FIELD, says, "Say as many as the node has GPUs or CPUs, or auto.")
+        raise UnreadableJobError(draft.source, FIELD, says, "Use the number of GPUs or CPUs of the node, or auto.")
     return int(text) if _INTEGER.fullmatch(text) else None
 
 

@@ -54,14 +54,14 @@ def faults(facts: Facts) -> Iterator[Fault]:
         return
     controllers = [deployment for deployment in facts.all(DEPLOYMENTS) if _is_controller(deployment)]
     if not controllers:
-        yield Fault("no Deployment of JobSet's controller is there; JobSets are managed by something else, or not at all.",
-                    remedy="See that something reconciles JobSets: make one and watch it.", impact="advisory")  # fmt: skip
+        yield Fault("JobSet's controller has no Deployment; JobSets are managed by something else, or not at all.",
+                    remedy="Check that JobSets are reconciled: create one and watch it.", impact="advisory")  # fmt: skip
     for deployment in controllers:
         if not (deployment.get("status") or {}).get("availableReplicas"):
             yield Fault("none of its pods is available.", title_of(deployment))
     configurations = [*facts.all(MUTATING_WEBHOOKS), *facts.all(VALIDATING_WEBHOOKS)]
     if not any(_is_about_jobsets(configuration) for configuration in configurations):
-        yield Fault("no webhook looks at new JobSets: names that are too long surface only when pods are made.",
+        yield Fault("no webhook validates new JobSets: names that are too long are noticed only when pods are created.",
                     remedy="Install JobSet with its webhooks.", impact="advisory")  # fmt: skip
 
 

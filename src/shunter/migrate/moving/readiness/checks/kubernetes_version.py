@@ -36,12 +36,12 @@ def faults(facts: Facts) -> Iterator[Fault]:
         major, _, minor = facts.version.partition(".")
         version = int(major), int(minor)
     except ValueError:
-        raise UnknownFactError(f"the server calls its version {facts.version!r}") from None
+        raise UnknownFactError(f"the server reports version {facts.version!r}") from None
     if version < OLDEST:
         yield Fault(f"the server is Kubernetes {facts.version}, older than 1.31: it drops successPolicy of Jobs.")
     elif version < STABLE:
         yield Fault(
             f"the server is Kubernetes {facts.version}: successPolicy of Jobs is beta there (feature gate JobSuccessPolicy).",
-            remedy="See that the feature gate JobSuccessPolicy was not switched off.",
+            remedy="Check that the feature gate JobSuccessPolicy is not disabled.",
             impact="advisory",
         )

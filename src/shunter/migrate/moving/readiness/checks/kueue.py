@@ -42,7 +42,7 @@ def faults(facts: Facts) -> Iterator[Fault]:
         yield Fault(
             f"{count(len(queued), 'job has', 'jobs have')} a queue's label, and the cluster has no Kueue: "
             f"{', '.join(queued[:3])}.",
-            remedy="Take the label off, or install Kueue.",
+            remedy="Remove the label, or install Kueue.",
             impact="advisory",
         )
         return
