@@ -127,7 +127,11 @@ def test_accepted_ids_may_be_listed_or_repeated() -> None:
 
 @pytest.mark.parametrize(
     ("id", "named"),
-    [("RESTART01", "unknown finding id.*RESTART001"), ("INPUT001", "cannot be suppressed"), ("RESTART002", "nothing to suppress")],
+    [
+        ("RESTART01", "unknown finding id.*RESTART001"),
+        ("INPUT001", "cannot be suppressed"),
+        ("RESTART002", "nothing to suppress"),
+    ],
     ids=["unknown", "not acceptable", "not blocking"],
 )
 def test_an_id_that_cannot_be_accepted_is_refused(id: str, named: str) -> None:
