@@ -74,3 +74,22 @@ async def test_of_a_job_with_a_launcher_the_list_of_its_nodes_is_read() -> None:
     server = Logs(pods=[train_pod(0)])
     await api_evidence(Client(server), job)
     assert "/api/v1/namespaces/vision/configmaps" not in server.asked
+
+
+class Faulty(Logs):
+    """A server that does not say that one may list nodes, and fails when they are listed."""
+
+    async def request(
+        self, method: str, path: str, *, params: Mapping[str, str] = {}, headers: Mapping[str, str] = {}, body: bytes = b""
+    ) -> Response:
+        if path.endswith("/selfsubjectrulesreviews"):
+            may = {"verbs": ["list", "get"], "apiGroups": [""], "resources": ["pods", "events", "pods/log"]}
+            return answer(201, {"status": {"resourceRules": [may]}})
+        if path == "/api/v1/nodes":
+            return answer(500, {"code": 500, "message": "etcdserver: request timed out"})
+        return await super().request(method, path, params=params, headers=headers, body=body)
+
+
+async def test_a_failure_of_the_server_is_not_told_as_a_lack_of_rights() -> None:
+    found = await api_evidence(Client(Faulty(pods=[train_pod(0)])), load_yaml(TRAIN_JOB))
+    assert [one.why for one in found.missing if one.what == "nodes"] == ["etcdserver: request timed out"]

@@ -114,8 +114,7 @@ class _Reader:
 
     def _refused(self, what: str, error: ApiError | None = None) -> None:
         """Notes that something could not be read; why, in words about rights where those are the reason."""
-        may = self._rights.allows("list", what)
-        why = self._rights.refusal("list", what) if not may or error is None or error.code == 403 else error.message
+        why = self._rights.refusal("list", what) if error is None or error.code == 403 else error.message
         self._missing.setdefault(what, Missing(what=what, why=why))
 
     async def _listed(self, resource: Resource, namespace: str = "", *, field_selector: str = "", what: str = "") -> list[Json]:

@@ -17,12 +17,12 @@ class Rights(Struct, frozen=True):
     rules: tuple[Json, ...] = ()
     is_known: bool = False
 
-    def allows(self, verb: str, resource: str, group: str = "") -> bool:
-        """Whether it may be done, as far as is known: what is not known is tried."""
+    def allows(self, verb: str, resource: str) -> bool:
+        """Whether it may be done to a resource of the core group, as far as is known: what is not known is tried."""
         if not self.is_known:
             return True
         return any(
-            _has(rule.get("verbs"), verb) and _has(rule.get("apiGroups"), group) and _has(rule.get("resources"), resource)
+            _has(rule.get("verbs"), verb) and _has(rule.get("apiGroups"), "") and _has(rule.get("resources"), resource)
             for rule in self.rules
             if not rule.get("resourceNames")
         )
