@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-import difflib
 import os
 from pathlib import Path
 
+from shunter.did_you_mean import did_you_mean, nearest
 from shunter.errors import InputError
 
 
 def missing_file(path: str | Path, *, what: str = "file or directory", pattern: str = "*", remedy: str = "") -> InputError:
     """The error for it. It suggests what is nearly so called and fits the pattern; else `remedy` holds."""
-    remedy = f"Did you mean {meant}?" if (meant := _meant(str(path), pattern)) else remedy
-    return InputError(f"{path}: no such {what}.", remedy)
+    meant = _meant(str(path), pattern)
+    return InputError(f"{path}: no such {what}.", did_you_mean([meant] if meant else [], remedy))
 
 
 def _meant(path: str, pattern: str) -> str:
@@ -22,5 +22,5 @@ def _meant(path: str, pattern: str) -> str:
         there = _meant(folder, "*")
         return meant if there and os.path.exists(meant := os.path.join(there, name)) else ""
     beside = sorted(entry.name for entry in Path(folder or ".").glob(pattern))
-    close = difflib.get_close_matches(name, beside, n=1, cutoff=0.75)
+    close = nearest(name, beside, cutoff=0.75)
     return os.path.join(folder, close[0]) if close else ""

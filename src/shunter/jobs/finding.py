@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import asyncio
-import difflib
 from collections.abc import Callable, Sequence
 
 from shunter.api.meta import Json
 from shunter.api.resources import JOBS, PODS, Resource
+from shunter.did_you_mean import did_you_mean, nearest
 from shunter.errors import InputError
 from shunter.kube.client import Client
 from shunter.kube.errors import Forbidden, NotFound
@@ -65,10 +65,8 @@ async def find(
     what = among[0].kind if len(among) == 1 else "job"
     where = f"in namespace {namespace}" if namespace else "in any namespace"
     if not matches:
-        close = difflib.get_close_matches(name, [job["metadata"]["name"] for _, job in every], n=1)
-        raise InputError(
-            f"there is no {what} {wanted!r} {where}.", f"Did you mean {close[0]}?" if close else "List them with: shunter jobs"
-        )
+        close = nearest(name, [job["metadata"]["name"] for _, job in every])
+        raise InputError(f"there is no {what} {wanted!r} {where}.", did_you_mean(close, "List them with: shunter jobs"))
     titles = ", ".join(f"{resource.kind.lower()}/{name} -n {job['metadata']['namespace']}" for resource, job in matches)
     raise InputError(f"there are {len(matches)} jobs {name!r}: {titles}.", "Name one of them like this.")
 

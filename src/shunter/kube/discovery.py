@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import difflib
-
 import msgspec
 
 from shunter.api.meta import Struct
 from shunter.api.resources import Resource
+from shunter.did_you_mean import did_you_mean, nearest
 from shunter.errors import InputError
 from shunter.kube.client import Client
 from shunter.kube.errors import NotFound
@@ -76,8 +75,8 @@ class Discovery:
                 f"{place}: this cluster serves no apiVersion {api_version!r} ({kind}).",
                 await self._where_served(api_version, kind),
             )
-        close = difflib.get_close_matches(kind, [resource.kind for resource in served], n=1, cutoff=0.5)
-        remedy = f"Did you mean {close[0]}?" if close else f"It serves {', '.join(sorted(r.kind for r in served))}."
+        kinds = sorted(resource.kind for resource in served)
+        remedy = did_you_mean(nearest(kind, kinds, cutoff=0.5), f"It serves {', '.join(kinds)}.")
         raise InputError(f"{place}: {api_version} has no kind {kind!r}.", remedy)
 
     async def _where_served(self, api_version: str, kind: str) -> str:
@@ -91,5 +90,4 @@ class Discovery:
             group, bringer = OTHERS[kind]
             wrong = "" if api_version.rpartition("/")[0] == group else f"{kind} is of the group {group}. "
             return f"{wrong}{bringer} brings it, which this cluster does not have."
-        close = difflib.get_close_matches(api_version, offered, n=1)
-        return f"Did you mean {close[0]}?" if close else "Is the CustomResourceDefinition installed?"
+        return did_you_mean(nearest(api_version, offered), "Is the CustomResourceDefinition installed?")

@@ -6,7 +6,6 @@ Read from /openapi/v3, which everybody who is authenticated may read (ClusterRol
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Collection, Iterator, Sequence
 from typing import Any
 
@@ -14,6 +13,7 @@ import msgspec
 
 from shunter.api.meta import Json
 from shunter.api.resources import Resource
+from shunter.did_you_mean import nearest
 from shunter.kube.client import Client
 from shunter.kube.errors import ApiError, ConnectionProblem
 
@@ -51,14 +51,8 @@ def nearest_field(schemas: Json, resource: Resource, path: Sequence[str | int], 
         schema = None if schema is None else _below(schema, step, schemas)
     if schema is None:
         return None
-    names = {name.lower(): name for part in _parts(schema, schemas) for name in part.get("properties") or () if name not in taken}
-    close = difflib.get_close_matches(_plain(str(path[-1])), names, n=1, cutoff=0.7)
-    return names[close[0]] if close else None
-
-
-def _plain(name: str) -> str:
-    """Without what other languages put between words: `restart_policy`."""
-    return name.lower().replace("_", "").replace("-", "")
+    names = [name for part in _parts(schema, schemas) for name in part.get("properties") or () if name not in taken]
+    return next(iter(nearest(str(path[-1]), names, cutoff=0.7)), None)
 
 
 def _below(schema: Json, step: str | int, schemas: Json) -> Json | None:

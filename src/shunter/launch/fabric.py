@@ -6,7 +6,6 @@ Nothing is guessed: where neither the nodes nor the table say how many devices a
 from __future__ import annotations
 
 import dataclasses
-import difflib
 from collections.abc import Iterable, Sequence
 
 from shunter.api.formats import quantity
@@ -14,6 +13,7 @@ from shunter.api.formats.counts import count
 from shunter.api.meta import Json
 from shunter.api.resources import NODES
 from shunter.api.scheduling.pod_requests import GPU
+from shunter.did_you_mean import did_you_mean, nearest
 from shunter.errors import InputError
 from shunter.fabrics import INSTANCE_LABEL, NONE, Device, Machine, Profile, Variable, profiles
 from shunter.fabrics.settings import is_answered, variable_verdict
@@ -67,9 +67,8 @@ def require_profile(name: str, instance: str = "") -> Profile | None:
             raise InputError(f"--instance {instance} needs --fabric.", f"Add --fabric, one of {_names()}.")
         return None
     if name not in profiles():
-        close = difflib.get_close_matches(name, [*profiles(), NONE], n=1)
-        remedy = f"Did you mean {close[0]}?" if close else f"There are: {_names()}."
-        raise InputError(f"--fabric {name}: unknown profile.", remedy)
+        close = nearest(name, [*profiles(), NONE])
+        raise InputError(f"--fabric {name}: unknown profile.", did_you_mean(close, f"There are: {_names()}."))
     return profiles()[name]
 
 
@@ -160,10 +159,10 @@ def _known(profile: Profile, instance: str) -> Machine:
         return machine
     usable = [known.type for known in profile.instances if known.devices or not profile.devices]
     completed = [known for known in usable if known.startswith(instance)]
-    close = completed or difflib.get_close_matches(instance, usable, n=1, cutoff=0.8)
+    close = completed or nearest(instance, usable, cutoff=0.8)
     raise InputError(
         f"--instance {instance}: what it has of {profile.name} is not known, and no node of that type was found.",
-        f"Did you mean {close[0]}?" if close else f"Start such a node, or use one of {_types(profile)}.",
+        did_you_mean(close, f"Start such a node, or use one of {_types(profile)}."),
     )
 
 

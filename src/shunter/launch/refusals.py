@@ -9,6 +9,7 @@ from typing import NamedTuple
 from shunter.api.meta import Json
 from shunter.api.paths import value_at
 from shunter.api.resources import Resource
+from shunter.did_you_mean import did_you_mean
 from shunter.errors import InputError, ShunterError
 from shunter.kube.client import Client
 from shunter.kube.errors import ApiError, NotFound
@@ -60,7 +61,7 @@ def refusal(manifest: Manifest, error: ApiError, found: list[Place], *, called: 
         message = message.replace(f' "{called}" is ', f' "{manifest.object["metadata"]["name"]}" is ')
     if len(found) == 1:
         line = found[0].line or manifest.line
-        hint = f"Did you mean {found[0].meant}?" if found[0].meant else remedy
+        hint = did_you_mean([found[0].meant] if found[0].meant else [], remedy)
         return InputError(f"{manifest.source}:{line}: {manifest.title}: {message}", hint)
     lines = [
         f"\n       {manifest.source}:{place.line}: {place.name}" + (f" (did you mean {place.meant}?)" if place.meant else "")

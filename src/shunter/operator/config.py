@@ -6,7 +6,6 @@ the other way round, as upstream. What cannot have the effect that is wanted is 
 
 from __future__ import annotations
 
-import difflib
 import re
 from collections.abc import Iterable, Mapping
 from pathlib import Path
@@ -18,6 +17,7 @@ import yaml
 from shunter.api.formats import durations
 from shunter.api.resources import Resource
 from shunter.api.yaml import load_yaml
+from shunter.did_you_mean import did_you_mean, nearest
 from shunter.errors import InputError
 from shunter.kube.tls.serving_tls import TlsPolicy
 
@@ -250,8 +250,7 @@ def _advice(error: msgspec.ValidationError) -> str:
         field = next(field for field in msgspec.structs.fields(section) if field.encode_name == part)
         section = field.type
     names = [field.encode_name for field in msgspec.structs.fields(section)]
-    close = difflib.get_close_matches(match[1], names, n=1)
-    return f"Did you mean {close[0]}?" if close else f"There are {', '.join(names)}."
+    return did_you_mean(nearest(match[1], names), f"There are {', '.join(names)}.")
 
 
 def _concurrency_names(resource: Resource) -> tuple[str, str]:

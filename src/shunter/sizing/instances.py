@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-import difflib
 from functools import cache
 from importlib import resources
 from typing import Any
@@ -11,6 +10,7 @@ from typing import Any
 import msgspec
 import yaml
 
+from shunter.did_you_mean import did_you_mean, nearest
 from shunter.errors import InputError
 
 MIB = 2**20
@@ -77,8 +77,8 @@ def chosen_instances(text: str) -> list[Instance]:
             continue
         found = known_instances().get(name)
         if found is None:
-            close = difflib.get_close_matches(name, [*known_instances(), *providers], n=1)
-            remedy = f"Did you mean {close[0]}?" if close else "Use aws, azure, cluster, or machine types: see docs/sizing.md."
+            close = nearest(name, [*known_instances(), *providers])
+            remedy = did_you_mean(close, "Use aws, azure, cluster, or machine types: see docs/sizing.md.")
             if name == "cluster":
                 remedy = "Give --on cluster alone; in Python pass the instances of nodes.cluster_instances."
             raise InputError(f"--on {word.strip()!r}: not known.", remedy)

@@ -6,13 +6,13 @@ test compares every known shape with the class of transformers that implements i
 
 from __future__ import annotations
 
-import difflib
 from functools import cache
 from importlib import resources
 
 import msgspec
 import yaml
 
+from shunter.did_you_mean import did_you_mean, nearest
 from shunter.errors import InputError
 
 
@@ -140,9 +140,8 @@ def shape_named(name: str) -> Shape:
     if wanted in by_name:
         return by_name[wanted].shape
     begun = [model.shape.name for key, model in by_name.items() if key.startswith(wanted)]
-    close = begun or [by_name[key].shape.name for key in difflib.get_close_matches(wanted, by_name, n=1)]
-    meant = " or ".join(list(dict.fromkeys(close))[:3])
-    remedy = f"Did you mean {meant}?" if close else "Give the path of its config.json, or --params 8B."
+    close = begun or [by_name[key].shape.name for key in nearest(wanted, by_name)]
+    remedy = did_you_mean(list(dict.fromkeys(close)), "Give the path of its config.json, or --params 8B.")
     raise InputError(f"model {name!r} is not known.", remedy)
 
 

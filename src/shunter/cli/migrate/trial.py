@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import copy
-import difflib
 import signal
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -29,6 +28,7 @@ from shunter.cli.output.console import errors, say
 from shunter.cli.output.display import RecordingDisplay, display
 from shunter.cli.target import ContextOption, KubeconfigOption, NamespaceOption, connect
 from shunter.cluster.target import Target
+from shunter.did_you_mean import did_you_mean, nearest
 from shunter.errors import InputError
 from shunter.jobs.logs.metrics import MetricPattern
 from shunter.kube.client import Client
@@ -287,7 +287,7 @@ def chosen(jobs: Sequence[SourceObject], wanted: str, namespace: str) -> SourceO
     if len(matches) == 1:
         return matches[0]
     if not matches:
-        close = difflib.get_close_matches(name, [job.name for job in jobs], n=1)
-        raise InputError(f"there is no v1 job {wanted!r}.", f"Did you mean {close[0]}?" if close else "Look at --namespace.")
+        close = nearest(name, [job.name for job in jobs])
+        raise InputError(f"there is no v1 job {wanted!r}.", did_you_mean(close, "Look at --namespace."))
     titles = ", ".join(job.title for job in matches)
     raise InputError(f"there are {len(matches)} jobs {name!r}: {titles}.", "Name one as KIND/NAME, with --namespace.")

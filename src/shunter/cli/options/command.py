@@ -3,11 +3,11 @@ refused in one sentence with its remedy."""
 
 from __future__ import annotations
 
-import difflib
 from typing import Any
 
 from typer.core import TyperCommand
 
+from shunter.did_you_mean import did_you_mean, nearest
 from shunter.errors import InputError
 
 
@@ -31,8 +31,7 @@ class Command(TyperCommand):
     def missing_option(self, ctx: Any, missing: str, words: list[str]) -> InputError:
         """What to say of an option that the command does not have; `words` is all that it was given."""
         options = [option for parameter in self.get_params(ctx) for option in parameter.opts if option.startswith("--")]
-        close = difflib.get_close_matches(missing, options, n=1, cutoff=0.75)
-        remedy = f"Did you mean {close[0]}?" if close else f"See them: {ctx.command_path} --help"
+        remedy = did_you_mean(nearest(missing, options, cutoff=0.75), f"See them: {ctx.command_path} --help")
         return InputError(f"no option {missing}.", remedy)
 
 

@@ -5,11 +5,11 @@ A text that is taken for a place that it does not name costs a training: what it
 
 from __future__ import annotations
 
-import difflib
 import os
 import posixpath
 
 from shunter.api.names import subdomain_faults
+from shunter.did_you_mean import did_you_mean, nearest
 from shunter.errors import InputError
 from shunter.launch.options import Checkpoints
 
@@ -50,9 +50,9 @@ def _url(text: str) -> str:
     if scheme in ("file", "local"):
         raise InputError(f"{what} names a directory as a URL.", f"Write the directory: --checkpoints /{rest.strip('/')}")
     if scheme not in SCHEMES:
-        close = difflib.get_close_matches(scheme, SCHEMES, n=1)
+        close = [f"{known}://" for known in nearest(scheme, SCHEMES)]
         known = f"Known are {', '.join(f'{known}://' for known in SCHEMES)}."
-        raise InputError(f"{what}: {scheme}:// is not a known store.", f"Did you mean {close[0]}://?" if close else known)
+        raise InputError(f"{what}: {scheme}:// is not a known store.", did_you_mean(close, known))
     user, _, host = bucket.rpartition("@")
     if ":" in user:
         hidden = f"{scheme}://***@{host}"

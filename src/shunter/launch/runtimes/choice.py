@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import dataclasses
-import difflib
 from collections.abc import Mapping
 
 from shunter.api.meta import Json
 from shunter.api.resources import CLUSTER_TRAINING_RUNTIMES, TRAINING_RUNTIMES
 from shunter.api.trainer.trainjob import GROUP
+from shunter.did_you_mean import did_you_mean, nearest
 from shunter.errors import InputError
 from shunter.kube.client import Client
 from shunter.kube.errors import NotFound
@@ -99,13 +99,8 @@ async def find_runtime(client: Client, namespace: str, name: str = "", *, option
         present = sorted(item["metadata"]["name"] for item in (await client.list(CLUSTER_TRAINING_RUNTIMES)).items)
     except NotFound:
         present = []
-    close = difflib.get_close_matches(name, present, n=1)
-    raise InputError(
-        f"{option} {name}: no such runtime.",
-        f"Did you mean {close[0]}?"
-        if close
-        else f"There are: {', '.join(present) or 'none; install them with shunter install'}.",
-    )
+    known = f"There are: {', '.join(present) or 'none; install them with shunter install'}."
+    raise InputError(f"{option} {name}: no such runtime.", did_you_mean(nearest(name, present), known))
 
 
 def require_embedded(runtime: Runtime) -> None:

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from difflib import get_close_matches
 
 from shunter.api.late_patterns import late_pattern
+from shunter.did_you_mean import did_you_mean, nearest
 from shunter.errors import InputError
 from shunter.migrate.conversion.newer_fields import newer_fields
 from shunter.migrate.conversion.source.objects import SourceObject
@@ -46,8 +46,7 @@ _ROLE = 3
 def meant(source: SourceObject, path: Path) -> str:
     """`Did you mean imagePullPolicy?`; empty when the kind has no such field nearby."""
     *parent, name = path
-    close = get_close_matches(str(name), field_names(source.api_version, source.kind, tuple(parent)), n=1)
-    return f"Did you mean {close[0]}?" if close else ""
+    return did_you_mean(nearest(str(name), field_names(source.api_version, source.kind, tuple(parent))))
 
 
 def of_templates(source: SourceObject) -> Iterator[Finding]:

@@ -15,7 +15,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from datetime import date
-from difflib import get_close_matches
 from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import NamedTuple
@@ -23,6 +22,7 @@ from typing import NamedTuple
 import msgspec
 import yaml
 
+from shunter.did_you_mean import did_you_mean, nearest
 from shunter.errors import InputError
 from shunter.kube.manifests import loading
 from shunter.migrate.catalogue import topics
@@ -242,8 +242,7 @@ def _globs(suppression: Suppression) -> str:
 
 
 def _close(id: str) -> str:
-    close = get_close_matches(id.upper(), topics(), n=3)
-    return f"Did you mean {' or '.join(close)}?" if close else UNKNOWN.remedy
+    return did_you_mean(nearest(id, topics(), most=3), UNKNOWN.remedy)
 
 
 def _fault(topic: Topic, place: Place, message: str, remedy: str = "") -> Finding:

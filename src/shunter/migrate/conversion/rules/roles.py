@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from difflib import get_close_matches
-
+from shunter.did_you_mean import did_you_mean, nearest
 from shunter.migrate.conversion.draft import Draft
 from shunter.migrate.findings import Topic
 
@@ -31,8 +30,8 @@ def apply(draft: Draft) -> None:
         role = next((role for role in roles if role.lower() == spelled.lower()), spelled)
         path = (*specs, spelled)
         if role not in roles:
-            close = get_close_matches(role.capitalize(), roles, n=1)
-            remedy = f"Did you mean {close[0]}? {UNKNOWN.remedy}" if close else ""
+            close = nearest(role, roles)
+            remedy = f"{did_you_mean(close)} {UNKNOWN.remedy}" if close else ""
             message = f"{role} is no role of a {draft.kind} ({', '.join(roles)})."
             draft.report(UNKNOWN, path, message, remedy=remedy, dropped=True)
         elif role not in placed:

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from difflib import get_close_matches
 
 from shunter.api.resources import TRAIN_JOBS
 from shunter.api.training.kinds import JOB_KINDS
+from shunter.did_you_mean import did_you_mean, nearest
 from shunter.migrate.conversion.source.objects import SourceObject
 from shunter.migrate.findings import Finding, Topic
 
@@ -134,9 +134,8 @@ def _missing(source: SourceObject) -> Iterator[Finding]:
 
 def _remedy(topic: Topic, source: SourceObject) -> str:
     """That of a kind that is nearly one; empty where the topic's own does."""
-    kinds = {kind.lower(): kind for kind in _V1}
-    close = get_close_matches(source.kind.lower(), kinds, n=1, cutoff=_CLOSE) if topic is NO_SUCH_KIND else []
-    return f"Did you mean {kinds[close[0]]}? {topic.remedy}" if close else ""
+    close = nearest(source.kind, _V1, cutoff=_CLOSE) if topic is NO_SUCH_KIND else []
+    return f"{did_you_mean(close)} {topic.remedy}" if close else ""
 
 
 def _topic(source: SourceObject) -> Topic | None:

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from difflib import get_close_matches
 
+from shunter.did_you_mean import did_you_mean, nearest
 from shunter.errors import InputError
 from shunter.migrate.catalogue import modules, topics
 from shunter.migrate.findings import Topic
@@ -23,10 +23,9 @@ def topic_of(id: str) -> Topic:
     """The topic of this id, in upper or lower case. Raises InputError with similar ids when there is none."""
     found = topics().get(id.upper())
     if found is None:
-        close = get_close_matches(id.upper(), topics(), n=3)
         raise InputError(
             f"{id}: neither a finding id nor a field of a v1 job.",
-            f"Did you mean {' or '.join(close)}?" if close else "List the ids with `shunter migrate explain --list`.",
+            did_you_mean(nearest(id, topics(), most=3), "List the ids with `shunter migrate explain --list`."),
         )
     return found
 
