@@ -86,7 +86,6 @@ _WORDS = ("kubeflow", "flytekitplugins", "launcher", *KINDS)
 _V1_PACKAGES = ("kubeflow.training", "kubeflow.tfjob", "kubeflow.pytorchjob")
 _PLUGIN_PACKAGES = ("flytekitplugins.kfpytorch", "flytekitplugins.kftensorflow", "flytekitplugins.kfmpi")
 _LAUNCHER = re.compile(r"kubeflow/(?:pytorch|tf|katib|xgboost|mpi|common)[-_]?launcher|(?:pytorch|tf)[-_]launcher", re.I)
-_MODEL = re.compile(r"(?:KubeflowOrgV1|V1)(?:PyTorch|TF|MPI|XGBoost|JAX|Paddle)Job|(?:KubeflowOrgV1)ReplicaSpec")
 _JOB_MODEL = re.compile(rf"(?:KubeflowOrgV1|V1)(?:{'|'.join(KINDS)})")
 _ONLY_OF_V1 = frozenset(call for move in MOVES for call in move.calls) - {
     "TrainingClient", "train", "create_job", "get_job", "list_jobs", "delete_job", "update_job", "get_job_logs",
