@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -10,10 +9,9 @@ from functools import cached_property
 from shunter.api.training.job_kind import JobKind
 from shunter.api.training.kinds import JOB_KINDS
 from shunter.api.training.mpi import MPI_JOBS
+from shunter.cluster.node.content.expansion import variable_references
 from shunter.migrate.pods.differences import Matched
 from shunter.migrate.pods.facts import Place
-
-_REFERENCE = re.compile(r"\$\(([^)]+)\)")
 
 
 @dataclass(frozen=True)
@@ -77,4 +75,4 @@ class Context:
             for container in replica.pod["spec"]["containers"]
             for variable in container.get("env") or []
         }
-        return frozenset(name for value in values for name in _REFERENCE.findall(value))
+        return frozenset(one.name for value in values for one in variable_references(value))

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from shunter.cluster.node.content.downward import PodContext, field_value, resource_value
 from shunter.cluster.node.content.environment import declared_environment, program, unknown_program, unsupported_source
-from shunter.cluster.node.content.expansion import expand, literal
+from shunter.cluster.node.content.expansion import expand, literal, variable_references
 from shunter.cluster.node.content.references import MissingSourceError, Sources, TokenKey, references
 from shunter.cluster.node.resources import binary_bytes
 
@@ -45,6 +45,23 @@ def test_references(text: str, expected: str) -> None:
 @pytest.mark.parametrize("text", ["$HOME", "$", "$$", "$$$", "$(A)", "$$(A)", "$$$(A) $(", "$$x", "$($(A))", "a"])
 def test_a_literal_is_expanded_to_itself(text: str) -> None:
     assert expand(literal(text), {"A": "1"}) == text
+
+
+@pytest.mark.parametrize(
+    ("text", "names"),
+    [
+        ("$(A)/$(b-2.c)/$(A)", ["A", "b-2.c", "A"]),
+        ("$$(A)", []),
+        ("$$$(A)", ["A"]),
+        ("$(date +$(A))", []),
+        ("$() $(A", []),
+    ],
+    ids=["in their order", "escaped", "after an escaped sign", "within what is no name", "without an end"],
+)
+def test_a_text_refers_to_what_is_replaced_in_it(text: str, names: list[str]) -> None:
+    assert [one.name for one in variable_references(text)] == names
+    assert [text[one.start : one.end] for one in variable_references(text)] == [f"$({name})" for name in names]
+    assert (expand(text, dict.fromkeys(names, "x")) != expand(text, {})) == bool(names)
 
 
 def test_a_literal_that_no_kubelet_would_change_stays_readable() -> None:

@@ -6,11 +6,21 @@ Source: k8s.io/kubernetes third_party/forked/golang/expansion: `$$` escapes, wha
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from functools import lru_cache
+from typing import NamedTuple
 
 _REFERENCE = re.compile(r"\$(?:(\$)|\(([^)]*)\))")
 _READ_AS_MORE = re.compile(r"\$(?=[$(])")
+_NAME = re.compile(r"[A-Za-z0-9_.-]+")
+
+
+class Reference(NamedTuple):
+    """One `$(NAME)` of a text, which stands from `start` to `end`."""
+
+    name: str
+    start: int
+    end: int
 
 
 def expand(text: str, variables: Mapping[str, str]) -> str:
@@ -36,6 +46,14 @@ def expand(text: str, variables: Mapping[str, str]) -> str:
 def literal(text: str) -> str:
     """What `expand` turns into `text`, whatever the variables are."""
     return _READ_AS_MORE.sub("$$", text)
+
+
+def variable_references(text: str) -> Iterator[Reference]:
+    """What `expand` would replace if there were variables of these names, in the order of the text. `$$(NAME)` is none, nor is
+    what can hardly be a name: `$(date +%s)`."""
+    for match in _REFERENCE.finditer(text, 0, _references_end(text)):
+        if match[2] and _NAME.fullmatch(match[2]):
+            yield Reference(match[2], match.start(), match.end())
 
 
 @lru_cache(maxsize=256)

@@ -11,9 +11,8 @@ from dataclasses import dataclass, field, replace
 from pathlib import PurePosixPath
 from typing import Literal, NamedTuple
 
-from shunter.api.late_patterns import late_pattern
 from shunter.api.meta import Json
-from shunter.cluster.node.content.expansion import expand
+from shunter.cluster.node.content.expansion import expand, variable_references
 from shunter.migrate.conversion.launch import python_code, shell
 from shunter.migrate.conversion.launch.arguments import Argument, Spot
 from shunter.migrate.conversion.launch.launchers import Launcher, Started, started, starts_programs
@@ -27,7 +26,6 @@ ENTRYPOINT = "the image's ENTRYPOINT"
 _SETTERS = frozenset({"export", "declare", "typeset", "local", "readonly"})
 _DEEPEST = 12
 """Shells within scripts within shells that are followed."""
-_KUBERNETES_REFERENCE = late_pattern(r"\$(?:\$|\(([A-Za-z_.-][A-Za-z0-9_.-]*)\))")
 
 
 class Use(NamedTuple):
@@ -150,9 +148,8 @@ class _Reader:
     texts: list[Text] = field(default_factory=list)
 
     def read_kubernetes_references(self, text: str, spot: Spot) -> None:
-        for match in _KUBERNETES_REFERENCE.finditer(text):
-            if match[1]:
-                self.uses.append(Use(match[1], _within(spot, match.start(), match.end()), "kubernetes"))
+        for name, start, end in variable_references(text):
+            self.uses.append(Use(name, _within(spot, start, end), "kubernetes"))
 
     def read_words(
         self, words: Sequence[Argument], place: _Place, document: HereDocument | None = None, spot: Spot | None = None

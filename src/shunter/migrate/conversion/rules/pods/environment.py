@@ -8,9 +8,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from shunter.api.late_patterns import late_pattern
 from shunter.api.meta import Json
 from shunter.api.trainer.torch_validation import TORCHRUN_ENVIRONMENT
+from shunter.cluster.node.content.expansion import variable_references
 from shunter.migrate.conversion.draft import Draft, Group
 from shunter.migrate.conversion.launch.unread_variables import unread
 from shunter.migrate.conversion.ledger import Manifest
@@ -27,8 +27,6 @@ _RESERVED: dict[str, tuple[str, ...]] = {
     "xgboost": TRACKER_ENVIRONMENT,
 }
 """What the job must not say, by the runtime's framework: of an MPIJob also how mpirun reaches its nodes."""
-_REFERENCE = late_pattern(r"(?<!\$)\$\(([A-Za-z_][A-Za-z0-9_.-]*)\)")
-
 OVERRIDDEN = Topic(
     id="ENV001",
     title="a variable that v1 overrode is dropped",
@@ -246,7 +244,7 @@ def reserved(ml_policy: Json) -> frozenset[str]:
 
 def references(text: object) -> list[str]:
     """The names in `$(NAME)` of a text, in order, repeated ones too; empty for a value that is no text. `$$(NAME)` is none."""
-    return _REFERENCE.findall(text) if isinstance(text, str) and "$(" in text else []
+    return [one.name for one in variable_references(text)] if isinstance(text, str) else []
 
 
 def are_known(variables: Iterable[Json], before: Iterable[str] = ()) -> bool:
