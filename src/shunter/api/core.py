@@ -127,6 +127,11 @@ class Pod(Struct, frozen=True):
         return self.metadata.deletion_timestamp is not None
 
     @property
+    def is_active(self) -> bool:
+        """Whether it counts as a replica: it has not ended and is not being deleted; one that is still Pending counts, too."""
+        return not self.is_finished and not self.is_leaving
+
+    @property
     def is_ready(self) -> bool:
         """Whether its condition Ready is True; False before there is one."""
         return any(c.type == "Ready" and c.is_true for c in self.status.conditions)

@@ -15,7 +15,7 @@ REPORTED_PODS = 20
 def abnormal_pod_events(job: Ref, pods: tuple[Pod, ...]) -> tuple[Note, ...]:
     """A warning for each container with something to say, else for the pod's newest condition that is not True; and for each pod
     that went, or goes, by something else than its own end or a person's will."""
-    told = (_taken(job, pod) if _is_over(pod) else _notes(job, pod) for pod in pods)
+    told = (_notes(job, pod) if pod.is_active else _taken(job, pod) for pod in pods)
     notes = (note for of_pod in told for note in of_pod)
     return tuple(note for note, _ in zip(notes, range(REPORTED_PODS), strict=False))
 
@@ -38,10 +38,6 @@ def _notes(job: Ref, pod: Pod) -> list[Note]:
     if newest.is_true or not newest.message:
         return []
     return [_warning(job, newest.reason, f"Error pod {name} condition message: {newest.message}")]
-
-
-def _is_over(pod: Pod) -> bool:
-    return pod.is_finished or pod.metadata.deletion_timestamp is not None
 
 
 def _taken(job: Ref, pod: Pod) -> list[Note]:

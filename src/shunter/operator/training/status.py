@@ -66,5 +66,5 @@ def _counted(pods: list[Pod], selector: str) -> ReplicaStatus:
 
 def _counted_as(pod: Pod) -> str:
     """The phase, but a running pod that is being deleted has failed."""
-    is_leaving = pod.status.phase == "Running" and pod.metadata.deletion_timestamp is not None
+    is_leaving = pod.status.phase == "Running" and pod.is_leaving
     return "Failed" if is_leaving else pod.status.phase

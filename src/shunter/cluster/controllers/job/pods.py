@@ -89,14 +89,9 @@ def is_tracked(pod: Pod) -> bool:
     return JOB_TRACKING_FINALIZER in pod.metadata.finalizers
 
 
-def is_active(pod: Pod) -> bool:
-    """Whether it has not ended and is not being deleted; a pod that is still Pending is active, too."""
-    return not pod.is_finished and pod.metadata.deletion_timestamp is None
-
-
 def is_terminating(pod: Pod) -> bool:
     """Whether it is being deleted and has not ended yet."""
-    return not pod.is_finished and pod.metadata.deletion_timestamp is not None
+    return not pod.is_finished and pod.is_leaving
 
 
 def is_failed(pod: Pod, job: Job) -> bool:
@@ -106,7 +101,7 @@ def is_failed(pod: Pod, job: Job) -> bool:
         return True
     if replaces_only_failed(job) or job.metadata.deletion_timestamp is not None:
         return False
-    return pod.metadata.deletion_timestamp is not None and pod.status.phase != "Succeeded"
+    return pod.is_leaving and pod.status.phase != "Succeeded"
 
 
 def replaces_only_failed(job: Job) -> bool:

@@ -17,7 +17,6 @@ from shunter.cluster.controllers.job.pods import (
     completion_index,
     counted_index,
     index_failures,
-    is_active,
     is_failed,
     is_terminating,
     is_tracked,
@@ -46,7 +45,7 @@ class Tally(msgspec.Struct, frozen=True, kw_only=True):
     def of(cls, job: Job, pods: tuple[Pod, ...], now: datetime) -> Tally:
         """Counts `pods`, which have to be the Job's own. Indexes are those of an Indexed Job; failed ones are None without
         backoffLimitPerIndex."""
-        active = tuple(pod for pod in pods if is_active(pod))
+        active = tuple(pod for pod in pods if pod.is_active)
         succeeded_indexes = Indexes()
         failed_indexes: Indexes | None = None
         awaiting: dict[int, Pod] = {}

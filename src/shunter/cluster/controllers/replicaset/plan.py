@@ -17,7 +17,6 @@ from shunter.cluster.controllers.workloads.pods import (
     MOST_AT_ONCE,
     creation,
     deletion,
-    is_active,
     is_available,
     next_availability,
     pod_of,
@@ -45,7 +44,7 @@ class Observed(msgspec.Struct, frozen=True, kw_only=True):
 def plan(observed: Observed, now: datetime) -> Plan:
     """What the controller writes now."""
     replica_set, owner = observed.replica_set, observed.owner
-    active = [pod for pod in observed.pods if is_active(pod)]
+    active = [pod for pod in observed.pods if pod.is_active]
     if writes := claims(owner, replica_set.spec.selector, PODS, active):
         return Plan(writes=writes)
     pods = controlled(owner, active)
@@ -62,7 +61,7 @@ def plan_failure(observed: Observed, failure: Failure, now: datetime) -> Plan:
     if isinstance(failure.write, StatusWrite | Patch):
         return NOTHING
     replica_set = observed.replica_set
-    pods = controlled(observed.owner, [pod for pod in observed.pods if is_active(pod)])
+    pods = controlled(observed.owner, [pod for pod in observed.pods if pod.is_active])
     status = _status(observed, pods, now)
     reason = "FailedDelete" if isinstance(failure.write, Delete) else "FailedCreate"
     known = replica_set.status.condition(REPLICA_FAILURE)

@@ -12,7 +12,7 @@ from datetime import datetime
 from math import floor, log2
 
 from shunter.api.core import Pod
-from shunter.cluster.controllers.workloads.pods import is_active, ready_since
+from shunter.cluster.controllers.workloads.pods import ready_since
 
 DELETION_COST = "controller.kubernetes.io/pod-deletion-cost"
 _PHASES = {"Pending": 0, "Unknown": 1, "Running": 2}
@@ -23,7 +23,7 @@ def victims(pods: Sequence[Pod], siblings: Iterable[Pod], count: int, now: datet
     with."""
     if count >= len(pods):
         return tuple(pods)
-    neighbours = Counter(pod.spec.node_name for pod in siblings if is_active(pod))
+    neighbours = Counter(pod.spec.node_name for pod in siblings if pod.is_active)
     return tuple(sorted(pods, key=lambda pod: _usefulness(pod, neighbours[pod.spec.node_name], now))[:count])
 
 

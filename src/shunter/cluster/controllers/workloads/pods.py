@@ -55,11 +55,6 @@ def note(owner: Owner, type: Literal["Normal", "Warning"], reason: str, message:
     return Note(regarding=owner.ref, type=type, reason=reason, message=message)
 
 
-def is_active(pod: Pod) -> bool:
-    """Whether it counts as a replica: it has not ended and is not being deleted."""
-    return not pod.is_finished and not pod.is_leaving
-
-
 def is_available(pod: Pod, min_ready_seconds: int, now: datetime) -> bool:
     """Whether the pod has been ready for so long."""
     since = ready_since(pod)

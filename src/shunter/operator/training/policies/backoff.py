@@ -45,7 +45,7 @@ def _exits(job: AnyJob, pod: Pod) -> Iterable[Note]:
 def _has_new_failure(job: AnyJob, children: Children) -> bool:
     """With no restart allowed the first failed pod that the status does not know yet is one too many."""
     failed = sum(1 for pod in children.pods if pod.status.phase == "Failed")
-    active = sum(1 for pod in children.pods if not pod.is_finished and pod.metadata.deletion_timestamp is None)
+    active = sum(1 for pod in children.pods if pod.is_active)
     known = sum(status.failed for status in job.status.replica_statuses.values())
     return failed > known and active != job.total_replicas
 

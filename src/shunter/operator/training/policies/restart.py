@@ -28,7 +28,7 @@ def exited(job: AnyJob, pod: Pod, code: int) -> Note:
 
 def consequence(pod: Pod, restart_policy: str, container: str) -> Consequence:
     """What a pod's failure leads to; `none` while it has not failed, is being deleted already, or its role never restarts."""
-    if pod.status.phase != "Failed" or pod.metadata.deletion_timestamp is not None:
+    if pod.status.phase != "Failed" or pod.is_leaving:
         return "none"
     if restart_policy in ("OnFailure", "Always"):
         return "replace"
