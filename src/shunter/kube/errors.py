@@ -27,6 +27,7 @@ from collections.abc import Mapping
 
 import msgspec
 
+from shunter.api.formats.digits import whole_number
 from shunter.api.meta import Struct
 from shunter.errors import ShunterError
 
@@ -190,7 +191,7 @@ def from_answer(method: str, path: str, code: int, headers: Mapping[str, str], b
         )
     if status.code != code:
         status = msgspec.structs.replace(status, code=code)
-    return from_status(status, retry_after=_seconds(headers.get("retry-after", "")))
+    return from_status(status, retry_after=whole_number(headers.get("retry-after", "")))
 
 
 def _decoded(body: bytes) -> Status | None:
@@ -198,7 +199,3 @@ def _decoded(body: bytes) -> Status | None:
         return _status_decoder.decode(body)
     except msgspec.DecodeError:
         return None
-
-
-def _seconds(text: str) -> float | None:
-    return float(text) if text.isdigit() else None

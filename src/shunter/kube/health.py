@@ -6,6 +6,7 @@ import ssl
 from collections.abc import Awaitable, Callable, Mapping
 from typing import NamedTuple
 
+from shunter.api.formats.digits import whole_number
 from shunter.errors import EnvironmentProblem, InputError
 from shunter.kube.http.limits import Limits
 from shunter.kube.http.request import Request
@@ -34,9 +35,10 @@ def parse_address(text: str) -> Address | None:
     if text in ("", "0"):
         return None
     host, colon, port = text.rpartition(":")
-    if not colon or not port.isdecimal() or int(port) > 65535:
+    number = whole_number(port)
+    if not colon or number is None or number > 65535:
         raise InputError(f"{text!r} is not an address to listen on.", "Write HOST:PORT or :PORT, or 0 for none.")
-    return Address(host.strip("[]"), int(port))
+    return Address(host.strip("[]"), number)
 
 
 class Answer(NamedTuple):

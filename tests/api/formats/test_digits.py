@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from shunter.api.formats.digits import whole_number
+from shunter.api.formats.digits import port_number, whole_number
 
 
 @pytest.mark.parametrize(
@@ -23,3 +23,12 @@ from shunter.api.formats.digits import whole_number
 )
 def test_a_number_is_read_where_64_bits_may_hold_it(text: str, number: int | None) -> None:
     assert whole_number(text) == number
+
+
+@pytest.mark.parametrize(
+    ("text", "number"),
+    [("1", 1), ("65535", 65535), ("0", None), ("65536", None), ("8" * 5000, None), ("８０", None), ("http", None)],
+    ids=["least", "most", "zero", "too large", "too long", "digits of another script", "name"],
+)
+def test_a_port_is_read_where_it_is_one(text: str, number: int | None) -> None:
+    assert port_number(text) == number

@@ -4,11 +4,11 @@ from typing import Any
 
 import pytest
 
-from shunter.api.batch import INDEX_FAILURE_COUNT
+from shunter.api.batch import COMPLETION_INDEX, INDEX_FAILURE_COUNT
 from shunter.api.core import Pod
 from shunter.api.meta import ObjectMeta
 from shunter.cluster.controllers.job import pods_of
-from shunter.cluster.controllers.job.pods import generate_name_of, index_failures
+from shunter.cluster.controllers.job.pods import completion_index, generate_name_of, index_failures
 
 Json = dict[str, Any]
 
@@ -92,3 +92,8 @@ def test_long_job_names_are_cut_so_that_the_index_stays() -> None:
 @pytest.mark.parametrize(("text", "failures"), [("2", 2), ("", 0), ("two", 0), ("2147483648", 0), ("9" * 5000, 0)])
 def test_failures_of_an_index_that_are_no_number_of_32_bits_are_none(text: str, failures: int) -> None:
     assert index_failures(Pod(metadata=ObjectMeta(name="p", annotations={INDEX_FAILURE_COUNT: text}))) == failures
+
+
+@pytest.mark.parametrize(("text", "index"), [("7", 7), ("", None), ("-1", None), ("9" * 5000, None)])
+def test_a_completion_index_is_read_where_it_makes_sense(text: str, index: int | None) -> None:
+    assert completion_index(Pod(metadata=ObjectMeta(name="p", annotations={COMPLETION_INDEX: text}))) == index

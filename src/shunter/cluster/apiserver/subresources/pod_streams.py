@@ -14,6 +14,7 @@ from urllib.parse import parse_qs, urlencode
 
 import httptools
 
+from shunter.api.formats.digits import whole_number
 from shunter.cluster.apiserver.backend import Backend
 from shunter.cluster.apiserver.registry import ServedKind
 from shunter.cluster.apiserver.requests import Call, flag
@@ -69,7 +70,8 @@ def stream_location(backend: Backend, call: Call, served: ServedKind, query_stri
 def _check_ports(ports: str) -> None:
     """Raises 400."""
     for port in ports.split(",") if ports else ():
-        if not (port.isascii() and port.isdigit()) or int(port) >= 2**16:
+        number = whole_number(port)
+        if number is None or number >= 2**16:
             raise bad_request(f'cannot convert to []int32: strconv.ParseUint: parsing "{port}": invalid syntax')
 
 

@@ -74,8 +74,7 @@ def generate_name_of(job_name: str, index: int) -> str:
 
 def completion_index(pod: Pod) -> int | None:
     """The pod's completion index, or None when it carries none that makes sense."""
-    text = pod.metadata.annotations.get(COMPLETION_INDEX, "")
-    return int(text) if text.isdecimal() else None
+    return whole_number(pod.metadata.annotations.get(COMPLETION_INDEX, ""))
 
 
 def counted_index(pod: Pod, job: Job) -> int | None:

@@ -12,6 +12,7 @@ from datetime import datetime
 from math import floor, log2
 
 from shunter.api.core import Pod
+from shunter.api.formats.digits import whole_number
 from shunter.cluster.controllers.workloads.pods import ready_since
 
 DELETION_COST = "controller.kubernetes.io/pod-deletion-cost"
@@ -45,7 +46,8 @@ def _usefulness(pod: Pod, neighbours: int, now: datetime) -> tuple[object, ...]:
 
 def _deletion_cost(pod: Pod) -> int:
     text = pod.metadata.annotations.get(DELETION_COST, "")
-    return int(text) if text.removeprefix("-").isdecimal() else 0
+    amount = whole_number(text.removeprefix("-")) or 0
+    return -amount if text.startswith("-") else amount
 
 
 def _magnitude(since: datetime | None, now: datetime) -> int:

@@ -9,6 +9,7 @@ import re
 from collections.abc import Iterable
 from typing import NamedTuple
 
+from shunter.api.formats.digits import port_number
 from shunter.cluster.node.net.names import CLUSTER_DOMAIN
 from shunter.cluster.node.runtime.protocol import HostPort
 from shunter.errors import InputError
@@ -36,6 +37,6 @@ def names(ways: Iterable[ExternalService], address: str) -> dict[str, str]:
 
 def _parsed(text: str) -> ExternalService:
     match = _WAY.fullmatch(text)
-    if match is None or not all(0 < int(port) < 65536 for port in (match[2], match[4])):
+    if match is None or None in map(port_number, match.group(2, 4)):
         raise InputError(f"--reach {text!r} is no way out.", "Write it like --reach status.svc:10443=127.0.0.1:10443.")
     return ExternalService(match[1], int(match[2]), HostPort(match[3].strip("[]"), int(match[4])))

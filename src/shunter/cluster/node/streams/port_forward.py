@@ -12,6 +12,7 @@ from collections.abc import Awaitable, Callable
 from contextlib import suppress
 from typing import NamedTuple, Protocol
 
+from shunter.api.formats.digits import port_number
 from shunter.cluster.node.runtime.launcher_call import LauncherError
 from shunter.cluster.node.streams.byte_stream import ByteStream
 from shunter.cluster.node.streams.spdy import SpdyConnection, SpdyStream
@@ -103,7 +104,7 @@ class PortForwarding:
 
     def _admit(self, stream: SpdyStream) -> bool:
         kind, port = stream.headers.get("streamtype", ""), stream.headers.get("port", "")
-        if kind not in ("data", "error") or not (port.isdecimal() and 0 < int(port) < 65536):
+        if kind not in ("data", "error") or port_number(port) is None:
             return False
         # Clients that number their requests do not exist any more, but a number costs nothing: error streams come first.
         request = stream.headers.get("requestid") or str(stream.number - (2 if kind == "data" else 0))

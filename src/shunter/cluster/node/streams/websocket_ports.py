@@ -7,6 +7,7 @@ import struct
 from collections.abc import Sequence
 from contextlib import suppress
 
+from shunter.api.formats.digits import port_number
 from shunter.cluster.node.streams.inbox import Budget, Inbox
 from shunter.cluster.node.streams.port_forward import ForwardedPod, forward
 from shunter.cluster.node.streams.remote_command import StreamRefusedError
@@ -23,9 +24,10 @@ def ports(values: Sequence[str]) -> list[int]:
         raise StreamRefusedError(400, 'query parameter "port" is required')
     numbers = []
     for text in ",".join(values).split(","):
-        if not text.isdecimal() or not 0 < int(text) < 65536:
+        number = port_number(text)
+        if number is None:
             raise StreamRefusedError(400, f'unable to parse "{text}" as a port')
-        numbers.append(int(text))
+        numbers.append(number)
     if len(numbers) > _MAX_PORTS:
         raise StreamRefusedError(400, f"{len(numbers)} ports; one WebSocket has channels for {_MAX_PORTS}")
     return numbers
