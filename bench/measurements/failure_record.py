@@ -117,7 +117,7 @@ async def burst(plane: Plane, command: list[str], resource: Resource, template: 
         seconds = time.perf_counter() - began
         await asyncio.sleep(QUIET_SECONDS)
         found = Burst(seconds, usage.processor_seconds([operator.pid]) - before)
-        await plane.client.delete_collection(resource, NAMESPACE, propagation="Background")
+        await plane.client.raw("DELETE", resource.path(NAMESPACE), params={"propagationPolicy": "Background"})
         for kind in (resource, PODS):
             await until(plane, kind, 0)
     return found

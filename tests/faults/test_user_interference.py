@@ -182,7 +182,7 @@ async def test_edits_of_a_running_jobset_stay(operator: Operator, history: Histo
 
 @pytest.mark.usefixtures("operator")
 async def test_all_pods_of_a_job_deleted_at_once_come_back(history: History, stage: Stage) -> None:
-    await stage.client.delete_collection(PODS, stage.namespace, label_selector=f"{JOB_NAME}=one")
+    await stage.client.raw("DELETE", PODS.path(stage.namespace), params={"labelSelector": f"{JOB_NAME}=one"})
     await history.until(lambda: stage.count(PODS, "Pending") == 3)
     await stage.pods("*", "Running")
     await history.until(lambda: stage.count(PODS, "Running") == 5)

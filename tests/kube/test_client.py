@@ -211,14 +211,6 @@ async def test_logs_ask_for_what_was_wanted_and_no_more(client: Client, recorded
     assert request.params == {"container": "pytorch", "follow": "true", "tailLines": "0"}
 
 
-async def test_a_collection_is_deleted_by_selector(client: Client, recorded: RecordingTransport) -> None:
-    with pytest.raises(ApiError):
-        await client.delete_collection(PODS, "n", label_selector="a=b", propagation="Foreground", grace_period_seconds=0)
-    (request,) = recorded.requests
-    assert (request.method, request.path, request.params) == ("DELETE", "/api/v1/namespaces/n/pods", {"labelSelector": "a=b"})
-    assert request.body == (b'{"apiVersion":"v1","kind":"DeleteOptions","propagationPolicy":"Foreground","gracePeriodSeconds":0}')
-
-
 async def test_update_replaces_the_whole_object(client: Client) -> None:
     created = await client.create(CONFIG_MAPS, config_map(x="1"))
     updated = await client.update(CONFIG_MAPS, {**created, "data": {"y": "2"}})

@@ -236,28 +236,17 @@ class Client:
     ) -> Json:
         """The object while its deletion is under way, or a Status once it is gone. NotFound when it was gone before; Conflict
         when the name belongs to another uid or resourceVersion."""
-        options = _delete_options(propagation, grace_period_seconds, dry_run)
+        options: Json = {"apiVersion": "v1", "kind": "DeleteOptions"}
+        if propagation:
+            options["propagationPolicy"] = propagation
+        if grace_period_seconds is not None:
+            options["gracePeriodSeconds"] = grace_period_seconds
+        if dry_run:
+            options["dryRun"] = ["All"]
         preconditions = {key: value for key, value in (("uid", uid), ("resourceVersion", resource_version)) if value}
         if preconditions:
             options["preconditions"] = preconditions
         return decoded(await self.raw("DELETE", _object_path(resource, namespace, name), body=_encoded(options)), None)
-
-    async def delete_collection(
-        self,
-        resource: Resource,
-        namespace: str = "",
-        *,
-        label_selector: str = "",
-        field_selector: str = "",
-        propagation: Propagation | None = None,
-        grace_period_seconds: int | None = None,
-        dry_run: bool = False,
-    ) -> Json:
-        """Deletes what the selectors match in a namespace, without selectors all of the kind; an empty namespace is for kinds of
-        the whole cluster. Returns the server's answer: finalizers and grace periods may still keep the objects."""
-        params = _selectors(label_selector, field_selector)
-        options = _delete_options(propagation, grace_period_seconds, dry_run)
-        return decoded(await self.raw("DELETE", resource.path(namespace), params=params, body=_encoded(options)), None)
 
     async def watch(
         self,
@@ -382,17 +371,6 @@ def _metadata(body: Json, field: str) -> str:
 def _selectors(label_selector: str, field_selector: str) -> dict[str, str]:
     selectors = {"labelSelector": label_selector, "fieldSelector": field_selector}
     return {key: value for key, value in selectors.items() if value}
-
-
-def _delete_options(propagation: Propagation | None, grace_period_seconds: int | None, dry_run: bool) -> Json:
-    options: Json = {"apiVersion": "v1", "kind": "DeleteOptions"}
-    if propagation:
-        options["propagationPolicy"] = propagation
-    if grace_period_seconds is not None:
-        options["gracePeriodSeconds"] = grace_period_seconds
-    if dry_run:
-        options["dryRun"] = ["All"]
-    return options
 
 
 def _encoded(body: Json | Sequence[Json]) -> bytes:

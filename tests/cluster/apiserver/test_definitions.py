@@ -10,12 +10,13 @@ import pytest
 
 from shunter.api.definitions.custom_kinds import CUSTOM_KINDS
 from shunter.cluster.apiserver.definitions import (
-    REFERENCE_PREFIX,
     custom_resource_definition,
     custom_resource_definitions,
     definition_names,
     definitions,
 )
+
+REFERENCE_PREFIX = "#/components/schemas/"
 
 
 def references(node: Any) -> Iterator[str]:

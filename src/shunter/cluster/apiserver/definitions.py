@@ -15,8 +15,6 @@ import msgspec
 
 from shunter.api.meta import Json
 
-REFERENCE_PREFIX = "#/components/schemas/"
-
 _DATA = Path(__file__).parent / "data"
 
 

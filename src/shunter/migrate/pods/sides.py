@@ -90,14 +90,14 @@ class V2:
     replicas: tuple[Replica, ...]
 
 
-def v1_pods(source: Json, options: Options = Options(), classes: PriorityClasses = ANY_PRIORITY_CLASS) -> list[Replica]:  # noqa: B008
+def v1_pods(source: Json, options: Options = Options()) -> list[Replica]:  # noqa: B008
     """The pods of a v1 job in rank order. Raises NoPodsError for a job that gets none, RefusedError."""
-    return [*v1_side(source, options, classes).replicas]
+    return [*v1_side(source, options).replicas]
 
 
-def v2_pods(train_job: Json, runtime: Json | None, classes: PriorityClasses = ANY_PRIORITY_CLASS) -> list[Replica]:
+def v2_pods(train_job: Json, runtime: Json | None) -> list[Replica]:
     """The pods of a TrainJob: by replicated job, Job and completion index. Raises as `v2_side`."""
-    return [*v2_side(train_job, runtime, classes).replicas]
+    return [*v2_side(train_job, runtime).replicas]
 
 
 def v1_side(source: Json, options: Options = Options(), classes: PriorityClasses = ANY_PRIORITY_CLASS) -> V1:  # noqa: B008

@@ -68,7 +68,6 @@ def updated(
     *,
     tree: FieldTree,
     manager: str,
-    operation: Operation = "Update",
     subresource: str = "",
     api_version: str,
     now: datetime,
@@ -94,7 +93,7 @@ def updated(
         after = taken_over(after, changed, removed)
         own = owned(changed)
         if own:
-            writer = identity(manager, operation, api_version, subresource)
+            writer = identity(manager, "Update", api_version, subresource)
             previous = after.get(writer)
             fields = union(previous.fields, own) if previous else own
             after[writer] = Entry(writer, api_version, "" if subresource == _TIMELESS else rfc3339(now), fields)
