@@ -7,7 +7,6 @@ from typing import Any
 
 from typer.core import TyperCommand
 
-from shunter.did_you_mean import did_you_mean, nearest
 from shunter.errors import InputError
 
 
@@ -30,6 +29,8 @@ class Command(TyperCommand):
 
     def missing_option(self, ctx: Any, missing: str, words: list[str]) -> InputError:
         """What to say of an option that the command does not have; `words` is all that it was given."""
+        from shunter.did_you_mean import did_you_mean, nearest
+
         options = [option for parameter in self.get_params(ctx) for option in parameter.opts if option.startswith("--")]
         remedy = did_you_mean(nearest(missing, options, cutoff=0.75), f"See them: {ctx.command_path} --help")
         return InputError(f"no option {missing}.", remedy)
