@@ -90,9 +90,10 @@ def new_annotations(deployment: Deployment, versions: Versions) -> dict[str, str
     before: Mapping[str, str] = versions.new.metadata.annotations if versions.new is not None else {}
     wanted = {key: value for key, value in deployment.metadata.annotations.items() if key not in _NOT_COPIED}
     text, latest = before.get(REVISION, ""), max((revision(one.metadata) for one in versions.old), default=0) + 1
-    if text and not text.isdecimal():
+    known = number(versions.new.metadata, REVISION) if versions.new is not None else None
+    if text and known is None:
         return wanted
-    if int(text or "0") < latest:
+    if (known or 0) < latest:
         wanted[REVISION] = str(latest)
         if text:
             wanted[REVISION_HISTORY] = _extended(before.get(REVISION_HISTORY, ""), text)
