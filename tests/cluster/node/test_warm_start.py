@@ -342,9 +342,13 @@ async def test_processes_that_wait_hold_only_the_socket_that_they_wait_on(node: 
         assert len(os.listdir(f"/proc/{container}/fd")) == 3 + 1
 
 
-async def test_processes_that_wait_for_programs_end_with_the_agent(node: NodeUnderTest) -> None:
+@pytest.mark.parametrize("stopped", ["none", "supervisors", "containers", "all"])
+async def test_processes_that_wait_for_programs_end_with_the_agent(node: NodeUnderTest, stopped: str) -> None:
     await node.eventually(lambda: len(_spares(node)) == 2)
-    waiting = [number for supervisor, containers in _spares(node).items() for number in (supervisor, *containers)]
+    supervisors, containers = list(_spares(node)), [number for numbers in _spares(node).values() for number in numbers]
+    waiting = supervisors + containers
+    for number in {"none": [], "supervisors": supervisors, "containers": containers, "all": waiting}[stopped]:
+        os.kill(number, signal.SIGSTOP)
     await node.stop()
     await node.eventually(lambda: not any(Path(f"/proc/{number}").exists() for number in waiting))
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import select
 import signal
 import socket
 import subprocess
@@ -94,6 +95,37 @@ def test_descriptors_may_have_any_number() -> None:
     with server(f"{room}; sys.argv[1] = os.dup2(int(sys.argv[1]), 2000)") as served:
         assert served.line().isdigit()
         assert served.answer().startswith("spare fork")
+
+
+def test_a_spare_fork_that_is_stopped_ends_with_the_process_that_made_it() -> None:
+    with server() as served:
+        for spare in (served.line(), served.line()):
+            os.kill(int(spare), signal.SIGSTOP)
+        served.connection.close()
+        assert served.process.stderr is not None
+        assert select.select([served.process.stderr], [], [], 20)[0], "somebody still has it"
+        assert not served.line()
+
+
+def test_a_spare_fork_that_has_its_request_outlives_the_process_that_made_it() -> None:
+    change = """
+def begin(request, descriptor, how="fork"):
+    server = os.getppid()
+    os.write(descriptor, b"begun, ")
+    while os.getppid() == server:
+        pass
+    os.write(descriptor, b"ended")
+    os._exit(0)
+"""
+    with server(change) as served:
+        assert all([served.line(), served.line()])
+        read, write = os.pipe()
+        socket.send_fds(served.connection, [packed({})], [write])
+        os.close(write)
+        with os.fdopen(read) as file:
+            assert file.read(7) == "begun, "
+            served.connection.close()
+            assert file.read() == "ended"
 
 
 @pytest.mark.parametrize("call", ["prepare", "os.fork", "socket.socketpair"])

@@ -11,6 +11,7 @@ from collections.abc import Callable
 from contextlib import suppress
 from typing import Any, NoReturn
 
+from shunter.cluster.node.launch import linux
 from shunter.cluster.node.launch.requests import packed, requests
 
 Begin = Callable[[dict[str, Any], int], None]
@@ -107,11 +108,13 @@ def _await_request(channel: socket.socket, prepare: Prepare, begin: Begin) -> No
     """Begins what is asked for on `channel`, as any fork does where it cannot be made ready: a request may be on its way to it.
     Ends with the last process that has its other end."""
     signal.signal(signal.SIGCHLD, signal.SIG_DFL)
+    linux.die_with_parent(signal.SIGKILL)  # one that is stopped does not see that its channel ends
     try:
         begin = prepare(channel)
     except OSError as error:
         _say_missing(error)
     if found := next(requests(channel), None):
+        linux.die_with_parent(0)
         close(channel)
         _begin(begin, *found)
     os._exit(0)

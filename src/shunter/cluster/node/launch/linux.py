@@ -96,7 +96,7 @@ def pivot_root(new_root: str, put_old: str) -> None:
 
 
 def die_with_parent(signal_number: int) -> None:
-    """The kernel sends this signal to the calling process when its parent dies, however it dies."""
+    """The kernel sends this signal to the calling process when its parent dies, however it dies; 0 stands for none."""
     _check(_libc.prctl(_PR_SET_PDEATHSIG, signal_number, 0, 0, 0), "prctl")
 
 

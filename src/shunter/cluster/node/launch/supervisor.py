@@ -255,6 +255,7 @@ def _enter_process_namespace(attempt_directory: str) -> None:
 
 
 def _wait_to_become_container(channel: socket.socket, start: Start) -> NoReturn:
+    linux.die_with_parent(signal.SIGKILL)
     with channel:
         message, descriptors, _, _ = socket.recv_fds(channel, _CHUNK, _ENDS + 1)
         if not message:
