@@ -115,13 +115,18 @@ class NodeDirectory(NamedTuple):
         """What the launcher and the warm parents say."""
         return self.path / "launcher.log"
 
+    @property
+    def pods_directory(self) -> Path:
+        """What the directories of all pods are in."""
+        return self.path / "pods"
+
     def pod(self, uid: str) -> PodDirectory:
         """Of the pod with this uid, whether or not it is there."""
-        return PodDirectory(self.path / "pods" / uid)
+        return PodDirectory(self.pods_directory / uid)
 
     def pods(self) -> list[PodDirectory]:
         """Those of all pods that left a directory, in the order of their uids."""
         try:
-            return [self.pod(uid) for uid in sorted(os.listdir(self.path / "pods"))]
+            return [self.pod(uid) for uid in sorted(os.listdir(self.pods_directory))]
         except FileNotFoundError:
             return []

@@ -6,6 +6,7 @@ It speaks only HTTP to the API server. Killed at any moment, its pods run on, an
 from __future__ import annotations
 
 import asyncio
+import sys
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import AsyncExitStack
 from fractions import Fraction
@@ -21,6 +22,7 @@ from shunter.cluster.node.content.service_links import has_variables
 from shunter.cluster.node.content.user_identity import ignored
 from shunter.cluster.node.content.warm_start import Interpreter, interpreter
 from shunter.cluster.node.gpus import Gpus, shared_gpu
+from shunter.cluster.node.launch import linux
 from shunter.cluster.node.layout import NodeDirectory
 from shunter.cluster.node.net.external_services import ExternalService
 from shunter.cluster.node.net.network import PLACES, owner_name
@@ -128,6 +130,7 @@ class Node:
     async def run(self) -> None:
         """Serves until cancelled; pods run on after that."""
         self._directory.path.mkdir(parents=True, exist_ok=True, mode=0o700)
+        self._make_pods_directory()
         async with AsyncExitStack() as stack:
             finding, launcher = await self._find_level()
             stack.push_async_callback(launcher.stop)
@@ -160,6 +163,13 @@ class Node:
                 uid = await self._register(description)
                 self.ready.set()
                 await keep_alive(self._client, description, uid, self._disk_shortage)
+
+    def _make_pods_directory(self) -> None:
+        """Each pod lies at a place of its own on the disk. An ext4 without a journal looks at inodes that were freed in the last
+        minutes, one by one, before it gives one to a new file: 0.3 to 1 ms for each of a pod's dozens of files."""
+        self._directory.pods_directory.mkdir(exist_ok=True)
+        if sys.platform == "linux":
+            linux.spread_subdirectories(str(self._directory.pods_directory))
 
     def container_log(self, namespace: str, pod: str, container: str, *, previous: bool) -> ContainerLog:
         """Where a log is. Raises LogUnavailableError."""

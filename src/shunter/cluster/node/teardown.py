@@ -38,7 +38,7 @@ def teardown(directory: Path) -> None:
         removal.unmount_below(str(directory))
     for pod in node.pods():
         keep_past(pod)
-    kept = {node.path / "pods"} if node.pods() else set()
+    kept = {node.pods_directory} if node.pods() else set()
     for path in directory.glob("*"):
         if path not in kept:
             removal.delete(path)

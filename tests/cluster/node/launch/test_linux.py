@@ -1,0 +1,22 @@
+"""System calls that leave something to see."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import pytest
+
+from ext4 import is_on_ext4, is_spread
+from shunter.cluster.node.launch import linux
+
+pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="calls Linux")
+
+
+def test_directories_are_spread_where_the_file_system_can(tmp_path: Path) -> None:
+    linux.spread_subdirectories(str(tmp_path))
+    assert is_spread(tmp_path) is is_on_ext4(tmp_path)
+
+
+def test_other_file_systems_leave_them_as_they_are() -> None:
+    linux.spread_subdirectories("/proc")
