@@ -107,6 +107,18 @@ def test_no_folder_of_the_source_has_more_than_25_modules() -> None:
     assert {str(folder.relative_to(SOURCE)): count for folder, count in modules.items() if count > 25} == {}
 
 
+MODULE = re.compile(r"\b(?:\w+/)*\w+\.(?:py|js)\b")
+
+
+@pytest.mark.parametrize("path", [*sorted(SOURCE.rglob("__init__.py")), ROOT / "docs" / "architecture.md"])
+def test_modules_that_a_description_names_exist(path: Path) -> None:
+    text = path.read_text(encoding="utf-8")
+    described = (ast.get_docstring(ast.parse(text)) or "") if path.suffix == ".py" else text
+    ours = [f"/{known.relative_to(ROOT)}" for room in ("src", "tests", "scripts") for known in (ROOT / room).rglob("*.*")]
+    named = set(MODULE.findall(described)) - {"train.py"}  # a program of a user
+    assert [name for name in named if not any(one.endswith(f"/{name}") for one in ours)] == []
+
+
 PATH_OF_TESTS = re.compile(r"\btests/[\w./-]*\w")
 
 

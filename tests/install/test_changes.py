@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from shunter.errors import InputError
-from shunter.install.changes import Change, change, changed_fields
+from shunter.install.changes import MANAGED_BY, MARK, Change, change, changed_fields, is_left
 from shunter.install.kinds import RESOURCES
 from shunter.install.values import checked, defaults, merged, parsed, schema
 from shunter.install.waiting import pod_troubles, rollout_trouble
@@ -26,6 +26,22 @@ from shunter.install.waiting import pod_troubles, rollout_trouble
 )
 def test_changed_fields_are_named_by_their_path(before: Any, after: Any, paths: list[str]) -> None:
     assert sorted(changed_fields(before, after)) == paths
+
+
+@pytest.mark.parametrize(
+    ("kind", "labels", "is_there", "left"),
+    [
+        ("Namespace", {}, True, True),
+        ("Namespace", {MANAGED_BY: MARK}, True, False),
+        ("Namespace", {}, False, False),
+        ("ServiceAccount", {}, True, False),
+    ],
+    ids=["a namespace of others", "one of ours", "a new one", "another kind"],
+)
+def test_only_a_namespace_of_others_is_left_as_it_is(kind: str, labels: dict[str, str], is_there: bool, left: bool) -> None:
+    wanted = {"apiVersion": "v1", "kind": kind, "metadata": {"name": "a"}}
+    present = {**wanted, "metadata": {"name": "a", "labels": labels}} if is_there else None
+    assert is_left(wanted, present) is left
 
 
 def test_what_the_server_counts_and_reports_is_no_change() -> None:

@@ -6,5 +6,5 @@ manifests.py    the template of the installation, and `manifests(values)`
 changes.py      pure: what is to be written, deleted, left alone
 installing.py   thin: preflight, apply, prune, wait; uninstall
 
-Tests: tests/install; preflight, waiting and removing in test_installing.py.
+Tests: tests/install; preflight, waiting, removing and what was there before in test_installing.py.
 """

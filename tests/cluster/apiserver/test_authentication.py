@@ -44,12 +44,15 @@ async def test_a_token_says_who_asks(api: Api) -> None:
     assert await whoami(api) == ("admin", ["system:masters", "system:authenticated"])
 
 
-async def test_a_token_added_to_the_file_works_at_once(api_server: RunningApiServer) -> None:
+async def test_a_token_works_as_long_as_it_is_in_the_file(api_server: RunningApiServer) -> None:
     tokens = msgspec.json.decode(api_server.state.tokens.read_bytes())
     tokens["fresh"] = {"user": "bob", "groups": ["team"]}
     api_server.state.tokens.write_bytes(msgspec.json.encode(tokens))
     async with client(api_server, token="fresh") as api:
         assert await whoami(api) == ("bob", ["team", "system:authenticated"])
+        del tokens["fresh"]
+        api_server.state.tokens.write_bytes(msgspec.json.encode(tokens))
+        assert (await api.request("GET", "/api/v1/pods")).code == 401
 
 
 async def test_a_client_certificate_of_the_ca_says_who_asks(api_server: RunningApiServer, tmp_path: Path) -> None:

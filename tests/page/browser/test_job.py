@@ -149,6 +149,14 @@ def test_a_log_that_begins_again_has_its_lines_once(look: Look, given: Given) ->
     tab.expect_errors("ERR_INCOMPLETE")
 
 
+def test_lines_that_name_an_exception_are_marked(look: Look, given: Given) -> None:
+    texts = ("ValueError: no such column", "step 3 mean_error 0.1", "CUDA out of memory: OOM", "loss=nan", "epoch nanotube")
+    given.lines = (LogLines(lines=tuple((0, "master-0", 1.7e9, text) for text in texts)),)
+    page = look(BERT).page
+    expect(page.locator(".log .line")).to_have_count(len(texts))
+    expect(page.locator(".log .line.bad")).to_have_text(["0ValueError: no such column", "0CUDA out of memory: OOM", "0loss=nan"])
+
+
 def test_what_is_missing_from_a_log_is_said_under_it(look: Look, given: Given) -> None:
     note = "968 containers of 1000 not followed: choose at most 32 ranks."
     given.lines = (LogLines(lines=(FAULT,), notes=(note,)), LogLines(lines=(), notes=(note, "pods/log is forbidden")))
