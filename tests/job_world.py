@@ -20,9 +20,9 @@ from shunter.api.resources import HORIZONTAL_POD_AUTOSCALERS, PODS, SERVICES, Re
 from shunter.kube.cache.store import Store
 from shunter.kube.controllers.plan import Create, Delete, Key, Note, Patch, Plan, Write
 from shunter.kube.merge_patch import merge_patch
-from shunter.operator.deletions import Deletions
+from shunter.operator.deleted_pods import Deletions
+from shunter.operator.ended_pods import Endings
 from shunter.operator.training.autoscaler import Autoscaler
-from shunter.operator.training.endings import Endings
 from shunter.operator.training.framework import AnyFramework
 from shunter.operator.training.reconciler import INDEXES, SERVICE_INDEXES, TrainingReconciler
 

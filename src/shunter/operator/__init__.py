@@ -2,7 +2,9 @@
 
 Never imports shunter.cluster: the operator must not know what kind of cluster it is on.
 
-rank_failures.py    which ends of pods are failures of ranks; the rest of what both generations share lies beside it
+rank_failures.py    which ends of pods are failures of ranks
+deleted_pods.py     when deleted pods were told to end: what is no failure
+ended_pods.py       in which order pods ended
 training/           kubeflow.org/v1
 trainer/            trainer.kubeflow.org
 

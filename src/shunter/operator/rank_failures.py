@@ -22,7 +22,7 @@ from typing import NamedTuple, TypeVar
 from shunter.api.core import ContainerStatus, Pod, TerminatedState
 from shunter.api.rank_failures import MOST_KEPT, RankFailure, RankFailures
 from shunter.kube.controllers.plan import ContainerLog, Note, Ref, StatusLogLine
-from shunter.operator.deletions import is_removed
+from shunter.operator.deleted_pods import is_removed
 from shunter.operator.diagnosis import KILLED, RANK_FAILED, TOGETHER, Fault, exception_line
 
 MOST_EVENTS = 20

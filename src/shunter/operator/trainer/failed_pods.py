@@ -12,7 +12,7 @@ from shunter.api.rank_failures import MOST_KEPT
 from shunter.api.trainer.trainjob import TrainJob
 from shunter.kube.cache.store import Store, key_of
 from shunter.kube.controllers.plan import Key
-from shunter.operator.deletions import Deletions
+from shunter.operator.deleted_pods import Deletions
 from shunter.operator.rank_failures import is_hidden, without_counted
 from shunter.operator.trainer.status import COMPLETE
 from shunter.operator.trainer.views import RankPod

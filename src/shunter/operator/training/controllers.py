@@ -12,10 +12,10 @@ from shunter.kube.cache.informer import Handler
 from shunter.kube.cache.mapping import own_key
 from shunter.kube.controllers.manager import Manager
 from shunter.kube.controllers.plan import Key
-from shunter.operator.deletions import Deletions
+from shunter.operator.deleted_pods import Deletions
+from shunter.operator.ended_pods import Endings
 from shunter.operator.training import autoscaler
 from shunter.operator.training.autoscaler import Autoscaler
-from shunter.operator.training.endings import Endings
 from shunter.operator.training.framework import AnyFramework, Settings
 from shunter.operator.training.frameworks import FRAMEWORKS
 from shunter.operator.training.gang import pod_groups

@@ -17,10 +17,10 @@ from shunter.kube.cache.informer import Informer
 from shunter.kube.cache.mapping import Mapping as KeyMapping
 from shunter.kube.cache.store import Object, Store, by_controller_uid
 from shunter.kube.controllers.plan import Failure, Key, Plan
-from shunter.operator.deletions import Deletions
+from shunter.operator.deleted_pods import Deletions
+from shunter.operator.ended_pods import Endings
 from shunter.operator.training.autoscaler import Autoscaler
 from shunter.operator.training.children import children_of
-from shunter.operator.training.endings import Endings
 from shunter.operator.training.framework import AnyFramework
 from shunter.operator.training.gang import Gang
 from shunter.operator.training.job import AnyJob, controller_name

@@ -5,7 +5,7 @@ from __future__ import annotations
 import msgspec
 
 from shunter.api.core import Pod
-from shunter.operator.training.endings import Endings
+from shunter.operator.ended_pods import Endings
 
 
 def pod(uid: str, phase: str) -> Pod:
