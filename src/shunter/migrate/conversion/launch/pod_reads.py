@@ -21,7 +21,7 @@ from shunter.migrate.conversion.launch.inline_python import code_words, shell_co
 from shunter.migrate.conversion.launch.mentions import insertions, mentions
 from shunter.migrate.conversion.launch.mounted_files import TEXT_FIELDS, File, FindObject, mounted_files
 from shunter.migrate.conversion.launch.python_code import is_python_code
-from shunter.migrate.conversion.launch.reads import HOST_NAME, OF_HOST_NAME, Read, is_rank
+from shunter.migrate.conversion.launch.reads import HOST_NAME, OF_HOST_NAME, UNREAD, Read, is_rank
 from shunter.migrate.conversion.launch.shell_programs import PYTHONS, RUNNERS
 from shunter.migrate.conversion.launch.understanding import Text, understood
 from shunter.migrate.conversion.launch.wrappers import program_name
@@ -109,7 +109,7 @@ def _pod_reads(said: bytes, variables: tuple[tuple[str, str], ...]) -> tuple[Pod
 def _words_and_texts(said: bytes) -> tuple[tuple[str, Spot], ...]:
     container, volumes, objects = msgspec.json.decode(said)
     found: dict[tuple[str, Path, int], tuple[str, Spot]] = {}
-    for _, text, spot in _texts(container, volumes, objects.get):
+    for _, text, spot, _ in _texts(container, volumes, objects.get):
         found.setdefault((spot.file, spot.path, spot.start if spot.is_decoded else -1), (text, spot))
     for _, words in _commands(container):
         for path, word in words:
@@ -165,7 +165,9 @@ def _encoded(container: Json, volumes: Sequence[Json], find: FindObject) -> Iter
 def _all(container: Json, volumes: Sequence[Json], find: FindObject, variables: Mapping[str, str]) -> Iterator[PodRead]:
     read_as_text: set[Path] = set()
     known: set[tuple[str, Path]] = set()
-    for language, text, spot in _texts(container, volumes, find):
+    for language, text, spot, is_whole in _texts(container, volumes, find):
+        if not is_whole:
+            yield _at(Read(UNREAD, 0, decides=False), text, spot)
         if not spot.is_decoded:
             read_as_text.add(spot.path)
             known.add((spot.file, spot.path))

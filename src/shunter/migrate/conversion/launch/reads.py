@@ -18,6 +18,8 @@ HOST_NAME = "host name"
 HOSTS_FILE = "/etc/hosts"
 HOST_LIST = "/etc/mpi/hostfile"
 """Values that a program reads elsewhere than in a variable."""
+UNREAD = "more than can be read"
+"""In the place of a value: nobody knows what is read here."""
 OF_HOST_NAME = frozenset({"/etc/hostname", "/proc/sys/kernel/hostname"})
 _PATH = late_pattern(r"/(?:etc|proc/sys/kernel)/(?:mpi/)?(?:\[h|[h?])[\w*?\[\]]*(?:\.[\w*]+)*")
 """A file, or a pattern of names."""
@@ -63,7 +65,7 @@ class Read(NamedTuple):
     """One place of a text where a program reads something of the pod that it runs in."""
 
     name: str
-    """HOST_NAME, HOSTS_FILE, HOST_LIST, or the name of a variable."""
+    """HOST_NAME, HOSTS_FILE, HOST_LIST, UNREAD, or the name of a variable."""
     start: int
     """Where it stands in its text."""
     decides: bool

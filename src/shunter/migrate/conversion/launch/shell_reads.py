@@ -19,6 +19,7 @@ from shunter.migrate.conversion.launch.reads import (
     HOST_LIST,
     HOST_NAME,
     HOSTS_FILE,
+    UNREAD,
     Read,
     is_rank,
     paths,
@@ -84,7 +85,7 @@ def _read_functions(reading: ShellText) -> None:
         _read(inside, body, 1)
         if any(read.name == _PARAMETER and read.decides for read in inside.found):
             reading.cutters.add(name)
-        own = [read for read in inside.found if read.name != _PARAMETER]
+        own = [read for read in inside.found if read.name not in (_PARAMETER, UNREAD)]
         if own:
             is_last = any(read.takes_last_number for read in own)
             reading.functions[name] = Value(own[0].name, own[0].start, any(read.decides for read in own), is_last)
@@ -308,7 +309,9 @@ def _of_substitution(reading: ShellText, piece: Piece, depth: int) -> Iterator[V
     for read in inside.found:
         whole = is_cut or read.decides
         is_last = read.takes_last_number or (whole and takes_last_number(piece.value))
-        if (is_address and read.name != HOSTS_FILE) or takes_task(read.name, piece.value):
+        if read.name == UNREAD:
+            reading.found.append(read)
+        elif (is_address and read.name != HOSTS_FILE) or takes_task(read.name, piece.value):
             reading.found.append(Read(read.name, read.start, decides=False))
         else:
             yield Value(read.name, read.start, whole, is_last)

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
 
 from shunter.api.late_patterns import late_pattern
-from shunter.migrate.conversion.launch.reads import HOST_NAME, Read, TextLines, paths, sought, takes_last_number
+from shunter.migrate.conversion.launch.reads import HOST_NAME, UNREAD, Read, TextLines, paths, sought, takes_last_number
 from shunter.migrate.conversion.launch.shell_words import Lexer, Piece, Word, matching
 
 _KEPT_WHOLE = late_pattern(r":?[-=?]|\^|,|@|%%?[,:; ]\*|##?\*[,:; ]|//?\\?[,:; ]/")
@@ -65,8 +65,9 @@ def values_of(reading: ShellText, word: Word, depth: int) -> Iterator[Value]:
 
 
 def values_of_piece(reading: ShellText, piece: Piece, depth: int) -> Iterator[Value]:
-    """Those of a part of a word; none of what is nested deeper than anybody writes."""
+    """Those of a part of a word; what is nested deeper than anybody writes is said to be unread."""
     if depth > _DEEPEST:
+        reading.found.append(Read(UNREAD, piece.start, decides=False))
         return
     if piece.kind == "text":
         for name, start in paths(piece.value):

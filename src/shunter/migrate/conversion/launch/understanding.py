@@ -26,6 +26,10 @@ ENTRYPOINT = "the image's ENTRYPOINT"
 _SETTERS = frozenset({"export", "declare", "typeset", "local", "readonly"})
 _DEEPEST = 12
 """Shells within scripts within shells that are followed."""
+_DEEPEST_EVAL = 3
+"""Texts of `eval` within each other that are followed: each one is read as a whole."""
+_MOST_READ = 400_000
+"""Characters of texts, and of the words that the shell makes of them, that are read of one container. `x=$x$x` doubles a word."""
 
 
 class Use(NamedTuple):
@@ -46,6 +50,8 @@ class Text(NamedTuple):
     text: str
     spot: Spot
     """Where it stands as a whole."""
+    is_whole: bool = True
+    """Whether all that it starts was followed: nothing nested too deep, and not too much in all."""
 
 
 class Launch(NamedTuple):
@@ -116,7 +122,8 @@ def understood(
             return Launch((Started("unknown", (), {}, "", tuple(words), place.through),), tuple(reader.uses))
     reader.read_words(words, place)
     none_seen = Started("unknown", (), {}, "", tuple(words), place.through)
-    return Launch(tuple(reader.started) or (none_seen,), tuple(dict.fromkeys(reader.uses)), tuple(dict.fromkeys(reader.texts)))
+    texts = dict.fromkeys(text._replace(is_whole=text.spot not in reader.left_off) for text in reader.texts)
+    return Launch(tuple(reader.started) or (none_seen,), tuple(dict.fromkeys(reader.uses)), tuple(texts))
 
 
 @dataclass(frozen=True)
@@ -146,6 +153,10 @@ class _Reader:
     started: list[Started] = field(default_factory=list)
     uses: list[Use] = field(default_factory=list)
     texts: list[Text] = field(default_factory=list)
+    left_off: set[Spot] = field(default_factory=set)
+    """The texts of which not all was followed."""
+    left: int = _MOST_READ
+    """Characters that may still be read."""
 
     def read_kubernetes_references(self, text: str, spot: Spot) -> None:
         for name, start, end in variable_references(text):
@@ -158,13 +169,18 @@ class _Reader:
         inner, assigned = unwrapped(words)
         if assigned:
             place = replace(place, values={**place.values, **dict(assigned)})
-        if not inner or place.depth > _DEEPEST:
+        if not inner:
+            return
+        if place.depth > _DEEPEST:
+            self._leave_off()
             return
         name = program_name(inner[0].value)
         if name in SHELLS:
             self._read_shell(inner, place, document, spot)
         elif name in {".", "source"} and len(inner) > 1:
             self._read_file(inner[1].value, inner[2:], place, is_sourced=True)
+        elif name == "eval" and place.through.count("eval") == _DEEPEST_EVAL:
+            self._leave_off()
         elif name == "eval":
             self.read_text(" ".join(word.value for word in inner[1:]), _unplaced(inner[0].spot), place.inside("eval"))
         elif found := started(inner):
@@ -172,10 +188,12 @@ class _Reader:
 
     def read_text(self, text: str, spot: Spot, place: _Place) -> None:
         """Shell text; `spot` is where it stands as a whole."""
-        script = shell.script(text)
         # What eval is given is a part of the text around it.
         if place.through[-1:] != ("eval",):
             self.texts.append(Text("shell", text, spot))
+        if not self._takes(len(text)):
+            return
+        script = shell.script(text)
         self._take_shell_references(text, script, spot)
         for command in script.commands:
             words = [argument for word in command.words for argument in _arguments(word, spot, place)]
@@ -183,6 +201,9 @@ class _Reader:
             there = replace(place, values={**place.values}) if command.assignments and command.words else place
             for name, value in command.assignments:
                 there.values[name] = " ".join(shell.expanded(value, there.values))
+            given = (*(argument.value for argument in words), *(there.values[name] for name, _ in command.assignments))
+            if not self._takes(sum(map(len, given))):
+                return
             if not words:
                 continue
             if command.input and command.outputs:
@@ -197,6 +218,17 @@ class _Reader:
                     _within(spot, command.input.start, command.input.start + len(command.input.text)) if command.input else None
                 )
                 self.read_words(words, there, command.input, where)
+
+    def _takes(self, characters: int) -> bool:
+        """Whether so many may still be read, which it counts."""
+        self.left -= characters
+        if self.left < 0:
+            self._leave_off()
+        return self.left >= 0
+
+    def _leave_off(self) -> None:
+        """Not all of the text that was begun last is followed."""
+        self.left_off |= {text.spot for text in self.texts[-1:]}
 
     def _take_shell_references(self, text: str, script: shell.Script, spot: Spot) -> None:
         """The variables that the text does not set itself before it uses them."""

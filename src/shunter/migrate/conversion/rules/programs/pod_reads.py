@@ -13,7 +13,7 @@ from shunter.api.grouping import grouped_by
 from shunter.api.meta import Json
 from shunter.migrate.conversion.draft import Draft
 from shunter.migrate.conversion.launch.pod_reads import PodRead, pod_reads
-from shunter.migrate.conversion.launch.reads import HOST_LIST, HOST_NAME, HOSTS_FILE, is_for_a_name
+from shunter.migrate.conversion.launch.reads import HOST_LIST, HOST_NAME, HOSTS_FILE, UNREAD, is_for_a_name
 from shunter.migrate.conversion.rules.programs.texts import Programs, all_programs, place, quoted
 from shunter.migrate.findings import Topic
 from shunter.operator.training.names import REPLICA_INDEX
@@ -55,6 +55,21 @@ READS = Topic(
     explains=("none",),
     limits_proof=True,
 )
+UNREAD_TEXT = Topic(
+    id="HOST027",
+    title="a program is too long, or nested too deep, to be read",
+    severity="warning",
+    change="semantic-change",
+    grade="D",
+    explanation=(
+        "The rules read what a shell runs up to a dozen substitutions within each other, three texts of `eval` within each "
+        "other, and a few hundred thousand characters of a container. What is behind was not looked into: it may read names "
+        "and ports that differ in v2."
+    ),
+    remedy="Look through the program for host names, ports and variables of v1, or write it as files that are mounted.",
+    explains=("none",),
+    limits_proof=True,
+)
 _RANKS = {
     "PyTorchJob": "RANK (PET_NODE_RANK where torchrun starts the program)",
     "TFJob": "task.index of TF_CONFIG",
@@ -77,7 +92,7 @@ def report(draft: Draft, train_job: Json, runtime: Json | None) -> None:
             one
             for one in pod_reads(programs.container, programs.volumes, draft.texts_of, variables)
             # That a variable is told of the pod has a finding of its own (POD005, POD007), and addresses are there to be called.
-            if one.read.decides or one.read.name in (HOST_NAME, HOSTS_FILE) or _is_in_a_name(one, hosts)
+            if one.read.decides or one.read.name in (HOST_NAME, HOSTS_FILE, UNREAD) or _is_in_a_name(one, hosts)
         ]
         if found and not is_asked:
             from shunter.migrate.pods.values import pod_values  # takes long to import, and few programs read a name
@@ -90,6 +105,11 @@ def report(draft: Draft, train_job: Json, runtime: Json | None) -> None:
 def _report(draft: Draft, programs: Programs, reads: list[PodRead], values: PodValues | None) -> None:
     """One finding for what a text reads of one value."""
     name = reads[0].read.name
+    if name == UNREAD:
+        path, offset = place(programs, reads[0].spot, reads[0].spot.start)
+        line = quoted(reads[0].text, reads[0].start, reads[0].spot, with_number=True)
+        draft.report(UNREAD_TEXT, path, f"{line} is too long, or nested too deep, to be read: not looked into.", offset=offset)
+        return
     of_pods: list[PodValue] = []
     if values is not None and name != HOST_LIST:
         of_pods = (
