@@ -95,11 +95,18 @@ class _Code:
         """What is put behind the words of a list, each a list itself, or behind a text."""
         self._changing: set[str] = set()
         """Names of which not every value is written out: parameters, and what loops go through."""
+        self._elements: dict[str, list[ast.expr]] = defaultdict(list)
+        """What loops over lists that are written out go through, by the name that they give it."""
+        self._others: set[str] = set()
+        """Names that get values from elsewhere, too."""
+        self._in_turn: dict[str, ast.expr] = {}
+        """Of a name of such a loop the element that is looked at."""
         self._steps_left = _MOST_STEPS
         for node in self._nodes:
             self._learn(node)
         for target, value in given(self._nodes):
             self._keep(self._values, target, value)
+        self._others |= self._values.keys() | self._added.keys()
 
     def _learn(self, node: ast.AST) -> None:
         if isinstance(node, ast.Assign):
@@ -114,8 +121,13 @@ class _Code:
             self._keep(self._values, node.optional_vars, node.context_expr)
         elif isinstance(node, ast.arg):
             self._changing.add(node.arg)
+            self._others.add(node.arg)
         elif isinstance(node, (ast.For, ast.AsyncFor, ast.comprehension)):
             self._changing |= {one.id for one in ast.walk(node.target) if isinstance(one, ast.Name)}
+            if isinstance(node.target, ast.Name):
+                self._elements[node.target.id].append(node.iter)
+            else:
+                self._others |= {one.id for one in ast.walk(node.target) if isinstance(one, ast.Name)}
         elif isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and len(node.args) == 1:
             if node.func.attr == "append":
                 self._keep(self._added, node.func.value, ast.List(node.args))
@@ -134,9 +146,11 @@ class _Code:
                 for value in self._run_by(node):
                     yield from self._commands_of(value)
             elif isinstance(node, (ast.List, ast.Tuple)) and id(node) not in others and node.elts:
-                self._steps_left = _MOST_STEPS
-                words = self._with_added(self._words(node) or [], names.get(id(node), ""))
-                yield PythonCommand(_shell_text(words), self._start(node.elts[0]), is_run=False)
+                for element in self._turns(node):
+                    self._in_turn, self._steps_left = element, _MOST_STEPS
+                    words = self._with_added(self._words(node) or [], names.get(id(node), ""))
+                    yield PythonCommand(_shell_text(words), self._start(node.elts[0]), is_run=False)
+                self._in_turn = {}
 
     def connection(self, modules: frozenset[str], functions: frozenset[str]) -> Connection | None:
         imports = next((node for node in self._nodes if _imports(node, modules)), None)
@@ -186,17 +200,37 @@ class _Code:
     def _commands_of(self, node: ast.expr) -> Iterator[PythonCommand]:
         """What it is to start the expression, for each value that it may have."""
         for value, name in self._alternatives(node, set()):
-            self._steps_left = _MOST_STEPS
-            words = self._words(value)
-            if words is not None:
-                words = self._with_added(words, name)
-                first = value.elts[0] if isinstance(value, (ast.List, ast.Tuple)) and value.elts else value
-                text = _of_shell(words) or _shell_text(words)
-            else:
-                first = value
-                text = self._text(value) + "".join(self._text(added) for added in islice(self._added.get(name, ()), _MOST))
-            if hasattr(first, "lineno"):
-                yield PythonCommand(text, self._start(first), is_run=True)
+            for element in self._turns(value):
+                self._in_turn = element
+                yield from self._command_of(value, name)
+            self._in_turn = {}
+
+    def _turns(self, node: ast.expr) -> Iterator[dict[str, ast.expr]]:
+        """The elements that a name in the expression stands for, one after the other, where a loop over a list gives them and
+        nothing else does."""
+        names = (one.id for one in ast.walk(node) if isinstance(one, ast.Name))
+        looped = next((name for name in names if name in self._elements and name not in self._others), "")
+        lists = [self._value(one) for one in self._elements.get(looped, ()) if _name(one) not in self._added]
+        elements = [element for one in lists if isinstance(one, (ast.List, ast.Tuple, ast.Set)) for element in one.elts]
+        is_written_out = all(isinstance(one, (ast.List, ast.Tuple, ast.Set)) and one.elts for one in lists)
+        if elements and is_written_out and len(lists) == len(self._elements[looped]) and len(elements) <= _MOST:
+            yield from ({looped: element} for element in elements)
+        else:
+            yield {}
+
+    def _command_of(self, value: ast.expr, name: str) -> Iterator[PythonCommand]:
+        """What it is to start the value, which the name holds."""
+        self._steps_left = _MOST_STEPS
+        words = self._words(value)
+        if words is not None:
+            words = self._with_added(words, name)
+            first = value.elts[0] if isinstance(value, (ast.List, ast.Tuple)) and value.elts else value
+            text = _of_shell(words) or _shell_text(words)
+        else:
+            first = value
+            text = self._text(value) + "".join(self._text(added) for added in islice(self._added.get(name, ()), _MOST))
+        if hasattr(first, "lineno"):
+            yield PythonCommand(text, self._start(first), is_run=True)
 
     def _with_added(self, words: Sequence[str], name: str) -> list[str]:
         """The words, and those that are put behind them in the list of that name."""
@@ -226,6 +260,8 @@ class _Code:
     def _value(self, node: ast.expr) -> ast.expr:
         """What a name holds that is given one value; any other expression itself."""
         name = _name(node)
+        if name in self._in_turn:
+            return self._in_turn[name]
         if not name or name in self._changing:
             return node
         held = self._values.get(name, ())

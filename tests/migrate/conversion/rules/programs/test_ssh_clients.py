@@ -29,6 +29,8 @@ def lines_told_of(command: list[str]) -> list[str]:
     [
         "ssh $h nvidia-smi",
         "for h in $(cut -d' ' -f1 /etc/mpi/hostfile); do ssh $h hostname; done",
+        "for h in a.example.org run-worker-0; do ssh $h hostname; done",
+        "h=a.example.org; read h < hosts; ssh $h hostname",
         "if ssh $h; then echo up; fi",
         "while ! ssh $h true; do sleep 1; done",
         "test -f a && /usr/bin/ssh -p 22 run-worker-0.run ls",
@@ -78,6 +80,8 @@ def test_a_command_that_goes_on_in_another_line_is_told_of() -> None:
         "ssh -4 -p 22 -o BatchMode=yes $user@host.example.org ls $h",
         "ssh 'host.example.org' ls && ssh ssh://10.0.0.1:22 ls",
         "sftp backup@10.0.0.1:/x",
+        "for host in a.example.org b.example.org; do ssh $host ls; done",
+        'STORE=backup@storage.example.org\nscp -r out "${STORE}:/x"\nssh $STORE ls',
     ],
 )
 def test_a_shell_that_reaches_none_is_not(text: str) -> None:
@@ -105,6 +109,8 @@ def test_a_command_that_a_shell_keeps_in_a_variable_is_told_of_where_it_is_run(u
         "command = ['/usr/bin/ssh', '-p', '22', 'run-worker-0.run']",
         "command = ('ssh', host)",
         "os.system('ssh ' + host)",
+        "for host in ['a.example.org', 'run-worker-0']: os.system(f'ssh {host} ls')",
+        "for host in [h, 'a.example.org']: subprocess.run(['ssh', host, 'ls'])",
         "os.system('ssh %s ls' % host)",
         "subprocess.run(f'ssh {host} ls', shell=True)",
         "subprocess.check_output('ssh run-worker-0.run ls', shell=True)",
@@ -128,6 +134,9 @@ def test_python_that_reaches_nodes_is_told_of(text: str) -> None:
         "if kind in ('ssh', 'slurm'): train()",
         "os.system('ssh host.example.org ls')",
         "os.system('ssh-keygen -A')",
+        "for host in ['a.example.org', 'b.example.org']: os.system(f'ssh {host} ls')",
+        "for host in ('a.example.org', '10.0.0.1'): subprocess.run(['ssh', host, 'ls'])",
+        "hosts = ['a.example.org']\nfor host in hosts:\n    command = ['ssh', host, 'ls']\n    subprocess.run(command)",
     ],
 )
 def test_python_that_reaches_none_is_not(text: str) -> None:

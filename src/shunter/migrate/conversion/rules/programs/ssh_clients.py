@@ -108,6 +108,7 @@ def _clients(text: str, pods: frozenset[str]) -> Iterator[re.Match[str]]:
             continue
         is_comment = line_of(text, found.end()).lstrip().startswith("#")
         hosts = _hosts(tool, _words(found)) if tool in _WITH_VALUE else []
+        hosts = [one for host in hosts for one in _held(text, host)]
         if not is_comment and not _are_elsewhere(hosts, pods):
             yield found
 
@@ -156,6 +157,20 @@ def _hosts(tool: str, words: Sequence[str]) -> list[str]:
     if tool == "scp":
         return [_host(word) for word in operands if ":" in word]
     return [_host(word) for word in operands[:1]]
+
+
+def _held(text: str, host: str) -> list[str]:
+    """What a host is that a variable holds, which the text gives values that are written out; the variable itself otherwise."""
+    variable = re.fullmatch(r"\"?\$\{?(\w+)\}?\"?", host)
+    if variable is None:
+        return [host]
+    name = variable[1]
+    given = re.findall(rf"(?<![\w$]){name}=(\S*)|\bfor[ \t]+{name}[ \t]+in[ \t]+([^;\n]*)", text)
+    is_read = re.search(
+        rf"\b(?:read|readarray|mapfile|printf)\b[^;|&\n]*[ \t]{name}\b|\bfor[ \t]+{name}[ \t]*(?:;|\n|do\b)", text
+    )
+    values = [word.strip("\"';") for words in given for word in " ".join(words).split()]
+    return [_host(value) for value in values] if values and is_read is None else [host]
 
 
 def _host(operand: str) -> str:
