@@ -15,7 +15,7 @@ from shunter.migrate.conversion.launch.reads import HOST_NAME, Read, TextLines, 
 
 _HOST_NAME = (
     r"\b(?:gethostname|gethostbyaddr|getfqdn|getLocalHost|[Gg]et_processor_name|nodename)\b"
-    r"|Sys::Hostname\b|\bos(?:'\)|\"\))?\.hostname\b|\bplatform\.node\b|\b(?:php_)?uname\s*\("
+    r"|Sys::Hostname\b|(?<![\w$@%>:.{/\"'-])hostname(?=\s*=~)|\bos(?:'\)|\"\))?\.hostname\b|\bplatform\.node\b|\b(?:php_)?uname\s*\("
     r"|(?:\$\((?:shell\s+)?|`)(?:hostname|uname\s+-n)(?:\b(?!\s*[,=:.])|$)"
     # A substitution of fish; of other languages a parameter, or a condition.
     r"|(?<![\w$.)\]])(?<!\bif )(?<!\bwhile )(?<!\bswitch )(?<!\bfunction )(?<!\bcatch )(?<!\bprint )"

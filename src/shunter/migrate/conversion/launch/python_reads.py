@@ -29,7 +29,7 @@ _SPLITS = frozenset({"split", "rsplit", "partition", "rpartition"})
 _PATTERNS = frozenset({"search", "match", "fullmatch", "findall", "finditer", "sub", "subn", "split"})
 _NUMBERS = frozenset({
     "int", "hash", "crc32", "adler32", "md5", "sha1", "sha224", "sha256", "sha384", "sha512", "blake2b", "blake2s", "ord",
-    "seed", "manual_seed", "Random", "RandomState", "SeedSequence", "default_rng",
+    "seed", "manual_seed", "reduce", "sum", "Random", "RandomState", "SeedSequence", "default_rng",
 })  # fmt: skip
 _KEEPERS = frozenset(
     {
@@ -38,6 +38,9 @@ _KEEPERS = frozenset(
         "open",
         "Path",
         "list",
+        "map",
+        "bytes",
+        "bytearray",
         "next",
         "PurePath",
         "format",

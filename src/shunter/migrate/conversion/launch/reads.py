@@ -41,6 +41,8 @@ _LAST = late_pattern(
     r"|(?:\[0-9\]|\\d|\[\[:digit:\]\])[+*]?\)?\\?\)?\$"  # grep -o '[0-9]*$', re.search(r"(\d+)$")
     r"|\[-1\]|\[-1:\]|rpartition\([^)]*\)\[(?:2|-1)\]|rsplit\([^)]*\)\[1\]"
 )
+_OF_ONE_ROLE = late_pattern(r"(?:master|worker|chief|ps|launcher|evaluator)-(?:\\?[(\[]|\\d|[\"'/)}])", re.IGNORECASE)
+"""A number that is looked for behind a role, which v2's names do not hold: `-worker-([0-9]+)$`, `split("worker-")`."""
 _SHORTEST = 4
 """Characters of a variable's name that a search among all variables must have to mean it."""
 _JOINING = late_pattern(r"[\"']\s*\+\s*$")
@@ -82,7 +84,7 @@ def is_rank(name: str) -> bool:
 @lru_cache(maxsize=16)
 def takes_last_number(text: str) -> bool:
     """Whether the text, a statement that cuts a name, takes the number at the name's end."""
-    return bool(_LAST.search(text))
+    return bool(_LAST.search(text)) and not _OF_ONE_ROLE.search(text)
 
 
 def sought(variables: Iterable[str], text: str) -> list[str]:

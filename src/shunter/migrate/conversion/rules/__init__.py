@@ -49,6 +49,7 @@ from shunter.migrate.conversion.rules.programs import (
     hosts,
     lookups,
     new_variables,
+    peer_lookups,
     ports_of_v1,
     ports_of_v2,
     ssh_clients,
@@ -92,6 +93,7 @@ ORDER: tuple[Rule, ...] = (
     files_of_v1.apply,
     ssh_clients.apply,
     lookups.apply,
+    peer_lookups.apply,
     whole_environment.apply,
     # Last: what the TrainJob says itself, the replicated jobs, and whether a shipped runtime says as much.
     trainer.apply,

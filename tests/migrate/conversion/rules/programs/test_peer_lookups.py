@@ -1,0 +1,97 @@
+"""Programs that count or list their peers by a name in DNS are told of; look-ups of other names are not."""
+
+from __future__ import annotations
+
+import pytest
+
+from migrate.conversion.rules.test_indirect_reads import converted, python, shell
+from shunter.api.meta import Json
+
+ENVIRONMENT: list[Json] = [
+    {"name": "JOB", "value": "bert"},
+    {"name": "SVC", "value": "bert-worker"},
+    {"name": "OUT", "value": "feature.prod.svc"},
+]
+
+
+def told(command: list[str]) -> list[str]:
+    findings = converted(command, env=ENVIRONMENT).findings
+    return [one.message for one in findings if one.topic.id == "HOST028"]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        'N=$(getent ahosts "$JOB-worker" | wc -l)',
+        "N=$(getent ahosts ${JOB}-worker | wc -l)",
+        "SVC2=${JOB}-worker; getent ahosts $SVC2 | wc -l",
+        "dig +short $JOB-worker.$NS.svc | wc -l",
+        'nslookup "$JOB" | grep -c Address',
+        "getent ahosts bert-worker | wc -l",
+        "getent hosts bert",
+        "dig +short bert-worker.training.svc.cluster.local",
+        "getent ahosts $SVC | sort -u | wc -l",
+        "getent ahosts $PEERS | wc -l",
+        "host -t A $SVC",
+    ],
+)
+def test_a_shell_that_counts_peers_is_told_of(text: str) -> None:
+    assert told(shell(f"{text}\npython train.py"))
+
+
+@pytest.mark.parametrize(
+    "code",
+    [
+        'n = len(socket.getaddrinfo(os.environ["SVC"], 1))',
+        'svc = os.environ["PEERS"]\nn = len(socket.getaddrinfo(svc, None))',
+        'n = len({a[4][0] for a in socket.getaddrinfo(os.environ["SVC"], 80)})',
+        'n = len(socket.getaddrinfo("bert-worker", None))',
+        'job = os.environ["JOB"]\npeers = socket.getaddrinfo(job + "-worker", None)\nrun(len(peers))',
+        "n = len(socket.gethostbyname_ex(f\"{os.environ['JOB']}-worker\")[2])",
+        'for a in dns.resolver.resolve(os.environ["SVC"], "A"): add(a)',
+        'n = "{}-{}.{}.svc".format(os.environ["JOB"], "worker", "training")\nlen(dns.resolver.resolve(n, "A"))',
+    ],
+)
+def test_python_that_counts_peers_is_told_of(code: str) -> None:
+    assert told(python(f"import os, socket, dns.resolver\n{code}\ntrain()"))
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "N=$(getent ahosts feature-store.prod.svc | wc -l)",
+        "nslookup s3.example.org",
+        "getent ahosts $OUT | wc -l",
+        "getent passwd root | wc -l",
+        "getent hosts $MASTER_ADDR | sort",
+        "H=db.example.org; getent ahosts $H | wc -l",
+        "echo host bert",
+        "dig +short ${ENVNAME}.example.org | wc -l",
+        "# getent ahosts bert-worker | wc -l",
+        "python train.py --host bert.example.org",
+    ],
+)
+def test_a_shell_that_looks_up_other_names_is_not(text: str) -> None:
+    assert not told(shell(f"{text}\npython train.py"))
+
+
+@pytest.mark.parametrize(
+    "code",
+    [
+        'n = len(socket.getaddrinfo("data.example.org", 443))',
+        'socket.getaddrinfo(os.environ["MASTER_ADDR"], 1)',
+        'h = "db.example.org"\nfor a in socket.getaddrinfo(h, 1): pass',
+        'for a in socket.getaddrinfo(os.environ["OUT"], 1): pass',
+        "info = socket.getaddrinfo(host, 1)",
+        "for found in socket.getaddrinfo(os.environ['DB_HOST'], 1): connect(found)",
+        "socket.getaddrinfo(socket.gethostname(), None)[0]",
+    ],
+)
+def test_python_that_looks_up_other_names_is_not(code: str) -> None:
+    assert not told(python(f"import os, socket\n{code}\ntrain()"))
+
+
+def test_the_names_of_both_generations_are_told() -> None:
+    (message,) = told(shell('N=$(getent ahosts "$JOB-worker" | wc -l)\npython train.py'))
+    assert "bert-worker-0, bert-worker-1" in message
+    assert "v2 one of the name bert with 3 addresses, and bert-node-0-0.bert for the first pod." in message
