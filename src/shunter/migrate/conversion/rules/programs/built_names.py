@@ -6,10 +6,21 @@ Where the job's name is written out, `hosts` knows it and blocks. Here it is a v
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from functools import lru_cache
 
 from shunter.migrate.conversion.draft import Draft
-from shunter.migrate.conversion.rules.programs.texts import all_programs, has_any, matches
+from shunter.migrate.conversion.launch.mounted_files import mounted_files
+from shunter.migrate.conversion.rules.programs.texts import (
+    Match,
+    Programs,
+    all_programs,
+    first_match,
+    has_any,
+    matches,
+    place,
+    quoted,
+)
 from shunter.migrate.findings import Topic
 
 BUILT = Topic(
@@ -43,8 +54,31 @@ def apply(draft: Draft) -> None:
             continue
         name = re.escape(draft.job.name) if has_any(programs, [f"{draft.job.name}-"]) else _NO_NAME
         for found in matches(programs, _compiled(name, "|".join(roles))):
-            says = f"{found.line} may name a pod as v1 does; the first one is {draft.host(programs.group, 0)} in v2."
-            draft.report(BUILT, found.path, says, offset=found.offset)
+            _report(draft, programs, found)
+    for programs in all_programs(draft):
+        for found in _in_data(draft, programs, "|".join(roles)):
+            _report(draft, programs, found)
+
+
+def _report(draft: Draft, programs: Programs, found: Match) -> None:
+    says = f"{found.line} may name a pod as v1 does; the first one is {draft.host(programs.group, 0)} in v2."
+    draft.report(BUILT, found.path, says, offset=found.offset)
+
+
+def _in_data(draft: Draft, programs: Programs, roles: str) -> Iterator[Match]:
+    """Addresses in files that no reader takes for programs: settings and templates into which the job's name is put."""
+    read = {(spot.file, spot.path) for _, spot in programs.texts}
+    for file in mounted_files(programs.container, programs.volumes, draft.texts_of).values():
+        if (file.spot.file, file.spot.path) not in read and (match := first_match(_address(roles), file.text)):
+            path, offset = place(programs, file.spot, match.start())
+            yield Match(path, offset, quoted(file.text, match.start(), file.spot, with_number=True), match[0])
+
+
+@lru_cache(maxsize=64)
+def _address(roles: str) -> re.Pattern[str]:
+    """A name that is put together, with a port or a scheme."""
+    name = rf"(?:\$\{{?[\w.:]+\}}?|\}}\}}|%\(\w+\)s)-(?:{roles})-(?:\d+|\$\{{?\w+\}}?)"
+    return re.compile(rf"://[^\s\"']{{0,80}}?{name}|{name}[\w.${{}}-]{{0,120}}:\d{{2,5}}\b")
 
 
 @lru_cache(maxsize=64)
