@@ -20,3 +20,9 @@ def test_directories_are_spread_where_the_file_system_can(tmp_path: Path) -> Non
 
 def test_other_file_systems_leave_them_as_they_are() -> None:
     linux.spread_subdirectories("/proc")
+
+
+def test_where_the_kernel_cannot_end_processes_with_their_parent_nothing_is_asked_of_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sys, "platform", "darwin")
+    monkeypatch.setattr(linux, "_libc", None)
+    linux.die_with_parent(0)

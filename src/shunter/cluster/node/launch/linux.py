@@ -8,6 +8,7 @@ import os
 import platform
 import re
 import struct
+import sys
 from contextlib import suppress
 
 CLONE_NEWNS = 0x00020000
@@ -100,7 +101,10 @@ def pivot_root(new_root: str, put_old: str) -> None:
 
 
 def die_with_parent(signal_number: int) -> None:
-    """The kernel sends this signal to the calling process when its parent dies, however it dies; 0 stands for none."""
+    """The kernel sends this signal to the calling process when its parent dies, however it dies; 0 stands for none. Does nothing
+    on other systems than Linux."""
+    if sys.platform != "linux":
+        return
     _check(_libc.prctl(_PR_SET_PDEATHSIG, signal_number, 0, 0, 0), "prctl")
 
 

@@ -278,8 +278,7 @@ def _become_container(directory: str, take_streams: Callable[[], None], failure:
         signal.set_wakeup_fd(-1)
         process_defaults()
         groups = [os.open(path, os.O_WRONLY | os.O_CLOEXEC) for path in spec["cgroup_files"]]
-        if _LINUX:
-            linux.die_with_parent(signal.SIGKILL)
+        linux.die_with_parent(signal.SIGKILL)
         os.umask(0o022)
         if spec["level"] == "namespaces":
             sandbox.enter_container(spec, directory)
