@@ -85,7 +85,7 @@ class FailurePolicy(Struct, frozen=True):
     """A JobSet without one fails with its first Job; with one it is restarted up to `max_restarts` times, unless a rule says
     otherwise."""
 
-    max_restarts: Annotated[int, INT32, doc("Restarts until the next failure fails the JobSet.")] = 0
+    max_restarts: Annotated[int, INT32, doc("Restarts of the JobSet before a further failure fails it.")] = 0
     restart_strategy: Annotated[
         str,
         schema(enum=["Recreate", "BlockingRecreate", "InPlaceRestart"], default="Recreate"),
@@ -135,10 +135,10 @@ class JobSetSpec(Struct, frozen=True):
     replicated_jobs: Annotated[tuple[ReplicatedJob, ...], list_map("name"), doc("The groups of Jobs.")] = ()
     network: Annotated[Network | None, _VALUE_IS_IMMUTABLE, doc("Host names of the pods.")] = None
     success_policy: Annotated[SuccessPolicy | None, _VALUE_IS_IMMUTABLE, doc("When the JobSet has succeeded.")] = None
-    failure_policy: Annotated[FailurePolicy | None, _VALUE_IS_IMMUTABLE, doc("What a failed Job leads to.")] = None
+    failure_policy: Annotated[FailurePolicy | None, _VALUE_IS_IMMUTABLE, doc("What happens when a Job fails.")] = None
     startup_policy: Annotated[StartupPolicy | None, _VALUE_IS_IMMUTABLE, doc("In which order Jobs start.")] = None
     suspend: Annotated[bool | None, doc("True suspends all Jobs, which deletes their pods.")] = None
-    coordinator: Annotated[Coordinator | None, doc("The pod whose host name all pods are told.")] = None
+    coordinator: Annotated[Coordinator | None, doc("The pod whose host name is announced to all pods.")] = None
     managed_by: Annotated[str | None, doc("Who reconciles the JobSet; the JobSet controller by default.")] = None
     ttl_seconds_after_finished: Annotated[
         int | None, INT32, schema(minimum=0), doc("Seconds after the end until the JobSet is deleted; never when absent.")
@@ -205,4 +205,4 @@ class JobSet(Struct, frozen=True):
 
     metadata: ObjectMeta = ObjectMeta()
     spec: Annotated[JobSetSpec, JOB_SET_SPEC_RULES, doc("What to run.")] = JobSetSpec()
-    status: Annotated[JobSetStatus, doc("What runs.")] = JobSetStatus()
+    status: Annotated[JobSetStatus, doc("The observed state of the JobSet.")] = JobSetStatus()

@@ -17,11 +17,11 @@ class RankFailure(Struct, frozen=True):
 
     rank: Annotated[int | None, INT32, doc("Rank of the pod; absent for a pod that does not train.")] = None
     pod: Annotated[str, doc("Name of the pod.")] = ""
-    pod_uid: Annotated[str, doc("UID of the pod: the next pod of this rank may have its name.")] = msgspec.field(
+    pod_uid: Annotated[str, doc("UID of the pod: the next pod of this rank may have the same name.")] = msgspec.field(
         name="podUID", default=""
     )
     container: Annotated[str, doc("The container; absent when the pod failed as a whole.")] = ""
-    restart: Annotated[int, INT32, doc("How often the container had been restarted in its pod before.")] = 0
+    restart: Annotated[int, INT32, doc("Restarts of the container in its pod before this failure.")] = 0
     reason: Annotated[str, doc("OOMKilled, Error, Evicted, ...")] = ""
     exit_code: Annotated[int | None, INT32, doc("Exit code of the container.")] = None
     message: Annotated[
@@ -37,5 +37,5 @@ class RankFailures(Struct, frozen=True):
     last: Annotated[tuple[RankFailure, ...], list_atomic(), doc("The last 20, in the order in which they were seen.")] = ()
     counted: Annotated[
         dict[str, Annotated[int, INT32]],
-        doc("Runs that are counted of containers (UID of the pod/container) whose failure is no longer among the last."),
+        doc("How many runs are counted of containers (UID of the pod/container) whose failures are no longer listed."),
     ] = {}

@@ -51,10 +51,10 @@ class PodSpecPatch(Struct, frozen=True):
     scheduling_gates: Annotated[
         tuple[Annotated[Json, builtin(_CORE + "PodSchedulingGate")], ...],
         list_map("name", maxItems=16),
-        doc("Gates that hold the pods back."),
+        doc("Scheduling gates of the pods."),
     ] = ()
     termination_grace_period_seconds: Annotated[
-        int | None, INT64, schema(minimum=0), IMMUTABLE, doc("Seconds the pods get to end.")
+        int | None, INT64, schema(minimum=0), IMMUTABLE, doc("Seconds the pods have to stop.")
     ] = None
 
 

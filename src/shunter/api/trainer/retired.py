@@ -33,14 +33,14 @@ _PROCESSES_MOVED = (
 )
 
 PodTemplateOverrides: TypeAlias = Annotated[
-    _Overrides, list_atomic(maxItems=128), _replaced("2.1"), doc("Gone since Trainer 2.2: use runtimePatches.")
+    _Overrides, list_atomic(maxItems=128), _replaced("2.1"), doc("Removed in Trainer 2.2: use runtimePatches.")
 ]
 PodSpecOverrides: TypeAlias = Annotated[
-    _Overrides, list_atomic(maxItems=128), _replaced("2.0"), doc("Gone since Trainer 2.1: use runtimePatches.")
+    _Overrides, list_atomic(maxItems=128), _replaced("2.0"), doc("Removed in Trainer 2.1: use runtimePatches.")
 ]
 TorchProcesses: TypeAlias = Annotated[
     Any,
     builtin("io.k8s.apimachinery.pkg.util.intstr.IntOrString"),
     cel(("self == 'auto'", _PROCESSES_MOVED)),
-    doc("Gone since Trainer 2.2: use numProcPerNode of TrainJobs. Nothing but auto, which holds anyway, is accepted."),
+    doc("Removed in Trainer 2.2: use numProcPerNode of TrainJobs. Only auto is accepted, which applies anyway."),
 ]

@@ -62,7 +62,7 @@ class MPIPolicy(Struct, frozen=True):
     """Has the operator make SSH keys and a file of hosts. `num_proc_per_node` are the slots of each host where the job says none;
     a 1 gives way to the number of GPUs."""
 
-    num_proc_per_node: Annotated[int | None, INT32, schema(default=1), doc("MPI processes (slots) a node.")] = None
+    num_proc_per_node: Annotated[int | None, INT32, schema(default=1), doc("MPI processes (slots) per node.")] = None
     mpi_implementation: Annotated[str | None, schema(default="OpenMPI", enum=["OpenMPI", ""]), doc("The MPI to set up.")] = None
     ssh_auth_mount_path: Annotated[
         str | None, schema(default="/root/.ssh", maxLength=4096), doc("Where the SSH keys are mounted.")
@@ -86,7 +86,7 @@ class FluxPolicy(Struct, frozen=True):
         INT32,
         schema(default=1),
         cel(("self >= 1", "NumProcPerNode in fluxPolicy must be >= 1")),
-        doc("Flux processes a node."),
+        doc("Flux processes per node."),
     ] = None
 
 
@@ -160,7 +160,7 @@ class TrainingRuntime(Struct, frozen=True):
     """A blueprint of training jobs in one namespace."""
 
     metadata: ObjectMeta = ObjectMeta()
-    spec: Annotated[TrainingRuntimeSpec, schema(minProperties=1), doc("The blueprint.")] = TrainingRuntimeSpec()
+    spec: Annotated[TrainingRuntimeSpec, schema(minProperties=1), doc("The settings of the runtime.")] = TrainingRuntimeSpec()
 
 
 class ClusterTrainingRuntime(TrainingRuntime, frozen=True):

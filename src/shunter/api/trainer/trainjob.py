@@ -59,7 +59,7 @@ class InitializerSource(Struct, frozen=True):
                 "storageUri may be empty, or it must be a valid URI (scheme://...)",
             )
         ),
-        doc("SCHEME://... of what to fetch."),
+        doc("URI (SCHEME://...) of what to fetch."),
     ] = None
     env: Annotated[tuple[EnvVar, ...], list_map("name", maxItems=128), doc("Environment of the initializer.")] = ()
     secret_ref: Annotated[LocalObjectReference | None, doc("Secret whose keys become environment variables.")] = None
@@ -84,7 +84,7 @@ class Trainer(Struct, frozen=True):
         int | None, INT32, doc("Training nodes; the runtime's number when absent. May change while suspended.")
     ] = None
     resources_per_node: Annotated[ResourceRequirements | None, doc("Resources of each training node.")] = None
-    num_proc_per_node: Annotated[int | None, INT32, doc("Processes a node; from the node's resources when absent.")] = None
+    num_proc_per_node: Annotated[int | None, INT32, doc("Processes per node; from the node's resources when absent.")] = None
 
 
 def _unchanged(holder: str, field: str) -> str:
@@ -125,9 +125,11 @@ class TrainJobSpec(Struct, frozen=True):
     ] = ()
     pod_template_overrides: PodTemplateOverrides = ()
     pod_spec_overrides: PodSpecOverrides = ()
-    suspend: Annotated[bool | None, schema(default=False), doc("True holds the job back, or stops it for now.")] = None
+    suspend: Annotated[
+        bool | None, schema(default=False), doc("True keeps the job from starting, or stops it until it is false again.")
+    ] = None
     active_deadline_seconds: Annotated[
-        int | None, INT64, schema(minimum=1), IMMUTABLE, doc("Seconds from creation, or resume, until the job is failed.")
+        int | None, INT64, schema(minimum=1), IMMUTABLE, doc("Seconds from creation, or resume, until the job fails.")
     ] = None
     managed_by: Annotated[
         str | None,
@@ -164,8 +166,10 @@ class Metric(Struct, frozen=True):
 class TrainerStatus(Struct, frozen=True):
     """What the training program itself reports."""
 
-    progress_percentage: Annotated[int | None, INT32, schema(minimum=0, maximum=100), doc("How far it is.")] = None
-    estimated_remaining_seconds: Annotated[int | None, INT32, schema(minimum=0), doc("How long it will take.")] = None
+    progress_percentage: Annotated[
+        int | None, INT32, schema(minimum=0, maximum=100), doc("How much of the training is done.")
+    ] = None
+    estimated_remaining_seconds: Annotated[int | None, INT32, schema(minimum=0), doc("Estimated time to the end.")] = None
     metrics: Annotated[tuple[Metric, ...], list_atomic(maxItems=256), doc("Its metrics.")] = ()
     last_updated_time: Annotated[datetime | None, doc("When it last reported.")] = None
 
@@ -194,4 +198,4 @@ class TrainJob(Struct, frozen=True):
         cel((NODES_UNCHANGED, "trainer.numNodes can only be modified while the TrainJob is suspended")),
         doc("What to train."),
     ] = TrainJobSpec()
-    status: Annotated[TrainJobStatus, schema(minProperties=1), doc("What runs.")] = TrainJobStatus()
+    status: Annotated[TrainJobStatus, schema(minProperties=1), doc("The observed state of the job.")] = TrainJobStatus()

@@ -23,7 +23,7 @@ class JAXJob(Struct, frozen=True):
 
     metadata: ObjectMeta = ObjectMeta()
     spec: Annotated[JAXJobSpec, doc("What to run.")] = JAXJobSpec()
-    status: Annotated[JobStatus, doc("What runs.")] = JobStatus()
+    status: Annotated[JobStatus, doc("The observed state of the job.")] = JobStatus()
 
 
 KIND = JobKind(

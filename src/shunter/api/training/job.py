@@ -40,10 +40,10 @@ class RunPolicy(Struct, frozen=True):
     ttl_seconds_after_finished: Annotated[
         int | None, INT32, doc("Seconds after the end until the job itself is deleted; never when absent.")
     ] = None
-    active_deadline_seconds: Annotated[
-        int | None, INT64, doc("Seconds from status.startTime until an unfinished job is failed.")
-    ] = None
-    backoff_limit: Annotated[int | None, INT32, doc("Restarts, counted over all pods, until the job is failed.")] = None
+    active_deadline_seconds: Annotated[int | None, INT64, doc("Seconds from status.startTime until an unfinished job fails.")] = (
+        None
+    )
+    backoff_limit: Annotated[int | None, INT32, doc("Restarts, counted over all pods, until the job fails.")] = None
     scheduling_policy: Annotated[SchedulingPolicy | None, doc("Gang scheduling of the job's pods.")] = None
     suspend: Annotated[
         bool | None,

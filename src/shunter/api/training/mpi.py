@@ -56,7 +56,7 @@ class MPIJob(Struct, frozen=True):
 
     metadata: MPIJobMeta = MPIJobMeta()
     spec: Annotated[MPIJobSpec, doc("What to run.")] = NO_SPEC
-    status: Annotated[JobStatus, doc("What runs.")] = JobStatus()
+    status: Annotated[JobStatus, doc("The observed state of the job.")] = JobStatus()
 
 
 KIND = JobKind(

@@ -14,8 +14,8 @@ MASTER, WORKER = "Master", "Worker"
 class ElasticPolicy(Struct, frozen=True):
     """Accepted and without effect, as upstream: the number of workers changes by scaling only."""
 
-    min_replicas: Annotated[int | None, INT32, doc("Fewest workers to run with; maxReplicas when absent. No effect.")] = None
-    max_replicas: Annotated[int | None, INT32, doc("Most workers to run with; minReplicas when absent. No effect.")] = None
+    min_replicas: Annotated[int | None, INT32, doc("Minimum number of workers; maxReplicas when absent. No effect.")] = None
+    max_replicas: Annotated[int | None, INT32, doc("Maximum number of workers; minReplicas when absent. No effect.")] = None
     max_restarts: Annotated[int | None, INT32, doc("Restarts of the worker group. No effect.")] = None
     metrics: Annotated[
         tuple[Annotated[Json, builtin("io.k8s.api.autoscaling.v2.MetricSpec")], ...],
@@ -38,7 +38,7 @@ class PaddleJob(Struct, frozen=True):
 
     metadata: ObjectMeta = ObjectMeta()
     spec: Annotated[PaddleJobSpec, doc("What to run.")] = PaddleJobSpec()
-    status: Annotated[JobStatus, doc("What runs.")] = JobStatus()
+    status: Annotated[JobStatus, doc("The observed state of the job.")] = JobStatus()
 
 
 KIND = JobKind(

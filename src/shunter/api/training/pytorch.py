@@ -24,8 +24,8 @@ class RendezvousSetting(Struct, frozen=True):
 class ElasticPolicy(Struct, frozen=True):
     """What torchrun is told when the number of workers may change (torchrun's own option names)."""
 
-    min_replicas: Annotated[int | None, INT32, doc("Fewest workers to run with; maxReplicas when absent.")] = None
-    max_replicas: Annotated[int | None, INT32, doc("Most workers to run with; minReplicas when absent.")] = None
+    min_replicas: Annotated[int | None, INT32, doc("Minimum number of workers; maxReplicas when absent.")] = None
+    max_replicas: Annotated[int | None, INT32, doc("Maximum number of workers; minReplicas when absent.")] = None
     rdzv_backend: Annotated[str | None, doc("Rendezvous backend: c10d, etcd or etcd-v2.")] = None
     rdzv_port: Annotated[int | None, INT32, doc("Rendezvous port; the pytorchjob-port when absent.")] = None
     rdzv_host: Annotated[str | None, doc("Rendezvous host; the first worker when absent.")] = None
@@ -46,7 +46,7 @@ class PyTorchJobSpec(Struct, frozen=True):
     run_policy: Annotated[RunPolicy, doc("Life cycle and scheduling of the job.")] = RunPolicy()
     elastic_policy: Annotated[ElasticPolicy | None, doc("Elastic training with torchrun.")] = None
     pytorch_replica_specs: Annotated[dict[str, ReplicaSpec], REQUIRED, doc("Pods by role: Master and Worker.")] = {}
-    nproc_per_node: Annotated[str | None, doc("Processes a node: auto, cpu, gpu or a number. auto by default.")] = None
+    nproc_per_node: Annotated[str | None, doc("Processes per node: auto, cpu, gpu or a number. auto by default.")] = None
 
 
 class PyTorchJob(Struct, frozen=True):
@@ -54,7 +54,7 @@ class PyTorchJob(Struct, frozen=True):
 
     metadata: ObjectMeta = ObjectMeta()
     spec: Annotated[PyTorchJobSpec, doc("What to run.")] = PyTorchJobSpec()
-    status: Annotated[JobStatus, doc("What runs.")] = JobStatus()
+    status: Annotated[JobStatus, doc("The observed state of the job.")] = JobStatus()
 
 
 KIND = JobKind(

@@ -18,7 +18,7 @@ class TFJobSpec(Struct, frozen=True):
 
     run_policy: Annotated[RunPolicy, doc("Life cycle and scheduling of the job.")] = RunPolicy()
     success_policy: Annotated[
-        str | None, doc("AllWorkers: the job ends when every worker has; by default when worker 0 has. A chief goes before both.")
+        str | None, doc("AllWorkers: the job ends when all workers have; by default when worker 0 has. A chief, if any, decides.")
     ] = None
     tf_replica_specs: Annotated[
         dict[str, ReplicaSpec], REQUIRED, doc("Pods by role: Chief or Master, PS, Worker, Evaluator.")
@@ -33,7 +33,7 @@ class TFJob(Struct, frozen=True):
 
     metadata: ObjectMeta = ObjectMeta()
     spec: Annotated[TFJobSpec, doc("What to run.")] = TFJobSpec()
-    status: Annotated[JobStatus, doc("What runs.")] = JobStatus()
+    status: Annotated[JobStatus, doc("The observed state of the job.")] = JobStatus()
 
 
 KIND = JobKind(

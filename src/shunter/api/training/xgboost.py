@@ -27,7 +27,7 @@ class XGBoostJob(Struct, frozen=True):
 
     metadata: ObjectMeta = ObjectMeta()
     spec: Annotated[XGBoostJobSpec, doc("What to run.")] = NO_SPEC
-    status: Annotated[JobStatus, doc("What runs.")] = JobStatus()
+    status: Annotated[JobStatus, doc("The observed state of the job.")] = JobStatus()
 
 
 KIND = JobKind(
