@@ -48,10 +48,10 @@ def test_the_exit_code_says_whether_it_fits(words: tuple[str, ...], code: int) -
     ("words", "said"),
     [
         (("Lama-3.1-8B",), "error: model 'Lama-3.1-8B' is not known.\n       Did you mean Llama-3.1-8B?\n"),
-        ((), "error: size: name a model, a config.json, or --params; one of them.\n       As in: shunter size Llama-3.1-8B\n"),
+        ((), "error: size: specify one of: a model, a config.json, --params.\n       Example: shunter size Llama-3.1-8B\n"),
         (("--params", "8"), "error: --params '8' is less than a million.\n       Write it like --params 8B, 350M or 1.5B.\n"),
-        (("--params", "many"), "error: --params 'many' is no number.\n       Write it like --params 8B, 350M or 1.5B.\n"),
-        (("GPT-2", "--tokens", "-1"), "error: --tokens '-1' is no number.\n       Write it like --tokens 8B, 350M or 1.5B.\n"),
+        (("--params", "many"), "error: --params 'many' is not a number.\n       Write it like --params 8B, 350M or 1.5B.\n"),
+        (("GPT-2", "--tokens", "-1"), "error: --tokens '-1' is not a number.\n       Write it like --tokens 8B, 350M or 1.5B.\n"),
         (("GPT-2", "--batch", "0"), "error: --batch is 0; it must be at least 1.\n"),
         (("GPT-2", "--on", "gcp"), "error: --on 'gcp': not known.\n       Use aws, azure, cluster, or machine types"),
         (("Llama-3.1-8B", "--tp", "3"), "tp must divide both.\n       Use --tp 1 or 2 or 4 or 8.\n"),

@@ -24,7 +24,7 @@ ALL_REDUCE, BARRIER = waits("all_reduce", 33), waits("barrier", 40)
 def test_a_rank_that_has_left_the_loop_is_named_by_where_it_waits() -> None:
     (verdict,) = found(ALL_REDUCE, BARRIER, ALL_REDUCE)
     assert (verdict.id, verdict.confidence) == ("H03", "possible")
-    assert verdict.cause == "all 3 ranks wait, and not in the same collective: rank 1 in barrier; ranks 0 and 2 in all_reduce"
+    assert verdict.cause == "all 3 ranks wait, but in different collectives: rank 1 in barrier; ranks 0 and 2 in all_reduce"
     assert "fewer batches" in verdict.remedy
     assert [one.text for one in verdict.evidence][1] == "barrier, called from train (train.py:40)"
 
@@ -33,7 +33,7 @@ def test_ranks_that_wait_in_one_collective_from_different_lines_may_call_in_anot
     (verdict,) = found(ALL_REDUCE, waits("all_reduce", 57), ALL_REDUCE)
     assert (verdict.id, verdict.confidence) == ("H03", "possible")
     assert verdict.cause == (
-        "all 3 ranks wait in all_reduce, called from different lines: in another order, or they wait for the network"
+        "all 3 ranks wait in all_reduce, called from different lines: their order differs, or they wait for the network"
     )
     assert "same order, with each process group" in verdict.remedy
     assert "ncclras" in verdict.remedy

@@ -269,7 +269,7 @@ def test_a_rank_that_keeps_others_waiting_for_their_gpus_is_a_straggler() -> Non
     assert (verdict.id, verdict.ranks, verdict.confidence) == ("S01", (1,), "likely")
     assert verdict.cause == "rank 1 keeps the others waiting, mostly in train (train.py:63)"
     assert verdict.evidence[0].text == (
-        "in a collective, or running at train (train.py:66) as one that waits for its GPU, in 9 of 12 samples"
+        "in a collective, or running at train (train.py:66) like one that waits for its GPU, in 9 of 12 samples"
     )
 
 

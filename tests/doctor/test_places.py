@@ -219,7 +219,7 @@ def of_launcher(text: str, code: int = 1) -> Evidence:
         (UNKNOWN, 1, "T04", "container pytorch of pod j-launcher-0 needs a host's name"),
         (f"{DENIED}: '/data/x'", 1, "T08", "container pytorch of pod j-launcher-0 is denied access"),
         ("", 127, "K04", "container pytorch of pod j-launcher-0: a command"),
-        ("", 135, "K06", "container pytorch of pod j-launcher-0 died of SIGBUS"),
+        ("", 135, "K06", "container pytorch of pod j-launcher-0 ended with SIGBUS"),
         (RESET, 1, "T90", "container pytorch of pod j-launcher-0 ended because a peer was lost"),
     ],
 )

@@ -85,7 +85,7 @@ def test_a_rank_that_fails_again_and_again_in_pods_that_are_gone_is_a_loop() -> 
     ("code", "words", "cause", "remedy"),
     [
         (255, "exec /bin/train: exec format error", "exit code 255: exec /bin/train: exec format error", "architecture"),
-        (132, "step 1 loss 0.5", "was ended by illegal instruction (exit code 132)", "newer processors"),
+        (132, "step 1 loss 0.5", "was ended by illegal instruction (exit code 132)", "newer CPU"),
         (134, "malloc(): invalid size (unsorted)", "ended with malloc(): invalid size (unsorted)", ""),
         (134, "free(): double free detected in tcache 2", "ended with free(): double free detected in tcache 2", ""),
         (1, traceback("RuntimeError: DataLoader worker (pid 8) is killed by signal: Killed. "), "signal: Killed.", "num_workers"),

@@ -200,5 +200,5 @@ def test_the_diagnosis_is_the_one_headline_of_describe_and_run(
     assert [one["id"] for one in diagnosed if one["confidence"] != "possible"] == ["K06"]
     assert cause_of(described) == diagnosed[0]["cause"]
     # Of ranks that end together the command may have seen some only.
-    assert re.search(rf" {namespace}/j failed: ranks? [^:]* died of SIGBUS \(exit code 135\)\n", followed.stderr)
+    assert re.search(rf" {namespace}/j failed: ranks? [^:]* ended with SIGBUS \(exit code 135\)\n", followed.stderr)
     assert row(cluster, namespace)["why"] == "exit code 135 (SIGBUS)"

@@ -50,7 +50,7 @@ def test_eight_l40s_are_tight_for_it() -> None:
 def test_a10g_does_not_do_on_any_number_of_gpus() -> None:
     choice = best_choice(LLAMA, OPTIONS, machine("g5.48xlarge"))
     assert choice.verdict == "no"
-    assert choice.reason == "all but the states is 21.9 of 21.2 GiB, on any number of GPUs (logits 11.7)"
+    assert choice.reason == "all but the states: 21.9 of 21.2 GiB, on any number of GPUs (logits 11.7)"
 
 
 def test_what_would_help_is_named_and_helps() -> None:
@@ -96,7 +96,7 @@ def test_tensor_parallelism_stays_within_a_machine() -> None:
 
 def test_a_number_of_gpus_that_does_not_divide_is_said() -> None:
     choice = judged(LLAMA, dataclasses.replace(OPTIONS, cp=2), machine("g5.xlarge"), 1)
-    assert (choice.verdict, choice.reason) == ("no", "1 GPU: no multiple of tp x pp x cp = 2")
+    assert (choice.verdict, choice.reason) == ("no", "1 GPU: not a multiple of tp x pp x cp = 2")
 
 
 def test_a_host_with_little_memory_makes_it_tight() -> None:
@@ -108,7 +108,7 @@ def test_a_host_with_little_memory_makes_it_tight() -> None:
 def test_adapters_on_a_sharded_model_say_what_loading_may_need() -> None:
     choice = judged(known_models()["Llama-3.1-70B"].shape, SizeOptions(seq=2048, strategy="lora"), machine("p4de.24xlarge"), 1)
     assert choice.verdict == "tight"
-    assert "a program that shards the model after loading it may need 177 of 76.0 GiB" in choice.reason
+    assert "a program that shards it after loading may need 177 of 76.0 GiB" in choice.reason
 
 
 def test_auto_replicates_where_that_fits_and_shards_elsewhere() -> None:
@@ -142,11 +142,11 @@ def test_what_fits_on_some_machines_fits_on_more_of_them(shape, memory_mib, node
         (
             "Llama-3.1-8B",
             {"tp": 3},
-            "--tp 3: Llama-3.1-8B has 32 heads and 8 of keys; tp must divide both.",
+            "--tp 3: Llama-3.1-8B has 32 heads and 8 key heads; tp must divide both.",
             "Use --tp 1 or 2 or 4 or 8.",
         ),
         ("Llama-3.1-8B", {"tp": 16}, "tp must divide both", "Use --tp 1 or 2 or 4 or 8."),
-        ("Qwen2.5-0.5B", {"tp": 4}, "14 heads and 2 of keys", "Use --tp 1 or 2."),
+        ("Qwen2.5-0.5B", {"tp": 4}, "14 heads and 2 key heads", "Use --tp 1 or 2."),
         ("Llama-3.1-8B", {"cp": 3}, "--cp 3 does not divide --seq 8192.", "Use a power of two."),
         ("Llama-3.1-8B", {"pp": 33}, "--pp 33: Llama-3.1-8B has 32 layers.", "Use fewer stages."),
         ("GPT-2", {"seq": 2048}, "--seq 2048: GPT-2 has 1024 positions.", "Use --seq 1024, or less."),
@@ -165,7 +165,7 @@ def test_impossible_trainings_are_refused_with_a_remedy(
 
 def test_a_model_or_its_parameters_are_named_and_not_both() -> None:
     for model, parameters in (("", ""), ("GPT-2", "8B")):
-        with pytest.raises(InputError, match="one of them"):
+        with pytest.raises(InputError, match="specify one of"):
             size(model, parameters=parameters)
 
 

@@ -223,10 +223,10 @@ def test_machines_whose_allocatable_is_not_published_get_gpus_requested_only() -
     [
         ({"name": "My Job"}, "--name 'My Job'"),
         ({"namespace": "a.b"}, "--namespace 'a.b'"),
-        ({"subnets": ("vpc-1",)}, "--subnet 'vpc-1' is no id."),
-        ({"security_groups": ("sg-",)}, "--security-group 'sg-' is no id."),
-        ({"ami": "al2023@latest"}, "--ami 'al2023@latest' pins no image."),
-        ({"reservation": "r-1"}, "--capacity-reservation 'r-1' is no id."),
+        ({"subnets": ("vpc-1",)}, "--subnet 'vpc-1' is not an ID."),
+        ({"security_groups": ("sg-",)}, "--security-group 'sg-' is not an ID."),
+        ({"ami": "al2023@latest"}, "--ami 'al2023@latest' does not pin an image."),
+        ({"reservation": "r-1"}, "--capacity-reservation 'r-1' is not an ID."),
         ({"api": "job"}, "--api 'job' is not known."),
     ],
 )

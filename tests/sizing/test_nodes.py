@@ -83,7 +83,7 @@ def test_no_more_nodes_are_asked_for_than_there_are() -> None:
 
 def test_more_nodes_than_there_are_do_not_fit() -> None:
     (option,) = size("Llama-3.1-8B", SizeOptions(nodes=3), instances=instances_of([node("a"), node("b")])).choices
-    assert (option.verdict, option.reason) == ("no", "there are 2 of them")
+    assert (option.verdict, option.reason) == ("no", "the cluster has only 2 of them")
 
 
 def test_all_of_three_nodes_are_tried() -> None:

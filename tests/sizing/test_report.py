@@ -14,19 +14,19 @@ from shunter.sizing.report import brief, duration, report, two_digits
 from shunter.sizing.shapes import known_models
 
 WIDE = """\
-Llama-3.1-8B  8,030,261,248 parameters  full, FSDP, AdamW, bf16-mixed, seq 8192, batch 1 a GPU
-needs   36.9 GiB a GPU on 8 GPUs (26-44): states 15.0  logits 11.7  unsharded 6.9  activations 2.0  recomputation 1.3
+Llama-3.1-8B  8,030,261,248 parameters  full, FSDP, AdamW, bf16-mixed, seq 8192, batch 1 per GPU
+needs   36.9 GiB per GPU on 8 GPUs (26-44): states 15.0  logits 11.7  unsharded 6.9  activations 2.0  recomputation 1.3
 fits    1 x p5.48xlarge   8 x H100        36.9 of  76.0 GiB  45,000-61,000 tokens/s at 33-45 % MFU: 1B in 4.5-6.2 h
         2 x p4d.24xlarge  8 x A100-40GB   29.4 of  38.0 GiB
             no time (MFU was measured over 1600 Gbit/s between machines, not 400); 1 would be tight: 36.9 of 38.0 GiB,
             may need up to 44.3
-no      g5.48xlarge       8 x A10G       all but the states is 21.9 of 21.2 GiB, on any number of GPUs (logits 11.7)
-note    host memory: about 271 GiB a machine to load and save
+no      g5.48xlarge       8 x A10G       all but the states: 21.9 of 21.2 GiB, on any number of GPUs (logits 11.7)
+note    host memory: about 271 GiB per machine to load and save
 """
 NARROW = """\
 Llama-3.1-8B  8,030,261,248 parameters  full, FSDP, AdamW, bf16-mixed, seq 8192,
-       batch 1 a GPU
-needs   36.9 GiB a GPU on 8 GPUs (26-44): states 15.0  logits 11.7  unsharded
+       batch 1 per GPU
+needs   36.9 GiB per GPU on 8 GPUs (26-44): states 15.0  logits 11.7  unsharded
           6.9  activations 2.0  recomputation 1.3
 fits    1 x p5.48xlarge   8 x H100        36.9 of  76.0 GiB
             45,000-61,000 tokens/s at 33-45 % MFU: 1B in 4.5-6.2 h
@@ -34,9 +34,9 @@ fits    1 x p5.48xlarge   8 x H100        36.9 of  76.0 GiB
             no time (MFU was measured over 1600 Gbit/s between machines, not
             400); 1 would be tight: 36.9 of 38.0 GiB, may need up to 44.3
 no      g5.48xlarge       8 x A10G
-            all but the states is 21.9 of 21.2 GiB, on any number of GPUs
-            (logits 11.7)
-note    host memory: about 271 GiB a machine to load and save
+            all but the states: 21.9 of 21.2 GiB, on any number of GPUs (logits
+            11.7)
+note    host memory: about 271 GiB per machine to load and save
 """
 
 

@@ -47,6 +47,7 @@ async def _own_jobset(client: Client, name: str, namespace: str) -> tuple[Resour
     if len(found) != 1:
         where = f"in namespace {namespace}" if namespace else "in any namespace"
         raise InputError(
-            f"there {'is no JobSet' if not found else f'are {len(found)} JobSets'} {name!r} {where}.", "Name one with -n."
+            f"there {'is no JobSet' if not found else f'are {len(found)} JobSets'} {name!r} {where}.",
+            "Specify the namespace with -n.",
         )
     return JOBSETS, as_job(JOBSETS, found[0])

@@ -290,7 +290,7 @@ def stands(rank: Rank) -> str:
 def read_at(rank: Rank) -> str:
     """What to do about a rank that others wait for: its line; empty where no line of the program is known."""
     if rank.is_stopped:
-        return "Find out what stopped it (SIGSTOP, a debugger, a profiler), and let it go on: kill -CONT in its container."
+        return "Find out what stopped it (SIGSTOP, a debugger, a profiler), and resume it: kill -CONT in its container."
     frame = rank.place
     return f"Read {frame.file.rsplit('/', 1)[-1]}:{frame.line} on rank {rank.rank}." if frame is not None else ""
 
@@ -300,7 +300,7 @@ def call(rank: Rank) -> str:
     if rank.spins:
         at = where(rank.place) if rank.place is not None else rank.last.frames[0].function
         what = "in a call of MPI" if rank.last.uses_mpi else "for its GPU"
-        return f"{at}, running all the time, as a rank that waits {what}"
+        return f"{at}, running all the time, like a rank that waits {what}"
     return f"{collective(rank)}{called(rank)}"
 
 

@@ -120,7 +120,7 @@ def shape_of(config: Mapping[str, Any], title: str, name: str) -> Shape:
     head_dim = numbers.optional("head_dim", _HEAD_DIM.get(kind, 0))
     if not head_dim and hidden % heads:
         raise InputError(
-            f"{title}: hidden_size {hidden} is no multiple of num_attention_heads {heads}, and head_dim is not set.",
+            f"{title}: hidden_size {hidden} is not a multiple of num_attention_heads {heads}, and head_dim is not set.",
             "Correct one of them.",
         )
     kv_heads = numbers.optional(
@@ -133,7 +133,7 @@ def shape_of(config: Mapping[str, Any], title: str, name: str) -> Shape:
             "Add num_key_value_heads.",
         )
     if heads % kv_heads:
-        raise InputError(f"{title}: num_attention_heads {heads} is no multiple of num_key_value_heads {kv_heads}.")
+        raise InputError(f"{title}: num_attention_heads {heads} is not a multiple of num_key_value_heads {kv_heads}.")
     return Shape(
         name=name,
         hidden=hidden,

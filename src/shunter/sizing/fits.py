@@ -71,7 +71,7 @@ def best_choice(shape: Shape, options: SizeOptions, instance: Instance) -> Machi
     if options.nodes:
         choice = judged(shape, options, instance, options.nodes)
         if instance.there and options.nodes > instance.there:
-            return dataclasses.replace(choice, verdict="no", reason=f"there {_are(instance.there)} of them")
+            return dataclasses.replace(choice, verdict="no", reason=f"the cluster has only {instance.there} of them")
         return choice
     tight: MachineChoice | None = None
     for nodes in _node_counts(instance):
@@ -94,7 +94,7 @@ def judged(shape: Shape, options: SizeOptions, instance: Instance, nodes: int) -
     gpus = nodes * instance.gpus
     parts = options.tp * options.pp * options.cp
     if gpus % parts or (reason := obstacle(options, instance)):
-        reason = f"{count(gpus, 'GPU')}: no multiple of tp x pp x cp = {parts}" if gpus % parts else reason
+        reason = f"{count(gpus, 'GPU')}: not a multiple of tp x pp x cp = {parts}" if gpus % parts else reason
         sharding = _shardings(options, gpus)[-1]
         needed = memory(shape, options, sharding, gpus=max(gpus, parts), gpus_a_node=instance.gpus)
         usable = instance.gpu.memory_mib * MIB * USABLE
@@ -115,7 +115,7 @@ def obstacle(options: SizeOptions, instance: Instance) -> str:
 def unmodelled(shape: Shape, options: SizeOptions) -> str:
     """Why no verdict is possible: what the formulas were never held against measurements of; empty for nothing."""
     if options.pp > 1:
-        return "pipeline parallelism is not modeled (a published run needed half as much again)"
+        return "pipeline parallelism is not modeled (a published run needed 50 % more than the formula)"
     if shape.experts:
         return "mixtures of experts are not modeled (expert parallelism, imbalance between experts)"
     return ""
@@ -132,11 +132,11 @@ def _judged(shape: Shape, options: SizeOptions, instance: Instance, nodes: int, 
     if instance.note:
         return choice("unknown", instance.note)
     if needed.states > device:
-        return choice("no", f"parameters, gradients and optimizer alone are {gib(needed.states)} of {gib(usable)} GiB")
+        return choice("no", f"parameters, gradients and optimizer alone take {gib(needed.states)} of {gib(usable)} GiB")
     if reason := unmodelled(shape, options):
         return choice("unknown", reason)
     if needed.floor > device:
-        return choice("no", f"states and what is not sharded are {gib(needed.floor)} of {gib(usable)} GiB, at any batch")
+        return choice("no", f"states and what is not sharded take {gib(needed.floor)} of {gib(usable)} GiB at any batch size")
     if limits.high <= usable:
         short = _loading(shape, options, sharding, nodes * instance.gpus, usable) or _missing_host_memory(
             instance, sharding, needed
@@ -153,7 +153,7 @@ def _judged(shape: Shape, options: SizeOptions, instance: Instance, nodes: int, 
             return dataclasses.replace(over, verdict="no" if limits.low > device else "tight", reason=advice)
     if needed.total <= device:
         return dataclasses.replace(
-            over, reason=f"{gib(needed.total)} of {gib(usable)} GiB; some have needed less than the formula"
+            over, reason=f"{gib(needed.total)} of {gib(usable)} GiB; some trainings needed less than the formula says"
         )
     return dataclasses.replace(over, verdict="no", reason=_excess(over))
 
@@ -184,8 +184,8 @@ def _excess(choice: MachineChoice) -> str:
     rest = needed.total - needed.states
     if rest > usable:
         name, size = next((name, size) for name, size in needed.terms().items() if name != "states")
-        return f"all but the states is {gib(rest)} of {gib(usable)} GiB, on any number of GPUs ({name} {gib(size)})"
-    return f"{gib(needed.total)} of {gib(usable)} GiB a GPU on {count(choice.gpus, 'GPU')}"
+        return f"all but the states: {gib(rest)} of {gib(usable)} GiB, on any number of GPUs ({name} {gib(size)})"
+    return f"{gib(needed.total)} of {gib(usable)} GiB per GPU on {count(choice.gpus, 'GPU')}"
 
 
 def _loading(shape: Shape, options: SizeOptions, sharding: Sharding, gpus: int, usable: float) -> str:
@@ -195,7 +195,8 @@ def _loading(shape: Shape, options: SizeOptions, sharding: Sharding, gpus: int, 
     whole = width * shape.total * (1 + 1 / gpus) * (1 + ABOVE)
     if sharding != "lora" or gpus == 1 or whole <= usable:
         return ""
-    return f"once it is loaded; a program that shards the model after loading it may need {gib(whole)} of {gib(usable)} GiB then"
+    then = f"{gib(whole)} of {gib(usable)} GiB"
+    return f"enough once the model is loaded; a program that shards it after loading may need {then} to load it"
 
 
 def _shardings(options: SizeOptions, gpus: int) -> list[Sharding]:
@@ -210,7 +211,3 @@ def _node_counts(instance: Instance) -> Iterator[int]:
         yield nodes
         nodes *= 2
     yield most
-
-
-def _are(number: int) -> str:
-    return "is 1" if number == 1 else f"are {number}"

@@ -96,7 +96,7 @@ class ManifestOptions:
             if faults := label_faults(value):
                 raise InputError(f"{option} {value!r}: {faults[0]}.")
         if self.api not in get_args(JobApi):
-            raise InputError(f"--api {self.api!r} is not known.", f"There are {', '.join(get_args(JobApi))}.")
+            raise InputError(f"--api {self.api!r} is not known.", f"Use one of: {', '.join(get_args(JobApi))}.")
         for option, prefix, values in (
             ("--subnet", "subnet-", self.subnets),
             ("--security-group", "sg-", self.security_groups),
@@ -104,10 +104,10 @@ class ManifestOptions:
         ):
             for value in values:
                 if not re.fullmatch(rf"{prefix}[0-9a-z]+", value):
-                    raise InputError(f"{option} {value!r} is no id.", f"Write it like {prefix}0123456789abcdef0.")
+                    raise InputError(f"{option} {value!r} is not an ID.", f"Write it like {prefix}0123456789abcdef0.")
         if self.ami and not re.fullmatch(r"ami-[0-9a-z]+|(al2023|bottlerocket)@v[0-9][0-9.]*", self.ami):
             raise InputError(
-                f"--ami {self.ami!r} pins no image.",
+                f"--ami {self.ami!r} does not pin an image.",
                 "Write an alias with its version, like al2023@v20260801, or an id, like ami-0123.",
             )
 
@@ -117,5 +117,5 @@ def amount(option: str, text: str) -> int:
     found = _MAGNITUDE.fullmatch(text.strip())
     number = round(float(found[1]) * _MAGNITUDES[found[2].lower()]) if found else 0
     if not 1 <= number <= 10**15:
-        raise InputError(f"{option} {text!r} is no number.", f"Write it like {option} 8B, 350M or 1.5B.")
+        raise InputError(f"{option} {text!r} is not a number.", f"Write it like {option} 8B, 350M or 1.5B.")
     return number

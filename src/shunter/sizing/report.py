@@ -65,7 +65,7 @@ def _title(sizing: Sizing) -> str:
         options.precision,
         *(f"{name.upper()} {value}" for name in ("tp", "pp", "cp") if (value := getattr(options, name)) > 1),
         f"seq {options.seq}",
-        f"batch {options.batch} a {'rank' if options.tp * options.pp * options.cp > 1 else 'GPU'}",
+        f"batch {options.batch} per {'rank' if options.tp * options.pp * options.cp > 1 else 'GPU'}",
     ]
     if options.checkpointing != "full":
         parts.append(f"{options.checkpointing} checkpointing")
@@ -78,7 +78,7 @@ def _needs(choice: MachineChoice) -> str:
     band = choice.band
     terms = "  ".join(f"{name} {gib(size)}" for name, size in choice.memory.terms().items())
     ends = f"{band.low / 2**30:.0f}-{band.high / 2**30:.0f}" if band.high >= 10 * 2**30 else f"{gib(band.low)}-{gib(band.high)}"
-    return f"{gib(band.formula)} GiB a GPU on {count(choice.gpus, 'GPU')} ({ends}): {terms}"
+    return f"{gib(band.formula)} GiB per GPU on {count(choice.gpus, 'GPU')} ({ends}): {terms}"
 
 
 class _Columns(NamedTuple):
@@ -136,7 +136,7 @@ def _money(cost: Cost, sizing: Sizing) -> str:
 
 def _notes(sizing: Sizing) -> Iterator[str]:
     if reason := unmodelled(sizing.shape, sizing.options):
-        yield f"no verdict: {reason}; the figures are the formula's"
+        yield f"no verdict: {reason}; the figures come from the formula"
     if sizing.shape.note:
         yield sizing.shape.note
     if sizing.prices:
@@ -144,9 +144,9 @@ def _notes(sizing: Sizing) -> Iterator[str]:
     choice = sizing.needs
     if choice.verdict in ("fits", "tight"):
         needed = host_bytes(choice.sharding, choice.memory, choice.instance.gpus)
-        yield f"host memory: about {gib(needed)} GiB a machine to load and save"
+        yield f"host memory: about {gib(needed)} GiB per machine to load and save"
     if choice.instance.provider == "cluster":
-        yield "nodes of the cluster count whether free or in use"
+        yield "all nodes of the cluster are counted, free or in use"
 
 
 def _block(word: str, rows: list[str] | tuple[str, ...], width: int) -> list[str]:

@@ -127,7 +127,7 @@ def size(
 
 def _shape(model: str, parameters: str) -> Shape:
     if bool(model) == bool(parameters):
-        raise InputError("size: name a model, a config.json, or --params; one of them.", "As in: shunter size Llama-3.1-8B")
+        raise InputError("size: specify one of: a model, a config.json, --params.", "Example: shunter size Llama-3.1-8B")
     if parameters:
         number = amount("--params", parameters)
         if number < LEAST_PARAMETERS:
@@ -149,7 +149,7 @@ def _fitted(shape: Shape, options: SizeOptions) -> SizeOptions:
     if shape.heads % options.tp or shape.kv_heads % options.tp:
         possible = [number for number in (1, 2, 4, 8, 16) if not shape.heads % number and not shape.kv_heads % number]
         raise InputError(
-            f"--tp {options.tp}: {shape.name} has {shape.heads} heads and {shape.kv_heads} of keys; tp must divide both.",
+            f"--tp {options.tp}: {shape.name} has {shape.heads} heads and {shape.kv_heads} key heads; tp must divide both.",
             f"Use --tp {' or '.join(map(str, possible))}.",
         )
     if options.pp > shape.layers:

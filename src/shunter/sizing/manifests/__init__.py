@@ -45,7 +45,7 @@ def manifests(choice: MachineChoice, options: ManifestOptions) -> Manifests:
     elif choice.instance.provider != CLUSTER:
         notes.append(f"no node pool for {choice.instance.provider}: Karpenter's objects are made for AWS only")
     if not choice.instance.memory_mib:
-        notes.append(f"what pods may request of {choice.instance.name} is not published: the job requests its GPUs only")
+        notes.append(f"what pods may request of {choice.instance.name} is not published: the job requests only GPUs")
     if options.kueue:
         objects += queues(choice, options)
     objects += [resource_quota(choice, options), limit_range(options)]

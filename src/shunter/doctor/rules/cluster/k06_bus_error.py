@@ -40,7 +40,7 @@ def lacks_shared_memory(ending: Ending) -> bool:
 
 def _verdict(ones: list[Ending], *, says_so: bool, has_shm: bool) -> Verdict:
     ranks, confidence = ranks_of(ones), _confidence(says_so, has_shm)
-    text = f"{who(ones)} {'ran out of shared memory' if says_so else f'died of SIGBUS (exit code {SIGBUS})'}"
+    text = f"{who(ones)} {'ran out of shared memory' if says_so else f'ended with SIGBUS (exit code {SIGBUS})'}"
     mounts = (
         "a volume is mounted at /dev/shm"
         if has_shm

@@ -28,7 +28,7 @@ DISRUPTIONS = {
     "DeletionByTaintManager": "was deleted because of a NoExecute taint of its node",
     "DeletionByDeviceTaintManager": "was deleted because of a taint of its device",
     "DeletionByPodGC": "was deleted because its node is gone",
-    "TerminationByKubelet": "was ended by its node",
+    "TerminationByKubelet": "was terminated by its node",
 }
 """Reasons of the condition DisruptionTarget (Kubernetes 1.36)."""
 EVENTS = {
@@ -82,7 +82,7 @@ def _verdict(case: Case, text: str, pods: list[str], found: dict[str, list[Disru
     text = text if len(pods) == 1 else text.replace("was ", "were ", 1).replace("its ", "their ")
     return Verdict(
         id="K08",
-        title="TAKEN AWAY",
+        title="POD DISRUPTED",
         cause=f"{who} {text}{spot}",
         confidence="certain",
         ranks=ranks,
@@ -104,7 +104,7 @@ def _of_pods(case: Case) -> Iterator[Disruption]:
         name, status = pod["metadata"]["name"], pod.get("status", {})
         reason, message = status.get("reason") or "", (status.get("message") or "").strip()
         if status.get("phase") == "Failed" and reason in POD_REASONS:
-            text = "was evicted by its node" if reason == "Evicted" else f"was ended by its node ({reason})"
+            text = "was evicted by its node" if reason == "Evicted" else f"was terminated by its node ({reason})"
             yield Disruption(pod=name, text=f"{text}{f': {message}' if message else ''}", message=f"{reason}: {message}")
             continue
         for condition in status.get("conditions") or ():

@@ -28,7 +28,7 @@ def judge(case: Case) -> list[Verdict]:
         Verdict(
             id="K11",
             title="WAITS FOR ITS MASTER",
-            cause=f"{rank_list(case.ranks_of(waiting))} cannot begin before the master has started, and it has not",
+            cause=f"{rank_list(case.ranks_of(waiting))} cannot start before the master, which has not started",
             confidence="possible",
             ranks=case.ranks_of(waiting),
             pods=tuple(waiting),

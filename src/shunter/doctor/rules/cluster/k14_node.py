@@ -12,7 +12,7 @@ WORDS = ("SchedulingGated", "NoScheduler", "NodeNotResponding", "PodSandbox")
 
 def judge(case: Case) -> list[Verdict]:
     """By the causes of pods held up, one verdict for each text. Not whether the scheduler or node in question will come back."""
-    return of_held_pods(case, "K14", "NOT TAKEN UP", WORDS, state="not started")
+    return of_held_pods(case, "K14", "NOT STARTED", WORDS, state="not started")
 
 
 RULE = Rule("K14", judge, pods_and_events)

@@ -21,7 +21,8 @@ from shunter.operator.diagnosis import SIGNALS
 
 KILL, ILLEGAL_INSTRUCTION = 137, 132
 OTHER_PROCESSOR = (
-    "The image is for other processors than the node's: use one for its architecture, or select nodes by kubernetes.io/arch."
+    "The image is built for another CPU architecture than the node's: use an image for that one, "
+    "or select nodes by kubernetes.io/arch."
 )
 _REMEDIES = (
     (re.compile(r"exec format error$"), OTHER_PROCESSOR),
@@ -31,7 +32,7 @@ _REMEDIES = (
     ),
     (
         re.compile(r"DataLoader worker \(pid.*\) (?:is killed by signal: Killed|exited unexpectedly)"),
-        "A process that loads data was killed, mostly for lack of memory: raise resources.limits.memory, or lower num_workers.",
+        "A process that loads data was killed, usually for lack of memory: raise resources.limits.memory, or lower num_workers.",
     ),
 )
 
@@ -105,7 +106,7 @@ def _remedy(case: Case, ending: Ending) -> str:
     if known := next((remedy for pattern, remedy in _REMEDIES if pattern.search(said_last)), ""):
         return known
     if ending.error is None and ending.exit_code == ILLEGAL_INSTRUCTION:
-        return "The program, or a library, was built for newer processors than the node's: use another build, or other nodes."
+        return "The program or a library was built for a newer CPU than the node's: use another build, or nodes with newer CPUs."
     if ending.error is None and ending.exit_code == KILL:
         return "It was killed by kill -9, or at the end of its grace period. Kubernetes does not report a lack of memory."
     if not ending.has_log:

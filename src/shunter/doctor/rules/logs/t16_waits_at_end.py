@@ -30,7 +30,7 @@ def judge(case: Case) -> list[Verdict]:
                 Verdict(
                     id="T16",
                     title="FAILED, AND DOES NOT END",
-                    cause=f"a rank ended with {error.text}, and MPI waits for the others at its end; all are silent",
+                    cause=f"a rank ended with {error.text}, and MPI waits for the others before it exits; none writes a line",
                     confidence="likely",
                     ranks=(error.rank,) if error.rank is not None else (),
                     pods=(pod,),

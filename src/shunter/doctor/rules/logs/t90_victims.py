@@ -37,7 +37,7 @@ def judge(case: Case) -> list[Verdict]:
     return [verdict(case, "T90", "LOST A PEER", text, case.failures, confidence="possible", remedy=remedy)]
 
 
-REMEDY = "Find out who deleted it: the audit log of the API server says. A deleted pod counts as failed."
+REMEDY = "Look in the audit log of the API server to see who deleted it. A deleted pod counts as failed."
 
 
 def _deleted(gone: tuple[int, ...]) -> Verdict:

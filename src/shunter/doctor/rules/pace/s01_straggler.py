@@ -60,7 +60,9 @@ def judge(case: Case) -> list[Verdict]:
     frame = max(frames, key=frames.count) if frames else None
     at = f", mostly in {where(frame)}" if frame is not None else ""
     what = (
-        f"in a collective, or running at {where(line)} as one that waits for its GPU," if line is not None else "in a collective"
+        f"in a collective, or running at {where(line)} like one that waits for its GPU,"
+        if line is not None
+        else "in a collective"
     )
     return [
         Verdict(
@@ -75,7 +77,7 @@ def judge(case: Case) -> list[Verdict]:
             ),
             remedy=f"Compare what rank {lowest} does, and its node, with the others."
             if goes_on
-            else "Ask again in a minute: until then a rank that hangs looks the same.",
+            else "Run shunter doctor again in a minute: until then, a rank that hangs looks the same.",
             victims=tuple(rank for rank in sorted(shares) if rank != lowest),
         )
     ]

@@ -131,7 +131,7 @@ def _text(ranks: Group, odd: list[Rank]) -> str:
         text = f"{rank_list(numbers)} {do} not join the rendezvous in which {others} {wait}"
     elif all(rank.spins for rank in waiting):
         what = "in calls of MPI" if all(rank.last.uses_mpi for rank in waiting) else "for their GPUs"
-        text = f"{rank_list(numbers)} {do} not go on while {others} {wait}, as it seems, {what}"
+        text = f"{rank_list(numbers)} {do} not go on while {others} apparently {wait} {what}"
     else:
         text = f"{rank_list(numbers)} {do} not take part in the collective in which {others} {wait}"
     return f"{text}: busy or stuck" if may_go_on(odd) else text

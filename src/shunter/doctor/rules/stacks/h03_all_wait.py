@@ -39,13 +39,15 @@ def judge(case: Case) -> list[Verdict]:
         remedy = f"WORLD_SIZE and --nnodes must match the job ({number}). Use the MASTER_ADDR and MASTER_PORT that the job sets."
     elif len(calls := _calls(ranks.ranks)) > 1:
         each = "; ".join(f"{rank_list(numbers)} in {name}" for name, numbers in calls.items())
-        text = f"all {number} ranks wait, and not in the same collective: {each}"
+        text = f"all {number} ranks wait, but in different collectives: {each}"
         remedy = "Look for a rank that has fewer batches than others, or a collective under `if rank == ...`."
     elif missing := _MISSING.get(name := next(iter(calls))):
         text = f"all {number} ranks wait in {name}, and none {missing}: their order does not match, or the network lost a message"
-        remedy = "Each recv needs a send of the other rank meanwhile: order them by rank, or use batch_isend_irecv for both."
+        remedy = "Each recv needs a matching send on the other rank: order them by rank, or use batch_isend_irecv for both."
     elif len({called(rank) for rank in ranks.ranks}) > 1:
-        text = f"all {number} ranks wait in {name}, called from different lines: in another order, or they wait for the network"
+        text = (
+            f"all {number} ranks wait in {name}, called from different lines: their order differs, or they wait for the network"
+        )
         remedy = f"All ranks must make the same calls in the same order, with each process group. If they do, find {_CONNECTION}"
     else:
         text = f"all {number} ranks wait in a collective: for the network, or for a rank outside the job"
