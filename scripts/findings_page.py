@@ -21,7 +21,7 @@ def findings_page() -> bytes:
 
 def _section(topic: Topic) -> str:
     facts = [topic.severity, {"blocking": "blocking", "advisory": "blocks nothing", "none": "blocks nothing"}[topic.impact]]
-    facts += ["may be accepted"] if topic.acceptable else []
+    facts += ["may be suppressed"] if topic.acceptable else []
     facts += [f"grade {topic.grade}", f"effort {topic.effort}"]
     facts += [topic.upstream] if topic.upstream else []
     path = f"src/{modules()[topic.id].replace('.', '/')}.py"

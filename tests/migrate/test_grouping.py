@@ -75,7 +75,7 @@ def test_all_that_blocks_a_job_is_one_line_with_one_option() -> None:
     assert [line for found in blocks(of_jobs) for line in found.lines] == [
         "Blocked: PyTorchJob a, PyTorchJob b (STOP001, WALL001).",
         "    WALL001 cannot be suppressed: correct the source.",
-        "    To accept the rest, add --accept STOP001.",
+        "    To suppress the rest, add --accept STOP001.",
         "Blocked: PyTorchJob c (STOP001).",
         "    To convert all the same, add --accept STOP001.",
     ]

@@ -74,7 +74,7 @@ class Blocks(NamedTuple):
         left = [id for id in self.topics if id not in self.acceptable]
         advice = [f"{' and '.join(left)} cannot be suppressed: correct the source."] if left else []
         if self.acceptable:
-            rest = "accept the rest" if left else "convert all the same"
+            rest = "suppress the rest" if left else "convert all the same"
             advice.append(f"To {rest}, add --accept {','.join(self.acceptable)}.")
         return [f"Blocked: {listed(self.jobs)} ({', '.join(self.topics)}).", *(f"    {line}" for line in advice)]
 

@@ -62,11 +62,12 @@ CASES: dict[str, tuple[Callable[[], Item], str, str]] = {
     "not begun yet counts as running": (
         lambda: item(job()), "wait", "it is Created: its pods cannot be moved; choose move if it goes on from checkpoints"),
     "finished": (
-        lambda: item(job("Succeeded"), **MOVE), "archive", "it has finished (Succeeded): its TrainJob would train again"),
-    "failed": (lambda: item(job("Failed")), "archive", "it has finished (Failed): its TrainJob would train again"),
+        lambda: item(job("Succeeded"), **MOVE),
+        "archive", "it has finished (Succeeded): a TrainJob made from it would train again"),
+    "failed": (lambda: item(job("Failed")), "archive", "it has finished (Failed): a TrainJob made from it would train again"),
     "finished, and somebody's": (
         lambda: item(job("Succeeded", labels={"kustomize.toolkit.fluxcd.io/name": "jobs"})), "archive",
-        "it has finished (Succeeded): its TrainJob would train again"),
+        "it has finished (Succeeded): a TrainJob made from it would train again"),
     "a Trial's": (
         lambda: item(job(suspend=True, ownerReferences=[{"kind": "Trial", "name": "t1", "controller": True}])), "source",
         "it belongs to Trial team/t1, which would undo or repeat what is changed here"),
@@ -104,7 +105,7 @@ CASES: dict[str, tuple[Callable[[], Item], str, str]] = {
         "this plan made TrainJob bert of it already, and goes on: move"),
     "half moved by this plan, and finished on v1": (
         lambda: item(job("Succeeded"), cluster=met("TrainJob", PlannedTrainJob(ID, TITLE, "bert", "move", waits=True))),
-        "archive", "it has finished (Succeeded): its TrainJob would train again"),
+        "archive", "it has finished (Succeeded): a TrainJob made from it would train again"),
     "made by this plan": (
         lambda: item(job(suspend=True), cluster=met("TrainJob", PlannedTrainJob(ID, TITLE, "bert", "create", waits=True))),
         "create", "this plan made TrainJob bert of it already, and goes on: create"),

@@ -122,7 +122,7 @@ def test_a_twin_starts_only_when_its_v1_job_has_stopped(condition: str, pods: in
 
 def test_a_job_that_has_finished_meanwhile_has_nothing_left_to_move() -> None:
     job = {**V1, "status": {"conditions": [{"type": "Succeeded", "status": "True"}]}}
-    assert why_over(job) == "the v1 job has finished meanwhile (Succeeded): its TrainJob would train again"
+    assert why_over(job) == "the v1 job has finished meanwhile (Succeeded): a TrainJob made from it would train again"
     assert why_over(None) == "the v1 job is gone"
 
 

@@ -29,7 +29,9 @@ OF_TEMPLATE = Topic(
     remedy="Remove the field, or correct its spelling. --accept FIELD003 keeps it unchanged, for clusters that support it.",
     acceptable=True,
 )
-_NEWER_REMEDY = "Remove it to keep the behavior of Training Operator, or suppress with --accept FIELD003."
+_NEWER_REMEDY = (
+    "Remove it to keep the behavior of Training Operator, or keep it in the result, where v2 acts on it, with --accept FIELD003."
+)
 _STEP = late_pattern(r"([^.\[\]]+)|\[(\d+)\]")
 _OF_METADATA = {
     ("metadata", name)

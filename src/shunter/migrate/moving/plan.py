@@ -25,7 +25,7 @@ Action = Literal["create", "move", "wait", "archive", "source", "leave"]
 create    its TrainJob is made, suspended; the v1 job is not touched
 move      the v1 job is suspended (its pods go), its TrainJob is made, checked, and starts
 wait      nothing until the v1 job has finished by itself
-archive   nothing: it has finished, and its TrainJob would train again
+archive   nothing: it has finished, and a TrainJob made from it would train again
 source    nothing in the cluster: a patch for whoever looks after it is written
 leave     nothing: it stays on v1
 """

@@ -86,7 +86,11 @@ def why_over(job: Json | None) -> str:
     if job is None:
         return "the v1 job is gone"
     state = overview(job).state
-    return f"the v1 job has finished meanwhile ({state}): its TrainJob would train again" if state in FINISHED_STATES else ""
+    return (
+        f"the v1 job has finished meanwhile ({state}): a TrainJob made from it would train again"
+        if state in FINISHED_STATES
+        else ""
+    )
 
 
 def why_not_stopped(job: Json, pods: int) -> str:

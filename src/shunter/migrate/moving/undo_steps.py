@@ -168,9 +168,9 @@ def held_back(undo: Undo, before: Record) -> Undo:
     """The undo, or, where it could lose something, that it waits for one of the same job that was not done. So does what finds
     nothing to set back: the object may be there by then."""
     if undo.verdict == "delete":
-        return Undo(undo.record, "keep", f"it stays until {before.title} is undone")
+        return Undo(undo.record, "keep", f"it stays until the change of {before.title} is undone")
     if undo.verdict == "nothing" and undo.record.verb == "patch":
-        return Undo(undo.record, "keep", f"{before.title} must be undone first")
+        return Undo(undo.record, "keep", f"the change of {before.title} must be undone first")
     return undo
 
 

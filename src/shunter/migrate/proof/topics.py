@@ -56,9 +56,7 @@ NOT_AS_CARRIED = Topic(
     severity="error",
     change="semantic-change",
     grade="N",
-    explanation=(
-        "The conversion recorded that the field is copied unchanged into the result, but the result has a different value."
-    ),
+    explanation=("The conversion recorded that the field is copied unchanged into the result, but the result differs there."),
     remedy="Compare the field in both manifests; either the result was edited, or this is a defect of the tool.",
     acceptable=True,
 )

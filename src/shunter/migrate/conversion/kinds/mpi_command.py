@@ -31,7 +31,7 @@ AGENT = Topic(
     change="semantic-change",
     grade="Q",
     explanation="v1 writes /etc/mpi/kubexec.sh, with which mpirun starts its daemons through kubectl exec. v2 uses ssh.",
-    remedy="Nothing.",
+    remedy="No action needed.",
     effort=0,
 )
 KUBECTL_EXEC = Topic(

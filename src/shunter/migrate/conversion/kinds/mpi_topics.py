@@ -133,7 +133,7 @@ ALONE = Topic(
         "Only the launcher runs. v1 gives it an empty host list, or one with itself if it has a GPU; in v2 the launcher is the "
         "only node and is in the list."
     ),
-    remedy="Nothing. A launcher that does not use mpirun can also be a TrainJob without an mpi policy.",
+    remedy="No action needed. A launcher that does not use mpirun can also be a TrainJob without an mpi policy.",
     explains=("group",),
 )
 WAITING = Topic(
@@ -145,7 +145,7 @@ WAITING = Topic(
     explanation=(
         "The workers' command only waits for mpirun. In v2 an ssh server takes its place, through which mpirun starts processes."
     ),
-    remedy="Nothing.",
+    remedy="No action needed.",
     effort=0,
 )
 ACCOUNT = Topic(

@@ -54,7 +54,8 @@ MASTERS_END = Topic(
     grade="Q",
     explanation=(
         "A v1 job is finished when its Master is, whatever its Workers do; a v2 job when all nodes are. A successPolicy in the "
-        "generated runtime restores the v1 rule, but also stops Workers that still run. Needs Kubernetes 1.31."
+        "generated runtime restores the v1 rule, but also stops Workers that still run, which v1 leaves running. Needs "
+        "Kubernetes 1.31."
     ),
     remedy="Nothing, if processes end together.",
     effort=0,
@@ -69,7 +70,7 @@ PORTS = Topic(
         "The ports of a container are informational: programs may listen on others. v1 creates Services from them, v2 does not. "
         "Both roles share one pod template, which declares the ports of the Master."
     ),
-    remedy="Nothing.",
+    remedy="No action needed.",
     effort=0,
     explains=("ports.*",),
 )

@@ -165,7 +165,7 @@ def _report(draft: Draft, roles: list[str]) -> None:
         text = "TF_CONFIG lists the current pods of the job."
         draft.report(FIXED_COUNTS, specs, text, target="TrainJob spec.trainer.numNodes")
     if not {CHIEF, MASTER, WORKER} & {*roles}:
-        draft.report(NO_END, specs, f"{', '.join(roles)} without Chief, Master or Worker never succeeds in v1.")
+        draft.report(NO_END, specs, f"a TFJob with only {', '.join(roles)} never succeeds in v1.")
     dynamic = ("spec", "enableDynamicWorker")
     if draft.job.spec.enable_dynamic_worker:
         draft.report(DYNAMIC, dynamic, "the TrainJob keeps the workers that it starts with.", dropped=True)

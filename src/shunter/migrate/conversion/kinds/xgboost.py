@@ -38,7 +38,7 @@ PORTS = Topic(
         "MASTER_PORT and WORKER_PORT are set as in v1. The ports of a container are informational: both roles share one pod "
         "template, which declares the ports of the Master."
     ),
-    remedy="Nothing.",
+    remedy="No action needed.",
     effort=0,
     explains=("ports.*",),
 )

@@ -80,7 +80,7 @@ TOO_SHORT = Topic(
         "The result never sets less than 60 seconds. If a JobSet is deleted before its TrainJob has recorded that it finished, "
         "it is recreated, and the training starts again."
     ),
-    remedy="Nothing.",
+    remedy="No action needed.",
     effort=0,
 )
 

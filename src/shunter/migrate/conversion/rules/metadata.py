@@ -24,7 +24,7 @@ FINALIZERS = Topic(
         "A finalizer delays the deletion of an object until a controller has cleaned up and removed it. That controller watches "
         "v1 jobs: on a TrainJob the finalizer would stay, and the job could never be deleted."
     ),
-    remedy="Find out which controller set it, and whether it supports TrainJobs.",
+    remedy="Find out which controller needs them, and whether it supports TrainJobs.",
     effort=3,
 )
 QUEUED = Topic(

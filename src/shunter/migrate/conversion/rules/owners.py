@@ -39,7 +39,7 @@ LOOKED_AFTER = Topic(
     grade="D",
     explanation=(
         "Helm, Argo CD or Flux keep the object as in their source: they undo changes in the cluster, and delete an object that "
-        "has their labels but is not in their source. The result has no such labels."
+        "has their labels or annotations but is not in their source. The result has neither."
     ),
     remedy="Convert the chart or repository that the tool reads, and let it deploy the result.",
     effort=3,

@@ -54,7 +54,7 @@ NO_POLICY = Topic(
         "v1 accepts any value and copies it into the pods, which the API server then rejects: the job never starts. Valid "
         "values are Always, OnFailure, Never and ExitCode."
     ),
-    remedy="Use one of the four values in the source.",
+    remedy="Use Always, OnFailure, Never or ExitCode.",
 )
 EXIT_CODES = Topic(
     id="RESTART005",

@@ -29,7 +29,7 @@ IN_THE_RUNTIME = Topic(
         "template allows more. Longer values are in the generated TrainingRuntime, with the same effect. Such a runtime can "
         "hardly be shared with other jobs."
     ),
-    remedy="Nothing. To share the runtime, move the values into a ConfigMap and use envFrom.",
+    remedy="No action needed. To share the runtime, move the values into a ConfigMap and use envFrom.",
     effort=0,
 )
 

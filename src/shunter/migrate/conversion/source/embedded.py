@@ -35,8 +35,8 @@ WITHIN_OBJECT = Topic(
         "of the primary pod and the conditions are converted too; in other owners, references to the v1 job stay unchanged."
     ),
     remedy=(
-        "If the owner is not an Experiment: change the container name to node, select the first pod by the label "
-        'batch.kubernetes.io/job-completion-index: "0", and use the condition Complete for success. The owner\'s service '
+        "If the owner is not an Experiment, change its references: the container `node` instead of v1's, the first pod by the "
+        'label batch.kubernetes.io/job-completion-index: "0", and the condition Complete for success. The owner\'s service '
         "account needs permission to create trainjobs."
     ),
     effort=5,

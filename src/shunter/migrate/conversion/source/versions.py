@@ -128,7 +128,7 @@ def _missing(source: SourceObject) -> Iterator[Finding]:
         return
     for field, other, others in (("apiVersion", "kind", [*_V1]), ("kind", "apiVersion", [*_V1.values()])):
         if value.get(other) in others:
-            says = f"{field} is {value[field]!r}, which is no text" if value.get(field) is not None else f"it has no {field}"
+            says = f"{field} is {value[field]!r}, which is not a string" if value.get(field) is not None else f"it has no {field}"
             yield Finding(NO_TYPE, source.title, source.place((field,)), (field,), f"{other} is {value[other]}, and {says}.")
 
 

@@ -147,7 +147,7 @@ def _integrity(original: Run, successor: Run) -> Iterator[Aspect]:
     if on_purpose or why or not (one.ranks and other.ranks):
         yield Aspect("ranks", "not seen", *shown, on_purpose or why or "no rank was printed")
     elif one.is_complete != other.is_complete and (one.groups, other.groups) == (1, 1):
-        yield Aspect("ranks", "not seen", *shown, "in one run not every rank printed anything")
+        yield Aspect("ranks", "not seen", *shown, "in one run some ranks printed nothing")
     else:
         yield _same("ranks", *shown)
     shown = one.shown_groups, other.shown_groups
@@ -279,7 +279,7 @@ def _learned(original: Run, successor: Run, tolerance: Tolerance) -> Iterator[As
 
 def _without_metrics(original: Run, successor: Run) -> Aspect:
     if original.series and successor.series:
-        return Aspect("final metrics", "not comparable", "", "", "they have no metric in common; set one with --metric")
+        return Aspect("final metrics", "not comparable", "", "", "they have no metric in common; choose one with --metric")
     unsaid, unheard = _silence(original, successor, bool(original.series), bool(successor.series), "a metric that is known")
     verdict: AspectVerdict = "not comparable" if unheard else "not seen"
     return Aspect("final metrics", verdict, "", "", f"{unheard or unsaid}; name one with --metric")

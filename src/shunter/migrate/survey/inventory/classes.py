@@ -15,7 +15,7 @@ from shunter.operator.overview import FINISHED_STATES
 
 JobClass = Literal["finished", "owned", "blocked", "complex", "standard", "simple"]
 CLASSES: dict[JobClass, str] = {
-    "finished": "finished: archived, never started again",
+    "finished": "has ended: cleanup archives it, nothing starts it again",
     "owned": "created by another tool: the source is converted, not the job",
     "blocked": "no usable result until someone decides or changes it",
     "complex": "something means something else in v2: look at the result, test it",
@@ -145,7 +145,7 @@ def _shipped_runtime(subject: Subject) -> str:
 
 
 RULES: tuple[Rule, ...] = (
-    Rule("finished", "finished", "The job's state says that it has ended: its TrainJob would train again.", _finished),
+    Rule("finished", "finished", "The job's state says that it has ended: a TrainJob made from it would train again.", _finished),
     Rule("owned", "owned", "Another object or tool made the job, by its ownerReferences, labels or annotations.", _owned),
     Rule("unreadable", "blocked", "A field has a type that v1's API does not allow.", _unreadable),
     Rule("blocking-finding", "blocked", "A finding blocks and is not suppressed.", _blocked),

@@ -53,7 +53,7 @@ REWRITTEN = Topic(
         "With --update-selectors a selector that would select no v2 pod, or other pods than before, is replaced by one that "
         "selects exactly the counterparts of the pods that it selected. A selector is left unchanged if this is not certain."
     ),
-    remedy="Nothing. The new selector does not select v1 jobs that still run.",
+    remedy="No action needed. The new selector does not select pods of v1 jobs that still run.",
     effort=0,
 )
 REFERENCE = Topic(
@@ -63,8 +63,9 @@ REFERENCE = Topic(
     change="semantic-change",
     grade="N",
     explanation=(
-        "An object of the input, such as an autoscaler or an owner reference, names the v1 job by kind and name. The reference "
-        "is left unchanged and becomes invalid when the v1 job is deleted."
+        "An object of the input names the v1 job by kind and name, for example as the target of an autoscaler or in "
+        "ownerReferences. The reference is left unchanged. When the v1 job is deleted, an autoscaler has no target, and an "
+        "object that the job owns is deleted too."
     ),
     remedy="Refer to the TrainJob (kind TrainJob of trainer.kubeflow.org/v1alpha1) if the object supports that kind.",
 )

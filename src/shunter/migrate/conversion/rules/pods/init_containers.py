@@ -20,7 +20,7 @@ OF_THE_OPERATOR = Topic(
         "kubectl for the launcher. If a template has them, it was copied from a live pod. In v2 all pods start at once, and "
         "torch and mpirun wait for each other."
     ),
-    remedy="Nothing.",
+    remedy="No action needed.",
     effort=0,
 )
 

@@ -29,7 +29,7 @@ REWRITTEN = Topic(
         "Affinities and topology spread constraints that select training.kubeflow.org/* labels would match no v2 pod, and so "
         "have no effect. They now select the labels that JobSet sets."
     ),
-    remedy="Nothing here. Change NetworkPolicies, PodMonitors and log queries that select these labels yourself.",
+    remedy="No action needed here; change NetworkPolicies, PodMonitors and log queries that select these labels yourself.",
     effort=0,
 )
 NO_SUCH_LABEL = Topic(

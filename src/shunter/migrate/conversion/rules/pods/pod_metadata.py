@@ -67,7 +67,7 @@ OF_KUEUE = Topic(
         "does the same for the TrainJob; the values written for the v1 job would refer to a workload that no longer exists, and "
         "the gates would never be removed."
     ),
-    remedy="Nothing.",
+    remedy="No action needed.",
     effort=0,
     explains=("labels.kueue.x-k8s.io/*", "annotations.kueue.x-k8s.io/*", "spec.schedulingGates*"),
 )

@@ -46,7 +46,7 @@ RENAMED = Topic(
         "headless service of the JobSet, as soon as the pod exists. The name contains the job's name: if you rename the job, "
         "change it too."
     ),
-    remedy="Nothing here. Change programs that build such names themselves.",
+    remedy="No action needed here; change programs that build such names themselves.",
     effort=0,
 )
 BUILT = Topic(

@@ -37,9 +37,9 @@ FIXED_PORT = Topic(
     grade="D",
     explanation=(
         "The rendezvous port of v1 depends on the kind (23456 for PyTorch, 2222 for TensorFlow, ...); in v2 it is 29500. A "
-        "program with a hard-coded port still uses it, in all pods alike. But a NetworkPolicy, or a part of the program that "
-        "reads MASTER_PORT, gets 29500, and a program or probe that waits for the v1 port waits forever. An annotation that "
-        "excludes the v1 port from a service mesh does not exclude the new one."
+        "program with a hard-coded port still uses it, in all pods alike. But a part of the program that reads MASTER_PORT "
+        "uses 29500, a NetworkPolicy for the v1 port does not cover it, and a program or probe that waits for the v1 port waits "
+        "forever. An annotation that excludes the v1 port from a service mesh does not exclude the new one."
     ),
     remedy="Use MASTER_PORT in the program, and allow 29500 in NetworkPolicies, probes and annotations.",
     explains=("none",),
@@ -56,7 +56,7 @@ DECLARED = Topic(
         "hook that refers to it by name works in v2 only if the runtime declares it, with the number of the rendezvous port. If "
         "another port of the container has that number, the probe uses the number instead."
     ),
-    remedy="Nothing.",
+    remedy="No action needed.",
     effort=0,
     explains=("*Probe.*.port", "lifecycle.*.port"),
 )

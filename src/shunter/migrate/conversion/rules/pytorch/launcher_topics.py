@@ -57,11 +57,11 @@ VARIABLES = Topic(
     change="lossless",
     grade="Q",
     explanation=(
-        _V1_TOLD + _V2_TELLS + "The generated runtime sets the four from these. It declares the plugin's variables before "
-        "its own: the plugin fills in their values in place, and Kubernetes replaces $(PET_...) in later variables. Image and "
-        "command stay unchanged."
+        _V1_TOLD + _V2_TELLS + "The generated runtime sets the four from these. This works because it declares the "
+        "plugin's variables before its own: the plugin fills in their values in place, and Kubernetes replaces $(PET_...) in "
+        "later variables. Image and command stay unchanged."
     ),
-    remedy="Nothing. In the long run start the program with torchrun, which works with any torch runtime.",
+    remedy="No action needed. In the long run start the program with torchrun, which works with any torch runtime.",
     effort=0,
 )
 ONE_GROUP = Topic(
@@ -71,8 +71,8 @@ ONE_GROUP = Topic(
     change="semantic-change",
     grade="D",
     explanation=(
-        "In v2 every node of a torch runtime gets the address of the first one and its rank. v1 gives Workers without a Master "
-        "and without elasticPolicy neither: torchrun waits forever, and plain Python trains separately in each pod."
+        "In v2 every node of a torch runtime gets its own rank and the address of the first node. v1 gives Workers without a "
+        "Master and without elasticPolicy neither: torchrun waits forever, and plain Python trains separately in each pod."
     ),
     remedy="Nothing if one training was intended.",
     explains=(*_TOLD, _GROUP, _PROGRAM),

@@ -18,8 +18,8 @@ TOPIC = Topic(
     change="manual",
     grade="D",
     explanation=(
-        "A TrainJob's PodGroup has its name, as a v1 job's does: side by side they collide. So does its headless Service: "
-        "JobSet uses an existing one, whatever its selector is, and pods cannot find each other."
+        "A TrainJob's PodGroup is named after the TrainJob, as a v1 job's is: side by side they collide. Its headless Service "
+        "has that name too: JobSet uses an existing Service, whatever its selector is, and then pods cannot find each other."
     ),
     remedy="Plan and convert with a suffix: --suffix -v2",
 )
