@@ -21,7 +21,7 @@ from shunter.kube.cache.store import Store
 from shunter.kube.controllers.plan import Create, Delete, Key, Note, Patch, Plan, Write
 from shunter.kube.merge_patch import merge_patch
 from shunter.operator.deleted_pods import Deletions
-from shunter.operator.ended_pods import Endings
+from shunter.operator.ended_pods import EndedPods
 from shunter.operator.training.autoscaler import Autoscaler
 from shunter.operator.training.framework import AnyFramework
 from shunter.operator.training.reconciler import INDEXES, SERVICE_INDEXES, TrainingReconciler
@@ -45,7 +45,7 @@ class World:
         self.now = START
         self.objects: dict[tuple[Resource, str], Json] = {}
         self.deletions = Deletions()
-        self.endings = Endings()
+        self.ended_pods = EndedPods()
         self._pods: dict[str, Pod] = {}
         """As the operator saw them last."""
         self._version = 0
@@ -57,7 +57,7 @@ class World:
         other.told = [*self.told]
         other.objects = {place: _stored(body) for place, body in self.objects.items()}
         other.deletions = copy.deepcopy(self.deletions)
-        other.endings = copy.deepcopy(self.endings)
+        other.ended_pods = copy.deepcopy(self.ended_pods)
         other._pods = dict(self._pods)
         return other
 
@@ -119,11 +119,11 @@ class World:
         own, pods, services, autoscalers, *_ = stores.values()
         for pod in pods.list():
             self.deletions.changed(None, pod)
-            self.endings.changed(self._pods.get(pod.metadata.name), pod)
+            self.ended_pods.changed(self._pods.get(pod.metadata.name), pod)
         self._pods = {pod.metadata.name: pod for pod in pods.list()}
         kept = {kind.resource: stores[kind.resource] for kind in self.framework.info.extra_kinds}
         reconciler = TrainingReconciler(
-            self.framework, own, pods, services, autoscalers, deletions=self.deletions, endings=self.endings, kept=kept
+            self.framework, own, pods, services, autoscalers, deletions=self.deletions, ended_pods=self.ended_pods, kept=kept
         )
         observed = reconciler.observe(Key("team-a", self.name))
         assert observed is not None

@@ -11,8 +11,11 @@ MOST = 3
 
 def nearest(word: str, known: Iterable[str], *, most: int = 1, cutoff: float = 0.6) -> list[str]:
     """At most so many of the known names that are nearly the word, whatever its case; the nearest first."""
-    names = {name.lower(): name for name in known}
-    return [names[close] for close in difflib.get_close_matches(word.lower(), names, n=most, cutoff=cutoff)]
+    names: dict[str, list[str]] = {}
+    for name in known:
+        names.setdefault(name.lower(), []).append(name)
+    close = difflib.get_close_matches(word.lower(), names, n=most, cutoff=cutoff)
+    return [name for lower in close for name in names[lower]][:most]
 
 
 def did_you_mean(names: Sequence[str], otherwise: str = "") -> str:

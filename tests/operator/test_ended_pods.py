@@ -1,36 +1,32 @@
-"""The order in which pods were seen to end."""
+"""Since which write pods have ended."""
 
 from __future__ import annotations
 
 import msgspec
 
 from shunter.api.core import Pod
-from shunter.operator.ended_pods import Endings
+from shunter.operator.ended_pods import EndedPods
 
 
-def pod(uid: str, phase: str) -> Pod:
-    return msgspec.convert({"metadata": {"name": "a", "uid": uid}, "status": {"phase": phase}}, Pod)
+def pod(uid: str, phase: str, revision: int) -> Pod:
+    metadata = {"name": "a", "uid": uid, "resourceVersion": str(revision)}
+    return msgspec.convert({"metadata": metadata, "status": {"phase": phase}}, Pod)
 
 
-def test_pods_are_numbered_as_they_are_seen_to_end() -> None:
-    endings = Endings()
-    for uid, end in (("second", "Failed"), ("first", "Succeeded")):
-        endings.changed(pod(uid, "Running"), pod(uid, end))
-        endings.changed(pod(uid, end), pod(uid, end))
-    assert sorted(endings.order, key=endings.order.__getitem__) == ["second", "first"]
-
-
-def test_nothing_is_known_of_a_pod_that_is_first_seen_when_it_has_ended() -> None:
-    endings = Endings()
-    endings.changed(None, pod("a", "Failed"))
-    endings.changed(pod("a", "Failed"), pod("a", "Failed"))
-    assert not endings.order
+def test_the_first_revision_counts_at_which_a_pod_was_seen_to_have_ended() -> None:
+    ended = EndedPods()
+    ended.changed(None, pod("a", "Running", 1))
+    assert not ended.revisions
+    ended.changed(pod("a", "Running", 1), pod("a", "Failed", 2))
+    ended.changed(pod("a", "Failed", 2), pod("a", "Failed", 9))
+    ended.changed(None, pod("seen ended", "Succeeded", 5))
+    assert ended.revisions == {"a": 2, "seen ended": 5}
 
 
 def test_pods_that_are_gone_are_forgotten() -> None:
-    endings = Endings()
+    ended = EndedPods()
     for uid in ("deleted", "replaced"):
-        endings.changed(pod(uid, "Running"), pod(uid, "Failed"))
-    endings.changed(pod("deleted", "Failed"), None)
-    endings.changed(pod("replaced", "Failed"), pod("another", "Failed"))
-    assert not endings.order
+        ended.changed(pod(uid, "Running", 1), pod(uid, "Failed", 2))
+    ended.changed(pod("deleted", "Failed", 2), None)
+    ended.changed(pod("replaced", "Failed", 2), pod("another", "Failed", 3))
+    assert ended.revisions == {"another": 3}

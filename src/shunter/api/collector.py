@@ -15,7 +15,7 @@ def collect_seldom() -> None:
 
 @contextmanager
 def paused() -> Iterator[None]:
-    """Collects nothing inside, and afterwards nothing of what is there by then: imports leave no garbage, and looking for it
+    """Collects nothing inside, and afterwards nothing of what is there by then: imports leave little garbage, and looking for it
     takes up to a quarter of a command's start. A collector that is off stays off."""
     was_on = gc.isenabled()
     gc.disable()

@@ -4,7 +4,7 @@ Never imports shunter.cluster: the operator must not know what kind of cluster i
 
 rank_failures.py    which ends of pods are failures of ranks
 deleted_pods.py     when deleted pods were told to end: what is no failure
-ended_pods.py       in which order pods ended
+ended_pods.py       which pods ended first
 training/           kubeflow.org/v1
 trainer/            trainer.kubeflow.org
 

@@ -40,7 +40,9 @@ async def test_the_node_registers_with_its_level(node: NodeUnderTest) -> None:
 
 async def test_each_pod_lies_at_a_place_of_its_own_on_the_disk(node: NodeUnderTest) -> None:
     """Where pods had just ended each file of the next one took an ext4 without a journal half a millisecond."""
-    assert is_spread(NodeDirectory(node.directory).pods_directory) is is_on_ext4(node.directory)
+    if not is_on_ext4(node.directory):
+        pytest.skip("no ext4 here")
+    assert is_spread(NodeDirectory(node.directory).pods_directory)
 
 
 async def test_a_pod_that_has_ended_is_no_longer_looked_at_for_names(

@@ -14,6 +14,7 @@ from shunter.api.meta import Json, rfc3339
 from shunter.api.resources import PODS
 from shunter.api.training.job import JobStatus
 from shunter.kube.controllers.plan import ContainerLog, Note
+from shunter.operator.ended_pods import EndedPods
 from shunter.operator.overview import member
 from shunter.operator.training.children import children_of
 from shunter.operator.training.framework import AnyFramework
@@ -199,13 +200,19 @@ def test_each_exit_is_told_once_whatever_the_clocks_of_nodes_say(framework: AnyF
     assert told(world.told, "ExitedWithCode") == exits
 
 
-def test_of_pods_that_ended_before_the_operator_began_the_moments_tell_the_order() -> None:
-    pods = [_ended("late", 20), _ended("early", 10), _ended("seen", 0)]
-    new = restart.newly_finished("pytorch", pods, known=1, order={"uid-of-seen": 1})
-    assert [pod.metadata.name for pod in new] == ["late", "seen"]
+def test_an_end_that_was_missed_is_new_whatever_was_written_of_earlier_ones() -> None:
+    """Pods that a list brings, after a watch that had expired or to another leader, have ended when they are first seen."""
+    ended = EndedPods()
+    pods = {name: _ended(name, revision) for name, revision in (("a", 3), ("b", 5), ("missed", 7))}
+    for pod in pods.values():
+        ended.changed(None, pod)
+    pods["a"] = _ended("a", 9)
+    ended.changed(_ended("a", 3), pods["a"])
+    new = restart.newly_finished("pytorch", [*pods.values()], known=2, ended=ended.revisions)
+    assert [pod.metadata.name for pod in new] == ["missed"]
 
 
-def _ended(name: str, second: int) -> Pod:
-    terminated = {"exitCode": 1, "finishedAt": f"2026-01-01T00:00:{second:02}Z"}
-    status = {"phase": "Failed", "containerStatuses": [{"name": "pytorch", "state": {"terminated": terminated}}]}
-    return msgspec.convert({"metadata": {"name": name, "uid": f"uid-of-{name}"}, "status": status}, Pod)
+def _ended(name: str, revision: int) -> Pod:
+    status = {"phase": "Failed", "containerStatuses": [{"name": "pytorch", "state": {"terminated": {"exitCode": 1}}}]}
+    metadata = {"name": name, "uid": f"uid-of-{name}", "resourceVersion": str(revision)}
+    return msgspec.convert({"metadata": metadata, "status": status}, Pod)

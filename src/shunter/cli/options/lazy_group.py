@@ -3,6 +3,7 @@ table, those of a command its signature (`signatures`)."""
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Mapping
 from importlib import import_module
 from typing import Any, ClassVar, NamedTuple
@@ -36,8 +37,10 @@ class Entry(NamedTuple):
 
     def load(self, name: str) -> Any:
         """The click command of this name; imports its module."""
-        with paused():
-            module = import_module(self.module)
+        if self.module not in sys.modules:
+            with paused():
+                import_module(self.module)
+        module = sys.modules[self.module]
         cls = self.settings.get("cls", Command)
         return self.command(name, getattr(module, self.attribute), getattr(module, cls) if isinstance(cls, str) else cls)
 

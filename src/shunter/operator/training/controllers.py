@@ -13,7 +13,7 @@ from shunter.kube.cache.mapping import own_key
 from shunter.kube.controllers.manager import Manager
 from shunter.kube.controllers.plan import Key
 from shunter.operator.deleted_pods import Deletions
-from shunter.operator.ended_pods import Endings
+from shunter.operator.ended_pods import EndedPods
 from shunter.operator.training import autoscaler
 from shunter.operator.training.autoscaler import Autoscaler
 from shunter.operator.training.framework import AnyFramework, Settings
@@ -47,8 +47,8 @@ def add_controllers(
     pods = manager.informer(PODS, Pod, label_selector=CHILD_SELECTOR, indexes=INDEXES)
     deletions = Deletions()
     pods.add_handler(deletions.changed)
-    endings = Endings()
-    pods.add_handler(endings.changed)
+    ended_pods = EndedPods()
+    pods.add_handler(ended_pods.changed)
     services = manager.informer(SERVICES, Service, label_selector=CHILD_SELECTOR, indexes=SERVICE_INDEXES)
     autoscalers = manager.informer(HORIZONTAL_POD_AUTOSCALERS, Autoscaler)
     groups = [manager.informer(pod_groups(gang_scheduler), PodGroup)] if gang_scheduler else []
@@ -67,7 +67,7 @@ def add_controllers(
             services.store,
             autoscalers.store,
             deletions=deletions,
-            endings=endings,
+            ended_pods=ended_pods,
             default_backoff_limit=default_backoff_limit,
             gangs=Gangs(gang_scheduler, groups[0]) if groups else None,
             kept={resource: informer.store for resource, informer in kept.items()},

@@ -19,7 +19,7 @@ def newly_ended(framework: AnyFramework, observed: Observed, replica_type: str) 
     pods = [pod for pod in children.pods_in_role(replica_type) if (index_or_none(pod) or 0) < count]
     known = job.status.replica_statuses.get(replica_type)
     container = framework.container_of(job, replica_type)
-    return restart.newly_finished(container, pods, known.succeeded + known.failed if known else 0, observed.endings)
+    return restart.newly_finished(container, pods, known.succeeded + known.failed if known else 0, observed.ended)
 
 
 def told(framework: AnyFramework, observed: Observed, progress: Progress) -> Progress:

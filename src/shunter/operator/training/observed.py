@@ -25,8 +25,8 @@ class Observed(msgspec.Struct, frozen=True, kw_only=True):
     job: AnyJob
     faults: tuple[FieldError, ...] = ()
     children: Children = Children()
-    endings: Mapping[str, int] = {}
-    """The order in which pods were seen to end, by their UIDs (`Endings`)."""
+    ended: Mapping[str, int] = {}
+    """The revisions at which pods were seen to have ended, by their UIDs (`EndedPods`)."""
     gang: Gang | None = None
     """None when the operator schedules no gangs."""
     autoscaler: Autoscaler | None = None

@@ -18,7 +18,7 @@ from shunter.kube.cache.mapping import Mapping as KeyMapping
 from shunter.kube.cache.store import Object, Store, by_controller_uid
 from shunter.kube.controllers.plan import Failure, Key, Plan
 from shunter.operator.deleted_pods import Deletions
-from shunter.operator.ended_pods import Endings
+from shunter.operator.ended_pods import EndedPods
 from shunter.operator.training.autoscaler import Autoscaler
 from shunter.operator.training.children import children_of
 from shunter.operator.training.framework import AnyFramework
@@ -79,7 +79,7 @@ class TrainingReconciler:
         autoscalers: Store[Autoscaler],
         *,
         deletions: Deletions,
-        endings: Endings,
+        ended_pods: EndedPods,
         default_backoff_limit: int | None = None,
         gangs: Gangs | None = None,
         kept: Mapping[Resource, Store[Any]] = {},
@@ -89,7 +89,7 @@ class TrainingReconciler:
         self._jobs = jobs
         self._pods = pods
         self._deletions = deletions
-        self._endings = endings
+        self._ended_pods = ended_pods
         self._services = services
         self._autoscalers = autoscalers
         self._gangs = gangs
@@ -113,7 +113,7 @@ class TrainingReconciler:
             job=job,
             faults=tuple(faults),
             children=children_of(job, pods, services),
-            endings=self._endings.order,
+            ended=self._ended_pods.revisions,
             gang=self._gangs.of(key) if self._gangs else None,
             autoscaler=self._autoscalers.get(key),
             kept=self._present(job),

@@ -47,7 +47,8 @@ def _usefulness(pod: Pod, neighbours: int, now: datetime) -> tuple[object, ...]:
 def _deletion_cost(pod: Pod) -> int:
     text = pod.metadata.annotations.get(DELETION_COST, "")
     amount = whole_number(text.removeprefix("-")) or 0
-    return -amount if text.startswith("-") else amount
+    cost = -amount if text.startswith("-") else amount
+    return cost if -(2**31) <= cost < 2**31 else 0
 
 
 def _magnitude(since: datetime | None, now: datetime) -> int:

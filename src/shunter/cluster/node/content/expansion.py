@@ -49,8 +49,9 @@ def literal(text: str) -> str:
 
 
 def variable_references(text: str) -> Iterator[Reference]:
-    """What `expand` would replace if there were variables of these names, in the order of the text. `$$(NAME)` is none, nor is
-    what can hardly be a name: `$(date +%s)`."""
+    """What `expand` would replace if there were variables of these names, in the order of the text. `$$(NAME)` is none. Nor is
+    `$(date +%s)`: names with other characters than letters, digits, `_`, `-` and `.` are not looked for, though Kubernetes
+    allows them."""
     for match in _REFERENCE.finditer(text, 0, _references_end(text)):
         if match[2] and _NAME.fullmatch(match[2]):
             yield Reference(match[2], match.start(), match.end())

@@ -160,13 +160,13 @@ def set_command_line(argv: list[str], environment: dict[str, str]) -> None:
 
 
 def spread_subdirectories(path: str) -> None:
-    """Has ext4 put each directory that is made in this one, with what is in it, at another place of the disk (`chattr +T`). Other
-    file systems refuse, which is fine. Raises OSError where there is no such directory."""
+    """Has ext4 put each directory that is made in this one, with what is in it, at another place of the disk (`chattr +T`). So
+    does an overlay on ext4. Other file systems refuse, which is fine. Raises OSError where there is no such directory."""
     descriptor = os.open(path, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
     try:
         with suppress(OSError):
             (flags,) = struct.unpack_from("=I", fcntl.ioctl(descriptor, _GET_FLAGS, bytes(8)))
-            fcntl.ioctl(descriptor, _SET_FLAGS, struct.pack("=Q", flags | _TOP_DIRECTORY))
+            fcntl.ioctl(descriptor, _SET_FLAGS, struct.pack("=II", flags | _TOP_DIRECTORY, 0))
     finally:
         os.close(descriptor)
 

@@ -64,7 +64,8 @@ class RouteSocket:
 
     def wait_until_up(self, name: str, seconds: float = 1.0) -> None:
         """Returns when the link carries packets, or time is up. Until a task of the kernel has noticed that its other end is up,
-        packets for it are lost without a word: the answer to the first one, and with it a second."""
+        packets for it are lost without a word: the answer to the first one, and with it a second. The same holds for a bridge
+        that had no cable before: another task, which waits for that of the cable, switches it on."""
         deadline = time.monotonic() + seconds
         while self._operating_state(name) != _OPERSTATE_UP and time.monotonic() < deadline:
             time.sleep(0.001)

@@ -183,6 +183,7 @@ def _connect(host: RouteSocket, bridge: int, network: dict[str, Any]) -> None:
     own.add_default_route("eth0", network["gateway"])
     own.wait_until_up("eth0")
     host.wait_until_up(network["host_end"])
+    host.wait_until_up(network["bridge"])
 
 
 def _mount_kernel_trees(shm: str, *, own_network: bool) -> None:

@@ -45,22 +45,14 @@ def exit_code(pod: Pod, container: str) -> int | None:
     return terminated.exit_code if terminated else None
 
 
-def newly_finished(container: str, pods: list[Pod], known: int, order: Mapping[str, int]) -> list[Pod]:
+def newly_finished(container: str, pods: list[Pod], known: int, ended: Mapping[str, int]) -> list[Pod]:
     """The pods whose end nobody has reported yet: those that ended last, beyond the `known` number the status counts already, and
-    those whose training container has ended while others of it run on, which no status counts. `order` is that in which pods
-    were seen to end, by their UIDs; pods that it does not have ended before.
+    those whose training container has ended while others of it run on, which no status counts. `ended` has the revisions at
+    which pods were seen to have ended, by their UIDs.
 
     Upstream reports every exit at every reconcile, which floods the events of large jobs.
     """
     running_on = [pod for pod in pods if not pod.is_finished and exit_code(pod, container) is not None]
     finished = [pod for pod in pods if pod.is_finished]
-    finished.sort(key=lambda pod: (order.get(pod.metadata.uid, 0), *_finished_at(pod, container)))
+    finished.sort(key=lambda pod: ended.get(pod.metadata.uid) or revision(pod.metadata.resource_version))
     return [*running_on[:REPORTED_PODS], *finished[known:]]
-
-
-def _finished_at(pod: Pod, container: str) -> tuple[float, int]:
-    """The moment, in whole seconds, and for those of one second which the API server was told first."""
-    status = pod.container_status(container)
-    terminated = status.state.terminated if status else None
-    moment = terminated.finished_at.timestamp() if terminated and terminated.finished_at else 0.0
-    return moment, revision(pod.metadata.resource_version)
