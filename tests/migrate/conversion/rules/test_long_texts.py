@@ -117,12 +117,42 @@ def test_a_text_of_twice_the_length_takes_twice_the_work(part: str, program: Cal
         pytest.param("eval " * 5 + "hostname", id="texts of eval within each other"),
         pytest.param("echo " + "$(" * 20 + "hostname" + ")" * 20, id="substitutions within each other"),
         pytest.param("echo " + '"${x:-' * 20 + "$HOSTNAME" + '}"' * 20, id="defaults within each other"),
-        pytest.param("echo " + "a" * 400_000, id="a very long text"),
     ],
 )
 def test_what_is_not_looked_into_is_told_of(text: str) -> None:
     found = [one for one in converted(shell(text)).findings if one.topic.id == "HOST027"]
     assert len(found) == 1
+
+
+def test_what_is_not_looked_into_is_told_of_where_a_launcher_starts_it() -> None:
+    text = "echo " + "$(" * 20 + "hostname" + ")" * 20
+    found = [one for one in converted(["torchrun", "--no-python", "bash", "-c", text]).findings if one.topic.id == "HOST027"]
+    assert [one.path[-2:] for one in found] == [("command", 4)]
+
+
+def test_the_text_is_named_that_is_nested_too_deep() -> None:
+    text = "bash -c 'echo 1'; " + "eval " * 5 + "hostname; torchrun train.py"
+    found = [one.message for one in converted(shell(text)).findings if one.topic.id == "HOST027"]
+    assert len(found) == 1
+    assert "eval eval" in found[0]
+
+
+@pytest.mark.parametrize(
+    "before",
+    [
+        pytest.param("echo " + "A" * 210_000 + " | base64 -d > x\n", id="one long word"),
+        pytest.param("cat <<E > x\n" + "line\n" * 80_000 + "E\n", id="a long here-document"),
+        pytest.param('LOG="$LOG line"\n' * 300, id="a variable that gets longer"),
+    ],
+)
+def test_a_long_text_is_read_to_its_end(before: str) -> None:
+    long, short = (converted(shell(text + "torchrun --nnodes 3 train.py")) for text in (before, ""))
+    assert {one.topic.id for one in long.findings} == {one.topic.id for one in short.findings}
+
+
+def test_functions_within_functions_are_read() -> None:
+    text = "f0() { f1() { f2() { f3() { f4() { hostname; }; }; }; }; }; R=$(f4 | grep -o '[0-9]*$'); python train.py --rank $R"
+    assert "HOST009" in {one.topic.id for one in converted(shell(text)).findings}
 
 
 def test_nested_texts_that_people_write_are_read() -> None:

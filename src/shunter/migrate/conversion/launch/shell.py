@@ -20,7 +20,7 @@ _FUNCTION = late_pattern(
 _PASSED_OVER = frozenset({"if", "then", "else", "elif", "fi", "while", "until", "do", "done", "{", "}", "!", "esac"})
 """Reserved words after which a command still begins."""
 _SEPARATOR = "separator"
-_DEEPEST_FUNCTION = 4
+_DEEPEST_FUNCTION = 16
 """Functions within functions that are read by themselves, too; the commands of deeper ones count for those around them."""
 _DEEPEST = 30
 """Substitutions within substitutions that are looked into; nobody writes so many."""

@@ -6,7 +6,7 @@ No image is looked at: what stands in one (an ENTRYPOINT, a script) is unknown, 
 from __future__ import annotations
 
 import posixpath
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import PurePosixPath
 from typing import Literal, NamedTuple
@@ -28,8 +28,9 @@ _DEEPEST = 12
 """Shells within scripts within shells that are followed."""
 _DEEPEST_EVAL = 3
 """Texts of `eval` within each other that are followed: each one is read as a whole."""
-_MOST_READ = 400_000
-"""Characters of texts, and of the words that the shell makes of them, that are read of one container. `x=$x$x` doubles a word."""
+_MOST_AGAIN = 400_000
+"""Characters that are read of one container beside its texts, each read once: texts that are started again, those of `eval`, and
+what variables add to words. `x=$x$x` doubles a word. What comes after is read with its variables as they stand."""
 
 
 class Use(NamedTuple):
@@ -140,6 +141,8 @@ class _Place:
     depth: int = 0
     opened: tuple[Spot, ...] = ()
     """The files that lead to it. One that calls itself, with other parameters maybe, is followed once."""
+    text: Spot | None = None
+    """The text that is read; that of `eval` is a part of the text around it."""
 
     def inside(self, name: str, parameters: Sequence[Argument] = ()) -> _Place:
         return replace(
@@ -155,8 +158,9 @@ class _Reader:
     texts: list[Text] = field(default_factory=list)
     left_off: set[Spot] = field(default_factory=set)
     """The texts of which not all was followed."""
-    left: int = _MOST_READ
-    """Characters that may still be read."""
+    read: set[Spot] = field(default_factory=set)
+    """Where the texts stand that were read."""
+    left: int = _MOST_AGAIN
 
     def read_kubernetes_references(self, text: str, spot: Spot) -> None:
         for name, start, end in variable_references(text):
@@ -172,7 +176,7 @@ class _Reader:
         if not inner:
             return
         if place.depth > _DEEPEST:
-            self._leave_off()
+            self._leave_off(place)
             return
         name = program_name(inner[0].value)
         if name in SHELLS:
@@ -180,7 +184,7 @@ class _Reader:
         elif name in {".", "source"} and len(inner) > 1:
             self._read_file(inner[1].value, inner[2:], place, is_sourced=True)
         elif name == "eval" and place.through.count("eval") == _DEEPEST_EVAL:
-            self._leave_off()
+            self._leave_off(place)
         elif name == "eval":
             self.read_text(" ".join(word.value for word in inner[1:]), _unplaced(inner[0].spot), place.inside("eval"))
         elif found := started(inner):
@@ -188,22 +192,22 @@ class _Reader:
 
     def read_text(self, text: str, spot: Spot, place: _Place) -> None:
         """Shell text; `spot` is where it stands as a whole."""
-        # What eval is given is a part of the text around it.
+        is_new = False
         if place.through[-1:] != ("eval",):
+            place = replace(place, text=spot)
+            is_new = spot not in self.read
+            self.read.add(spot)
             self.texts.append(Text("shell", text, spot))
-        if not self._takes(len(text)):
+        if not is_new and not self._takes(len(text), place):
             return
         script = shell.script(text)
         self._take_shell_references(text, script, spot)
         for command in script.commands:
-            words = [argument for word in command.words for argument in _arguments(word, spot, place)]
+            words = [argument for word in command.words for argument in self._arguments(word, spot, place)]
             # Before a command it holds for that one only, after the shell has replaced the variables of its words.
             there = replace(place, values={**place.values}) if command.assignments and command.words else place
             for name, value in command.assignments:
-                there.values[name] = " ".join(shell.expanded(value, there.values))
-            given = (*(argument.value for argument in words), *(there.values[name] for name, _ in command.assignments))
-            if not self._takes(sum(map(len, given))):
-                return
+                there.values[name] = " ".join(self._expanded(value, there.values, place))
             if not words:
                 continue
             if command.input and command.outputs:
@@ -219,16 +223,34 @@ class _Reader:
                 )
                 self.read_words(words, there, command.input, where)
 
-    def _takes(self, characters: int) -> bool:
-        """Whether so many may still be read, which it counts."""
-        self.left -= characters
-        if self.left < 0:
-            self._leave_off()
-        return self.left >= 0
+    def _arguments(self, word: Word, spot: Spot, place: _Place) -> list[Argument]:
+        """The word as the arguments that the shell makes of it."""
+        said = [piece for piece in word.pieces if piece.kind != "text" or piece.value]
+        if len(said) == 1 and said[0].kind == "variable" and said[0].value in {"@", "*"}:
+            return [*place.parameters]
+        where = _within(spot, word.start, word.end)
+        numbered = {str(number): argument.value for number, argument in enumerate(place.parameters, 1)}
+        values = self._expanded(word, {**place.values, **numbered}, place)
+        return [Argument(value, where if len(values) == 1 else _unplaced(where)) for value in values]
 
-    def _leave_off(self) -> None:
-        """Not all of the text that was begun last is followed."""
-        self.left_off |= {text.spot for text in self.texts[-1:]}
+    def _expanded(self, word: Word, values: Mapping[str, str], place: _Place) -> list[str]:
+        """The word as the shell passes it on, as long as its variables add few characters."""
+        added = sum(len(values.get(piece.value, "")) for piece in word.pieces if piece.kind == "variable")
+        return shell.expanded(word, values if not added or self._takes(added, place) else {})
+
+    def _takes(self, characters: int, place: _Place) -> bool:
+        """Whether so many more may be read, which it counts."""
+        is_room = characters <= self.left
+        if is_room:
+            self.left -= characters
+        else:
+            self._leave_off(place)
+        return is_room
+
+    def _leave_off(self, place: _Place) -> None:
+        """Not all of the text there is followed."""
+        if place.text is not None:
+            self.left_off.add(place.text)
 
     def _take_shell_references(self, text: str, script: shell.Script, spot: Spot) -> None:
         """The variables that the text does not set itself before it uses them."""
@@ -284,6 +306,8 @@ class _Reader:
                 self.read_words(found.program[1:], place.inside(program_name(found.name)))
                 return
         self.started.append(found._replace(through=place.through))
+        if found.program and program_name(found.program[0].value) in SHELLS:
+            self._take_texts(found.program, place)
         if found.launcher != "python":
             return
         if found.kind == "code" and found.program:
@@ -292,6 +316,14 @@ class _Reader:
             self._take_python(document.text, spot)
         elif found.kind == "script" and (file := self._file(found.name, place)):
             self._take_python(file.text, file.spot)
+
+    def _take_texts(self, words: tuple[Argument, ...], place: _Place) -> None:
+        """The shell texts that a launcher starts; what they start, and the variables that they read, it tells itself."""
+        inside = _Reader(self.files, left=self.left)
+        inside.read_words(words, place.inside(program_name(words[0].value)))
+        self.texts += inside.texts
+        self.left_off |= inside.left_off
+        self.left = inside.left
 
     def _take_python(self, code: str, spot: Spot) -> None:
         self.texts.append(Text("python", code, spot))
@@ -312,17 +344,6 @@ class _Reader:
 
 def _is_recognised(word: str) -> bool:
     return starts_programs(word) or is_wrapper(word) or program_name(word) in SHELLS
-
-
-def _arguments(word: Word, spot: Spot, place: _Place) -> list[Argument]:
-    """The word as the arguments that the shell makes of it."""
-    said = [piece for piece in word.pieces if piece.kind != "text" or piece.value]
-    if len(said) == 1 and said[0].kind == "variable" and said[0].value in {"@", "*"}:
-        return [*place.parameters]
-    where = _within(spot, word.start, word.end)
-    numbered = {str(number): argument.value for number, argument in enumerate(place.parameters, 1)}
-    values = shell.expanded(word, {**place.values, **numbered})
-    return [Argument(value, where if len(values) == 1 else _unplaced(where)) for value in values]
 
 
 def _within(spot: Spot, start: int, end: int) -> Spot:

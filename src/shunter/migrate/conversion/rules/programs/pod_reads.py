@@ -57,16 +57,16 @@ READS = Topic(
 )
 UNREAD_TEXT = Topic(
     id="HOST027",
-    title="a program is too long, or nested too deep, to be read",
+    title="a program grows too long, or is nested too deep, to be read",
     severity="warning",
     change="semantic-change",
     grade="D",
     explanation=(
         "The rules read what a shell runs up to a dozen substitutions within each other, three texts of `eval` within each "
-        "other, and a few hundred thousand characters of a container. What is behind was not looked into: it may read names "
-        "and ports that differ in v2."
+        "other, and a few hundred thousand characters that variables, and texts that are started again, add to a container's "
+        "programs. What is beyond was not looked into: it may read names and ports that differ in v2."
     ),
-    remedy="Look through the program for host names, ports and variables of v1, or write it as files that are mounted.",
+    remedy="Look through the program for host names, ports and variables of v1.",
     explains=("none",),
     limits_proof=True,
 )
@@ -108,7 +108,9 @@ def _report(draft: Draft, programs: Programs, reads: list[PodRead], values: PodV
     if name == UNREAD:
         path, offset = place(programs, reads[0].spot, reads[0].spot.start)
         line = quoted(reads[0].text, reads[0].start, reads[0].spot, with_number=True)
-        draft.report(UNREAD_TEXT, path, f"{line} is too long, or nested too deep, to be read: not looked into.", offset=offset)
+        draft.report(
+            UNREAD_TEXT, path, f"{line} grows too long, or is nested too deep, to be read: not looked into.", offset=offset
+        )
         return
     of_pods: list[PodValue] = []
     if values is not None and name != HOST_LIST:
