@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import re
 import sys
 from collections.abc import Callable
+from pathlib import Path
 from types import FrameType
 
 import pytest
@@ -11,6 +13,7 @@ import pytest
 from migrate.conversion.rules.test_indirect_reads import converted, python, shell
 from shunter.migrate.conversion.launch.reads import TextLines
 from shunter.migrate.conversion.launch.shell_words import matching
+from shunter.migrate.conversion.rules import programs
 
 UNREAD = {"HOST027"}
 """Told of what is nested too deep to be read."""
@@ -85,15 +88,22 @@ def calls(of: Callable[[], object]) -> int:
     return count
 
 
+def repeated(part: str, length: int) -> str:
+    return "".join(part.replace("<i>", str(number)) for number in range(length // len(part)))
+
+
 SHELL_PARTS = (
     "a(){ ", "function a { ", "a() { hostname; }\na\n", "eval ", 'eval "', "eval $x ", "x=$x$x\n", "$(",
     '"$(', '${x:-"', "`", "\\`", '"', "'", "case $x in a) ", "if a; then ", "[[ ", "cat <<E\n", "cat <<E\nE\n", "((", "{ ", "a=(",
     "<(", 'sh -c "', "sudo ", ". a\n", "$@ ", "x=$(hostname)\n", "hostname | ", "hostname > a;cat a\n",
+    "dig a |", "nslookup $V<i>\n", "V<i>=a;nslookup $V<i>\n",
 )  # fmt: skip
 PYTHON_PARTS = (
     "h = h + socket.gethostname()\n", "x = f'{x}{x}'\n", "cmd.append(cmd)\n", "cmd = [*cmd, *cmd]\n", "[", "f(", "'a' + ",
     "def f(a):\n  return f(a)\n", "h.split('-') + ", "os.system('hostname')\n", "if h:\n  x = h\n", "os.environ['RANK']\n",
+    "x<i> = socket.getaddrinfo(h<i>, 1)\n",
 )  # fmt: skip
+"""`<i>` is the number of the part."""
 MOST_WORK = 2.6
 """How many times the work a text of twice the length may take. It is four times as much where each part looks at all others."""
 
@@ -105,7 +115,7 @@ MOST_WORK = 2.6
 )
 def test_a_text_of_twice_the_length_takes_twice_the_work(part: str, program: Callable[[str], list[str]]) -> None:
     converted(program("echo 1"))
-    once, twice = (program("import os, socket\n" + part * (length // len(part))) for length in (2_000, 4_000))
+    once, twice = (program("import os, socket\n" + repeated(part, length)) for length in (2_000, 4_000))
     assert calls(lambda: converted(twice)) < MOST_WORK * calls(lambda: converted(once))
 
 
@@ -158,3 +168,23 @@ def test_functions_within_functions_are_read() -> None:
 def test_nested_texts_that_people_write_are_read() -> None:
     text = 'x="$(dirname "$(readlink -f "${0:-$(pwd)}")")"; a() { b() { c() { eval "echo $x"; }; c; }; b; }; a'
     assert "HOST027" not in {one.topic.id for one in converted(shell(text)).findings}
+
+
+CLASS = re.compile(r"\[(?!\^|\\s\\S\])(?:\\.|[^\]\\\n])*\]")
+UNBOUNDED = re.compile(r"(?:\[\^(?:\\.|[^\]\\\n])*\]|\[\\s\\S\]|(?<!\\)\.)[*+]\?")
+"""In a pattern: anything to the next match of what follows, however far that is."""
+
+
+def unbounded(source: str) -> list[str]:
+    return UNBOUNDED.findall(CLASS.sub("", source))
+
+
+@pytest.mark.parametrize("module", sorted(Path(programs.__path__[0]).glob("*.py")), ids=lambda module: str(module.stem))
+def test_no_pattern_reads_on_for_ever(module: Path) -> None:
+    """Such a pattern reads the rest of a line again at each place where it may begin: a call that no count of calls sees."""
+    assert unbounded(module.read_text()) == []
+
+
+def test_unbounded_patterns_are_recognised() -> None:
+    assert unbounded(r"\|[^\n]*?x .*?x .+?x [\s\S]*?x [^\]]+?x") == ["[^\\n]*?", ".*?", ".+?", "[\\s\\S]*?", "[^\\]]+?"]
+    assert unbounded(r"[^\n]{0,400}?x [^\n]*x \.*?x") == []

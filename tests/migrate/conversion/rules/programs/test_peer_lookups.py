@@ -11,6 +11,7 @@ ENVIRONMENT: list[Json] = [
     {"name": "JOB", "value": "bert"},
     {"name": "SVC", "value": "bert-worker"},
     {"name": "OUT", "value": "feature.prod.svc"},
+    {"name": "ME", "valueFrom": {"fieldRef": {"fieldPath": "metadata.name"}}},
 ]
 
 
@@ -33,6 +34,11 @@ def told(command: list[str]) -> list[str]:
         "getent ahosts $SVC | sort -u | wc -l",
         "getent ahosts $PEERS | wc -l",
         "host -t A $SVC",
+        "if ! getent ahosts $SVC; then exit 1; fi",
+        "until getent ahosts $PEERS | wc -l | grep -q 3; do sleep 1; done",
+        "timeout 5 nslookup $SVC",
+        "/usr/bin/getent hosts bert-worker",
+        "N=`getent ahosts $PEERS | awk 'END{print NR}'`",
     ],
 )
 def test_a_shell_that_counts_peers_is_told_of(text: str) -> None:
@@ -48,6 +54,8 @@ def test_a_shell_that_counts_peers_is_told_of(text: str) -> None:
         'n = len(socket.getaddrinfo("bert-worker", None))',
         'job = os.environ["JOB"]\npeers = socket.getaddrinfo(job + "-worker", None)\nrun(len(peers))',
         "n = len(socket.gethostbyname_ex(f\"{os.environ['JOB']}-worker\")[2])",
+        "os.system('getent ahosts bert-worker > peers')",
+        'peers = [a[4][0] for a in socket.getaddrinfo(os.environ["PEERS"], 80)]',
         'for a in dns.resolver.resolve(os.environ["SVC"], "A"): add(a)',
         'n = "{}-{}.{}.svc".format(os.environ["JOB"], "worker", "training")\nlen(dns.resolver.resolve(n, "A"))',
     ],
@@ -69,6 +77,17 @@ def test_python_that_counts_peers_is_told_of(code: str) -> None:
         "dig +short ${ENVNAME}.example.org | wc -l",
         "# getent ahosts bert-worker | wc -l",
         "python train.py --host bert.example.org",
+        "python train.py --host bert",
+        "IP=$(getent hosts $HOSTNAME | awk 'NR==1{print $1}')",
+        "N=$(getent ahosts $ME | wc -l)",
+        "IP=$(getent hosts $REDIS_HOST | awk '{print $1}' | sort | head -1)",
+        "until nslookup $SVC_HOST | grep -c Address; do sleep 1; done",
+        "until getent hosts $ETCD_HOST | awk 'NR==1{print $1}'; do sleep 1; done",
+        "getent ahosts $CHIEF_ADDR | wc -l",
+        'echo "nslookup $JOB failed"',
+        "apt-get install -y dig nslookup bert",
+        "host = bert",
+        "true # getent ahosts bert-worker | wc -l",
     ],
 )
 def test_a_shell_that_looks_up_other_names_is_not(text: str) -> None:
@@ -85,6 +104,11 @@ def test_a_shell_that_looks_up_other_names_is_not(text: str) -> None:
         "info = socket.getaddrinfo(host, 1)",
         "for found in socket.getaddrinfo(os.environ['DB_HOST'], 1): connect(found)",
         "socket.getaddrinfo(socket.gethostname(), None)[0]",
+        "ip = sorted(socket.getaddrinfo(os.environ['HOSTNAME'], None))[0]",
+        "found = [x for x in socket.getaddrinfo(os.environ['REDIS_HOST'], 80)]",
+        "found = [x for x in socket.getaddrinfo(os.environ['CHIEF_ADDR'], 80)]",
+        "host = 'bert'",
+        "print('nslookup bert failed')",
     ],
 )
 def test_python_that_looks_up_other_names_is_not(code: str) -> None:
@@ -95,3 +119,10 @@ def test_the_names_of_both_generations_are_told() -> None:
     (message,) = told(shell('N=$(getent ahosts "$JOB-worker" | wc -l)\npython train.py'))
     assert "bert-worker-0, bert-worker-1" in message
     assert "v2 one of the name bert with 3 addresses, and bert-node-0-0.bert for the first pod." in message
+
+
+def test_pods_of_an_mpi_job_have_no_service_in_v1() -> None:
+    findings = converted(shell("N=$(getent ahosts bert-worker | wc -l)"), "MPIJob").findings
+    (found,) = (one for one in findings if one.topic.id == "HOST028")
+    assert "v1 has no Service for the pods of an MPIJob, v2 one of the name bert" in found.message
+    assert found.advice == "Take the number of processes from OMPI_COMM_WORLD_SIZE, or the hosts from the hostfile."

@@ -9,14 +9,16 @@ import re
 from collections.abc import Iterator
 from functools import lru_cache
 
+from shunter.api.late_patterns import late_pattern
 from shunter.migrate.conversion.draft import Draft
 from shunter.migrate.conversion.launch.mounted_files import mounted_files
+from shunter.migrate.conversion.rules.programs.hosts import is_own_domain
 from shunter.migrate.conversion.rules.programs.texts import (
     Match,
     Programs,
     all_programs,
-    first_match,
     has_any,
+    is_in_comment,
     matches,
     place,
     quoted,
@@ -41,6 +43,8 @@ _JOINED = r"""(?:\$\w+|[})"'>]|%(?:\(\w+\))?[sd])-"""
 """The end of a value that is put in, and what joins the next part to it."""
 _VALUE = r"""(?:%[sd]|\{[\w.]*\}|\$\w+|\$\{\w+\})"""
 """A value that is put in."""
+_OF_DATA = late_pattern(r"\b(?:s3[an]?|gs|gcs|hdfs|file|oss|abfss?|wasbs?)\Z|\bimage[\"']?:[ \t]*[\"']?[^\s\"']{0,60}\Z")
+"""What stands before a path in a store, or the name of an image."""
 _LATER = r"[\s\S]{0,2000}?"
 _NO_NAME = "(?!)"
 """In the place of a job's name that no text has: such jobs share a pattern, which takes longer to compile than to ask."""
@@ -69,16 +73,29 @@ def _in_data(draft: Draft, programs: Programs, roles: str) -> Iterator[Match]:
     """Addresses in files that no reader takes for programs: settings and templates into which the job's name is put."""
     read = {(spot.file, spot.path) for _, spot in programs.texts}
     for file in mounted_files(programs.container, programs.volumes, draft.texts_of).values():
-        if (file.spot.file, file.spot.path) not in read and (match := first_match(_address(roles), file.text)):
+        if (file.spot.file, file.spot.path) in read:
+            continue
+        found = (match for match in _address(roles).finditer(file.text) if _is_of_a_pod(draft, file.text, match))
+        if (match := next(found, None)) is not None:
             path, offset = place(programs, file.spot, match.start())
             yield Match(path, offset, quoted(file.text, match.start(), file.spot, with_number=True), match[0])
 
 
 @lru_cache(maxsize=64)
 def _address(roles: str) -> re.Pattern[str]:
-    """A name that is put together, with a port or a scheme."""
+    """A name that is put together, with a port or as the host of a URL."""
     name = rf"(?:\$\{{?[\w.:]+\}}?|\}}\}}|%\(\w+\)s)-(?:{roles})-(?:\d+|\$\{{?\w+\}}?)"
-    return re.compile(rf"://[^\s\"']{{0,80}}?{name}|{name}[\w.${{}}-]{{0,120}}:\d{{2,5}}\b")
+    domain = r"(?P<{}>(?:\.[\w${{}}-]{{1,63}}){{0,9}})"
+    port = r":\d{2,5}(?![\w:-]|\.\w)"
+    return re.compile(rf"://[^\s\"'/]{{0,80}}?{name}{domain.format('of_url')}|(?<![^/]/){name}{domain.format('of_port')}{port}")
+
+
+def _is_of_a_pod(draft: Draft, text: str, match: re.Match[str]) -> bool:
+    """Whether it may be a host of the job: no bucket, image or name in a domain of others, and in no comment."""
+    domain = (match["of_url"] or match["of_port"] or "")[1:]
+    before = text[max(match.start() - 80, 0) : match.start()]
+    is_own = any(sign in domain for sign in "${") or is_own_domain(draft, domain)
+    return is_own and not _OF_DATA.search(before) and not is_in_comment(text, match.start())
 
 
 @lru_cache(maxsize=64)

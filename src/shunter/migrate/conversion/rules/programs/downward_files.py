@@ -11,7 +11,7 @@ from shunter.migrate.conversion.launch import python_reads, shell_reads
 from shunter.migrate.conversion.launch.python_code import is_python_code
 from shunter.migrate.conversion.launch.reads import OF_HOST_NAME
 from shunter.migrate.conversion.rules.programs.pod_reads import DECIDES
-from shunter.migrate.conversion.rules.programs.texts import Programs, all_programs, place, quoted
+from shunter.migrate.conversion.rules.programs.texts import Programs, all_programs, place, quoted, without_comments
 from shunter.operator.training.names import REPLICA_INDEX, REPLICA_TYPE
 
 _STAND_IN = min(OF_HOST_NAME)
@@ -40,9 +40,9 @@ def _files(programs: Programs) -> Iterator[tuple[str, str]]:
         for part in (volume, *((volume.get("projected") or {}).get("sources") or ())):
             for item in (part.get("downwardAPI") or {}).get("items") or ():
                 field = str((item.get("fieldRef") or {}).get("fieldPath"))
-                if field in ("metadata.name", "metadata.labels") and item.get("path"):
-                    inner = "" if mount.get("subPath") == item["path"] else item["path"]
-                    yield str(PurePosixPath("/", str(mount.get("mountPath")), inner)), field
+                file, mounted = PurePosixPath(item.get("path") or ""), str(mount.get("subPath") or "")
+                if field in ("metadata.name", "metadata.labels") and file.name and file.is_relative_to(mounted):
+                    yield str(PurePosixPath("/", str(mount.get("mountPath")), file.relative_to(mounted))), field
 
 
 def _decides(text: str, path: str) -> bool:
@@ -55,7 +55,8 @@ def _decides(text: str, path: str) -> bool:
 def _message(draft: Draft, programs: Programs, text: str, field: str) -> str | None:
     """What the file holds in both generations; None where the text looks for nothing in it that changes."""
     if field == "metadata.labels":
-        label = next((one for one in (REPLICA_INDEX, REPLICA_TYPE) if one.partition("/")[2] in text), None)
+        code = without_comments(text)
+        label = next((one for one in (REPLICA_INDEX, REPLICA_TYPE) if one.partition("/")[2] in code), None)
         return None if label is None or draft.options.v1_labels else f"in which {label} is a line in v1 and none in v2"
     roles = tuple(f"{draft.job.name}-{role.lower()}-" for role in programs.roles)
     pods = [host for host in draft.hosts if host.startswith(roles)][:_MOST_PODS]

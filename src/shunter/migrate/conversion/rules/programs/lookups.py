@@ -9,7 +9,7 @@ from shunter.api.late_patterns import late_pattern
 from shunter.api.training.pytorch import KIND, MASTER
 from shunter.migrate.conversion.draft import Draft
 from shunter.migrate.conversion.launch.reads import line_of
-from shunter.migrate.conversion.rules.programs.texts import all_programs, place, quoted
+from shunter.migrate.conversion.rules.programs.texts import all_programs, place, quoted, without_comments
 from shunter.migrate.findings import Topic
 
 ONCE = Topic(
@@ -28,11 +28,10 @@ ONCE = Topic(
     limits_proof=True,
 )
 _LOOK_UP = late_pattern(
-    r"(?:\b(?:gethostbyname(?:_ex)?|getaddrinfo)\([^\n]*|"
-    r"\b(?:getent\s+a?hosts|nslookup|dig|host|ping)\s[^\n|;&]*)MASTER_ADDR\b"
+    r"(?:\b(?:gethostbyname(?:_ex)?|getaddrinfo)\([^\n]{0,400}|"
+    r"\b(?:getent\s+a?hosts|nslookup|dig|host|ping)\s[^\n|;&]{0,400})MASTER_ADDR\b"
 )
 """What asks for the name. That the Master listens was not certain in v1 either."""
-_COMMENT = late_pattern(r"(?:^|(?<=\s))(?:#|//)[^\n]*", re.MULTILINE)
 _RETRIES = late_pattern(r"retry|retries|tenacity|backoff", re.IGNORECASE)
 _LOOP = late_pattern(r"\s*(?:async\s+)?(?:while|until|for|try)\b(?!.*\bdone\b)")
 """A line that begins one."""
@@ -53,7 +52,7 @@ def apply(draft: Draft) -> None:
         if programs.field != "containers" or {*programs.roles} == {MASTER}:
             continue
         for text, spot in programs.texts:
-            code = _COMMENT.sub(lambda comment: " " * len(comment[0]), text)
+            code = without_comments(text)
             match = _LOOK_UP.search(code)
             if match and not _asks_again(code, match.start()):
                 path, offset = place(programs, spot, spot.offset(match.start()))

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Set
+from typing import NamedTuple
 
 from shunter.api.late_patterns import late_pattern
+from shunter.api.meta import Json
+from shunter.api.training.mpi import KIND
 from shunter.migrate.conversion.draft import Draft
-from shunter.migrate.conversion.launch.reads import line_of
 from shunter.migrate.conversion.rules.programs.hosts import is_own_domain
-from shunter.migrate.conversion.rules.programs.texts import Programs, all_programs, place, quoted
+from shunter.migrate.conversion.rules.programs.texts import Programs, all_programs, place, quoted, without_comments
 from shunter.migrate.findings import Topic
 
 PEERS = Topic(
@@ -19,44 +21,73 @@ PEERS = Topic(
     change="semantic-change",
     grade="D",
     explanation=(
-        "In v1 each pod has a Service of its name, JOB-worker-0, with one address; JOB and JOB-worker are names only where "
-        "somebody made such a Service. In v2 the headless service JOB has the addresses of all pods of the job, whatever their "
-        "role, and the names of v1 have none. A program that takes the number of its processes or shards, or its list of "
-        "peers, from such a look-up gets another one, and may train on other data."
+        "In v1 each pod, but those of an MPIJob, has a Service of its name, JOB-worker-0, with one address; JOB and JOB-worker "
+        "are names only where somebody made such a Service. In v2 the headless service JOB has the addresses of all pods of the "
+        "job, whatever their role, and the names of v1 have none. A program that takes the number of its processes or shards, "
+        "or its list of peers, from such a look-up gets another one, and may train on other data."
     ),
     remedy="Take the number of processes from WORLD_SIZE, or look up the job's name where all pods are meant.",
     explains=("none",),
     limits_proof=True,
 )
-_IN_SHELL = late_pattern(
-    r"\b(?:getent\s+a?hosts(?:v[46])?|nslookup|dig|drill|(?:(?<=[;&|(`!\n])|^)\s*host(?=\s))[ \t]+(?P<words>[^\n|;&)`<>]+)"
-    r"(?P<counted>[^\n|;&]*\|[^\n]*?\b(?:wc|sort|uniq|grep\s+-c|NR)\b)?"
+_OF_MPI = "Take the number of processes from OMPI_COMM_WORLD_SIZE, or the hosts from the hostfile."
+_LONGEST = 400
+"""How many characters of a line are read about a look-up, on each side."""
+_IN_SHELL = late_pattern(r"\b(?:getent[ \t]+a?hosts(?:v[46])?|nslookup|dig|drill|host)[ \t]+(?!=)(?P<words>[^\n|;&)`<>]{1,400})")
+_COMMAND = late_pattern(
+    r"(?:^|[\n;&|(`!{)]|(?:[=,]|\b(?:system|popen|Popen|run|call|check_\w+|getoutput|\w*shell)\()[ \t]*[rbf]{0,2}[\"']"
+    r"|\s--[ \t]|-c[\"']?,?[ \t]+[rbf]{0,2}[\"']"
+    r"|\b(?:do|then|else|elif|if|while|until|time|exec|sudo|env|command|xargs|timeout[ \t]+[\w.]{1,9}))"
+    r"[ \t]{0,80}(?:[\w.-]{0,20}/){0,5}\Z"
 )
+"""What stands before the name of a program that is started."""
+_CONDITION = late_pattern(r"\b(?:if|elif|while|until)[ \t]+(?:![ \t]*)?\Z")
+"""What stands before a program that is asked only whether it fails."""
+_PIPE = late_pattern(r"[^\n|;&]*\|")
+_COUNTER = late_pattern(r"\b(?:wc|uniq|NR(?![ \t]*==[ \t]*1\b)|(?P<grep>grep[ \t]+-\w{0,9}c))\b")
+_FIRST_LINE = late_pattern(r"\bhead[ \t]+-(?:n[ \t]*)?1\b")
 _IN_PYTHON = late_pattern(
-    r"(?:(?P<held>\b\w+)[ \t]*=[^\n=]{0,80}?)?"
-    r"\b(?:getaddrinfo|gethostbyname_ex|resolver\.(?:resolve|query))\(\s*(?P<words>[^\n,()]+(?:\([^\n()]*\)[^\n,()]*)?)"
+    r"\b(?:getaddrinfo|gethostbyname_ex|resolver\.(?:resolve|query))\("
+    r"\s{0,200}(?P<words>[^\n,()]{1,400}(?:\([^\n()]{0,400}\)[^\n,()]{0,400})?)"
 )
-_COUNTS = late_pattern(r"\b(?:len|sum|set|sorted)\(|[\[{(][^\n]*\bfor\b[^\n]*\bin\b")
-"""What stands before a look-up whose answers are counted or listed. A loop over them tries one address after the other."""
+_HOLDER = late_pattern(r"(\w{1,80})[ \t]{0,80}=[^\n=]{0,80}\Z")
+"""The name that is given what is looked up."""
+_COUNTS = late_pattern(r"\b(?:len|sum)\(")
+_LISTS = late_pattern(r"\b(?:set|sorted)\(")
+_OF_ANSWERS = late_pattern(r"\b(?:len|sum|set|sorted)\((?=([^\n]{0,80}))")
+_ASSIGNMENT = late_pattern(r"(?<![\w$.])([A-Za-z_]\w*)[ \t]?=(?!=)(?=[ \t]?[^\n;])")
 _VARIABLE = late_pattern(r"\$\{?(\w+)\}?|os\.environ\[[\"'](\w+)[\"']\]|os\.(?:environ\.get|getenv)\([\"'](\w+)[\"'][^)]*\)")
 _JOINS = late_pattern(r"^[rbuf]{0,2}[\"']|[\"']$|[\"']\s*\+\s*|\s*\+\s*[rbuf]{0,2}[\"']|[{}]|(?<=[^\s])[\"']$")
 """What stands between the parts of a text that Python puts together."""
-_MASTER = frozenset({"MASTER_ADDR", "PET_MASTER_ADDR", "COORDINATOR_ADDRESS"})
-"""One pod in both generations."""
+_ONE_POD = frozenset({"MASTER_ADDR", "PET_MASTER_ADDR", "COORDINATOR_ADDRESS", "CHIEF_ADDR", "HOSTNAME", "POD_NAME", "POD_IP"})
+"""One pod in both generations: the first one, or the pod itself."""
+_OF_THE_POD = frozenset({"metadata.name", "status.podIP", "status.hostIP", "spec.nodeName"})
+"""Fields of a pod that name it, or its node."""
+
+
+class _Text(NamedTuple):
+    """A program, and what is asked of it at each look-up: found once."""
+
+    code: str
+    """Without comments."""
+    assigned: Mapping[str, int]
+    """Where the value of each variable begins; -1 where it has several."""
+    counted: Set[str]
+    """Names of which Python counts or lists what they hold."""
+    values: Mapping[str, str]
+    """Of the container's environment."""
+    of_one_pod: Set[str]
+    """Variables that hold the name or address of one pod."""
 
 
 def apply(draft: Draft) -> None:
     """Tells of each text once."""
     for programs in all_programs(draft):
-        values = {
-            str(one.get("name")): one["value"] for one in programs.container.get("env") or () if isinstance(one.get("value"), str)
-        }
         for text, spot in programs.texts:
-            for start, name in _look_ups(draft, text, values):
+            for start, name in _look_ups(draft, _read(text, programs.container)):
                 path, offset = place(programs, spot, spot.offset(start))
-                draft.report(
-                    PEERS, path, _message(draft, programs, quoted(text, start, spot, with_number=True), name), offset=offset
-                )
+                says = _message(draft, programs, quoted(text, start, spot, with_number=True), name)
+                draft.report(PEERS, path, says, remedy=_OF_MPI if _is_mpi(draft) else "", offset=offset)
                 break
 
 
@@ -64,43 +95,74 @@ def _message(draft: Draft, programs: Programs, line: str, name: str) -> str:
     pods, first = len(draft.hosts), draft.host(programs.group, 0)
     hosts = [host for host in draft.hosts if name and host.startswith(f"{name}-")] or [*draft.hosts]
     what = f"{name}, which" if name else "a name that"
+    in_v1 = "no Service for the pods of an MPIJob" if _is_mpi(draft) else f"a Service for each ({', '.join(hosts[:3])})"
     return (
-        f"{line} looks up {what} may stand for several pods: v1 has a Service for each ({', '.join(hosts[:3])}), v2 "
+        f"{line} looks up {what} may stand for several pods: v1 has {in_v1}, v2 "
         f"one of the name {draft.name} with {pods} address{'es' if pods > 1 else ''}, and {first} for the first pod."
     )
 
 
-def _look_ups(draft: Draft, text: str, values: Mapping[str, str]) -> Iterator[tuple[int, str]]:
+def _is_mpi(draft: Draft) -> bool:
+    return draft.kind == KIND.resource.kind
+
+
+def _read(text: str, container: Json) -> _Text:
+    code = without_comments(text)
+    assigned: dict[str, int] = {}
+    for match in _ASSIGNMENT.finditer(code):
+        assigned[match[1]] = -1 if match[1] in assigned else match.end()
+    counted = {word for match in _OF_ANSWERS.finditer(code) for word in re.findall(r"\w+", match[1])}
+    environment = container.get("env") or ()
+    values = {str(one.get("name")): one["value"][:_LONGEST] for one in environment if isinstance(one.get("value"), str)}
+    own = {str(one.get("name")) for one in environment if _field(one) in _OF_THE_POD}
+    return _Text(code, assigned, counted, values, _ONE_POD | own)
+
+
+def _field(variable: Json) -> str:
+    return str(((variable.get("valueFrom") or {}).get("fieldRef") or {}).get("fieldPath"))
+
+
+def _look_ups(draft: Draft, text: _Text) -> Iterator[tuple[int, str]]:
     """Where the text looks up such a name, and the name as far as it is known."""
-    for match in _IN_SHELL.finditer(text):
-        if not _is_comment(text, match.start()):
-            words = [word.strip("\"'") for word in match["words"].split()]
-            for word in words:
-                if (
-                    word[:1] not in "-+@"
-                    and (name := _peers(draft, text, word, values, is_counted=bool(match["counted"]))) is not None
-                ):
-                    yield match.start(), name
-    for match in _IN_PYTHON.finditer(text):
-        if _is_comment(text, match.start("words")):
+    for match in _IN_SHELL.finditer(text.code):
+        if not _COMMAND.search(text.code[max(match.start() - 120, 0) : match.start()]):
             continue
-        name = _peers(draft, text, match["words"], values, is_counted=_is_counted(text, match))
+        is_counted = "$" in match["words"] and _is_counted_in_shell(text.code, match)
+        for word in (word.strip("\"'") for word in match["words"].split()):
+            if word[:1] not in "-+@" and (name := _peers(draft, text, word, is_counted=is_counted, is_listed=False)) is not None:
+                yield match.start(), name
+    for match in _IN_PYTHON.finditer(text.code):
+        is_counted, is_listed = _use_in_python(text, match)
+        name = _peers(draft, text, match["words"], is_counted=is_counted, is_listed=is_listed)
         if name is not None:
             yield match.start("words"), name
 
 
-def _is_counted(text: str, look_up: re.Match[str]) -> bool:
-    """Whether Python counts or lists the answers, or the name that holds them."""
-    start = look_up.start("words")
-    if _COUNTS.search(text, text.rfind("\n", 0, start) + 1, start):
-        return True
-    held = look_up["held"]
-    return held is not None and re.search(rf"\b(?:len|sum|set|sorted)\([^\n]{{0,80}}?\b{held}\b", text) is not None
+def _is_counted_in_shell(code: str, look_up: re.Match[str]) -> bool:
+    """Whether a pipe counts the answers, and not only as what a loop waits for."""
+    behind = code[look_up.end() : look_up.end() + _LONGEST].partition("\n")[0]
+    if not (pipe := _PIPE.match(behind)) or not (counter := _COUNTER.search(behind, pipe.end())):
+        return False
+    if _FIRST_LINE.search(behind, pipe.end(), counter.start()):
+        return False
+    before = code[max(look_up.start() - 80, 0) : look_up.start()]
+    return not (counter["grep"] and _CONDITION.search(before))
 
 
-def _peers(draft: Draft, text: str, word: str, values: Mapping[str, str], *, is_counted: bool) -> str | None:
+def _use_in_python(text: _Text, look_up: re.Match[str]) -> tuple[bool, bool]:
+    """Whether Python counts the answers, and whether it lists them, or does so with the name that holds them. A loop over them
+    tries one address after the other."""
+    before = text.code[max(look_up.start() - _LONGEST, 0) : look_up.start()].rpartition("\n")[2]
+    loop = before.rfind("for ", 0, max(before.rfind(" in "), 0))
+    is_within = loop > 0 and any(bracket in before[:loop] for bracket in "[({")
+    holder = _HOLDER.search(before[-240:])
+    is_counted = bool(_COUNTS.search(before)) or (holder is not None and holder[1] in text.counted)
+    return is_counted, is_within or bool(_LISTS.search(before))
+
+
+def _peers(draft: Draft, text: _Text, word: str, *, is_counted: bool, is_listed: bool) -> str | None:
     """The name that is looked up if it may be one of several pods: empty if it is not known; None if it is another one."""
-    name, is_known = _resolved(text, word, values)
+    name, is_known = _resolved(text, word)
     if is_known:
         host, _, domain = name.partition(".")
         return host if host in _names(draft) and is_own_domain(draft, domain) else None
@@ -108,28 +170,31 @@ def _peers(draft: Draft, text: str, word: str, values: Mapping[str, str], *, is_
     if re.search(rf"-(?:{roles})(?=[.\"']|$)|(?:\bformat\(|%|\bjoin\().*[\"'](?:{roles})[\"']", name):
         return ""
     variables = {found for match in _VARIABLE.finditer(f"{word} {name}") for found in match.groups() if found}
-    return "" if is_counted and variables and not variables & _MASTER and not re.search(r"\.\w{2,}\.\w{2,}$", name) else None
+    if not variables or variables & text.of_one_pod or re.search(r"\.\w{2,}\.\w{2,}$", name):
+        return None
+    is_one_host = any(variable.endswith("_HOST") for variable in variables)
+    return "" if is_counted or (is_listed and not is_one_host) else None
 
 
 def _names(draft: Draft) -> set[str]:
     return {draft.job.name, *(f"{draft.job.name}-{role.lower()}" for role in draft.job.replicas)}
 
 
-def _resolved(text: str, word: str, values: Mapping[str, str]) -> tuple[str, bool]:
+def _resolved(text: _Text, word: str) -> tuple[str, bool]:
     """The word with what its variables hold, and whether that is all of it."""
     is_known = True
 
     def held(match: re.Match[str]) -> str:
         nonlocal is_known
         name = match[1] or match[2] or match[3]
-        found = _assigned(text, name) or values.get(name)
+        found = _assigned(text, name) or text.values.get(name)
         is_known = is_known and found is not None
         return found if found is not None else match[0]
 
-    alone = _assigned(text, word) if re.fullmatch(r"[A-Za-z_]\w*", word) else None
+    alone = _assigned(text, word)
     if alone is not None:
         word = alone
-    elif re.fullmatch(r"[A-Za-z_]\w*", word) and f"{word} =" in text:
+    elif word in text.assigned:
         is_known = False
     replaced = _VARIABLE.sub(held, word)
     for _ in range(3):
@@ -140,11 +205,10 @@ def _resolved(text: str, word: str, values: Mapping[str, str]) -> tuple[str, boo
     return replaced, is_known and not re.search(r"[$`(\[]", replaced)
 
 
-def _assigned(text: str, name: str) -> str | None:
+def _assigned(text: _Text, name: str) -> str | None:
     """What the text gives a variable, if it does so once."""
-    found = re.findall(rf"(?<![\w$.]){re.escape(name)}[ \t]?=[ \t]?([^\n;]+)", text)
-    return found[0].split(" if ")[0].strip().strip("\"'") if len(found) == 1 else None
-
-
-def _is_comment(text: str, start: int) -> bool:
-    return line_of(text, start).startswith("#")
+    start = text.assigned.get(name, -1)
+    if start < 0:
+        return None
+    value = re.split(r"[\n;]", text.code[start : start + _LONGEST], maxsplit=1)[0]
+    return value.split(" if ")[0].strip().strip("\"'")

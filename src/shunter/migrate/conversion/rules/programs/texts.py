@@ -9,6 +9,7 @@ from typing import NamedTuple
 
 import msgspec
 
+from shunter.api.late_patterns import late_pattern
 from shunter.api.meta import Json
 from shunter.migrate.conversion.draft import Draft, Group
 from shunter.migrate.conversion.launch.arguments import Spot
@@ -20,6 +21,7 @@ from shunter.migrate.paths import Path
 _CONTAINERS = ("initContainers", "containers")
 _COMMENT = re.compile(r"[ \t]*#(?!\s*define\b)")
 """How a line begins that no program runs; one of C that gives a value a name is none."""
+_REMARK = late_pattern(r"(?:^|(?<=\s))(?:#|//)[^\n]*", re.MULTILINE)
 
 
 class Programs(NamedTuple):
@@ -90,11 +92,17 @@ def has_any(programs: Programs, words: Iterable[str]) -> bool:
 def first_match(pattern: re.Pattern[str], text: str) -> re.Match[str] | None:
     """The first match that begins in no comment line. Jobs of one team have most of their texts in common, and rules ask the
     same of one text."""
-    return next((match for match in pattern.finditer(text) if not _is_in_comment(text, match.start())), None)
+    return next((match for match in pattern.finditer(text) if not is_in_comment(text, match.start())), None)
 
 
-def _is_in_comment(text: str, start: int) -> bool:
+def is_in_comment(text: str, start: int) -> bool:
+    """Whether the place is in a line that no program runs."""
     return _COMMENT.match(text, text.rfind("\n", 0, start) + 1) is not None
+
+
+def without_comments(text: str) -> str:
+    """The text with blanks for all comments, also those behind code, so that places in it stay what they are."""
+    return _REMARK.sub(lambda comment: " " * len(comment[0]), text)
 
 
 def place(programs: Programs, spot: Spot, start: int) -> tuple[Path, int | None]:
