@@ -89,6 +89,12 @@ def test_variable_with_spaces_becomes_several_words_unless_it_is_quoted() -> Non
     assert shell.expanded(quoted, values) == ["python train.py"]
 
 
+def test_a_loop_over_words_is_known_with_its_body() -> None:
+    text = "for a in x 'y z'; do while b; do c; done; done; select d in e; do f; done; echo for g in h; do i; done"
+    found = [(loop.name, [word.literal for word in loop.words], text[loop.start : loop.end]) for loop in shell.script(text).loops]
+    assert found == [("a", ["x", "y z"], " while b; do c; done; ")]
+
+
 def test_here_document_is_the_input_of_its_command() -> None:
     text = "python - <<-'END' --x\n\timport torch\n\tEND\necho done"
     first, second = shell.script(text).commands

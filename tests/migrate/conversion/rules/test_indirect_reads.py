@@ -87,6 +87,7 @@ tf.distribute.MultiWorkerMirroredStrategy(cluster_resolver=resolver)"""
 OTHER_HOST = """\
 import os, torch.distributed as dist
 dist.init_process_group("gloo", init_method=f"tcp://{os.environ['MASTER_ADDR'].replace('master', 'worker')}:23456")"""
+COUNTED = "import functools, socket, train\ntrain.main({}(map(ord, socket.gethostname())))"
 DIGEST = "import os, hashlib, train\ntrain.main(hashlib.blake2b(os.environ['TF_CONFIG'].encode()).hexdigest())"
 LOOKED_UP = 'import os, train\nname = getattr(os, "uname")\ntrain.main(shard=name().nodename[-1])'
 CALLED_LATER = 'import os, train\nif name := getattr(os, "uname", None):\n    train.main(shard=name().nodename[-1])'
@@ -205,6 +206,8 @@ CASES = [
     pytest.param(lambda: converted(python("from dask_kubernetes.operator import KubeCluster\nimport t")), "HOST012", id="dask"),
     pytest.param(lambda: converted(python(SEED)), "HOST009!", id="address-as-a-seed"),
     pytest.param(lambda: converted(python(DIGEST), "TFJob"), "HOST009!", id="digest-of-the-cluster"),
+    pytest.param(lambda: converted(python(COUNTED.format("sum"))), "HOST009!", id="sum-of-letters"),
+    pytest.param(lambda: converted(python(COUNTED.format("functools.reduce"))), "HOST009!", id="letters-reduced"),
     pytest.param(lambda: converted(python("import socket, t\nt.main(shard=socket.getfqdn()[-1])")), "HOST009!", id="full-name"),
     pytest.param(lambda: converted(python(LIBC)), "HOST009!", id="function-of-c"),
     pytest.param(lambda: converted(shell(ENVIRON)), "HOST009!", id="environment-of-the-process"),
@@ -354,3 +357,16 @@ def test_what_shows_no_name_or_port_that_changes_is_not_told_of(text: str) -> No
 @pytest.mark.parametrize("code", ["if backend.name == 'pytorch': train()", "steps = range(0, 50000)", "port = 0x1f90"])
 def test_names_and_numbers_of_other_things_are_not_told_of(code: str) -> None:
     assert limits(converted(python(f"{code}\ntrain()"))) == []
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "metrics.sum(socket.gethostname(), 1)",
+        "log.sum(socket.gethostname())",
+        "comm.reduce(socket.gethostname(), root=0)",
+        "msg = 'up:' + socket.gethostname()\nmetric.sum(msg)",
+    ],
+)
+def test_a_name_that_a_metric_or_mpi_sums_up_blocks_nothing(line: str) -> None:
+    assert limits(converted(python(f"import socket, train\n{line}\ntrain.main()"))) == ["HOST010"]

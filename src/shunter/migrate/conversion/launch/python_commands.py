@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 import re
 import shlex
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Iterator, Sequence
 from functools import lru_cache
 from itertools import islice
@@ -30,6 +30,8 @@ _OF_OS = frozenset({
     "spawnl", "spawnle", "spawnlp", "spawnlpe", "spawnv", "spawnve", "spawnvp", "spawnvpe",
 })  # fmt: skip
 """Functions of `os` that take a path and then all words, the first one again; those with an `l` each as an argument."""
+_BINDS_ANY = frozenset({"globals", "locals", "vars", "setattr", "exec", "eval", "__dict__", "__setattr__"})
+"""By these, code gives names values without writing the names."""
 _KEEP_TEXT = frozenset({"str", "quote", "fspath", "Path"})
 _KEEP_WORDS = frozenset({"list", "tuple"})
 _PERCENT = re.compile(r"%(?:\(\w*\))?[-#0 +]*[\d.*]*[a-zA-Z]")
@@ -96,9 +98,7 @@ class _Code:
         self._changing: set[str] = set()
         """Names of which not every value is written out: parameters, and what loops go through."""
         self._elements: dict[str, list[ast.expr]] = defaultdict(list)
-        """What loops over lists that are written out go through, by the name that they give it."""
-        self._others: set[str] = set()
-        """Names that get values from elsewhere, too."""
+        """What loops go through, by the name that they give it."""
         self._in_turn: dict[str, ast.expr] = {}
         """Of a name of such a loop the element that is looked at."""
         self._steps_left = _MOST_STEPS
@@ -106,7 +106,14 @@ class _Code:
             self._learn(node)
         for target, value in given(self._nodes):
             self._keep(self._values, target, value)
-        self._others |= self._values.keys() | self._added.keys()
+        self._binds = Counter(name for node in self._nodes for name in _bound(node))
+        """How often the code gives each name a value, or may."""
+        self._loads = Counter(node.id for node in self._nodes if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load))
+        self._looped = Counter(one.id for iters in self._elements.values() for one in iters if isinstance(one, ast.Name))
+        """How often loops go through what a name holds."""
+        self._constants = {id(node.value) for node in tree.body if isinstance(node, ast.Assign) and len(node.targets) == 1}
+        """What the module's own statements give names."""
+        self._is_bound_unseen = any(_binds_unseen(node) for node in self._nodes)
 
     def _learn(self, node: ast.AST) -> None:
         if isinstance(node, ast.Assign):
@@ -121,13 +128,10 @@ class _Code:
             self._keep(self._values, node.optional_vars, node.context_expr)
         elif isinstance(node, ast.arg):
             self._changing.add(node.arg)
-            self._others.add(node.arg)
         elif isinstance(node, (ast.For, ast.AsyncFor, ast.comprehension)):
             self._changing |= {one.id for one in ast.walk(node.target) if isinstance(one, ast.Name)}
             if isinstance(node.target, ast.Name):
                 self._elements[node.target.id].append(node.iter)
-            else:
-                self._others |= {one.id for one in ast.walk(node.target) if isinstance(one, ast.Name)}
         elif isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and len(node.args) == 1:
             if node.func.attr == "append":
                 self._keep(self._added, node.func.value, ast.List(node.args))
@@ -206,17 +210,26 @@ class _Code:
             self._in_turn = {}
 
     def _turns(self, node: ast.expr) -> Iterator[dict[str, ast.expr]]:
-        """The elements that a name in the expression stands for, one after the other, where a loop over a list gives them and
-        nothing else does."""
+        """The elements that a name in the expression stands for, one after the other, where loops over lists that are written
+        out give them and nothing else does."""
         names = (one.id for one in ast.walk(node) if isinstance(one, ast.Name))
-        looped = next((name for name in names if name in self._elements and name not in self._others), "")
-        lists = [self._value(one) for one in self._elements.get(looped, ()) if _name(one) not in self._added]
-        elements = [element for one in lists if isinstance(one, (ast.List, ast.Tuple, ast.Set)) for element in one.elts]
-        is_written_out = all(isinstance(one, (ast.List, ast.Tuple, ast.Set)) and one.elts for one in lists)
-        if elements and is_written_out and len(lists) == len(self._elements[looped]) and len(elements) <= _MOST:
-            yield from ({looped: element} for element in elements)
-        else:
-            yield {}
+        looped = next((name for name in names if name in self._elements), "")
+        lists = [self._written_out(one) for one in self._elements.get(looped, ())]
+        elements = [element for one in lists for element in one]
+        is_certain = all(lists) and self._binds[looped] == len(lists) and not self._is_bound_unseen
+        yield from ({looped: one} for one in elements) if elements and is_certain and len(elements) <= _MOST else [{}]
+
+    def _written_out(self, node: ast.expr) -> Sequence[ast.expr]:
+        """The elements of a list of texts that stands here, or that a name always holds; none of anything else."""
+        if isinstance(node, ast.Name):
+            held: Sequence[ast.expr] = self._values.get(node.id, ())
+            is_only_looped = self._binds[node.id] == len(held) == 1 and self._loads[node.id] == self._looped[node.id]
+            if not is_only_looped or id(held[0]) not in self._constants:
+                return ()
+            node = held[0]
+        elements = node.elts if isinstance(node, (ast.List, ast.Tuple, ast.Set)) else ()
+        is_text = all(isinstance(one, ast.Constant) and isinstance(one.value, str) for one in elements)
+        return elements if is_text else ()
 
     def _command_of(self, value: ast.expr, name: str) -> Iterator[PythonCommand]:
         """What it is to start the value, which the name holds."""
@@ -330,6 +343,33 @@ class _Code:
 
     def _start(self, node: ast.AST) -> int:
         return self._lines.span(node)[0]
+
+
+def _bound(node: ast.AST) -> Iterator[str]:
+    """The names to which the node gives a value, or lets others do so."""
+    if isinstance(node, ast.Name) and not isinstance(node.ctx, ast.Load):
+        yield node.id
+    elif isinstance(node, ast.Attribute) and not isinstance(node.ctx, ast.Load):
+        yield node.attr  # may be that of a module
+    elif isinstance(node, ast.alias):
+        yield (node.asname or node.name).partition(".")[0]
+    elif isinstance(node, ast.arg):
+        yield node.arg
+    elif isinstance(node, (ast.Global, ast.Nonlocal)):
+        yield from node.names
+    elif isinstance(node, ast.MatchMapping):
+        yield node.rest or ""
+    elif isinstance(node, (ast.ExceptHandler, ast.MatchAs, ast.MatchStar, ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)):
+        yield node.name or ""
+
+
+def _binds_unseen(node: ast.AST) -> bool:
+    """Whether it may give any name a value."""
+    if isinstance(node, ast.alias):
+        return node.name == "*"
+    if isinstance(node, ast.Attribute):
+        return node.attr in _BINDS_ANY - {"eval"}  # as models have it
+    return isinstance(node, ast.Name) and node.id in _BINDS_ANY
 
 
 def _imported_alone(node: ast.AST) -> Iterator[tuple[str, ast.AST]]:

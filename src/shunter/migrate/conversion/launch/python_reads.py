@@ -29,8 +29,10 @@ _SPLITS = frozenset({"split", "rsplit", "partition", "rpartition"})
 _PATTERNS = frozenset({"search", "match", "fullmatch", "findall", "finditer", "sub", "subn", "split"})
 _NUMBERS = frozenset({
     "int", "hash", "crc32", "adler32", "md5", "sha1", "sha224", "sha256", "sha384", "sha512", "blake2b", "blake2s", "ord",
-    "seed", "manual_seed", "reduce", "sum", "Random", "RandomState", "SeedSequence", "default_rng",
+    "seed", "manual_seed", "Random", "RandomState", "SeedSequence", "default_rng",
 })  # fmt: skip
+_FOLDS = frozenset({"reduce", "sum"})
+"""Those of Python make a number of a name; those of other owners, such as a metric or MPI's, need not."""
 _KEEPERS = frozenset(
     {
         "str",
@@ -182,9 +184,9 @@ class _Code:
         if isinstance(node.func, ast.Name):
             if held_by := {name, f"{name}()"} & self._holders.keys():
                 return [ast.Name(one) for one in held_by]
-            return [*node.args] if name in _KEEPERS | _NUMBERS else []
+            return [*node.args] if name in _KEEPERS or _makes_number(node) else []
         if isinstance(node.func, ast.Attribute):
-            if ast.unparse(node.func.value) == "re" or name in _NUMBERS | _KEEPERS:
+            if ast.unparse(node.func.value) == "re" or name in _KEEPERS or _makes_number(node):
                 return [node.func.value, *node.args]
             return [node.func.value, ast.Name(f"{ast.unparse(node.func)}()")]
         return [node.func] if isinstance(node.func, ast.Call) else []  # getattr(os, "uname")()
@@ -232,8 +234,8 @@ class _Code:
             operands: list[ast.AST | None] = [owner] if is_cut else []
             if name in _PATTERNS - {"split", "sub"} or (name in _LOOK_UPS and ast.unparse(owner).split(".")[-1] not in _SESSIONS):
                 operands += [] if python_code.variable_read(node) else node.args[:1]
-            return [*operands, *(node.args if name in _NUMBERS else [])]
-        return [*node.args] if name in _NUMBERS else []
+            return [*operands, *(node.args if _makes_number(node) else [])]
+        return [*node.args] if _makes_number(node) else []
 
     def _steps_of(self, node: ast.AST) -> int:
         """How many steps lead from what the expression holds to whole names: one from `addresses.split(",")`; 0 for a name."""
@@ -344,6 +346,11 @@ def _is_of_task(node: ast.AST) -> bool:
     elif isinstance(node, ast.Call) and called(node) == "get" and node.args:
         key = node.args[0]
     return isinstance(key, ast.Constant) and key.value in _OF_TASK
+
+
+def _makes_number(node: ast.Call) -> bool:
+    is_of_python = isinstance(node.func, ast.Name) or ast.unparse(node.func) == "functools.reduce"
+    return called(node) in _NUMBERS or (called(node) in _FOLDS and is_of_python)
 
 
 def _keeps_names(node: ast.Call) -> bool:

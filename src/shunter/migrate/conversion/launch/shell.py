@@ -37,6 +37,16 @@ class Command(NamedTuple):
     """The files that its output goes to."""
 
 
+class Loop(NamedTuple):
+    """`for NAME in WORDS; do ...; done`."""
+
+    name: str
+    words: tuple[Word, ...]
+    start: int
+    end: int
+    """Where its body ends."""
+
+
 class Script(NamedTuple):
     """What was read of a shell text. Substitutions are texts of their own, which `within` reads."""
 
@@ -44,6 +54,8 @@ class Script(NamedTuple):
     words: tuple[Word, ...]
     """All words, also those of conditions and loops, in the order of the text."""
     documents: tuple[HereDocument, ...]
+    loops: tuple[Loop, ...]
+    """Those over words, by where they end."""
 
 
 class Reference(NamedTuple):
@@ -161,6 +173,11 @@ class _Parser:
         self._skipped_to = ""
         self._cases = 0
         self._redirection = ""
+        self._head: list[Word] = []
+        """The words of what begins with `for`, up to the `do`."""
+        self._open: list[tuple[list[Word], int]] = []
+        """The heads of the loops around, and where their bodies begin."""
+        self._loops: list[Loop] = []
 
     def script(self) -> Script:
         mentioned = []
@@ -174,7 +191,7 @@ class _Parser:
         documents = self._lexer.documents
         for number, place in self._input_places.items():
             self._commands[number] = self._commands[number]._replace(input=documents.get(place))
-        return Script(tuple(self._commands), tuple(mentioned), tuple(documents.values()))
+        return Script(tuple(self._commands), tuple(mentioned), tuple(documents.values()), tuple(self._loops))
 
     def _take_operator(self, token: Operator) -> None:
         operator = token.value
@@ -216,18 +233,31 @@ class _Parser:
         elif self._redirection:
             self._redirect(word)
         elif self._skipped_to:
+            self._head.append(word)
             self._skip(literal)
         elif self._words:
             self._words.append(word)
         elif literal in _PASSED_OVER:
+            self._take_body(word, literal)
             self._cases -= literal == "esac" and self._cases > 0
         elif literal in {"for", "select", "case", "function", "[["}:
+            self._head = [word]
             self._skipped_to = {"case": "in", "function": "{", "[[": "]]"}.get(literal, _SEPARATOR)
             self._cases += literal == "case"
         elif assigned := assignment(word):
             self._assignments.append(assigned)
         else:
             self._words.append(word)
+
+    def _take_body(self, word: Word, reserved: str) -> None:
+        """Begins or ends the body of a loop, where the reserved word does."""
+        if reserved == "do":
+            self._open.append((self._head, word.end))
+        elif reserved == "done" and self._open:
+            head, start = self._open.pop()
+            if [one.literal for one in (*head[:1], *head[2:3])] == ["for", "in"]:
+                self._loops.append(Loop(head[1].literal or "", tuple(head[3:]), start, word.start))
+        self._head = []
 
     def _skip(self, literal: str) -> None:
         if self._skipped_to == ")" and literal == "esac":

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import pytest
 
 from migrate.conversion.rules.test_indirect_reads import python, shell
@@ -11,11 +13,14 @@ from shunter.migrate.conversion.source.objects import SourceObject
 from shunter.migrate.options import Options
 
 
-def lines_told_of(command: list[str]) -> list[str]:
+def lines_told_of(command: list[str], env: Sequence[Json] = ()) -> list[str]:
     """Of a launcher of mpi-operator, whose pods are run-launcher and run-worker-0."""
     roles: Json = {"Launcher": command, "Worker": ["/usr/sbin/sshd", "-De"]}
     specs: Json = {
-        role: {"replicas": 1, "template": {"spec": {"containers": [{"name": "mpi", "image": "train:1", "command": words}]}}}
+        role: {
+            "replicas": 1,
+            "template": {"spec": {"containers": [{"name": "mpi", "image": "train:1", "command": words, "env": [*env]}]}},
+        }
         for role, words in roles.items()
     }
     metadata = {"name": "run", "namespace": "team"}
@@ -31,6 +36,25 @@ def lines_told_of(command: list[str]) -> list[str]:
         "for h in $(cut -d' ' -f1 /etc/mpi/hostfile); do ssh $h hostname; done",
         "for h in a.example.org run-worker-0; do ssh $h hostname; done",
         "h=a.example.org; read h < hosts; ssh $h hostname",
+        '[ -n "$h" ] || h=a.example.org; ssh $h ls',
+        'if [ -z "$h" ]; then h=a.example.org; fi; ssh $h ls',
+        "python x.py --h=a.example.org; ssh $h ls",
+        "echo 'h=a.example.org'; ssh $h ls",
+        "h=a.example.org; . /etc/env.sh; ssh $h ls",
+        "h=a.example.org; select h in $HOSTS; do ssh $h ls; done",
+        "h=a.example.org; getopts h: h; ssh $h ls",
+        "h=a.example.org; declare -n r=h; r=$1; ssh $h ls",
+        "h=a.example.org; h+=.$SUB; ssh $h ls",
+        'h="a.example.org $X"; ssh $h ls',
+        "h=a.example.org | true; ssh $h ls",
+        "(h=a.example.org); ssh $h ls",
+        "h=a.example.org; $SET h; ssh $h ls",
+        "h=a.example.org; bash -c 'true; ssh $h ls'",
+        "h=a.example.org; ssh ${h:=run-worker-0} ls",
+        "for h in a.example.org; do true; done; ssh $h ls",
+        "for h in a.example.org; do for h in run-worker-0; do true; done; ssh $h ls; done",
+        "for h in a.example.org; do eval $X; ssh $h ls; done",
+        "echo for h in a.example.org; do ssh $h ls; done",
         "if ssh $h; then echo up; fi",
         "while ! ssh $h true; do sleep 1; done",
         "test -f a && /usr/bin/ssh -p 22 run-worker-0.run ls",
@@ -58,6 +82,17 @@ def test_a_shell_that_reaches_nodes_is_told_of(text: str) -> None:
     assert lines_told_of(shell(f"{text}\nmpirun -n 2 python t.py")) == [repr(text)]
 
 
+@pytest.mark.parametrize(
+    "before", ["# h=a.example.org", "h=a.example.org; while read -r \\\nh; do", "cat <<E\nfor h in a.example.org; do\nE"]
+)
+def test_a_line_before_gives_a_variable_no_certain_host(before: str) -> None:
+    assert lines_told_of(shell(f"{before}\nssh $h ls")) == ["'ssh $h ls'"]
+
+
+def test_a_variable_of_the_container_is_no_certain_host() -> None:
+    assert lines_told_of(shell("h=a.example.org; ssh $h ls"), env=[{"name": "h", "value": "run-worker-0"}]) != []
+
+
 def test_a_command_that_goes_on_in_another_line_is_told_of() -> None:
     assert lines_told_of(shell("test -f a && \\\n  ssh -p 22 \\\n  $h ls")) == ["'ssh -p 22 \\\\'"]
 
@@ -81,6 +116,8 @@ def test_a_command_that_goes_on_in_another_line_is_told_of() -> None:
         "ssh 'host.example.org' ls && ssh ssh://10.0.0.1:22 ls",
         "sftp backup@10.0.0.1:/x",
         "for host in a.example.org b.example.org; do ssh $host ls; done",
+        "for h in a.example.org; do\n  if true; then ssh $h ls; fi\ndone",
+        "h=a.example.org; case $X in a) ssh $h ls;; esac",
         'STORE=backup@storage.example.org\nscp -r out "${STORE}:/x"\nssh $STORE ls',
     ],
 )
@@ -313,6 +350,30 @@ def test_a_text_that_python_hands_to_a_shell_is_read(shell_words: str) -> None:
 )
 def test_a_library_in_code_of_python_2_is_told_of(line: str) -> None:
     assert lines_told_of(python(f"print 'old'\n{line}")) == [repr(line)]
+
+
+@pytest.mark.parametrize(
+    "code",
+    [
+        "hosts = ['a.example.org']\nhosts[0] = x\nfor h in hosts: {}",
+        "hosts = ['a.example.org']\nhosts[:] = x\nfor h in hosts: {}",
+        "hosts = ['a.example.org']\nhosts.insert(0, x)\nfor h in hosts: {}",
+        "hosts = ['a.example.org']\nadd(hosts)\nfor h in hosts: {}",
+        "if x:\n    hosts = ['a.example.org']\nfor h in hosts: {}",
+        "hosts = ['a.example.org']\nglobals()['hosts'] = x\nfor h in hosts: {}",
+        "hosts = ['a.example.org']\nfrom x import *\nfor h in hosts: {}",
+        "for h in ['a.example.org']: pass\nsys.modules[__name__].h = x\n{}",
+        "for h in ['a.example.org']: pass\nfrom x import h\n{}",
+        "for h in ['a.example.org']: pass\ntry: pass\nexcept E as h: {}",
+        "for h in ['a.example.org']: pass\nglobals()['h'] = x\n{}",
+        "for h in ['a.example.org']: pass\nwith x as h: {}",
+        "for h in ['a.example.org']: pass\nx(h := y)\n{}",
+        "for h in ['a.example.org']: pass\nmatch x:\n    case [h]: {}",
+        "for h in ['a.example.org']: {}\ndef f():\n    global h",
+    ],
+)
+def test_a_loop_whose_hosts_may_be_others_is_told_of(code: str) -> None:
+    assert len(lines_told_of(python(code.format("os.system(f'ssh {h} ls')")))) == 1
 
 
 def test_a_parameter_is_not_the_constant_of_its_name() -> None:
