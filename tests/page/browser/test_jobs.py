@@ -37,7 +37,7 @@ def test_failing_first_with_the_cause_without_a_click(look: Look) -> None:
 
 def test_time_left_counts_from_the_report_and_an_old_report_has_its_age(look: Look, given: Given) -> None:
     now = time.time()
-    old = Progress(step=41, steps=100, share=0.41, ends=now - 240, reported=now - 540, stale_after=now - 420)
+    old = Progress(step=41, steps=100, share=0.41, ends=now - 240, reported=now - 570, stale_after=now - 420)
     fresh = Progress(step=52, steps=100, share=0.52, ends=now + 7300, reported=now - 60, stale_after=now + 60)
     row = msgspec.structs.replace(samples.jobs(1)[0], state="Running", finished=0)
     rows = [msgspec.structs.replace(row, id=str(one.step), progress=one) for one in (old, fresh)]
