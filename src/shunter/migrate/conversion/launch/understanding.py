@@ -319,7 +319,7 @@ class _Reader:
 
     def _take_texts(self, words: tuple[Argument, ...], place: _Place) -> None:
         """The shell texts that a launcher starts; what they start, and the variables that they read, it tells itself."""
-        inside = _Reader(self.files, left=self.left)
+        inside = _Reader(self.files, read=self.read, left=self.left)
         inside.read_words(words, place.inside(program_name(words[0].value)))
         self.texts += inside.texts
         self.left_off |= inside.left_off
