@@ -180,6 +180,7 @@ CASES = [
     pytest.param(
         lambda: converted(shell("export MASTER_ADDR=$(dig +short $MASTER_ADDR)\npython t.py")), "HOST020", id="dig-once"
     ),
+    pytest.param(lambda: converted(shell("getent ahostsv4 $MASTER_ADDR\npython t.py")), "HOST020", id="getent-of-one-family"),
     pytest.param(
         lambda: converted(["python", "t.py"], env=[{"name": "STORE", "value": "master:23456"}]),
         "HOST006",

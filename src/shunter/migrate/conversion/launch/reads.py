@@ -13,6 +13,7 @@ from functools import lru_cache
 from typing import NamedTuple
 
 from shunter.api.late_patterns import late_pattern
+from shunter.api.training.kinds import JOB_KINDS
 
 HOST_NAME = "host name"
 HOSTS_FILE = "/etc/hosts"
@@ -41,7 +42,8 @@ _LAST = late_pattern(
     r"|(?:\[0-9\]|\\d|\[\[:digit:\]\])[+*]?\)?\\?\)?\$"  # grep -o '[0-9]*$', re.search(r"(\d+)$")
     r"|\[-1\]|\[-1:\]|rpartition\([^)]*\)\[(?:2|-1)\]|rsplit\([^)]*\)\[1\]"
 )
-_OF_ONE_ROLE = late_pattern(r"(?:master|worker|chief|ps|launcher|evaluator)-(?:\\?[(\[]|\\d|[\"'/)}])", re.IGNORECASE)
+_ROLES = sorted({role.lower() for kind in JOB_KINDS for role in kind.roles})
+_OF_ONE_ROLE = late_pattern(rf"(?:{'|'.join(_ROLES)})-(?:\\?[(\[]|\\d|[\"'/)}}])", re.IGNORECASE)
 """A number that is looked for behind a role, which v2's names do not hold: `-worker-([0-9]+)$`, `split("worker-")`."""
 _SHORTEST = 4
 """Characters of a variable's name that a search among all variables must have to mean it."""

@@ -22,6 +22,10 @@ CUTTERS = frozenset({
 """Programs that take a value apart, or make a number of it."""
 LOOK_UPS = frozenset({"awk", "egrep", "expr", "fgrep", "gawk", "grep", "let", "mawk"})
 """Programs to which a value is something to look for, or to count with."""
+RESOLVERS = frozenset({"dig", "drill", "getent", "host", "nslookup"})
+"""Programs that look up names and addresses."""
+RESOLVES = r"(?:getent[ \t]+a?hosts(?:v[46])?|nslookup|dig|drill|host)"
+"""How a text calls one of them."""
 RUNNERS = frozenset({
     "awk", "bun", "csh", "deno", "elvish", "envsubst", "fish", "gawk", "gojq", "j2", "jinja2", "jq", "julia", "lua", "mawk",
     "node", "nu", "perl", "php", "pwsh", "python", "python3", "Rscript", "ruby", "tclsh", "tcsh", "yq",

@@ -31,6 +31,7 @@ from shunter.migrate.conversion.launch.shell_programs import (
     CUTTERS,
     LOOK_UPS,
     PYTHONS,
+    RESOLVERS,
     RUNNERS,
     SETTERS,
     TESTS,
@@ -171,7 +172,7 @@ def _read_command(
     within = _statement(reading, words[0])
     printed = piped
     is_written = bool(command.outputs) or name in {"eval", "trap"}
-    is_reverse = name in {"dig", "getent", "host", "nslookup"} and names_address(within)
+    is_reverse = name in RESOLVERS and names_address(within)
     if called := asks(words) or (HOST_NAME if is_reverse else ""):
         printed = Value(called, words[0].start)
         is_searched = prints_system(words) and following is not None and program(following.words[0]) in LOOK_UPS
@@ -305,7 +306,7 @@ def _of_substitution(reading: ShellText, piece: Piece, depth: int) -> Iterator[V
     # Code that the first command is given says itself what it does.
     first = inner.commands[:1] if programs & PYTHONS else ()
     is_cut = any(_cuts(reading, command) for command in inner.commands if command not in first)
-    is_address = bool({"getent", "dig", "nslookup", "host"} & programs) and not names_address(piece.value)
+    is_address = bool(RESOLVERS & programs) and not names_address(piece.value)
     for read in inside.found:
         whole = is_cut or read.decides
         is_last = read.takes_last_number or (whole and takes_last_number(piece.value))

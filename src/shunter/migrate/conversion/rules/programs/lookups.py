@@ -9,6 +9,7 @@ from shunter.api.late_patterns import late_pattern
 from shunter.api.training.pytorch import KIND, MASTER
 from shunter.migrate.conversion.draft import Draft
 from shunter.migrate.conversion.launch.reads import line_of
+from shunter.migrate.conversion.launch.shell_programs import RESOLVES
 from shunter.migrate.conversion.rules.programs.texts import all_programs, place, quoted, without_comments
 from shunter.migrate.findings import Topic
 
@@ -29,7 +30,7 @@ ONCE = Topic(
 )
 _LOOK_UP = late_pattern(
     r"(?:\b(?:gethostbyname(?:_ex)?|getaddrinfo)\([^\n]{0,400}|"
-    r"\b(?:getent\s+a?hosts|nslookup|dig|host|ping)\s[^\n|;&]{0,400})MASTER_ADDR\b"
+    rf"\b(?:{RESOLVES}|ping)\s[^\n|;&]{{0,400}})MASTER_ADDR\b"
 )
 """What asks for the name. That the Master listens was not certain in v1 either."""
 _RETRIES = late_pattern(r"retry|retries|tenacity|backoff", re.IGNORECASE)

@@ -10,6 +10,7 @@ from shunter.api.late_patterns import late_pattern
 from shunter.api.meta import Json
 from shunter.api.training.mpi import KIND
 from shunter.migrate.conversion.draft import Draft
+from shunter.migrate.conversion.launch.shell_programs import RESOLVES
 from shunter.migrate.conversion.rules.programs.hosts import is_own_domain
 from shunter.migrate.conversion.rules.programs.texts import Programs, all_programs, place, quoted, without_comments
 from shunter.migrate.findings import Topic
@@ -33,7 +34,7 @@ PEERS = Topic(
 _OF_MPI = "Take the number of processes from OMPI_COMM_WORLD_SIZE, or the hosts from the hostfile."
 _LONGEST = 400
 """How many characters of a line are read about a look-up, on each side."""
-_IN_SHELL = late_pattern(r"\b(?:getent[ \t]+a?hosts(?:v[46])?|nslookup|dig|drill|host)[ \t]+(?!=)(?P<words>[^\n|;&)`<>]{1,400})")
+_IN_SHELL = late_pattern(rf"\b{RESOLVES}[ \t]+(?!=)(?P<words>[^\n|;&)`<>]{{1,400}})")
 _COMMAND = late_pattern(
     r"(?:^|[\n;&|(`!{)]|(?:[=,]|\b(?:system|popen|Popen|run|call|check_\w+|getoutput|\w*shell)\()[ \t]*[rbf]{0,2}[\"']"
     r"|\s--[ \t]|-c[\"']?,?[ \t]+[rbf]{0,2}[\"']"
