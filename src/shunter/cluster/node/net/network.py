@@ -1,4 +1,4 @@
-"""Addresses of the pods on this machine, and the files that tell a container about its network. Pure but for `choose_network`."""
+"""Addresses of the pods on this machine. Pure but for `choose_network`."""
 
 from __future__ import annotations
 
@@ -8,8 +8,6 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import NamedTuple
 
-from shunter.api.meta import Json
-from shunter.cluster.node.net.names import CLUSTER_DOMAIN, search_domains
 from shunter.errors import EnvironmentProblem
 
 PREFIX = 24
@@ -60,41 +58,6 @@ def choose_network(state_dir: Path, routes: Path = _ROUTES) -> Network:
         if not any(ipaddress.ip_network(f"{subnet}.0/{PREFIX}").overlaps(route) for route in taken):
             return Network(name, subnet)
     raise EnvironmentProblem("Routes of this machine cover all of 10.0.0.0/8.", "Use --level plain.")
-
-
-def hosts_file(pod: Json, hostname: str, address: str) -> str:
-    """/etc/hosts as kubelet writes it."""
-    lines = [
-        "# Kubernetes-managed hosts file (shunter).",
-        "127.0.0.1\tlocalhost",
-        "::1\tlocalhost ip6-localhost ip6-loopback",
-    ]
-    subdomain = pod["spec"].get("subdomain")
-    if subdomain:
-        domain = f"{hostname}.{subdomain}.{pod['metadata'].get('namespace', 'default')}.svc.{CLUSTER_DOMAIN}"
-        lines.append(f"{address}\t{domain}\t{hostname}")
-    else:
-        lines.append(f"{address}\t{hostname}")
-    lines.extend(f"{alias['ip']}\t{chr(9).join(alias.get('hostnames') or ())}" for alias in pod["spec"].get("hostAliases") or ())
-    return "\n".join(lines) + "\n"
-
-
-def resolver_file(pod: Json, name_server: str) -> str:
-    """/etc/resolv.conf for dnsPolicy ClusterFirst and None, dnsConfig merged in."""
-    config = pod["spec"].get("dnsConfig") or {}
-    own = pod["spec"].get("dnsPolicy") == "None"
-    servers = [] if own else [name_server]
-    searches = [] if own else list(search_domains(pod["metadata"].get("namespace", "default")))
-    # A lost answer costs a second here instead of five.
-    options = {} if own else {"ndots": "5", "timeout": "1", "attempts": "2"}
-    options.update({option["name"]: option.get("value", "") for option in config.get("options") or ()})
-    lines = [f"nameserver {server}" for server in (*servers, *(config.get("nameservers") or ()))[:3]]
-    searches += [domain for domain in config.get("searches") or () if domain not in searches]
-    if searches:
-        lines.append("search " + " ".join(searches))
-    if options:
-        lines.append("options " + " ".join(f"{name}:{value}" if value else name for name, value in options.items()))
-    return "\n".join(lines) + "\n"
 
 
 def _routed(routes: Path) -> Iterator[ipaddress.IPv4Network]:

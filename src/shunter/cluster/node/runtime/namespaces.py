@@ -20,9 +20,10 @@ from shunter.cluster.node.launch import attempt
 from shunter.cluster.node.layout import NodeDirectory, PodDirectory
 from shunter.cluster.node.net.api_server_proxy import ApiServerProxy
 from shunter.cluster.node.net.dns import NameServer
+from shunter.cluster.node.net.etc_files import hosts_file, resolver_file
 from shunter.cluster.node.net.external_services import ExternalService, names
 from shunter.cluster.node.net.names import CLUSTER_DOMAIN, Endpoint, zone
-from shunter.cluster.node.net.network import PREFIX, Network, choose_network, hosts_file, resolver_file
+from shunter.cluster.node.net.network import PREFIX, Network, choose_network
 from shunter.cluster.node.net.starting_pods import StartingPods
 from shunter.cluster.node.programs.shims import write_shims
 from shunter.cluster.node.runtime.launcher import Launcher, LauncherError
