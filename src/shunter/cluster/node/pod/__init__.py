@@ -1,5 +1,10 @@
 """One pod on this node: its containers from start to end, and the status that is written of them.
 
-lifecycle.py    pure: which container starts, and when it starts again (CrashLoopBackOff)
-worker.py       thin: does it
+lifecycle.py           pure: which container starts, and when it starts again (CrashLoopBackOff)
+worker.py              thin: does it
+container_start.py     from a pod to running containers
+container_attempts.py  how one run of a container ended: exit code, reason (OOMKilled, Error), termination message
+probing.py, hooks.py   postStart, preStop and probes; grpc_probe.py asks those of kind grpc
+stopping.py            preStop, SIGTERM, SIGKILL
+status.py              pure: phase, conditions and container statuses; status_writer.py writes them
 """
