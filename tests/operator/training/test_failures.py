@@ -8,6 +8,7 @@ from datetime import datetime, timedelta
 import msgspec
 import pytest
 
+from plan_texts import reasons
 from running_job import RunningJob
 from shunter.api.core import Pod
 from shunter.api.meta import Json, rfc3339
@@ -216,3 +217,9 @@ def _ended(name: str, revision: int) -> Pod:
     status = {"phase": "Failed", "containerStatuses": [{"name": "pytorch", "state": {"terminated": {"exitCode": 1}}}]}
     metadata = {"name": name, "uid": f"uid-of-{name}", "resourceVersion": str(revision)}
     return msgspec.convert({"metadata": metadata, "status": status}, Pod)
+
+
+def test_exits_are_told_once(make_job: MakeJob, observe: Observe, now: datetime) -> None:
+    status = {"replicaStatuses": {"Master": {"active": 1}, "Worker": {"succeeded": 1}}}
+    made = plan(PYTORCH, observe(make_job(status=status), {"bert-worker-0": "Succeeded"}), now)
+    assert "ExitedWithCode" not in reasons(made)

@@ -191,25 +191,6 @@ def test_a_failed_pod_fails_an_xgboostjob_unless_exit_codes_decide(policy: str, 
     assert played.message == message
 
 
-@pytest.mark.parametrize("framework", [TF, JAX, PADDLE], ids=["TF", "JAX", "Paddle"])
-def test_no_workers_at_all_are_done_at_once(framework: AnyFramework) -> None:
-    played = Played(framework, {"Worker": 0})
-    assert played.pods("Running") == ["Created=True", "Succeeded=True"]
-    assert played.world.all(PODS) == played.world.all(SERVICES) == {}
-
-
-def test_a_role_without_replicas_beside_a_live_one_is_left_alone() -> None:
-    """Upstream makes and deletes a pod of it for ever."""
-    played = Played(PADDLE, {"Master": 0, "Worker": 2})
-    assert sorted(played.world.all(PODS)) == ["job-worker-0", "job-worker-1"]
-
-
-def test_a_negative_number_of_replicas_is_none() -> None:
-    """Admission of TFJobs lets it pass, as upstream's."""
-    played = Played(TF, {"Worker": -1, "PS": 2})
-    assert sorted(played.world.all(PODS)) == ["job-ps-0", "job-ps-1"]
-
-
 @pytest.mark.parametrize(
     ("framework", "conditions"),
     [(JAX, ["Created=True", "Running=True"]), (PADDLE, ["Created=True", "Running=True"])],

@@ -10,10 +10,10 @@ import msgspec
 import pytest
 
 from job_world import World
+from plan_texts import created, deleted, states
 from running_job import RunningJob
 from shunter.api.meta import Json
 from shunter.api.resources import PODS
-from shunter.kube.controllers.plan import Create, Delete, Plan
 from shunter.operator.training.children import Children
 from shunter.operator.training.framework import AnyFramework
 from shunter.operator.training.frameworks import FRAMEWORKS, framework_of
@@ -30,19 +30,6 @@ ENDS = {"is killed": ("Failed", 137), "fails": ("Failed", 1), "exits with 0": ("
 each_kind = pytest.mark.parametrize("framework", FRAMEWORKS, ids=[framework.info.resource.kind for framework in FRAMEWORKS])
 each_policy = pytest.mark.parametrize("restart_policy", ["Never", "OnFailure", "ExitCode"])
 each_end = pytest.mark.parametrize("end", ENDS.values(), ids=ENDS)
-
-
-def deleted(made: Plan) -> list[str]:
-    return [f"{write.ref.resource.kind}/{write.ref.name}" for write in made.writes if isinstance(write, Delete)]
-
-
-def created(made: Plan) -> list[str]:
-    return [f"{write.resource.kind}/{write.body['metadata']['name']}" for write in made.writes if isinstance(write, Create)]
-
-
-def states(made: Plan) -> list[str]:
-    assert made.status is not None
-    return [f"{condition['type']}={condition['status']}" for condition in made.status.wanted.get("conditions", [])]
 
 
 def test_a_job_that_is_created_suspended_has_no_pods_and_no_start(make_job: MakeJob, now: datetime) -> None:

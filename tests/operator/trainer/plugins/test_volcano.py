@@ -1,4 +1,4 @@
-"""Coscheduling and Volcano: the PodGroup, what pods carry, and what admission refuses."""
+"""Volcano: the PodGroup, what pods carry, and what admission refuses."""
 
 from __future__ import annotations
 
@@ -12,57 +12,12 @@ import pytest
 from shunter.api.meta import Json
 from shunter.api.scheduling.podgroups import PodGroup
 from shunter.kube.controllers.plan import Apply
-from shunter.operator.trainer.model import BuildError
 from shunter.operator.trainer.plan import Observed, plan
 from shunter.operator.trainer.plugins.volcano import TIER_NAME, Volcano
 from shunter.operator.trainer.render import rendered, trainjob_warnings
 
 Make = Callable[..., Any]
 QUEUE = "scheduling.volcano.sh/queue-name"
-
-
-def requests(**amounts: Any) -> Json:
-    return {"containers": [{"name": "node", "image": "img", "resources": {"requests": amounts}}]}
-
-
-def test_a_coscheduling_group_counts_every_pod_and_what_they_request(make_trainjob: Make, runtime_of: Make) -> None:
-    runtime = runtime_of(
-        {"torch": {}},
-        groups={"coscheduling": {"scheduleTimeoutSeconds": 7}},
-        prepare=requests(cpu="250m", memory="64Mi"),
-        node=requests(cpu=3, **{"nvidia.com/gpu": 1}),
-    )
-    made = rendered(make_trainjob(trainer={"numNodes": 4, "resourcesPerNode": {"limits": {"cpu": 9}}}), runtime)
-    (group,) = made.objects
-    assert group["apiVersion"] == "scheduling.x-k8s.io/v1alpha1"
-    assert group["spec"] == {
-        "minMember": 5,
-        "minResources": {"cpu": "12250m", "memory": "64Mi", "nvidia.com/gpu": "4"},
-        "scheduleTimeoutSeconds": 7,
-    }
-    for replicated in made.jobset["spec"]["replicatedJobs"]:
-        assert replicated["template"]["spec"]["template"]["metadata"]["labels"] == {"scheduling.x-k8s.io/pod-group": "mnist"}
-
-
-def test_a_pod_asks_for_the_most_it_needs_at_one_time(make_trainjob: Make, runtime_of: Make) -> None:
-    """Containers with sidecars, or an init container with the sidecars before it, and the overhead of its runtime class."""
-
-    def one(name: str, cpu: str, **more: Any) -> Json:
-        return {"name": name, "image": "i", "resources": {"requests": {"cpu": cpu}}, **more}
-
-    pod = {
-        "initContainers": [one("a", "1"), one("side", "2", restartPolicy="Always"), one("b", "5")],
-        "containers": [one("node", "4"), one("c", "500m")],
-        "overhead": {"cpu": "100m", "memory": "1Mi"},
-    }
-    (group,) = rendered(make_trainjob(), runtime_of(None, groups={"coscheduling": {}}, node=pod)).objects
-    assert group["spec"]["minResources"] == {"cpu": "7100m", "memory": "1Mi"}
-
-
-def test_limits_alone_request_nothing(make_trainjob: Make, runtime_of: Make) -> None:
-    pod = {"containers": [{"name": "node", "image": "i", "resources": {"limits": {"cpu": 4}}}]}
-    (group,) = rendered(make_trainjob(), runtime_of(None, groups={"coscheduling": {}}, node=pod)).objects
-    assert group["spec"] == {"minMember": 1, "minResources": {}, "scheduleTimeoutSeconds": 60}
 
 
 @pytest.mark.parametrize(
@@ -146,11 +101,6 @@ def test_a_group_is_kept_right_only_while_the_job_is_suspended(
     present = msgspec.convert({"metadata": group["metadata"], "spec": {**group["spec"], **change}}, PodGroup)
     made = plan(Observed(job=job, runtime=runtime, companions={Volcano.companions[0]: present}), now)
     assert ("PodGroup" in [write.body["kind"] for write in made.writes if isinstance(write, Apply)]) == is_written
-
-
-def test_requests_that_are_no_quantities_are_named(make_trainjob: Make, runtime_of: Make) -> None:
-    with pytest.raises(BuildError, match="cpu in the resources of container node of the replicated job node is 'much'"):
-        rendered(make_trainjob(), runtime_of(None, groups={"coscheduling": {}}, node=requests(cpu="much")))
 
 
 MISSING = {name: f'PriorityClass.scheduling.k8s.io "{name}" not found' for name in ("ghost", "ghost2")}
