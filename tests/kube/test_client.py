@@ -29,7 +29,6 @@ from shunter.kube.errors import (
     from_answer,
     from_status,
 )
-from shunter.kube.retry import RetryPolicy
 
 COLLECTION = "/api/v1/configmaps"
 
@@ -217,9 +216,3 @@ async def test_update_replaces_the_whole_object(client: Client) -> None:
     assert updated["data"] == {"y": "2"}
     with pytest.raises(Conflict):
         await client.update(CONFIG_MAPS, created)
-
-
-def test_what_a_busy_server_asks_for_is_waited_for_in_full() -> None:
-    policy = RetryPolicy(first_wait=0.1, longest_wait=0.1)
-    assert policy.wait(1, 60.0) == 60.0
-    assert policy.wait(9, 0.01) == policy.wait(9, None) == 0.1

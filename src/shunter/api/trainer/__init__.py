@@ -1,1 +1,4 @@
-"""trainer.kubeflow.org/v1alpha1 types. Tests: tests/api/test_trainjob_validation.py, tests/api/test_runtime_validation.py."""
+"""trainer.kubeflow.org/v1alpha1 types, and what admission refuses.
+
+What only a plugin knows (ports, hosts, numbers of processes, names of its variables) is refused by operator/trainer/plugins.
+"""

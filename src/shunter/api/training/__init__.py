@@ -1,1 +1,1 @@
-"""kubeflow.org/v1 types, a module per kind. Tests: tests/api/test_job_kinds_rules.py, tests/api/test_pytorch_rules.py."""
+"""kubeflow.org/v1 types, a module per kind; the defaults of a kind, and what admission refuses, are in e.g. `pytorch_rules.py`."""

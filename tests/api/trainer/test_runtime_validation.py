@@ -13,7 +13,7 @@ from shunter.api.field_errors import aggregate
 from shunter.api.trainer import runtime_validation
 from shunter.api.trainer.runtime import ClusterTrainingRuntime, TrainingRuntime
 
-RECORDED = yaml.load((Path(__file__).parent / "recordings" / "runtime-admission.yaml").read_text(), yaml.CSafeLoader)
+RECORDED = yaml.load((Path(__file__).parents[1] / "recordings" / "runtime-admission.yaml").read_text(), yaml.CSafeLoader)
 
 
 @pytest.mark.parametrize("case", RECORDED, ids=[case["case"] for case in RECORDED])

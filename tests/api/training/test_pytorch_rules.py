@@ -13,7 +13,7 @@ from shunter.api.field_errors import aggregate
 from shunter.api.training import pytorch_rules
 from shunter.api.training.pytorch import ElasticPolicy, PyTorchJob, PyTorchJobSpec
 
-RECORDED = yaml.load((Path(__file__).parent / "recordings" / "pytorchjob-admission.yaml").read_text(), yaml.CSafeLoader)
+RECORDED = yaml.load((Path(__file__).parents[1] / "recordings" / "pytorchjob-admission.yaml").read_text(), yaml.CSafeLoader)
 
 MANAGED_BY_CHANGES = {
     "pt-managedby-update: set (step 1)",

@@ -15,7 +15,7 @@ from shunter.api.trainer import runtime_validation, torch_validation, torchtune,
 from shunter.api.trainer.runtime import TrainingRuntime
 from shunter.api.trainer.trainjob import TrainJob
 
-RECORDED = yaml.load((Path(__file__).parent / "recordings" / "trainjob-admission.yaml").read_text(), yaml.CSafeLoader)
+RECORDED = yaml.load((Path(__file__).parents[1] / "recordings" / "trainjob-admission.yaml").read_text(), yaml.CSafeLoader)
 
 
 def train_job(obj: Any) -> TrainJob:
