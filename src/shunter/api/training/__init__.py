@@ -1,1 +1,1 @@
-"""kubeflow.org/v1 types, a module per kind; the defaults of a kind, and what admission refuses, are in e.g. `pytorch_rules.py`."""
+"""kubeflow.org/v1 types, a module per kind; `pytorch_rules.py` and its like hold a kind's defaults and what admission refuses."""
