@@ -8,17 +8,12 @@ from typing import Any
 
 import pytest
 
-from job_evidence import v1_job, v2_job
 from shunter.cli import program
-from shunter.cli.following import report
 from shunter.cli.options.program_options import ProgramOptions
-from shunter.jobs.following.follower import JobEnd
-from shunter.jobs.following.outcome import Outcome
 from shunter.launch.code.delivery import PackedCode
 from shunter.launch.objects import launch
 from shunter.launch.options import LaunchOptions, Program
 from shunter.launch.runtimes.choice import Runtime
-from shunter.operator.overview import overview
 
 
 def test_files_of_git_that_stay_behind_are_named() -> None:
@@ -51,26 +46,3 @@ def test_no_option_is_forgotten_on_the_way() -> None:
     assert {name: getattr(made, name) for name in TAKEN_AS_THEY_ARE} == TAKEN_AS_THEY_ARE
     shared = {field.name for field in dataclasses.fields(LaunchOptions)} & set(ProgramOptions._fields)
     assert shared == {*TAKEN_AS_THEY_ARE} | (READ & shared)
-
-
-REMAINS = {
-    "a job that stays": (v1_job(), "The job remains. More: shunter describe j -n n; remove it: shunter delete j -n n"),
-    "a job that goes at once": (
-        v1_job(policy={"ttlSecondsAfterFinished": 0}), "The job is deleted as soon as it ends (ttlSecondsAfterFinished: 0)."),
-    "a job that goes later": (
-        v1_job(policy={"ttlSecondsAfterFinished": 60}),
-        "The job is deleted 60 seconds after its end (ttlSecondsAfterFinished). More: shunter describe j -n n"),
-    "a Job": (
-        {"apiVersion": "batch/v1", "kind": "Job", "metadata": {"name": "j", "namespace": "n"},
-         "spec": {"ttlSecondsAfterFinished": 0}},
-        "The job is deleted as soon as it ends (ttlSecondsAfterFinished: 0)."),
-    "a TrainJob": (v2_job(), "The job remains. More: shunter describe j -n n; remove it: shunter delete j -n n"),
-}  # fmt: skip
-
-
-@pytest.mark.parametrize(("job", "said"), REMAINS.values(), ids=REMAINS)
-def test_a_failed_job_remains_unless_it_has_a_time_to_live(
-    job: dict[str, Any], said: str, capsys: pytest.CaptureFixture[str]
-) -> None:
-    report(Outcome(JobEnd(job, []), overview(job), ("exit code 1",)))
-    assert capsys.readouterr().err.splitlines()[-1] == f"  {said}"

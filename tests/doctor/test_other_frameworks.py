@@ -5,7 +5,7 @@ from __future__ import annotations
 import msgspec
 import pytest
 
-from doctor.test_gpu_waits import RESTS, SECONDS, WAITS, Work, found
+from doctor.working_ranks import RESTS, SECONDS, WAITS, Work, found
 from shunter.doctor import stacks
 from shunter.doctor.evidence import Frame
 

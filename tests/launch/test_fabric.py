@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import inspect
 from pathlib import Path
-from typing import Any
 
 import msgspec
 import pytest
@@ -25,7 +24,6 @@ from shunter.launch.objects import launch, rerun_job
 from shunter.launch.options import ClaimVolume, LaunchOptions, Program
 from shunter.launch.runtimes.choice import of_object
 from shunter.launch.runtimes.copies import copied_runtime
-from shunter.launch.runtimes.creation import RuntimeOptions
 
 EFA = "vpc.amazonaws.com/efa"
 GOLDENS = Path(__file__).parent / "fabrics"
@@ -196,18 +194,3 @@ def test_a_job_runs_again_over_the_same_network() -> None:
     assert [patch["manager"] for patch in again["spec"]["runtimePatches"]] == ["shunter.dev/run", FABRIC_MANAGER]
     assert again["metadata"]["annotations"]["shunter.dev/fabric"] == "efa"
     assert with_fabric(job, CHOSEN["efa"])["spec"] == job["spec"], "once is enough"
-
-
-RUNTIMES: dict[str, tuple[dict[str, Any], str]] = {
-    "one that is the same": ({}, "would be the same as the one that it is made from"),
-    "no network": ({"fabric": "none"}, "would be the same"),
-    "a profile that is none": ({"fabric": "eva"}, "--fabric eva: unknown profile"),
-    "restarts below none": ({"restarts": -1}, "--restarts is -1"),
-    "no name": ({"name": "A b", "restarts": 1}, "'A b' is not a valid runtime name: a lowercase RFC 1123"),
-}
-
-
-@pytest.mark.parametrize(("fields", "message"), RUNTIMES.values(), ids=RUNTIMES)
-def test_runtimes_that_cannot_be_meant(fields: dict[str, Any], message: str) -> None:
-    with pytest.raises(InputError, match=message):
-        RuntimeOptions(**{"name": "fast", **fields})

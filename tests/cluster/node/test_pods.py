@@ -321,25 +321,6 @@ async def test_a_pod_that_is_deleted_before_it_ran_has_failed(node: NodeUnderTes
     await node.gone("p")
 
 
-async def test_sigterm_comes_first_and_the_grace_period_ends_it(node: NodeUnderTest) -> None:
-    script = (
-        "import signal, time\n"
-        "signal.signal(signal.SIGTERM, lambda *_: print('asked', flush=True))\n"
-        "print('up', flush=True)\n"
-        "while True: time.sleep(60)\n"
-    )
-    main = {"name": "main", "image": "any", "command": ["python", "-c", script]}
-    pod = await node.create("p", {"terminationGracePeriodSeconds": 1, "containers": [main]})
-    await node.ready("p")
-    follower = asyncio.create_task(node.log("p", follow=True))
-    await node.eventually(lambda: b"up" in (node.attempts(pod["metadata"]["uid"]) / "0" / "log").read_bytes())
-    started = asyncio.get_running_loop().time()
-    await node.client.delete(PODS, "p", node.namespace)
-    await node.gone("p")
-    assert 0.9 < asyncio.get_running_loop().time() - started < 5
-    assert await follower == "up\nasked\n"
-
-
 async def test_logs_are_followed_until_the_container_ends(node: NodeUnderTest) -> None:
     main = {"name": "main", "image": "any", "command": ["sh", "-c", "for i in 1 2 3; do echo $i; sleep 0.1; done"]}
     await node.create("p", {"restartPolicy": "Never", "containers": [main]})

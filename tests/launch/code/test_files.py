@@ -56,3 +56,10 @@ def test_patterns_are_those_of_gitignore() -> None:
 
 def test_what_stays_behind_although_it_was_asked_for_is_known() -> None:
     assert selection([".env", "model.pt", "notes.bin", "train.py"], ["*.bin"]) == (["train.py"], [".env", "model.pt"])
+
+
+def test_a_line_brings_back_files_of_a_directory_that_a_line_above_leaves_out() -> None:
+    """Otherwise than in a .gitignore."""
+    files = ["train.py", "data.csv", "pkg/model.py", "pkg/deep/layers.py", "pkg/notes.txt"]
+    assert selection(files, ["*", "!*.py"]).kept == ["pkg/deep/layers.py", "pkg/model.py", "train.py"]
+    assert selection(files, ["!*.py", "pkg/"]).kept == ["data.csv", "train.py"]

@@ -1,1 +1,4 @@
-"""S: what the pace of ranks says. Tests: tests/doctor/corpus and tests/doctor/rule_cases.py, by the id of the rule."""
+"""S: what the pace of ranks says.
+
+Tests: tests/doctor/rules/pace; tests/doctor/corpus and tests/doctor/rule_cases.py, by the id of the rule.
+"""

@@ -1,1 +1,4 @@
-"""Rules about pod templates. Tests: tests/scenarios/migrate/pod-template, environment and metadata."""
+"""Rules about pod templates.
+
+Tests: tests/scenarios/migrate/pod-template, environment, metadata, and input for `repeated_entries`.
+"""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from doctor.test_gpu_waits import Work, found
+from doctor.working_ranks import Work, found
 from shunter.doctor.evidence import Frame
 
 

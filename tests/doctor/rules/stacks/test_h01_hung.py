@@ -3,87 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from datetime import timedelta
-from typing import NamedTuple
 
 import msgspec
 import pytest
 
-from doctor.evidences import log, pod, runs, seen, traceback
-from doctor.test_corpus import CORPUS
-from job_evidence import NOW, v1_job
-from shunter.doctor import recording
-from shunter.doctor.case import Case
-from shunter.doctor.diagnosing import diagnose
-from shunter.doctor.evidence import Evidence, Frame, Log, Process, Sample
-from shunter.doctor.sampling import may_have_straggler
-from shunter.doctor.verdicts import Verdict
-
-SECONDS = 5.0
-
-
-class Work(NamedTuple):
-    """What a rank is seen to do in two samples."""
-
-    line: int
-    state: str = "R"
-    cpu: float = SECONDS
-    switches: int = 1
-    uses_cuda: bool | None = True
-    uses_mpi: bool = False
-    next_line: int = 0
-    """Where it is in the second sample; 0 for the same line."""
-    frames: tuple[Frame, ...] = ()
-    """Instead of those at its line."""
-    children: tuple[Work, ...] = ()
-    """What the process does that it started, what that one started, and so on."""
-
-    def processes(self, rank: int, *, is_last: bool) -> list[Process]:
-        chain = [self, *self.children]
-        return [
-            msgspec.structs.replace(one.process(rank, is_last=is_last), pid=1 + number, parent=number)
-            for number, one in enumerate(chain)
-        ]
-
-    def process(self, rank: int, *, is_last: bool) -> Process:
-        line = self.next_line or self.line if is_last else self.line
-        return Process(
-            pod=pod(rank)["metadata"]["name"],
-            container="pytorch",
-            pid=1,
-            rank=rank,
-            frames=self.frames or (Frame(function="train", file="train.py", line=line, is_own=True),),
-            state=self.state,
-            cpu_seconds=30 + self.cpu * is_last,
-            switches=100 + self.switches * is_last,
-            uses_cuda=self.uses_cuda,
-            uses_mpi=self.uses_mpi,
-        )
-
-
-WAITS = Work(line=66)
-RESTS = Work(line=37, state="S", cpu=0.0)
-COMPUTES = Work(line=20)
-
-
-def found(*works: Work, silent: float = 40.0, logs: Sequence[Log] = ()) -> list[Verdict]:
-    samples = tuple(
-        Sample(
-            at=NOW - timedelta(seconds=0 if is_last else SECONDS),
-            processes=tuple(one for rank, work in enumerate(works) for one in work.processes(rank, is_last=is_last)),
-            last_lines={},
-        )
-        for is_last in (False, True)
-    )
-    running = [{"type": "Running", "status": "True", "reason": "JobRunning", "message": ""}]
-    evidence: Evidence = seen(
-        *(pod(rank, **runs()) for rank in range(len(works))),
-        job=v1_job(len(works) - 1, conditions=running),
-        logs=tuple(logs)
-        or tuple(log(rank, "step 1 loss 0.5", "step 2 loss 0.4", at=silent, every=0.2) for rank in range(len(works))),
-        samples=samples,
-    )
-    return list(diagnose(evidence, NOW).verdicts)
+from doctor.evidences import log, traceback
+from doctor.working_ranks import COMPUTES, RESTS, WAITS, Work, found
+from shunter.doctor.evidence import Frame, Log
 
 
 def test_a_rank_that_rests_while_the_others_wait_for_their_gpus_is_named() -> None:
@@ -234,80 +160,3 @@ def test_ranks_that_seldom_write_have_not_been_silent_for_long(number: int, last
     assert found(*works, logs=[steps(rank, number, silent=40, last=last) for rank in range(3)]) == []
     (verdict,) = found(*works, logs=[steps(rank, number, silent=3.1 * EVERY, last=last) for rank in range(3)])
     assert (verdict.id, verdict.ranks, verdict.confidence) == ("H01", (1,), "likely")
-
-
-SLEEPS, BESIDE = ("S", 63), ("S", 67)
-SPINS = ("R", 66)
-BUSY, BUSY_NEXT = ("R", 20), ("R", 21)
-
-
-def paced(*ranks: Sequence[tuple[str, int]], uses_cuda: bool | None = True) -> list[Verdict]:
-    """Of ranks that were seen in these states at these lines, while steps were written."""
-    return paced_by(*([Work(line=line, state=state, uses_cuda=uses_cuda) for state, line in one] for one in ranks))
-
-
-def paced_by(*ranks: Sequence[Work]) -> list[Verdict]:
-    """Of ranks that were seen at this work, while steps were written."""
-    samples = tuple(
-        Sample(
-            at=NOW - timedelta(seconds=12 - number),
-            processes=tuple(work.process(rank, is_last=False) for rank, work in enumerate(seen_at)),
-            last_lines={"j-master-0": str(number)},
-        )
-        for number, seen_at in enumerate(zip(*ranks, strict=True))
-    )
-    logs = tuple(log(rank, "step 1 loss 0.5", "step 2 loss 0.4", at=0.1, every=0.2) for rank in range(len(ranks)))
-    evidence = seen(*(pod(rank, **runs()) for rank in range(len(ranks))), logs=logs, samples=samples)
-    return list(diagnose(evidence, NOW).verdicts)
-
-
-WAITER = [SPINS] * 9 + [BESIDE, BUSY, BESIDE]
-
-
-def test_a_rank_that_keeps_others_waiting_for_their_gpus_is_a_straggler() -> None:
-    (verdict,) = paced(WAITER, [SLEEPS] * 11 + [SPINS], WAITER)
-    assert (verdict.id, verdict.ranks, verdict.confidence) == ("S01", (1,), "likely")
-    assert verdict.cause == "rank 1 keeps the others waiting, mostly in train (train.py:63)"
-    assert verdict.evidence[0].text == (
-        "in a collective, or running at train (train.py:66) like one that waits for its GPU, in 9 of 12 samples"
-    )
-
-
-def test_the_line_of_a_straggler_is_that_of_most_samples_below_calls_that_stay_the_same() -> None:
-    """Calls of torch are above the line of the program, as in a backward pass."""
-    torch = tuple(Frame(function=name, file=f"torch/{name}.py", line=9) for name in ("run", "backward", "tensor"))
-    at = [Frame(function="train", file="train.py", line=line, is_own=True) for line in (40, *[52] * 13)]
-    paused = [Work(line=0, state="S", frames=(*torch, frame)) for frame in at]
-    (verdict,) = paced_by([IN_CALL] * 14, paused, [IN_CALL] * 14)
-    assert (verdict.id, verdict.cause) == ("S01", "rank 1 keeps the others waiting, mostly in train (train.py:52)")
-
-
-def test_of_two_ranks_one_may_compute_what_the_other_waits_for() -> None:
-    (verdict,) = paced(WAITER, [SLEEPS] * 12)
-    assert (verdict.id, verdict.ranks, verdict.confidence) == ("S01", (1,), "possible")
-
-
-HEALTHY: dict[str, tuple[list[tuple[str, int]], ...]] = {
-    "all wait for their GPUs": (WAITER, WAITER, WAITER),
-    "one is busy on its CPU": (WAITER, [BUSY, BUSY_NEXT] * 6, WAITER),
-    "one is busy at one line, and others wait or work elsewhere": (WAITER, [BUSY] * 12, WAITER),
-    "one sleeps, and the others work at several lines": ([BUSY, BUSY_NEXT] * 6, [SLEEPS] * 12, [SPINS, BESIDE] * 6),
-    "one sleeps, and one of the others as well": (WAITER, [SLEEPS] * 12, [SLEEPS] * 12),
-    "all sleep": ([SLEEPS] * 12, [BESIDE] * 12, [SLEEPS] * 12),
-}
-
-
-@pytest.mark.parametrize("ranks", HEALTHY.values(), ids=list(HEALTHY))
-def test_no_rank_is_called_a_straggler(ranks: tuple[list[tuple[str, int]], ...]) -> None:
-    assert paced(*ranks) == []
-
-
-@pytest.mark.parametrize("uses_cuda", [False, None])
-def test_ranks_that_run_without_cuda_wait_for_no_gpu(uses_cuda: bool | None) -> None:
-    assert paced(WAITER, [SLEEPS] * 12, WAITER, uses_cuda=uses_cuda) == []
-
-
-@pytest.mark.parametrize(("name", "is_taken"), [("gpu-slow-rank", True), ("gpu-healthy", False), ("healthy", False)])
-def test_further_samples_are_taken_of_ranks_that_may_wait_for_a_slow_one(name: str, is_taken: bool) -> None:
-    evidence = recording.read(CORPUS / name)
-    assert may_have_straggler(Case(evidence, evidence.at)) is is_taken

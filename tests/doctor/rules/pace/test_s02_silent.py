@@ -6,8 +6,8 @@ import msgspec
 import pytest
 
 from doctor.evidences import log, pod, runs, seen
-from doctor.test_all_wait import ALL_REDUCE
-from doctor.test_gpu_waits import Work, found
+from doctor.rules.stacks.test_h03_all_wait import ALL_REDUCE
+from doctor.working_ranks import Work, found
 from job_evidence import NOW
 from shunter.doctor.diagnosing import diagnose
 from shunter.doctor.evidence import Evidence, Log, Missing

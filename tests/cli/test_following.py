@@ -1,0 +1,49 @@
+"""What is said of a job that was followed: how it ended, what remains of it, and that it did not end in time."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Any
+
+import pytest
+
+from job_evidence import v1_job, v2_job
+from one_job import JOB, OneJob
+from shunter.api.resources import TRAIN_JOBS
+from shunter.cli.following import ended_by, report
+from shunter.jobs.following.display import PipeDisplay
+from shunter.jobs.following.follower import JobEnd
+from shunter.jobs.following.outcome import Outcome
+from shunter.kube.client import Client
+from shunter.operator.overview import overview
+
+REMAINS = {
+    "a job that stays": (v1_job(), "The job remains. More: shunter describe j -n n; remove it: shunter delete j -n n"),
+    "a job that goes at once": (
+        v1_job(policy={"ttlSecondsAfterFinished": 0}), "The job is deleted as soon as it ends (ttlSecondsAfterFinished: 0)."),
+    "a job that goes later": (
+        v1_job(policy={"ttlSecondsAfterFinished": 60}),
+        "The job is deleted 60 seconds after its end (ttlSecondsAfterFinished). More: shunter describe j -n n"),
+    "a Job": (
+        {"apiVersion": "batch/v1", "kind": "Job", "metadata": {"name": "j", "namespace": "n"},
+         "spec": {"ttlSecondsAfterFinished": 0}},
+        "The job is deleted as soon as it ends (ttlSecondsAfterFinished: 0)."),
+    "a TrainJob": (v2_job(), "The job remains. More: shunter describe j -n n; remove it: shunter delete j -n n"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(("job", "said"), REMAINS.values(), ids=REMAINS)
+def test_a_failed_job_remains_unless_it_has_a_time_to_live(
+    job: dict[str, Any], said: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    report(Outcome(JobEnd(job, []), overview(job), ("exit code 1",)))
+    assert capsys.readouterr().err.splitlines()[-1] == f"  {said}"
+
+
+async def test_a_job_that_does_not_end_in_time_has_not_succeeded_and_goes_on(capsys: pytest.CaptureFixture[str]) -> None:
+    now = asyncio.get_running_loop().time()
+    client = Client(OneJob({"type": "MODIFIED", "object": JOB}))
+    assert await ended_by(now, client, TRAIN_JOBS, JOB, PipeDisplay()) is False
+    said = capsys.readouterr().err
+    assert "did not end within --timeout" in said
+    assert "follow it: shunter logs -f train -n team; end it: shunter delete train -n team" in said

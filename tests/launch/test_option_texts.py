@@ -1,0 +1,56 @@
+"""Options as they are written on the command line."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from shunter.errors import InputError
+from shunter.launch import option_texts
+from shunter.launch.checkpoints.places import read_place
+from shunter.launch.options import Checkpoints, ClaimVolume
+from shunter.launch.preparing import require_understood
+
+TEXTS: dict[str, tuple[Any, str]] = {
+    "a namespace that is none": (
+        lambda: require_understood([], "", "", "Team_A"),
+        "namespace 'Team_A': at most 63 lower case letters, digits and '-' only, as in team-a",
+    ),
+    "a duration that is none": (lambda: option_texts.duration("--grace", "5"), "--grace: '5' is not a duration"),
+    "no time at all": (lambda: option_texts.duration("--deadline", "0s"), "--deadline: '0s' is not a positive duration"),
+    "a variable that is not mine": (
+        lambda: option_texts.variables(["TOKEN"], {}),
+        "--env TOKEN: no such variable",
+    ),
+    "a Secret by another word": (
+        lambda: option_texts.secret_reference("configmap/a"),
+        "--env-from 'configmap/a' does not name a Secret",
+    ),
+    "a key that is none": (lambda: option_texts.secret_reference("secret/a:"), "--env-from 'secret/a:' does not name a Secret"),
+    "a volume without a path": (lambda: option_texts.volume("data"), "--volume 'data' is not understood"),
+    "a volume of another mode": (lambda: option_texts.volume("data:/d:rw"), "Write CLAIM:/path"),
+    "a label without a value": (lambda: option_texts.labels(["team"]), "--label 'team' has no value"),
+}
+
+
+@pytest.mark.parametrize(("read", "message"), TEXTS.values(), ids=TEXTS)
+def test_texts_that_are_not_understood_are_refused(read: Any, message: str) -> None:
+    with pytest.raises(InputError, match=message):
+        read()
+
+
+def test_texts_are_read() -> None:
+    assert option_texts.duration("--grace", "1m30s") == 90
+    assert option_texts.duration("--grace", "") is None
+    mine = {"HOME": "/root"}
+    assert option_texts.variables(["A=b=c", "HOME", "E="], mine) == [
+        {"name": "A", "value": "b=c"},
+        {"name": "HOME", "value": "/root"},
+        {"name": "E", "value": ""},
+    ]
+    assert option_texts.variables(["A=$(HOME)"], mine) == [{"name": "A", "value": "$$(HOME)"}], "no reference, but these letters"
+    assert option_texts.secret_reference("secret/hf:TOKEN") == ("hf", "TOKEN")
+    assert option_texts.secret_reference("secret/hf") == ("hf", "")
+    assert option_texts.volume("data:/data/:ro") == ClaimVolume("data", "/data", read_only=True)
+    assert read_place("claim:a/b") == Checkpoints(claim="claim", inside="a/b")
