@@ -38,10 +38,12 @@ class WithoutPods:
         assert params["fieldSelector"] == "involvedObject.uid=u"
         return Response(200, {}, msgspec.json.encode({"metadata": {"resourceVersion": "1"}, "items": self._events}))
 
-    def stream(
+    async def stream(
         self, method: str, path: str, *, params: Mapping[str, str] = {}, headers: Mapping[str, str] = {}
     ) -> AsyncGenerator[bytes]:
-        raise from_answer(method, path, 404, {}, msgspec.json.encode({"kind": "Status", "code": 404, "message": GONE}))
+        if path:
+            raise from_answer(method, path, 404, {}, msgspec.json.encode({"kind": "Status", "code": 404, "message": GONE}))
+        yield b""
 
     async def close(self) -> None:
         return

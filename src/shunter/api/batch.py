@@ -6,7 +6,7 @@ omissions: zero counters disappear, pointers (`ready`, `terminating`, `failedInd
 
 from datetime import datetime
 
-from shunter.api.meta import Json, ObjectMeta, Struct
+from shunter.api.meta import Json, ObjectMeta, Struct, true_condition
 from shunter.api.selectors import LabelSelector
 
 MOST_PODS = 100_000
@@ -129,7 +129,7 @@ class JobStatus(Struct, frozen=True):
 
     def condition(self, type: str) -> JobCondition | None:
         """The condition of this type if it is True."""
-        return next((condition for condition in self.conditions if condition.type == type and condition.is_true), None)
+        return true_condition(self.conditions, type)
 
 
 class Job(Struct, frozen=True):

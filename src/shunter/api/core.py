@@ -7,7 +7,7 @@ from datetime import datetime
 
 import msgspec
 
-from shunter.api.meta import Condition, Json, ObjectMeta, Struct
+from shunter.api.meta import Condition, Json, ObjectMeta, Struct, true_condition
 
 COLD_START = "ColdStart"
 """The reason of a normal event of an embedded cluster's node: a container that was asked to start warm did not."""
@@ -134,7 +134,7 @@ class Pod(Struct, frozen=True):
     @property
     def is_ready(self) -> bool:
         """Whether its condition Ready is True; False before there is one."""
-        return any(c.type == "Ready" and c.is_true for c in self.status.conditions)
+        return true_condition(self.status.conditions, "Ready") is not None
 
     @property
     def claims(self) -> tuple[str, ...]:

@@ -96,7 +96,16 @@ class HasType(Protocol):
         """Unique among the conditions of an object: `Ready`, `Complete`."""
 
 
+class HasStatus(HasType, Protocol):
+    """A condition that tells whether it is True."""
+
+    @property
+    def is_true(self) -> bool:
+        """Whether the status is True: neither False nor Unknown."""
+
+
 C = TypeVar("C", bound=HasType)
+CheckedCondition = TypeVar("CheckedCondition", bound=HasStatus)
 
 
 class Condition(Struct, frozen=True):
@@ -118,6 +127,11 @@ class Condition(Struct, frozen=True):
 def condition_of(conditions: Iterable[C], type: str) -> C | None:
     """The condition of this type; None where there is none."""
     return next((condition for condition in conditions if condition.type == type), None)
+
+
+def true_condition(conditions: Iterable[CheckedCondition], type: str) -> CheckedCondition | None:
+    """The condition of this type if its status is True."""
+    return next((condition for condition in conditions if condition.type == type and condition.is_true), None)
 
 
 def stored_condition(obj: Json, type: str) -> Json:

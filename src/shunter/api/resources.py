@@ -3,7 +3,8 @@
 Only job kinds of kubeflow.org/v1 have theirs in their own modules (`shunter.api.training`).
 """
 
-from typing import NamedTuple
+from collections.abc import Mapping
+from typing import Any, NamedTuple
 
 
 class Resource(NamedTuple):
@@ -29,6 +30,10 @@ class Resource(NamedTuple):
     def root(self) -> str:
         """`/api/v1` or `/apis/group/version`."""
         return f"/apis/{self.group}/{self.version}" if self.group else f"/api/{self.version}"
+
+    def typed(self, fields: Mapping[str, Any]) -> dict[str, Any]:
+        """An object of the kind with these fields: the API server leaves apiVersion and kind out of the items of a list."""
+        return {"apiVersion": self.api_version, "kind": self.kind, **fields}
 
     def path(self, namespace: str = "", name: str = "", subresource: str = "") -> str:
         """The URL path of a collection (no name), an object, or a subresource. An empty namespace means all of them."""

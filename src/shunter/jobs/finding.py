@@ -44,7 +44,7 @@ async def jobs_of(client: Client, resource: Resource, namespace: str, *, on_refu
             raise
         on_refusal(f"Jobs of batch/v1 are left out: {error.message}")
         return []
-    jobs = [{"apiVersion": resource.api_version, "kind": resource.kind, **item} for item in page.items]
+    jobs = [resource.typed(item) for item in page.items]
     return [job for job in jobs if has_ranks(job) and stands_alone(job)] if resource == JOBS else jobs
 
 
@@ -81,7 +81,7 @@ def resource_of_kind(kind: str, among: Sequence[Resource] = SHOWN_RESOURCES) -> 
 
 async def get_job(client: Client, resource: Resource, namespace: str, name: str) -> Json:
     """The job, with its kind and apiVersion. NotFound when it is gone."""
-    return {"apiVersion": resource.api_version, "kind": resource.kind, **(await client.get(resource, name, namespace))}
+    return resource.typed(await client.get(resource, name, namespace))
 
 
 async def pods_of(client: Client, job: Json) -> list[Json]:

@@ -56,7 +56,6 @@ async def _is_allowed(client: Client, request: Request) -> bool:
         attributes["subresource"] = subresource
     if request.namespace:
         attributes["namespace"] = request.namespace
-    resource = SELF_SUBJECT_ACCESS_REVIEWS
-    review = {"apiVersion": resource.api_version, "kind": resource.kind, "spec": {"resourceAttributes": attributes}}
-    answer: Json = await client.create(resource, review)
+    review = SELF_SUBJECT_ACCESS_REVIEWS.typed({"spec": {"resourceAttributes": attributes}})
+    answer: Json = await client.create(SELF_SUBJECT_ACCESS_REVIEWS, review)
     return bool(answer["status"]["allowed"])

@@ -279,7 +279,7 @@ class Client:
                 for line in batch:
                     yield decode(line)
 
-    async def logs(
+    def logs(
         self,
         name: str,
         namespace: str,
@@ -306,15 +306,11 @@ class Client:
             "limitBytes": "" if limit_bytes is None else str(limit_bytes),
         }
         path = _object_path(PODS, namespace, name, "log")
-        async with aclosing(self.stream(path, params={key: value for key, value in params.items() if value})) as chunks:
-            async for chunk in chunks:
-                yield chunk
+        return self.stream(path, params={key: value for key, value in params.items() if value})
 
-    async def stream(self, path: str, *, params: Mapping[str, str] = {}) -> AsyncGenerator[bytes]:
+    def stream(self, path: str, *, params: Mapping[str, str] = {}) -> AsyncGenerator[bytes]:
         """The chunks of a GET whose answer may never end. Never retried."""
-        async with aclosing(self.transport.stream("GET", path, params=params, headers={"Accept": JSON})) as chunks:
-            async for chunk in chunks:
-                yield chunk
+        return self.transport.stream("GET", path, params=params, headers={"Accept": JSON})
 
     async def raw(
         self,

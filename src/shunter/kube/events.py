@@ -15,6 +15,7 @@ import socket
 import time
 from collections import OrderedDict, deque
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from logging import getLogger
@@ -126,24 +127,16 @@ class EventRecorder:
     async def run(self) -> None:
         """Sends notes until cancelled; call `flush` after that."""
         while True:
-            try:
+            with suppress(TimeoutError):
                 async with asyncio.timeout(UPDATE_SECONDS if self._outdated else None):
                     await self._wakeup.wait()
-            except TimeoutError:
-                pass
-            await self._quiet()
+            with suppress(TimeoutError):
+                async with asyncio.timeout(QUIET_SECONDS):
+                    await self._is_urgent.wait()
             self._wakeup.clear()
             self._is_urgent.clear()
             await self._send_slowly()
             await self._send_updates(time.monotonic() - UPDATE_SECONDS)
-
-    async def _quiet(self) -> None:
-        """Waits `QUIET_SECONDS`, or until there is something to send at once."""
-        try:
-            async with asyncio.timeout(QUIET_SECONDS):
-                await self._is_urgent.wait()
-        except TimeoutError:
-            pass
 
     async def flush(self, timeout: float = 5.0) -> None:
         """Sends what is left, for at most `timeout` seconds."""
@@ -301,11 +294,5 @@ def _namespace(note: Note) -> str:
 
 def _reference(note: Note) -> Json:
     ref = note.regarding
-    reference = {
-        "apiVersion": ref.resource.api_version,
-        "kind": ref.resource.kind,
-        "name": ref.name,
-        "namespace": ref.namespace,
-        "uid": ref.uid,
-    }
+    reference = ref.resource.typed({"name": ref.name, "namespace": ref.namespace, "uid": ref.uid})
     return {key: value for key, value in reference.items() if value}

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import platform
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, disable_created_metrics, generate_latest
@@ -27,79 +28,45 @@ class Metrics:
     """All metrics of one process. Rooms add their own to `registry`."""
 
     def __init__(self) -> None:
-        registry = self.registry = CollectorRegistry()
-        queue = ["name", "controller"]
-        self.queue_depth = Gauge("workqueue_depth", "Keys that wait for a worker", queue, registry=registry)
-        self.queue_adds = Counter("workqueue_adds", "Keys added", queue, registry=registry)
-        self.queue_retries = Counter("workqueue_retries", "Keys put back after a failure", queue, registry=registry)
-        self.queue_seconds = Histogram(
-            "workqueue_queue_duration_seconds", "Waiting for a worker", queue, buckets=_QUEUE_BUCKETS, registry=registry
+        self.registry = CollectorRegistry()
+        counter, gauge = partial(Counter, registry=self.registry), partial(Gauge, registry=self.registry)
+        histogram = partial(Histogram, registry=self.registry, buckets=_RECONCILE_BUCKETS)
+        queue_histogram = partial(Histogram, registry=self.registry, buckets=_QUEUE_BUCKETS)
+        queue, controller, webhook = ["name", "controller"], ["controller"], ["webhook"]
+        self.queue_depth = gauge("workqueue_depth", "Keys that wait for a worker", queue)
+        self.queue_adds = counter("workqueue_adds", "Keys added", queue)
+        self.queue_retries = counter("workqueue_retries", "Keys put back after a failure", queue)
+        self.queue_seconds = queue_histogram("workqueue_queue_duration_seconds", "Waiting for a worker", queue)
+        self.work_seconds = queue_histogram("workqueue_work_duration_seconds", "Being worked on", queue)
+        self.unfinished_seconds = gauge("workqueue_unfinished_work_seconds", "Age of the work under way, all together", queue)
+        self.longest_seconds = gauge("workqueue_longest_running_processor_seconds", "Age of the oldest work under way", queue)
+        self.oldest_seconds = gauge("shunter_workqueue_oldest_seconds", "Age of the oldest key that waits for a worker", queue)
+        self.reconciles = counter("controller_runtime_reconcile", "Reconciles by result", ["controller", "result"])
+        self.errors = counter("controller_runtime_reconcile_errors", "Reconciles that failed", controller)
+        self.panics = counter("controller_runtime_reconcile_panics", "Reconciles that failed by a bug", controller)
+        self.reconcile_seconds = histogram("controller_runtime_reconcile_time_seconds", "Duration of reconciles", controller)
+        self.workers = gauge("controller_runtime_max_concurrent_reconciles", "Workers", controller)
+        self.active = gauge("controller_runtime_active_workers", "Workers that have a key", controller)
+        self.requests = counter("rest_client_requests", "Requests to the API server", ["code", "method", "host"])
+        self.webhook_requests = counter(
+            "controller_runtime_webhook_requests", "Admission requests by HTTP code", ["webhook", "code"]
         )
-        self.work_seconds = Histogram(
-            "workqueue_work_duration_seconds", "Being worked on", queue, buckets=_QUEUE_BUCKETS, registry=registry
-        )
-        self.unfinished_seconds = Gauge(
-            "workqueue_unfinished_work_seconds", "Age of the work under way, all together", queue, registry=registry
-        )
-        self.longest_seconds = Gauge(
-            "workqueue_longest_running_processor_seconds", "Age of the oldest work under way", queue, registry=registry
-        )
-        self.oldest_seconds = Gauge(
-            "shunter_workqueue_oldest_seconds", "Age of the oldest key that waits for a worker", queue, registry=registry
-        )
-        controller = ["controller"]
-        self.reconciles = Counter(
-            "controller_runtime_reconcile", "Reconciles by result", ["controller", "result"], registry=registry
-        )
-        self.errors = Counter("controller_runtime_reconcile_errors", "Reconciles that failed", controller, registry=registry)
-        self.panics = Counter(
-            "controller_runtime_reconcile_panics", "Reconciles that failed by a bug", controller, registry=registry
-        )
-        self.reconcile_seconds = Histogram(
-            "controller_runtime_reconcile_time_seconds",
-            "Duration of reconciles",
-            controller,
-            buckets=_RECONCILE_BUCKETS,
-            registry=registry,
-        )
-        self.workers = Gauge("controller_runtime_max_concurrent_reconciles", "Workers", controller, registry=registry)
-        self.active = Gauge("controller_runtime_active_workers", "Workers that have a key", controller, registry=registry)
-        self.requests = Counter(
-            "rest_client_requests", "Requests to the API server", ["code", "method", "host"], registry=registry
-        )
-        webhook = ["webhook"]
-        self.webhook_requests = Counter(
-            "controller_runtime_webhook_requests", "Admission requests by HTTP code", ["webhook", "code"], registry=registry
-        )
-        self.webhook_seconds = Histogram(
-            "controller_runtime_webhook_latency_seconds",
-            "Duration of admission requests",
-            webhook,
-            buckets=_RECONCILE_BUCKETS,
-            registry=registry,
-        )
-        self.webhook_active = Gauge(
-            "controller_runtime_webhook_requests_in_flight", "Admission requests under way", webhook, registry=registry
-        )
-        self.webhook_decisions = Counter(
-            "shunter_webhook_decisions", "Verdicts by webhook", ["webhook", "decision"], registry=registry
-        )
-        self.throttled = Histogram(
+        self.webhook_seconds = histogram("controller_runtime_webhook_latency_seconds", "Duration of admission requests", webhook)
+        self.webhook_active = gauge("controller_runtime_webhook_requests_in_flight", "Admission requests under way", webhook)
+        self.webhook_decisions = counter("shunter_webhook_decisions", "Verdicts by webhook", ["webhook", "decision"])
+        self.throttled = histogram(
             "rest_client_rate_limiter_duration_seconds",
             "Waiting for our own limit of requests to the API server",
             ["verb", "host"],
-            buckets=_RECONCILE_BUCKETS,
-            registry=registry,
         )
-        self.watches = Counter(
+        self.watches = counter(
             "shunter_watch_restarts",
             "Watches that were restarted, by the reason why the previous one ended",
             ["resource", "reason"],
-            registry=registry,
         )
-        self.build = Gauge("shunter_build_info", "1, with the release that runs", ["version", "python"], registry=registry)
+        self.build = gauge("shunter_build_info", "1, with the release that runs", ["version", "python"])
         self.build.labels(__version__, platform.python_version()).set(1)
-        self.leading = Gauge("leader_election_master_status", "1 while this process leads", ["name"], registry=registry)
+        self.leading = gauge("leader_election_master_status", "1 while this process leads", ["name"])
 
     def of_controller(self, name: str) -> ControllerMetrics:
         """The metrics of one controller and its queue."""

@@ -44,7 +44,7 @@ def bound_pod(status: Json, namespace: str) -> Pod | None:
 def token_review(token: str, audiences: Sequence[str] = ()) -> Json:
     """The TokenReview that asks whose token it is; without audiences it must be meant for the API server itself."""
     spec: Json = {"token": token, **({"audiences": list(audiences)} if audiences else {})}
-    return {"apiVersion": TOKEN_REVIEWS.api_version, "kind": TOKEN_REVIEWS.kind, "spec": spec}
+    return TOKEN_REVIEWS.typed({"spec": spec})
 
 
 def reviewed_user(status: Json) -> User | None:
@@ -58,11 +58,8 @@ def reviewed_user(status: Json) -> User | None:
 def access_review(user: User, attributes: Json) -> Json:
     """The SubjectAccessReview that asks whether a user may do this; `attributes` is `resourceAttributes` or
     `nonResourceAttributes` with its key."""
-    return {
-        "apiVersion": SUBJECT_ACCESS_REVIEWS.api_version,
-        "kind": SUBJECT_ACCESS_REVIEWS.kind,
-        "spec": {"user": user.name, "uid": user.uid, "groups": list(user.groups), **attributes},
-    }
+    spec = {"user": user.name, "uid": user.uid, "groups": list(user.groups), **attributes}
+    return SUBJECT_ACCESS_REVIEWS.typed({"spec": spec})
 
 
 def unverified_claims(token: str) -> Json:

@@ -8,19 +8,21 @@ from __future__ import annotations
 import asyncio
 import os
 import ssl
-from collections.abc import AsyncGenerator, Mapping
-from typing import TYPE_CHECKING, NamedTuple, Protocol
+from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping
+from typing import TYPE_CHECKING, NamedTuple, Protocol, TypeVar
 from urllib.parse import urlencode, urlsplit
 
 import shunter
 from shunter.errors import EnvironmentProblem
 from shunter.kube.errors import ConnectionProblem, Status, Unauthorized, from_answer
-from shunter.kube.http.client import Answer, Fields, HttpClient, UpgradedConnection, target
+from shunter.kube.http.client import Answer, AnswerStream, Fields, HttpClient, UpgradedConnection, target
 from shunter.kube.http.connection import Origin
 
 if TYPE_CHECKING:
     from shunter.kube.credentials import ClientCertificate
     from shunter.kube.kubeconfig import Connection
+
+A = TypeVar("A")
 
 MAX_REQUESTS = 64
 """Requests in flight per transport, unless told otherwise; watches and log streams do not count."""
@@ -82,14 +84,12 @@ class HttpTransport:
         connection: Connection,
         *,
         user_agent: str = "shunter",
-        timeout: float = REQUEST_TIMEOUT,
         max_requests: int = MAX_REQUESTS,
     ) -> None:
         self._connection = connection
         self._server = connection.server.rstrip("/")
         self._prefix = urlsplit(self._server).path
         self._user_agent = f"{user_agent}/{shunter.__version__}"
-        self._timeout = timeout
         self._slots = asyncio.Semaphore(max_requests)
         self._client: HttpClient | None = None
         self._certificate: ClientCertificate | None = None
@@ -103,11 +103,9 @@ class HttpTransport:
         where = target(self._prefix + path, params)
         async with self._slots:
             try:
-                client, fields = await self._identified(headers)
-                answer = await client.request(method, where, fields, body, seconds=self._timeout)
-                if answer.status == 401 and await self._refreshed(client):
-                    client, fields = await self._identified(headers)
-                    answer = await client.request(method, where, fields, body, seconds=self._timeout)
+                answer = await self._answer(
+                    headers, lambda client, fields: client.request(method, where, fields, body, seconds=REQUEST_TIMEOUT)
+                )
             except OSError as error:
                 raise self._problem(method, path, error) from error
         return Response(*answer)
@@ -117,11 +115,7 @@ class HttpTransport:
         of a refusal, and ConnectionProblem."""
         where = f"{target(self._prefix + path, {})}?{urlencode(params)}"
         try:
-            client, fields = await self._identified(headers)
-            answer = await client.upgrade(where, fields, seconds=self._timeout)
-            if isinstance(answer, Answer) and answer.status == 401 and await self._refreshed(client):
-                client, fields = await self._identified(headers)
-                answer = await client.upgrade(where, fields, seconds=self._timeout)
+            answer = await self._answer(headers, lambda client, fields: client.upgrade(where, fields, seconds=REQUEST_TIMEOUT))
         except OSError as error:
             raise self._problem("GET", path, error) from error
         if isinstance(answer, Answer):
@@ -135,12 +129,7 @@ class HttpTransport:
         the first chunk, and ConnectionProblem when the connection breaks."""
         where = target(self._prefix + path, params)
         try:
-            client, fields = await self._identified(headers)
-            answer = await client.stream(method, where, fields)
-            if answer.status == 401 and await self._refreshed(client):
-                answer.close()
-                client, fields = await self._identified(headers)
-                answer = await client.stream(method, where, fields)
+            answer = await self._answer(headers, lambda client, fields: client.stream(method, where, fields))
             try:
                 if answer.status >= 400:
                     raise from_answer(method, path, answer.status, answer.headers, await answer.read())
@@ -156,6 +145,16 @@ class HttpTransport:
         if self._client is not None:
             self._client.close()
             self._client = None
+
+    async def _answer(self, headers: Mapping[str, str], send: Callable[[HttpClient, Fields], Awaitable[A]]) -> A:
+        """What `send` returns; after a 401 it is called a second time, if there may be a better identity."""
+        client, fields = await self._identified(headers)
+        answer = await send(client, fields)
+        if getattr(answer, "status", 0) != 401 or not await self._refreshed(client):
+            return answer
+        if isinstance(answer, AnswerStream):
+            answer.close()
+        return await send(*await self._identified(headers))
 
     async def _refreshed(self, refused: HttpClient) -> bool:
         """Whether there may be a better identity now than that of the client whose request was refused. It may be one of TLS, so

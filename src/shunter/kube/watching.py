@@ -58,8 +58,7 @@ async def follow(
             page = await client.list(resource, namespace, label_selector=label_selector, field_selector=field_selector)
             silent_since, told_away = 0.0, None
             # The items of a list of a built-in kind do not say what they are.
-            named = ({"apiVersion": resource.api_version, "kind": resource.kind, **item} for item in page.items)
-            present = {item["metadata"]["uid"]: item for item in named}
+            present = {item["metadata"]["uid"]: resource.typed(item) for item in page.items}
             resource_version = page.resource_version
             del page
             for uid in [uid for uid in last if uid not in present]:

@@ -11,7 +11,7 @@ import msgspec
 from shunter.api.core import container_statuses
 from shunter.api.formats.counts import count
 from shunter.api.late_patterns import late_pattern
-from shunter.api.meta import Json, Struct
+from shunter.api.meta import Json, Struct, stored_condition
 from shunter.operator.overview import moment
 
 RANK_FAILED = "RankFailed"
@@ -118,10 +118,9 @@ def stopped(pod: Json, fault: Fault, lines: Sequence[str]) -> str:
 def disruption(pod: Json) -> str | None:
     """Why Kubernetes takes the pod away (an eviction, a preemption, a taint, a node that is shut down), as its condition
     DisruptionTarget says; None when it does not."""
-    for condition in pod.get("status", {}).get("conditions") or []:
-        if condition.get("type") == "DisruptionTarget" and condition.get("status") == "True":
-            return str(condition.get("message") or condition.get("reason") or "no reason is given")
-    return None
+    condition = stored_condition(pod, "DisruptionTarget")
+    is_true = condition.get("status") == "True"
+    return str(condition.get("message") or condition.get("reason") or "no reason is given") if is_true else None
 
 
 def stop_words(lines: Sequence[str]) -> str:

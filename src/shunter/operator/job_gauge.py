@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 from prometheus_client.core import GaugeMetricFamily
 from prometheus_client.registry import Collector
 
-from shunter.api.meta import condition_of
+from shunter.api.meta import true_condition
 from shunter.api.trainer.trainjob import TrainJob
 from shunter.api.training.job import JobView
 from shunter.kube.cache.store import Store
@@ -76,7 +76,6 @@ def v1_state(job: JobView) -> str:
 def v2_state(job: TrainJob) -> str:
     """By the conditions of `V2_STATES`, else Running where `jobsStatus` counts an active or ready Job, else Created."""
     for type, state in V2_STATES:
-        condition = condition_of(job.status.conditions, type)
-        if condition is not None and condition.is_true:
+        if true_condition(job.status.conditions, type):
             return state
     return "Running" if any(counted.active or counted.ready for counted in job.status.jobs_status) else "Created"

@@ -20,6 +20,7 @@ from datetime import datetime, timedelta
 from typing import NamedTuple, TypeVar
 
 from shunter.api.core import ContainerStatus, Pod, TerminatedState
+from shunter.api.meta import true_condition
 from shunter.api.rank_failures import MOST_KEPT, RankFailure, RankFailures
 from shunter.kube.controllers.plan import ContainerLog, Note, Ref, StatusLogLine
 from shunter.operator.deleted_pods import is_removed
@@ -263,10 +264,8 @@ def _disruption(pod: Pod) -> tuple[str, str] | None:
     """Why a pod goes, or went, that is evicted, preempted or on a lost node."""
     if pod.status.phase == "Succeeded" or not (pod.is_leaving or pod.status.phase == "Failed"):
         return None
-    for one in pod.status.conditions:
-        if one.type == "DisruptionTarget" and one.is_true:
-            return one.reason or "Disrupted", one.message
-    return None
+    condition = true_condition(pod.status.conditions, "DisruptionTarget")
+    return (condition.reason or "Disrupted", condition.message) if condition else None
 
 
 def _changed(pod: Pod) -> datetime | None:

@@ -6,7 +6,7 @@ The schema says almost nothing (no enums, no limits): values are checked by `val
 from datetime import datetime
 from typing import Annotated, Protocol
 
-from shunter.api.meta import Json, ObjectMeta, Struct
+from shunter.api.meta import Json, ObjectMeta, Struct, true_condition
 from shunter.api.openapi import INT32, INT64, REQUIRED, PodTemplate, builtin, cel, doc, schema
 from shunter.api.rank_failures import RankFailures
 
@@ -111,7 +111,7 @@ class JobStatus(Struct, frozen=True):
 
     def is_true(self, type: str) -> bool:
         """Whether there is a condition of this type with status True."""
-        return any(condition.type == type and condition.is_true for condition in self.conditions)
+        return true_condition(self.conditions, type) is not None
 
     @property
     def is_finished(self) -> bool:

@@ -224,4 +224,4 @@ class LeaderElection:
         metadata: Json = {"name": self._options.name, "namespace": self._options.namespace}
         if resource_version:
             metadata["resourceVersion"] = resource_version
-        return {"apiVersion": LEASES.api_version, "kind": LEASES.kind, "metadata": metadata, "spec": spec}
+        return LEASES.typed({"metadata": metadata, "spec": spec})

@@ -101,7 +101,6 @@ class Manager:
         health_probe_bind_address: str = "0",
         liveness_path: str = LIVENESS_PATH,
         readiness_path: str = READINESS_PATH,
-        event_form: Form = "events.k8s.io/v1",
         stop_seconds: float = STOP_SECONDS,
         timing: Timing = Timing(),  # noqa: B008 -- frozen
         now: Callable[[], datetime] = lambda: datetime.now(UTC),
@@ -112,7 +111,6 @@ class Manager:
         self.namespaces = tuple(namespaces)
         self.metrics: Metrics | None = _new_metrics() if parse_address(metrics_bind_address) else None
         """None when they are not served."""
-        self._event_form = event_form
         self._stop_seconds = stop_seconds
         self._timing = timing
         self._now = now
@@ -177,9 +175,9 @@ class Manager:
             informer.store.add_index(name, index)
         return informer
 
-    def recorder(self, component: str = "", form: Form | None = None) -> EventRecorder:
+    def recorder(self, component: str = "", form: Form = "events.k8s.io/v1") -> EventRecorder:
         """Records events as `component`, by default the manager's."""
-        name = (component or self.component, form or self._event_form)
+        name = (component or self.component, form)
         if name not in self._recorders:
             self._recorders[name] = EventRecorder(self.client, name[0], form=name[1], is_busy=self._is_in_burst)
         return self._recorders[name]

@@ -50,13 +50,16 @@ class ContainerLog(NamedTuple):
     previous: bool = False
 
 
+EventType = Literal["Normal", "Warning"]
+
+
 class Note(msgspec.Struct, frozen=True, kw_only=True):
     """An event to record about `regarding`. In the message of a write's `succeeded` note `{name}` stands for the name the server
     gave (generateName), in that of its `failed` note `{error}` for the server's answer. `last_words` names a log whose last lines
     follow the message; it is read before anything is written, while its pod is still there."""
 
     regarding: Ref
-    type: Literal["Normal", "Warning"]
+    type: EventType
     reason: str
     message: str
     action: str = "Reconciling"

@@ -12,7 +12,7 @@ from collections.abc import Callable, Sequence
 from datetime import datetime
 from logging import getLogger
 
-from shunter.api.meta import Json, ObjectMeta, Struct
+from shunter.api.meta import ObjectMeta, Struct
 from shunter.api.resources import SECRETS
 from shunter.errors import EnvironmentProblem
 from shunter.kube.client import Client
@@ -123,13 +123,8 @@ class CertificateSecret:
     async def _write(self, secret: StoredSecret | None, wanted: ServingCertificate) -> None:
         data = _encoded(wanted)
         if secret is None:
-            body: Json = {
-                "apiVersion": SECRETS.api_version,
-                "kind": SECRETS.kind,
-                "metadata": {"name": self._name, "namespace": self._namespace, "labels": {MANAGED_BY: OWNER}},
-                "type": TYPE,
-                "data": data,
-            }
+            metadata = {"name": self._name, "namespace": self._namespace, "labels": {MANAGED_BY: OWNER}}
+            body = SECRETS.typed({"metadata": metadata, "type": TYPE, "data": data})
             # Applied, not posted: the role then can name the one Secret that may be created.
             await self._client.apply(SECRETS, body, force=False, field_manager=self._creator)
             return

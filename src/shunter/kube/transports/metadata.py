@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import AsyncGenerator, Mapping
-from contextlib import aclosing
 
 from shunter.kube.transport import Response, Transport
 
@@ -25,13 +24,11 @@ class MetadataTransport:
             headers = {**headers, "Accept": _LIST}
         return await self._inner.request(method, path, params=params, headers=headers, body=body)
 
-    async def stream(
+    def stream(
         self, method: str, path: str, *, params: Mapping[str, str] = {}, headers: Mapping[str, str] = {}
     ) -> AsyncGenerator[bytes]:
         """A watch asks for the metadata of each object, else for plain JSON, whatever Accept says."""
-        async with aclosing(self._inner.stream(method, path, params=params, headers={**headers, "Accept": _WATCH})) as chunks:
-            async for chunk in chunks:
-                yield chunk
+        return self._inner.stream(method, path, params=params, headers={**headers, "Accept": _WATCH})
 
     async def close(self) -> None:
         """Who made the inner transport closes it."""

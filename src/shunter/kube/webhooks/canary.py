@@ -45,7 +45,7 @@ def answering(routes: Mapping[str, Handler], configurations: Sequence[Configurat
 def canary(resource: Resource, namespace: str, spec: Json) -> Json:
     """An object that the webhooks know; `spec` must be good for the kind's schema."""
     metadata = {"name": NAME, "namespace": namespace, "annotations": {ANNOTATION: secrets.token_hex(8)}}
-    return {"apiVersion": resource.api_version, "kind": resource.kind, "metadata": metadata, "spec": spec}
+    return resource.typed({"metadata": metadata, "spec": spec})
 
 
 async def asked_by_server(client: Client, resource: Resource, body: Json, *, is_mutated: bool) -> str:

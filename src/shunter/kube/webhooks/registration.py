@@ -78,12 +78,8 @@ Place = Url | ServiceReference
 
 def manifest(configuration: Configuration, place: Place, *, authority: bytes) -> Json:
     """The object to apply. `authority` is the PEM of the CAs that the server's certificate may be from; left out when empty."""
-    return {
-        "apiVersion": configuration.resource.api_version,
-        "kind": configuration.resource.kind,
-        "metadata": {"name": configuration.name},
-        "webhooks": [_entry(webhook, place, authority) for webhook in configuration.webhooks],
-    }
+    webhooks = [_entry(webhook, place, authority) for webhook in configuration.webhooks]
+    return configuration.resource.typed({"metadata": {"name": configuration.name}, "webhooks": webhooks})
 
 
 async def register(client: Client, configurations: Sequence[Configuration], place: Place, *, authority: bytes) -> None:

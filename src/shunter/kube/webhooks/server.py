@@ -122,9 +122,9 @@ def denied(message: str, *, code: int = 403, warnings: Sequence[str] = ()) -> Ad
     return AdmissionResponse(allowed=False, message=message, code=code, warnings=warnings)
 
 
-def mutated(before: Json, after: Json, *, warnings: Sequence[str] = ()) -> AdmissionResponse:
+def mutated(before: Json, after: Json) -> AdmissionResponse:
     """Allowed, with `before` changed to `after`."""
-    return AdmissionResponse(allowed=True, patch=difference(before, after), warnings=warnings)
+    return AdmissionResponse(allowed=True, patch=difference(before, after))
 
 
 Handler = Callable[[AdmissionRequest], AdmissionResponse | Awaitable[AdmissionResponse]]

@@ -7,7 +7,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from shunter.api.core import Pod
-from shunter.api.meta import condition_of
+from shunter.api.meta import true_condition
 from shunter.api.rank_failures import MOST_KEPT
 from shunter.api.trainer.trainjob import TrainJob
 from shunter.kube.cache.store import Store, key_of
@@ -57,14 +57,12 @@ class FailedPods:
         """Those of this job, and not of an earlier one of its name, also several versions of one, in order. What the job's record
         has of earlier ones is forgotten, and of a job that is complete all of them once they were given."""
         key, record = key_of(job), job.status.rank_failures
-        complete = condition_of(job.status.conditions, COMPLETE)
-        is_complete = complete is not None and complete.is_true
         earlier = {
             uid: kept
             for uid, versions in self._earlier.pop(key, {}).items()
             if (kept := tuple(without_counted((pod for pod in versions if _is_of(job, pod)), record)))
         }
-        if earlier and not is_complete:
+        if earlier and true_condition(job.status.conditions, COMPLETE) is None:
             self._earlier[key] = earlier
         there = (self._deletions.restored(pod) for pod in self._store.by_index(FAILED_INDEX, str(key)) if _is_of(job, pod))
         return (*(pod for versions in earlier.values() for pod in versions), *there)

@@ -8,7 +8,7 @@ from datetime import datetime, timedelta
 import msgspec
 
 from shunter.api.core import Pod
-from shunter.api.meta import condition_of
+from shunter.api.meta import true_condition
 from shunter.api.resources import TRAIN_JOBS
 from shunter.api.trainer.trainjob import TrainJob
 from shunter.kube.controllers.plan import Plan
@@ -23,8 +23,7 @@ def with_failures(job: TrainJob, failed_pods: Sequence[Pod], plan: Plan) -> Plan
     what failed before."""
     if plan.status is None:
         return plan
-    complete = condition_of(job.status.conditions, COMPLETE)
-    if complete is not None and complete.is_true:
+    if complete := true_condition(job.status.conditions, COMPLETE):
         failed_pods = _failed_before(complete.last_transition_time, failed_pods)
     record, new = rank_failures.recorded(job.status.rank_failures, failed_pods, _rank)
     if not new:

@@ -10,7 +10,7 @@ from datetime import UTC, datetime
 
 from prometheus_client import CollectorRegistry, Counter, Histogram
 
-from shunter.api.meta import Condition, condition_of
+from shunter.api.meta import condition_of, true_condition
 from shunter.api.trainer.trainjob import TrainJob
 from shunter.operator.trainer.status import COMPLETE, FAILED, SUSPENDED
 from shunter.operator.trainer.views import LiveJobSet
@@ -55,8 +55,8 @@ class TrainJobMetrics:
                 self._created.labels(namespace).inc()
             return
         for type, counter in self._outcomes.items():
-            condition = _true(new, type)
-            if condition is not None and _true(old, type) is None:
+            condition = true_condition(new.status.conditions, type)
+            if condition is not None and true_condition(old.status.conditions, type) is None:
                 counter.labels(namespace, condition.reason).inc()
         created = new.metadata.creation_timestamp
         if is_first_run and created is not None and condition_of(new.status.conditions, SUSPENDED) is None:
@@ -69,11 +69,6 @@ class TrainJobMetrics:
         more = new.status.restarts - old.status.restarts
         if more > 0:
             self._restarts.labels(new.metadata.namespace).inc(more)
-
-
-def _true(job: TrainJob, type: str) -> Condition | None:
-    found = condition_of(job.status.conditions, type)
-    return found if found is not None and found.is_true else None
 
 
 def _is_running(job: TrainJob) -> bool:

@@ -8,7 +8,7 @@ from datetime import datetime
 import msgspec
 
 from shunter.api.core import Pod
-from shunter.api.meta import Condition, Json, MetadataOnly, ObjectMeta, condition_of, stamp
+from shunter.api.meta import Condition, Json, MetadataOnly, ObjectMeta, condition_of, stamp, true_condition
 from shunter.api.resources import CONFIG_MAPS, JOBSETS, SECRETS, TRAIN_JOBS, Resource
 from shunter.api.scheduling.podgroups import PodGroup
 from shunter.api.trainer.trainjob import MANAGED_BY_US, TrainJob, TrainJobStatus
@@ -24,10 +24,10 @@ from shunter.operator.trainer.render import Rendered, owned, rendered
 from shunter.operator.trainer.runtime_spec import runtime_spec
 from shunter.operator.trainer.snapshot import KINDS, as_go_writes, not_found, runtime_in, snapshot_of
 from shunter.operator.trainer.status import (
-    DEADLINE_EXCEEDED,
+    COMPLETE,
     FAILED,
     SUSPENDED,
-    Conditions,
+    has_missed_deadline,
     is_finished,
     jobs_status,
     status_json,
@@ -290,18 +290,16 @@ def _status(
     waiting = waiting or _waiting(observed)
     if not keeps_suspension:
         conditions = with_suspension(conditions, bool(job.spec.suspend), now, waiting=waiting)
-    if waiting and obstacle is None and not _is_suspended(conditions):
+    if waiting and obstacle is None and true_condition(conditions, SUSPENDED) is None:
         obstacle = waits_for_pods(waiting)
     conditions = with_obstacle(conditions, obstacle, now)
     counters = status.jobs_status
-    missed_deadline = _has_missed_deadline(status)
     if jobset is not None:
         counters = jobs_status(jobset.status.replicated_jobs_status)
-        if not missed_deadline:
+        if not has_missed_deadline(status):
             conditions = with_outcome(conditions, jobset, now)
     remaining = None
-    failed = condition_of(conditions, FAILED)
-    if not is_finished(msgspec.structs.replace(status, conditions=conditions)) and (failed is None or not failed.is_true):
+    if true_condition(conditions, FAILED) is None and true_condition(conditions, COMPLETE) is None:
         remaining = deadline.remaining(job, conditions, now)
         if remaining is not None and remaining <= 0:
             conditions, remaining = with_condition(conditions, deadline.EXCEEDED, now), None
@@ -315,11 +313,6 @@ def _last_status(observed: Observed, now: datetime) -> TrainJobStatus:
         return status
     conditions = with_outcome(status.conditions, jobset, _stamp(observed.job, now))
     return msgspec.structs.replace(status, conditions=conditions, jobs_status=jobs_status(jobset.status.replicated_jobs_status))
-
-
-def _is_suspended(conditions: Conditions) -> bool:
-    suspension = condition_of(conditions, SUSPENDED)
-    return suspension is not None and suspension.is_true
 
 
 def _with_placement(observed: Observed, status: TrainJobStatus, kept: Sequence[str], now: datetime) -> TrainJobStatus:
@@ -337,15 +330,10 @@ def _stamp(job: TrainJob, now: datetime) -> datetime:
     return stamp(now, [job.metadata.creation_timestamp, *(condition.last_transition_time for condition in conditions)])
 
 
-def _has_missed_deadline(status: TrainJobStatus) -> bool:
-    failed = condition_of(status.conditions, FAILED)
-    return failed is not None and failed.is_true and failed.reason == DEADLINE_EXCEEDED
-
-
 def _stopped(observed: Observed, status: TrainJobStatus) -> tuple[Write, ...]:
     """A job that missed its deadline loses its JobSet, also when that failed the first time."""
     jobset = observed.jobset
-    if jobset is None or not _has_missed_deadline(status) or jobset.metadata.deletion_timestamp is not None:
+    if jobset is None or not has_missed_deadline(status) or jobset.metadata.deletion_timestamp is not None:
         return ()
     if not jobset.metadata.is_controlled_by(observed.job.metadata.uid):
         return ()

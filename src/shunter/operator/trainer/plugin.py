@@ -13,7 +13,7 @@ Phases run over all plugins in the table's order before the next phase starts. W
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from shunter.api.field_errors import FieldError
 from shunter.api.meta import Json
@@ -32,6 +32,10 @@ class Companion(NamedTuple):
     def name(self, job: TrainJob) -> str:
         """`bert-mpi-hostfile`: the job's name and the suffix."""
         return f"{job.metadata.name}{self.suffix}"
+
+    def object(self, job: TrainJob, **fields: Any) -> Json:
+        """The object that belongs to this job, with these fields and without an owner."""
+        return self.resource.typed({"metadata": {"name": self.name(job), "namespace": job.metadata.namespace}, **fields})
 
 
 class ForeignField(NamedTuple):

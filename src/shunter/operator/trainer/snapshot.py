@@ -43,12 +43,8 @@ def job_of_snapshot(config_map: ConfigMap) -> Iterable[Key]:
 def snapshot_of(job: TrainJob, runtime: Json) -> Json:
     """The ConfigMap that keeps this runtime for this job, without its owner."""
     text = dump_yaml(as_go_writes(runtime), sort_keys=True, width=2**31 - 1)
-    return {
-        "apiVersion": CONFIG_MAPS.api_version,
-        "kind": CONFIG_MAPS.kind,
-        "metadata": {"name": snapshot_name(job.metadata.name), "namespace": job.metadata.namespace},
-        "data": {DATA_KEY: text},
-    }
+    metadata = {"name": snapshot_name(job.metadata.name), "namespace": job.metadata.namespace}
+    return CONFIG_MAPS.typed({"metadata": metadata, "data": {DATA_KEY: text}})
 
 
 def runtime_in(job: TrainJob, snapshot: ConfigMap) -> Json:

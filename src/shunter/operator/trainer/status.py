@@ -7,7 +7,7 @@ from datetime import datetime
 import msgspec
 
 from shunter.api.jobset import ReplicatedJobStatus
-from shunter.api.meta import Condition, Json, as_json, condition_json, condition_of
+from shunter.api.meta import Condition, Json, as_json, condition_json, condition_of, true_condition
 from shunter.api.rank_failures import RankFailures
 from shunter.api.trainer.trainjob import TrainJobJobStatus, TrainJobStatus
 from shunter.operator.trainer.views import LiveJobSet
@@ -20,10 +20,13 @@ Conditions = tuple[Condition, ...]
 
 def is_finished(status: TrainJobStatus) -> bool:
     """Whether the job has ended for good. Any failure but a missed deadline is taken back when its JobSet is made anew."""
-    failed = condition_of(status.conditions, FAILED)
-    complete = condition_of(status.conditions, COMPLETE)
-    missed_deadline = failed is not None and failed.is_true and failed.reason == DEADLINE_EXCEEDED
-    return missed_deadline or (complete is not None and complete.is_true)
+    return has_missed_deadline(status) or true_condition(status.conditions, COMPLETE) is not None
+
+
+def has_missed_deadline(status: TrainJobStatus) -> bool:
+    """Whether the job failed because it exceeded its active deadline."""
+    failed = true_condition(status.conditions, FAILED)
+    return failed is not None and failed.reason == DEADLINE_EXCEEDED
 
 
 def with_condition(conditions: Conditions, wanted: Condition, now: datetime) -> Conditions:
@@ -69,8 +72,7 @@ def without_retryable_failure(conditions: Conditions) -> Conditions:
 def with_outcome(conditions: Conditions, jobset: LiveJobSet, now: datetime) -> Conditions:
     """The end of the JobSet is the end of the job, in its words and with its time."""
     for type, own in (("Completed", COMPLETE), ("Failed", FAILED)):
-        condition = condition_of(jobset.status.conditions, type)
-        if condition is not None and condition.is_true:
+        if condition := true_condition(jobset.status.conditions, type):
             conditions = with_condition(conditions, msgspec.structs.replace(condition, type=own), now)
     return conditions
 

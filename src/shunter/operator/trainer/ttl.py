@@ -6,12 +6,12 @@ Where the runtime has no such time the JobSet was deleted by a person, who wants
 
 from __future__ import annotations
 
-from shunter.api.meta import condition_of
+from shunter.api.meta import true_condition
 from shunter.api.trainer.trainjob import TrainJob
 from shunter.operator.trainer.model import BuildError
 from shunter.operator.trainer.runtime_spec import runtime_spec
 from shunter.operator.trainer.snapshot import runtime_in
-from shunter.operator.trainer.status import FAILED, Conditions
+from shunter.operator.trainer.status import FAILED
 from shunter.operator.trainer.views import ConfigMap, LiveJobSet
 
 
@@ -19,16 +19,11 @@ def failed_for_good(job: TrainJob, jobset: LiveJobSet | None, snapshot: ConfigMa
     """Whether the job has failed, its JobSet is gone or going, and the runtime it was made from gives that a time to live."""
     if jobset is not None and jobset.metadata.deletion_timestamp is None:
         return False
-    has_failed = _is_true(job.status.conditions) or (jobset is not None and _is_true(jobset.status.conditions))
-    if not has_failed or snapshot is None:
+    conditions = (*job.status.conditions, *(jobset.status.conditions if jobset is not None else ()))
+    if true_condition(conditions, FAILED) is None or snapshot is None:
         return False
     try:
         template = runtime_spec(runtime_in(job, snapshot)).template
     except BuildError:
         return False
     return (template.get("spec") or {}).get("ttlSecondsAfterFinished") is not None
-
-
-def _is_true(conditions: Conditions) -> bool:
-    failed = condition_of(conditions, FAILED)
-    return failed is not None and failed.is_true

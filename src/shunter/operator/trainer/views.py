@@ -11,7 +11,7 @@ import msgspec
 from shunter.api.batch import COMPLETION_INDEX
 from shunter.api.core import Pod, PodSpec, PodStatus
 from shunter.api.jobset import JOBSET_NAME, REPLICATED_JOB, JobSetStatus
-from shunter.api.meta import Condition, Json, ObjectMeta, Struct
+from shunter.api.meta import Condition, Json, ObjectMeta, Struct, true_condition
 from shunter.api.resources import TRAIN_JOBS, Resource
 from shunter.operator.rank_failures import has_failure
 
@@ -36,12 +36,7 @@ class Runtime(Struct, frozen=True):
 
     def json(self, resource: Resource) -> Json:
         """The object as it goes into a snapshot."""
-        return {
-            "apiVersion": resource.api_version,
-            "kind": resource.kind,
-            "metadata": msgspec.to_builtins(self.metadata),
-            "spec": self.spec or {},
-        }
+        return resource.typed({"metadata": msgspec.to_builtins(self.metadata), "spec": self.spec or {}})
 
 
 _PLACE = (JOBSET_NAME, REPLICATED_JOB, "jobset.sigs.k8s.io/job-index", COMPLETION_INDEX)
@@ -122,7 +117,7 @@ class JobOfSet(Struct, frozen=True):
 
     def has(self, condition: str) -> bool:
         """Whether the condition of this type is True."""
-        return any(one.type == condition and one.is_true for one in self.status.conditions)
+        return true_condition(self.status.conditions, condition) is not None
 
 
 class _RawMeta(ObjectMeta, frozen=True):

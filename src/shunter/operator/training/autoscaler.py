@@ -13,7 +13,7 @@ from shunter.api.formats.quantity import parse
 from shunter.api.meta import Json, ObjectMeta, Struct
 from shunter.api.resources import HORIZONTAL_POD_AUTOSCALERS, Resource
 from shunter.kube.cache.mapping import to_controller
-from shunter.kube.controllers.plan import Create, Delete, Key, Note, Patch, Ref, Write
+from shunter.kube.controllers.plan import Create, Delete, Key, Patch, Ref, Write
 from shunter.kube.merge_patch import difference
 from shunter.operator.training.job import AnyJob
 
@@ -36,21 +36,15 @@ def synced(job: AnyJob, present: Autoscaler | None) -> list[Write]:
     wanted = wanted_spec(job)
     resource = HORIZONTAL_POD_AUTOSCALERS
 
-    def told(verb: str, message: str) -> Note:
-        return Note(regarding=job.ref, type="Warning", reason=f"Failed{resource.kind}{verb}", message=message)
-
     if present is None:
-        body: Json = {
-            "apiVersion": resource.api_version,
-            "kind": resource.kind,
-            "metadata": {"name": job.name, "namespace": job.namespace, "ownerReferences": [job.owner_reference]},
-            "spec": wanted,
-        }
-        return [Create(resource=resource, body=body, failed=told("Creation", "Error creating: {error}"))]
+        metadata = {"name": job.name, "namespace": job.namespace, "ownerReferences": [job.owner_reference]}
+        failed = job.note("Warning", f"Failed{resource.kind}Creation", "Error creating: {error}")
+        return [Create(resource=resource, body=resource.typed({"metadata": metadata, "spec": wanted}), failed=failed)]
     if not present.metadata.is_controlled_by(job.metadata.uid) or _same(present.spec, wanted):
         return []
     patch = {"spec": difference(present.spec, wanted)}
-    return [Patch(ref=_ref(job, present), patch=patch, failed=told("Update", "Error updating: {error}"))]
+    failed = job.note("Warning", f"Failed{resource.kind}Update", "Error updating: {error}")
+    return [Patch(ref=_ref(job, present), patch=patch, failed=failed)]
 
 
 def removed(job: AnyJob, present: Autoscaler | None) -> list[Delete]:

@@ -74,11 +74,6 @@ def index(child: Child) -> int:
     return found
 
 
-def index_or_none(child: Child) -> int | None:
-    """The replica index of a child, if it has one: the launcher of an MPIJob has none."""
-    return index_of(child.metadata.labels)
-
-
 def _by_role(children: tuple[Child, ...]) -> Mapping[str, Sequence[Child]]:
     """Those with an index, by role and index. Several rules ask for them in one look at a job of thousands."""
     numbered: dict[str, list[tuple[int, Child]]] = defaultdict(list)

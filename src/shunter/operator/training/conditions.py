@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from datetime import datetime
 
-from shunter.api.meta import condition_of
+from shunter.api.meta import condition_of, true_condition
 from shunter.api.training.job import JobCondition
 
 Conditions = tuple[JobCondition, ...]
@@ -21,7 +21,7 @@ def with_condition(
     Nothing changes once the job has failed, or when the condition has this status and reason already (its message stays).
     Running and Restarting take each other's place; the end of a job turns Running to False where it stands.
     """
-    if is_true(conditions, "Failed"):
+    if true_condition(conditions, "Failed"):
         return conditions
     current = condition_of(conditions, type)
     if current is not None and (current.status, current.reason) == (status, reason):
@@ -38,12 +38,6 @@ def with_condition(
     excluded = (type, _EXCLUDES.get(type, type))
     kept = (other for other in conditions if other.type not in excluded)
     return (*(_stopped(other) if type in _ENDS else other for other in kept), condition)
-
-
-def is_true(conditions: Conditions, type: str) -> bool:
-    """Whether the condition of this type is True; not so where there is none."""
-    condition = condition_of(conditions, type)
-    return condition is not None and condition.is_true
 
 
 def _stopped(condition: JobCondition) -> JobCondition:

@@ -10,9 +10,9 @@ from collections.abc import Sequence
 from shunter.api.core import Pod
 from shunter.operator import rank_failures
 from shunter.operator.diagnosis import TOGETHER
-from shunter.operator.training.children import Children, index_or_none
+from shunter.operator.training.children import Children
 from shunter.operator.training.job import AnyJob
-from shunter.operator.training.names import REPLICA_TYPE
+from shunter.operator.training.names import REPLICA_TYPE, index_of
 from shunter.operator.training.progress import Progress
 
 
@@ -44,6 +44,6 @@ def _rank(job: AnyJob, pod: Pod) -> int | None:
     before = 0
     for replica_type in job.replicas:
         if pod.metadata.labels.get(REPLICA_TYPE) == replica_type.lower():
-            return before + (index_or_none(pod) or 0)
+            return before + (index_of(pod.metadata.labels) or 0)
         before += job.replica_count(replica_type)
     return None

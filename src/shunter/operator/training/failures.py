@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from shunter.api.core import Pod
-from shunter.operator.training.children import index_or_none
 from shunter.operator.training.framework import AnyFramework
 from shunter.operator.training.job import AnyJob
+from shunter.operator.training.names import index_of
 from shunter.operator.training.observed import Observed
 from shunter.operator.training.policies import restart, scale_in
 from shunter.operator.training.policies.clean_pods import is_kept
@@ -16,7 +16,7 @@ def newly_ended(framework: AnyFramework, observed: Observed, replica_type: str) 
     """The pods of one role, as far as they are wanted, whose end the status does not know of."""
     job, children = observed.job, scale_in.evidence(observed.children)
     count = job.replica_count(replica_type)
-    pods = [pod for pod in children.pods_in_role(replica_type) if (index_or_none(pod) or 0) < count]
+    pods = [pod for pod in children.pods_in_role(replica_type) if (index_of(pod.metadata.labels) or 0) < count]
     known = job.status.replica_statuses.get(replica_type)
     container = framework.container_of(job, replica_type)
     return restart.newly_finished(container, pods, known.succeeded + known.failed if known else 0, observed.ended)

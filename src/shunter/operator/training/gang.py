@@ -126,7 +126,7 @@ def synced(job: AnyJob, gang: Gang) -> list[Write]:
         return []
     patch = difference(group.spec, wanted_spec(job, gang))
     ref = Ref(gang.resource, job.namespace, job.name, group.metadata.uid)
-    refused = Note(regarding=job.ref, type="Warning", reason="FailedUpdatePodGroup", message="Error updating: {error}")
+    refused = job.note("Warning", "FailedUpdatePodGroup", "Error updating: {error}")
     return [Patch(ref=ref, patch={"spec": patch}, failed=refused)] if patch else []
 
 
@@ -163,16 +163,14 @@ def names_another_scheduler(job: AnyJob, gang: Gang) -> bool:
 def released(job: AnyJob, gang: Gang, *, is_news: bool) -> tuple[list[Delete], tuple[Note, ...]]:
     """Deletes the group of a job that has no pods to place any more, unless somebody else made it. Upstream tells of it even
     where there was no group; so do we when the job's state `is_news`."""
-    terminated = Note(
-        regarding=job.ref, type="Normal", reason="JobTerminated", message="Job has been terminated. Deleting PodGroup"
-    )
-    deleted = Note(regarding=job.ref, type="Normal", reason="SuccessfulDeletePodGroup", message=f"Deleted PodGroup: {job.name}")
+    terminated = job.note("Normal", "JobTerminated", "Job has been terminated. Deleting PodGroup")
+    deleted = job.note("Normal", "SuccessfulDeletePodGroup", f"Deleted PodGroup: {job.name}")
     group = gang.group
     if group is None or not group.metadata.is_controlled_by(job.metadata.uid):
         return [], (terminated, deleted) if is_news else ()
     if group.metadata.deletion_timestamp is not None:
         return [], ()
-    refused = Note(regarding=job.ref, type="Warning", reason="FailedDeletePodGroup", message="Error deleting: {error}")
+    refused = job.note("Warning", "FailedDeletePodGroup", "Error deleting: {error}")
     ref = Ref(gang.resource, job.namespace, job.name, group.metadata.uid)
     return [Delete(ref=ref, succeeded=deleted, failed=refused)], (terminated,)
 
@@ -232,16 +230,9 @@ def _creation(job: AnyJob, gang: Gang) -> Create:
     metadata: Json = {"name": job.name, "namespace": job.namespace, "ownerReferences": [job.owner_reference]}
     if job.metadata.annotations:
         metadata["annotations"] = job.metadata.annotations
-    resource = gang.resource
+    body = gang.resource.typed({"metadata": metadata, "spec": wanted_spec(job, gang)})
     return Create(
-        resource=resource,
-        body={
-            "apiVersion": resource.api_version,
-            "kind": resource.kind,
-            "metadata": metadata,
-            "spec": wanted_spec(job, gang),
-        },
-        failed=Note(regarding=job.ref, type="Warning", reason="FailedCreatePodGroup", message="Error creating: {error}"),
+        resource=gang.resource, body=body, failed=job.note("Warning", "FailedCreatePodGroup", "Error creating: {error}")
     )
 
 

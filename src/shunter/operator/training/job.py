@@ -13,7 +13,7 @@ import msgspec
 from shunter.api.meta import Json, ObjectMeta, controller_reference
 from shunter.api.resources import Resource
 from shunter.api.training.job import JobSpec, JobStatus, JobView, ReplicaSpec, RunPolicy
-from shunter.kube.controllers.plan import Ref
+from shunter.kube.controllers.plan import EventType, Note, Ref
 
 MASTER = "Master"
 """The role at which others meet, in kinds that have one."""
@@ -93,6 +93,10 @@ class TrainingJob(msgspec.Struct, Generic[Spec], frozen=True, kw_only=True, gc=F
     def owner_reference(self) -> Json:
         """What its objects carry: the job is their controller, and its foreground deletion waits for them."""
         return controller_reference(self.resource.api_version, self.kind, self.name, self.metadata.uid)
+
+    def note(self, type: EventType, reason: str, message: str) -> Note:
+        """An event about the job."""
+        return Note(regarding=self.ref, type=type, reason=reason, message=message)
 
     def replica_count(self, replica_type: str) -> int:
         """Wanted pods of one role; 0 for a role that the job does not have, or has a negative number of."""

@@ -7,10 +7,9 @@ from datetime import datetime
 import msgspec
 
 from shunter.api.resources import PODS, SERVICES
-from shunter.kube.controllers.plan import NOTHING, Create, Delete, Failure, Note, Plan, StatusWrite, Write
+from shunter.kube.controllers.plan import NOTHING, Create, Delete, Failure, Plan, StatusWrite, Write
 from shunter.operator.training import autoscaler, failure_record, failures, gang, prerequisites
 from shunter.operator.training.children import Children
-from shunter.operator.training.conditions import is_true
 from shunter.operator.training.framework import AnyFramework
 from shunter.operator.training.observed import Observed
 from shunter.operator.training.pod_warnings import abnormal_pod_events
@@ -34,11 +33,11 @@ def plan(framework: AnyFramework, observed: Observed, now: datetime) -> Plan:
     if job.status.is_finished:
         return _finished(framework, observed, progress)
     progress = gang.gang_ready(progress.created(job.name), job)
-    if not is_true(progress.conditions, "Suspended"):
+    if not progress.status.is_true("Suspended"):
         progress = failure_record.recorded(job, scale_in.evidence(children), progress)
     if (stopped := framework.stopped(observed, progress)) is not None:
         return _written(stopped)
-    if job.run_policy.suspend or is_true(progress.conditions, "Suspended"):
+    if job.run_policy.suspend or progress.status.is_true("Suspended"):
         return _suspended(framework, observed, progress)
     progress = progress.notes(abnormal_pod_events(job.ref, children.pods))
     job = msgspec.structs.replace(job, status=progress.status)
@@ -79,7 +78,7 @@ def _suspended(framework: AnyFramework, observed: Observed, progress: Progress) 
     """The job is stopped, and resumed when none of its pods is left: each time the status says so before anything is deleted or
     made. So whoever looks next, after whatever became of this look, knows why pods end, and counts none of them."""
     job, children = observed.job, observed.children
-    if not is_true(progress.conditions, "Suspended"):
+    if not progress.status.is_true("Suspended"):
         if (ended := suspend.ended_before(framework, observed, progress)) is not None:
             return _written(ended)
         group, told = _without_gang(observed, progress, is_news=True)
@@ -133,7 +132,7 @@ def _finished(framework: AnyFramework, observed: Observed, progress: Progress) -
     job, children = observed.job, observed.children
     remaining = ttl.remaining(job, progress.now)
     if remaining is not None and remaining <= 0:
-        deleted = Note(regarding=job.ref, type="Normal", reason=framework.info.ttl_event, message=f"Deleted job: {job.name}")
+        deleted = job.note("Normal", framework.info.ttl_event, f"Deleted job: {job.name}")
         return Plan(writes=(Delete(ref=job.ref, succeeded=deleted),))
     if job.status.is_true("Succeeded"):
         progress = settled(progress)

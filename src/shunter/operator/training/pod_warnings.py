@@ -5,7 +5,7 @@ for those that are taken away, of which soon nothing else tells.
 from __future__ import annotations
 
 from shunter.api.core import Pod
-from shunter.api.meta import Condition
+from shunter.api.meta import Condition, true_condition
 from shunter.kube.controllers.plan import Note, Ref
 
 REPORTED_PODS = 20
@@ -42,7 +42,7 @@ def _notes(job: Ref, pod: Pod) -> list[Note]:
 
 def _taken(job: Ref, pod: Pod) -> list[Note]:
     """Why a pod goes that is evicted, preempted, or on a lost node; Kubernetes says so in its condition."""
-    disruption = next((one for one in pod.status.conditions if one.type == "DisruptionTarget" and one.is_true), None)
+    disruption = true_condition(pod.status.conditions, "DisruptionTarget")
     if disruption is None:
         return []
     return [_warning(job, disruption.reason, f"Pod {pod.metadata.name} is deleted: {disruption.message}")]

@@ -4,18 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from datetime import datetime
-from typing import Literal
 
 import msgspec
 
 from shunter.api.meta import as_json, condition_of, stamp
 from shunter.api.rank_failures import RankFailures
 from shunter.api.training.job import JobCondition, JobStatus, ReplicaStatus
-from shunter.kube.controllers.plan import Note, Ref, StatusLogLine, StatusWrite
-from shunter.operator.training.conditions import Conditions, is_true, with_condition
+from shunter.kube.controllers.plan import EventType, Note, Ref, StatusLogLine, StatusWrite
+from shunter.operator.training.conditions import Conditions, with_condition
 from shunter.operator.training.job import AnyJob
-
-EventType = Literal["Normal", "Warning"]
 
 
 class Progress(msgspec.Struct, frozen=True, kw_only=True):
@@ -53,7 +50,7 @@ class Progress(msgspec.Struct, frozen=True, kw_only=True):
     @property
     def is_failed(self) -> bool:
         """Whether the condition Failed is True by now, be it from this plan."""
-        return is_true(self.conditions, "Failed")
+        return self.status.is_true("Failed")
 
     @property
     def tells_of_failures(self) -> bool:

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from shunter.api.field_errors import FieldError, aggregate, invalid
 from shunter.api.meta import Json
 from shunter.api.names import label_1035_faults
-from shunter.api.resources import Resource
+from shunter.api.resources import PODS, SERVICES, Resource
 from shunter.api.training.validation import TOO_MANY
 from shunter.kube.controllers.plan import Failure, Note, Write
 from shunter.operator.training import failures, gang
@@ -21,7 +21,7 @@ from shunter.operator.training.progress import Progress
 from shunter.operator.training.replicas import OVERWRITTEN_RESTART_POLICY, desired_pods, replicas, sets_own_restart_policy
 from shunter.operator.training.services import services
 from shunter.operator.training.status import replica_counts
-from shunter.operator.training.writes import create_pod, create_service, delete_pod, delete_service
+from shunter.operator.training.writes import creation, deletion
 
 
 class NumberedReplicas:
@@ -116,8 +116,8 @@ def _pods(framework: AnyFramework, observed: Observed, replica_type: str, progre
         if missing and gang.names_another_scheduler(job, group):
             progress = progress.note("Warning", "SetPodTemplateSchedulerName", gang.ANOTHER_SCHEDULER)
         bodies = (gang.member(body, job, replica_type, group) for body in bodies)
-    created = [create_pod(job.ref, body) for body in bodies]
-    deleted = [delete_pod(job.ref, pod) for pod in replaced if pod not in superfluous]
+    created = [creation(job, PODS, body) for body in bodies]
+    deleted = [deletion(job, PODS, pod) for pod in replaced if pod not in superfluous]
     return [*scale_in.writes(job, superfluous), *deleted, *created], progress
 
 
@@ -130,8 +130,8 @@ def _services(framework: AnyFramework, job: AnyJob, children: Children, replica_
     there = {index(service) for service in present}
     missing = [number for number in range(wanted) if number not in there]
     return [
-        *(delete_service(job.ref, service) for service in superfluous),
-        *(create_service(job.ref, body) for body in services(framework, job, replica_type, missing)),
+        *(deletion(job, SERVICES, service) for service in superfluous),
+        *(creation(job, SERVICES, body) for body in services(framework, job, replica_type, missing)),
     ]
 
 

@@ -36,7 +36,7 @@ def replicas(framework: AnyFramework, job: AnyJob, replica_type: str, indexes: r
         added = [{**restrictions(trained), **container} for container in init_containers]
         shared_spec["initContainers"] = [*(template_spec.get("initContainers") or []), *added]
     environment_of = framework.environment(job, replica_type)
-    told = [framework.shares_environment or container.get("name") == framework.container for container in containers]
+    gets_environment = [framework.shares_environment or container.get("name") == framework.container for container in containers]
     for index in indexes:
         labels = {**template_labels, **replica_labels(job, replica_type, index)}
         if framework.is_master_role(job, replica_type, index):
@@ -54,17 +54,13 @@ def replicas(framework: AnyFramework, job: AnyJob, replica_type: str, indexes: r
             },
             "spec": {
                 **shared_spec,
+                # The user's variables first: of two with one name the container gets the last, so the operator's win.
                 "containers": [
-                    with_environment(container, environment) if is_told else container
-                    for container, is_told in zip(containers, told, strict=True)
+                    {**container, "env": [*(container.get("env") or []), *environment]} if gets_it else container
+                    for container, gets_it in zip(containers, gets_environment, strict=True)
                 ],
             },
         }
-
-
-def with_environment(container: Json, environment: list[Json]) -> Json:
-    """The user's variables first: of two with one name the container gets the last, so the operator's win."""
-    return {**container, "env": [*(container.get("env") or []), *environment]}
 
 
 def pod_restart_policy(restart_policy: str) -> str:

@@ -7,7 +7,6 @@ import msgspec
 from shunter.api.core import Pod
 from shunter.api.training.job import ReplicaStatus
 from shunter.operator.training.children import Children, index
-from shunter.operator.training.conditions import is_true
 from shunter.operator.training.framework import AnyFramework
 from shunter.operator.training.job import AnyJob
 from shunter.operator.training.names import replica_type_labels
@@ -41,7 +40,7 @@ def judged(framework: AnyFramework, job: AnyJob, children: Children, progress: P
             progress = progress.event("Normal", "Succeeded", verdict.message).completed()
         elif verdict.type == "Failed":
             progress = progress.event("Normal", "Failed", verdict.message).completed()
-        elif verdict.type == "Restarting" and verdict.is_news and not is_true(progress.observed.conditions, "Restarting"):
+        elif verdict.type == "Restarting" and verdict.is_news and not progress.observed.is_true("Restarting"):
             progress = progress.event("Warning", "Restarting", verdict.message)
         progress = progress.condition(verdict.type, verdict.message, cause=verdict.cause)
     return progress

@@ -1,49 +1,30 @@
-"""The engine's writes, each with the event that upstream records for it."""
+"""The engine's writes of pods and services, each with the events that upstream records for it."""
 
 from __future__ import annotations
 
 from shunter.api.core import Pod, Service
 from shunter.api.meta import Json
-from shunter.api.resources import PODS, SERVICES
-from shunter.kube.controllers.plan import Create, Delete, Note, Ref
+from shunter.api.resources import Resource
+from shunter.kube.controllers.plan import Create, Delete, Ref
+from shunter.operator.training.job import AnyJob
 
 
-def create_pod(job: Ref, body: Json) -> Create:
-    """With the event SuccessfulCreatePod or FailedCreatePod about the job."""
+def creation(job: AnyJob, resource: Resource, body: Json) -> Create:
+    """With the event SuccessfulCreatePod or FailedCreatePod about the job, or the same for a service."""
     return Create(
-        resource=PODS,
+        resource=resource,
         body=body,
-        succeeded=Note(regarding=job, type="Normal", reason="SuccessfulCreatePod", message="Created pod: {name}"),
-        failed=Note(regarding=job, type="Warning", reason="FailedCreatePod", message="Error creating: {error}"),
+        succeeded=job.note("Normal", f"SuccessfulCreate{resource.kind}", f"Created {resource.kind.lower()}: {{name}}"),
+        failed=job.note("Warning", f"FailedCreate{resource.kind}", "Error creating: {error}"),
     )
 
 
-def create_service(job: Ref, body: Json) -> Create:
-    """With the event SuccessfulCreateService or FailedCreateService about the job."""
-    return Create(
-        resource=SERVICES,
-        body=body,
-        succeeded=Note(regarding=job, type="Normal", reason="SuccessfulCreateService", message="Created service: {name}"),
-        failed=Note(regarding=job, type="Warning", reason="FailedCreateService", message="Error creating: {error}"),
-    )
-
-
-def delete_pod(job: Ref, pod: Pod) -> Delete:
-    """Of this pod and no later one of its name; with the event SuccessfulDeletePod or FailedDeletePod about the job."""
+def deletion(job: AnyJob, resource: Resource, obj: Pod | Service) -> Delete:
+    """Deletes this object and no later one of its name; with the event SuccessfulDeletePod or FailedDeletePod about the job, or
+    the same for a service."""
+    done = f"Deleted {resource.kind.lower()}: {obj.metadata.name}"
     return Delete(
-        ref=Ref.of(PODS, pod.metadata),
-        succeeded=Note(regarding=job, type="Normal", reason="SuccessfulDeletePod", message=f"Deleted pod: {pod.metadata.name}"),
-        failed=Note(regarding=job, type="Warning", reason="FailedDeletePod", message="Error deleting: {error}"),
-    )
-
-
-def delete_service(job: Ref, service: Service) -> Delete:
-    """Of this service and no later one of its name; with the event SuccessfulDeleteService or FailedDeleteService about the
-    job."""
-    return Delete(
-        ref=Ref.of(SERVICES, service.metadata),
-        succeeded=Note(
-            regarding=job, type="Normal", reason="SuccessfulDeleteService", message=f"Deleted service: {service.metadata.name}"
-        ),
-        failed=Note(regarding=job, type="Warning", reason="FailedDeleteService", message="Error deleting: {error}"),
+        ref=Ref.of(resource, obj.metadata),
+        succeeded=job.note("Normal", f"SuccessfulDelete{resource.kind}", done),
+        failed=job.note("Warning", f"FailedDelete{resource.kind}", "Error deleting: {error}"),
     )

@@ -91,14 +91,7 @@ class Flux(Plugin):
         if model.policy is None or model.policy.flux is None:
             return []
         instance = instance_of(model, model.policy.flux)
-        return [
-            {
-                "apiVersion": CONFIG_MAPS.api_version,
-                "kind": CONFIG_MAPS.kind,
-                "metadata": {"name": SCRIPTS.name(model.job), "namespace": model.job.metadata.namespace},
-                "data": {ENTRYPOINT: entrypoint_script(instance), INIT: init_script(instance)},
-            }
-        ]
+        return [SCRIPTS.object(model.job, data={ENTRYPOINT: entrypoint_script(instance), INIT: init_script(instance)})]
 
     def secrets(self, model: Model) -> Mapping[Companion, Callable[[bytes], Json]]:
         """The brokers' certificate, one for all of them."""
@@ -173,9 +166,4 @@ def instance_of(model: Model, policy: FluxPolicy) -> Instance:
 
 def curve_secret(job: TrainJob, randomness: bytes) -> Json:
     """The certificate that all brokers of the job share."""
-    return {
-        "apiVersion": SECRETS.api_version,
-        "kind": SECRETS.kind,
-        "metadata": {"name": CURVE.name(job), "namespace": job.metadata.namespace},
-        "data": {"curve.cert": certificate(job.metadata.name, randomness)},
-    }
+    return CURVE.object(job, data={"curve.cert": certificate(job.metadata.name, randomness)})

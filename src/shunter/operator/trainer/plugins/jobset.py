@@ -23,18 +23,9 @@ def jobset(model: Model) -> Json:
     if model.annotations:
         metadata["annotations"] = model.annotations
     replicated_jobs = model.spec.get("replicatedJobs") or []
-    return {
-        "apiVersion": JOBSETS.api_version,
-        "kind": JOBSETS.kind,
-        "metadata": metadata,
-        "spec": {
-            **model.spec,
-            "replicatedJobs": [
-                replicated_job(model, original, pods) for original, pods in zip(replicated_jobs, model.pod_sets, strict=True)
-            ],
-            "suspend": bool(model.job.spec.suspend),
-        },
-    }
+    built = [replicated_job(model, original, pods) for original, pods in zip(replicated_jobs, model.pod_sets, strict=True)]
+    spec = {**model.spec, "replicatedJobs": built, "suspend": bool(model.job.spec.suspend)}
+    return JOBSETS.typed({"metadata": metadata, "spec": spec})
 
 
 def replicated_job(model: Model, original: Json, pods: PodSet) -> Json:

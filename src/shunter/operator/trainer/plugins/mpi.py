@@ -78,14 +78,7 @@ class MPI(Plugin):
             return []
         processes = slots(model)
         hosts = [f"{address} slots={processes}\n" for pods in _training(model) for address in endpoints(model, pods)]
-        return [
-            {
-                "apiVersion": CONFIG_MAPS.api_version,
-                "kind": CONFIG_MAPS.kind,
-                "metadata": {"name": HOSTS.name(model.job), "namespace": model.job.metadata.namespace},
-                "data": {HOST_FILE: "".join(hosts)},
-            }
-        ]
+        return [HOSTS.object(model.job, data={HOST_FILE: "".join(hosts)})]
 
     def secrets(self, model: Model) -> Mapping[Companion, Callable[[bytes], Json]]:
         """The pair of SSH keys of this job."""
@@ -136,14 +129,8 @@ def endpoints(model: Model, pods: PodSet) -> Iterable[str]:
 def keys_secret(job: TrainJob, randomness: bytes) -> Json:
     """The job's SSH keys. Anyone on a node may reach all others with them, so every job has its own."""
     private, public = key_pair(randomness)
-    return {
-        "apiVersion": SECRETS.api_version,
-        "kind": SECRETS.kind,
-        "metadata": {"name": KEYS.name(job), "namespace": job.metadata.namespace},
-        "type": "kubernetes.io/ssh-auth",
-        "immutable": True,
-        "data": {name: base64.b64encode(text).decode() for name, text in ((PRIVATE_KEY, private), (PUBLIC_KEY, public))},
-    }
+    data = {name: base64.b64encode(text).decode() for name, text in ((PRIVATE_KEY, private), (PUBLIC_KEY, public))}
+    return KEYS.object(job, type="kubernetes.io/ssh-auth", immutable=True, data=data)
 
 
 def _training(model: Model) -> list[PodSet]:

@@ -8,6 +8,7 @@ from shunter.api.meta import Json
 from shunter.api.resources import Resource
 from shunter.api.scheduling.pod_requests import PodRequests, total
 from shunter.operator.trainer.model import BuildError, Model, PodSet
+from shunter.operator.trainer.plugin import Companion
 
 FIELDS = (
     "minMember",
@@ -27,17 +28,8 @@ def is_as_wanted(wanted: Json, present: Json) -> bool:
 
 def pod_group(model: Model, resource: Resource, spec: Json) -> Json:
     """The group of all pods, initializers and launcher included; `spec` is what the scheduler wants to know beside that."""
-    metadata = model.job.metadata
-    return {
-        "apiVersion": resource.api_version,
-        "kind": resource.kind,
-        "metadata": {"name": metadata.name, "namespace": metadata.namespace},
-        "spec": {
-            "minMember": sum(pods.count for pods in model.pod_sets),
-            "minResources": _resources(model),
-            **spec,
-        },
-    }
+    members = sum(pods.count for pods in model.pod_sets)
+    return Companion(resource).object(model.job, spec={"minMember": members, "minResources": _resources(model), **spec})
 
 
 def _resources(model: Model) -> Json:

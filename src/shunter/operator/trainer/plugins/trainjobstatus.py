@@ -50,14 +50,7 @@ class TrainJobStatus(Plugin):
         """The ConfigMap with the server's authorities in PEM; none without a status server."""
         if model.status_server is None:
             return []
-        return [
-            {
-                "apiVersion": CONFIG_MAPS.api_version,
-                "kind": CONFIG_MAPS.kind,
-                "metadata": {"name": AUTHORITIES.name(model.job), "namespace": model.job.metadata.namespace},
-                "data": {CA_FILE: model.status_server.authorities},
-            }
-        ]
+        return [AUTHORITIES.object(model.job, data={CA_FILE: model.status_server.authorities})]
 
 
 def _volume(model: Model) -> Json:

@@ -144,12 +144,7 @@ class StatusWriter:
             report.settle(error)
 
     async def _applied(self, key: Key, status: Json) -> ApiError | None:
-        body = {
-            "apiVersion": TRAIN_JOBS.api_version,
-            "kind": TRAIN_JOBS.kind,
-            "metadata": {"namespace": key.namespace, "name": key.name},
-            "status": {"trainerStatus": status},
-        }
+        body = TRAIN_JOBS.typed({"metadata": key._asdict(), "status": {"trainerStatus": status}})
         try:
             await self._client.apply(TRAIN_JOBS, body, subresource="status", field_manager=FIELD_MANAGER)
         except ApiError as error:

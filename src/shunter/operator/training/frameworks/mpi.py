@@ -8,7 +8,7 @@ from msgspec.structs import replace
 
 from shunter.api.field_errors import FieldError
 from shunter.api.meta import Json, MetadataOnly, condition_of
-from shunter.api.resources import CONFIG_MAPS, ROLE_BINDINGS, ROLES, SERVICE_ACCOUNTS, Resource
+from shunter.api.resources import CONFIG_MAPS, PODS, ROLE_BINDINGS, ROLES, SERVICE_ACCOUNTS, Resource
 from shunter.api.training import mpi_rules
 from shunter.api.training.job import ReplicaStatus
 from shunter.api.training.mpi import KIND, LAUNCHER, MPI_JOBS, MPI_OPERATOR, OTHER_VERSION, WORKER, MPIJob
@@ -25,7 +25,7 @@ from shunter.operator.training.mpi.replica_sync import MPIPods
 from shunter.operator.training.observed import Observed
 from shunter.operator.training.policies import scale_in
 from shunter.operator.training.progress import Progress
-from shunter.operator.training.writes import delete_pod
+from shunter.operator.training.writes import deletion
 
 FAILED_VALIDATION = "FailedValidation"
 
@@ -108,7 +108,7 @@ class MPI:
             f"This MPIJob is managed by the mpi-operator: it was written as {OTHER_VERSION}, or set so in "
             f"runPolicy.managedBy. Shunter manages those of {MPI_JOBS.api_version}."
         )
-        return (Note(regarding=job.ref, type="Normal", reason="LeftToMPIOperator", message=text),)
+        return (job.note("Normal", "LeftToMPIOperator", text),)
 
     def kept(self, job: Job) -> Mapping[Resource, str]:
         """The launcher's ServiceAccount, which the template may name, the ConfigMap of hosts, a Role and a RoleBinding."""
@@ -144,7 +144,7 @@ class MPI:
         writes: list[Write] = []
         if job.status.is_true("Restarting"):
             # The state first: once the pod is gone, nothing else tells of the restart.
-            writes += [delete_pod(job.ref, pod) for pod in again]
+            writes += [deletion(job, PODS, pod) for pod in again]
         if not members.is_done:
             made, progress = replica_sync.writes(observed, members, self._kubectl_delivery_image, progress)
             writes += made

@@ -46,10 +46,9 @@ def _of_launcher(job: Job, launcher: Pod | None, known: ReplicaStatus) -> Iterat
     if launcher is None:
         return
     if launcher.status.phase == "Succeeded" and not known.succeeded:
-        yield Note(regarding=job.ref, type="Normal", reason="mpijobsSucceeded", message=f"{full_name} successfully completed.")
+        yield job.note("Normal", "mpijobsSucceeded", f"{full_name} successfully completed.")
     if launcher.status.phase == "Failed" and not known.failed:
-        reason = launcher.status.reason or f"{job.kind}Failed"
-        yield Note(regarding=job.ref, type="Warning", reason=reason, message=f"{full_name} has failed")
+        yield job.note("Warning", launcher.status.reason or f"{job.kind}Failed", f"{full_name} has failed")
 
 
 def _of_workers(
@@ -59,12 +58,10 @@ def _of_workers(
         return
     evicted = sum(1 for pod in members.workers if pod.status.phase == "Failed" and pod.status.reason == "Evicted")
     if evicted and known[WORKER].failed < counted[WORKER].failed:
-        text = f"{evicted}/{len(members.workers)} workers are evicted"
-        yield Note(regarding=job.ref, type="Warning", reason=f"{job.kind}Evicted", message=text)
+        yield job.note("Warning", f"{job.kind}Evicted", f"{evicted}/{len(members.workers)} workers are evicted")
     wanted = job.replica_count(WORKER)
     if _all_run(counted, wanted) and not _all_run(known, wanted):
-        text = f"{job.kind} {job.namespace}/{job.name} is running"
-        yield Note(regarding=job.ref, type="Normal", reason=f"{job.kind}Running", message=text)
+        yield job.note("Normal", f"{job.kind}Running", f"{job.kind} {job.namespace}/{job.name} is running")
 
 
 def _all_run(counted: Mapping[str, ReplicaStatus], workers: int) -> bool:

@@ -123,13 +123,5 @@ def discover_hosts(job: Job, workers: Iterable[Pod]) -> str:
 
 
 def _head(job: Job, resource: Resource, name: str) -> Json:
-    return {
-        "apiVersion": resource.api_version,
-        "kind": resource.kind,
-        "metadata": {
-            "name": name,
-            "namespace": job.namespace,
-            "labels": {APP: job.name},
-            "ownerReferences": [job.owner_reference],
-        },
-    }
+    labels, owners = {APP: job.name}, [job.owner_reference]
+    return resource.typed({"metadata": {"name": name, "namespace": job.namespace, "labels": labels, "ownerReferences": owners}})

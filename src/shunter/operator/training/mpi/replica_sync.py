@@ -108,12 +108,12 @@ def refused(job: Job, failure: Failure) -> tuple[Note, ...]:
             # Anybody's will do; it is about to appear in the cache.
             return ()
         text = f'Resource "{name}" of MPIJobKind "{write.resource.kind}" already exists and is not managed by MPIJob'
-        return (*told, _warning(job, "ErrResourceExists", text))
+        return (*told, job.note("Warning", "ErrResourceExists", text))
     if write.resource != PODS:
         text = f"{write.resource.kind} {name} could not be created: {failure.message}"
-        return (*told, _warning(job, f"{job.kind}Failed", text))
+        return (*told, job.note("Warning", f"{job.kind}Failed", text))
     member = "launcher" if name == launcher_name(job) else "worker"
-    return (_warning(job, f"{job.kind}Failed", f"{member} pod created failed: {failure.message}"),)
+    return (job.note("Warning", f"{job.kind}Failed", f"{member} pod created failed: {failure.message}"),)
 
 
 def _objects(job: Job, members: MPIPods, present: Mapping[Resource, Any]) -> Iterator[Write]:
@@ -142,7 +142,7 @@ def _made(job: Job, body: Json, role: str, group: Gang | None) -> Create:
     return Create(
         resource=PODS,
         body=gang.member(body, job, role, group) if group else body,
-        succeeded=Note(regarding=job.ref, type="Normal", reason=reason, message=text),
+        succeeded=job.note("Normal", reason, text),
     )
 
 
@@ -157,11 +157,7 @@ def _warned(job: Job, group: Gang | None, progress: Progress) -> Progress:
 
 def _exists(job: Job, resource: Resource, name: str) -> Note:
     reason, what = _EXISTENCE_TOLD[resource]
-    return Note(regarding=job.ref, type="Normal", reason=reason, message=f"{what}: {name}")
-
-
-def _warning(job: Job, reason: str, message: str) -> Note:
-    return Note(regarding=job.ref, type="Warning", reason=reason, message=message)
+    return job.note("Normal", reason, f"{what}: {name}")
 
 
 def first_container(job: Job, role: str) -> str:

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from shunter.api.core import Pod
 from shunter.api.meta import ObjectMeta
+from shunter.api.resources import PODS, SERVICES
 from shunter.kube.controllers.plan import Delete
 from shunter.operator.training.children import Children, is_own
 from shunter.operator.training.job import AnyJob
-from shunter.operator.training.writes import delete_pod, delete_service
+from shunter.operator.training.writes import deletion
 
 
 def clean_up(job: AnyJob, children: Children) -> list[Delete]:
@@ -29,8 +30,8 @@ def is_kept(job: AnyJob, pod: Pod) -> bool:
 def deletions(job: AnyJob, children: Children, kept: set[str]) -> list[Delete]:
     """Deletion of every pod and service of the job's own but those with these names; what is being deleted is left alone."""
     return [
-        *(delete_pod(job.ref, pod) for pod in children.pods if _goes(pod.metadata, kept)),
-        *(delete_service(job.ref, service) for service in children.services if is_own(service) and _goes(service.metadata, kept)),
+        *(deletion(job, PODS, pod) for pod in children.pods if _goes(pod.metadata, kept)),
+        *(deletion(job, SERVICES, service) for service in children.services if is_own(service) and _goes(service.metadata, kept)),
     ]
 
 

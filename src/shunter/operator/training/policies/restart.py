@@ -23,7 +23,7 @@ Consequence = Literal["replace", "fail", "none"]
 def exited(job: AnyJob, pod: Pod, code: int) -> Note:
     """The event that tells how a container ended."""
     text = f"Pod: {pod.metadata.namespace}.{pod.metadata.name} exited with code {code}"
-    return Note(regarding=job.ref, type="Normal", reason="ExitedWithCode", message=text)
+    return job.note("Normal", "ExitedWithCode", text)
 
 
 def consequence(pod: Pod, restart_policy: str, container: str) -> Consequence:

@@ -13,7 +13,7 @@ from shunter.api.resources import PODS
 from shunter.kube.controllers.plan import Patch, Ref, Write
 from shunter.operator.training.children import Children, index
 from shunter.operator.training.job import AnyJob
-from shunter.operator.training.writes import delete_pod
+from shunter.operator.training.writes import deletion
 
 SCALED_IN = "shunter.dev/scaled-in"
 """The annotation of a pod whose replica was one too many when it was deleted; its value is the pod's own uid, so that none has it
@@ -29,7 +29,7 @@ def superfluous(pods: Iterable[Pod], wanted: int) -> list[Pod]:
 def writes(job: AnyJob, pods: list[Pod]) -> list[Write]:
     """Marks these pods, then deletes them. One that has ended already goes as what it is."""
     marks = [_mark(pod) for pod in pods if not _is_marked(pod) and not pod.is_finished]
-    return [*marks, *(delete_pod(job.ref, pod) for pod in pods)]
+    return [*marks, *(deletion(job, PODS, pod) for pod in pods)]
 
 
 def evidence(children: Children) -> Children:

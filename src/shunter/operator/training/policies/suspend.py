@@ -9,7 +9,6 @@ from __future__ import annotations
 import msgspec
 
 from shunter.operator.training.children import Children
-from shunter.operator.training.conditions import is_true
 from shunter.operator.training.framework import AnyFramework
 from shunter.operator.training.observed import Observed
 from shunter.operator.training.progress import Progress
@@ -31,7 +30,7 @@ def ended_before(framework: AnyFramework, observed: Observed, progress: Progress
 def suspended(progress: Progress, name: str) -> Progress:
     """Running ends, and Suspended is the job's state; told once. Its pods count until they are deleted: quotas look at that."""
     message = f"{progress.kind} {name} is suspended."
-    if is_true(progress.conditions, "Running"):
+    if progress.status.is_true("Running"):
         progress = progress.condition("Running", message, cause="Suspended", status="False")
     return progress.event("Normal", "Suspended", message).condition("Suspended", message)
 
