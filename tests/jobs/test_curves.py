@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from job_evidence import ago, v2_job
 from shunter.jobs.curves import CurvePoint, curves, metric_names, reduced, with_report
-from shunter.jobs.logs.metrics import metric_pattern, told
+from shunter.jobs.logs.metrics import log_report, metric_pattern
 from shunter.jobs.metrics import Point, Series, Source
 
 
@@ -45,27 +45,27 @@ def test_at_most_eight_curves_by_rank() -> None:
     ids=["steps", "epochs of steps", "no place", "a step done again"],
 )
 def test_the_axis(lines: list[str], axis: str, xs: list[float]) -> None:
-    (curve,) = curves(told(lines, pod="p", rank=0).series, "loss")
+    (curve,) = curves(log_report(lines, pod="p", rank=0).series, "loss")
     assert (curve.axis, [point.x for point in curve.points]) == (axis, xs)
 
 
 def test_after_a_restart_from_a_checkpoint_the_lost_run_is_not_drawn() -> None:
     """Neither where the new run stands at other steps, nor at its end."""
     lost = ["step 0 loss 3.0", "step 10 loss 2.0", "step 20 loss 1.0", "step 30 loss 0.5"]
-    (curve,) = curves(told([*lost, "step 10 loss 2.2", "step 15 loss 1.7"], pod="p", rank=0).series, "loss")
+    (curve,) = curves(log_report([*lost, "step 10 loss 2.2", "step 15 loss 1.7"], pod="p", rank=0).series, "loss")
     assert [(point.x, point.value) for point in curve.points] == [(0.0, 3.0), (10.0, 2.2), (15.0, 1.7)]
     assert curve.points[-1].value == 1.7
 
 
 def test_after_a_restart_in_an_earlier_epoch_the_lost_run_is_not_drawn() -> None:
     lost = ["Epoch: [0][0/2] Loss 3.0", "Epoch: [0][1/2] Loss 2.0", "Epoch: [1][1/2] Loss 1.0"]
-    (curve,) = curves(told([*lost, "Epoch: [1][0/2] Loss 1.5"], pod="p", rank=0).series, "loss")
+    (curve,) = curves(log_report([*lost, "Epoch: [1][0/2] Loss 1.5"], pod="p", rank=0).series, "loss")
     assert [(point.x, point.value) for point in curve.points] == [(0.0, 3.0), (0.5, 2.0), (1.0, 1.5)]
 
 
 def test_losses_are_offered_first_and_counts_not_at_all() -> None:
     line = "step 1 accuracy 0.5 seed=3 elapsed_time=4 val_loss=0.1 9.8it/s"
-    assert metric_names(told([line], pod="p", rank=0).series) == ["val_loss", "accuracy", "throughput"]
+    assert metric_names(log_report([line], pod="p", rank=0).series) == ["val_loss", "accuracy", "throughput"]
     report = with_report((), reported(30, step=1, accuracy=0.5, seed=3, elapsed_time=4, val_loss=0.1))
     assert metric_names(report) == ["val_loss", "accuracy"]
 
@@ -73,7 +73,7 @@ def test_losses_are_offered_first_and_counts_not_at_all() -> None:
 def test_what_was_found_as_a_metric_is_drawn_whatever_its_name() -> None:
     """A name looks like no metric, and a pattern of the user finds it, or it is named as an error."""
     asked = metric_pattern("gpu_util=util ([0-9]+)")
-    found = told(["step 1 util 80 time_error 0.5", "step 2 util 90 time_error 0.4"], pod="p", rank=0, extra=[asked]).series
+    found = log_report(["step 1 util 80 time_error 0.5", "step 2 util 90 time_error 0.4"], pod="p", rank=0, extra=[asked]).series
     assert metric_names(found) == ["time_error", "gpu_util"]
     assert [[point.value for point in one.points] for one in curves(found, "gpu_util")] == [[80, 90]]
     assert len(curves(found, "time_error")) == 1

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from shunter.jobs.differing_ranks import Pace, differing_ranks, paces
-from shunter.jobs.logs.metrics import told
+from shunter.jobs.logs.metrics import log_report
 from shunter.jobs.rank_states import RankState, State
 
 
@@ -60,7 +60,7 @@ def told_log(step_seconds: float, steps: int = 40, value: str = "0.5") -> Any:
         for n in range(steps)
         for at in [n * step_seconds]
     ]
-    return told(lines, pod="p", rank=0).series
+    return log_report(lines, pod="p", rank=0).series
 
 
 def test_a_rank_whose_steps_take_longer_is_slow() -> None:
@@ -100,4 +100,4 @@ def test_a_loss_that_is_no_number_on_one_rank_differs() -> None:
 
 def test_processes_of_one_pod_are_not_taken_for_other_pods() -> None:
     lines = [f"[rank {process}] step {step} loss 0.5" for step in range(20) for process in range(8)]
-    assert sorted(paces({1: told(lines, pod="p", rank=1).series}, {1})) == [1]
+    assert sorted(paces({1: log_report(lines, pod="p", rank=1).series}, {1})) == [1]

@@ -22,7 +22,7 @@ from shunter.kube.http.server_connection import Accepts, Handler
 DEADLINE = 10.0
 BODY_LIMIT = 100
 LAST = b"Connection: close\r\n"
-QUICK = Timeouts(farewell=0.3)
+QUICK = Timeouts(linger=0.3)
 """Nobody waits long for a client that does not hang up by itself."""
 
 Wire = tuple[asyncio.StreamReader, asyncio.StreamWriter]

@@ -40,7 +40,7 @@ def test_a_job_hears_that_the_pod_group_of_another_kinds_job_is_gone(manager: Ma
     """It says that it waits for that."""
     training.add_controllers(manager, gang_scheduler="volcano")
     group = msgspec.convert({"metadata": head("bert", "TFJob", "bert")}, PodGroup)
-    manager.informer(VOLCANO_POD_GROUPS, PodGroup).tell(Difference(group, None))
+    manager.informer(VOLCANO_POD_GROUPS, PodGroup).notify(Difference(group, None))
     assert woken(manager, "pytorchjob-controller") == ["team-a/bert"]
 
 
@@ -63,7 +63,7 @@ def test_a_job_hears_that_a_service_that_stood_in_is_gone(
     training.add_controllers(manager)
     service = msgspec.convert({"metadata": {**head("mine", "PyTorchJob", owner), "labels": labels}}, Service)
     informer = manager.informer(SERVICES, Service, label_selector=CHILD_SELECTOR, indexes=SERVICE_INDEXES)
-    informer.tell(Difference(service, None))
+    informer.notify(Difference(service, None))
     assert woken(manager, "pytorchjob-controller") == jobs
 
 
@@ -74,5 +74,5 @@ def test_a_train_job_hears_that_a_snapshot_in_its_way_is_gone(manager: Manager, 
     informer = trainer.config_map_informer(manager)
     for name in ("mnist-runtime-snapshot", "mnist-hostfile"):
         config_map = msgspec.convert({"metadata": head(name, "Workflow", owner)}, ConfigMap)
-        informer.tell(Difference(config_map, None))
+        informer.notify(Difference(config_map, None))
     assert woken(manager, "trainjob_controller") == ["team-a/mnist"]

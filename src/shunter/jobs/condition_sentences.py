@@ -6,10 +6,10 @@ from shunter.api.meta import Json
 from shunter.api.scheduling.podgroups import POD_GROUP_MISSING, WAITING_FOR_POD_GROUP
 from shunter.operator.overview import is_finished, job_state
 
-NEVER_TOLD_WHEN_FALSE = ("Restarting", "Complete", "Succeeded", "Failed")
+SILENT_WHEN_FALSE = ("Restarting", "Complete", "Succeeded", "Failed")
 """Conditions whose end another condition tells of."""
 
-HELD_REASONS = (WAITING_FOR_POD_GROUP, POD_GROUP_MISSING)
+REASONS_TOLD_AS_CAUSES = (WAITING_FOR_POD_GROUP, POD_GROUP_MISSING)
 """Reasons of Created with which the operator says what holds a job up: that is told as its cause."""
 
 
@@ -17,7 +17,9 @@ def sentence(job: Json, condition: Json) -> str:
     """What to tell of a condition that has changed; empty when another condition says it. The message of one that is no longer
     true may still be that of when it was."""
     type, message = condition["type"], str(condition.get("message") or "").strip()
-    if type == "Created" and (condition.get("status") == "False" or str(condition.get("reason", "")).endswith(HELD_REASONS)):
+    if type == "Created" and (
+        condition.get("status") == "False" or str(condition.get("reason", "")).endswith(REASONS_TOLD_AS_CAUSES)
+    ):
         return ""
     if condition.get("status") == "True":
         return f"{type}: {message}" if message else type
@@ -25,7 +27,7 @@ def sentence(job: Json, condition: Json) -> str:
         return f"it is unknown whether the job is {type}: {message}" if message else f"it is unknown whether the job is {type}"
     if type == "Suspended":
         return f"Resumed: {message}" if "resumed" in message.lower() else "Resumed"
-    if type in NEVER_TOLD_WHEN_FALSE or is_finished(job):
+    if type in SILENT_WHEN_FALSE or is_finished(job):
         return ""
     if type == "Running":
         return "" if job_state(job) in ("Suspended", "Restarting") else "No longer running"

@@ -128,7 +128,7 @@ class CertificateFiles:
         self._headers = headers
         self._current = ClientCertificate(certificate(), key())
         self._read_at = time.monotonic()
-        self._told = ""
+        self._logged = ""
 
     async def headers(self) -> Headers:
         """The fixed ones given; only the certificate is read again."""
@@ -149,11 +149,11 @@ class CertificateFiles:
             load_pair(ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT), *found)
         except (ShunterError, ssl.SSLError) as error:
             why = error.message if isinstance(error, ShunterError) else f"certificate and key do not fit: {error}"
-            if why != self._told:
+            if why != self._logged:
                 log.warning("The client certificate was not renewed, the one that was there goes on until it expires: %s", why)
-                self._told = why
+                self._logged = why
             return False
-        self._current, self._told = found, ""
+        self._current, self._logged = found, ""
         return found != before
 
 

@@ -186,12 +186,12 @@ class HttpTransport:
 
     def _problem(self, method: str, path: str, error: OSError) -> ConnectionProblem:
         if isinstance(error, ssl.SSLCertVerificationError):
-            said = f"its certificate is not trusted: {error.verify_message}"
+            text = f"its certificate is not trusted: {error.verify_message}"
             remedy = "The kubeconfig's certificate-authority must be the one of this server."
         else:
-            said = _said(error)
+            text = _error_text(error)
             remedy = "Is the cluster running, and is this the right kubeconfig context?"
-        return ConnectionProblem(f"{method} {path}: no answer from {self._server}: {said}.", remedy=remedy)
+        return ConnectionProblem(f"{method} {path}: no answer from {self._server}: {text}.", remedy=remedy)
 
 
 def _unauthorized(error: EnvironmentProblem) -> Unauthorized:
@@ -199,7 +199,7 @@ def _unauthorized(error: EnvironmentProblem) -> Unauthorized:
     return Unauthorized(Status(code=401, reason="Unauthorized", message=error.message), remedy=error.remedy)
 
 
-def _said(error: OSError) -> str:
+def _error_text(error: OSError) -> str:
     """What went wrong, in the system's words where it is a matter of the system: event loops add addresses of their own."""
     number = error.errno or 0
     if number > 0 and not isinstance(error, ssl.SSLError):

@@ -14,7 +14,7 @@ from shunter.kube.client import Client
 from shunter.kube.errors import ConnectionProblem, Gone, ServerProblem
 
 RETRY_SECONDS = 0.5
-PATIENCE_SECONDS = 60.0
+SILENCE_TIMEOUT_SECONDS = 60.0
 """How long a server may be silent: longer than any restart of one, shorter than a person waits without wondering."""
 
 
@@ -43,20 +43,19 @@ async def follow(
     thousands what they need, such a one has its uid and nothing else. Who leaves off must close the generator (`aclosing`), which
     ends the watch.
 
-    `on_listed` is called after each list, when all that is in it has been reported. `on_silence` is called once when the server
-    stops answering, and again whenever errors follow on no answers or the other way round; after PATIENCE_SECONDS in all the
-    problem is raised. A watch that says nothing for `silence` seconds is made again: bookmarks come every minute, so the
-    connection is dead.
+    `on_listed` is called after each list, once all its objects have been reported. `on_silence` is called once when the server
+    stops answering, and again whenever it changes between errors and no answers; after SILENCE_TIMEOUT_SECONDS in all the error
+    is raised. A watch without events for `silence` seconds is restarted: bookmarks come every minute, so the connection is dead.
     """
     now = asyncio.get_running_loop().time
     silent_since = 0.0
-    told_away: bool | None = None
+    reported_away: bool | None = None
     """Whether the silence that was told last is one without answers; None while none was told."""
     last: dict[str, Json | None] = {item["metadata"]["uid"]: item if keeps_objects else None for item in known}
     while True:
         try:
             page = await client.list(resource, namespace, label_selector=label_selector, field_selector=field_selector)
-            silent_since, told_away = 0.0, None
+            silent_since, reported_away = 0.0, None
             # The items of a list of a built-in kind do not say what they are.
             present = {item["metadata"]["uid"]: resource.typed(item) for item in page.items}
             resource_version = page.resource_version
@@ -91,9 +90,9 @@ async def follow(
         except (ConnectionProblem, ServerProblem) as problem:
             if not silent_since:
                 silent_since = now()
-            elif now() - silent_since > PATIENCE_SECONDS:
+            elif now() - silent_since > SILENCE_TIMEOUT_SECONDS:
                 raise
-            elif told_away != isinstance(problem, ConnectionProblem):
-                told_away = isinstance(problem, ConnectionProblem)
+            elif reported_away != isinstance(problem, ConnectionProblem):
+                reported_away = isinstance(problem, ConnectionProblem)
                 on_silence(problem)
             await asyncio.sleep(RETRY_SECONDS)

@@ -177,7 +177,7 @@ async def run(options: OperatorOptions, stop: asyncio.Event | None = None) -> No
                 tls=tls,
                 metrics=manager.metrics.of_webhooks() if manager.metrics else None,
                 further_hosts=[options.status_server_host] if options.status_server_host else (),
-                when_trusted=status_server.trust if status_server else None,
+                on_authorities=status_server.trust if status_server else None,
             )
             if manager.metrics:
                 manager.metrics.follow_certificate("shunter_webhook", webhooks.certificate)
@@ -346,32 +346,32 @@ class RuntimeInstallation:
 
     def __init__(self, client: Client) -> None:
         self._client = client
-        self._trouble = "the shipped runtimes are not applied yet"
+        self._problem = "the shipped runtimes are not applied yet"
 
     async def run(self) -> None:
         """Applies, then waits to be cancelled."""
-        waiting, retry, said = shipped(), FIRST_RETRY_SECONDS, ""
+        waiting, retry, logged = shipped(), FIRST_RETRY_SECONDS, ""
         while waiting:
             if await self._is_applied(waiting[0]):
                 waiting.pop(0)
                 continue
-            if retry > LASTING_RETRY_SECONDS and self._trouble != said:
-                said = self._trouble
-                log.warning("%s", said)
+            if retry > LASTING_RETRY_SECONDS and self._problem != logged:
+                logged = self._problem
+                log.warning("%s", logged)
             await asyncio.sleep(retry)
             retry = min(RETRY_GROWTH * retry, LONGEST_RETRY_SECONDS)
-        self._trouble = ""
+        self._problem = ""
         await asyncio.Event().wait()
 
     async def _is_applied(self, runtime: Json) -> bool:
         try:
             await self._client.apply(CLUSTER_TRAINING_RUNTIMES, runtime)
         except ApiError as error:
-            self._trouble = f"ClusterTrainingRuntime {runtime['metadata']['name']}: {error.message}"
+            self._problem = f"ClusterTrainingRuntime {runtime['metadata']['name']}: {error.message}"
             return False
         return True
 
     def why_not_ready(self) -> str:
         """For /readyz: empty once all shipped runtimes are applied; before, the last error with the name of its runtime, if there
         was one."""
-        return self._trouble
+        return self._problem

@@ -24,7 +24,7 @@ from shunter.errors import InputError
 from shunter.kube.client import Client
 from shunter.kube.errors import PASSING, ApiError, Conflict
 from shunter.kube.tls.certificate_secret import CertificateSecret, SecretProblem
-from shunter.kube.tls.certificate_sources import CertificateFiles, ObservedSource, OwnCertificate, SharedCertificate, Source
+from shunter.kube.tls.certificate_sources import CertificateFiles, NotifyingSource, OwnCertificate, SharedCertificate, Source
 from shunter.kube.tls.certificates import KeyPair
 from shunter.kube.tls.serving_tls import ServingTls
 from shunter.kube.webhooks.canary import NAME, UNKNOWN_PATH, answering, asked_by_server, asked_directly, canary
@@ -39,7 +39,7 @@ CHECK_SECONDS = 15.0
 FIRST_RETRY_SECONDS = 0.05
 RETRY_GROWTH = 1.2
 LASTING_RETRY_SECONDS = 0.2
-"""From here on, after a second, trouble is worth a line in the log: at a start there is always some."""
+"""A problem is logged only after retries this long, about a second: at a start there is always one."""
 LONGEST_RETRY_SECONDS = 5.0
 CLAIM_SECONDS = 20.0
 """For the claim to become a Service's address and the canary to come through; afterwards, as long without a claim."""
@@ -83,7 +83,7 @@ class Webhooks:
     """Runs in every replica. `routes` are the functions behind the webhooks, by path.
 
     Other servers may use the certificate, through `tls`, and under `further_hosts` as well, unless a Service leads to us;
-    `when_trusted` hears of the authorities (PEM) that it is from.
+    `on_authorities` hears of the authorities (PEM) that it is from.
     """
 
     def __init__(
@@ -97,7 +97,7 @@ class Webhooks:
         tls: ServingTls | None = None,
         metrics: WebhookMetrics | None = None,
         further_hosts: Sequence[str] = (),
-        when_trusted: Callable[[bytes], None] | None = None,
+        on_authorities: Callable[[bytes], None] | None = None,
         now: Callable[[], datetime] = lambda: datetime.now(UTC),
         check_seconds: float = CHECK_SECONDS,
     ) -> None:
@@ -112,14 +112,14 @@ class Webhooks:
         self._check_seconds = check_seconds
         self._called_as = ServiceReference(client.namespace, options.service) if options.service else None
         self._hosts = self._called_as.hosts if self._called_as else [called_host(options.host), *further_hosts]
-        self._when_trusted = when_trusted
+        self._on_authorities = on_authorities
         source = self._new_source(now)
-        self._source = ObservedSource(source, when_trusted) if when_trusted else source
+        self._source = NotifyingSource(source, on_authorities) if on_authorities else source
         self._registrar = self._new_registrar()
         self._server: WebhookServer | None = None
         self._claimed_at: float | None = None
-        self._trouble = "the webhooks have not been called yet"
-        self._said = ""
+        self._problem = "the webhooks have not been called yet"
+        self._logged = ""
 
     async def run(self) -> None:
         """Listens, registers, and serves until cancelled. EnvironmentProblem when that is impossible here."""
@@ -127,14 +127,14 @@ class Webhooks:
         retry = FIRST_RETRY_SECONDS
         try:
             while True:
-                self._note(await self._look(), is_lasting=retry > LASTING_RETRY_SECONDS)
+                self._log_problem(await self._look(), is_lasting=retry > LASTING_RETRY_SECONDS)
                 if serving is None and self._server is not None:
                     serving = asyncio.create_task(self._server.run())
                 if serving is not None and serving.done():
                     await serving
                 if self._is_claiming():
                     await asyncio.sleep(CLAIM_RETRY_SECONDS)
-                elif self._trouble:
+                elif self._problem:
                     await asyncio.sleep(retry)
                     retry = min(RETRY_GROWTH * retry, LONGEST_RETRY_SECONDS)
                 else:
@@ -152,8 +152,8 @@ class Webhooks:
     def why_not_ready(self) -> str:
         """For /readyz: empty once an admission request has come through, and as long as the last one did; see the top."""
         if self._server is None:
-            return self._trouble or "the webhook server does not listen"
-        return self._server.why_not_ready() or self._trouble
+            return self._problem or "the webhook server does not listen"
+        return self._server.why_not_ready() or self._problem
 
     def certificate(self) -> bytes:
         """What is served, PEM; empty before the start."""
@@ -164,10 +164,10 @@ class Webhooks:
         try:
             return await self._synchronised()
         except PASSING as error:
-            # The server's trouble says nothing about us: who was ready stays so.
-            return self._trouble and str(error)
+            # A problem of the API server says nothing about us: a replica that was ready stays ready.
+            return self._problem and str(error)
         except Conflict:
-            return self._trouble or "another replica writes the configurations"
+            return self._problem or "another replica writes the configurations"
         except (ApiError, SecretProblem) as error:
             return f"{error.message} {error.remedy}".strip()
 
@@ -179,7 +179,7 @@ class Webhooks:
         why = agreed.problem or await self._why_not_served(agreed.authorities)
         if why:
             return why
-        why = await self._why_not_asked()
+        why = await self._why_not_called()
         if not why:
             self._claimed_at = None
         elif self._called_as and await self._may_claim(self._called_as):
@@ -222,7 +222,7 @@ class Webhooks:
                 return why
         return ""
 
-    async def _why_not_asked(self) -> str:
+    async def _why_not_called(self) -> str:
         """Why an admission request would be lost on the way from the API server to any replica."""
         mutated = {hook.resource for one in self._configurations if one.kind == "mutating" for hook in one.webhooks}
         for resource, spec in canaries(self._kinds):
@@ -247,7 +247,7 @@ class Webhooks:
     def _new_source(self, now: Callable[[], datetime]) -> Source:
         options = self._options
         if options.cert_dir is not None:
-            is_needed = options.is_registered_by_us or self._when_trusted is not None
+            is_needed = options.is_registered_by_us or self._on_authorities is not None
             return CertificateFiles(options.cert_dir, is_authority_needed=is_needed)
         if options.secret:
             return SharedCertificate(
@@ -255,14 +255,14 @@ class Webhooks:
             )
         return OwnCertificate(self._hosts, now=now)
 
-    def _note(self, trouble: str, *, is_lasting: bool) -> None:
-        if trouble and is_lasting and trouble != self._said:
-            log.warning("webhooks: %s", trouble)
-            self._said = trouble
-        elif self._trouble and not trouble and self._registrar and not self._is_claiming():
+    def _log_problem(self, problem: str, *, is_lasting: bool) -> None:
+        if problem and is_lasting and problem != self._logged:
+            log.warning("webhooks: %s", problem)
+            self._logged = problem
+        elif self._problem and not problem and self._registrar and not self._is_claiming():
             log.info("an admission request came through to the webhooks")
-            self._said = ""
-        self._trouble = trouble
+            self._logged = ""
+        self._problem = problem
 
 
 def canaries(kinds: ServedKinds) -> list[tuple[Resource, Json]]:

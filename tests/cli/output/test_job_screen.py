@@ -10,7 +10,7 @@ from job_evidence import NOW, v1_job
 from shunter.cli.output.job_screen import job_lines
 from shunter.jobs.differing_ranks import differing_ranks
 from shunter.jobs.job_view import JobView
-from shunter.jobs.logs.metrics import told
+from shunter.jobs.logs.metrics import log_report
 from shunter.jobs.rank_states import RankState
 from shunter.operator.overview import overview
 
@@ -18,7 +18,7 @@ from shunter.operator.overview import overview
 def view(ranks: int = 4, *, steps: int = 50, **more: Any) -> JobView:
     states = [RankState(rank=rank, state="Running") for rank in range(ranks)]
     states[-1] = RankState(rank=ranks - 1, state="Restarting", reason="exit code 7", restarts=2)
-    series = told([f"step {step} loss {1 / (step + 1)}" for step in range(steps)], pod="p", rank=0).series
+    series = log_report([f"step {step} loss {1 / (step + 1)}" for step in range(steps)], pod="p", rank=0).series
     lines = {0: ["of rank 0"], ranks - 1: [f"line {number}" for number in range(40)]}
     job = overview(v1_job(ranks - 1))
     found = JobView(job, None, None, states, differing_ranks(states, {}), series, lines, ())

@@ -107,6 +107,6 @@ async def test_nothing_is_waited_for_where_the_cause_is_known() -> None:
 
 
 async def test_a_victim_is_named_where_the_rank_that_it_lost_does_not_end(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("shunter.jobs.following.outcome.LATE_SECONDS", 0.1)
+    monkeypatch.setattr("shunter.jobs.following.outcome.LATE_FAILURE_SECONDS", 0.1)
     ended = await asyncio.wait_for(outcome(Client(LateState("")), END, JOB), timeout=8)
     assert ended.reasons[0].startswith("master-0: exit code 1: RuntimeError: [1] Connection closed by peer")

@@ -7,7 +7,7 @@ from datetime import UTC, datetime
 import pytest
 
 from shunter.errors import InputError
-from shunter.jobs.logs.metrics import LogReader, metric_pattern, told
+from shunter.jobs.logs.metrics import LogReader, log_report, metric_pattern
 from shunter.jobs.metrics import Process
 
 LINES = {
@@ -69,13 +69,13 @@ LINES = {
 def test_a_line_tells_its_metrics_and_where_they_were_taken(
     line: str, expected: dict[str, tuple[tuple[float, ...], float]]
 ) -> None:
-    found = {series.name: series.points[0] for series in told([line], pod="node-0", rank=0).series}
+    found = {series.name: series.points[0] for series in log_report([line], pod="node-0", rank=0).series}
     assert {name: (point.at, point.value) for name, point in found.items()} == expected
 
 
 def test_steps_of_keras_belong_to_the_epoch_above_them() -> None:
     lines = ["Epoch 1/2", "10/10 - 2s - loss: 0.9", "Epoch 2/2", "10/10 - 2s - loss: 0.4 - accuracy: 0.8"]
-    loss, accuracy = told(lines, pod="worker-0", rank=0).series
+    loss, accuracy = log_report(lines, pod="worker-0", rank=0).series
     assert [(point.at, point.value) for point in loss.points] == [((1, 10), 0.9), ((2, 10), 0.4)]
     assert accuracy.final == 0.8
 
@@ -95,21 +95,21 @@ CLAIMS = {
 
 @pytest.mark.parametrize(("line", "place"), CLAIMS.items(), ids=CLAIMS)
 def test_a_process_says_its_place_among_the_others(line: str, place: tuple[int | None, int]) -> None:
-    assert told([line], pod="node-0", rank=0).processes == (Process(pod="node-0", rank=place[0], world_size=place[1]),)
+    assert log_report([line], pod="node-0", rank=0).processes == (Process(pod="node-0", rank=place[0], world_size=place[1]),)
 
 
 @pytest.mark.parametrize("line", ["local rank 0 of 2", "local_rank=1 world_size_hint", "batch 3 of 4", "wrote 3/4 files"])
 def test_other_counts_are_no_place(line: str) -> None:
-    assert told([line], pod="node-0", rank=0).processes == ()
+    assert log_report([line], pod="node-0", rank=0).processes == ()
 
 
 def test_several_processes_of_a_pod_are_told_apart_by_the_rank_in_their_lines() -> None:
-    series = told(["rank=2 step=1 loss=0.5", "rank=3 step=1 loss=0.7"], pod="node-1", rank=1).series
+    series = log_report(["rank=2 step=1 loss=0.5", "rank=3 step=1 loss=0.7"], pod="node-1", rank=1).series
     assert [(one.rank, one.final) for one in series] == [(2, 0.5), (3, 0.7)]
 
 
 def test_a_step_that_is_told_again_after_a_restart_counts_once() -> None:
-    (loss,) = told(["step=1 loss=9", "step=2 loss=8", "step=1 loss=9", "step=2 loss=7"], pod="node-0", rank=0).series
+    (loss,) = log_report(["step=1 loss=9", "step=2 loss=8", "step=1 loss=9", "step=2 loss=7"], pod="node-0", rank=0).series
     assert [(point.at, point.value) for point in loss.points] == [((1,), 9.0), ((2,), 7.0)]
 
 
@@ -119,7 +119,7 @@ def test_a_log_without_end_keeps_what_is_new_and_the_extremes_of_what_is_old(pla
     odd = {300: "99.5", 700: "nan", 5000: "0.125"}
     for step in range(1, 10_001):
         reader.read(f"{place.format(step)}loss={odd.get(step, '1.5')}")
-    (loss,) = reader.told().series
+    (loss,) = reader.report().series
     at, values = [point.at[0] for point in loss.points], [point.value for point in loss.points]
     assert len(at) <= 400
     assert at == sorted({*at})
@@ -128,21 +128,21 @@ def test_a_log_without_end_keeps_what_is_new_and_the_extremes_of_what_is_old(pla
 
 
 def test_all_points_are_kept_unless_a_limit_is_set() -> None:
-    (loss,) = told((f"step={step} loss=1.5" for step in range(10_000)), pod="node-0", rank=0).series
+    (loss,) = log_report((f"step={step} loss=1.5" for step in range(10_000)), pod="node-0", rank=0).series
     assert len(loss.points) == 10_000
 
 
 def test_what_a_log_told_is_put_together_once_for_each_line() -> None:
     reader = LogReader("node-0", 0, ())
     reader.read("step=1 loss=2.5")
-    first = reader.told()
-    assert reader.told() is first
+    first = reader.report()
+    assert reader.report() is first
     reader.read("step=2 loss=1.5")
-    assert [point.value for point in reader.told().series[0].points] == [2.5, 1.5]
+    assert [point.value for point in reader.report().series[0].points] == [2.5, 1.5]
 
 
 def test_values_without_a_step_are_counted() -> None:
-    (loss,) = told(["loss: 3.0", "loss: 2.0"], pod="node-0", rank=0).series
+    (loss,) = log_report(["loss: 3.0", "loss: 2.0"], pod="node-0", rank=0).series
     assert loss.is_counted
     assert [point.at for point in loss.points] == [(1,), (2,)]
 
@@ -153,7 +153,7 @@ def test_times_of_the_kubelet_say_when_the_first_step_was_done() -> None:
         "2026-11-21T10:00:05.5Z step=1 loss=3",
         "2026-11-21T10:00:06Z step=2 loss=nan",
     ]
-    found = told(lines, pod="node-0", rank=0)
+    found = log_report(lines, pod="node-0", rank=0)
     assert found.first_step == datetime(2026, 11, 21, 10, 0, 5, 500000, tzinfo=UTC)
     assert found.seed == "7"
     assert found.series[0].final is None
@@ -161,13 +161,13 @@ def test_times_of_the_kubelet_say_when_the_first_step_was_done() -> None:
 
 def test_numbers_that_a_user_s_pattern_finds_may_have_commas() -> None:
     pattern = metric_pattern(r"loss=at (?P<step>[\d,]+) it is (?P<value>[\d.,]+)")
-    (loss,) = told(["at 1,000 it is 1,234.5", "at , it is ,"], pod="node-0", rank=0, extra=[pattern]).series
+    (loss,) = log_report(["at 1,000 it is 1,234.5", "at , it is ,"], pod="node-0", rank=0, extra=[pattern]).series
     assert [(point.at, point.value) for point in loss.points] == [((1000,), 1234.5)]
 
 
 def test_a_user_names_metrics_that_no_pattern_knows() -> None:
     extra = [metric_pattern("quality"), metric_pattern("energy=at (?P<step>\\d+): E is (?P<value>[-.\\d]+)")]
-    series = told(["quality: 0.5", "at 12: E is -7.25"], pod="node-0", rank=0, extra=extra).series
+    series = log_report(["quality: 0.5", "at 12: E is -7.25"], pod="node-0", rank=0, extra=extra).series
     assert [(one.name, one.points[0].at, one.final) for one in series] == [("quality", (1,), 0.5), ("energy", (12,), -7.25)]
 
 

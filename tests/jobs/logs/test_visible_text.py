@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from shunter.doctor.lines import parsed
 from shunter.jobs.logs.checkpoints import saved_step
-from shunter.jobs.logs.metrics import told
+from shunter.jobs.logs.metrics import log_report
 from shunter.jobs.logs.visible_text import LONGEST, visible, visible_line
 
 TEXTS = {
@@ -66,7 +66,7 @@ def test_a_title_of_the_terminal_is_neither_shown_nor_read(title: str) -> None:
     """Wherever lines of logs are taken: for a person, for metrics, for the doctor, for checkpoints."""
     line = f"{title}step 3 loss 0.5"
     assert visible_line(line) == "step 3 loss 0.5"
-    (series,) = told([line], pod="p", rank=0).series
+    (series,) = log_report([line], pod="p", rank=0).series
     assert (series.name, series.points[0].at) == ("loss", (3.0,))
     assert [one.text for one in parsed(line)] == ["step 3 loss 0.5"]
     assert saved_step(f"{title}saved checkpoint at step 3") == 3

@@ -136,7 +136,7 @@ async def test_a_pause_ends_early_where_that_is_asked_for(peer: Peer, client: Cl
     async with running(informer):
         await peer.put(COLLECTION, config_map("a"))
         await asyncio.sleep(0.1)
-        informer.hurry()
+        informer.end_pause()
         await eventually(lambda: heard.words == ["+a"])
         await peer.put(COLLECTION, config_map("b"))
         await eventually(lambda: heard.words == ["+a", "+b"])
@@ -227,7 +227,7 @@ async def test_a_silent_connection_is_hung_up_and_resumed(
 async def test_a_server_that_is_away_is_waited_for(client: Client, faults: FaultTransport, fault: Disconnect | Refuse) -> None:
     faults.inject(fault, times=6)
     async with running(new_informer(client)) as informer:
-        assert informer.trouble is None
+        assert informer.problem is None
 
 
 @pytest.mark.usefixtures("any_list")
@@ -254,11 +254,11 @@ async def test_a_server_that_restarts_is_followed_on(peer: Peer, client: Client,
     port = int(peer.url.rpartition(":")[2])
     async with running(new_informer(client)) as informer:
         await peer.stop()
-        await eventually(lambda: informer.trouble)
+        await eventually(lambda: informer.problem)
         await peer.put(COLLECTION, config_map("b"))
         await peer.start(port)
         await eventually(lambda: names(informer) == ["a", "b"])
-        assert informer.trouble is None
+        assert informer.problem is None
 
 
 async def test_a_version_from_the_future_lists_again(
@@ -280,12 +280,12 @@ async def test_a_kind_that_comes_later_is_waited_for_and_said(
     informer = new_informer(client)
     task = asyncio.create_task(informer.run())
     with caplog.at_level(logging.WARNING):
-        await eventually(lambda: informer.trouble)
+        await eventually(lambda: informer.problem)
     assert informer.is_kind_missing
     assert "Install its CustomResourceDefinition" in caplog.text
     peer.served.add(COLLECTION)
     await asyncio.wait_for(informer.wait_synced(), 5)
-    assert informer.trouble is None
+    assert informer.problem is None
     task.cancel()
 
 

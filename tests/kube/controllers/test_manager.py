@@ -214,7 +214,7 @@ async def test_a_controller_whose_kind_is_missing_does_not_hold_up_the_others(
     manager.controller("waits", Children(missing.store, Store()), primary=missing)
     async with running(manager):
         await eventually(lambda: are_running(peer))
-        await eventually(lambda: missing.trouble)
+        await eventually(lambda: missing.problem)
         async with aiohttp.ClientSession() as session:
             for path in ("healthz", "readyz"):
                 async with session.get(f"http://{manager._servers[0].address}/{path}") as answer:

@@ -50,7 +50,7 @@ async def test_namespaces_take_turns() -> None:
 
 
 async def test_one_namespace_never_has_all_workers() -> None:
-    queue = WorkQueue(most_of_one=2)
+    queue = WorkQueue(max_per_namespace=2)
     for number in range(4):
         queue.add(Key("big", str(number)))
     first, second = await taken(queue), await taken(queue)
@@ -99,7 +99,7 @@ async def test_a_postponed_key_waits_a_few_seconds_at_most(monkeypatch: pytest.M
 
 
 async def test_postponed_keys_of_one_namespace_have_not_all_workers_either() -> None:
-    queue = WorkQueue(most_of_one=1)
+    queue = WorkQueue(max_per_namespace=1)
     for key in (A, B):
         queue.add(key)
         await taken(queue)
@@ -114,7 +114,7 @@ async def test_postponed_keys_of_one_namespace_have_not_all_workers_either() -> 
 
 
 async def test_keys_of_no_namespace_may_have_all_workers() -> None:
-    queue = WorkQueue(most_of_one=1)
+    queue = WorkQueue(max_per_namespace=1)
     queue.add(Key("", "a"))
     queue.add(Key("", "b"))
     assert [await taken(queue), await taken(queue)] == [Key("", "a"), Key("", "b")]
@@ -202,7 +202,7 @@ async def test_closing_wakes_all_workers_and_takes_nothing_more() -> None:
 
 
 async def test_no_key_is_lost_or_shared_under_load(eventually: Callable[[Callable[[], object]], Awaitable[object]]) -> None:
-    queue = WorkQueue(most_of_one=3)
+    queue = WorkQueue(max_per_namespace=3)
     under_work: set[Key] = set()
     wanted = {Key(str(number % 3), str(number)): 0 for number in range(50)}
     done = dict.fromkeys(wanted, 0)

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from shunter.kube.http.head import CHUNKED, HEADER_LIMIT, Head, RefusedRequestError, parsed_head, refuse_hopeless
+from shunter.kube.http.head import CHUNKED, HEADER_LIMIT, Head, RefusedRequestError, parsed_head, refuse_if_not_http
 
 
 def head(text: bytes) -> Head:
@@ -194,7 +194,7 @@ def test_length_of_the_body(lines: bytes, length: int) -> None:
 )
 def test_what_becomes_of_the_connection(text: bytes, is_last: bool, upgrade: str, expects: bool) -> None:
     found = head(text)
-    assert (found.is_last, found.upgrade, found.expects_leave) == (is_last, upgrade, expects)
+    assert (found.is_last, found.upgrade, found.expects_continue) == (is_last, upgrade, expects)
 
 
 @pytest.mark.parametrize(
@@ -208,14 +208,14 @@ def test_what_becomes_of_the_connection(text: bytes, is_last: bool, upgrade: str
 )
 def test_what_cannot_become_a_head_is_refused_before_its_end(beginning: bytes) -> None:
     with pytest.raises(RefusedRequestError):
-        refuse_hopeless(bytearray(beginning), 0)
+        refuse_if_not_http(bytearray(beginning), 0)
 
 
 @pytest.mark.parametrize(
     "beginning", [b"G", b"\r", b"\r\nGET", b"GET / HTTP/1.1\r", b"GET / HTTP/1.1\r\n", b"GET / HTTP/1.1\r\nX: a"]
 )
 def test_what_may_become_a_head_is_waited_for(beginning: bytes) -> None:
-    refuse_hopeless(bytearray(beginning), 0)
+    refuse_if_not_http(bytearray(beginning), 0)
 
 
 PIECES = [

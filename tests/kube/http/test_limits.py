@@ -212,7 +212,7 @@ async def test_who_must_make_room_while_it_is_looked_who_he_is_is_told_at_once()
     connection.data_received(post(MIB) + b"x" * 1000)
     async with asyncio.timeout(DEADLINE):
         await asked.wait()
-        connection.turn_away()
+        connection.reject_request()
         go_on.set()
         assert connection.task is not None
         await connection.task
@@ -307,8 +307,8 @@ async def test_connection_that_is_handed_over_is_no_longer_counted() -> None:
             id="who sends half a chunk",
         ),
         pytest.param(GET, Timeouts(idle=0.1), id="who has no other request"),
-        pytest.param(b"nonsense\r\n\r\n", Timeouts(farewell=0.1), id="who is refused and does not hang up"),
-        pytest.param(post(MIB), Timeouts(farewell=0.1), id="who was answered before the end of the body"),
+        pytest.param(b"nonsense\r\n\r\n", Timeouts(linger=0.1), id="who is refused and does not hang up"),
+        pytest.param(post(MIB), Timeouts(linger=0.1), id="who was answered before the end of the body"),
     ],
 )
 @on_both_loops
@@ -351,7 +351,7 @@ async def test_a_byte_now_and_then_does_not_buy_time() -> None:
 
 @on_both_loops
 async def test_who_sends_on_after_the_end_is_cut() -> None:
-    async with asyncio.timeout(DEADLINE), serving(echo, timeouts=Timeouts(farewell=0.2)) as (server, connect):
+    async with asyncio.timeout(DEADLINE), serving(echo, timeouts=Timeouts(linger=0.2)) as (server, connect):
         _, writer = await connect()
         writer.write(post(2**40))
         await until(lambda: server.connections == 1)
@@ -377,7 +377,7 @@ async def test_who_does_not_read_an_answer_is_cut() -> None:
 
 @on_both_loops
 async def test_who_waits_for_an_answer_or_follows_a_stream_is_not_cut() -> None:
-    timeouts = Timeouts(head=1.0, body=0.1, idle=0.1, answer=0.1, farewell=0.1)
+    timeouts = Timeouts(head=1.0, body=0.1, idle=0.1, answer=0.1, linger=0.1)
     go_on = asyncio.Event()
 
     async def slow(request: Request) -> Response | None:
@@ -478,9 +478,9 @@ class Holding:
 
     def abort(self) -> None:
         self.became = "cut"
-        self._account.leave(self)
+        self._account.remove(self)
 
-    def turn_away(self) -> None:
+    def reject_request(self) -> None:
         self.became = "turned away"
         self._account.release(self, self.held)
 
@@ -494,7 +494,7 @@ def test_room_is_made_by_incomplete_requests_before_those_being_answered_and_the
         Holding(account, 0.0),
     )
     for one in (answering, young, old, empty):
-        account.join(one)
+        account.add(one)
     for one in (answering, young, old):
         account.hold(one, 33)
     account.hold(young, 2)

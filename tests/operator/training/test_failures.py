@@ -190,7 +190,9 @@ def test_a_rank_that_ends_as_asked_has_not_failed_when_its_pod_is_removed(second
     assert bool(told(world.told, "RankFailed")) == counts
 
 
-@pytest.mark.parametrize("framework", [one for one in FRAMEWORKS if one.tells_exits], ids=lambda one: one.info.resource.kind)
+@pytest.mark.parametrize(
+    "framework", [one for one in FRAMEWORKS if one.reports_all_exits], ids=lambda one: one.info.resource.kind
+)
 def test_each_exit_is_told_once_whatever_the_clocks_of_nodes_say(framework: AnyFramework) -> None:
     job = RunningJob(framework, "Never", workers=3)
     world = job.world

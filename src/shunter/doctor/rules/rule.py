@@ -19,7 +19,7 @@ def nothing(case: Case) -> tuple[str, ...]:
 
 def pods_and_events(case: Case) -> tuple[str, ...]:
     """For what only a job that does not run in full can have; of events nothing is asked where the pods say it all."""
-    if case.overview.is_finished or (case.runs_in_full and not case.loops):
+    if case.overview.is_finished or (case.runs_in_full and not case.crash_loops):
         return ("pods",) if case.evidence.lacks("pods") else ()
     return ("pods", "events")
 

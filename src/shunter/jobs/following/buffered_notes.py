@@ -53,27 +53,27 @@ class BufferedNotes:
     def __init__(self, screen: Display) -> None:
         self._screen = screen
         self._loop = asyncio.get_running_loop()
-        self._rhythm = NoteTiming()
-        self._held: list[tuple[float, Callable[[], None]]] = []
+        self._timing = NoteTiming()
+        self._buffered: list[tuple[float, Callable[[], None]]] = []
         self._timer: asyncio.TimerHandle | None = None
 
     def log(self, member: Member, container: str, line: str) -> None:
         """Shows the line at once, after the notes that have waited long enough."""
         now = self._loop.time()
-        if self._held and self._rhythm.room_at(self._held[0][0]) <= now:
+        if self._buffered and self._timing.room_at(self._buffered[0][0]) <= now:
             self._flush()
-        self._rhythm.line(f"{member.label} {container}", line, now)
+        self._timing.line(f"{member.label} {container}", line, now)
         self._screen.log(member, container, line)
-        if self._held:
-            self._look()
+        if self._buffered:
+            self._schedule()
 
     def note(self, text: str) -> None:
         """Shown once the ranks leave room for it, after those that wait already."""
-        self._hold(lambda: self._screen.note(text))
+        self._buffer(lambda: self._screen.note(text))
 
     def trouble(self, text: str) -> None:
         """Waits as a note does, and among them in its turn."""
-        self._hold(lambda: self._screen.trouble(text))
+        self._buffer(lambda: self._screen.trouble(text))
 
     def progress(self, job: Overview, phases: dict[str, str]) -> None:
         """Goes on at once: it puts no line between those of ranks."""
@@ -84,25 +84,25 @@ class BufferedNotes:
         self._flush()
         self._screen.close()
 
-    def _hold(self, show: Callable[[], None]) -> None:
-        self._held.append((self._loop.time(), show))
-        self._look()
+    def _buffer(self, show: Callable[[], None]) -> None:
+        self._buffered.append((self._loop.time(), show))
+        self._schedule()
 
-    def _look(self) -> None:
+    def _schedule(self) -> None:
         if self._timer is not None:
             self._timer.cancel()
             self._timer = None
-        if not self._held:
+        if not self._buffered:
             return
-        now, room = self._loop.time(), self._rhythm.room_at(self._held[0][0])
+        now, room = self._loop.time(), self._timing.room_at(self._buffered[0][0])
         if room <= now:
             self._flush()
         else:
-            self._timer = self._loop.call_at(room, self._look)
+            self._timer = self._loop.call_at(room, self._schedule)
 
     def _flush(self) -> None:
-        held, self._held = self._held, []
-        for _, show in held:
+        buffered, self._buffered = self._buffered, []
+        for _, show in buffered:
             show()
         if self._timer is not None:
             self._timer.cancel()

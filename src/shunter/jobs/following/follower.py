@@ -23,7 +23,7 @@ from shunter.kube.client import Client
 from shunter.kube.errors import ApiError, ConnectionProblem
 from shunter.kube.pods.log_reading import WHOLE, LogPart, followed_lines
 from shunter.kube.watching import follow
-from shunter.operator.causes import STARTING_REASONS, TOLD_REASONS, Cause
+from shunter.operator.causes import REASONS_COVERED_BY_CAUSES, STARTING_REASONS, Cause
 from shunter.operator.diagnosis import disruption, recorded_failure
 from shunter.operator.overview import is_finished, is_pod_of, is_v2, member, overview, pod_selector
 from shunter.operator.restarts import is_jobset_of, restarts
@@ -106,24 +106,24 @@ class JobFollower:
         """Runs beside the others. What the server refuses it is told, and the others go on; any other error, as that of an output
         without reader, ends `run`."""
         task = asyncio.create_task(part)
-        task.add_done_callback(self._look_at_error)
+        task.add_done_callback(self._handle_error)
         return task
 
-    def _look_at_error(self, task: asyncio.Task[None]) -> None:
+    def _handle_error(self, task: asyncio.Task[None]) -> None:
         error = None if task.cancelled() else task.exception()
         if isinstance(error, ApiError):
-            self._tell_refusal(error)
+            self._show_refusal(error)
         elif error is not None and not self._broken.done():
             self._broken.set_exception(error)
 
-    def _tell_refusal(self, error: ApiError) -> None:
+    def _show_refusal(self, error: ApiError) -> None:
         """Once for a kind of objects: the logs of all pods are refused in the same words but for the name."""
         kind = (type(error), error.status.details.kind if error.status.details else "")
         if kind not in self._refusals:
             self._refusals.add(kind)
             self._display.trouble(f"not all of it is shown: {error.message}")
 
-    def _tell_silence(self, problem: ApiError) -> None:
+    def _show_silence(self, problem: ApiError) -> None:
         """Once of each kind: of several servers some may be down, and others answer with errors."""
         is_away = isinstance(problem, ConnectionProblem)
         if is_away not in self._silences:
@@ -139,7 +139,7 @@ class JobFollower:
             field_selector=f"metadata.name={name}",
             known=[self._job],
             on_listed=self._silences.clear,
-            on_silence=self._tell_silence,
+            on_silence=self._show_silence,
         )
         async with contextlib.aclosing(changes):
             async for seen in changes:
@@ -224,14 +224,14 @@ class JobFollower:
 
     async def _watch_events(self) -> None:
         async for seen in follow(self._client, CORE_EVENTS, self._namespace):
-            if not seen.gone and self._is_near(seen.object.get("involvedObject", {})):
-                self._take_event(seen.object)
+            if not seen.gone and self._may_concern_job(seen.object.get("involvedObject", {})):
+                self._add_event(seen.object)
 
-    def _is_near(self, about: Json) -> bool:
+    def _may_concern_job(self, about: Json) -> bool:
         """Whether an object may be the job, a pod of it, or its JobSet or a Job of that: their names begin like the job's."""
         return str(about.get("name", "")).startswith(self._job["metadata"]["name"])
 
-    def _take_event(self, event: Json) -> None:
+    def _add_event(self, event: Json) -> None:
         self._events[event["metadata"]["uid"]] = event
         self._obstacle.look_soon()
         self._show_warning(event)
@@ -254,8 +254,8 @@ class JobFollower:
         told = f"{about.get('kind')} {about.get('name')}: {text}"
         if event.get("reason") in STARTING_REASONS:
             return
-        if event.get("reason") in TOLD_REASONS:
-            self._obstacle.warn_unless_told(told)
+        if event.get("reason") in REASONS_COVERED_BY_CAUSES:
+            self._obstacle.warn_unless_cause(told)
         else:
             self._display.note(told)
 
@@ -283,8 +283,8 @@ class JobFollower:
                     self._tail_started_containers(pod)
             for shown in ("type=Warning", f"reason={COLD_START}"):
                 for event in (await self._client.list(CORE_EVENTS, self._namespace, field_selector=shown)).items:
-                    if self._is_near(event.get("involvedObject", {})):
-                        self._take_event(event)
+                    if self._may_concern_job(event.get("involvedObject", {})):
+                        self._add_event(event)
         ended = [task for (uid, container, _), task in self._tails.items() if has_ended(self._pods[uid], container)]
         if ended:
             await asyncio.wait(ended, timeout=DRAIN_SECONDS)

@@ -15,11 +15,11 @@ from shunter.kube.errors import ApiError
 from shunter.operator.causes import Cause, Evidence, cause, runs_in_full
 from shunter.operator.overview import is_finished
 
-SETTLE_SECONDS = 1.0
+DEBOUNCE_SECONDS = 1.0
 """Pods, their events and the job's status change one after another: they are looked at together."""
-AGAIN_SECONDS = 15.0
+RECHECK_SECONDS = 15.0
 """How often it is looked at without a change: a queue moves on, and that nobody has done anything is known only after a while."""
-TOLD_BY_CONDITIONS = ("Suspended", "ScaleInterrupted", "Deleting")
+ENDED_BY_CONDITIONS = ("Suspended", "ScaleInterrupted", "Deleting")
 """Causes whose end the job's own conditions tell of."""
 
 
@@ -38,10 +38,10 @@ class Obstacle:
         self.cause: Cause | None = None
 
     def look_soon(self) -> None:
-        """Has `run` look again after `SETTLE_SECONDS`, once for all calls until then; returns at once."""
+        """Has `run` look again after `DEBOUNCE_SECONDS`, once for all calls until then; returns at once."""
         self._changed.set()
 
-    def warn_unless_told(self, text: str) -> None:
+    def warn_unless_cause(self, text: str) -> None:
         """Shows a warning, unless what it is about is told as the cause."""
         self._warnings.append(text)
         self.look_soon()
@@ -50,9 +50,9 @@ class Obstacle:
         """Looks whenever something has changed; never returns."""
         while True:
             with contextlib.suppress(TimeoutError):
-                async with asyncio.timeout(AGAIN_SECONDS):
+                async with asyncio.timeout(RECHECK_SECONDS):
                     await self._changed.wait()
-            await asyncio.sleep(SETTLE_SECONDS)
+            await asyncio.sleep(DEBOUNCE_SECONDS)
             await self.look()
 
     async def look(self) -> None:
@@ -75,7 +75,7 @@ class Obstacle:
             return
         if is_finished(job):
             return
-        if before is not None and before.word not in TOLD_BY_CONDITIONS:
+        if before is not None and before.word not in ENDED_BY_CONDITIONS:
             self._display.note(f"{before.word} has passed")
         for text in warnings:
             self._display.note(text)

@@ -20,7 +20,7 @@ from shunter.operator.causes import Evidence
 from shunter.operator.diagnosis import TOGETHER
 from shunter.operator.overview import Overview, overview, pod_selector
 
-LATE_SECONDS = TOGETHER.total_seconds()
+LATE_FAILURE_SECONDS = TOGETHER.total_seconds()
 """How long the state of the rank that the others lost is waited for."""
 
 
@@ -80,7 +80,7 @@ async def _pods_and_logs(client: Client, job: Json, end: JobEnd) -> tuple[list[J
         return end.pods, logs
     changes = follow(client, PODS, job["metadata"]["namespace"], label_selector=pod_selector(job), known=end.pods)
     with suppress(ApiError, TimeoutError):
-        async with asyncio.timeout(LATE_SECONDS), aclosing(changes):
+        async with asyncio.timeout(LATE_FAILURE_SECONDS), aclosing(changes):
             async for seen in changes:
                 uid = seen.object["metadata"]["uid"]
                 if uid not in running:

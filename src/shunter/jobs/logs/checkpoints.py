@@ -12,7 +12,7 @@ from collections.abc import Iterable
 from shunter.api.formats.digits import whole_number
 from shunter.api.late_patterns import late_pattern
 from shunter.jobs.logs import patterns as patterns
-from shunter.jobs.logs.metrics import timed, told
+from shunter.jobs.logs.metrics import log_report, timed
 from shunter.operator.training_progress import Checkpoint
 
 LONGEST = 1_000
@@ -59,7 +59,7 @@ def saved_checkpoint(lines: Iterable[str]) -> Checkpoint | None:
                 announced = Checkpoint(step, time)
             elif (step := _saved_step(text)) is not None:
                 found, announced = Checkpoint(step, time), None
-        elif announced and any("loss" in series.name for series in told([text], pod="", rank=0).series):
+        elif announced and any("loss" in series.name for series in log_report([text], pod="", rank=0).series):
             found, announced = announced, None
     return found
 

@@ -70,25 +70,25 @@ def metric_pattern(text: str) -> MetricPattern:
     return MetricPattern(name, pattern)
 
 
-def told(lines: Iterable[str], *, pod: str, rank: int | None, extra: Sequence[MetricPattern] = ()) -> LogReport:
+def log_report(lines: Iterable[str], *, pod: str, rank: int | None, extra: Sequence[MetricPattern] = ()) -> LogReport:
     """What the log lines of a pod tell. `rank` is the pod's own: lines that name another rank (several processes in one pod) are
     counted for that. Lines may begin with the time that the kubelet puts before them."""
     reader = LogReader(pod, rank, extra)
     for line in lines:
         reader.read(line)
-    return reader.told()
+    return reader.report()
 
 
 class LogReader:
-    """Reads a log line by line, so that one of any length may come; see `told`. With `most_points` no series grows longer than
-    that: older points are thinned out, which keeps their extremes."""
+    """Reads a log of any length line by line; see `log_report`. A series has at most `most_points` points: older ones are thinned
+    out, and their extremes kept."""
 
     def __init__(self, pod: str, rank: int | None, extra: Sequence[MetricPattern], *, most_points: int | None = None) -> None:
         self._pod = pod
         self._rank = rank
         self._extra = extra
         self._most_points = most_points
-        self._told: LogReport | None = None
+        self._report: LogReport | None = None
         """As of the last line."""
         self._epoch: float | None = None
         self._points: dict[tuple[str, int | None, bool], dict[tuple[float, ...], Point]] = {}
@@ -101,23 +101,23 @@ class LogReader:
     def read(self, line: str) -> None:
         """Takes in the next line. One with carriage returns, as progress bars write, counts as several; each is looked at up to
         `LONGEST_LINE` characters."""
-        self._told = None
+        self._report = None
         time, text = timed(line)
         for part in patterns.ESCAPES.sub("", text).split("\r"):
             if part := part[:LONGEST_LINE].strip():
                 self._read(part, time)
 
-    def told(self) -> LogReport:
+    def report(self) -> LogReport:
         """The report on all lines so far; the same object until another line is read."""
-        if self._told is None:
+        if self._report is None:
             series = (
                 Series(name=name, rank=rank, is_counted=counted, points=tuple(points.values()))
                 for (name, rank, counted), points in self._points.items()
             )
-            self._told = LogReport(
+            self._report = LogReport(
                 tuple(series), tuple(self._claims.values()), self._seed, self._first, self._steps, self._counts_epochs
             )
-        return self._told
+        return self._report
 
     def _read(self, text: str, time: datetime | None) -> None:
         hints = frozenset(map(str.lower, patterns.HINTS.findall(text)))

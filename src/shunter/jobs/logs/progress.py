@@ -11,7 +11,7 @@ from typing import NamedTuple
 from shunter.api.meta import Json
 from shunter.api.resources import PODS
 from shunter.jobs.logs.checkpoints import saved_checkpoint
-from shunter.jobs.logs.metrics import told
+from shunter.jobs.logs.metrics import log_report
 from shunter.jobs.metrics import Series, is_loss, leading, seconds_a_step
 from shunter.jobs.training_pods import training_container, training_pods
 from shunter.kube.client import Client
@@ -27,7 +27,7 @@ READ_SECONDS = 3.0
 """How long the logs of all of them may take: a kubelet may be out of reach."""
 
 
-TOLD_STATES = ("Running", "Failed")
+LOGGED_STATES = ("Running", "Failed")
 """Of jobs whose logs say how far they are, or came: one that has succeeded has done all of it."""
 
 
@@ -41,7 +41,7 @@ class LogProgress(NamedTuple):
 async def progress_in_logs(client: Client, jobs: Sequence[Json]) -> LogProgress:
     """That of the jobs among these that run or have failed and whose programs report none, by the log of their first rank; of a
     job that has failed it says how far it came. Running ones are read first."""
-    silent = [job for state in TOLD_STATES for job in jobs if job_state(job) == state and progress(job) is None]
+    silent = [job for state in LOGGED_STATES for job in jobs if job_state(job) == state and progress(job) is None]
     read = await asyncio.gather(*(_read(client, job) for job in silent[:MOST_JOBS]), return_exceptions=True)
     found, unread = {}, len(silent[MOST_JOBS:])
     for job, one in zip(silent, read, strict=False):
@@ -79,7 +79,7 @@ def logged_progress(lines: Iterable[str]) -> Progress | None:
     checkpoint. None where no line names any of them. What is left is reckoned from the steps that the lines tell, where they say
     of how many."""
     lines = list(lines)
-    said, checkpoint = told(lines, pod="", rank=0), saved_checkpoint(lines)
+    said, checkpoint = log_report(lines, pod="", rank=0), saved_checkpoint(lines)
     series = leading(said.series)
     if series is None:
         return None if checkpoint is None else Progress(reported=checkpoint.saved, checkpoint=checkpoint, source="log")

@@ -43,7 +43,7 @@ class RankLogs:
 
     def reports(self) -> dict[int, LogReport]:
         """What was read so far, by rank."""
-        return {rank: log.reader.told() for rank, log in sorted(self._logs.items())}
+        return {rank: log.reader.report() for rank, log in sorted(self._logs.items())}
 
     def last_lines(self, rank: int) -> list[str]:
         """The newest lines of a rank that were read, the oldest first, as `visible_line`."""

@@ -71,14 +71,14 @@ class Informer(Generic[T]):
         ]
 
     @property
-    def trouble(self) -> CollectionProblem | None:
+    def problem(self) -> CollectionProblem | None:
         """Why the collection cannot be read right now; None when it can."""
-        return next((feed.trouble for feed in self._feeds if feed.trouble), None)
+        return next((feed.problem for feed in self._feeds if feed.problem), None)
 
     @property
     def is_kind_missing(self) -> bool:
         """Whether the server does not serve the kind, as far as is known."""
-        return self.trouble is not None and self.trouble.is_missing_kind
+        return self.problem is not None and self.problem.is_missing_kind
 
     async def wait_synced(self) -> None:
         """Returns when the store holds everything that was there at some moment since the start, or the last `refresh`."""
@@ -94,10 +94,10 @@ class Informer(Generic[T]):
         self._known.clear()
         self._refreshing.set()
 
-    def hurry(self) -> None:
+    def end_pause(self) -> None:
         """Has what waits for the end of a pause (`Timing.pause`) read now."""
         for reflector in self._reflectors:
-            reflector.hurry()
+            reflector.end_pause()
 
     def add_handler(self, handler: Handler[T]) -> None:
         """Calls `handler` for every difference from now on, and at once for each object that is already there."""
@@ -121,7 +121,7 @@ class Informer(Generic[T]):
                 for task in following:
                     task.cancel()
 
-    def tell(self, difference: Difference[T]) -> None:
+    def notify(self, difference: Difference[T]) -> None:
         """For the feeds: calls all handlers."""
         if difference.old is None and difference.new is None:
             return
@@ -136,7 +136,7 @@ class Informer(Generic[T]):
             self._known.set()
 
     def check_presence(self, *, was_missing: bool) -> None:
-        """For the feeds: the trouble of one of them has changed."""
+        """For the feeds: called when the problem of one of them has changed."""
         if self.is_kind_missing:
             self._known.set()
         if self.is_kind_missing != was_missing:
@@ -155,7 +155,7 @@ class _Feed(Generic[T]):
 
     def __init__(self, informer: Informer[T], scope: str) -> None:
         self.scope = scope
-        self.trouble: CollectionProblem | None = None
+        self.problem: CollectionProblem | None = None
         self.is_synced = False
         self._informer = informer
         self._store = informer.store
@@ -164,7 +164,7 @@ class _Feed(Generic[T]):
         differences = self._store.replace(self.scope, objects, keep=keep)
         self._store.saw(self.scope, resource_version)
         for difference in differences:
-            self._informer.tell(difference)
+            self._informer.notify(difference)
         if not self.is_synced:
             self.is_synced = True
             self._informer.check_synced()
@@ -172,17 +172,17 @@ class _Feed(Generic[T]):
     def changed(self, obj: T) -> None:
         difference = self._store.put(obj)
         self._store.saw(self.scope, obj.metadata.resource_version)
-        self._informer.tell(difference)
+        self._informer.notify(difference)
 
     def deleted(self, key: Key, resource_version: str) -> None:
         difference = self._store.remove(key)
         self._store.saw(self.scope, resource_version)
-        self._informer.tell(difference)
+        self._informer.notify(difference)
 
     def seen(self, resource_version: str) -> None:
         self._store.saw(self.scope, resource_version)
 
-    def troubled(self, trouble: CollectionProblem | None) -> None:
+    def set_problem(self, problem: CollectionProblem | None) -> None:
         was_missing = self._informer.is_kind_missing
-        self.trouble = trouble
+        self.problem = problem
         self._informer.check_presence(was_missing=was_missing)

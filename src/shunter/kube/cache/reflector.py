@@ -80,7 +80,7 @@ class Sink(Protocol[T_contra]):
     def seen(self, resource_version: str) -> None:
         """Everything up to this version has been fed."""
 
-    def troubled(self, trouble: CollectionProblem | None) -> None:
+    def set_problem(self, problem: CollectionProblem | None) -> None:
         """The collection cannot be read for now; None once it can be again."""
 
 
@@ -120,7 +120,7 @@ class Reflector(Generic[T]):
         self._malformed: set[Key] = set()
         self._failures = 0
 
-    def hurry(self) -> None:
+    def end_pause(self) -> None:
         """Ends a pause between two reads."""
         if self._pause is not None:
             self._pause.end()
@@ -140,7 +140,7 @@ class Reflector(Generic[T]):
     async def _round(self) -> ApiError | None:
         """One list or one watch to its end; what went wrong, if anything did."""
         started = time.monotonic()
-        heard = self._resource_version
+        previous_version = self._resource_version
         try:
             if self._resource_version:
                 await self._follow()
@@ -154,7 +154,7 @@ class Reflector(Generic[T]):
             return error
         except ApiError as error:
             return error
-        if self._resource_version == heard and time.monotonic() - started < SHORT_WATCH:
+        if self._resource_version == previous_version and time.monotonic() - started < SHORT_WATCH:
             return ConnectionProblem(f"The watch of {self._resource.plural} ended at once.")
         return None
 
@@ -244,7 +244,7 @@ class Reflector(Generic[T]):
                     self._advance(resource_version)
                     self._sink.deleted(key, resource_version)
                 case Malformed(resource_version=resource_version):
-                    self._complain(event)
+                    self._report_malformed(event)
                     self._advance(resource_version)
                     self._sink.seen(resource_version)
 
@@ -252,16 +252,16 @@ class Reflector(Generic[T]):
         self._resource_version = resource_version
         if self._failures:
             self._failures = 0
-            self._sink.troubled(None)
+            self._sink.set_problem(None)
 
     def _replace(self, objects: list[T], bad: Sequence[Malformed], resource_version: str) -> None:
         for event in bad:
-            self._complain(event)
+            self._report_malformed(event)
         keys = {event.key for event in bad}
         self._malformed = keys
         self._resource_version = resource_version
         self._sink.replaced(objects, resource_version, keep=keys)
-        self._sink.troubled(None)
+        self._sink.set_problem(None)
 
     def _watch(self, *, send_initial_events: bool) -> AsyncGenerator[Change[T] | Bookmark | Malformed, None]:
         return self._client.watch(
@@ -277,7 +277,7 @@ class Reflector(Generic[T]):
             pause=self._pause,
         )
 
-    def _complain(self, bad: Malformed) -> None:
+    def _report_malformed(self, bad: Malformed) -> None:
         if bad.key not in self._malformed:
             self._malformed.add(bad.key)
             log.error(
@@ -287,7 +287,7 @@ class Reflector(Generic[T]):
     def _report(self, problem: ApiError) -> None:
         self._failures += 1
         text = _explanation(problem, self._resource, self._namespace)
-        self._sink.troubled(CollectionProblem(text, isinstance(problem, NotFound)))
+        self._sink.set_problem(CollectionProblem(text, isinstance(problem, NotFound)))
         # A broken connection is mended at the next attempt nearly always; only a lasting one is worth a line.
         is_lasting = isinstance(problem, NotFound | Forbidden | Unauthorized)
         if self._failures == (1 if is_lasting else 2):

@@ -35,7 +35,7 @@ class Pause:
         self._ended = asyncio.Event()
         self._awake_until = 0.0
 
-    async def rest(self) -> None:
+    async def wait(self) -> None:
         """Returns when the pause is over."""
         if self.is_due and time.monotonic() >= self._awake_until:
             self._ended.clear()
@@ -175,7 +175,7 @@ async def lines(
         yield [line for line in bytes(buffer).split(b"\n") if line]
         buffer = bytearray(chunk[end + 1 :])
         if pause is not None and len(chunk) < LARGE_CHUNK:
-            await pause.rest()
+            await pause.wait()
 
 
 async def _next(chunks: AsyncGenerator[bytes, None], silence: float | None) -> bytes | None:

@@ -75,11 +75,11 @@ class Executor:
         between requests. `wait` is called with the seconds for which the plan's status may wait."""
         logs = {note.last_words for note in plan.events} | {one.log for one in (plan.status.last_lines if plan.status else ())}
         read = [log for log in logs if log is not None]
-        said = dict(zip(read, await asyncio.gather(*map(self._last_lines, read)), strict=True))
-        events = [_with_last_words(note, said) for note in plan.events]
-        status = _with_last_lines(plan.status, said)
+        log_lines = dict(zip(read, await asyncio.gather(*map(self._last_lines, read)), strict=True))
+        events = [_with_last_words(note, log_lines) for note in plan.events]
+        status = _with_last_lines(plan.status, log_lines)
         written: list[CompletedWrite] = []
-        steps = (partial(self._carry_out, plan.writes, written), partial(self._tell, status, events, written))
+        steps = (partial(self._carry_out, plan.writes, written), partial(self._report, status, events, written))
         for number, step in enumerate(reversed(steps) if plan.is_status_first else steps):
             if number and plan.writes and plan.status_after:
                 await wait(plan.status_after)
@@ -91,13 +91,13 @@ class Executor:
         """The first refusal; what was carried out is added to `written`."""
         for batch in batches(writes):
             results = await asyncio.gather(*(self._write(write) for write in batch), return_exceptions=True)
-            failures, is_told = [result for result in results if isinstance(result, Failure)], False
+            failures, is_reported = [result for result in results if isinstance(result, Failure)], False
             for write, result in zip(batch, results, strict=True):
                 if isinstance(result, Failure):
                     # One for the batch: the others were most likely refused for the same reason.
-                    is_told = is_told or self._say_refused(write, result)
+                    is_reported = is_reported or self._record_refusal(write, result)
                 elif not isinstance(result, BaseException):
-                    self._say_done(write, result)
+                    self._record_success(write, result)
             written += [result for result in results if isinstance(result, CompletedWrite)]
             for error in results:
                 if isinstance(error, BaseException):
@@ -106,7 +106,7 @@ class Executor:
                 return failures[0]
         return None
 
-    async def _tell(self, status: StatusWrite | None, events: Sequence[Note], written: list[CompletedWrite]) -> Failure | None:
+    async def _report(self, status: StatusWrite | None, events: Sequence[Note], written: list[CompletedWrite]) -> Failure | None:
         """Writes the status, and once that is done records the events."""
         result = await self._write_status(status) if status is not None else None
         if isinstance(result, Failure):
@@ -124,15 +124,15 @@ class Executor:
         except ApiError as error:
             return Failure(write, error.code, "Conflict" if _is_conflict(error) else error.reason, error.message)
 
-    def _say_done(self, write: Write, written: CompletedWrite | None) -> None:
+    def _record_success(self, write: Write, written: CompletedWrite | None) -> None:
         if write.succeeded and (written or isinstance(write, Create)):
-            self._record(_with(write.succeeded, "{name}", written.key.name if written else ""))
+            self._record(_filled(write.succeeded, "{name}", written.key.name if written else ""))
 
-    def _say_refused(self, write: Write, failure: Failure) -> bool:
+    def _record_refusal(self, write: Write, failure: Failure) -> bool:
         """Whether there was something to say."""
         if not write.failed or not concerns_user(failure):
             return False
-        self._record(_with(write.failed, "{error}", failure.message))
+        self._record(_filled(write.failed, "{error}", failure.message))
         return True
 
     async def _send(self, write: Write) -> CompletedWrite | None:
@@ -283,16 +283,16 @@ def _deleted_uid(answer: Json) -> str:
     return str(uid or "")
 
 
-def _with_last_words(note: Note, said: Mapping[ContainerLog, Sequence[str]]) -> Note:
-    lines = said[note.last_words] if note.last_words is not None else ()
+def _with_last_words(note: Note, log_lines: Mapping[ContainerLog, Sequence[str]]) -> Note:
+    lines = log_lines[note.last_words] if note.last_words is not None else ()
     words = "\n".join(lines[-LAST_LINES:]).strip()[-LAST_WORDS:]
     return msgspec.structs.replace(note, message=f"{note.message}. Last log lines:\n{words}") if words else note
 
 
-def _with_last_lines(status: StatusWrite | None, said: Mapping[ContainerLog, Sequence[str]]) -> StatusWrite | None:
+def _with_last_lines(status: StatusWrite | None, log_lines: Mapping[ContainerLog, Sequence[str]]) -> StatusWrite | None:
     """The status with the lines that were read in the places for them."""
     for place in status.last_lines if status else ():
-        if line := place.choose(said[place.log]).strip():
+        if line := place.choose(log_lines[place.log]).strip():
             assert status is not None
             wanted = _replaced(status.wanted, place.path, line[:LONGEST_LINE])
             status = msgspec.structs.replace(status, wanted=wanted)
@@ -309,5 +309,5 @@ def _replaced(value: Any, path: Sequence[str | int], text: str) -> Any:
     return {**value, first: _replaced(value.get(first), rest, text)}
 
 
-def _with(note: Note, mark: str, text: str) -> Note:
+def _filled(note: Note, mark: str, text: str) -> Note:
     return msgspec.structs.replace(note, message=note.message.replace(mark, text))

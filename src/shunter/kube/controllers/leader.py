@@ -161,7 +161,7 @@ class LeaderElection:
         asked_at = self._clock()
         try:
             if self._lease is None or not self.is_leader:
-                self._notice(await self._client.get(LEASES, self._options.name, self._options.namespace, view=Lease))
+                self._observe(await self._client.get(LEASES, self._options.name, self._options.namespace, view=Lease))
             if self._lease is not None and self._is_held_by_another() and not self._has_run_out():
                 return False
             version = self._lease.metadata.resource_version if self._lease else ""
@@ -174,12 +174,12 @@ class LeaderElection:
         except ApiError as error:
             log.warning("lease %s/%s: %s", self._options.namespace, self._options.name, error)
             return False
-        self._won(written, asked_at)
+        self._lead_with(written, asked_at)
         return True
 
     async def _create(self, asked_at: float) -> bool:
         try:
-            self._won(await self._client.create(LEASES, self._body(self._spec(None), ""), view=Lease), asked_at)
+            self._lead_with(await self._client.create(LEASES, self._body(self._spec(None), ""), view=Lease), asked_at)
         except AlreadyExists:
             return False
         except ApiError as error:
@@ -187,11 +187,11 @@ class LeaderElection:
             return False
         return True
 
-    def _won(self, lease: Lease, asked_at: float) -> None:
-        self._notice(lease)
+    def _lead_with(self, lease: Lease, asked_at: float) -> None:
+        self._observe(lease)
         self._valid_until = asked_at + self._options.renew_deadline
 
-    def _notice(self, lease: Lease) -> None:
+    def _observe(self, lease: Lease) -> None:
         if self._lease is None or self._lease.metadata.resource_version != lease.metadata.resource_version:
             self._lease = lease
             self._seen_at = self._clock()

@@ -211,7 +211,9 @@ class Manager:
             reconciler,
             Executor(self._writer, recorder or self.recorder()),
             Expectations({informer.resource: informer.store for informer in reads}),
-            queue=WorkQueue(first_wait=first_wait, longest_wait=longest_wait, most_of_one=max(workers - 1, 1), metrics=metrics),
+            queue=WorkQueue(
+                first_wait=first_wait, longest_wait=longest_wait, max_per_namespace=max(workers - 1, 1), metrics=metrics
+            ),
             workers=workers,
             metrics=metrics,
             now=self._now,
@@ -360,8 +362,8 @@ class Manager:
             while pending := [task for task in waits if not task.done()]:
                 await asyncio.wait(pending, timeout=PROGRESS_SECONDS, return_when=asyncio.ALL_COMPLETED)
                 for informer in filter(_holds_up, informers):
-                    trouble = informer.trouble
-                    log.warning("waiting for %s: %s", informer.resource.plural, trouble.text if trouble else "listing")
+                    problem = informer.problem
+                    log.warning("waiting for %s: %s", informer.resource.plural, problem.text if problem else "listing")
         finally:
             await _cancelled(waits)
         count = sum(len(informer.store) for informer in informers)

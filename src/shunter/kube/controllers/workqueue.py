@@ -38,19 +38,19 @@ class QueueMetrics(Protocol):
 
 class WorkQueue:
     """Keys to reconcile. Failed ones come back after `first_wait` seconds, doubled each time up to `longest_wait`. Of one
-    namespace no more than `most_of_one` keys are with workers at once; None: any number."""
+    namespace no more than `max_per_namespace` keys are with workers at once; None: any number."""
 
     def __init__(
         self,
         *,
         first_wait: float = 0.005,
         longest_wait: float = 60.0,
-        most_of_one: int | None = None,
+        max_per_namespace: int | None = None,
         metrics: QueueMetrics | None = None,
     ) -> None:
         self._first_wait = first_wait
         self._longest_wait = longest_wait
-        self._most_of_one = most_of_one
+        self._most_of_one = max_per_namespace
         self._metrics = metrics
         self._ready: FairQueue[Key] = FairQueue()
         """Keys that wait for a worker, by namespace."""

@@ -62,14 +62,14 @@ class Connection(asyncio.Protocol):
         self.headers: dict[str, str] = {}
         self.was_answered = False
         """Whether anything has come since the last request."""
-        self._early: bytes | None = None
+        self._upgraded_bytes: bytes | None = None
         """What has come in another protocol, once the server has agreed to it; then this connection reads no more."""
         self._transport: asyncio.Transport | None = None
         self._parser = httptools.HttpResponseParser(self)
-        self._news: asyncio.Future[None] | None = None
-        self._wants = ""
-        """What `_news` waits for: `head`, `chunk` or `end`."""
-        self._trouble: OSError | None = None
+        self._waiter: asyncio.Future[None] | None = None
+        self._awaited = ""
+        """What `_waiter` waits for: `head`, `chunk` or `end`."""
+        self._error: OSError | None = None
         self._is_asking = False
         self._may_upgrade = False
         self._is_whole = False
@@ -99,7 +99,7 @@ class Connection(asyncio.Protocol):
         self._body = []
         self._head_bytes = 0
         if self._transport is None:
-            raise self._trouble or _hung_up()
+            raise self._error or _hung_up()
         self._transport.write(text)
         expiry = self.loop.call_later(seconds, self._fail, TimeoutError(f"no answer within {seconds:g} s")) if seconds else None
         try:
@@ -112,7 +112,7 @@ class Connection(asyncio.Protocol):
         """TLS inside this connection, which is used up by that."""
         transport, self._transport = self._transport, None
         if transport is None:
-            raise self._trouble or _hung_up()
+            raise self._error or _hung_up()
         inner = Connection()
         wrapped = await self.loop.start_tls(transport, inner, tls, server_hostname=name)
         if wrapped is None:
@@ -124,9 +124,9 @@ class Connection(asyncio.Protocol):
         """After an answer of status 101: the connection, paused, and what the server has sent in its new protocol. Raises OSError
         when the server has hung up."""
         transport, self._transport = self._transport, None
-        if transport is None or self._early is None:
-            raise self._trouble or _hung_up()
-        return transport, self._early
+        if transport is None or self._upgraded_bytes is None:
+            raise self._error or _hung_up()
+        return transport, self._upgraded_bytes
 
     def body(self) -> bytes:
         """What has come of the body and was not yet taken by `chunk`."""
@@ -146,22 +146,22 @@ class Connection(asyncio.Protocol):
         return chunk
 
     async def _until(self, wants: str) -> None:
-        if self._trouble is None:
-            self._wants = wants
-            self._news = self.loop.create_future()
-            await self._news
-        if self._trouble is not None and self._is_asking:
-            raise self._trouble
+        if self._error is None:
+            self._awaited = wants
+            self._waiter = self.loop.create_future()
+            await self._waiter
+        if self._error is not None and self._is_asking:
+            raise self._error
 
-    def _tell(self) -> None:
-        if self._news is not None and not self._news.done():
-            self._news.set_result(None)
+    def _wake(self) -> None:
+        if self._waiter is not None and not self._waiter.done():
+            self._waiter.set_result(None)
 
-    def _fail(self, trouble: OSError) -> None:
-        self._trouble = self._trouble or trouble
+    def _fail(self, problem: OSError) -> None:
+        self._error = self._error or problem
         self._keeps = False
         self.abort()
-        self._tell()
+        self._wake()
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         """Keeps the transport, and limits how much of TLS is received while reading is paused."""
@@ -183,18 +183,18 @@ class Connection(asyncio.Protocol):
         except httptools.HttpParserUpgrade as upgrade:
             if self._may_upgrade and self.status == 101 and self._transport is not None:
                 self._transport.pause_reading()
-                self._early = data[upgrade.args[0] :]
+                self._upgraded_bytes = data[upgrade.args[0] :]
                 self._is_asking = False
-                self._tell()
+                self._wake()
             else:
                 self._fail(ConnectionError(f"the answer is not HTTP: {upgrade}"))
         except httptools.HttpParserError as error:
             self._fail(ConnectionError(f"the answer is not HTTP: {error}"))
-        if not self._has_head and self._trouble is None:
+        if not self._has_head and self._error is None:
             self._head_bytes += len(data)
             if self._head_bytes > HEAD_LIMIT:
                 self._fail(ConnectionError(f"the answer has headers of more than {HEAD_LIMIT} bytes"))
-        if is_read_slowly and self._is_asking and self._trouble is None and not self._is_paused and self._transport is not None:
+        if is_read_slowly and self._is_asking and self._error is None and not self._is_paused and self._transport is not None:
             self._is_paused = True
             self._transport.pause_reading()
 
@@ -222,7 +222,7 @@ class Connection(asyncio.Protocol):
             return
         self._header_count += 1
         if self._header_count > HEADER_LIMIT:
-            if self._trouble is None:
+            if self._error is None:
                 self._fail(ConnectionError(f"the answer has more than {HEADER_LIMIT} headers"))
             return
         found, text = _header_name(name), value.decode("latin-1")
@@ -235,16 +235,16 @@ class Connection(asyncio.Protocol):
             return
         self.status = self._parser.get_status_code()
         self._has_head = self.status >= 200
-        if self._has_head and self._wants == "head":
-            self._tell()
+        if self._has_head and self._awaited == "head":
+            self._wake()
 
     def on_body(self, part: bytes) -> None:
         """Keeps a part of the body for its reader; drops that of an answer that nobody asked for."""
         if not self._is_asking:
             return
         self._body.append(part)
-        if self._wants == "chunk":
-            self._tell()
+        if self._awaited == "chunk":
+            self._wake()
 
     def on_message_complete(self) -> None:
         """Completes the answer, and says whether the server keeps the connection; an interim one (1xx) completes nothing."""
@@ -252,7 +252,7 @@ class Connection(asyncio.Protocol):
             return
         self._is_asking = False
         self._keeps = self._parser.should_keep_alive()
-        self._tell()
+        self._wake()
 
 
 @lru_cache(maxsize=256)
@@ -274,10 +274,10 @@ async def connected(origin: Origin, *, seconds: float) -> Connection:
 
 
 async def _dialled(host: str, port: int, tls: ssl.SSLContext | None, name: str | None, seconds: float) -> Connection:
-    """Addresses one after another, so that the trouble with one address is told and not a summary of all. Each gets its share of
-    the time that is left, as Go's dialer gives it: one that is gone without a word must not hide those that are there."""
+    """Tries the addresses one after another, so that the error of one address is reported and not a summary of all. Each gets its
+    share of the time that is left, as in Go's dialer: an address that does not answer must not hide one that does."""
     loop = asyncio.get_running_loop()
-    trouble: OSError | None = None
+    problem: OSError | None = None
     deadline = loop.time() + seconds
     addresses = await loop.getaddrinfo(host, port, type=socket.SOCK_STREAM)
     for tried, (_, _, _, _, address) in enumerate(addresses):
@@ -287,10 +287,10 @@ async def _dialled(host: str, port: int, tls: ssl.SSLContext | None, name: str |
         except ssl.SSLCertVerificationError:
             raise
         except OSError as error:
-            trouble = trouble or error
+            problem = problem or error
         else:
             return connection
-    raise trouble or OSError(f"{host} has no address")
+    raise problem or OSError(f"{host} has no address")
 
 
 async def _connected_by_proxy(origin: Origin, seconds: float) -> Connection:

@@ -56,7 +56,7 @@ class Head(NamedTuple):
     """The client wants no other request answered on this connection."""
     upgrade: str
     """The protocol that the client asks to speak from here on, or nothing."""
-    expects_leave: bool
+    expects_continue: bool
     """The client sends its body only once it is told `100 Continue`."""
 
 
@@ -73,13 +73,13 @@ def parsed_head(text: bytes) -> Head:
     if takes_chunks:
         if "host" not in headers:
             raise RefusedRequestError(400, "the Host header is missing")
-        return Head(method, target, headers, said.length, True, said.is_last, said.upgrade, said.expects_leave)
+        return Head(method, target, headers, said.length, True, said.is_last, said.upgrade, said.expects_continue)
     if said.length == CHUNKED:
         raise RefusedRequestError(400, "a Transfer-Encoding in HTTP/1.0")
     return Head(method, target, headers, said.length, False, True, "", False)
 
 
-def refuse_hopeless(beginning: bytearray, searched: int) -> None:
+def refuse_if_not_http(beginning: bytearray, searched: int) -> None:
     """Looks at a head that is not complete yet, of which `searched` bytes were looked at before. Raises RefusedRequestError when
     it cannot become one, so that whoever speaks another protocol is told at once."""
     if not _NAME.match(chr(beginning[0])) and not beginning.startswith(b"\r"):
@@ -118,7 +118,7 @@ class _Headers(NamedTuple):
     length: int
     is_last: bool
     upgrade: str
-    expects_leave: bool
+    expects_continue: bool
 
 
 def _headers(text: bytes) -> _Headers:
@@ -139,7 +139,7 @@ def _headers(text: bytes) -> _Headers:
         raise RefusedRequestError(400, "the Host header is no host")
     options = _listed(headers.get("connection", ""))
     upgrade = headers.get("upgrade", "") if "upgrade" in options else ""
-    return _Headers(headers, _length(headers), "close" in options, upgrade, _expects_leave(headers))
+    return _Headers(headers, _length(headers), "close" in options, upgrade, _expects_continue(headers))
 
 
 _known_headers = lru_cache(maxsize=256)(_headers)
@@ -193,7 +193,7 @@ def _length(headers: Mapping[str, str]) -> int:
     return CHUNKED
 
 
-def _expects_leave(headers: Mapping[str, str]) -> bool:
+def _expects_continue(headers: Mapping[str, str]) -> bool:
     expected = headers.get("expect")
     if expected is not None and expected.lower() != "100-continue":
         raise RefusedRequestError(417, "an Expect other than 100-continue")

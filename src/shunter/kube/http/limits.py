@@ -17,7 +17,7 @@ class Timeouts(NamedTuple):
     """From an answer to the next request."""
     answer: float = 60.0
     """For the client to read an answer that is there whole."""
-    farewell: float = 2.0
+    linger: float = 2.0
     """For what is still being sent when the server hangs up: it is read and dropped, else the answer is lost (RFC 9112, 9.6)."""
 
 
@@ -52,7 +52,7 @@ class LimitedConnection(Protocol):
     def abort(self) -> None:
         """Cuts the connection at once, without an answer."""
 
-    def turn_away(self) -> None:
+    def reject_request(self) -> None:
         """Drops what has come of a request that is not complete, and ends the connection after an answer that says so."""
 
 
@@ -68,14 +68,14 @@ class ConnectionUsage(Generic[H]):
         self._limits = limits
         self._most = connections_at_once(limits)
 
-    def join(self, newcomer: H) -> None:
+    def add(self, newcomer: H) -> None:
         """Counts a connection; when there are too many, one goes: who has asked nothing for longest, else the newcomer."""
         self.connections.add(newcomer)
         if len(self.connections) > self._most:
             waiting = (one for one in self.connections if not one.is_answering)
             min(waiting, key=_waiting_since, default=newcomer).abort()
 
-    def leave(self, one: H) -> None:
+    def remove(self, one: H) -> None:
         """It is gone, with all that it held."""
         self.connections.discard(one)
         self.release(one, one.held)
@@ -86,7 +86,7 @@ class ConnectionUsage(Generic[H]):
         self.held += count
         if self.held > self._limits.held:
             for other in sorted((other for other in self.connections if other.held), key=_first_to_go):
-                other.turn_away()
+                other.reject_request()
                 if self.held <= self._limits.held:
                     break
 

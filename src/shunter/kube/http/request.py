@@ -31,7 +31,7 @@ class RequestConnection(Protocol):
     def close_when_answered(self) -> None:
         """Takes no further request, and closes after this one's answer."""
 
-    def give_away(self) -> tuple[asyncio.Transport, bytes]:
+    def detach(self) -> tuple[asyncio.Transport, bytes]:
         """The connection, paused, and what has come after the request; the server then has nothing to do with it."""
 
 
@@ -74,7 +74,7 @@ class Request:
 
         The caller sets a protocol of its own, sends even the answer, and closes. Raises ConnectionResetError.
         """
-        return self._wire.give_away()
+        return self._wire.detach()
 
 
 class Stream:

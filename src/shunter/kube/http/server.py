@@ -26,23 +26,23 @@ class HttpServer:
         self, handler: Handler, limits: Limits, *, timeouts: Timeouts | None = None, accepts: Accepts | None = None
     ) -> None:
         self._service = Service(handler, limits, timeouts or Timeouts(), accepts)
-        self._account: ConnectionUsage[Connection] = ConnectionUsage(limits)
+        self._usage: ConnectionUsage[Connection] = ConnectionUsage(limits)
         self._watch: asyncio.Task[None] | None = None
         self._listener: asyncio.Server | None = None
 
     def __call__(self) -> Connection:
         """The protocol of one new connection, as asyncio asks a protocol factory for it."""
-        return Connection(self._service, self._account)
+        return Connection(self._service, self._usage)
 
     @property
     def held(self) -> int:
         """Bytes of requests that have come and are not answered, of all connections."""
-        return self._account.held
+        return self._usage.held
 
     @property
     def connections(self) -> int:
         """How many there are."""
-        return len(self._account.connections)
+        return len(self._usage.connections)
 
     async def start(self, host: str, port: int, tls: ssl.SSLContext | None = None) -> int:
         """Listens, with an empty host on all interfaces, and returns the port, which is a free one for 0. Raises OSError."""
@@ -60,13 +60,13 @@ class HttpServer:
             self._listener.close()
         if self._watch is not None:
             self._watch.cancel()
-        connections = tuple(self._account.connections)
+        connections = tuple(self._usage.connections)
         tasks = [connection.task for connection in connections if connection.task is not None]
         for connection in connections:
             connection.close_when_answered()
         if tasks:
             await asyncio.wait(tasks, timeout=seconds)
-        for connection in tuple(self._account.connections):
+        for connection in tuple(self._usage.connections):
             connection.abort()
 
     async def _cut_overdue(self) -> None:
@@ -75,6 +75,6 @@ class HttpServer:
         while True:
             await asyncio.sleep(pause)
             now = loop.time()
-            for connection in tuple(self._account.connections):
+            for connection in tuple(self._usage.connections):
                 if now > connection.deadline:
                     connection.give_up()

@@ -14,7 +14,7 @@ from collections.abc import Awaitable, Callable, Mapping
 from typing import Any, NamedTuple
 
 from shunter.kube.http.chunks import ChunkedBody
-from shunter.kube.http.head import CHUNKED, HEAD_LIMIT, Head, RefusedRequestError, parsed_head, refuse_hopeless
+from shunter.kube.http.head import CHUNKED, HEAD_LIMIT, Head, RefusedRequestError, parsed_head, refuse_if_not_http
 from shunter.kube.http.limits import ConnectionUsage, Limits, Timeouts
 from shunter.kube.http.request import Request
 from shunter.kube.http.response import CONTINUE, Response, whole
@@ -42,20 +42,20 @@ class Service(NamedTuple):
 
 
 class Connection(asyncio.Protocol):
-    """For asyncio a protocol, for requests their `RequestConnection`, for the server's account a `LimitedConnection`."""
+    """For asyncio a protocol, for requests their `RequestConnection`, for the server's limits a `LimitedConnection`."""
 
-    def __init__(self, service: Service, account: ConnectionUsage[Connection]) -> None:
+    def __init__(self, service: Service, usage: ConnectionUsage[Connection]) -> None:
         self._service = service
-        self._account = account
+        self._usage = usage
         self._loop = asyncio.get_running_loop()
         self._transport: asyncio.Transport | None = None
         self._received = bytearray()
         """What has come and belongs to no request yet."""
         self._wanted = 1
         """How many bytes must have come before it is worth looking."""
-        self._news: asyncio.Future[None] | None = None
+        self._waiter: asyncio.Future[None] | None = None
         """Set while bytes are waited for."""
-        self._relief: asyncio.Future[None] | None = None
+        self._drain_waiter: asyncio.Future[None] | None = None
         """Set while the client reads too slowly."""
         self._refusal: RefusedRequestError | None = None
         """Why a request is given up of which not all has come."""
@@ -65,11 +65,11 @@ class Connection(asyncio.Protocol):
         self._is_paused = False
         self._is_over = False
         """Nothing more comes, or is waited for."""
-        self._is_deaf = False
+        self._discards_input = False
         """What comes is dropped."""
         self._is_cut_short = False
         """The client may be sending what nobody will read."""
-        self._is_taking_leave = False
+        self._is_lingering = False
         """All is answered; only what is still being sent is waited for."""
         self.deadline = math.inf
         """On the loop's clock; then the client has had its time."""
@@ -93,20 +93,20 @@ class Connection(asyncio.Protocol):
         self.waiting_since = self._loop.time()
         self.deadline = self.waiting_since + self._service.timeouts.head
         self.task = self._loop.create_task(self._serve())
-        self._account.join(self)
+        self._usage.add(self)
 
     def data_received(self, data: bytes) -> None:
         """Keeps what has come, and wakes the task when that is enough; reads no further while more than `READ_AHEAD` bytes
         wait."""
-        if self._is_deaf:
+        if self._discards_input:
             return
         if not self.held:
             self.waiting_since = self._loop.time()
             self.deadline = self.waiting_since + self._service.timeouts.head
         received = self._received
         received += data
-        self._account.hold(self, len(data))
-        news = self._news
+        self._usage.hold(self, len(data))
+        news = self._waiter
         if news is not None:
             if len(received) >= self._wanted and not news.done():
                 news.set_result(None)
@@ -121,16 +121,16 @@ class Connection(asyncio.Protocol):
     def resume_writing(self) -> None:
         """The client has caught up: `drain` goes on."""
         self.is_slow = False
-        _set(self._relief)
+        _set(self._drain_waiter)
 
     def connection_lost(self, error: Exception | None) -> None:
         """Ends the task; a handler that is still answering is cancelled."""
-        self._leave()
+        self._unregister()
         self._transport = None
         if self.is_answering and self.task is not None:
             self.task.cancel()
         self._is_last = self._is_over = True
-        self._tell()
+        self._wake()
 
     # What requests call: a `RequestConnection`.
 
@@ -143,8 +143,8 @@ class Connection(asyncio.Protocol):
     async def drain(self) -> None:
         """Waits until the client has read most of what was sent. Raises ConnectionResetError."""
         while self.is_slow and self._transport is not None:
-            self._relief = self._loop.create_future()
-            await self._relief
+            self._drain_waiter = self._loop.create_future()
+            await self._drain_waiter
         if self._transport is None:
             raise ConnectionResetError("the client has gone")
 
@@ -153,9 +153,9 @@ class Connection(asyncio.Protocol):
         self._is_last = True
         if not self.is_answering:
             self._is_over = True
-            self._tell()
+            self._wake()
 
-    def give_away(self) -> tuple[asyncio.Transport, bytes]:
+    def detach(self) -> tuple[asyncio.Transport, bytes]:
         """The connection, paused, and what has come after the request; it counts no more among the server's. Raises
         ConnectionResetError when the client has gone."""
         transport, self._transport = self._transport, None
@@ -163,31 +163,31 @@ class Connection(asyncio.Protocol):
             raise ConnectionResetError("the client has gone")
         transport.pause_reading()
         received = bytes(self._received)
-        self._leave()
+        self._unregister()
         return transport, received
 
-    # What the server and its account call.
+    # Called by the server and its `ConnectionUsage`.
 
     def abort(self) -> None:
         """Cuts the connection at once, and gives up its place and what it holds."""
         # It leaves before asyncio says so: until then nobody else shall be cut in its place.
-        self._leave()
+        self._unregister()
         if self._transport is not None:
             self._transport.abort()
 
-    def turn_away(self) -> None:
+    def reject_request(self) -> None:
         """Drops what has come and is not being answered. A request that is not complete is answered 503; one that is being
         answered still gets its answer, and is the last."""
-        self._is_deaf = self._is_last = self._is_cut_short = True
-        self._account.release(self, len(self._received) if self.is_answering else self.held)
+        self._discards_input = self._is_last = self._is_cut_short = True
+        self._usage.release(self, len(self._received) if self.is_answering else self.held)
         self._received.clear()
         self._refusal = RefusedRequestError(503, "the server holds as many requests as it can; send this one again")
         if not self.is_answering:
-            self._tell()
+            self._wake()
 
     def give_up(self) -> None:
         """The client has had its time: the connection is cut, or closed where that is all that is left to do."""
-        if self._is_taking_leave and self._transport is not None and not self._transport.is_closing():
+        if self._is_lingering and self._transport is not None and not self._transport.is_closing():
             self._close()
         else:
             self.abort()
@@ -227,7 +227,7 @@ class Connection(asyncio.Protocol):
             self._searched = 0
             return head
         if len(received) > self._searched:
-            refuse_hopeless(received, self._searched)
+            refuse_if_not_http(received, self._searched)
             self._searched = len(received)
         return None
 
@@ -252,7 +252,7 @@ class Connection(asyncio.Protocol):
             self._is_cut_short = True
         self.is_answering = False
         left = len(self._received)
-        self._account.release(self, self.held - left)
+        self._usage.release(self, self.held - left)
         self.waiting_since = self._loop.time()
         self.deadline = self.waiting_since + (service.timeouts.head if left else service.timeouts.idle)
         if left:
@@ -278,7 +278,7 @@ class Connection(asyncio.Protocol):
                 return refusal
             self.is_answering = False
         self.deadline = self._loop.time() + service.timeouts.body
-        if head.expects_leave and not self._received:
+        if head.expects_continue and not self._received:
             self.write(CONTINUE)
         while not self._take(request, length, chunks):
             if not await self._more(len(self._received) + 1 if chunks else length):
@@ -311,15 +311,15 @@ class Connection(asyncio.Protocol):
             self._transport.resume_reading()
         if not self._is_over and self._refusal is None:
             self._wanted = wanted
-            self._news = self._loop.create_future()
-            await self._news
-            self._news = None
+            self._waiter = self._loop.create_future()
+            await self._waiter
+            self._waiter = None
         if self._refusal is not None:
             raise self._refusal
         return len(self._received) >= wanted
 
-    def _tell(self) -> None:
-        _set(self._news)
+    def _wake(self) -> None:
+        _set(self._waiter)
 
     # Its end.
 
@@ -333,10 +333,10 @@ class Connection(asyncio.Protocol):
 
     def _end(self) -> None:
         is_cut_short = self._is_cut_short or bool(self._received)
-        self._is_deaf = True
+        self._discards_input = True
         self.is_answering = False
         self._received.clear()
-        self._account.release(self, self.held)
+        self._usage.release(self, self.held)
         transport = self._transport
         if transport is None:
             return
@@ -344,8 +344,8 @@ class Connection(asyncio.Protocol):
             self._close()
             return
         # Whoever closes while the client still sends resets the connection, and the client may never see the answer.
-        self._is_taking_leave = True
-        self.deadline = self._loop.time() + self._service.timeouts.farewell
+        self._is_lingering = True
+        self.deadline = self._loop.time() + self._service.timeouts.linger
         if transport.can_write_eof():
             transport.write_eof()
         if self._is_paused:
@@ -357,9 +357,9 @@ class Connection(asyncio.Protocol):
             self.deadline = self._loop.time() + self._service.timeouts.answer
             self._transport.close()
 
-    def _leave(self) -> None:
-        self._account.leave(self)
-        self._is_deaf = True
+    def _unregister(self) -> None:
+        self._usage.remove(self)
+        self._discards_input = True
         self._received.clear()
 
 

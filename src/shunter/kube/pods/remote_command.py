@@ -43,23 +43,23 @@ class Commands:
         after so many seconds: the command may run on then."""
         params = [("container", container), ("stdout", "true"), ("stderr", "true"), *(("command", word) for word in command)]
         params += [("stdin", "true")] if stdin else []
-        path, invitation = PODS.path(namespace, pod, "exec"), WebSocketHandshake(PROTOCOL)
+        path, handshake = PODS.path(namespace, pod, "exec"), WebSocketHandshake(PROTOCOL)
         transport = HttpTransport(self._connection)
         try:
             async with asyncio.timeout(seconds):
-                upgraded = await transport.upgrade(path, params, invitation.headers)
+                upgraded = await transport.upgrade(path, params, handshake.headers)
                 try:
-                    socket = invitation.accepted(upgraded)
+                    socket = handshake.accepted(upgraded)
                 except ConnectionError as error:
                     raise ConnectionProblem(f"GET {path}: {error}.") from error
-                return await _spoken(socket, stdin)
+                return await _exchange(socket, stdin)
         finally:
             await transport.close()
 
 
-async def _spoken(socket: WebSocket, stdin: bytes) -> CommandResult:
+async def _exchange(socket: WebSocket, stdin: bytes) -> CommandResult:
     outputs: dict[int, list[bytes]] = {STDOUT: [], STDERR: [], ERROR: []}
-    sending = asyncio.create_task(_sent(socket, stdin)) if stdin else None
+    sending = asyncio.create_task(_send_stdin(socket, stdin)) if stdin else None
     try:
         while message := await socket.receive():
             outputs.setdefault(message[0], []).append(message[1:])
@@ -71,7 +71,7 @@ async def _spoken(socket: WebSocket, stdin: bytes) -> CommandResult:
     return CommandResult(exit_code(status), output, errors)
 
 
-async def _sent(socket: WebSocket, stdin: bytes) -> None:
+async def _send_stdin(socket: WebSocket, stdin: bytes) -> None:
     with suppress(ConnectionError):
         for begin in range(0, len(stdin), PIECE):
             await socket.send(bytes([STDIN]) + stdin[begin : begin + PIECE])
@@ -82,11 +82,11 @@ def exit_code(status: bytes) -> int:
     """That of the Status with which a command ends; 0 for success. ApiError for one that could not be run."""
     if not status:
         raise ConnectionProblem("the connection ended before the command did.")
-    told = msgspec.json.decode(status)
-    if told.get("status") == "Success":
+    ended = msgspec.json.decode(status)
+    if ended.get("status") == "Success":
         return 0
-    causes = (told.get("details") or {}).get("causes") or []
+    causes = (ended.get("details") or {}).get("causes") or []
     code = next((one.get("message", "") for one in causes if one.get("reason") == "ExitCode"), "")
     if code.isdecimal():
         return int(code)
-    raise ApiError(Status(code=500, reason="InternalError", message=str(told.get("message") or "the command could not be run")))
+    raise ApiError(Status(code=500, reason="InternalError", message=str(ended.get("message") or "the command could not be run")))

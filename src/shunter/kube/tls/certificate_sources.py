@@ -27,17 +27,17 @@ class Source(Protocol):
         """What is to be served now. `bundles`: what each client trusts, read before this call."""
 
 
-class ObservedSource:
-    """Another source, of whose authorities somebody else wants to hear as well."""
+class NotifyingSource:
+    """Another source, whose authorities are also passed to `callback`."""
 
-    def __init__(self, source: Source, hear: Callable[[bytes], None]) -> None:
+    def __init__(self, source: Source, callback: Callable[[bytes], None]) -> None:
         self._source = source
-        self._hear = hear
+        self._callback = callback
 
     async def offer(self, bundles: Sequence[bytes]) -> ServedCertificate:
-        """What the other source offers, after `hear` was told of its authorities."""
+        """What the other source offers, after `callback` was called with its authorities."""
         offer = await self._source.offer(bundles)
-        self._hear(offer.authorities)
+        self._callback(offer.authorities)
         return offer
 
 

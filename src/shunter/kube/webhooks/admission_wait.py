@@ -15,20 +15,20 @@ _LOOK_SECONDS = 0.2
 Answer = TypeVar("Answer")
 
 
-async def once_admitted(write: Callable[[], Awaitable[Answer]], tell: Callable[[str], None]) -> Answer:
-    """What the write returns, once the server and its webhooks answer; `tell` is called once when they do not. Raises any other
+async def once_admitted(write: Callable[[], Awaitable[Answer]], report: Callable[[str], None]) -> Answer:
+    """What the write returns, once the server and its webhooks answer; `report` is called once when they do not. Raises any other
     ApiError at once, and one that may pass (`may_pass`) after ADMISSION_SECONDS."""
     deadline = asyncio.get_running_loop().time() + ADMISSION_SECONDS
-    told = False
+    reported = False
     while True:
         try:
             return await write()
         except ApiError as error:
             if not may_pass(error) or asyncio.get_running_loop().time() > deadline:
                 raise
-            if not told:
-                tell(f"{error.message} Trying again.")
-                told = True
+            if not reported:
+                report(f"{error.message} Trying again.")
+                reported = True
             await asyncio.sleep(_LOOK_SECONDS)
 
 

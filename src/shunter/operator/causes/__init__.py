@@ -9,13 +9,21 @@ peers.py      ranks that run on while others have succeeded
 words.py      the words, with their meaning
 """
 
-from shunter.operator.causes.job import STARTING_REASONS, TOLD_REASONS, Evidence, cause, owned_by, runs_in_full, unread
+from shunter.operator.causes.job import (
+    REASONS_COVERED_BY_CAUSES,
+    STARTING_REASONS,
+    Evidence,
+    cause,
+    owned_by,
+    runs_in_full,
+    unread,
+)
 from shunter.operator.causes.queue import Position
 from shunter.operator.causes.words import WORDS, Cause
 
 __all__ = [
+    "REASONS_COVERED_BY_CAUSES",
     "STARTING_REASONS",
-    "TOLD_REASONS",
     "WORDS",
     "Cause",
     "Evidence",

@@ -7,7 +7,7 @@ from datetime import datetime, timedelta
 from shunter.api.meta import Json, Struct
 from shunter.operator.overview import moment
 
-PATIENCE = timedelta(seconds=30)
+RESPONSE_TIMEOUT = timedelta(seconds=30)
 """How long a scheduler or a node may say nothing about a pod before that is told."""
 ORDER = (
     "MissingClaim",
@@ -29,7 +29,7 @@ ORDER = (
 """Which cause heads the others of a job: what never passes by itself before what may, and what is often a consequence last."""
 
 
-class Held(Struct, frozen=True):
+class BlockedPod(Struct, frozen=True):
     """What holds up one pod."""
 
     label: str

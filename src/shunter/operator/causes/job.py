@@ -15,9 +15,9 @@ from shunter.api.meta import Json, Struct
 from shunter.api.ownership import controller_uid
 from shunter.api.scheduling.podgroups import POD_GROUP_MISSING, WAITING_FOR_POD_GROUP
 from shunter.operator.causes.events import LONG_AGO, event_time
-from shunter.operator.causes.held import Held
+from shunter.operator.causes.held import BlockedPod
 from shunter.operator.causes.peers import GROUP_REMEDY, is_torch_group, peers_succeeded, succeeded_ranks
-from shunter.operator.causes.pods import IMAGE_REASONS, NODE_REASONS, held_pods, loops
+from shunter.operator.causes.pods import IMAGE_REASONS, NODE_REASONS, crash_loops, held_pods
 from shunter.operator.causes.queue import Position, queue_cause, queue_name
 from shunter.operator.causes.words import Cause
 from shunter.operator.interrupted_scaling import is_to_be_resumed
@@ -71,8 +71,9 @@ def cause(job: Json, evidence: Evidence, now: datetime) -> Cause | None:
     if manager_of_others(job) and job_state(job) in ("Running", "Restarting"):
         return None  # Kueue, for one, keeps the status of a job that runs in another cluster.
     # A TrainJob has its condition only while it holds; that of a v1 job may be left from before it was suspended.
-    first, then = (_unmade(job), _stopped(job, evidence, now)) if is_v2(job) else (_stopped(job, evidence, now), _unmade(job))
-    return first or then or _held_up(job, evidence, now)
+    stopped, uncreated = _suspended_or_managed(job, evidence, now), _creation_failure(job)
+    first = (uncreated or stopped) if is_v2(job) else (stopped or uncreated)
+    return first or _blocked_by_pods(job, evidence, now)
 
 
 def unread(job: Json, evidence: Evidence, found: Cause | None) -> tuple[str, ...]:
@@ -115,7 +116,7 @@ def _deleted(job: Json, evidence: Evidence, since: str) -> Cause:
     return Cause("Deleting", f"its deletion was requested at {since} and waits for {waits}")
 
 
-def _stopped(job: Json, evidence: Evidence, now: datetime) -> Cause | None:
+def _suspended_or_managed(job: Json, evidence: Evidence, now: datetime) -> Cause | None:
     """The job is not meant to run: by its queue, another manager, or its user."""
     children = owned_by(evidence, job)
     jobset_suspended = any(child.get("kind") == "JobSet" and (child.get("spec") or {}).get("suspend") for child in children)
@@ -137,7 +138,7 @@ def _stopped(job: Json, evidence: Evidence, now: datetime) -> Cause | None:
     return Cause("Suspended", f"it waits because {path}.suspend is true", f"resume it with: {command}")
 
 
-def _unmade(job: Json) -> Cause | None:
+def _creation_failure(job: Json) -> Cause | None:
     """The operator's own word in the condition Created: what the job's objects wait for."""
     for condition in job.get("status", {}).get("conditions", []):
         reason, message = condition.get("reason", ""), condition.get("message", "")
@@ -155,7 +156,7 @@ def _unmade(job: Json) -> Cause | None:
     return None
 
 
-def _held_up(job: Json, evidence: Evidence, now: datetime) -> Cause | None:
+def _blocked_by_pods(job: Json, evidence: Evidence, now: datetime) -> Cause | None:
     """What its pods, and the events about those that could not be made, say."""
     pods = [pod for pod in evidence.pods if is_pod_of(job, pod)]
     held = held_pods(job, pods, evidence.events, now)
@@ -164,7 +165,7 @@ def _held_up(job: Json, evidence: Evidence, now: datetime) -> Cause | None:
         return _of_pods(lasting)
     if (refusal := _refused_children(job, pods, evidence)) is not None:
         return refusal
-    if again := loops(job, pods, held, now):
+    if again := crash_loops(job, pods, held, now):
         found = _of_pods(again)
         done = succeeded_ranks(job, pods)
         if not done:
@@ -174,7 +175,7 @@ def _held_up(job: Json, evidence: Evidence, now: datetime) -> Cause | None:
     return peers_succeeded(job, pods, now)
 
 
-def _of_pods(held: Sequence[Held]) -> Cause:
+def _of_pods(held: Sequence[BlockedPod]) -> Cause:
     """What holds up the most important pod, with how many others it holds up too: said once, not once a pod."""
     first = min(held, key=lambda one: one.order)
     labels = list(dict.fromkeys(one.label for one in held if (one.word, one.text) == (first.word, first.text)))
@@ -240,7 +241,7 @@ def _refusal(message: str) -> Cause:
     return Cause("Refused", message.removeprefix("Error creating: "), "Change what the message names.")
 
 
-TOLD_REASONS = frozenset(
+REASONS_COVERED_BY_CAUSES = frozenset(
     {
         *REFUSALS,
         *NODE_REASONS,

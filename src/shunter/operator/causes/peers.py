@@ -10,7 +10,7 @@ from shunter.operator.causes.words import Cause
 from shunter.operator.native_jobs import is_native, ranks
 from shunter.operator.overview import is_v1, is_v2, member, moment
 
-LONG = timedelta(minutes=2)
+STRAGGLER_TIMEOUT = timedelta(minutes=2)
 """How long ranks may run on after another has succeeded before that is told: writing a checkpoint takes its time."""
 V1_TRAINING_ROLES = ("master", "chief", "worker")
 """Parameter servers and evaluators run on by design."""
@@ -22,30 +22,30 @@ TORCH_GROUP = "PET_NNODES"
 
 def peers_succeeded(job: Json, pods: Sequence[Json], now: datetime) -> Cause | None:
     """Told at once of a rank that started, or was restarted, after another had succeeded, since the two cannot meet; of other
-    ranks that run on after LONG."""
+    ranks that run on after STRAGGLER_TIMEOUT."""
     if job["kind"] == "MPIJob" or all(pod.get("status", {}).get("phase") != "Succeeded" for pod in pods):
         return None
-    if _take_turns(job):
+    if _runs_in_turns(job):
         return None
     for group in _groups(job, pods):
-        done = {label: ended for label, pod in group.items() if (ended := _succeeded(pod)) is not None}
-        running = {label: began for label, pod in group.items() if (began := _began(pod)) is not None}
+        done = {label: ended for label, pod in group.items() if (ended := _succeeded_at(pod)) is not None}
+        running = {label: began for label, pod in group.items() if (began := _started_at(pod)) is not None}
         if not done or not running:
             continue
         first = min(done, key=lambda label: done[label])
         again = _restarted_since(job, group, running, done[first], pods)
         if again and is_torch_group(job, pods):
-            text = f"{_list(list(done))} {_be(done)} done, {_list(again)} {_be(again, 'was', 'were')} restarted alone"
+            text = f"{_list(list(done))} {_verb(done)} done, {_list(again)} {_verb(again, 'was', 'were')} restarted alone"
             return Cause("PeersSucceeded", f"{text} and cannot form the group", GROUP_REMEDY)
         late = [label for label, began in running.items() if began > done[first]]
         if again and set(late) <= set(again):
-            text = f"{_list(again)} {_be(again, 'was', 'were')} restarted after {first} had succeeded: they cannot meet again"
+            text = f"{_list(again)} {_verb(again, 'was', 'were')} restarted after {first} had succeeded: they cannot meet again"
             return Cause("PeersSucceeded", text, REMEDY)
         if late:
             text = f"{_list(late)} started after {first} had succeeded: they can never have met"
             return Cause("PeersSucceeded", text, REMEDY)
         last = max(done.values())
-        if now - last > LONG:
+        if now - last > STRAGGLER_TIMEOUT:
             verb = "runs" if len(running) == 1 else "run"
             text = f"{_list(list(running))} {verb} on, {_list(list(done))} succeeded at {last.strftime('%H:%M:%S')}Z"
             return Cause("PeersSucceeded", text, REMEDY)
@@ -54,10 +54,10 @@ def peers_succeeded(job: Json, pods: Sequence[Json], now: datetime) -> Cause | N
 
 def succeeded_ranks(job: Json, pods: Sequence[Json]) -> str:
     """Ranks that have succeeded while others of their group have not; empty when there are none, or ranks take turns."""
-    if job["kind"] == "MPIJob" or _take_turns(job):
+    if job["kind"] == "MPIJob" or _runs_in_turns(job):
         return ""
-    groups = (group for group in _groups(job, pods) if any(_succeeded(pod) is None for pod in group.values()))
-    done = [label for group in groups for label, pod in group.items() if _succeeded(pod) is not None]
+    groups = (group for group in _groups(job, pods) if any(_succeeded_at(pod) is None for pod in group.values()))
+    done = [label for group in groups for label, pod in group.items() if _succeeded_at(pod) is not None]
     return _list(done)
 
 
@@ -83,7 +83,7 @@ def _was_restarted(job: Json, label: str, pod: Json, pods: Sequence[Json]) -> bo
     )
 
 
-def _take_turns(job: Json) -> bool:
+def _runs_in_turns(job: Json) -> bool:
     return is_native(job) and int(job["spec"].get("parallelism", 1)) < ranks(job)
 
 
@@ -101,7 +101,7 @@ def _groups(job: Json, pods: Sequence[Json]) -> list[dict[str, Json]]:
     return list(groups.values())
 
 
-def _succeeded(pod: Json) -> datetime | None:
+def _succeeded_at(pod: Json) -> datetime | None:
     """When the pod's last container ended, if the pod has succeeded."""
     if pod.get("status", {}).get("phase") != "Succeeded":
         return None
@@ -109,7 +109,7 @@ def _succeeded(pod: Json) -> datetime | None:
     return max((end for end in ends if end is not None), default=None)
 
 
-def _began(pod: Json) -> datetime | None:
+def _started_at(pod: Json) -> datetime | None:
     """When the pod's running containers started, the last of them."""
     starts = [moment(_state(one, "running").get("startedAt")) for one in pod.get("status", {}).get("containerStatuses") or []]
     return max((start for start in starts if start is not None), default=None)
@@ -120,7 +120,7 @@ def _state(container: Json, name: str) -> Json:
     return found
 
 
-def _be(labels: Collection[str], one: str = "is", more: str = "are") -> str:
+def _verb(labels: Collection[str], one: str = "is", more: str = "are") -> str:
     return one if len(labels) == 1 else more
 
 

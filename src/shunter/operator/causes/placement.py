@@ -9,7 +9,7 @@ from datetime import datetime
 import msgspec
 
 from shunter.api.meta import Json, stored_condition
-from shunter.operator.causes.held import PATIENCE, Held, age
+from shunter.operator.causes.held import RESPONSE_TIMEOUT, BlockedPod, age
 
 AUTOSCALER_REASONS = ("TriggeredScaleUp", "Nominated")
 _PREEMPTION = re.compile(r"( no new claims to deallocate,)? preemption:.*", re.DOTALL)
@@ -22,7 +22,7 @@ _CLAIM_TROUBLE = re.compile(
 _GANG = re.compile(r"pod group|PodGroup|in gang|gang ", re.IGNORECASE)
 
 
-def unplaced(label: str, pod: Json, events: Sequence[Json], now: datetime) -> Held | None:
+def unscheduled_pod(label: str, pod: Json, events: Sequence[Json], now: datetime) -> BlockedPod | None:
     """A pod without a node, by the scheduler's condition."""
     scheduled = stored_condition(pod, "PodScheduled")
     scheduler = pod.get("spec", {}).get("schedulerName") or "default-scheduler"
@@ -31,25 +31,27 @@ def unplaced(label: str, pod: Json, events: Sequence[Json], now: datetime) -> He
     if scheduled.get("reason") == "SchedulingGated" or pod.get("spec", {}).get("schedulingGates"):
         gates = ", ".join(gate.get("name", "") for gate in pod.get("spec", {}).get("schedulingGates") or [])
         text = f"the scheduling gates {gates} keep it back" if gates else "scheduling gates keep it back"
-        return Held(label=label, word="SchedulingGated", text=text, remedy="The controller that sets them must remove them.")
+        return BlockedPod(
+            label=label, word="SchedulingGated", text=text, remedy="The controller that sets them must remove them."
+        )
     if scheduled.get("status") == "False":
         word, text, remedy = _scheduling(message)
         if word == "Unschedulable" and any(event.get("reason") in AUTOSCALER_REASONS for event in events):
             remedy = "An autoscaler has seen it: a node may come."
-        return Held(label=label, word=word, text=text, remedy=remedy, gang=group)
-    if not scheduled and group and age(pod, now) > PATIENCE:
+        return BlockedPod(label=label, word=word, text=text, remedy=remedy, gang=group)
+    if not scheduled and group and age(pod, now) > RESPONSE_TIMEOUT:
         # The scheduler of Kubernetes 1.36 writes neither a condition nor an event then.
         text = f"scheduler {scheduler} has not looked at the pod, which is of PodGroup {group}"
         see = f"kubectl get podgroups.scheduling.k8s.io {group} -n {pod['metadata']['namespace']} -o yaml"
         remedy = f"Is the PodGroup there, and are there as many pods as its minCount? See: {see}"
-        return Held(label=label, word="WaitingForGang", text=text, remedy=remedy, gang=group)
-    if not scheduled and age(pod, now) > PATIENCE:
+        return BlockedPod(label=label, word="WaitingForGang", text=text, remedy=remedy, gang=group)
+    if not scheduled and age(pod, now) > RESPONSE_TIMEOUT:
         text = f"scheduler {scheduler} has not looked at the pod"
-        return Held(label=label, word="NoScheduler", text=text, remedy=f"Is {scheduler} installed, and does it run?")
+        return BlockedPod(label=label, word="NoScheduler", text=text, remedy=f"Is {scheduler} installed, and does it run?")
     return None
 
 
-def with_gangs(held: Sequence[Held]) -> list[Held]:
+def with_gangs(held: Sequence[BlockedPod]) -> list[BlockedPod]:
     """Of a gang one pod may be told that no node has room, and the others that they wait: it is the gang as a whole that finds
     none, as a pod that is alone would."""
     waiting = {one.gang for one in held if one.word == "WaitingForGang"} - {""}
@@ -57,7 +59,7 @@ def with_gangs(held: Sequence[Held]) -> list[Held]:
     return [_of_gang(one, first[one.gang]) if one.gang in first else one for one in held]
 
 
-def _of_gang(one: Held, without_room: Held) -> Held:
+def _of_gang(one: BlockedPod, without_room: BlockedPod) -> BlockedPod:
     if one.word not in ("WaitingForGang", "Unschedulable"):
         return one
     text = f"PodGroup {one.gang} cannot be placed as a whole: {without_room.label} does not fit with the others: "

@@ -10,8 +10,8 @@ from shunter.api.core import container_statuses, pod_has_ended
 from shunter.api.meta import Json
 from shunter.operator import needs
 from shunter.operator.causes.events import event_time
-from shunter.operator.causes.held import PATIENCE, Held, age
-from shunter.operator.causes.placement import unplaced, with_gangs
+from shunter.operator.causes.held import RESPONSE_TIMEOUT, BlockedPod, age
+from shunter.operator.causes.placement import unscheduled_pod, with_gangs
 from shunter.operator.overview import member, moment
 
 LOOP_RESTARTS = 2
@@ -30,13 +30,13 @@ NODE_REASONS = ("FailedMount", "FailedAttachVolume", "FailedMapVolume", "FailedC
 """Reasons of events in which a node says why it cannot begin with a pod."""
 
 
-def held_pods(job: Json, pods: Sequence[Json], events: Iterable[Json], now: datetime) -> list[Held]:
+def held_pods(job: Json, pods: Sequence[Json], events: Iterable[Json], now: datetime) -> list[BlockedPod]:
     """The pods of a job that do not run, by rank, each with the reason. A pod that is merely starting is none of them."""
     about: dict[str, list[Json]] = {}
     for event in events:
         about.setdefault(event.get("involvedObject", {}).get("uid", ""), []).append(event)
     doubtful = sorted((pod for pod in pods if not _is_well(pod)), key=lambda pod: _rank(job, pod))
-    held = (_held(member(job, pod).label, pod, about.get(pod["metadata"].get("uid", ""), []), now) for pod in doubtful)
+    held = (_blocked_pod(member(job, pod).label, pod, about.get(pod["metadata"].get("uid", ""), []), now) for pod in doubtful)
     return with_gangs([one for one in held if one is not None])
 
 
@@ -51,26 +51,26 @@ def _is_well(pod: Json) -> bool:
     )
 
 
-def _repeated_failures(job: Json, pods: Sequence[Json]) -> list[Held]:
+def _repeated_failures(job: Json, pods: Sequence[Json]) -> list[BlockedPod]:
     """Ranks whose pods have failed more than once and are made again."""
     failed: dict[str, list[Json]] = {}
     ended = [pod for pod in pods if pod.get("status", {}).get("phase") == "Failed"]
     for pod in sorted(ended, key=lambda pod: _rank(job, pod)):
         failed.setdefault(member(job, pod).label, []).append(pod)
     return [
-        Held(label=label, word="CrashLoop", text=f"its pods fail again and again{_exit(of_rank)}", is_loop=True)
+        BlockedPod(label=label, word="CrashLoop", text=f"its pods fail again and again{_exit(of_rank)}", is_loop=True)
         for label, of_rank in failed.items()
         if len(of_rank) >= LOOP_RESTARTS
     ]
 
 
-def loops(job: Json, pods: Sequence[Json], held: Iterable[Held], now: datetime) -> list[Held]:
+def crash_loops(job: Json, pods: Sequence[Json], held: Iterable[BlockedPod], now: datetime) -> list[BlockedPod]:
     """Ranks that fail again and again: of those held up, those whose failed pods are still there, else those of the job's
     record."""
-    return [*(one for one in held if one.is_loop), *_repeated_failures(job, pods)] or _recorded_loops(job, pods, now)
+    return [*(one for one in held if one.is_loop), *_repeated_failures(job, pods)] or _recorded_crash_loops(job, pods, now)
 
 
-def _recorded_loops(job: Json, pods: Sequence[Json], now: datetime) -> list[Held]:
+def _recorded_crash_loops(job: Json, pods: Sequence[Json], now: datetime) -> list[BlockedPod]:
     """Ranks that have failed more than once, and not long ago, by the job's own record: that keeps what failed in pods that are
     gone."""
     failed: dict[int, list[Json]] = {}
@@ -78,7 +78,7 @@ def _recorded_loops(job: Json, pods: Sequence[Json], now: datetime) -> list[Held
         if failure.get("rank") is not None:
             failed.setdefault(failure["rank"], []).append(failure)
     places = {place.rank: place.label for place in (member(job, pod) for pod in pods)}
-    loops = []
+    crash_loops = []
     for rank, of_rank in sorted(failed.items()):
         last = moment(of_rank[-1].get("time"))
         if len(of_rank) < LOOP_RESTARTS or last is None or now - last > STEADY:
@@ -86,8 +86,8 @@ def _recorded_loops(job: Json, pods: Sequence[Json], now: datetime) -> list[Held
         codes = {failure.get("exitCode") for failure in of_rank}
         code = codes.pop() if len(codes) == 1 else None
         text = f"its pods fail again and again{f' with exit code {code}' if code else ''}"
-        loops.append(Held(label=places.get(rank, f"rank {rank}"), word="CrashLoop", text=text, is_loop=True))
-    return loops
+        crash_loops.append(BlockedPod(label=places.get(rank, f"rank {rank}"), word="CrashLoop", text=text, is_loop=True))
+    return crash_loops
 
 
 def _exit(pods: Sequence[Json]) -> str:
@@ -105,50 +105,50 @@ def _rank(job: Json, pod: Json) -> tuple[bool, int, str]:
     return rank is None, rank or 0, pod["metadata"]["name"]
 
 
-def _held(label: str, pod: Json, events: Sequence[Json], now: datetime) -> Held | None:
+def _blocked_pod(label: str, pod: Json, events: Sequence[Json], now: datetime) -> BlockedPod | None:
     status = pod.get("status", {})
     containers = container_statuses(pod)
     if not pod.get("spec", {}).get("nodeName") and not containers:
-        return unplaced(label, pod, events, now)
+        return unscheduled_pod(label, pod, events, now)
     for container in containers:
         if (found := _container(label, container, now)) is not None:
             return found
     has_started = any(set(one.get("state", {})) & {"running", "terminated"} or one.get("restartCount") for one in containers)
     if has_started or status.get("phase") == "Running":
         return None
-    if (found := _not_begun(label, events)) is not None:
+    if (found := _node_failure(label, events)) is not None:
         return found
-    if not containers and age(pod, now) > PATIENCE:
+    if not containers and age(pod, now) > RESPONSE_TIMEOUT:
         node = pod["spec"]["nodeName"]
         text = f"node {node} has not started the pod"
-        return Held(label=label, word="NodeNotResponding", text=text, remedy=f"See: kubectl describe node {node}")
+        return BlockedPod(label=label, word="NodeNotResponding", text=text, remedy=f"See: kubectl describe node {node}")
     return None
 
 
-def _container(label: str, container: Json, now: datetime) -> Held | None:
+def _container(label: str, container: Json, now: datetime) -> BlockedPod | None:
     """What a container waits for, if it is not merely starting, or that it fails again and again."""
     state, last = container.get("state", {}), container.get("lastState", {})
     waiting = state.get("waiting") or {}
     reason, message, name = waiting.get("reason") or "", (waiting.get("message") or "").strip(), container["name"]
     if reason in IMAGE_REASONS:
         text = f"image {container.get('image') or '?'} cannot be pulled ({reason}{f': {message}' if message else ''})"
-        return Held(label=label, word="ImagePull", text=text, remedy="Correct the image's name, or imagePullSecrets.")
+        return BlockedPod(label=label, word="ImagePull", text=text, remedy="Correct the image's name, or imagePullSecrets.")
     if reason == "CreateContainerConfigError":
-        return missing_source(label, message) or Held(label=label, word="ConfigError", text=f"container {name}: {message}")
-    if reason == "CrashLoopBackOff" or _has_just_failed_again(container, now):
+        return missing_source(label, message) or BlockedPod(label=label, word="ConfigError", text=f"container {name}: {message}")
+    if reason == "CrashLoopBackOff" or _is_in_crash_loop(container, now):
         ended = state.get("terminated") or last.get("terminated") or {}
-        text, remedy = _loop(name, ended), needs.for_missing(ended.get("message") or "")
-        return Held(label=label, word="CrashLoop", text=text, remedy=remedy, is_loop=True)
+        text, remedy = _crash_loop_text(name, ended), needs.for_missing(ended.get("message") or "")
+        return BlockedPod(label=label, word="CrashLoop", text=text, remedy=remedy, is_loop=True)
     if reason in STARTING and message:
         # Our own node says here what a kubelet says in events only.
-        return missing_source(label, message) or Held(label=label, word="VolumeMount", text=message)
+        return missing_source(label, message) or BlockedPod(label=label, word="VolumeMount", text=message)
     if reason not in STARTING:
         text = f"container {name}: {reason}{f': {message}' if message else ''}"
-        return Held(label=label, word="StartError", text=text, remedy=needs.for_missing(message))
+        return BlockedPod(label=label, word="StartError", text=text, remedy=needs.for_missing(message))
     return None
 
 
-def _has_just_failed_again(container: Json, now: datetime) -> bool:
+def _is_in_crash_loop(container: Json, now: datetime) -> bool:
     """Whether a container that was restarted more than once has failed again, or has not run for long since it did."""
     state, last = container.get("state", {}), container.get("lastState", {})
     if container.get("restartCount", 0) < LOOP_RESTARTS or not (last.get("terminated") or {}).get("exitCode"):
@@ -157,7 +157,7 @@ def _has_just_failed_again(container: Json, now: datetime) -> bool:
     return bool((state.get("terminated") or {}).get("exitCode")) or (started is not None and now - started < STEADY)
 
 
-def _loop(name: str, ended: Json) -> str:
+def _crash_loop_text(name: str, ended: Json) -> str:
     how = f" with exit code {ended['exitCode']}" if ended.get("exitCode") else ""
     how += f" ({ended['reason']})" if ended.get("reason") not in (None, "", "Error") else ""
     if ended.get("reason") == "StartError" and ended.get("message"):
@@ -165,7 +165,7 @@ def _loop(name: str, ended: Json) -> str:
     return f"container {name} ends again and again{how}"
 
 
-def _not_begun(label: str, events: Sequence[Json]) -> Held | None:
+def _node_failure(label: str, events: Sequence[Json]) -> BlockedPod | None:
     """What the node said last of a pod of which nothing has started; nothing once a later event tells that it goes on."""
     newest = max(events, key=lambda event: (event_time(event), event.get("reason") in NODE_REASONS), default=None)
     if newest is None or newest.get("reason") not in NODE_REASONS:
@@ -174,7 +174,7 @@ def _not_begun(label: str, events: Sequence[Json]) -> Held | None:
     if (missing := missing_source(label, message)) is not None:
         return missing
     word = "VolumeMount" if newest["reason"].startswith(("FailedM", "FailedAttach")) else "PodSandbox"
-    return Held(label=label, word=word, text=message)
+    return BlockedPod(label=label, word=word, text=message)
 
 
 _SOURCES = (
@@ -188,10 +188,10 @@ _SOURCES = (
 )
 
 
-def missing_source(label: str, message: str) -> Held | None:
+def missing_source(label: str, message: str) -> BlockedPod | None:
     """The ConfigMap, Secret or claim that a node's message says is missing; None when it says something else."""
     for pattern, word, text in _SOURCES:
         if match := pattern.search(message):
             what = text.format(*match.groups())
-            return Held(label=label, word=word, text=what, remedy="Create it, or correct the name; the pod then continues.")
+            return BlockedPod(label=label, word=word, text=what, remedy="Create it, or correct the name; the pod then continues.")
     return None

@@ -14,7 +14,7 @@ from shunter.api.scheduling.kueue import QUEUE_LABEL
 from shunter.operator.causes.words import Cause
 from shunter.operator.overview import moment
 
-PATIENCE = timedelta(seconds=15)
+WORKLOAD_TIMEOUT = timedelta(seconds=15)
 """How long Kueue may take to make the Workload of a new job."""
 
 
@@ -65,7 +65,7 @@ def queue_cause(
     workload = own_workload(uids, workloads)
     if workload is None:
         created = moment(job["metadata"].get("creationTimestamp"))
-        if created is not None and now - created < PATIENCE:
+        if created is not None and now - created < WORKLOAD_TIMEOUT:
             return Cause("Queued", f"it waits in queue {queue}; Kueue has made no Workload for it yet")
         text = f"it waits in queue {queue}, and Kueue has made no Workload for it"
         return Cause(
@@ -92,7 +92,7 @@ def _of_workload(workload: Json, queue: str, position: Position | None, now: dat
         return Cause("WaitingForAdmissionCheck", text)
     condition = stored_condition(workload, "QuotaReserved")
     said = str(condition.get("message", "")).strip() or "Kueue has not reported a reason yet"
-    text = f"it waits in queue {queue}{_place(position)}: {said}{_past(workload, now)}"
+    text = f"it waits in queue {queue}{_position_text(position)}: {said}{_requeue_text(workload, now)}"
     return Cause(_word(condition), text)
 
 
@@ -110,13 +110,13 @@ def _word(condition: Json) -> str:
     return "Inadmissible" if reason == "Inadmissible" else "Queued"
 
 
-def _place(position: Position | None) -> str:
+def _position_text(position: Position | None) -> str:
     if position is None:
         return ""
     return f" (number {position.in_queue} in it, number {position.in_cluster_queue} in its ClusterQueue)"
 
 
-def _past(workload: Json, now: datetime) -> str:
+def _requeue_text(workload: Json, now: datetime) -> str:
     """That it ran before and was put back, and when it may come again."""
     text = ""
     if _is_true(workload, "Evicted") and (why := _message(workload, "Preempted") or _message(workload, "Evicted")):

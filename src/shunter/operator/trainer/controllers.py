@@ -65,7 +65,7 @@ def failed_pod_informer(manager: Manager) -> tuple[Informer[RankPod], FailedPods
     failed_pods = FailedPods(pods.store)
     pods.add_handler(failed_pods.changed)
     over = manager.informer(PODS, MetadataOnly, label_selector=JOBSET_NAME, field_selector="status.phase=Failed")
-    over.add_handler(lambda old, new: pods.hurry())
+    over.add_handler(lambda old, new: pods.end_pause())
     return pods, failed_pods
 
 
@@ -112,7 +112,7 @@ def add_controllers(manager: Manager, *, workers: int = DEFAULT_WORKERS, status_
             for job in jobs.store.list():
                 controller.add(key_of(job))
 
-        status_server.when_changed(look_at_all)
+        status_server.on_change(look_at_all)
     if manager.metrics:
         from shunter.operator.trainer.metrics import TrainJobMetrics
 

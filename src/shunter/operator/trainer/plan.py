@@ -45,7 +45,7 @@ FIELD_MANAGER = "trainer"
 LONGEST_CAUSE = 950
 """Characters of an error that go into an event."""
 CERTIFICATE_SECONDS = 1.0
-"""Until a job is looked at again whose pods could not be told yet whom to trust: at the start of the operator."""
+"""Until a job is reconciled again while the status server has no certificate yet, just after the operator has started."""
 
 
 Present = ConfigMap | MetadataOnly | PodGroup
@@ -135,7 +135,7 @@ def _plan(observed: Observed, now: datetime) -> Plan:
     if outgrown is not None and outgrown.spec.volume_claim_policies:
         return _held_up(observed, resumption.claims_in_the_way(outgrown), "", now)
     kept = () if job.spec.suspend else resumption.kept_placement(observed.jobs, wanted.jobset)
-    writes, waiting = _renewal(observed, outgrown) if outgrown is not None else _jobset_writes(observed, wanted, kept)
+    writes, waiting = _replacement(observed, outgrown) if outgrown is not None else _jobset_writes(observed, wanted, kept)
     is_renewed = outgrown is not None and any(isinstance(write, Delete) for write in writes)
     status, remaining = _status(observed, None, now, waiting=waiting)
     status = _with_placement(observed, status, kept if not waiting else (), now)
@@ -161,10 +161,10 @@ def _plan_failure(observed: Observed, failure: Failure, now: datetime) -> Plan:
     return Plan(status=_status_write(observed.job, status), events=(event,))
 
 
-def _held_up(observed: Observed, obstacle: Condition, told: str, now: datetime) -> Plan:
+def _held_up(observed: Observed, obstacle: Condition, event_text: str, now: datetime) -> Plan:
     """Nothing can be made: the status says why, and an event when there is something to tell."""
     status, remaining = _status(observed, obstacle, now)
-    events = (_creation_failed(observed.job, told),) if told else ()
+    events = (_creation_failed(observed.job, event_text),) if event_text else ()
     return Plan(writes=_suspension(observed), status=_status_write(observed.job, status), events=events, requeue_after=remaining)
 
 
@@ -211,7 +211,7 @@ def _jobset_writes(observed: Observed, wanted: Rendered, kept: Sequence[str]) ->
     return (_apply(JOBSETS, with_stored_lists(wanted.jobset, jobset)),), ""
 
 
-def _renewal(observed: Observed, jobset: LiveJobSet) -> tuple[tuple[Write, ...], str]:
+def _replacement(observed: Observed, jobset: LiveJobSet) -> tuple[tuple[Write, ...], str]:
     """A JobSet of another number of nodes is stopped, if the job was resumed before that was done, and deleted when its pods are
     gone; the next one has the number. Its restarts are counted from 0: these nodes are another group."""
     job = observed.job

@@ -84,10 +84,10 @@ class Plugin:
         """The fields of other programs' kinds that `errors` has to know about."""
         return []
 
-    def warnings(self, asked: AdmissionContext) -> list[str]:
+    def warnings(self, context: AdmissionContext) -> list[str]:
         """What a new job is let through with, and its user told."""
         return []
 
-    def errors(self, asked: AdmissionContext) -> list[FieldError]:
+    def errors(self, context: AdmissionContext) -> list[FieldError]:
         """What admission refuses in the job."""
         return []

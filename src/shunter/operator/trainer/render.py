@@ -139,10 +139,10 @@ NO_FACTS = Facts()
 
 def trainjob_warnings(job: TrainJob, runtime: Json, facts: Facts = NO_FACTS) -> list[str]:
     """What a new job of this runtime is let through with, and its user told. Raises BuildError."""
-    asked = _asked(job, runtime, facts)
+    context = _admission_context(job, runtime, facts)
     return [
         *validation.account_warnings(job, runtime_spec(runtime).template),
-        *(text for plugin in PLUGINS for text in plugin.warnings(asked)),
+        *(text for plugin in PLUGINS for text in plugin.warnings(context)),
     ]
 
 
@@ -160,17 +160,17 @@ def trainjob_errors(job: TrainJob, runtime: Json, facts: Facts = NO_FACTS, old: 
         return errors
 
 
-def _asked(job: TrainJob, runtime: Json, facts: Facts) -> AdmissionContext:
+def _admission_context(job: TrainJob, runtime: Json, facts: Facts) -> AdmissionContext:
     spec = runtime_spec(runtime)
     template = checked_template(job, spec)
     return AdmissionContext(job, spec.policy, spec.pod_groups, template, facts.missing_priority_classes, facts.missing_fields)
 
 
 def _errors(job: TrainJob, runtime: Json, facts: Facts, patches: Sequence[RuntimePatch]) -> list[FieldError]:
-    asked = _asked(job, runtime, facts)
+    context = _admission_context(job, runtime, facts)
     return [
-        *validation.initializer_errors(job, asked.template),
+        *validation.initializer_errors(job, context.template),
         *validation.patch_errors(job, patches),
         *validation.patch_target_errors(job, patches, runtime_spec(runtime).template),
-        *(fault for plugin in PLUGINS for fault in plugin.errors(asked)),
+        *(fault for plugin in PLUGINS for fault in plugin.errors(context)),
     ]

@@ -28,7 +28,7 @@ def set_nodes(model: Model) -> None:
         pods.count = trainer.num_nodes
 
 
-def introduce(model: Model, variables: list[Json]) -> None:
+def add_rendezvous(model: Model, variables: list[Json]) -> None:
     """Gives the training container variables and the port to meet on, if the job has a `trainer` section, be it empty."""
     if model.job.spec.trainer is None or model.node_container is None:
         return

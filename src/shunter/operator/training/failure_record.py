@@ -16,14 +16,14 @@ from shunter.operator.training.names import REPLICA_TYPE, index_of
 from shunter.operator.training.progress import Progress
 
 
-def recorded(job: AnyJob, children: Children, progress: Progress) -> Progress:
+def with_new_failures(job: AnyJob, children: Children, progress: Progress) -> Progress:
     """With what failed in the job's pods in the status, and told as far as it is news."""
     return _with_new(job, children.pods, progress)
 
 
-def recorded_late(job: AnyJob, children: Children, progress: Progress) -> Progress:
-    """As `recorded`, of a job that has failed. States of pods arrive in any order, so the job may have failed by a rank that lost
-    its peer before that peer was seen. What ends long after the job, or because its pod is deleted, has nothing to do with it."""
+def with_late_failures(job: AnyJob, children: Children, progress: Progress) -> Progress:
+    """As `with_new_failures`, for a job that has failed. Pod states arrive in any order, so the job may have failed because of a
+    rank that lost its peer before the peer's failure was seen. What ends long after the job, or by a deletion, does not count."""
     ended = job.status.completion_time
     if ended is None:
         return progress

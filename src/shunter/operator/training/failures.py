@@ -1,4 +1,4 @@
-"""What is told of pods that have ended, and how: soon they may be gone. What failed in them is recorded (`failure_record`)."""
+"""Events with the exit codes of pods that have ended, as the pods may soon be gone. `failure_record` records what failed."""
 
 from __future__ import annotations
 
@@ -22,14 +22,14 @@ def newly_ended(framework: AnyFramework, observed: Observed, replica_type: str) 
     return restart.newly_finished(container, pods, known.succeeded + known.failed if known else 0, observed.ended)
 
 
-def told(framework: AnyFramework, observed: Observed, progress: Progress) -> Progress:
+def with_exit_events(framework: AnyFramework, observed: Observed, progress: Progress) -> Progress:
     """With the exit codes of pods whose end is news."""
     job = observed.job
     for replica_type in job.replicas:
         ended = newly_ended(framework, observed, replica_type)
         leaves = [pod for pod in ended if pod.status.phase == "Failed" and not _stays(framework, job, pod, replica_type)]
         container = framework.container_of(job, replica_type)
-        for pod in ended if framework.tells_exits else leaves:
+        for pod in ended if framework.reports_all_exits else leaves:
             code = restart.exit_code(pod, container)
             if code is not None:
                 progress = progress.notes((restart.exited(job, pod, code),))

@@ -102,7 +102,7 @@ class Framework(Protocol[Spec, View]):
     """The container that trains: its ports make the service, its exit code decides about restarts."""
     shares_environment: bool
     """Whether every container of a pod gets the environment, or only the one that trains."""
-    tells_exits: bool
+    reports_all_exits: bool
     """Whether an event tells how each pod exited, or only that of pods which fail and do not stay."""
     replaced_under: Sequence[str]
     """The restart policies under which failed pods are made anew; ExitCode decides by their codes."""

@@ -160,7 +160,7 @@ def names_another_scheduler(job: AnyJob, gang: Gang) -> bool:
     return any(name and name != gang.scheduler for name in named)
 
 
-def released(job: AnyJob, gang: Gang, *, is_news: bool) -> tuple[list[Delete], tuple[Note, ...]]:
+def release(job: AnyJob, gang: Gang, *, is_news: bool) -> tuple[list[Delete], tuple[Note, ...]]:
     """Deletes the group of a job that has no pods to place any more, unless somebody else made it. Upstream tells of it even
     where there was no group; so do we when the job's state `is_news`."""
     terminated = job.note("Normal", "JobTerminated", "Job has been terminated. Deleting PodGroup")

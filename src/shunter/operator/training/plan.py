@@ -34,7 +34,7 @@ def plan(framework: AnyFramework, observed: Observed, now: datetime) -> Plan:
         return _finished(framework, observed, progress)
     progress = gang.gang_ready(progress.created(job.name), job)
     if not progress.status.is_true("Suspended"):
-        progress = failure_record.recorded(job, scale_in.evidence(children), progress)
+        progress = failure_record.with_new_failures(job, scale_in.evidence(children), progress)
     if (stopped := framework.stopped(observed, progress)) is not None:
         return _written(stopped)
     if job.run_policy.suspend or progress.status.is_true("Suspended"):
@@ -45,7 +45,7 @@ def plan(framework: AnyFramework, observed: Observed, now: datetime) -> Plan:
     remaining = deadline.remaining(job, progress.now)
     if backoff.is_exceeded(job, scale_in.evidence(children)):
         progress = progress.notes(backoff.exits(job, children))
-        progress = failures.told(framework, observed, progress)
+        progress = failures.with_exit_events(framework, observed, progress)
         return _over_limit(observed, progress, BACKOFF_EXCEEDED.format(name=job.name))
     if remaining is not None and remaining <= 0:
         return _over_limit(observed, progress, DEADLINE_EXCEEDED.format(name=job.name))
@@ -107,7 +107,7 @@ def _running(framework: AnyFramework, observed: Observed, progress: Progress, re
                 return _written(progress.held_back() if is_news else progress, before, remaining)
     writes, progress = framework.sync_replicas(observed, progress)
     progress = judged(framework, job, scale_in.evidence(children), progress)
-    if not progress.status.is_finished and progress.tells_of_failures:
+    if not progress.status.is_finished and progress.has_more_failures:
         # The status first: once a failed pod is gone, nothing else tells that it failed.
         writes = [write for write in writes if not isinstance(write, Delete)]
     writes, is_over = prerequisites.in_order(observed, before, writes), progress.status.is_finished
@@ -137,7 +137,7 @@ def _finished(framework: AnyFramework, observed: Observed, progress: Progress) -
     if job.status.is_true("Succeeded"):
         progress = settled(progress)
     else:
-        progress = failure_record.recorded_late(job, scale_in.evidence(children), progress)
+        progress = failure_record.with_late_failures(job, scale_in.evidence(children), progress)
     group, progress = _without_gang(observed, progress, is_news=False)
     scaled = autoscaler.removed(job, observed.autoscaler)
     return _written(progress, [*group, *scaled, *clean_up(job, children)], remaining)
@@ -153,7 +153,7 @@ def _without_gang(observed: Observed, progress: Progress, *, is_news: bool) -> t
     """The group's deletion, and the job told so."""
     if observed.gang is None:
         return [], progress
-    writes, notes = gang.released(observed.job, observed.gang, is_news=is_news)
+    writes, notes = gang.release(observed.job, observed.gang, is_news=is_news)
     return writes, progress.notes(notes)
 
 

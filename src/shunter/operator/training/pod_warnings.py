@@ -15,12 +15,12 @@ REPORTED_PODS = 20
 def abnormal_pod_events(job: Ref, pods: tuple[Pod, ...]) -> tuple[Note, ...]:
     """A warning for each container with something to say, else for the pod's newest condition that is not True; and for each pod
     that went, or goes, by something else than its own end or a person's will."""
-    told = (_notes(job, pod) if pod.is_active else _taken(job, pod) for pod in pods)
+    told = (_warnings(job, pod) if pod.is_active else _disruption_event(job, pod) for pod in pods)
     notes = (note for of_pod in told for note in of_pod)
     return tuple(note for note, _ in zip(notes, range(REPORTED_PODS), strict=False))
 
 
-def _notes(job: Ref, pod: Pod) -> list[Note]:
+def _warnings(job: Ref, pod: Pod) -> list[Note]:
     name = pod.metadata.name
     notes = []
     for status in pod.status.container_statuses:
@@ -40,7 +40,7 @@ def _notes(job: Ref, pod: Pod) -> list[Note]:
     return [_warning(job, newest.reason, f"Error pod {name} condition message: {newest.message}")]
 
 
-def _taken(job: Ref, pod: Pod) -> list[Note]:
+def _disruption_event(job: Ref, pod: Pod) -> list[Note]:
     """Why a pod goes that is evicted, preempted, or on a lost node; Kubernetes says so in its condition."""
     disruption = true_condition(pod.status.conditions, "DisruptionTarget")
     if disruption is None:

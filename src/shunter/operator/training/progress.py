@@ -53,7 +53,7 @@ class Progress(msgspec.Struct, frozen=True, kw_only=True):
         return self.status.is_true("Failed")
 
     @property
-    def tells_of_failures(self) -> bool:
+    def has_more_failures(self) -> bool:
         """Whether more pods of a role have failed than the stored status says."""
         known = self.observed.replica_statuses
         return any(

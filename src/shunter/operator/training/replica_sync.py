@@ -28,7 +28,7 @@ class NumberedReplicas:
     """The part of a framework that its kind shares with most others."""
 
     shares_environment = True
-    tells_exits = True
+    reports_all_exits = True
     replaced_under: Sequence[str] = ("OnFailure", "Always", "ExitCode")
 
     def with_settings(self: AnyFramework, settings: Settings) -> AnyFramework:
@@ -74,7 +74,7 @@ class NumberedReplicas:
             text = f"no pod is made or deleted until this is put right: {aggregate(numbers)}"
             progress = progress.note("Warning", "TooManyReplicas", text)
             return [], progress.counts(replica_counts(self, job, scale_in.evidence(children)))
-        progress = failures.told(self, observed, progress)
+        progress = failures.with_exit_events(self, observed, progress)
         pod_writes: list[Write] = []
         service_writes: list[Write] = []
         for replica_type in job.replicas:

@@ -22,7 +22,7 @@ from shunter.api.resources import CORE_EVENTS, JOBS, JOBSETS, PODS
 from shunter.jobs.evidence import JobCause, why_of_all
 from shunter.jobs.failure_record import failure_record
 from shunter.jobs.jobsets import jobsets_of_all
-from shunter.jobs.logs.progress import MOST_JOBS, TOLD_STATES, progress_in_logs
+from shunter.jobs.logs.progress import LOGGED_STATES, MOST_JOBS, progress_in_logs
 from shunter.jobs.logs.visible_text import visible
 from shunter.jobs.pods_up import is_well, wanted
 from shunter.kube.client import Client
@@ -197,7 +197,7 @@ class Jobs:
 
     def _silent(self, observed: Observed) -> dict[str, KeptJob]:
         """The jobs that run, or have failed, and report nothing: only their logs say how far they are, or came."""
-        return {uid: job for uid, job in _all(observed).items() if job.job.state in TOLD_STATES and job.progress is None}
+        return {uid: job for uid, job in _all(observed).items() if job.job.state in LOGGED_STATES and job.progress is None}
 
     def _note_told(self, silent: Mapping[str, KeptJob], due: Sequence[str], found: Mapping[str, Progress], now: float) -> None:
         """What logs told, and when those that were read are to be read again."""

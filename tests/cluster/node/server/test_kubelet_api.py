@@ -21,7 +21,7 @@ pytestmark = pytest.mark.integration
 
 AUTHORITY = new_authority("tests")
 DEADLINE = 20.0
-TIMEOUTS = Timeouts(head=0.5, body=0.5, idle=0.5, answer=0.5, farewell=0.5)
+TIMEOUTS = Timeouts(head=0.5, body=0.5, idle=0.5, answer=0.5, linger=0.5)
 
 
 class Nothing:

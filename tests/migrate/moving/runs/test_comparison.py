@@ -10,7 +10,7 @@ import msgspec
 import pytest
 
 from shunter.errors import InputError
-from shunter.jobs.logs.metrics import told
+from shunter.jobs.logs.metrics import log_report
 from shunter.jobs.metrics import Point, Series
 from shunter.migrate.moving.runs.comparison import Comparison, Tolerance, compared
 from shunter.migrate.moving.runs.record import Pod, Run, encoded, stored
@@ -20,7 +20,7 @@ BEGUN = datetime(2026, 11, 21, 10, tzinfo=UTC)
 
 def run(*logs: list[str], **fields: Any) -> Run:
     """A finished run, a log for each pod."""
-    tellings = [told(lines, pod=f"node-{rank}", rank=rank) for rank, lines in enumerate(logs)]
+    tellings = [log_report(lines, pod=f"node-{rank}", rank=rank) for rank, lines in enumerate(logs)]
     made = Run(
         kind="TrainJob",
         name="bert",

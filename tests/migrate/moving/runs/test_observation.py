@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from shunter.api.meta import Json
-from shunter.jobs.logs.metrics import told
+from shunter.jobs.logs.metrics import log_report
 from shunter.jobs.metrics import Process
 from shunter.jobs.training_pods import pods_by_rank, training_pods
 from shunter.migrate.moving.runs import marks
@@ -115,7 +115,9 @@ def test_a_v1_job_knows_how_many_pods_it_had() -> None:
         "status": {"conditions": [{"type": "Succeeded", "status": "True"}]},
     }
     labels = {"training.kubeflow.org/replica-type": "worker", "training.kubeflow.org/replica-index": "1"}
-    run = observed(job, [pod("bert-worker-1", labels=labels)], {"bert-worker-1": told(["rank=2 world_size=3"], pod="w", rank=0)})
+    run = observed(
+        job, [pod("bert-worker-1", labels=labels)], {"bert-worker-1": log_report(["rank=2 world_size=3"], pod="w", rank=0)}
+    )
     assert (run.gone, run.state, run.pods[0].label) == (2, "Succeeded", "worker-1")
     assert grouping(run).shown_ranks == "only 2 spoke"
 
@@ -158,7 +160,7 @@ def test_what_processes_say_of_themselves_tells_how_they_are_grouped(
     lines = [
         (f"rank={rank} world_size={size}" if rank is not None else f"world_size={size}", place) for place, rank, size in said
     ]
-    processes = [process for line, place in lines for process in told([line], pod=place, rank=None).processes]
+    processes = [process for line, place in lines for process in log_report([line], pod=place, rank=None).processes]
     pods = tuple(Pod(label=f"node-{rank}", rank=rank) for rank in range(len(said)))
     found = grouping(Run(pods=pods, processes=tuple(processes)))
     assert (found.shown_groups, found.shown_ranks) == (groups, ranks)

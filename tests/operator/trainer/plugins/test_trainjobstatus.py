@@ -104,7 +104,7 @@ def test_a_job_waits_until_it_is_known_whom_to_trust(make_trainjob: Make, runtim
 def test_who_waits_hears_of_each_change_once() -> None:
     access = StatusServerAccess(PLACE.url)
     heard: list[str] = []
-    access.when_changed(lambda: heard.append(access.place.authorities))
+    access.on_change(lambda: heard.append(access.place.authorities))
     for authorities in (b"one", b"one", b"two"):
         access.trust(authorities)
     assert heard == ["one", "two"]

@@ -96,7 +96,7 @@ class GarbageCollector:
 
     def _is_complete(self) -> bool:
         """Whether every kind has been read: an object may wait for dependents of any of them."""
-        return all(informer.is_synced or informer.trouble for informer, _ in self._informers.values())
+        return all(informer.is_synced or informer.problem for informer, _ in self._informers.values())
 
     async def _follow(self, group: asyncio.TaskGroup) -> None:
         """Starts informers of new kinds, and stops those of kinds that are no more."""

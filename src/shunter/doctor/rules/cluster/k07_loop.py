@@ -27,7 +27,7 @@ def judge(case: Case) -> list[Verdict]:
 
 
 def _loops(case: Case) -> list[Ending]:
-    labels = {pod for held in case.loops for pod in case.by_label.get(held.label, ())}
+    labels = {pod for held in case.crash_loops for pod in case.by_label.get(held.label, ())}
     found = [one for one in case.reasons if one.pod in labels or one.restarts >= LOOP_RESTARTS]
     return found or [one for one in case.failures if one.pod in labels]
 

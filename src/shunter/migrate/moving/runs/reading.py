@@ -8,7 +8,7 @@ from types import MappingProxyType
 
 from shunter.api.meta import Json
 from shunter.api.resources import JOBSETS, PODS
-from shunter.jobs.logs.metrics import LogReader, LogReport, MetricPattern, told
+from shunter.jobs.logs.metrics import LogReader, LogReport, MetricPattern, log_report
 from shunter.jobs.logs.reading import CONCURRENT_LOGS
 from shunter.jobs.training_pods import pods_by_rank, training_container
 from shunter.kube.client import Client
@@ -39,7 +39,7 @@ async def run_of(
         label = member(job, pod).label
         async with free:
             said = await _log_report(client, pod, LogReader(label, rank, extra))
-        return pod["metadata"]["name"], said or told(heard.get(label, ()), pod=label, rank=rank, extra=extra)
+        return pod["metadata"]["name"], said or log_report(heard.get(label, ()), pod=label, rank=rank, extra=extra)
 
     tellings = await asyncio.gather(*(read(rank, pod) for rank, pod in pods_by_rank(job, pods).items()))
     return observed(job, pods, dict(tellings), await _jobset(client, job))
@@ -53,7 +53,7 @@ async def _log_report(client: Client, pod: Json, reader: LogReader) -> LogReport
             reader.read(line)
     except (NotFound, BadRequest):
         return None
-    return reader.told()
+    return reader.report()
 
 
 async def _jobset(client: Client, job: Json) -> Json | None:

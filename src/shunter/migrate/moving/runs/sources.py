@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from shunter.errors import InputError
-from shunter.jobs.logs.metrics import MetricPattern, told
+from shunter.jobs.logs.metrics import MetricPattern, log_report
 from shunter.migrate.moving.runs import mlflow, tensorboard
 from shunter.migrate.moving.runs.record import Run
 
@@ -21,7 +21,7 @@ def with_metrics_of(run: Run, source: str, *, extra: Sequence[MetricPattern] = (
             uri, _, run_id = where.rpartition("#")
             return run.with_series(mlflow.series_of(uri, run_id))
         case "log" if where:
-            return run.with_series(told(_lines(Path(where)), pod=where, rank=None, extra=extra).series)
+            return run.with_series(log_report(_lines(Path(where)), pod=where, rank=None, extra=extra).series)
     raise InputError(f"{source}: not a source of metrics.", "Write tensorboard:DIR, mlflow:URI#RUN or log:FILE.")
 
 

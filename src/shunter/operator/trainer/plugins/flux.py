@@ -99,17 +99,17 @@ class Flux(Plugin):
             return {}
         return {CURVE: lambda randomness: curve_secret(model.job, randomness)}
 
-    def errors(self, asked: AdmissionContext) -> list[FieldError]:
+    def errors(self, context: AdmissionContext) -> list[FieldError]:
         """Fewer than one process a node, and an init container of the replicated job `node` that has the name of ours."""
-        policy = asked.policy.flux if asked.policy else None
+        policy = context.policy.flux if context.policy else None
         if policy is None:
             return []
         faults = []
-        tasks = tasks_per_node(asked.job, policy)
+        tasks = tasks_per_node(context.job, policy)
         if tasks < 1:
             detail = "must be greater than or equal to 1 for Flux TrainJob"
             faults.append(invalid("spec.trainer.numProcPerNode", tasks, detail))
-        nodes = templates.replicated_job(asked.template, NODE)
+        nodes = templates.replicated_job(context.template, NODE)
         if nodes is not None and any(one.get("name") == INSTALLER for one in templates.init_containers(nodes)):
             faults.append(invalid("spec.trainer.initContainers", INSTALLER, f"InitContainer '{INSTALLER}' is reserved"))
         return faults

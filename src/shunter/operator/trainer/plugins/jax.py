@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from shunter.operator.trainer.model import Model
 from shunter.operator.trainer.plugin import Plugin
-from shunter.operator.trainer.rendezvous import PORT, RANK_SOURCE, first_node, introduce, set_nodes
+from shunter.operator.trainer.rendezvous import PORT, RANK_SOURCE, add_rendezvous, first_node, set_nodes
 
 JAX_NUM_PROCESSES = "JAX_NUM_PROCESSES"
 JAX_PROCESS_ID = "JAX_PROCESS_ID"
@@ -25,7 +25,7 @@ class JAX(Plugin):
         if model.policy is None or model.policy.jax is None or model.trainer_set is None:
             return
         set_nodes(model)
-        introduce(
+        add_rendezvous(
             model,
             [
                 {"name": JAX_NUM_PROCESSES, "value": str(model.trainer_set.count)},

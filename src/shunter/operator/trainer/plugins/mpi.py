@@ -86,18 +86,18 @@ class MPI(Plugin):
             return {}
         return {KEYS: lambda randomness: keys_secret(model.job, randomness)}
 
-    def errors(self, asked: AdmissionContext) -> list[FieldError]:
+    def errors(self, context: AdmissionContext) -> list[FieldError]:
         """Variables that are the plugin's, more than MOST_PODS nodes, and, where the launcher is to train, more than one node in
         a runtime that lacks `launcher` or `node`."""
-        policy = asked.policy.mpi if asked.policy else None
+        policy = context.policy.mpi if context.policy else None
         if policy is None:
             return []
-        faults = reserved_environment_errors(asked.job, OPEN_MPI_ENVIRONMENT)
-        trainer = asked.job.spec.trainer
+        faults = reserved_environment_errors(context.job, OPEN_MPI_ENVIRONMENT)
+        trainer = context.job.spec.trainer
         nodes = trainer.num_nodes if trainer else None
         if nodes is not None and nodes > MOST_PODS:
             faults.insert(0, invalid("spec.trainer.numNodes", nodes, f"must not be more than {MOST_PODS}"))
-        lacks_jobs = any(templates.replicated_job(asked.template, name) is None for name in (LAUNCHER, NODE))
+        lacks_jobs = any(templates.replicated_job(context.template, name) is None for name in (LAUNCHER, NODE))
         if nodes is not None and nodes > 1 and policy.run_launcher_as_node and lacks_jobs:
             detail = "must have 1 when MPI trainingRuntime with enabled runLauncherAsNode does not have either launcher and node"
             faults.insert(0, invalid("spec.trainer.numNodes", nodes, detail))

@@ -17,7 +17,7 @@ from shunter.api.trainer.validation import reserved_environment_errors
 from shunter.operator.trainer.model import BuildError, Model
 from shunter.operator.trainer.plugin import AdmissionContext, Plugin
 from shunter.operator.trainer.plugins.torchtune_command import completed_command
-from shunter.operator.trainer.rendezvous import PORT, RANK_SOURCE, counted_resources, first_node, introduce, set_nodes
+from shunter.operator.trainer.rendezvous import PORT, RANK_SOURCE, add_rendezvous, counted_resources, first_node, set_nodes
 from shunter.operator.trainer.resources import cpu_count, gpu_count
 from shunter.operator.trainer.upserts import applied_env, upsert_env
 
@@ -38,7 +38,7 @@ class Torch(Plugin):
         if trainer is not None and node is not None:
             is_torchtune = trainer.command == torchtune.COMMAND
             upsert_env(node, applied_env(trainer.env))
-            introduce(model, group if is_torchtune else [*group, *master])
+            add_rendezvous(model, group if is_torchtune else [*group, *master])
             if is_torchtune:
                 command = completed_command(
                     model.job,
@@ -51,15 +51,15 @@ class Torch(Plugin):
                 model.trainer = msgspec.structs.replace(trainer, command=command)
         self._inject(model, [*group, *master])
 
-    def errors(self, asked: AdmissionContext) -> list[FieldError]:
+    def errors(self, context: AdmissionContext) -> list[FieldError]:
         """Targets of `envInjection` that the runtime lacks, variables that are torchrun's, and what torchtune cannot do."""
-        policy = asked.policy.torch if asked.policy else None
+        policy = context.policy.torch if context.policy else None
         if policy is None:
             return []
         return [
-            *torch_validation.injection_errors(policy, asked.template),
-            *reserved_environment_errors(asked.job, torch_validation.TORCHRUN_ENVIRONMENT),
-            *torchtune.errors(asked.job, gpus=gpu_count(node_resources(asked.job, asked.template))),
+            *torch_validation.injection_errors(policy, context.template),
+            *reserved_environment_errors(context.job, torch_validation.TORCHRUN_ENVIRONMENT),
+            *torchtune.errors(context.job, gpus=gpu_count(node_resources(context.job, context.template))),
         ]
 
     def _inject(self, model: Model, variables: list[Json]) -> None:

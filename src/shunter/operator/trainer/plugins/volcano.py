@@ -72,13 +72,13 @@ class Volcano(Plugin):
         topology = pod_groups.volcano.network_topology if pod_groups and pod_groups.volcano else None
         return [TIER_NAME] if topology is not None and topology.highest_tier_name else []
 
-    def warnings(self, asked: AdmissionContext) -> list[str]:
+    def warnings(self, context: AdmissionContext) -> list[str]:
         """Pods that Volcano does not place are no part of the gang, whatever their PodGroup says."""
-        if asked.pod_groups is None or asked.pod_groups.volcano is None:
+        if context.pod_groups is None or context.pod_groups.volcano is None:
             return []
         jobs = [
             str(job.get("name", ""))
-            for job in templates.replicated_jobs(asked.template)
+            for job in templates.replicated_jobs(context.template)
             if templates.pod_spec(job).get("schedulerName") in (None, "", DEFAULT_SCHEDULER)
         ]
         if not jobs:
@@ -90,29 +90,29 @@ class Volcano(Plugin):
         )
         return [text]
 
-    def errors(self, asked: AdmissionContext) -> list[FieldError]:
+    def errors(self, context: AdmissionContext) -> list[FieldError]:
         """A topology that the cluster's Volcano cannot take, an empty name of a queue, and PriorityClasses that do not exist."""
-        if asked.pod_groups is None or asked.pod_groups.volcano is None:
+        if context.pod_groups is None or context.pod_groups.volcano is None:
             return []
-        faults = _topology_faults(asked)
-        annotations = annotations_of(asked.template)
+        faults = _topology_faults(context)
+        annotations = annotations_of(context.template)
         if annotations.get(VOLCANO_QUEUE) == "":
             faults.append(invalid(f"spec.annotations[{VOLCANO_QUEUE}]", "", "Volcano queue name must not be empty"))
-        for name in self.priority_classes(asked.pod_groups, asked.template):
-            answer = asked.missing_priority_classes.get(name)
+        for name in self.priority_classes(context.pod_groups, context.template):
+            answer = context.missing_priority_classes.get(name)
             if answer is not None:
                 detail = f'PriorityClass "{name}" doesn\'t exist: {answer}'
                 faults.append(invalid("spec.templateSpec.priorityClassName", name, detail))
         return faults
 
 
-def _topology_faults(asked: AdmissionContext) -> list[FieldError]:
+def _topology_faults(context: AdmissionContext) -> list[FieldError]:
     """What the cluster's Volcano cannot do, or would refuse in a PodGroup."""
-    topology = asked.pod_groups.volcano.network_topology if asked.pod_groups and asked.pod_groups.volcano else None
+    topology = context.pod_groups.volcano.network_topology if context.pod_groups and context.pod_groups.volcano else None
     if topology is None or not topology.highest_tier_name:
         return []
     field, faults = "spec.podGroupPolicy.volcano.networkTopology.highestTierName", []
-    if TIER_NAME in asked.missing_fields:
+    if TIER_NAME in context.missing_fields:
         detail = (
             "PodGroups of the cluster's Volcano have no such field; set highestTierAllowed in the runtime, or upgrade Volcano"
         )

@@ -5,7 +5,7 @@ from __future__ import annotations
 from shunter.api.field_errors import FieldError, forbidden
 from shunter.operator.trainer.model import Model
 from shunter.operator.trainer.plugin import AdmissionContext, Plugin
-from shunter.operator.trainer.rendezvous import PORT, RANK_SOURCE, counted_resources, first_node, introduce, set_nodes
+from shunter.operator.trainer.rendezvous import PORT, RANK_SOURCE, add_rendezvous, counted_resources, first_node, set_nodes
 from shunter.operator.trainer.resources import gpu_count
 
 TRACKER_ENVIRONMENT = ("DMLC_TRACKER_URI", "DMLC_TRACKER_PORT", "DMLC_TASK_ID", "DMLC_NUM_WORKER")
@@ -22,7 +22,7 @@ class XGBoost(Plugin):
         set_nodes(model)
         workers_per_node = max(1, gpu_count(counted_resources(model.job, model.node_container)))
         uri, port, task, workers = TRACKER_ENVIRONMENT
-        introduce(
+        add_rendezvous(
             model,
             [
                 {"name": uri, "value": first_node(model.job)},
@@ -32,10 +32,10 @@ class XGBoost(Plugin):
             ],
         )
 
-    def errors(self, asked: AdmissionContext) -> list[FieldError]:
+    def errors(self, context: AdmissionContext) -> list[FieldError]:
         """Each variable of the job that is one of TRACKER_ENVIRONMENT."""
-        trainer = asked.job.spec.trainer
-        if asked.policy is None or asked.policy.xgboost is None or trainer is None:
+        trainer = context.job.spec.trainer
+        if context.policy is None or context.policy.xgboost is None or trainer is None:
             return []
         return [
             forbidden(f"spec.trainer.env[{index}]", f"{variable['name']} is reserved for the XGBoost runtime")

@@ -12,16 +12,16 @@ class StatusServerAccess:
 
     def __init__(self, url: str) -> None:
         self.place = StatusServerPlace(url, "")
-        self._hears: list[Callable[[], object]] = []
+        self._callbacks: list[Callable[[], object]] = []
 
-    def when_changed(self, hear: Callable[[], object]) -> None:
-        """Has `hear` called at each change of the authorities from now on."""
-        self._hears.append(hear)
+    def on_change(self, callback: Callable[[], object]) -> None:
+        """Has `callback` called at each change of the authorities from now on."""
+        self._callbacks.append(callback)
 
     def trust(self, authorities: bytes) -> None:
         """These (PEM) are to be trusted from now on."""
         place = self.place._replace(authorities=authorities.decode())
         if place != self.place:
             self.place = place
-            for hear in self._hears:
-                hear()
+            for callback in self._callbacks:
+                callback()

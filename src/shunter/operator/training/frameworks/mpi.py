@@ -47,7 +47,7 @@ class MPI:
     )
     container = KIND.container
     shares_environment = False
-    tells_exits = False
+    reports_all_exits = False
     replaced_under: Sequence[str] = ("ExitCode",)
 
     def __init__(self, kubectl_delivery_image: str = KUBECTL_DELIVERY_IMAGE) -> None:
@@ -148,7 +148,7 @@ class MPI:
         if not members.is_done:
             made, progress = replica_sync.writes(observed, members, self._kubectl_delivery_image, progress)
             writes += made
-        progress = failures.told(self, observed, progress)
+        progress = failures.with_exit_events(self, observed, progress)
         counts = judgement.counts(evidence)
         return writes, progress.notes(judgement.news(job, evidence, counts)).counts(counts)
 

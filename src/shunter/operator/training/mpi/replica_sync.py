@@ -27,7 +27,7 @@ from shunter.operator.training.policies import restart, scale_in
 from shunter.operator.training.progress import Progress
 from shunter.operator.training.replicas import OVERWRITTEN_RESTART_POLICY, sets_own_restart_policy
 
-_EXISTENCE_TOLD = {
+_EXISTENCE_EVENTS = {
     SERVICE_ACCOUNTS: ("ServiceAccount is exist", "ServiceAccount"),
     ROLES: ("LauncherRole is exist", "LauncherRole"),
     ROLE_BINDINGS: ("RoleBinding is exist", "RoleBinding"),
@@ -70,11 +70,11 @@ def writes(observed: Observed, members: MPIPods, image: str, progress: Progress)
         progress = progress.notes((_exists(job, SERVICE_ACCOUNTS, account.metadata.name),))
     there = {index(pod) for pod in members.workers}
     missing = [number for number in range(job.replica_count(WORKER)) if number not in there]
-    workers = [_made(job, pods.worker(job, number), WORKER, observed.gang) for number in missing]
+    workers = [_creation(job, pods.worker(job, number), WORKER, observed.gang) for number in missing]
     launcher: list[Write] = []
     if members.launcher is None and not missing:
         # In a look of its own, since pods of one plan are made at the same time: none is launched whose workers are refused.
-        launcher = [_made(job, pods.launcher(job, image), LAUNCHER, observed.gang)]
+        launcher = [_creation(job, pods.launcher(job, image), LAUNCHER, observed.gang)]
         progress = _warned(job, observed.gang, progress)
     superfluous = scale_in.writes(job, members.superfluous)
     return [*_objects(job, members, observed.kept), *superfluous, *workers, *launcher], progress
@@ -127,13 +127,13 @@ def _objects(job: Job, members: MPIPods, present: Mapping[Resource, Any]) -> Ite
     for resource, body in wanted.items():
         there = present.get(resource)
         if there is None or (resource != SERVICE_ACCOUNTS and not there.metadata.is_controlled_by(job.metadata.uid)):
-            told = _exists(job, resource, body["metadata"]["name"]) if resource in _EXISTENCE_TOLD else None
+            told = _exists(job, resource, body["metadata"]["name"]) if resource in _EXISTENCE_EVENTS else None
             yield Create(resource=resource, body=body, succeeded=told)
         elif patch := objects.patch_to(there, body):
             yield Patch(ref=Ref.of(resource, there.metadata), patch=patch)
 
 
-def _made(job: Job, body: Json, role: str, group: Gang | None) -> Create:
+def _creation(job: Job, body: Json, role: str, group: Gang | None) -> Create:
     reason, text = (
         ("SuccessfulCreatePod", "Created worker pod: {name}")
         if role == WORKER
@@ -156,7 +156,7 @@ def _warned(job: Job, group: Gang | None, progress: Progress) -> Progress:
 
 
 def _exists(job: Job, resource: Resource, name: str) -> Note:
-    reason, what = _EXISTENCE_TOLD[resource]
+    reason, what = _EXISTENCE_EVENTS[resource]
     return job.note("Normal", reason, f"{what}: {name}")
 
 
