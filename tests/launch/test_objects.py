@@ -5,7 +5,6 @@ from __future__ import annotations
 import dataclasses
 import hashlib
 import io
-import os
 import subprocess
 import sys
 import tarfile
@@ -16,24 +15,18 @@ import pytest
 import yaml
 
 from shunter.api.meta import Json
-from shunter.errors import InputError
-from shunter.fabrics import profiles
 from shunter.launch.code.delivery import ImageCode, MountedCode, PackedCode
 from shunter.launch.code.packing import Entry, archive
-from shunter.launch.fabric import Fabric
 from shunter.launch.marks import CODE_LABEL, DIGEST, RERUN_OF
-from shunter.launch.named_objects import shared_fault
 from shunter.launch.objects import checkpoints_of, launch, rerun_job, stored_code, train_job
 from shunter.launch.options import Checkpoints, ClaimVolume, LaunchOptions, Program
-from shunter.launch.runtimes.choice import NOT_EMBEDDED, Runtime, require_embedded, start_command
+from shunter.launch.runtimes.choice import Runtime
 from shunter.launch.tracking import Tracking
-from shunter.operator.trainer.runtimes import shipped
 
 SCENARIOS = Path(__file__).parent / "objects"
 TORCH = Runtime("torch-distributed", "torch")
 MPI = Runtime("deepspeed-distributed", "deepspeed")
 CODE = PackedCode(archive([Entry("train.py", b"print('trained')\n")]), 1)
-
 CASES: dict[str, tuple[dict[str, Any], Any, Runtime]] = {
     "mounted": ({"checkpoints": Checkpoints(directory="/state/checkpoints/team")}, MountedCode("/home/me/project"), TORCH),
     "packed": (
@@ -167,37 +160,6 @@ def test_a_process_that_is_alone_on_its_node_gets_what_torchrun_would_tell_it(
     assert done.stdout == f"['-m', 'pkg.train', '--log', 'a b'] {ranks}\n"
 
 
-@pytest.mark.parametrize(
-    ("options", "is_torchrun"),
-    [
-        ({"procs": 2}, True),
-        ({"gpus": 8}, True),
-        ({"environment": ({"name": "PET_MAX_RESTARTS", "value": "1"},)}, True),
-        ({"nodes": 4}, False),
-        ({"gpus": 1}, False),
-    ],
-    ids=["processes", "GPUs", "an option of torchrun", "nodes", "one GPU"],
-)
-def test_torchrun_starts_what_is_more_than_one_process_a_node(options: dict[str, Any], is_torchrun: bool) -> None:
-    command = start_command(TORCH, LaunchOptions(program=Program(path="train.py"), **options))
-    assert ("torch.distributed.run" in " ".join(command)) == is_torchrun
-
-
-@pytest.mark.integration
-@pytest.mark.parametrize(("code", "ended"), [(2, 2), (3, 1)], ids=["wrong input", "anything else"])
-def test_torchrun_ends_with_2_where_a_process_does(tmp_path: Path, code: int, ended: int) -> None:
-    """What shunter-torch does not restart. The directory of the program may hold files with the names of others' modules."""
-    (tmp_path / "train.py").write_text(f"import os, sys\nsys.exit({code} * int(os.environ['RANK']))\n")
-    (tmp_path / "typing_extensions.py").write_text("raise SystemExit('not the one that torch means')\n")
-    _, *words = start_command(TORCH, LaunchOptions(program=Program(path="train.py"), procs=2))
-    environment = {**os.environ, "PET_NPROC_PER_NODE": "2", "PET_STANDALONE": "1"}
-    done = subprocess.run(
-        [sys.executable, *words], cwd=tmp_path, env=environment, capture_output=True, text=True, timeout=120, check=False
-    )
-    assert done.returncode == ended, done.stderr
-    assert ("Traceback" in done.stderr) == (ended == 1)
-
-
 PROGRAMS = {
     "one that succeeds": ("", 0, False),
     "one that fails": ("sys.exit(3)", 3, False),
@@ -258,80 +220,6 @@ def test_a_job_resumes_another_only_when_told_to(checkpoints: Checkpoints) -> No
     again = rerun_job(job, "train-3", job_id="2")
     assert checkpoint_variable(again) == f"{place}/train-3", "what runs again begins anew"
     assert checkpoint_variable(rerun_job(again, "train-4", job_id="2")) == f"{place}/train-4"
-
-
-@pytest.mark.integration
-@pytest.mark.parametrize(
-    ("program", "named"),
-    [
-        pytest.param(Program(path="a b.py"), "a b.py", id="script"),
-        pytest.param(Program(path="-c.py"), "./-c.py", id="a script that Python would take for its option"),
-        pytest.param(Program(module="pkg.train"), "pkg.train", id="module"),
-    ],
-)
-def test_torchrun_takes_none_of_the_words_of_the_program(program: Program, named: str) -> None:
-    run = pytest.importorskip("torch.distributed.run")
-    words = ["--log", "x", "-m", "--", "--nnodes=3", "-h"]
-    parsed = run.parse_args([*start_command(TORCH, LaunchOptions(program=program, procs=2))[3:], *words])
-    assert (parsed.training_script, parsed.module) == (named, bool(program.module))
-    assert (parsed.training_script_args, parsed.log_dir) == (words, None)
-
-
-REFUSED: dict[str, tuple[dict[str, Any], Runtime, str]] = {
-    "Flux": ({}, Runtime("flux-distributed", "flux"), "--runtime flux-distributed: .* starts the command by Flux"),
-    "torchtune": ({}, Runtime("torchtune-llama3.2-1b", "torchtune"), "tune run.* and no program; .*finetune.py"),
-    "a fabric whose variables the ranks would not get": (
-        {"fabric": Fabric(profiles()["ib"])},
-        MPI,
-        "--fabric: its variables would not reach the processes that mpirun starts",
-    ),
-    "another framework": ({}, Runtime("mine", "paddle"), "--runtime mine: .* is for paddle; run starts"),
-    "an image that half of the pods would not get": (
-        {"image": "me/train:1"},
-        MPI,
-        "--image me/train:1: .* the other nodes of runtime deepspeed-distributed would keep theirs",
-    ),
-    "no framework": ({}, Runtime("mine", ""), "has no label trainer.kubeflow.org/framework"),
-    "processes that nobody starts": ({"procs": 4}, Runtime("jax-distributed", "jax"), "--procs 4: .* one process a node"),
-    "workers that nobody starts": ({"gpus": 4}, Runtime("xgboost-distributed", "xgboost"), "--gpus 4: .* a worker for each GPU"),
-}
-
-
-@pytest.mark.parametrize(("fields", "runtime", "message"), REFUSED.values(), ids=REFUSED)
-def test_what_a_runtime_cannot_start_is_refused(fields: dict[str, Any], runtime: Runtime, message: str) -> None:
-    options = LaunchOptions(program=Program(path="train.py"), **fields)
-    with pytest.raises(InputError, match=message):
-        launch(options, ImageCode(), runtime, name="train", namespace="team")
-
-
-def test_what_cannot_train_on_the_embedded_cluster_is_refused_there_with_the_reason() -> None:
-    names = {runtime["metadata"]["name"] for runtime in shipped()}
-    assert names > set(NOT_EMBEDDED)
-    for name in names:
-        if name in NOT_EMBEDDED:
-            with pytest.raises(
-                InputError, match=f"--runtime {name} does not train on the embedded cluster: .*{NOT_EMBEDDED[name][:20]}"
-            ):
-                require_embedded(Runtime(name, "torch"))
-        else:
-            require_embedded(Runtime(name, "torch"))
-    require_embedded(Runtime("flux-distributed", "torch", kind="TrainingRuntime"))
-
-
-@pytest.mark.parametrize(
-    ("modes", "nodes", "read_only", "shared"),
-    [
-        (["ReadWriteOnce"], 1, False, True),
-        (["ReadWriteOnce"], 2, False, False),
-        (["ReadWriteMany"], 2, False, True),
-        (["ReadOnlyMany"], 2, True, True),
-        (["ReadOnlyMany"], 2, False, False),
-        (["ReadWriteOnce", "ReadWriteMany"], 8, False, True),
-    ],
-)
-def test_a_claim_must_be_mountable_by_all_nodes(modes: list[str], nodes: int, read_only: bool, shared: bool) -> None:
-    fault = shared_fault({"spec": {"accessModes": modes}}, nodes=nodes, read_only=read_only)
-    assert (fault == "") is shared, fault
 
 
 def test_an_archive_has_no_times_and_no_owners() -> None:

@@ -1,4 +1,4 @@
-"""Paths, bodies and Accept headers as values."""
+"""Paths and bodies of requests, as values."""
 
 from __future__ import annotations
 
@@ -7,10 +7,7 @@ import asyncio
 import pytest
 
 from cluster.apiserver.http_client import Api
-from shunter.cluster.apiserver.negotiation import Form, form, read
-from shunter.cluster.apiserver.object_meta import generated_name, without_duplicate_owners
 from shunter.cluster.apiserver.requests import Target, flag, target
-from shunter.cluster.apiserver.status import StatusError
 
 
 @pytest.mark.parametrize(
@@ -45,42 +42,6 @@ def test_flags_that_are_off(value: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("accept", "expected"),
-    [
-        ("", Form()),
-        ("application/json", Form()),
-        ("application/json;stream=watch", Form()),
-        ("application/vnd.kubernetes.protobuf, */*", Form()),
-        ("application/json;as=Table;v=v1;g=meta.k8s.io,application/json", Form("json", "table", "v1")),
-        ("application/json;as=Table;v=v1beta1;g=meta.k8s.io", Form("json", "table", "v1beta1")),
-        ("application/json;as=Other;g=meta.k8s.io, application/yaml", Form("yaml", "object", "v1")),
-    ],
-)
-def test_accept_headers(accept: str, expected: Form) -> None:
-    assert form(accept) == expected
-
-
-@pytest.mark.parametrize(
-    ("body", "duplicates"),
-    [
-        (b'{"a":1,"b":{"c":2}}', []),
-        (b'{"a":1,"a":2}', ["a"]),
-        (b'{"a":{"b":1,"b":2},"l":[{"x":1,"x":2}]}', ["a.b", "l[0].x"]),
-        (b'{ "a" : 1 , "a" : 2 }', ["a"]),
-        (b'{"text":"a\\":b\\":c"}', []),
-        (b'{"a":1,"a":2,"a":3}', ["a"]),
-    ],
-)
-def test_duplicate_keys_are_found(body: bytes, duplicates: list[str]) -> None:
-    assert read(body, "application/json", "Thing").duplicates == duplicates
-
-
-def test_yaml_dates_stay_text() -> None:
-    document = read(b"when: 2026-01-01\nat: 2026-01-01T00:00:00Z\n", "application/yaml", "Thing").document
-    assert document == {"when": "2026-01-01", "at": "2026-01-01T00:00:00Z"}
-
-
-@pytest.mark.parametrize(
     ("size", "code"), [pytest.param(2_500_000, 201, id="large"), pytest.param(3_200_000, 413, id="too large")]
 )
 async def test_bodies_up_to_three_mebibytes_are_read(api: Api, namespace: str, size: int, code: int) -> None:
@@ -107,24 +68,3 @@ async def test_what_is_said_to_exist_can_be_read(api: Api, config_maps: str) -> 
         large = "x" * 900_000
         codes = await asyncio.gather(*(create_or_get(f"c{n}", data) for data in (large, "", large, "", large, "")))
         assert sorted(codes) == [200, 200, 200, 200, 200, 201]
-
-
-def test_cbor_is_refused_so_that_clients_fall_back() -> None:
-    with pytest.raises(StatusError) as refusal:
-        read(b"", "application/cbor", "Thing")
-    assert (refusal.value.code, refusal.value.reason) == (415, "UnsupportedMediaType")
-
-
-def test_generated_names_fit_a_label() -> None:
-    name = generated_name("x" * 100 + "-")
-    assert len(name) == 63
-    assert generated_name("a-").startswith("a-")
-    assert len(generated_name("a-")) == 7
-
-
-def test_repeated_owners_are_dropped() -> None:
-    owner = {"apiVersion": "v1", "kind": "Pod", "name": "p", "uid": "u"}
-    metadata = {"ownerReferences": [owner, dict(owner), {**owner, "uid": "v"}]}
-    assert without_duplicate_owners(metadata)
-    assert [o["uid"] for o in metadata["ownerReferences"]] == ["u", "v"]
-    assert not without_duplicate_owners(metadata)

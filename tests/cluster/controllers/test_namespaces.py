@@ -1,9 +1,18 @@
-"""What a namespace gets."""
+"""What a namespace gets, and that it goes with all that is in it."""
 
+from __future__ import annotations
+
+import asyncio
 from datetime import UTC, datetime
 
+import pytest
+
+from cluster.api_server import RunningApiServer
 from shunter.api.meta import MetadataOnly, ObjectMeta
-from shunter.cluster.controllers.namespaces import Observed, plan
+from shunter.api.resources import CONFIG_MAPS, NAMESPACES
+from shunter.cluster.controllers.namespaces import NamespaceRemover, Observed, plan
+from shunter.kube import kubeconfig
+from shunter.kube.client import Client, connect
 from shunter.kube.controllers.plan import Create, Patch
 
 NAMESPACE = MetadataOnly(metadata=ObjectMeta(name="team-a"))
@@ -33,3 +42,30 @@ def test_complete_namespace_gets_nothing() -> None:
 def test_namespace_being_deleted_gets_nothing() -> None:
     going = MetadataOnly(metadata=ObjectMeta(name="team-a", deletion_timestamp=datetime(2026, 11, 21, tzinfo=UTC)))
     assert plan(Observed(namespace=going), "PEM").writes == ()
+
+
+@pytest.mark.integration
+async def test_a_namespace_stays_until_all_that_is_in_it_is_gone(api_server: RunningApiServer) -> None:
+    client = connect(kubeconfig.load(api_server.kubeconfig))
+    held = {"metadata": {"name": "held", "namespace": "going", "finalizers": ["example.com/wait"]}}
+    await client.create(NAMESPACES, {"metadata": {"name": "going"}})
+    await client.create(CONFIG_MAPS, held)
+    await client.create(CONFIG_MAPS, {"metadata": {"name": "free", "namespace": "going"}})
+    await client.delete(NAMESPACES, "going")
+    remover = NamespaceRemover(client)
+    running = asyncio.create_task(remover.run())
+    remover.changed(None, await client.get(NAMESPACES, "going", view=MetadataOnly))
+    async with asyncio.timeout(30):
+        while (left := await names(client)) != ["held"]:
+            assert "held" in left
+        assert (await client.get(NAMESPACES, "going"))["status"]["phase"] == "Terminating"
+        await client.patch(CONFIG_MAPS, "held", "going", {"metadata": {"finalizers": None}})
+        while "going" in [one.metadata.name for one in (await client.list(NAMESPACES, view=MetadataOnly)).items]:
+            pass
+    running.cancel()
+    await client.close()
+
+
+async def names(client: Client) -> list[str]:
+    found = await client.list(CONFIG_MAPS, "going", view=MetadataOnly)
+    return sorted(one.metadata.name for one in found.items)

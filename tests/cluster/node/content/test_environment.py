@@ -1,4 +1,4 @@
-"""Environment, command and downward API of a container, as values."""
+"""Environment and command of a container, as values."""
 
 from __future__ import annotations
 
@@ -7,13 +7,10 @@ from fractions import Fraction
 from typing import Any
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
-from shunter.cluster.node.content.downward import PodContext, field_value, resource_value
+from shunter.cluster.node.content.downward import PodContext
 from shunter.cluster.node.content.environment import declared_environment, program, unknown_program, unsupported_source
-from shunter.cluster.node.content.expansion import expand, literal, variable_references
-from shunter.cluster.node.content.references import MissingSourceError, Sources, TokenKey, references
+from shunter.cluster.node.content.references import MissingSourceError, Sources
 from shunter.cluster.node.resources import binary_bytes
 
 CONTEXT = PodContext("10.1.0.2", "10.0.0.1", {"cpu": Fraction(2), "memory": Fraction(8 << 30)})
@@ -26,46 +23,6 @@ POD: Any = {
     "metadata": {"name": "p", "namespace": "ns", "uid": "u", "labels": {"b": "2", "a": 'say "1"'}, "annotations": {}},
     "spec": {"nodeName": "n", "serviceAccountName": "sa", "containers": []},
 }
-
-
-@pytest.mark.parametrize(
-    ("text", "expected"),
-    [
-        pytest.param("$(A)-$(A)", "1-1", id="every-reference"),
-        pytest.param("$(B)", "$(B)", id="unknown-stays"),
-        pytest.param("$$(A)", "$(A)", id="escaped"),
-        pytest.param("$$$(A)", "$1", id="escaped-dollar-then-reference"),
-        pytest.param("$A ${A} $", "$A ${A} $", id="shell-syntax-is-the-shells"),
-    ],
-)
-def test_references(text: str, expected: str) -> None:
-    assert expand(text, {"A": "1"}) == expected
-
-
-@pytest.mark.parametrize("text", ["$HOME", "$", "$$", "$$$", "$(A)", "$$(A)", "$$$(A) $(", "$$x", "$($(A))", "a"])
-def test_a_literal_is_expanded_to_itself(text: str) -> None:
-    assert expand(literal(text), {"A": "1"}) == text
-
-
-@pytest.mark.parametrize(
-    ("text", "names"),
-    [
-        ("$(A)/$(b-2.c)/$(A)", ["A", "b-2.c", "A"]),
-        ("$$(A)", []),
-        ("$$$(A)", ["A"]),
-        ("$(date +$(A))", []),
-        ("$() $(A", []),
-    ],
-    ids=["in their order", "escaped", "after an escaped sign", "within what is no name", "without an end"],
-)
-def test_a_text_refers_to_what_is_replaced_in_it(text: str, names: list[str]) -> None:
-    assert [one.name for one in variable_references(text)] == names
-    assert [text[one.start : one.end] for one in variable_references(text)] == [f"$({name})" for name in names]
-    assert (expand(text, dict.fromkeys(names, "x")) != expand(text, {})) == bool(names)
-
-
-def test_a_literal_that_no_kubelet_would_change_stays_readable() -> None:
-    assert literal("$HOME ${x} $") == "$HOME ${x} $"
 
 
 def environment(*variables: Any, **container: Any) -> dict[str, str]:
@@ -118,40 +75,6 @@ def test_a_source_that_nobody_here_reads_is_named() -> None:
     assert unsupported_source({"env": [plain]}) == ""
 
 
-@pytest.mark.parametrize(
-    ("path", "expected"),
-    [
-        ("metadata.name", "p"),
-        ("metadata.namespace", "ns"),
-        ("metadata.uid", "u"),
-        ("metadata.labels", 'a="say \\"1\\""\nb="2"'),
-        ("metadata.labels['b']", "2"),
-        ("metadata.annotations['none']", ""),
-        ("spec.nodeName", "n"),
-        ("spec.serviceAccountName", "sa"),
-        ("status.podIP", "10.1.0.2"),
-        ("status.hostIP", "10.0.0.1"),
-    ],
-)
-def test_fields(path: str, expected: str) -> None:
-    assert field_value(path, POD, CONTEXT) == expected
-
-
-@pytest.mark.parametrize(
-    ("reference", "expected"),
-    [
-        pytest.param({"resource": "limits.cpu"}, "2", id="cores-are-rounded-up"),
-        pytest.param({"resource": "limits.cpu", "divisor": "1m"}, "1500", id="millicores"),
-        pytest.param({"resource": "limits.memory", "divisor": "1Mi"}, "8192", id="no-limit-is-the-machine"),
-        pytest.param({"resource": "requests.memory", "divisor": "1Mi"}, "100", id="requests"),
-        pytest.param({"resource": "requests.cpu"}, "0", id="no-request-is-nothing"),
-    ],
-)
-def test_resources(reference: Any, expected: str) -> None:
-    container = {"name": "c", "resources": {"limits": {"cpu": "1500m"}, "requests": {"memory": "100Mi"}}}
-    assert resource_value(reference, container, CONTEXT) == expected
-
-
 def test_command_and_args_are_expanded() -> None:
     assert program({"name": "c", "command": ["echo", "$(A)"], "args": ["$(B)"]}, {"A": "1"}) == ["echo", "1", "$(B)"]
 
@@ -187,63 +110,3 @@ def test_only_a_program_that_nobody_named_is_explained() -> None:
 
 def test_sizes_for_people() -> None:
     assert [binary_bytes(count) for count in (5, 2048, 24 << 30, (24 << 30) - 1)] == ["5", "2Ki", "24Gi", "23Gi"]
-
-
-def test_everything_a_pod_refers_to_is_found() -> None:
-    pod = {
-        "metadata": {},
-        "spec": {
-            "initContainers": [{"name": "i", "envFrom": [{"configMapRef": {"name": "c1"}}, {"secretRef": {"name": "s1"}}]}],
-            "containers": [
-                {
-                    "name": "m",
-                    "env": [
-                        {"name": "A", "valueFrom": {"configMapKeyRef": {"name": "c2", "key": "k"}}},
-                        {"name": "B", "valueFrom": {"secretKeyRef": {"name": "s2", "key": "k"}}},
-                    ],
-                }
-            ],
-            "volumes": [
-                {"name": "v1", "configMap": {"name": "c3"}},
-                {"name": "v2", "secret": {"secretName": "s3"}},
-                {
-                    "name": "v3",
-                    "projected": {
-                        "sources": [
-                            {"configMap": {"name": "c4"}},
-                            {"secret": {"name": "s4"}},
-                            {"serviceAccountToken": {"path": "token", "expirationSeconds": 600}},
-                        ]
-                    },
-                },
-            ],
-        },
-    }
-    found = references(pod)
-    assert found.config_maps == {"c1", "c2", "c3", "c4"}
-    assert found.secrets == {"s1", "s2", "s3", "s4"}
-    assert found.tokens == {TokenKey("", 600)}
-
-
-@given(
-    st.text("$()AB x", max_size=20),
-    st.dictionaries(st.sampled_from(["A", "B", "AB", ""]), st.text("$()AB1", max_size=6), max_size=4),
-)
-def test_references_are_replaced_from_left_to_right_and_never_twice(text: str, variables: dict[str, str]) -> None:
-    by_hand, at = "", 0
-    while at < len(text):
-        end = text.find(")", at)
-        if text.startswith("$$", at):
-            by_hand, at = f"{by_hand}$", at + 2
-        elif text.startswith("$(", at) and end >= 0:
-            name = text[at + 2 : end]
-            by_hand, at = by_hand + variables.get(name, f"$({name})"), end + 1
-        else:
-            by_hand, at = by_hand + text[at], at + 1
-    assert expand(text, variables) == by_hand
-
-
-def test_a_text_that_begins_a_hundred_thousand_references_is_read_in_seconds() -> None:
-    """Work that grows with the square would take this test minutes."""
-    assert expand("$(A)" + "$(A $$" * 100_000, {"A": "1"}) == "1" + "$(A $" * 100_000
-    assert expand("$(A)" + "$(A " * 100_000, {"A": "1"}) == "1" + "$(A " * 100_000
