@@ -17,7 +17,7 @@ import pytest
 from full_disk import SmallDisk
 from shunter.cluster import lifecycle, mlflow_server, supervisor
 from shunter.cluster.free_ports import free_port, is_free
-from shunter.cluster.state_dir import StateDir, default_state_dir
+from shunter.cluster.state_dir import StateDir
 from shunter.errors import EnvironmentProblem
 from shunter.kube.tls import certificates
 
@@ -102,25 +102,10 @@ def test_a_cluster_comes_up_although_another_program_takes_its_port_first(
             lifecycle.stop(state)
 
 
-def test_a_directory_below_a_file_is_refused_with_its_remedy(tmp_path: Path) -> None:
-    (tmp_path / "file").write_text("")
-    with pytest.raises(EnvironmentProblem) as error:
-        StateDir(tmp_path / "file" / "below").create()
-    assert "--state-dir" in error.value.remedy
-
-
 def test_without_a_supervisor_there_is_no_record(tmp_path: Path) -> None:
     state = prepared(tmp_path)
     state.record.write_text('{"server": "https://127.0.0.1:1", "supervisor": 1}')
     assert state.read_record() is None, "a record outlives a supervisor that was killed"
-
-
-def test_the_state_directory_follows_xdg(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.delenv("SHUNTER_STATE_DIR", raising=False)
-    monkeypatch.setenv("XDG_STATE_HOME", "/somewhere")
-    assert default_state_dir() == Path("/somewhere/shunter/default")
-    monkeypatch.delenv("XDG_STATE_HOME")
-    assert default_state_dir() == Path(os.path.expanduser("~/.local/state/shunter/default"))
 
 
 def test_the_last_words_are_those_of_the_newest_run(tmp_path: Path) -> None:

@@ -13,21 +13,12 @@ from shunter.errors import InputError
 from shunter.kube.cache.watch_events import Bookmark, Change, Malformed
 from shunter.kube.client import Client
 from shunter.kube.errors import (
-    AlreadyExists,
-    ApiError,
     Conflict,
     ConnectionProblem,
-    Forbidden,
     Gone,
-    Invalid,
     NotFound,
     ServerProblem,
-    ServerTimeout,
-    ServiceUnavailable,
-    Status,
     TooManyRequests,
-    from_answer,
-    from_status,
 )
 
 COLLECTION = "/api/v1/configmaps"
@@ -35,34 +26,6 @@ COLLECTION = "/api/v1/configmaps"
 
 def config_map(name: str = "a", **data: str) -> Json:
     return {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": name, "namespace": "n"}, "data": data}
-
-
-@pytest.mark.parametrize(
-    ("code", "reason", "kind"),
-    [
-        (403, "Forbidden", Forbidden),
-        (404, "NotFound", NotFound),
-        (409, "Conflict", Conflict),
-        (409, "AlreadyExists", AlreadyExists),
-        (410, "Expired", Gone),
-        (422, "Invalid", Invalid),
-        (429, "TooManyRequests", TooManyRequests),
-        (500, "InternalError", ServerProblem),
-        (503, "ServiceUnavailable", ServiceUnavailable),
-        (504, "Timeout", ServerTimeout),
-        (418, "", ApiError),
-    ],
-)
-def test_each_status_becomes_its_branch_of_the_tree(code: int, reason: str, kind: type[ApiError]) -> None:
-    error = from_status(Status(code=code, reason=reason, message="why"))
-    assert type(error) is kind
-    assert (error.code, error.reason, str(error)) == (code, reason, "why")
-
-
-def test_a_proxys_error_page_is_shown_with_request_and_code() -> None:
-    error = from_answer("GET", "/api/v1/pods", 502, {}, b"<html>bad gateway</html>")
-    assert isinstance(error, ServerProblem)
-    assert str(error) == "GET /api/v1/pods was answered 502: <html>bad gateway</html>"
 
 
 async def test_an_object_goes_in_as_json_and_comes_out_as_json_or_as_a_view(client: Client) -> None:

@@ -10,9 +10,6 @@ from typing import Any
 
 import pytest
 
-from shunter.api.core import Pod, PodStatus
-from shunter.api.meta import ObjectMeta, OwnerReference
-from shunter.cluster.node.draining import eviction, to_evict
 from shunter.cluster.node.process import (
     allocatable_amounts,
     alone,
@@ -24,37 +21,10 @@ from shunter.cluster.node.process import (
     serving_certificate,
     stop_process,
 )
-from shunter.cluster.node.resources import claimed, written
 from shunter.cluster.node.runtime.protocol import HostPort
 from shunter.errors import EnvironmentProblem, InputError
 
 MACHINE = {"cpu": Fraction(2), "memory": Fraction(2**34), "pods": Fraction(1000)}
-
-
-@pytest.mark.parametrize(
-    ("text", "found"),
-    [
-        pytest.param("", {}, id="nothing"),
-        pytest.param("cpu=64", {"cpu": "64"}, id="cores"),
-        pytest.param("cpu=1500m", {"cpu": "1500m"}, id="parts-of-cores"),
-        pytest.param("memory=256Gi,nvidia.com/gpu=8", {"memory": "268435456Ki", "nvidia.com/gpu": "8"}, id="several"),
-    ],
-)
-def test_claims_are_read_as_kubernetes_writes_them(text: str, found: dict[str, str]) -> None:
-    assert written(claimed(text)) == found
-
-
-@pytest.mark.parametrize(
-    ("text", "words"),
-    [
-        pytest.param("gpu=8", "'gpu' is not a resource", id="resource-without-a-domain"),
-        pytest.param("cpu", "cpu: '' is not a resource quantity", id="no-amount"),
-        pytest.param("cpu=lots", "cpu=lots: 'lots' is not a resource quantity", id="no-quantity"),
-    ],
-)
-def test_a_claim_that_means_nothing_is_named(text: str, words: str) -> None:
-    with pytest.raises(InputError, match=words):
-        claimed(text)
 
 
 def test_claims_go_before_what_the_machine_has() -> None:
@@ -134,18 +104,3 @@ async def test_a_process_that_ended_by_itself_needs_no_stopping(tmp_path: Path) 
         pass
     assert (tmp_path / "lock").read_text() == str(os.getpid())
     await stop_process(tmp_path)
-
-
-def pod(name: str, phase: str = "Running", owner: str = "Job") -> Pod:
-    reference = OwnerReference(api_version="v1", kind=owner, name="o", uid="u", controller=True)
-    metadata = ObjectMeta(name=name, namespace="team", uid=f"uid-of-{name}", owner_references=(reference,))
-    return Pod(metadata=metadata, status=PodStatus(phase=phase))
-
-
-def test_a_drain_evicts_what_runs_and_would_not_come_back() -> None:
-    pods = [pod("a"), pod("b", "Pending"), pod("c", "Succeeded"), pod("d", "Failed"), pod("e", owner="DaemonSet")]
-    assert [one.metadata.name for one in to_evict(pods)] == ["a", "b"]
-
-
-def test_an_eviction_is_of_this_very_pod() -> None:
-    assert eviction(pod("a"))["deleteOptions"] == {"preconditions": {"uid": "uid-of-a"}}

@@ -8,8 +8,9 @@ from typing import Any
 
 import pytest
 
-from shunter.cluster.node.resources import limits, machine_capacity, shortfalls, written
+from shunter.cluster.node.resources import claimed, limits, machine_capacity, shortfalls, written
 from shunter.cluster.node.runtime.cgroups import Limits
+from shunter.errors import InputError
 
 CAPACITY = {"cpu": Fraction(4), "memory": Fraction(24 << 30) - 1, "pods": Fraction(100)}
 
@@ -81,3 +82,29 @@ def test_gpus_are_counted_by_their_devices(tmp_path: Path) -> None:
 )
 def test_limits(declared: Any, found: Limits) -> None:
     assert limits({"resources": {"limits": declared}}) == found
+
+
+@pytest.mark.parametrize(
+    ("text", "found"),
+    [
+        pytest.param("", {}, id="nothing"),
+        pytest.param("cpu=64", {"cpu": "64"}, id="cores"),
+        pytest.param("cpu=1500m", {"cpu": "1500m"}, id="parts-of-cores"),
+        pytest.param("memory=256Gi,nvidia.com/gpu=8", {"memory": "268435456Ki", "nvidia.com/gpu": "8"}, id="several"),
+    ],
+)
+def test_claims_are_read_as_kubernetes_writes_them(text: str, found: dict[str, str]) -> None:
+    assert written(claimed(text)) == found
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        pytest.param("gpu=8", "'gpu' is not a resource", id="resource-without-a-domain"),
+        pytest.param("cpu", "cpu: '' is not a resource quantity", id="no-amount"),
+        pytest.param("cpu=lots", "cpu=lots: 'lots' is not a resource quantity", id="no-quantity"),
+    ],
+)
+def test_a_claim_that_means_nothing_is_named(text: str, words: str) -> None:
+    with pytest.raises(InputError, match=words):
+        claimed(text)

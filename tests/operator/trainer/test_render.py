@@ -11,7 +11,6 @@ from shunter.api.meta import Json
 from shunter.api.trainer.trainjob import TrainJob
 from shunter.operator.trainer.model import BuildError
 from shunter.operator.trainer.render import jobset_for
-from shunter.operator.trainer.resources import cpu_count, gpu_count, merged_resources
 from shunter.operator.trainer.runtimes import shipped
 from shunter.operator.trainer.upserts import upsert_port
 
@@ -191,25 +190,6 @@ def test_the_first_port_of_its_number_or_without_a_name_gives_way(ports: list[Js
     container = {"ports": ports}
     upsert_port(container, {"containerPort": 29500})
     assert [port["containerPort"] for port in container["ports"]] == wanted
-
-
-def test_resources_merge_key_by_key_and_lose_claims() -> None:
-    runtime = {"limits": {"cpu": "4", "memory": "8Gi"}, "claims": [{"name": "x"}]}
-    job = {"limits": {"memory": "16Gi"}, "requests": {"cpu": 1.0}, "claims": [{"name": "y"}]}
-    assert merged_resources(runtime, job) == {"limits": {"cpu": "4", "memory": "16Gi"}, "requests": {"cpu": "1"}}
-
-
-@pytest.mark.parametrize(
-    ("resources", "gpus", "cpus"),
-    [
-        ({}, 0, 0),
-        ({"limits": {"nvidia.com/gpu": 2.0}}, 2, 0),
-        ({"requests": {"amd.com/GPU": "1", "cpu": "0"}, "limits": {"cpu": "250m"}}, 1, 1),
-        ({"limits": {"nvidia.com/mig-1g.5gb": "3"}}, 0, 0),
-    ],
-)
-def test_gpus_and_cpus_are_counted_as_upstream_counts_them(resources: Json, gpus: int, cpus: int) -> None:
-    assert (gpu_count(resources), cpu_count(resources)) == (gpus, cpus)
 
 
 def test_the_shipped_runtime_trains_a_torch_job(make_trainjob: MakeTrainJob) -> None:

@@ -1,4 +1,4 @@
-"""What is said of topics and fields: every topic, every field of every kind, and nothing that the conversion does not do."""
+"""What is said of a field of v1 by its path."""
 
 from __future__ import annotations
 
@@ -9,11 +9,8 @@ import pytest
 from shunter.api.meta import Json
 from shunter.api.training.kinds import JOB_KINDS
 from shunter.cluster.apiserver.definitions import custom_resource_definitions
-from shunter.errors import InputError
-from shunter.migrate.catalogue import topics
 from shunter.migrate.conversion.one_job import NOT_UNDERSTOOD
 from shunter.migrate.survey.explaining import fields
-from shunter.migrate.survey.explaining import topics as topic_texts
 
 V1_KINDS = {kind.resource.kind for kind in JOB_KINDS}
 
@@ -78,21 +75,3 @@ def test_a_part_of_the_spec_is_explained_field_by_field() -> None:
         f"spec.runPolicy.schedulingPolicy.{name}"
         for name in ("minAvailable", "queue", "minResources", "priorityClass", "scheduleTimeoutSeconds")
     }
-
-
-@pytest.mark.parametrize("id", topics())
-def test_every_topic_says_what_to_do(id: str) -> None:
-    said = dict(topic_texts.lines(topics()[id]))
-    assert said[""].startswith(f"{id}: ")
-    assert said["What"]
-    assert said["Remedy"]
-    assert topics()[id].effort in topic_texts.EFFORTS
-
-
-def test_an_unknown_id_names_those_that_are_close() -> None:
-    with pytest.raises(InputError, match=r"RESTART01.*RESTART001"):
-        topic_texts.topic_of("RESTART01")
-
-
-def test_ids_may_be_written_small() -> None:
-    assert topic_texts.topic_of("restart001").id == "RESTART001"
