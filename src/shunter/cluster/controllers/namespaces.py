@@ -7,7 +7,6 @@ nothing in it any more.
 from __future__ import annotations
 
 import asyncio
-from datetime import datetime
 from logging import getLogger
 
 import msgspec
@@ -15,12 +14,12 @@ import msgspec
 from shunter.api.core import ConfigMap
 from shunter.api.meta import Json, MetadataOnly
 from shunter.api.resources import CONFIG_MAPS, NAMESPACES, SERVICE_ACCOUNTS, Resource
+from shunter.cluster.controllers.reconciler import FunctionReconciler
 from shunter.cluster.controllers.removals import Removals
 from shunter.cluster.controllers.served_kinds import served_kinds
-from shunter.kube.cache.store import Store
 from shunter.kube.client import Client
 from shunter.kube.controllers.manager import Manager
-from shunter.kube.controllers.plan import NOTHING, Create, Failure, Key, Patch, Plan, Ref, Write
+from shunter.kube.controllers.plan import NOTHING, Create, Key, Patch, Plan, Ref, Write
 from shunter.kube.errors import ApiError, NotFound
 from shunter.kube.transports.metadata import MetadataTransport
 
@@ -65,10 +64,22 @@ def register(manager: Manager, client: Client, *, root_ca: str) -> None:
     namespaces = manager.informer(NAMESPACES, MetadataOnly)
     accounts = manager.informer(SERVICE_ACCOUNTS, MetadataOnly, field_selector=f"metadata.name={DEFAULT_ACCOUNT}")
     config_maps = manager.informer(CONFIG_MAPS, ConfigMap, field_selector=f"metadata.name={ROOT_CA}")
-    reconciler = NamespaceReconciler(namespaces.store, accounts.store, config_maps.store, root_ca)
+
+    def observe(key: Key) -> Observed | None:
+        """The namespace, whether it has the ServiceAccount `default`, and the content of its ConfigMap kube-root-ca.crt."""
+        namespace = namespaces.store.get(key)
+        if namespace is None:
+            return None
+        config_map = config_maps.store.get(Key(key.name, ROOT_CA))
+        return Observed(
+            namespace=namespace,
+            has_account=accounts.store.get(Key(key.name, DEFAULT_ACCOUNT)) is not None,
+            root_ca=None if config_map is None else config_map.data.get("ca.crt", ""),
+        )
+
     manager.controller(
         "namespaces",
-        reconciler,
+        FunctionReconciler(observe, lambda observed, _: plan(observed, root_ca)),
         primary=namespaces,
         mapped=[(accounts, _to_namespace), (config_maps, _to_namespace)],
         workers=2,
@@ -76,39 +87,6 @@ def register(manager: Manager, client: Client, *, root_ca: str) -> None:
     remover = NamespaceRemover(client)
     namespaces.add_handler(remover.changed)
     manager.background("namespace-removal", remover.run)
-
-
-class NamespaceReconciler:
-    """The default contents of namespaces."""
-
-    def __init__(
-        self, namespaces: Store[MetadataOnly], accounts: Store[MetadataOnly], config_maps: Store[ConfigMap], root_ca: str
-    ) -> None:
-        self._namespaces = namespaces
-        self._accounts = accounts
-        self._config_maps = config_maps
-        self._root_ca = root_ca
-
-    def observe(self, key: Key) -> Observed | None:
-        """The namespace, whether it has the ServiceAccount `default`, and what its ConfigMap kube-root-ca.crt holds. None when
-        there is no such namespace."""
-        namespace = self._namespaces.get(key)
-        if namespace is None:
-            return None
-        config_map = self._config_maps.get(Key(key.name, ROOT_CA))
-        return Observed(
-            namespace=namespace,
-            has_account=self._accounts.get(Key(key.name, DEFAULT_ACCOUNT)) is not None,
-            root_ca=None if config_map is None else config_map.data.get("ca.crt", ""),
-        )
-
-    def plan(self, observed: Observed, now: datetime) -> Plan:
-        """Creates or corrects what the namespace lacks; nothing in one that is being deleted."""
-        return plan(observed, self._root_ca)
-
-    def plan_failure(self, observed: Observed, failure: Failure, now: datetime) -> Plan:
-        """Nothing: a refused write is only tried again."""
-        return NOTHING
 
 
 class NamespaceRemover:

@@ -11,7 +11,8 @@ from shunter.api.batch import Job
 from shunter.api.core import Service
 from shunter.api.jobset import JobSet
 from shunter.api.meta import Json, MetadataOnly
-from shunter.cluster.controllers.jobset.controller import CONTROLLER_UID, JobSetReconciler
+from shunter.cluster.controllers.jobset.controller import CONTROLLER_UID, observe
+from shunter.cluster.controllers.jobset.plan import plan
 from shunter.kube.cache.store import Store, by_controller_uid
 from shunter.kube.controllers.plan import Create, Key
 
@@ -43,10 +44,9 @@ def test_jobs_whose_names_are_held_by_an_earlier_jobset_are_not_tried(there: Jso
     jobsets.put(msgspec.convert(JOBSET, JobSet))
     if there is not None:
         jobs.put(job(there))
-    reconciler = JobSetReconciler(jobsets, jobs, Store[Service](), Store[MetadataOnly]())
-    observed = reconciler.observe(KEY)
+    observed = observe(KEY, jobsets, jobs, Store[Service](), Store[MetadataOnly]())
     assert observed is not None
-    writes = reconciler.plan(observed, datetime(2026, 1, 1, tzinfo=UTC)).writes
+    writes = plan(observed, datetime(2026, 1, 1, tzinfo=UTC)).writes
     assert [
         write.body["metadata"]["name"] for write in writes if isinstance(write, Create) and write.resource.kind == "Job"
     ] == created

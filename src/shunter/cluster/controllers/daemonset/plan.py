@@ -23,7 +23,7 @@ from shunter.cluster.controllers.workloads.pods import (
     next_availability,
     note,
 )
-from shunter.kube.controllers.plan import NOTHING, Failure, Note, Plan, StatusWrite, Write
+from shunter.kube.controllers.plan import Note, Plan, StatusWrite, Write
 
 _EPOCH = datetime.fromtimestamp(0, UTC)
 _Places = Mapping[str, Place]
@@ -72,11 +72,6 @@ def plan(observed: Observed, now: datetime) -> Plan:
         events=events,
         requeue_after=min(waits, default=None),
     )
-
-
-def plan_failure(observed: Observed, failure: Failure, now: datetime) -> Plan:
-    """Events tell of what was refused; the status says nothing of it."""
-    return NOTHING
 
 
 def _changes(

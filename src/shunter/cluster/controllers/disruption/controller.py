@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from datetime import datetime
 
 from shunter.api.apps import Deployment, ReplicaSet, ReplicationController, StatefulSet
 from shunter.api.core import Pod
@@ -18,9 +17,10 @@ from shunter.api.resources import (
     STATEFUL_SETS,
 )
 from shunter.cluster.controllers.disruption.plan import Observed, plan
+from shunter.cluster.controllers.reconciler import FunctionReconciler
 from shunter.kube.cache.store import Store, key_of
 from shunter.kube.controllers.manager import Manager
-from shunter.kube.controllers.plan import NOTHING, Failure, Key, Plan
+from shunter.kube.controllers.plan import Key
 
 COMPONENT = "controllermanager"
 """The name that kube-controller-manager's events about budgets come from."""
@@ -42,9 +42,20 @@ def register(manager: Manager) -> None:
         return [key_of(one) for one in budgets.store.list(obj.metadata.namespace)]
 
     scales = Scales(deployments.store, replica_sets.store, controllers.store, stateful_sets.store)
+
+    def observe(key: Key) -> Observed | None:
+        """The budget, the pods that it selects, and the desired replicas of these pods' controllers, by the controller's uid."""
+        budget = budgets.store.get(key)
+        if budget is None:
+            return None
+        selected = tuple(pod for pod in pods.store.list(key.namespace) if _selects(budget, pod))
+        owners = {owner.uid: owner for pod in selected if (owner := pod.metadata.controller) is not None}
+        found = {uid: scales.scale(key.namespace, owner) for uid, owner in owners.items()}
+        return Observed(budget=budget, pods=selected, scales={uid: one for uid, one in found.items() if one is not None})
+
     manager.controller(
         "disruption",
-        DisruptionReconciler(budgets.store, pods.store, scales),
+        FunctionReconciler(observe, plan),
         primary=budgets,
         mapped=[
             (pods, selecting),
@@ -90,34 +101,6 @@ class Scales:
                 stateful_set = self._stateful_sets.get(key)
                 return (stateful_set.metadata.uid, stateful_set.spec.replicas) if stateful_set is not None else None
         return None
-
-
-class DisruptionReconciler:
-    """What PodDisruptionBudgets allow."""
-
-    def __init__(self, budgets: Store[DisruptionBudget], pods: Store[Pod], scales: Scales) -> None:
-        self._budgets = budgets
-        self._pods = pods
-        self._scales = scales
-
-    def observe(self, key: Key) -> Observed | None:
-        """The budget, the pods that its selector takes, and, by the uid of a pod's controller, how many replicas that is to have.
-        None when there is no such budget."""
-        budget = self._budgets.get(key)
-        if budget is None:
-            return None
-        pods = tuple(pod for pod in self._pods.list(key.namespace) if _selects(budget, pod))
-        owners = {owner.uid: owner for pod in pods if (owner := pod.metadata.controller) is not None}
-        scales = {uid: self._scales.scale(key.namespace, owner) for uid, owner in owners.items()}
-        return Observed(budget=budget, pods=pods, scales={uid: one for uid, one in scales.items() if one is not None})
-
-    def plan(self, observed: Observed, now: datetime) -> Plan:
-        """Writes the status, whose `disruptionsAllowed` the eviction API goes by."""
-        return plan(observed, now)
-
-    def plan_failure(self, observed: Observed, failure: Failure, now: datetime) -> Plan:
-        """Nothing: a refused status is only tried again."""
-        return NOTHING
 
 
 def _selects(budget: DisruptionBudget, pod: Pod) -> bool:

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Coroutine
-from datetime import datetime
 from functools import partial
 from logging import getLogger
 from typing import Any
@@ -17,6 +16,7 @@ from shunter.api.meta import MetadataOnly
 from shunter.api.resources import CUSTOM_RESOURCE_DEFINITIONS, Resource
 from shunter.cluster.controllers.garbage.graph import Graph
 from shunter.cluster.controllers.garbage.plan import FOREGROUND, Member, Observed, plan
+from shunter.cluster.controllers.reconciler import FunctionReconciler
 from shunter.cluster.controllers.served_kinds import NOT_COLLECTED, served_kinds
 from shunter.kube.cache.expectations import Expectations
 from shunter.kube.cache.informer import Informer
@@ -24,7 +24,7 @@ from shunter.kube.cache.store import Store
 from shunter.kube.client import Client
 from shunter.kube.controllers.controller import Controller
 from shunter.kube.controllers.executor import Executor
-from shunter.kube.controllers.plan import NOTHING, Delete, Failure, Key, Plan, Ref
+from shunter.kube.controllers.plan import Delete, Key, Ref
 from shunter.kube.errors import ApiError, NotFound
 from shunter.kube.transports.metadata import MetadataTransport
 
@@ -52,7 +52,13 @@ class GarbageCollector:
         self._confirmed: dict[Key, Member] = {}
         """Objects that the server was asked for just now, and that name the owners that they are known to have."""
         self._look_again = asyncio.Event()
-        self._controller = Controller("garbage-collector", self, Executor(client), Expectations(self._stores), workers=workers)
+        self._controller = Controller(
+            "garbage-collector",
+            FunctionReconciler(self._observe, lambda observed, _: plan(observed)),
+            Executor(client),
+            Expectations(self._stores),
+            workers=workers,
+        )
 
     async def run(self) -> None:
         """Works until it is cancelled."""
@@ -70,7 +76,7 @@ class GarbageCollector:
                 self._look_again.clear()
                 await self._follow(group)
 
-    def observe(self, key: Key) -> Observed | None:
+    def _observe(self, key: Key) -> Observed | None:
         """The object with this uid. None where no rule concerns it, and as long as kinds have to be read or the server has to be
         asked, for its owners or before it is deleted: then the key comes back."""
         seen = self._graph.look_at(key.name)
@@ -85,14 +91,6 @@ class GarbageCollector:
             self._verify(self._confirm(key, seen.member))
             return None
         return seen
-
-    def plan(self, observed: Observed, now: datetime) -> Plan:
-        """The writes that its owner references and finalizers ask for; `now` does not matter."""
-        return plan(observed)
-
-    def plan_failure(self, observed: Observed, failure: Failure, now: datetime) -> Plan:
-        """Nothing: a refused write is only tried again."""
-        return NOTHING
 
     def _is_complete(self) -> bool:
         """Whether every kind has been read: an object may wait for dependents of any of them."""

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from datetime import datetime
 
 from shunter.api.batch import Job
 from shunter.api.core import Service
@@ -12,9 +11,10 @@ from shunter.api.meta import MetadataOnly
 from shunter.api.resources import JOBS, JOBSETS, PERSISTENT_VOLUME_CLAIMS, SERVICES
 from shunter.cluster.controllers.jobset.names import job_names
 from shunter.cluster.controllers.jobset.plan import Observed, plan
+from shunter.cluster.controllers.reconciler import FunctionReconciler
 from shunter.kube.cache.store import Store, by_controller_uid
 from shunter.kube.controllers.manager import Manager
-from shunter.kube.controllers.plan import NOTHING, Failure, Key, Plan
+from shunter.kube.controllers.plan import Key
 
 COMPONENT = "jobset"
 CONTROLLER_UID = "controller-uid"
@@ -28,7 +28,7 @@ def register(manager: Manager) -> None:
     claims = manager.informer(PERSISTENT_VOLUME_CLAIMS, MetadataOnly)
     manager.controller(
         "jobset",
-        JobSetReconciler(jobsets.store, jobs.store, services.store, claims.store),
+        FunctionReconciler(lambda key: observe(key, jobsets.store, jobs.store, services.store, claims.store), plan),
         primary=jobsets,
         owned=[jobs, services],
         mapped=[(claims, no_keys)],
@@ -42,34 +42,18 @@ def no_keys(claim: MetadataOnly) -> Iterable[Key]:
     return ()
 
 
-class JobSetReconciler:
-    """Jobs, services and claims for JobSets."""
-
-    def __init__(self, jobsets: Store[JobSet], jobs: Store[Job], services: Store[Service], claims: Store[MetadataOnly]) -> None:
-        self._jobsets = jobsets
-        self._jobs = jobs
-        self._services = services
-        self._claims = claims
-
-    def observe(self, key: Key) -> Observed | None:
-        """The JobSet, the Jobs that it controls, the Jobs that have a name of its Jobs whoever owns them, and the names of
-        services and claims in its namespace. None when there is no such JobSet."""
-        jobset = self._jobsets.get(key)
-        if jobset is None:
-            return None
-        return Observed(
-            jobset=jobset,
-            jobs=self._jobs.by_index(CONTROLLER_UID, jobset.metadata.uid),
-            named={name: job for name in job_names(jobset) if (job := self._jobs.get(Key(key.namespace, name)))},
-            services=frozenset(service.metadata.name for service in self._services.list(key.namespace)),
-            claims=frozenset(claim.metadata.name for claim in self._claims.list(key.namespace)),
-        )
-
-    def plan(self, observed: Observed, now: datetime) -> Plan:
-        """Writes Jobs, the service, claims and the status; nothing for a JobSet that is being deleted or managed by another
-        controller."""
-        return plan(observed, now)
-
-    def plan_failure(self, observed: Observed, failure: Failure, now: datetime) -> Plan:
-        """Nothing: a refused write is only tried again."""
-        return NOTHING
+def observe(
+    key: Key, jobsets: Store[JobSet], jobs: Store[Job], services: Store[Service], claims: Store[MetadataOnly]
+) -> Observed | None:
+    """The JobSet, the Jobs that it controls, the Jobs with a name that one of its Jobs needs, whoever owns them, and the names of
+    the services and claims in its namespace."""
+    jobset = jobsets.get(key)
+    if jobset is None:
+        return None
+    return Observed(
+        jobset=jobset,
+        jobs=jobs.by_index(CONTROLLER_UID, jobset.metadata.uid),
+        named={name: job for name in job_names(jobset) if (job := jobs.get(Key(key.namespace, name)))},
+        services=frozenset(service.metadata.name for service in services.list(key.namespace)),
+        claims=frozenset(claim.metadata.name for claim in claims.list(key.namespace)),
+    )

@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
-from datetime import datetime
+from collections.abc import Iterable
 
 from shunter.api.apps import ReplicaSet, ReplicationController
 from shunter.api.core import Pod
 from shunter.api.resources import PODS, REPLICA_SETS, REPLICATION_CONTROLLERS, Resource
+from shunter.cluster.controllers.reconciler import FunctionReconciler
 from shunter.cluster.controllers.replicaset.plan import Observed, plan, plan_failure
 from shunter.cluster.controllers.workloads.indexes import CONTROLLER_UID, OWNER_INDEXES, UNCONTROLLED, adopters
-from shunter.kube.cache.store import Store, by_controller_uid, key_of
+from shunter.kube.cache.store import by_controller_uid, key_of
 from shunter.kube.controllers.manager import Manager
-from shunter.kube.controllers.plan import Failure, Key, Plan
+from shunter.kube.controllers.plan import Key
 
 REPLICA_SET_COMPONENT = "replicaset-controller"
 REPLICATION_COMPONENT = "replication-controller"
@@ -22,9 +22,26 @@ def register(manager: Manager) -> None:
     """Adds the controllers of both kinds."""
     pods = manager.informer(PODS, Pod, indexes=OWNER_INDEXES)
     replica_sets = manager.informer(REPLICA_SETS, ReplicaSet, indexes={CONTROLLER_UID: by_controller_uid})
+
+    def observe(key: Key, resource: Resource, replica_set: ReplicaSet | None) -> Observed | None:
+        """The ReplicaSet with its pods, the pods of its namespace that nothing controls, and the pods of all ReplicaSets of the
+        same Deployment; its own pods where it has no Deployment."""
+        if replica_set is None:
+            return None
+        controlled = pods.store.by_index(CONTROLLER_UID, replica_set.metadata.uid)
+        owner = replica_set.metadata.controller
+        siblings = replica_sets.store.by_index(CONTROLLER_UID, owner.uid) if owner and resource is REPLICA_SETS else ()
+        of_siblings = tuple(pod for one in siblings for pod in pods.store.by_index(CONTROLLER_UID, one.metadata.uid))
+        return Observed(
+            replica_set=replica_set,
+            pods=(*controlled, *pods.store.by_index(UNCONTROLLED, key.namespace)),
+            siblings=of_siblings or controlled,
+            resource=resource,
+        )
+
     manager.controller(
         "replicaset",
-        ReplicaSetReconciler(REPLICA_SETS, replica_sets.store.get, pods.store, replica_sets.store),
+        FunctionReconciler(lambda key: observe(key, REPLICA_SETS, replica_sets.store.get(key)), plan, plan_failure),
         primary=replica_sets,
         owned=[pods],
         mapped=[(pods, lambda pod: adopters(pod, replica_sets.store))],
@@ -44,54 +61,9 @@ def register(manager: Manager) -> None:
 
     manager.controller(
         "replication",
-        ReplicaSetReconciler(REPLICATION_CONTROLLERS, as_replica_set, pods.store),
+        FunctionReconciler(lambda key: observe(key, REPLICATION_CONTROLLERS, as_replica_set(key)), plan, plan_failure),
         primary=controllers,
         owned=[pods],
         mapped=[(pods, replication_adopters)],
         recorder=manager.recorder(REPLICATION_COMPONENT, "v1"),
     )
-
-
-class ReplicaSetReconciler:
-    """Pods for ReplicaSets, or for ReplicationControllers; `siblings` are what a controller of the owner may own beside it."""
-
-    def __init__(
-        self,
-        resource: Resource,
-        get: Callable[[Key], ReplicaSet | None],
-        pods: Store[Pod],
-        siblings: Store[ReplicaSet] | None = None,
-    ) -> None:
-        self._resource = resource
-        self._get = get
-        self._pods = pods
-        self._siblings = siblings
-
-    def observe(self, key: Key) -> Observed | None:
-        """The ReplicaSet, or the ReplicationController in the form of one; its pods, and those of its namespace that nothing
-        controls; as siblings its own pods where it has no others. None when it is gone."""
-        replica_set = self._get(key)
-        if replica_set is None:
-            return None
-        controlled = self._pods.by_index(CONTROLLER_UID, replica_set.metadata.uid)
-        return Observed(
-            replica_set=replica_set,
-            pods=(*controlled, *self._pods.by_index(UNCONTROLLED, key.namespace)),
-            siblings=self._pods_of_siblings(replica_set) or controlled,
-            resource=self._resource,
-        )
-
-    def plan(self, observed: Observed, now: datetime) -> Plan:
-        """Adopts, creates or deletes pods, and writes the status."""
-        return plan(observed, now)
-
-    def plan_failure(self, observed: Observed, failure: Failure, now: datetime) -> Plan:
-        """The condition ReplicaFailure for a pod that could not be created or deleted; any other refusal is only tried again."""
-        return plan_failure(observed, failure, now)
-
-    def _pods_of_siblings(self, replica_set: ReplicaSet) -> tuple[Pod, ...]:
-        owner = replica_set.metadata.controller
-        if owner is None or self._siblings is None:
-            return ()
-        siblings = self._siblings.by_index(CONTROLLER_UID, owner.uid)
-        return tuple(pod for one in siblings for pod in self._pods.by_index(CONTROLLER_UID, one.metadata.uid))

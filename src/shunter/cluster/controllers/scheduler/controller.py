@@ -9,6 +9,7 @@ from typing import NamedTuple
 
 from shunter.api.core import Node
 from shunter.api.resources import NODES, PERSISTENT_VOLUME_CLAIMS, PODS, STORAGE_CLASSES
+from shunter.cluster.controllers.reconciler import FunctionReconciler
 from shunter.cluster.controllers.scheduler.claims import PodClaim
 from shunter.cluster.controllers.scheduler.plan import Observed, plan, plan_strictly, turn
 from shunter.cluster.controllers.scheduler.pod import SchedulablePod
@@ -35,6 +36,13 @@ def register(manager: Manager, *, strict_resources: bool) -> None:
     classes = manager.informer(STORAGE_CLASSES, StorageClass)
     volumes = Volumes(claims.store, classes.store)
 
+    def observe(key: Key) -> Observed | None:
+        """The pod, all nodes, and the pod's claims; None for a pod that does not wait for this scheduler."""
+        pod = pods.store.get(key)
+        if pod is None or not is_waiting(pod):
+            return None
+        return Observed(pod=pod, nodes=nodes.store.list(), claimed=volumes.of(pod))
+
     def claiming(claim: Claim) -> Iterable[Key]:
         """Pods that wait for the claim."""
         waiting = pods.store.by_index(WAITING, WAITING)
@@ -53,20 +61,18 @@ def register(manager: Manager, *, strict_resources: bool) -> None:
 
     recorder = manager.recorder(COMPONENT)
     if strict_resources:
-        strict = StrictScheduler(pods.store, nodes.store, volumes)
         manager.controller(
             "scheduler",
-            strict,
+            StrictScheduler(pods.store, nodes.store, volumes),
             primary=pods,
             mapped=[(nodes, all_waiting), (pods, waiting_for_room), (claims, claiming), (classes, all_claiming)],
             workers=1,
             recorder=recorder,
         )
     else:
-        scheduler = Scheduler(pods.store, nodes.store, volumes)
         manager.controller(
             "scheduler",
-            scheduler,
+            FunctionReconciler(observe, plan),
             primary=pods,
             mapped=[(nodes, all_waiting), (claims, claiming), (classes, all_claiming)],
             workers=16,
@@ -110,31 +116,6 @@ class Volumes(NamedTuple):
         return PodClaim(name, claim, self.classes.get(Key("", of_class)) if of_class else None)
 
 
-class Scheduler:
-    """Nodes for pods, without looking at what they ask for."""
-
-    def __init__(self, pods: Store[SchedulablePod], nodes: Store[Node], volumes: Volumes) -> None:
-        self._pods = pods
-        self._nodes = nodes
-        self._volumes = volumes
-
-    def observe(self, key: Key) -> Observed | None:
-        """The pod, all nodes, and the pod's claims; None for a pod that does not wait for a node from us."""
-        pod = self._pods.get(key)
-        if pod is None or not is_waiting(pod):
-            return None
-        return Observed(pod=pod, nodes=self._nodes.list(), claimed=self._volumes.of(pod))
-
-    def plan(self, observed: Observed, now: datetime) -> Plan:
-        """Binds the pod to the first node that admits it, whatever it requests, or says by a condition and an event why none
-        does."""
-        return plan(observed, now)
-
-    def plan_failure(self, observed: Observed, failure: Failure, now: datetime) -> Plan:
-        """Nothing: a refused binding is only tried again."""
-        return NOTHING
-
-
 class StrictScheduler:
     """Nodes for pods that have room for them. Needs to be the only worker: it remembers what it just gave away."""
 
@@ -154,8 +135,8 @@ class StrictScheduler:
         """Pods bound by us that the cache still shows as waiting: uid to node and the time until when that is believed."""
 
     def observe(self, key: Key) -> Observed | None:
-        """As Scheduler, and with it the waiting pods whose turn comes before and the pods that take up room on each node, those
-        included that were bound a moment ago. None for a pod that does not wait."""
+        """The pod, all nodes, its claims, the waiting pods that come before it, and the pods that take up room on each node,
+        including those bound a moment ago. None for a pod that does not wait for this scheduler."""
         pod = self._pods.get(key)
         if pod is None or not is_waiting(pod):
             return None

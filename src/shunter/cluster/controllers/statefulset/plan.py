@@ -31,7 +31,7 @@ from shunter.cluster.controllers.statefulset.identity import (
 from shunter.cluster.controllers.workloads.claiming import Owner, claims, controlled
 from shunter.cluster.controllers.workloads.pods import MOST_AT_ONCE, is_available, next_availability, note
 from shunter.cluster.controllers.workloads.revisions import template_of
-from shunter.kube.controllers.plan import NOTHING, Create, Delete, Failure, Patch, Plan, Ref, StatusWrite, Write
+from shunter.kube.controllers.plan import Create, Delete, Patch, Plan, Ref, StatusWrite, Write
 
 
 class Observed(msgspec.Struct, frozen=True, kw_only=True):
@@ -79,11 +79,6 @@ def plan(observed: Observed, now: datetime) -> Plan:
         ),
         requeue_after=next_availability(pods, stateful_set.spec.min_ready_seconds, now),
     )
-
-
-def plan_failure(observed: Observed, failure: Failure, now: datetime) -> Plan:
-    """Events tell of what was refused; the status says nothing of it."""
-    return NOTHING
 
 
 def _pods(observed: Observed, pods: Sequence[Pod], found: Revisions, now: datetime) -> tuple[tuple[Write, ...], int]:

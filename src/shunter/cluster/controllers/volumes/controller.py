@@ -10,6 +10,7 @@ from pathlib import Path
 
 from shunter.api.core import Pod
 from shunter.api.resources import PERSISTENT_VOLUME_CLAIMS, PERSISTENT_VOLUMES, PODS, STORAGE_CLASSES
+from shunter.cluster.controllers.reconciler import FunctionReconciler
 from shunter.cluster.controllers.volumes import claim_plan, volume_plan
 from shunter.cluster.controllers.volumes.directories import DirectoryRemover
 from shunter.cluster.controllers.volumes.views import (
@@ -23,7 +24,7 @@ from shunter.cluster.local_path import PROVISIONER
 from shunter.kube.cache.store import Store, key_of
 from shunter.kube.client import Client
 from shunter.kube.controllers.manager import Manager
-from shunter.kube.controllers.plan import NOTHING, Failure, Key, Plan
+from shunter.kube.controllers.plan import Key
 from shunter.kube.errors import AlreadyExists, ApiError
 
 log = getLogger(__name__)
@@ -45,6 +46,32 @@ def register(manager: Manager, client: Client, *, directory: Path | None, strict
     pods = manager.informer(PODS, Pod, indexes={BY_CLAIM: by_claims})
     recorder = manager.recorder(COMPONENT)
 
+    def observe_claim(key: Key) -> claim_plan.Observed | None:
+        """The claim, the volumes bound to it, reserved for it or free, its class, and whether a pod on a node uses it."""
+        claim = claims.store.get(key)
+        if claim is None:
+            return None
+        named = volumes.store.get(Key("", claim.spec.volume_name)) if claim.spec.volume_name else None
+        found = (*volumes.store.by_index(BY_CLAIM, str(key)), *volumes.store.by_index(UNBOUND, UNBOUND))
+        return claim_plan.Observed(
+            claim=claim,
+            volumes=(named, *found) if named is not None else found,
+            storage_class=classes.store.get(Key("", claim.spec.storage_class_name)) if claim.spec.storage_class_name else None,
+            default_class=default_class(classes.store.list()),
+            in_use=any(pod.spec.node_name for pod in pods.store.by_index(BY_CLAIM, str(key))),
+            directory=str(directory or ""),
+            strict=strict,
+        )
+
+    def observe_volume(key: Key) -> volume_plan.Observed | None:
+        """The volume, and the claim that now has the name in its claimRef, which may differ from the claim it was bound to."""
+        volume = volumes.store.get(key)
+        if volume is None:
+            return None
+        reference = volume.spec.claim_ref
+        claim = claims.store.get(Key(reference.namespace, reference.name)) if reference else None
+        return volume_plan.Observed(volume=volume, claim=claim)
+
     def all_unbound(_: StorageClass | Volume) -> Iterable[Key]:
         return [key_of(claim) for claim in claims.store.by_index(UNBOUND, UNBOUND)]
 
@@ -54,14 +81,14 @@ def register(manager: Manager, client: Client, *, directory: Path | None, strict
 
     manager.controller(
         "persistent-volume-claims",
-        ClaimReconciler(claims.store, volumes.store, classes.store, pods.store, str(directory or ""), strict=strict),
+        FunctionReconciler(observe_claim, lambda observed, _: claim_plan.plan(observed)),
         primary=claims,
         mapped=[(volumes, concerned), (classes, all_unbound), (pods, claims_of)],
         recorder=recorder,
     )
     manager.controller(
         "persistent-volumes",
-        VolumeReconciler(volumes.store, claims.store),
+        FunctionReconciler(observe_volume, lambda observed, _: volume_plan.plan(observed)),
         primary=volumes,
         mapped=[(claims, lambda claim: volumes_of(claim, volumes.store))],
         recorder=recorder,
@@ -110,79 +137,6 @@ def default_class(classes: Iterable[StorageClass]) -> str:
     marked = [one.metadata for one in classes if one.metadata.annotations.get(IS_DEFAULT_CLASS) == "true"]
     newest = sorted(marked, key=lambda metadata: (metadata.creation_timestamp or _LONG_AGO, metadata.name), reverse=True)
     return newest[0].name if newest else ""
-
-
-class ClaimReconciler:
-    """Claims."""
-
-    def __init__(
-        self,
-        claims: Store[Claim],
-        volumes: Store[Volume],
-        classes: Store[StorageClass],
-        pods: Store[Pod],
-        directory: str,
-        *,
-        strict: bool,
-    ) -> None:
-        self._claims = claims
-        self._volumes = volumes
-        self._classes = classes
-        self._pods = pods
-        self._directory = directory
-        self._strict = strict
-
-    def observe(self, key: Key) -> claim_plan.Observed | None:
-        """The claim, the volumes that are its own, name it or are free, its class, and whether a pod on a node uses it. None when
-        there is no such claim."""
-        claim = self._claims.get(key)
-        if claim is None:
-            return None
-        named = self._volumes.get(Key("", claim.spec.volume_name)) if claim.spec.volume_name else None
-        found = [*self._volumes.by_index(BY_CLAIM, str(key)), *self._volumes.by_index(UNBOUND, UNBOUND)]
-        return claim_plan.Observed(
-            claim=claim,
-            volumes=(named, *found) if named is not None else tuple(found),
-            storage_class=self._classes.get(Key("", claim.spec.storage_class_name)) if claim.spec.storage_class_name else None,
-            default_class=default_class(self._classes.list()),
-            in_use=any(pod.spec.node_name for pod in self._pods.by_index(BY_CLAIM, str(key))),
-            directory=self._directory,
-            strict=self._strict,
-        )
-
-    def plan(self, observed: claim_plan.Observed, now: datetime) -> Plan:
-        """Binds a volume or makes one, or takes the protection off a claim that is to go; `now` does not matter."""
-        return claim_plan.plan(observed)
-
-    def plan_failure(self, observed: claim_plan.Observed, failure: Failure, now: datetime) -> Plan:
-        """Nothing: a refused write is only tried again."""
-        return NOTHING
-
-
-class VolumeReconciler:
-    """Volumes."""
-
-    def __init__(self, volumes: Store[Volume], claims: Store[Claim]) -> None:
-        self._volumes = volumes
-        self._claims = claims
-
-    def observe(self, key: Key) -> volume_plan.Observed | None:
-        """The volume, and the claim that now has the name in its claimRef, which may be another than it was bound to."""
-        volume = self._volumes.get(key)
-        if volume is None:
-            return None
-        reference = volume.spec.claim_ref
-        claim = self._claims.get(Key(reference.namespace, reference.name)) if reference else None
-        return volume_plan.Observed(volume=volume, claim=claim)
-
-    def plan(self, observed: volume_plan.Observed, now: datetime) -> Plan:
-        """Writes the phase, deletes a released volume that we made, or takes the protection off one that is to go; `now` does not
-        matter."""
-        return volume_plan.plan(observed)
-
-    def plan_failure(self, observed: volume_plan.Observed, failure: Failure, now: datetime) -> Plan:
-        """Nothing: a refused write is only tried again."""
-        return NOTHING
 
 
 class StandardClass:
