@@ -7,7 +7,7 @@ import asyncio
 import pytest
 
 from cluster.apiserver.http_client import Api
-from shunter.cluster.apiserver.requests import Target, flag, target
+from shunter.cluster.apiserver.requests import Target, flag, target, unsigned_fault
 
 
 @pytest.mark.parametrize(
@@ -68,3 +68,22 @@ async def test_what_is_said_to_exist_can_be_read(api: Api, config_maps: str) -> 
         large = "x" * 900_000
         codes = await asyncio.gather(*(create_or_get(f"c{n}", data) for data in (large, "", large, "", large, "")))
         assert sorted(codes) == [200, 200, 200, 200, 200, 201]
+
+
+@pytest.mark.parametrize("text", ["0", "7", "18446744073709551615"])
+def test_unsigned_numbers_of_64_bits_have_no_fault(text: str) -> None:
+    assert unsigned_fault(text) == ""
+
+
+@pytest.mark.parametrize(
+    ("text", "why"),
+    [
+        ("²", "invalid syntax"),
+        ("٣", "invalid syntax"),
+        ("-1", "invalid syntax"),
+        ("18446744073709551616", "value out of range"),
+        ("9" * 5000, "value out of range"),
+    ],
+)
+def test_what_is_no_unsigned_number_is_named_as_go_names_it(text: str, why: str) -> None:
+    assert unsigned_fault(text) == f'strconv.ParseUint: parsing "{text}": {why}'

@@ -120,12 +120,18 @@ def revision(text: str, *, watch: bool) -> int:
     """A resourceVersion of a query; 0 for none."""
     if not text:
         return 0
-    is_number = text.isascii() and text.isdigit()
-    if not is_number or len(text) > 20 or int(text) >= 2**64:
-        why = "value out of range" if is_number else "invalid syntax"
-        fault = f'resourceVersion: Invalid value: "{text}": strconv.ParseUint: parsing "{text}": {why}'
+    if why := unsigned_fault(text):
+        fault = f'resourceVersion: Invalid value: "{text}": {why}'
         raise plain(500, fault) if watch else bad_request(f"invalid resource version: {fault}")
     return int(text)
+
+
+def unsigned_fault(text: str) -> str:
+    """Go's error for a text that is not a number of 64 bits without a sign; empty for such a number."""
+    is_number = text.isascii() and text.isdecimal()
+    if is_number and len(text) <= 20 and int(text) < 2**64:
+        return ""
+    return f'strconv.ParseUint: parsing "{text}": {"value out of range" if is_number else "invalid syntax"}'
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

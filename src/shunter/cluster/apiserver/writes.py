@@ -25,7 +25,7 @@ from shunter.cluster.apiserver.custom_resources import crd_lifecycle
 from shunter.cluster.apiserver.decoding import expect_kind, fill_defaults, prune
 from shunter.cluster.apiserver.negotiation import Body, read
 from shunter.cluster.apiserver.registry import ServedKind
-from shunter.cluster.apiserver.requests import Call, WriteOptions, write_options
+from shunter.cluster.apiserver.requests import Call, WriteOptions, unsigned_fault, write_options
 from shunter.cluster.apiserver.status import (
     StatusError,
     already_exists,
@@ -211,12 +211,12 @@ async def modify(
         document = change(old if shares else served.document(entry))
         pinned = document["metadata"].get("resourceVersion", "")
         if pinned and pinned != old["metadata"]["resourceVersion"]:
-            if not pinned.isdigit():
-                raise plain(500, f'strconv.ParseUint: parsing "{pinned}": invalid syntax')
+            if fault := unsigned_fault(pinned):
+                raise plain(500, fault)
             raise conflict(served.resource, target.name)
         if not pinned and (served.custom or served.kind.updates_need_revision):
-            fault = invalid_field("metadata.resourceVersion", 0, "must be specified for an update")
-            raise invalid(served.resource.group, served.resource.plural, target.name, [fault])
+            missing = invalid_field("metadata.resourceVersion", 0, "must be specified for an update")
+            raise invalid(served.resource.group, served.resource.plural, target.name, [missing])
         try:
             return await _replace(backend, call, served, options, entry, old, document, owns_fields)
         except StaleError:

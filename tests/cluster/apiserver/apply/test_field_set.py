@@ -100,3 +100,8 @@ def test_paths_are_shown_as_conflicts_show_them(path: Any, text: str) -> None:
 def test_paths_come_members_first_and_in_order() -> None:
     fields: FieldSet = {"f:b": {}, "f:a": {"f:c": {}}, 'k:{"n":2}': {}, 'k:{"n":10}': {SELF: {}, "f:z": {}}}
     assert [shown(path) for path in paths(fields)] == [".b", "[n=2]", "[n=10]", ".a.c", "[n=10].z"]
+
+
+@pytest.mark.parametrize("index", ["²", "٣", "9" * 5000])
+def test_an_index_that_is_no_number_is_listed_first(index: str) -> None:
+    assert [*paths({"i:1": MEMBER, f"i:{index}": MEMBER})] == [(f"i:{index}",), ("i:1",)]

@@ -52,6 +52,7 @@ def test_membership_is_that_of_sets(indexes: set[int], index: int) -> None:
         pytest.param("0-9", 4, "0-3", id="a range is cut at the completions"),
         pytest.param("1,7,8", 5, "1", id="indexes past the completions are dropped"),
         pytest.param("1,x,3-y,4", 9, "1,4", id="malformed parts are ignored"),
+        pytest.param(f"1,²,٣,{'9' * 5000},4", 9, "1,4", id="only ASCII digits of 64 bits are an index"),
         pytest.param("4,0-1,2", 9, "0-2,4", id="order does not matter"),
     ],
 )

@@ -14,6 +14,8 @@ from typing import Any, TypeAlias
 
 import msgspec
 
+from shunter.api.formats.digits import whole_number
+
 FieldSet: TypeAlias = dict[str, Any]
 Path: TypeAlias = tuple[str, ...]
 
@@ -224,7 +226,7 @@ def _sort_key(element: str) -> tuple[int, Any]:
             return (1, [(name, *_value_sort_key(key[name])) for name in sorted(key)])
         case "v":
             return (2, _value_sort_key(_decode(text)))
-    return (3, int(text) if text.isdigit() else 0)
+    return (3, whole_number(text) or 0)
 
 
 def _value_sort_key(value: Any) -> tuple[int, Any]:

@@ -27,7 +27,7 @@ from shunter.cluster.apiserver.kinds import MalformedError, no_admission, no_war
 from shunter.cluster.apiserver.negotiation import media_type
 from shunter.cluster.apiserver.patch.requests import APPLY, expect_applied, patcher
 from shunter.cluster.apiserver.registry import ServedKind
-from shunter.cluster.apiserver.requests import Call, Target, write_options
+from shunter.cluster.apiserver.requests import Call, Target, unsigned_fault, write_options
 from shunter.cluster.apiserver.schema import golang
 from shunter.cluster.apiserver.status import bad_request, conflict, created, invalid, method_not_allowed, not_found
 from shunter.cluster.apiserver.storage.store import Entry, StaleError
@@ -297,8 +297,8 @@ async def finalize(backend: Backend, call: Call, served: ServedKind) -> Outcome:
         raise refusal
     finalizers = sent["spec"].get("finalizers") or []
     wanted = sent["metadata"].get("resourceVersion", "")
-    if wanted and not wanted.isdigit():
-        raise bad_request(f'strconv.ParseUint: parsing "{wanted}": invalid syntax')
+    if wanted and (fault := unsigned_fault(wanted)):
+        raise bad_request(fault)
     collection = backend.collection(served)
     while True:
         entry = collection.head(call.target.namespace, call.target.name)

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 from shunter.api.apps import REVISION_HASH, DaemonSet
 from shunter.api.core import Pod, PodSpec
+from shunter.api.formats.digits import whole_number
 from shunter.api.meta import Json
 from shunter.cluster.controllers.workloads.claiming import Owner
 from shunter.cluster.controllers.workloads.pods import pod_of
@@ -72,7 +73,7 @@ def template_generation(daemon_set: DaemonSet) -> str:
     """The number in the annotation deprecated.daemonset.template.generation, by which pods may be of the newest template as well
     as by its hash; empty where there is none."""
     text = daemon_set.metadata.annotations.get(_GENERATION_ANNOTATION, "")
-    return text if text.isdecimal() else ""
+    return text if whole_number(text) is not None else ""
 
 
 def is_updated(pod: Pod, daemon_set: DaemonSet, hash: str) -> bool:

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
+from shunter.api.formats.digits import whole_number
+
 
 @dataclass(frozen=True, slots=True)
 class Indexes:
@@ -21,11 +23,8 @@ class Indexes:
         intervals = []
         for part in text.split(","):
             first_text, _, last_text = part.partition("-")
-            if not first_text.isdecimal() or (last_text and not last_text.isdecimal()):
-                continue
-            first = int(first_text)
-            last = min(int(last_text or first_text), completions - 1)
-            if first <= last:
+            first, last = whole_number(first_text), whole_number(last_text or first_text)
+            if first is not None and last is not None and first <= (last := min(last, completions - 1)):
                 intervals.append((first, last))
         return cls(_merged(intervals))
 

@@ -7,6 +7,7 @@ from collections.abc import Iterable
 import msgspec
 
 from shunter.api.batch import Job
+from shunter.api.formats.digits import whole_number
 from shunter.api.jobset import REPLICATED_JOB, JobSet
 from shunter.cluster.controllers.jobset.names import RESTART_ATTEMPT
 
@@ -40,8 +41,8 @@ def replicated_job_of(job: Job) -> str:
 
 
 def _group(jobset: JobSet, job: Job) -> str:
-    attempt = job.metadata.labels.get(RESTART_ATTEMPT, "")
-    if attempt.isdecimal() and int(attempt) < jobset.status.restarts:
+    attempt = whole_number(job.metadata.labels.get(RESTART_ATTEMPT, ""))
+    if attempt is not None and attempt < jobset.status.restarts:
         return "previous"
     outcome = job.outcome
     if outcome is None:

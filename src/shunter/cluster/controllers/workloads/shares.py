@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
+from shunter.api.formats.digits import whole_number
+
 
 def share(value: int | str, total: int, *, up: bool) -> int:
-    """So many of `total`, a share rounded up or down. What is neither a number nor a percentage is none: the API server lets
-    nothing else through."""
+    """A number as it is, or a percentage of `total`, rounded up or down. 0 for any other text, which the API server refuses."""
     if isinstance(value, int):
         return value
-    digits = value.removesuffix("%")
-    if digits == value or not digits.isdecimal():
-        return 0
-    hundredths = int(digits) * total
+    percent = whole_number(value.removesuffix("%")) if value.endswith("%") else None
+    hundredths = (percent or 0) * total
     return -(-hundredths // 100) if up else hundredths // 100

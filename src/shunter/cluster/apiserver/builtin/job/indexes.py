@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from shunter.api.formats.digits import whole_number
+
 
 class IndexesError(ValueError):
     """A text that does not list indexes, in Kubernetes' words."""
@@ -33,10 +35,9 @@ def _interval(fragment: str, completions: int) -> tuple[int, int]:
 
 
 def _index(text: str, completions: int) -> int:
-    try:
-        index = int(text)
-    except ValueError:
-        raise IndexesError(f'cannot convert string to integer for index: "{text}"') from None
+    index = whole_number(text.removeprefix("+"))
+    if index is None:
+        raise IndexesError(f'cannot convert string to integer for index: "{text}"')
     if index >= completions:
         raise IndexesError(f'too large index: "{text}"')
     return index

@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 
 from shunter.api.field_errors import FieldError, forbidden, invalid, required
+from shunter.api.formats.digits import whole_number
 from shunter.api.meta import Json
 from shunter.api.names import label_faults
 from shunter.api.selectors import selects
@@ -235,8 +236,7 @@ def whole_errors(field: str, value: int | str) -> list[FieldError]:
 
 def _amount(value: int | str) -> int:
     """The number of either; 0 for what is neither."""
-    digits = value.removesuffix("%") if isinstance(value, str) else value
-    return int(digits) if isinstance(digits, int) or digits.isdecimal() else 0
+    return value if isinstance(value, int) else whole_number(value.removesuffix("%")) or 0
 
 
 def _with_claims(spec: Json) -> Json:
