@@ -5,7 +5,7 @@ from __future__ import annotations
 from datetime import datetime
 
 from shunter.api.meta import Json
-from shunter.cluster.apiserver.printers.columns import AGE, NAME, Cells, Printer, age, column, moment, since, wide
+from shunter.cluster.apiserver.printers.columns import AGE, NAME, Cells, Printer, age, columns, moment, since, wide
 
 
 def _cells(pod: Json, now: datetime) -> Cells:
@@ -140,17 +140,7 @@ def _is_true(status: Json, type: str) -> bool:
 
 
 PRINTER = Printer(
-    (
-        NAME,
-        column("Ready"),
-        column("Status"),
-        column("Restarts"),
-        AGE,
-        wide("IP"),
-        wide("Node"),
-        wide("Nominated Node"),
-        wide("Readiness Gates"),
-    ),
+    columns(NAME, "Ready", "Status", "Restarts", AGE, *map(wide, ("IP", "Node", "Nominated Node", "Readiness Gates"))),
     _cells,
     _conditions,
 )

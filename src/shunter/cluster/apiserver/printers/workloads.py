@@ -13,6 +13,7 @@ from shunter.cluster.apiserver.printers.columns import (
     Printer,
     age,
     column,
+    columns,
     containers_and_images,
     format_labels,
     format_selector,
@@ -204,65 +205,37 @@ def _controller_revision(document: Json, now: datetime) -> Cells:
     return [document["metadata"]["name"], shown, document.get("revision", 0), age(document, now)]
 
 
-_REPLICAS = (NAME, column("Desired", "integer"), column("Current", "integer"), column("Ready", "integer"), AGE, *_TEMPLATE)
+_REPLICAS = columns(NAME, column("Desired", "integer"), column("Current", "integer"), column("Ready", "integer"), AGE, *_TEMPLATE)
 
 PRINTERS: dict[tuple[str, str], Printer] = {
-    ("batch", "Job"): Printer((NAME, column("Status"), column("Completions"), column("Duration"), AGE, *_TEMPLATE), _job),
+    ("batch", "Job"): Printer(columns(NAME, "Status", "Completions", "Duration", AGE, *_TEMPLATE), _job),
     ("batch", "CronJob"): Printer(
-        (
-            NAME,
-            column("Schedule"),
-            column("Timezone"),
-            column("Suspend", "boolean"),
-            column("Active", "integer"),
-            column("Last Schedule"),
-            AGE,
+        columns(
+            *(NAME, "Schedule", "Timezone", column("Suspend", "boolean"), column("Active", "integer"), "Last Schedule", AGE),
             *_TEMPLATE,
         ),
         _cron_job,
     ),
-    ("apps", "Deployment"): Printer(
-        (NAME, column("Ready"), column("Up-to-date"), column("Available"), AGE, *_TEMPLATE), _deployment
-    ),
+    ("apps", "Deployment"): Printer(columns(NAME, "Ready", "Up-to-date", "Available", AGE, *_TEMPLATE), _deployment),
     ("apps", "ReplicaSet"): Printer(_REPLICAS, _replica_set),
     ("", "ReplicationController"): Printer(_REPLICAS, _replication_controller),
-    ("", "PodTemplate"): Printer((NAME, column("Containers"), column("Images"), column("Pod Labels")), _pod_template),
-    ("apps", "StatefulSet"): Printer((NAME, column("Ready"), AGE, wide("Containers"), wide("Images")), _stateful_set),
+    ("", "PodTemplate"): Printer(columns(NAME, "Containers", "Images", "Pod Labels"), _pod_template),
+    ("apps", "StatefulSet"): Printer(columns(NAME, "Ready", AGE, wide("Containers"), wide("Images")), _stateful_set),
     ("apps", "DaemonSet"): Printer(
-        (
+        columns(
             NAME,
-            column("Desired", "integer"),
-            column("Current", "integer"),
-            column("Ready", "integer"),
-            column("Up-to-date", "integer"),
-            column("Available", "integer"),
-            column("Node Selector"),
+            *(column(name, "integer") for name in ("Desired", "Current", "Ready", "Up-to-date", "Available")),
+            "Node Selector",
             AGE,
             *_TEMPLATE,
         ),
         _daemon_set,
     ),
-    ("apps", "ControllerRevision"): Printer((NAME, column("Controller"), column("Revision"), AGE), _controller_revision),
+    ("apps", "ControllerRevision"): Printer(columns(NAME, "Controller", "Revision", AGE), _controller_revision),
     ("policy", "PodDisruptionBudget"): Printer(
-        (
-            NAME,
-            column("Min Available"),
-            column("Max Unavailable"),
-            column("Allowed Disruptions", "integer"),
-            AGE,
-        ),
-        _disruption_budget,
+        columns(NAME, "Min Available", "Max Unavailable", "Allowed Disruptions", AGE), _disruption_budget
     ),
     ("autoscaling", "HorizontalPodAutoscaler"): Printer(
-        (
-            NAME,
-            column("Reference"),
-            column("Targets"),
-            column("MinPods"),
-            column("MaxPods"),
-            column("Replicas"),
-            AGE,
-        ),
-        _autoscaler,
+        columns(NAME, "Reference", "Targets", "MinPods", "MaxPods", "Replicas", AGE), _autoscaler
     ),
 }
