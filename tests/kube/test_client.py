@@ -59,6 +59,11 @@ async def test_writes_carry_manager_dry_run_and_validation(client: Client, recor
     }
 
 
+async def test_a_server_is_not_asked_for_warnings_that_nobody_reads(client: Client, recorded: RecordingTransport) -> None:
+    await client.create(CONFIG_MAPS, config_map())
+    assert recorded.requests[0].params["fieldValidation"] == "Ignore"
+
+
 async def test_a_long_list_is_read_page_by_page(peer: Peer, client: Client, recorded: RecordingTransport) -> None:
     for number in range(1203):
         await peer.put(COLLECTION, config_map(f"c{number:04}"))
