@@ -6,6 +6,7 @@ import os
 from typing import Any
 
 from shunter.cluster.node.launch import attempt, linux, sandbox
+from shunter.cluster.node.launch.cgroup_files import CgroupFiles
 
 _NAMESPACES = ("ipc", "uts", "net", "pid", "mnt")
 
@@ -24,7 +25,7 @@ class RunningContainer:
             raise RuntimeError("container is not running")
         self.pid: int = state["pid"]
         # Paths of this machine: opened before its mounts are out of sight.
-        self._groups = [os.open(path, os.O_WRONLY | os.O_CLOEXEC) for path in self.spec["cgroup_files"]]
+        self._groups = CgroupFiles(self.spec["cgroup_files"])
 
     @property
     def _has_namespaces(self) -> bool:
@@ -39,8 +40,7 @@ class RunningContainer:
 
     def join(self) -> None:
         """The calling process, with its standard streams in place, gets the container's limits, user and rights, no more."""
-        for group in self._groups:
-            os.write(group, b"0")
+        self._groups.join()
         if self._has_namespaces:
             sandbox.keep_capabilities(self.spec["capabilities"])
             sandbox.become_user(self.spec)

@@ -22,6 +22,7 @@ from typing import Any, NoReturn
 
 from shunter.cluster.node.launch import attempt, forking, linux, sandbox
 from shunter.cluster.node.launch.attachments import Attachments
+from shunter.cluster.node.launch.cgroup_files import CgroupFiles
 from shunter.cluster.node.launch.executable import execute
 from shunter.cluster.node.launch.log_writer import LogWriter
 from shunter.cluster.node.launch.standard_streams import StandardStreams, read_output, take_pipes
@@ -277,7 +278,7 @@ def _become_container(directory: str, take_streams: Callable[[], None], failure:
         os.setsid()
         signal.set_wakeup_fd(-1)
         process_defaults()
-        groups = [os.open(path, os.O_WRONLY | os.O_CLOEXEC) for path in spec["cgroup_files"]]
+        groups = CgroupFiles(spec["cgroup_files"])
         linux.die_with_parent(signal.SIGKILL)
         os.umask(0o022)
         if spec["level"] == "namespaces":
@@ -287,8 +288,7 @@ def _become_container(directory: str, take_streams: Callable[[], None], failure:
             os.chdir(spec["cwd"])
         take_streams()
         # Last: a container of 0.1 cores would otherwise spend its first quota on our own work.
-        for group in groups:
-            os.write(group, b"0")
+        groups.join()
         if spec["level"] == "namespaces":
             sandbox.become_user(spec)
             _die_with_supervisor(failure)
