@@ -37,7 +37,7 @@ _CLIENTS = r"(?<![\w.-])(?:kubectl|oc|crictl|nerdctl|docker|podman|stern)(?![\w.
 _OTHER_OPTIONS = r"(?<![\w./-])(?:run|create|conda|mamba|micromamba)(?![\w./-])"
 """What gives a new container its name, or takes a channel by the same option."""
 _DIRECTORIES = r"(?:containers|volume-subpaths)/"
-_OF_ANY_CONTAINER = re.compile(
+_OF_ANY_CONTAINER = late_pattern(
     rf"mountinfo[^\n;]{{0,400}}?\b{_DIRECTORIES}(?![\w.-])|\b{_DIRECTORIES}(?![\w.-])[^\n;]{{0,400}}?mountinfo"
     rf"|(?<!\w)(?<!\w/){_DIRECTORIES}(?=[\[(\\\"'#}}])"
 )
@@ -75,7 +75,7 @@ def _container_pattern(name: str) -> re.Pattern[str]:
     by_option = rf"{_CLIENTS}{between}\s(?:-c|--container|--name)(?:[ =]|[\"'],\s*[\"']){name}(?![\w./:-])"
     of_many = r"(?:(?:[.\[\"']|\bin\s)containers\b|\bcontainers\[)[^\n]{0,200}?\bname[\"']?\]?"
     compared = rf"(?:{of_many}|\bcontainer\[[\"']name[\"']\])\s*==\s*[\"']{name}[\"']"
-    return re.compile(f"{in_a_path}|{in_a_label}|{by_option}|{compared}")
+    return late_pattern(f"{in_a_path}|{in_a_label}|{by_option}|{compared}")
 
 
 def _log_pattern(name: str, roles: str) -> str:

@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterator
 from functools import cache
 
+from shunter.api.late_patterns import late_pattern
 from shunter.api.meta import Json
 from shunter.api.training.job_kind import Port
 from shunter.migrate.conversion.draft import Draft, Group
@@ -63,7 +64,7 @@ DECLARED = Topic(
 
 _NUMBER = r"\d{4,5}(?!\d)"
 _GAP = r"\s{1,9}"
-_RANGE = re.compile(
+_RANGE = late_pattern(
     rf"\bseq{_GAP}(?P<seq>{_NUMBER}){_GAP}(?:(?P<seq_step>\d{{1,5}}){_GAP})?(?P<seq_last>{_NUMBER})"
     rf"|\brange\(\s{{0,9}}(?P<range>{_NUMBER})\s{{0,9}},\s{{0,9}}(?P<range_end>{_NUMBER})(?:\s{{0,9}},\s{{0,9}}(?P<range_step>\d{{1,5}}))?"
     rf"|\{{(?P<braces>{_NUMBER})\.\.(?P<braces_last>{_NUMBER})(?:\.\.(?P<braces_step>\d{{1,5}}))?\}}"
@@ -71,7 +72,7 @@ _RANGE = re.compile(
 )
 _WIDEST = 2000
 """Numbers of a range that is one of ports."""
-_SUM = re.compile(
+_SUM = late_pattern(
     r"(?<![\w.])(?P<first>\d{1,5})[ \t]{0,9}(?P<sign>[+-])[ \t]{0,9}(?P<second>\d{1,5})"
     r"(?![\w.]|[ \t]{0,9}(?:[-*/%<>&|^]|\)[ \t]{0,9}[-+*/%]|\+[ \t]{0,9}\d))"
 )
@@ -79,7 +80,7 @@ _SUM = re.compile(
 _CALLS = r"bind|listen|socket|connect\w{0,12}|is_open|probe"
 _OF_NETWORKS = rf"(?i:(?<![a-z])(?<!master[_-])(?:ports?|nc|ncat|nmap|telnet|{_CALLS})(?![a-z])|/dev/tcp/)"
 """A word near a number that makes a port of it."""
-_NETWORK = re.compile(_OF_NETWORKS)
+_NETWORK = late_pattern(_OF_NETWORKS)
 _OPERATORS = ("+", "-", "*", "/", "%", "<", ">", "&", "|", "^", "*(", "* (")
 _INDENT = 10
 """Blanks between an operator and a number."""
