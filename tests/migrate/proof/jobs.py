@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Callable
-from dataclasses import replace
 from typing import Any
+
+from msgspec.structs import replace
 
 from shunter.api.meta import Json
 from shunter.migrate.conversion.one_job import Conversion, convert

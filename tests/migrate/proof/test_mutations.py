@@ -5,12 +5,12 @@ from __future__ import annotations
 import copy
 import re
 from collections.abc import Iterator
-from dataclasses import replace
 from functools import cache
 from pathlib import Path as FilePath
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
 from shunter.migrate.conversion.one_job import Conversion, convert
 from shunter.migrate.conversion.rules.restart_policy import UNLIMITED

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import msgspec
 import pytest
+from msgspec.structs import replace
 
 from shunter.migrate.conversion import batch
 from shunter.migrate.conversion.one_job import Conversion

@@ -7,8 +7,9 @@ watch, tables) never asks which kind it serves.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, field
 from typing import Literal, NamedTuple, Protocol
+
+import msgspec
 
 from shunter.api.field_errors import FieldError, made_worse
 from shunter.api.meta import Json
@@ -101,8 +102,7 @@ def no_rules(obj: Json, old: Json | None) -> list[FieldError]:
     return []
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Kind:
+class Kind(msgspec.Struct, frozen=True, kw_only=True):
     """One served resource.
 
     A write of the main resource runs schema.prune, schema.default, `default`, `admit`, mutating webhooks (then schema.default and
@@ -124,7 +124,7 @@ class Kind:
     """Custom kinds: additionalPrinterColumns. Built-in kinds have row functions in tables.py instead."""
     selectable_fields: tuple[str, ...] = ()
     """Dotted paths usable in fieldSelector besides metadata.name and metadata.namespace."""
-    stored_fields: Mapping[str, str] = field(default_factory=dict)
+    stored_fields: Mapping[str, str] = {}
     """Of selectable fields: the paths at which they are stored, where those are others."""
     tracks_generation: bool = True
     """metadata.generation starts at 1 and grows when anything but metadata and status changes."""

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import traceback
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
 from pathlib import PurePath
+
+import msgspec
 
 from shunter.api.meta import Json
 from shunter.errors import ShunterError
@@ -45,8 +46,7 @@ LEAST_JOBS = 50
 """For which another process pays: it starts, and sends its results, in the time of a dozen."""
 
 
-@dataclass(frozen=True)
-class Outcome:
+class Outcome(msgspec.Struct, frozen=True):
     """What became of one object of the input."""
 
     source: SourceObject
@@ -60,8 +60,7 @@ class Outcome:
         return any(finding.is_blocking for finding in self.findings)
 
 
-@dataclass(frozen=True)
-class Batch:
+class Batch(msgspec.Struct, frozen=True):
     """`outcomes` in the order of the sources."""
 
     outcomes: tuple[Outcome, ...]

@@ -8,27 +8,27 @@ from __future__ import annotations
 import base64
 from collections import Counter
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
 from pathlib import PurePath
+
+import msgspec
 
 from shunter.api.meta import Json
 from shunter.migrate.conversion.base_names import stem
 from shunter.migrate.conversion.source.objects import SourceObject
 
 
-@dataclass(frozen=True)
-class InputContext:
+class InputContext(msgspec.Struct, frozen=True):
     """What rules may look up. NOTHING is that of a job which is converted alone."""
 
-    objects: Mapping[tuple[str, str, str], Json] = field(default_factory=dict)
+    objects: Mapping[tuple[str, str, str], Json] = {}
     """By kind, namespace ("" where the manifest names none) and name."""
-    job_kinds: Mapping[tuple[str, str], tuple[str, ...]] = field(default_factory=dict)
+    job_kinds: Mapping[tuple[str, str], tuple[str, ...]] = {}
     """The v1 kinds of the jobs of one namespace (`applied_to`) and name, in the order of the input."""
-    stems: Mapping[tuple[str, str], int] = field(default_factory=dict)
+    stems: Mapping[tuple[str, str], int] = {}
     """How many jobs of a namespace ask for one name in v2."""
     is_one_stream: bool = False
     """Whether all results are applied together, from whatever folders the jobs are."""
-    namesakes: Mapping[tuple[str, str, str, str], tuple[SourceObject, ...]] = field(default_factory=dict)
+    namesakes: Mapping[tuple[str, str, str, str], tuple[SourceObject, ...]] = {}
     """The jobs of one folder, kind, namespace and name: more than one where one would take the other's place."""
 
     def kinds_called(self, namespace: str, name: str) -> tuple[str, ...]:

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from functools import cached_property
 
 import msgspec
@@ -44,8 +43,7 @@ NOT_UNDERSTOOD = Topic(
 )
 
 
-@dataclass(frozen=True)
-class Conversion:
+class Conversion(msgspec.Struct, frozen=True, dict=True):
     """The result of one job. There is one for a blocked job as well: look at `is_blocked` before it is used."""
 
     source: SourceObject

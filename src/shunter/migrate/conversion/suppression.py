@@ -13,7 +13,6 @@ A suppression changes no result: it says that a finding is known. What has no us
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import replace
 from datetime import date
 from fnmatch import fnmatchcase
 from pathlib import Path
@@ -21,6 +20,7 @@ from typing import NamedTuple
 
 import msgspec
 import yaml
+from msgspec.structs import replace
 
 from shunter.did_you_mean import did_you_mean, nearest
 from shunter.errors import InputError

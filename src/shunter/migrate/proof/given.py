@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import replace
+
+from msgspec.structs import replace
 
 from shunter.api.field_errors import aggregate
 from shunter.api.meta import Json, annotations_of

@@ -6,9 +6,10 @@ Nothing is written before the result is asked to (`ConvertedTree.write`).
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
+
+import msgspec
 
 from shunter.errors import InputError
 from shunter.migrate.conversion import batch as batches
@@ -25,8 +26,7 @@ from shunter.migrate.use_cases.progress import Progress, silent
 from shunter.migrate.writing import remove, write_whole
 
 
-@dataclass(frozen=True)
-class ConvertedTree:
+class ConvertedTree(msgspec.Struct, frozen=True):
     """What became of an input."""
 
     given: Input

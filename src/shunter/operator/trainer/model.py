@@ -6,8 +6,9 @@ own JSON is shared with the cache and is never touched.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
 from typing import Any
+
+import msgspec
 
 from shunter.api.meta import Json
 from shunter.api.trainer.runtime import ANCESTOR_LABEL, ANCESTOR_TRAINER, NODE, MLPolicy, PodGroupPolicy
@@ -27,8 +28,7 @@ class BuildError(InputError):
         self.reason = reason
 
 
-@dataclass(slots=True)
-class PodSet:
+class PodSet(msgspec.Struct):
     """The pods of one replicated job."""
 
     name: str
@@ -50,8 +50,7 @@ class PodSet:
         return next((container for container in self.containers if container.get("name") == name), None)
 
 
-@dataclass(slots=True)
-class Model:
+class Model(msgspec.Struct):
     """A JobSet in the making. `model_of` makes it, plugins change it in place, `jobset` makes the object of it."""
 
     job: TrainJob
@@ -65,10 +64,10 @@ class Model:
     """The JobSet's spec with the job's patches merged, without the replicated jobs' pods: those are in `pod_sets`."""
     status_server: StatusServerPlace | None = None
     """Where the job's pods report their progress; None when nobody listens."""
-    pod_sets: list[PodSet] = field(default_factory=list)
-    pod_labels: dict[str, str] = field(default_factory=dict)
+    pod_sets: list[PodSet] = []
+    pod_labels: dict[str, str] = {}
     """Labels for the pods of all replicated jobs."""
-    pod_annotations: dict[str, str] = field(default_factory=dict)
+    pod_annotations: dict[str, str] = {}
     """Annotations for the pods of all replicated jobs."""
 
     @property

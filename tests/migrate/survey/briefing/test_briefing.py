@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import replace
 from datetime import UTC, datetime
 from html.parser import HTMLParser
 from pathlib import PurePath
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
 from shunter.migrate.conversion.batch import converted
 from shunter.migrate.conversion.source.documents import UNPARSABLE

@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import copy
 import re
-from dataclasses import replace
 from typing import Any
+
+from msgspec.structs import replace
 
 from shunter.api.field_errors import FieldError, aggregate, invalid, too_long
 from shunter.api.jobset import JOBSET_NAME

@@ -13,7 +13,6 @@ import binascii
 import gzip
 import re
 from collections.abc import Callable
-from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import cache, cached_property, lru_cache
 from pathlib import Path
@@ -86,8 +85,7 @@ def empty(definition: str, field: str) -> Any:
     return zero()
 
 
-@dataclass(frozen=True, slots=True)
-class _Field:
+class _Field(msgspec.Struct, frozen=True):
     decode: Decode
     exact: type | None
     """The Python type whose values are taken as they are; None where there is more to look at."""

@@ -11,6 +11,8 @@ from dataclasses import replace
 from functools import lru_cache
 from typing import Any
 
+import msgspec
+
 from shunter.api.field_errors import FieldError
 from shunter.api.field_errors import invalid as invalid_field
 from shunter.api.meta import Json, rfc3339
@@ -375,8 +377,8 @@ def _patched_scale(patched: Json) -> Json:
 @lru_cache(maxsize=1)
 def ephemeral_containers(served: ServedKind) -> ServedKind:
     """Pods as their subresource of ephemeral containers takes them: nothing else of a pod changes by it."""
-    kind = replace(served.kind, prepare=take_only_them, validate=ephemeral_errors)
-    return ServedKind(replace(kind, admit=no_admission, review=no_admission, warnings=no_warnings))
+    kind = msgspec.structs.replace(served.kind, prepare=take_only_them, validate=ephemeral_errors)
+    return ServedKind(msgspec.structs.replace(kind, admit=no_admission, review=no_admission, warnings=no_warnings))
 
 
 def _set(document: Json, path: str, value: Any) -> None:

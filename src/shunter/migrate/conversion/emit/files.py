@@ -9,12 +9,12 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TypeAlias
 
 import msgspec
 import yaml
+from msgspec.structs import replace
 
 from shunter.api.grouping import grouped_by
 from shunter.api.meta import Json
@@ -41,8 +41,7 @@ RuntimeKey: TypeAlias = tuple[str, str]
 """Namespace and name. Names say the content (conversion), so runtimes of one key are equal."""
 
 
-@dataclass
-class EmitContext:
+class EmitContext(msgspec.Struct):
     """One run of writing: what became of each job, and which runtimes are written already."""
 
     outcomes: Mapping[int, Outcome]
@@ -52,10 +51,10 @@ class EmitContext:
     """New texts of templates and of other documents that change, by the document; of items of Lists with jobs, by the object."""
     keeps_blocked: bool
     """Whether a job that is not converted stays as it is; otherwise a comment says why it is missing."""
-    runtimes: dict[RuntimeKey, str] = field(default_factory=dict)
-    in_cluster: Mapping[RuntimeKey, SourceObject] = field(default_factory=dict)
+    runtimes: dict[RuntimeKey, str] = {}
+    in_cluster: Mapping[RuntimeKey, SourceObject] = {}
     """Runtimes of the cluster that jobs were read from: they need not be written."""
-    existing: Mapping[RuntimeKey, SourceObject] = field(default_factory=dict)
+    existing: Mapping[RuntimeKey, SourceObject] = {}
     """Runtimes that the input has already: an earlier run has written them, perhaps one that was killed."""
 
     def of(self, files: Iterable[TextFile]) -> EmitContext:
@@ -153,10 +152,9 @@ def tree(
     return found.texts
 
 
-@dataclass
-class _Tree:
-    texts: dict[Path, str] = field(default_factory=dict)
-    sources: dict[Path, str] = field(default_factory=dict)
+class _Tree(msgspec.Struct):
+    texts: dict[Path, str] = {}
+    sources: dict[Path, str] = {}
     """What each text is of."""
 
     def add(self, path: Path, source: str, text: str) -> None:

@@ -8,9 +8,9 @@ own to the field below it, or, when it is indented further than that one, to the
 from __future__ import annotations
 
 from bisect import bisect_right
-from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
+import msgspec
 import yaml
 
 from shunter.migrate.conversion.source.objects import SourceObject
@@ -26,16 +26,15 @@ class Entry(NamedTuple):
     column: int
 
 
-@dataclass
-class FieldComments:
+class FieldComments(msgspec.Struct):
     """The comments of one field, each from its `#` on; "" is an empty line."""
 
-    before: list[str] = field(default_factory=list)
+    before: list[str] = []
     behind: str = ""
     """At the end of its line, with the blanks before it."""
-    inside: list[str] = field(default_factory=list)
+    inside: list[str] = []
     """Within its brackets, where it is written in flow style."""
-    after: list[str] = field(default_factory=list)
+    after: list[str] = []
     """Below everything that belongs to it, indented like it."""
 
     def comments(self) -> list[str]:
@@ -43,16 +42,15 @@ class FieldComments:
         return [line for line in (*self.before, self.behind.strip(), *self.inside, *self.after) if line]
 
 
-@dataclass
-class Layout:
+class Layout(msgspec.Struct):
     """All that is known of one source's text. A result is written as its source was, as far as fields correspond."""
 
     text: str = ""
-    entries: dict[Path, Entry] = field(default_factory=dict)
-    remarks: dict[Path, FieldComments] = field(default_factory=dict)
-    head: list[str] = field(default_factory=list)
+    entries: dict[Path, Entry] = {}
+    remarks: dict[Path, FieldComments] = {}
+    head: list[str] = []
     """Comments at the top, set apart from the object by an empty line, which is the last of them."""
-    tail: list[str] = field(default_factory=list)
+    tail: list[str] = []
     step: int = 2
     """By how much the fields of a mapping are indented."""
     dash: int = 0

@@ -13,6 +13,8 @@ from dataclasses import dataclass, replace
 from itertools import count as count_from
 from typing import Any, NamedTuple
 
+import msgspec
+
 from shunter.api.formats import counts
 from shunter.api.late_patterns import late_pattern
 from shunter.api.meta import Json
@@ -215,7 +217,9 @@ class _Attempt:
         if len(jobs) != 1 or not is_convertible(jobs[0]):
             raise Refusal(self.before.count("\n"), "kind and version are not written out")
         (outcome,) = converted(jobs, self.options).outcomes
-        return replace(outcome, findings=tuple(finding for finding in outcome.findings if not _is_of_lines(finding)))
+        return msgspec.structs.replace(
+            outcome, findings=tuple(finding for finding in outcome.findings if not _is_of_lines(finding))
+        )
 
     def numbers(self) -> list[int]:
         """The expressions that must stand for numbers: with words there, the job is not readable."""
@@ -295,7 +299,7 @@ def _with_sums(conversion: Conversion, others: Mapping[int, Conversion], holes: 
 
     train_job = summed(conversion.train_job, {hole: other.train_job for hole, other in others.items()})
     runtime = conversion.runtime and summed(conversion.runtime, {hole: other.runtime for hole, other in others.items()})
-    return replace(conversion, train_job=train_job, runtime=runtime)
+    return msgspec.structs.replace(conversion, train_job=train_job, runtime=runtime)
 
 
 def _of_owner(conversion: Conversion, document: Document, sums: list[str]) -> Conversion:
@@ -309,7 +313,7 @@ def _of_owner(conversion: Conversion, document: Document, sums: list[str]) -> Co
     else:
         owner = conversion.train_job["metadata"].get("name") or ""
     name = f"{owner}-{conversion.runtime['metadata']['name']}".lstrip("-")
-    return replace(
+    return msgspec.structs.replace(
         conversion,
         runtime=_replaced(conversion.runtime, ("metadata", "name"), name),
         train_job=_replaced(conversion.train_job, ("spec", "runtimeRef", "name"), name),

@@ -7,7 +7,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field, replace
+from functools import cached_property
+
+import msgspec
+from msgspec.structs import replace
 
 from shunter.api.late_patterns import late_pattern
 from shunter.migrate.conversion.launch.reads import HOST_NAME, UNREAD, Read, TextLines, paths, sought, takes_last_number
@@ -20,8 +23,7 @@ _PROMPTS = ("\\h", "\\H")
 _DEEPEST = 12
 
 
-@dataclass(frozen=True)
-class Value:
+class Value(msgspec.Struct, frozen=True):
     """What a word holds of the pod."""
 
     name: str
@@ -32,8 +34,7 @@ class Value:
     """Whether it is asked for by its name, and not looked for among all variables."""
 
 
-@dataclass
-class ShellText:
+class ShellText(msgspec.Struct, dict=True):
     """A text that is read, and what is known of it so far."""
 
     text: str
@@ -41,19 +42,20 @@ class ShellText:
     """Variables that hold a value of the pod."""
     substituted: Callable[[ShellText, Piece, int], Iterator[Value]]
     """What a command substitution brings."""
-    files: dict[str, Value] = field(default_factory=dict)
+    files: dict[str, Value] = {}
     """Files that the text has written one to."""
-    lists: set[str] = field(default_factory=set)
+    lists: set[str] = set()
     """Files that it has written all variables to."""
-    functions: dict[str, Value] = field(default_factory=dict)
+    functions: dict[str, Value] = {}
     """Functions of the text that print one."""
-    cutters: set[str] = field(default_factory=set)
+    cutters: set[str] = set()
     """Functions that take apart what they are given."""
-    found: list[Read] = field(default_factory=list)
-    lines: TextLines = field(init=False)
+    found: list[Read] = []
 
-    def __post_init__(self) -> None:
-        self.lines = TextLines(self.text)
+    @cached_property
+    def lines(self) -> TextLines:
+        """Its lines."""
+        return TextLines(self.text)
 
 
 def values_of(reading: ShellText, word: Word, depth: int) -> Iterator[Value]:

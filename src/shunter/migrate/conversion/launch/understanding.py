@@ -7,9 +7,11 @@ from __future__ import annotations
 
 import posixpath
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass, field, replace
 from pathlib import PurePosixPath
 from typing import Literal, NamedTuple
+
+import msgspec
+from msgspec.structs import replace
 
 from shunter.api.meta import Json
 from shunter.cluster.node.content.expansion import expand, variable_references
@@ -127,8 +129,7 @@ def understood(
     return Launch(tuple(reader.started) or (none_seen,), tuple(dict.fromkeys(reader.uses)), tuple(texts))
 
 
-@dataclass(frozen=True)
-class _Place:
+class _Place(msgspec.Struct, frozen=True):
     """Where the reader is: what is known there."""
 
     values: dict[str, str]
@@ -150,15 +151,14 @@ class _Place:
         )
 
 
-@dataclass
-class _Reader:
+class _Reader(msgspec.Struct):
     files: dict[str, File]
-    started: list[Started] = field(default_factory=list)
-    uses: list[Use] = field(default_factory=list)
-    texts: list[Text] = field(default_factory=list)
-    left_off: set[Spot] = field(default_factory=set)
+    started: list[Started] = []
+    uses: list[Use] = []
+    texts: list[Text] = []
+    left_off: set[Spot] = set()
     """The texts of which not all was followed."""
-    read: set[Spot] = field(default_factory=set)
+    read: set[Spot] = set()
     """Where the texts stand that were read."""
     left: int = _MOST_AGAIN
 

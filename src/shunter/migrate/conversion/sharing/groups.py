@@ -7,10 +7,10 @@ says, so it is the same for the same jobs in any order, and never that of anothe
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import replace
 from typing import NamedTuple
 
 import msgspec
+from msgspec.structs import replace
 
 from shunter.api.meta import Json, annotations_of
 from shunter.api.resources import TRAINING_RUNTIMES

@@ -4,8 +4,9 @@ source stands then.
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Any
+
+from msgspec.structs import replace
 
 from shunter.api.meta import Json
 from shunter.migrate.conversion.ledger import Manifest, Row, Target

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
 from functools import cached_property
 from itertools import pairwise
 from typing import Any
@@ -58,8 +57,7 @@ _ALIAS = late_pattern(r"(?:^|[\s,:\[{])\*[^\s*]")
 """What an alias looks like; some text does, too."""
 
 
-@dataclass(frozen=True)
-class Document:
+class Document(msgspec.Struct, frozen=True, dict=True):
     """One part of a text, its separator (`---`) included."""
 
     source: str

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import errno
 import os
-from dataclasses import dataclass
 from pathlib import Path
 from typing import BinaryIO
+
+import msgspec
 
 from shunter.migrate.conversion.source.documents import Document, parsed
 from shunter.migrate.findings import Finding
@@ -16,8 +17,7 @@ LARGEST = 256 * 1024 * 1024
 """Bytes of one file."""
 
 
-@dataclass(frozen=True)
-class TextFile:
+class TextFile(msgspec.Struct, frozen=True):
     """A text that was read, in full: its documents, joined and behind `prefix`, are its bytes again."""
 
     source: str

@@ -5,10 +5,12 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any
+
+import msgspec
+from msgspec.structs import replace
 
 from shunter.api.meta import Json
 from shunter.api.resources import TRAIN_JOBS
@@ -26,8 +28,7 @@ _KINDS = frozenset(kind.resource.kind for kind in JOB_KINDS)
 _FIELDS_OF_V1 = ("runPolicy", *(kind.replica_specs for kind in JOB_KINDS))
 
 
-@dataclass(frozen=True, eq=False)
-class Patch:
+class Patch(msgspec.Struct, frozen=True, eq=False):
     """One entry of a kustomization."""
 
     field: str
@@ -56,8 +57,7 @@ class Patch:
         return self.is_for_v1 and bool(self.others)
 
 
-@dataclass(frozen=True)
-class Kustomization:
+class Kustomization(msgspec.Struct, frozen=True, dict=True):
     """A kustomization, or a Component. Nothing is built: only the files that it names are read."""
 
     file: TextFile

@@ -8,9 +8,11 @@ import re
 import shlex
 import sys
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
+
+import msgspec
+from msgspec.structs import replace
 
 from shunter.api.meta import Json
 from shunter.errors import InputError
@@ -71,8 +73,7 @@ UNRENDERED = Topic(
 )
 
 
-@dataclass(frozen=True)
-class Input:
+class Input(msgspec.Struct, frozen=True, dict=True):
     """`files` in the order in which they were named, those of a directory by name; `live` are objects of a cluster."""
 
     files: tuple[TextFile, ...] = ()

@@ -204,7 +204,7 @@ def _masked(job: Job) -> Job:
         ladder = replace(ladder, steps=tuple(steps))
     return job._replace(
         entry=msgspec.structs.replace(job.entry, reasons=reasons),
-        outcome=replace(job.outcome, findings=_told(job.outcome.findings, known)),
+        outcome=msgspec.structs.replace(job.outcome, findings=_told(job.outcome.findings, known)),
         before=before,
         runtime=runtime,
         train_job=train_job,
