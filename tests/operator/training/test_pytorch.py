@@ -1,4 +1,4 @@
-"""The environment of PyTorchJob's pods, names and labels."""
+"""The environment of PyTorchJob's pods."""
 
 from __future__ import annotations
 
@@ -7,7 +7,6 @@ from collections.abc import Callable
 import pytest
 
 from shunter.api.meta import Json
-from shunter.operator.training.framework import Settings
 from shunter.operator.training.frameworks import framework_of
 from shunter.operator.training.frameworks.pytorch import processes_per_node
 from shunter.operator.training.job import AnyJob
@@ -37,17 +36,6 @@ def test_master_and_workers_are_told_the_group_in_upstreams_order(make_job: Make
     }
     assert list(environment(pods[0])) == list(environment(pods[2]))
     assert environment(pods[0])["RANK"] == "0"
-
-
-def test_the_waiting_container_has_no_more_rights_than_the_training_beside_it(make_job: MakeJob) -> None:
-    """A namespace under Pod Security `restricted` refuses a pod for any one of its containers."""
-    context = {"allowPrivilegeEscalation": False, "capabilities": {"drop": ["ALL"]}, "runAsNonRoot": True}
-    containers = [{"name": "sidecar", "image": "s"}, {"name": "pytorch", "image": "i", "securityContext": context}]
-    _, worker = desired_pods(PYTORCH, make_job(role={"template": {"spec": {"containers": containers}}}))
-    (waiting,) = worker["spec"]["initContainers"]
-    assert waiting["securityContext"] == context
-    _, worker = desired_pods(PYTORCH, make_job())
-    assert "securityContext" not in worker["spec"]["initContainers"][0]
 
 
 def test_worker_only_job_gets_no_master_address(make_job: MakeJob) -> None:
@@ -85,48 +73,3 @@ def test_elastic_workers_are_told_where_to_meet(make_job: MakeJob) -> None:
 def test_an_empty_rdzv_conf_says_nothing(make_job: MakeJob) -> None:
     (pod,) = desired_pods(PYTORCH, make_job({"Worker": 1}, elasticPolicy={"rdzvConf": []}))
     assert "PET_RDZV_CONF" not in environment(pod)
-
-
-def test_users_variables_stay_before_the_operators(make_job: MakeJob) -> None:
-    """Of two with one name the container gets the last."""
-    container = {"name": "pytorch", "image": "i", "env": [{"name": "RANK", "value": "77"}]}
-    (pod,) = desired_pods(PYTORCH, make_job({"Master": 1}, role={"template": {"spec": {"containers": [container]}}}))
-    ranks = [variable["value"] for variable in pod["spec"]["containers"][0]["env"] if variable["name"] == "RANK"]
-    assert ranks == ["77", "0"]
-
-
-def test_workers_wait_for_the_masters_name(make_job: MakeJob) -> None:
-    master, worker = desired_pods(PYTORCH, make_job())
-    assert "initContainers" not in master["spec"]
-    (init,) = worker["spec"]["initContainers"]
-    assert (init["name"], init["image"]) == ("init-pytorch", "alpine:3.10")
-    assert "nslookup bert-master-0" in init["command"][2]
-
-
-def test_labels_of_the_operator_win_and_the_master_role_is_marked(make_job: MakeJob) -> None:
-    metadata = {"labels": {"team": "blue", "training.kubeflow.org/job-name": "other"}}
-    template = {"metadata": metadata, "spec": {"containers": [{"name": "pytorch", "image": "i"}]}}
-    first, second = desired_pods(PYTORCH, make_job({"Worker": 2}, role={"template": template}))
-    assert first["metadata"]["labels"] == {
-        "team": "blue",
-        "training.kubeflow.org/job-name": "bert",
-        "training.kubeflow.org/operator-name": "pytorchjob-controller",
-        "training.kubeflow.org/replica-type": "worker",
-        "training.kubeflow.org/replica-index": "0",
-        "training.kubeflow.org/job-role": "master",
-    }
-    assert "training.kubeflow.org/job-role" not in second["metadata"]["labels"]
-
-
-def test_exit_code_is_never_for_the_pod(make_job: MakeJob) -> None:
-    (pod,) = desired_pods(PYTORCH, make_job({"Master": 1}, role={"restartPolicy": "ExitCode"}))
-    assert pod["spec"]["restartPolicy"] == "Never"
-
-
-def test_the_image_and_patience_of_waiting_workers_can_be_set(make_job: MakeJob) -> None:
-    """A cluster without a way to the public registry has an image of its own."""
-    settings = Settings(pytorch_init_container_image="mirror/alpine:3", pytorch_init_container_max_tries=7)
-    _, worker = desired_pods(PYTORCH.with_settings(settings), make_job())
-    (waits,) = worker["spec"]["initContainers"]
-    assert waits["image"] == "mirror/alpine:3"
-    assert "seq 7)" in waits["command"][2]
