@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from functools import lru_cache
 from typing import Any
 
 from shunter.api.field_errors import FieldError, forbidden, invalid, not_supported, required, too_long
@@ -12,6 +13,8 @@ from shunter.api.names import label_key_faults, label_value_faults, prefixed_pat
 
 IMMUTABLE = "field is immutable"
 _LONGEST_DRIVER = 63
+_key_faults = lru_cache(maxsize=4096)(label_key_faults)
+_value_faults = lru_cache(maxsize=4096)(label_value_faults)
 
 
 def faults(field: str, value: Any, texts: Iterable[str]) -> list[FieldError]:
@@ -62,17 +65,17 @@ def driver_name_errors(field: str, name: str) -> list[FieldError]:
 
 
 def label_errors(labels: Json, field: str) -> list[FieldError]:
-    """Of keys and of values; every fault is told of `field` itself."""
+    """Errors of keys and values; each names `field` itself."""
     errors: list[FieldError] = []
     for key, value in labels.items():
-        errors += faults(field, key, label_key_faults(key))
-        errors += faults(field, value, label_value_faults(value))
+        errors += faults(field, key, _key_faults(key))
+        errors += faults(field, value, _value_faults(value))
     return errors
 
 
 def annotation_errors(annotations: Json, field: str) -> list[FieldError]:
-    """Of the keys only, which may have capitals in their domain, too; every fault is told of `field` itself."""
-    return [error for key in annotations for error in faults(field, key, label_key_faults(key.lower()))]
+    """Errors of the keys only, whose domain may have capitals, too; each names `field` itself."""
+    return [error for key in annotations for error in faults(field, key, _key_faults(key.lower()))]
 
 
 def selector_errors(selector: Json | None, field: str) -> list[FieldError]:
@@ -91,9 +94,9 @@ def selector_errors(selector: Json | None, field: str) -> list[FieldError]:
                 errors.append(forbidden(f"{here}.values", "may not be specified when `operator` is 'Exists' or 'DoesNotExist'"))
         else:
             errors.append(invalid(f"{here}.operator", operator, "not a valid selector operator"))
-        errors += faults(f"{here}.key", requirement.get("key", ""), label_key_faults(requirement.get("key", "")))
+        errors += faults(f"{here}.key", requirement.get("key", ""), _key_faults(requirement.get("key", "")))
         for at, value in enumerate(values):
-            errors += faults(f"{here}.values[{at}]", value, label_value_faults(value))
+            errors += faults(f"{here}.values[{at}]", value, _value_faults(value))
     return errors
 
 

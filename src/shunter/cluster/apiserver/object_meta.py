@@ -7,11 +7,11 @@ from __future__ import annotations
 
 import random
 from collections.abc import Callable
-from functools import lru_cache
 
 from shunter.api.field_errors import FieldError, forbidden, invalid, required, too_long
 from shunter.api.meta import Json
-from shunter.api.names import label_key_faults, label_value_faults
+from shunter.api.names import label_key_faults
+from shunter.cluster.apiserver.field_rules import annotation_errors, faults, label_errors
 from shunter.cluster.apiserver.status import StatusError, bad_request
 
 ORPHAN = "orphan"
@@ -23,8 +23,6 @@ _GENERATED_BASE = 58
 _UUID_4 = 0x4000_8000_0000_0000_0000
 _UUID_RANDOM = (1 << 128) - 1 & ~0xF000_C000_0000_0000_0000
 _random = random.Random()
-_key_faults = lru_cache(maxsize=4096)(label_key_faults)
-_value_faults = lru_cache(maxsize=4096)(label_value_faults)
 
 
 def generated_name(base: str) -> str:
@@ -59,11 +57,11 @@ def creation_errors(metadata: Json, *, namespaced: bool, name_faults: Callable[[
     errors: list[FieldError] = []
     name, base = metadata.get("name", ""), metadata.get("generateName", "")
     if base:
-        errors += [invalid("metadata.generateName", base, text) for text in name_faults(_masked(base))]
+        errors += faults("metadata.generateName", base, name_faults(_masked(base)))
     if not name:
         errors.append(required("metadata.name", "name or generateName is required"))
     else:
-        errors += [invalid("metadata.name", name, text) for text in name_faults(name)]
+        errors += faults("metadata.name", name, name_faults(name))
     if (generation := metadata.get("generation", 0)) < 0:
         errors.append(invalid("metadata.generation", generation, "must be greater than or equal to 0"))
     return errors + _common_errors(metadata, namespaced=namespaced)
@@ -99,18 +97,15 @@ def _common_errors(metadata: Json, *, namespaced: bool) -> list[FieldError]:
         errors.append(required("metadata.namespace"))
     if not namespaced and metadata.get("namespace"):
         errors.append(forbidden("metadata.namespace", "not allowed on this type"))
-    for key, value in metadata.get("labels", {}).items():
-        errors += [invalid("metadata.labels", key, text) for text in _key_faults(key)]
-        errors += [invalid("metadata.labels", value, text) for text in _value_faults(value)]
     annotations = metadata.get("annotations", {})
-    for key in annotations:
-        errors += [invalid("metadata.annotations", key, text) for text in _key_faults(key.lower())]
+    errors += label_errors(metadata.get("labels", {}), "metadata.labels")
+    errors += annotation_errors(annotations, "metadata.annotations")
     if sum(len(key) + len(value) for key, value in annotations.items()) > _ANNOTATIONS_LIMIT:
         errors.append(too_long("metadata.annotations", _ANNOTATIONS_LIMIT))
     errors += _owner_errors(metadata.get("ownerReferences", []))
     finalizers = metadata.get("finalizers", [])
     for finalizer in finalizers:
-        errors += [invalid("metadata.finalizers", finalizer, text) for text in _key_faults(finalizer)]
+        errors += faults("metadata.finalizers", finalizer, label_key_faults(finalizer))
     if ORPHAN in finalizers and FOREGROUND in finalizers:
         errors.append(invalid("metadata.finalizers", finalizers, f"finalizer {ORPHAN} and {FOREGROUND} cannot be both set"))
     return errors

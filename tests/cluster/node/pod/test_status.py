@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from shunter.cluster.node.pod.containers import Attempt, ContainerState, Role, Waiting
-from shunter.cluster.node.pod.status import PodObservation, pod_phase, pod_status, qos_class
+from shunter.cluster.node.pod.status import PodObservation, pod_phase, pod_status
 
 NOW = datetime(2026, 11, 21, 12, 0, 0, tzinfo=UTC)
 RUNNING = Attempt(0, "id", started_at=1000.0)
@@ -116,17 +116,3 @@ def test_a_pod_that_ended_has_a_final_phase_whether_it_ever_ran(state: Container
 def test_a_finished_pod_never_changes_its_phase() -> None:
     shown = status({"main": UP}, before={"phase": "Failed", "reason": "Evicted"})
     assert (shown["phase"], shown["reason"]) == ("Failed", "Evicted")
-
-
-@pytest.mark.parametrize(
-    ("resources", "expected"),
-    [
-        pytest.param({}, "BestEffort", id="nothing-asked"),
-        pytest.param({"limits": {"nvidia.com/gpu": 1}}, "BestEffort", id="devices-do-not-count"),
-        pytest.param({"requests": {"cpu": 1}}, "Burstable", id="requests-only"),
-        pytest.param({"limits": {"cpu": 1, "memory": "1Gi"}}, "Guaranteed", id="limits-are-requests"),
-        pytest.param({"limits": {"cpu": 1, "memory": "1Gi"}, "requests": {"cpu": "500m"}}, "Burstable", id="less-requested"),
-    ],
-)
-def test_quality_of_service(resources: Any, expected: str) -> None:
-    assert qos_class({"containers": [{"name": "main", "resources": resources}]}) == expected

@@ -50,7 +50,7 @@ def errors(conditions: Sequence[Json], field: str) -> list[FieldError]:
         here, name, expression = f"{field}[{index}]", condition.get("name", ""), condition.get("expression", "")
         if not expression.strip():
             found.append(required(f"{here}.expression"))
-        elif fault := _compilation_fault(expression):
+        elif fault := compilation_fault(expression, VARIABLES, ("bool",)):
             found.append(invalid(f"{here}.expression", expression, fault))
         if not name:
             found.append(required(f"{here}.name"))
@@ -63,9 +63,15 @@ def errors(conditions: Sequence[Json], field: str) -> list[FieldError]:
 
 
 @functools.lru_cache(maxsize=256)
-def _compilation_fault(expression: str) -> str:
+def compilation_fault(expression: str, variables: tuple[str, ...], wanted: tuple[str, ...]) -> str:
+    """Why an expression over these variables does not compile to one of the `wanted` types, or to any without them; empty when it
+    does."""
     try:
-        found = cel.result_type(expression, VARIABLES)
+        found = cel.result_type(expression, variables)
     except cel.CompilationError as error:
         return str(error)
-    return "" if found in ("bool", "dyn") else f"must evaluate to bool but got {found}"
+    if not wanted or found in wanted:
+        return ""
+    if len(wanted) > 1:
+        return f"must evaluate to one of [{' '.join(wanted)}] but got {found}"
+    return "" if found == "dyn" else f"must evaluate to {wanted[0]} but got {found}"

@@ -5,7 +5,6 @@ Source: k8s.io/kubernetes 1.36 `apis/admissionregistration` v1 defaults and vali
 
 from __future__ import annotations
 
-import functools
 import re
 
 from shunter.api.field_errors import FieldError, duplicate, forbidden, invalid, required
@@ -17,7 +16,6 @@ from shunter.cluster.apiserver.builtin.typed import typed
 from shunter.cluster.apiserver.builtin.webhooks import rule_errors
 from shunter.cluster.apiserver.field_rules import faults, one_of, selector_errors, unsupported
 from shunter.cluster.apiserver.kinds import Kind
-from shunter.cluster.apiserver.schema import cel
 
 _VARIABLES = ("object", "oldObject", "request", "namespaceObject", "params", "variables")
 _ACTIONS = ["Audit", "Deny", "Warn"]
@@ -187,18 +185,5 @@ def _validation_errors(validation: Json, field: str) -> list[FieldError]:
 def _expression_errors(expression: str, field: str, *, wanted: tuple[str, ...]) -> list[FieldError]:
     if not expression.strip():
         return [required(field, "expression is not specified")]
-    fault = _fault(expression, wanted)
+    fault = match_conditions.compilation_fault(expression, _VARIABLES, wanted)
     return [invalid(field, expression, fault)] if fault else []
-
-
-@functools.lru_cache(maxsize=256)
-def _fault(expression: str, wanted: tuple[str, ...]) -> str:
-    try:
-        found = cel.result_type(expression, _VARIABLES)
-    except cel.CompilationError as error:
-        return str(error)
-    if not wanted or found in wanted:
-        return ""
-    if len(wanted) > 1:
-        return f"must evaluate to one of [{' '.join(wanted)}] but got {found}"
-    return "" if found == "dyn" else f"must evaluate to {wanted[0]} but got {found}"

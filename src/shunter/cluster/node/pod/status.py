@@ -54,7 +54,7 @@ def pod_status(pod: Json, containers: Containers, observation: PodObservation, n
         "hostIPs": [{"ip": observation.host_ip}],
         "podIP": observation.pod_ip or None,
         "podIPs": [{"ip": observation.pod_ip}] if observation.pod_ip else None,
-        "qosClass": before.get("qosClass") or qos_class(spec),
+        "qosClass": before.get("qosClass"),
         "startTime": before.get("startTime") or rfc3339(datetime.fromtimestamp(observation.started_at, UTC)),
         "conditions": _conditions(pod, containers, observation, phase, now),
         "containerStatuses": [statuses[container["name"]] for container, role in declared(spec) if role is Role.MAIN],
@@ -98,21 +98,6 @@ def pod_phase(spec: Json, containers: Containers, *, ending: bool) -> str:
     if not ending and any(will_restart(spec, container, Role.MAIN, code) for container, code in endings):
         return "Running"
     return "Failed" if any(code for _, code in endings) else "Succeeded"
-
-
-def qos_class(spec: Json) -> str:
-    """Guaranteed, Burstable or BestEffort, from cpu and memory only."""
-    guaranteed = True
-    any_set = False
-    for container, _ in declared(spec):
-        resources = container.get("resources") or {}
-        limits, requests = resources.get("limits") or {}, resources.get("requests") or {}
-        any_set = any_set or any(name in values for values in (limits, requests) for name in ("cpu", "memory"))
-        for name in ("cpu", "memory"):
-            guaranteed = guaranteed and name in limits and requests.get(name, limits[name]) == limits[name]
-    if not any_set:
-        return "BestEffort"
-    return "Guaranteed" if guaranteed else "Burstable"
 
 
 def with_conditions_of_others(status: Json, observed: Json) -> Json:
