@@ -65,7 +65,7 @@ def run(options: argparse.Namespace) -> None:
 
 
 async def serve(options: argparse.Namespace) -> None:
-    """Controllers and, unless there is to be none, scheduler and node, on one client."""
+    """Controllers and, unless there is no node, scheduler and node, on one client."""
     from shunter.cluster import controllers
 
     state = StateDir(options.state_dir)
@@ -98,13 +98,13 @@ def add_node(manager: Manager, client: Client, api_server: tuple[str, int], stat
     from shunter.cluster.node.node import Node
     from shunter.cluster.node.pod.lifecycle import MAX_BACK_OFF
     from shunter.cluster.node.runtime.protocol import HostPort, Level
-    from shunter.cluster.node.server.access import KnownCallers, KubeletAccess
+    from shunter.cluster.node.server.access import CredentialGuard, KubeletAccess
 
     pki = state.pki
     access = KubeletAccess(
         serving=KeyPair((pki / "server.crt").read_bytes(), (pki / "server.key").read_bytes()),
         client_ca=(pki / "ca.crt").read_bytes(),
-        guard=KnownCallers(frozenset(msgspec.json.decode(state.tokens.read_bytes()))),
+        guard=CredentialGuard(frozenset(msgspec.json.decode(state.tokens.read_bytes()))),
     )
     node = Node(
         client,

@@ -1,4 +1,4 @@
-"""How much room is left where a cluster keeps its files, and what to say when that is little."""
+"""How much room is left where a cluster keeps its files, and the warning when it is too little."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 LOW_SHARE = 0.05
 LOW_BYTES = 2**30
-"""Less than either is told: what a training job writes in a minute is of this order."""
+"""Less than either causes a warning: a training job writes about as much in a minute."""
 LOW_FILES_SHARE = 0.01
 FULL = (errno.ENOSPC, errno.EDQUOT)
 """How the system says that a disk, or what a user may have of it, is full."""

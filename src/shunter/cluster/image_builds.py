@@ -35,9 +35,9 @@ def add(root: Path, image: str, requirements: Sequence[str], python: str = "") -
 
 
 def rebuild(root: Path, image: str) -> ImageEnvironment:
-    """Makes the environment anew with the same requirements; containers that start from then on get it."""
+    """Rebuilds the environment with the same requirements; containers that start afterwards use it."""
     with _changing(root):
-        before = _known(root, image)
+        before = _recorded_environment(root, image)
         base = os.path.realpath(venv(root, before) / "bin" / "python")
         return _build(root, image, before.requirements, base, build=before.build + 1, kept=before.build)
 
@@ -45,7 +45,7 @@ def rebuild(root: Path, image: str) -> ImageEnvironment:
 def remove(root: Path, image: str) -> None:
     """The name first, then its files: from then on the image is the environment that runs us."""
     with _changing(root):
-        directory = place(root, _known(root, image).image)
+        directory = place(root, _recorded_environment(root, image).image)
         (directory / RECORD).unlink()
         shutil.rmtree(directory)
 
@@ -86,7 +86,7 @@ def _run(command: Sequence[str], complaint: str, remedy: str) -> None:
         raise InputError(f"{complaint} (exit code {done.returncode}); nothing has changed.", remedy)
 
 
-def _known(root: Path, image: str) -> ImageEnvironment:
+def _recorded_environment(root: Path, image: str) -> ImageEnvironment:
     found = recorded(root)
     for one in found:
         if one.image == image:

@@ -318,7 +318,7 @@ def choose_port(state: StateDir, wanted: int) -> int:
 
 
 def port_of_pods(state: StateDir, field: str) -> int:
-    """The one that pods of the last start were told, by the field of the record, else a free one."""
+    """The port that pods of the last start use, from this field of the record, else a free one."""
     with contextlib.suppress(OSError, ValueError, LookupError, TypeError):
         port = int(_last_record(state)[field])
         if is_free(port):
@@ -432,7 +432,7 @@ def not_ready(state: StateDir, component: str, what: str) -> EnvironmentProblem:
 
 
 def mark_log(state: StateDir, component: str) -> None:
-    """A line between two runs, so that the last words of this run are told from those before."""
+    """A line between two runs, so that the last lines of this run are not mistaken for those of the run before."""
     with open(state.logs / f"{component}.log", "ab") as log:
         log.write(f"--- started {time.strftime('%Y-%m-%d %H:%M:%S')}\n".encode())
 

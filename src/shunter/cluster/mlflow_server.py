@@ -33,7 +33,7 @@ def is_installed() -> bool:
 
 
 def pod_address(port: int) -> str:
-    """What pods are told."""
+    """The address that pods use."""
     return f"http://{NAME}:{port}"
 
 

@@ -16,7 +16,7 @@ from shunter.cluster.node.content.images import Images
 from shunter.cluster.node.node import Node
 from shunter.cluster.node.resources import Capacity
 from shunter.cluster.node.runtime.protocol import HostPort, Level
-from shunter.cluster.node.server.access import KnownCallers, KubeletAccess
+from shunter.cluster.node.server.access import CredentialGuard, KubeletAccess
 from shunter.cluster.node.teardown import teardown
 from shunter.kube import kubeconfig
 from shunter.kube.client import Client, connect
@@ -61,7 +61,7 @@ class NodeUnderTest:
             name=self.name,
             api_server=HostPort(*self.connection.address),
             directory=self.directory,
-            access=KubeletAccess(serving, self._authority.certificate, KnownCallers()),
+            access=KubeletAccess(serving, self._authority.certificate, CredentialGuard()),
             images=self._images,
             level=self.level,
             capacity=self._capacity,

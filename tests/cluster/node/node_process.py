@@ -9,7 +9,7 @@ from pathlib import Path
 from shunter.cluster.node.content.images import Images
 from shunter.cluster.node.node import Node
 from shunter.cluster.node.runtime.protocol import HostPort, Level
-from shunter.cluster.node.server.access import KnownCallers, KubeletAccess
+from shunter.cluster.node.server.access import CredentialGuard, KubeletAccess
 from shunter.kube import kubeconfig
 from shunter.kube.client import connect
 from shunter.kube.tls.certificates import KeyPair, issue
@@ -19,7 +19,7 @@ async def main(config: str, pki: str, name: str, directory: str, level: str) -> 
     authority = KeyPair((Path(pki) / "ca.crt").read_bytes(), (Path(pki) / "ca.key").read_bytes())
     connection = kubeconfig.load(Path(config))
     async with connect(connection) as client:
-        access = KubeletAccess(issue(authority, name, ["127.0.0.1"]), authority.certificate, KnownCallers())
+        access = KubeletAccess(issue(authority, name, ["127.0.0.1"]), authority.certificate, CredentialGuard())
         forced = Level(level) if level else None
         node = Node(
             client,

@@ -59,11 +59,11 @@ def test_nobody_is_told_of_a_port_that_is_not_written_down(tmp_path: Path) -> No
     try:
         with pytest.raises(OSError, match="File too large"):
             table.port(POD, 29500)
-        assert table.known(POD, 29500) == 29500
+        assert table.assigned(POD, 29500) == 29500
     finally:
         resource.setrlimit(resource.RLIMIT_FSIZE, limits)
     told = table.port(POD, 29500)
-    assert PortTable(path).known(POD, 29500) == told
+    assert PortTable(path).assigned(POD, 29500) == told
 
 
 def test_ports_of_pods_that_are_gone_are_given_back_once_there_is_room(tmp_path: Path) -> None:

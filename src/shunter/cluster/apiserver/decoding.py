@@ -20,7 +20,7 @@ from shunter.cluster.apiserver.schema import golang
 from shunter.cluster.apiserver.status import StatusError, bad_request, invalid
 
 _read_metadata = golang.reader("io.k8s.apimachinery.pkg.apis.meta.v1.ObjectMeta")
-"""Decodes a custom object's metadata, which its own schema says nothing about."""
+"""Decodes a custom object's metadata, which its own schema does not describe."""
 _OMITTED_WHEN_EMPTY = ("labels", "annotations", "finalizers", "ownerReferences", "namespace", "generateName")
 
 

@@ -82,7 +82,7 @@ METRICS = (
 )
 """What nodes measure; see resource_metrics.py."""
 
-_ASKED = (*VIRTUAL, *METRICS)
+_UNSTORED = (*VIRTUAL, *METRICS)
 
 _OWN_SUBRESOURCES = {
     ("", "namespaces"): (Subresource("finalize", "Namespace", ("update",)),),
@@ -143,7 +143,7 @@ class Discovery:
         self._edition = -1
         self._documents: dict[tuple[str, ...], Document] = {}
 
-    def _kept(self, key: tuple[str, ...]) -> Document | None:
+    def _cached(self, key: tuple[str, ...]) -> Document | None:
         if self._edition != self._registry.edition:
             self._edition = self._registry.edition
             self._documents.clear()
@@ -152,7 +152,7 @@ class Discovery:
     def aggregated(self, *, core: bool) -> Document:
         """APIGroupDiscoveryList of /api (`core`) or /apis."""
         key = ("aggregated", str(core))
-        document = self._kept(key)
+        document = self._cached(key)
         if document is None:
             document = self._documents[key] = _document(self._aggregated(core))
         return document
@@ -196,7 +196,7 @@ class Discovery:
             if below:
                 entry["subresources"] = below
             yield entry
-        for virtual in _ASKED:
+        for virtual in _UNSTORED:
             if (virtual.group, virtual.version) == (group, version):
                 yield {
                     "resource": virtual.plural,
@@ -215,7 +215,7 @@ class Discovery:
 
     def group_list(self) -> Document:
         """APIGroupList of /apis."""
-        document = self._kept(("groups",))
+        document = self._cached(("groups",))
         if document is None:
             groups = [self._group(group) for group in self._groups() if group]
             content = {"kind": "APIGroupList", "apiVersion": "v1", "groups": groups}
@@ -234,7 +234,7 @@ class Discovery:
 
     def resources(self, group: str, version: str) -> Document | None:
         """APIResourceList of a group version; None when it is not served."""
-        document = self._kept(("resources", group, version))
+        document = self._cached(("resources", group, version))
         if document is None:
             if version not in self._versions(group):
                 return None
@@ -271,7 +271,7 @@ class Discovery:
                 if sub.group:
                     below["group"], below["version"] = sub.group, sub.version
                 yield {**below, "kind": sub.kind, "verbs": list(sub.verbs)}
-        for virtual in _ASKED:
+        for virtual in _UNSTORED:
             if (virtual.group, virtual.version) == (group, version):
                 yield {
                     "name": virtual.plural,
@@ -286,14 +286,14 @@ class Discovery:
         return sorted(found, key=lambda served: served.resource.plural)
 
     def _groups(self) -> list[str]:
-        present = {s.resource.group for s in self._registry.all()} | {virtual.group for virtual in _ASKED}
+        present = {s.resource.group for s in self._registry.all()} | {virtual.group for virtual in _UNSTORED}
         known = [group for group in _GROUPS if group in present]
         return known + sorted(present.difference(known))
 
     def _versions(self, group: str) -> list[str]:
         """The versions of a group, the preferred one first: as CRDs rank them, GA before beta before alpha, higher first."""
         found = {s.resource.version for s in self._registry.all() if s.resource.group == group}
-        found |= {virtual.version for virtual in _ASKED if virtual.group == group}
+        found |= {virtual.version for virtual in _UNSTORED if virtual.group == group}
         return sorted(found, key=_rank, reverse=True)
 
 

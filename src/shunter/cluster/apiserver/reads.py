@@ -36,7 +36,7 @@ def selector(call: Call, served: ServedKind) -> Selector:
 
 
 def _unsupported_field(served: ServedKind) -> str:
-    """What is said of a field that one cannot select by; nothing where the general words are used."""
+    """The error for a field that is not selectable; empty where the general message is used."""
     if served.key == ("batch", "jobs"):
         return 'field label "{}" not supported for Job'
     return "field label not supported: {}" if served.custom or served.kind.selectable_fields else ""
@@ -73,7 +73,7 @@ def shown_document(backend: Backend, call: Call, served: ServedKind, document: J
 
 
 class Page(NamedTuple):
-    """What a LIST answers: entries of one revision, and where to go on."""
+    """One page of a LIST: entries of one revision, and the token for the next page."""
 
     entries: list[Entry]
     revision: int
@@ -135,7 +135,7 @@ def rendered_list(served: ServedKind, entries: Iterable[Entry], metadata: Json) 
 
 
 def page(backend: Backend, call: Call, served: ServedKind) -> Page:
-    """What a LIST, or the deletion of a collection, is about. Raises 400, 410, 422 and 504."""
+    """The entries that a LIST, or the deletion of a collection, selects. Raises 400, 410, 422 and 504."""
     query, collection, namespace = call.query, backend.collection(served), call.target.namespace
     errors = list_errors(query)
     if errors:

@@ -118,7 +118,7 @@ class Registry:
         return self._served.get((group, version, plural))
 
     def all(self) -> list[ServedKind]:
-        """Each version of a kind is one of its own; built-in kinds come first. The list is a copy."""
+        """Every version of every kind; built-in kinds come first. The list is a copy."""
         return list(self._served.values())
 
     def register(self, definition: Json) -> None:

@@ -1,4 +1,4 @@
-"""One request as a value: who asks what of which resource, and with which options. Parsing only; nothing here answers.
+"""One request as a value: user, verb, target and options. Only parsing; nothing here answers.
 
 Source: k8s.io/apiserver `endpoints/request` (paths and verbs), meta/v1 `ListOptions`, `CreateOptions`, ... (query parameters).
 """
@@ -184,7 +184,7 @@ def dry_run_errors(values: list[str]) -> list[FieldError]:
 
 @dataclass(slots=True)
 class Call:
-    """One request on its way: what it asks for, who asks, and the warnings collected for its answer."""
+    """One request: its target, its user, and the warnings collected for its answer."""
 
     method: str
     path: str

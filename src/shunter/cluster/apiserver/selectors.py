@@ -189,7 +189,7 @@ def field_terms(
     text: str, selectable: Sequence[str], *, stored: Mapping[str, str] = MappingProxyType({}), unsupported: str = ""
 ) -> tuple[Term, ...]:
     """`metadata.name=a,spec.nodeName!=b` as terms; only metadata.name, metadata.namespace and the kind's own fields, some of
-    which are stored at other paths. `unsupported` is what is said of others, where `{}` stands for the field."""
+    which are stored at other paths. `unsupported` is the error message for other fields, with `{}` for the field."""
     known = ("metadata.name", "metadata.namespace", *selectable)
     terms: list[Term] = []
     for part in re.split(r"(?<!\\),", text):

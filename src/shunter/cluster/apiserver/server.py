@@ -97,7 +97,7 @@ class ApiServer:
             return _refused(unauthorized())
         found = target(path)
         try:
-            if impersonation.is_asked(headers):
+            if impersonation.is_requested(headers):
                 user = impersonation.impersonated(user, headers, self._authorizer)
             if found is None or not found.plural:
                 refusal = self._authorizer.refusal_of_path(user, path, request.method)
@@ -321,7 +321,7 @@ class ApiServer:
             )
         if path == "/openapi/v2" and swagger.is_wanted(accept):
             return _cached(request, self._openapi.v2_protobuf(), swagger.MEDIA_TYPE)
-        document = self._found(path)
+        document = self._document_at(path)
         found = target(path)
         if document is None and found is not None and found.version and self._discovery.is_builtin(found.group):
             return _refused(no_such_path())
@@ -333,7 +333,7 @@ class ApiServer:
             return _answer(msgspec.json.encode({"paths": ["/api", "/apis", "/healthz", "/openapi/v3", "/version"]}))
         return _cached(request, document) if document is not None else _no_page()
 
-    def _found(self, path: str) -> Document | None:
+    def _document_at(self, path: str) -> Document | None:
         parts = path.split("/")[1:]
         match parts:
             case ["openapi", "v2"]:

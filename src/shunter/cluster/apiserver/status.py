@@ -117,7 +117,7 @@ def invalid(group: str, kind: str, name: str, errors: list[FieldError]) -> Statu
 
 
 def expired(message: str) -> StatusError:
-    """HTTP 410: what was asked for lies too far back."""
+    """HTTP 410: the requested revision is no longer available."""
     return StatusError(410, "Expired", message)
 
 

@@ -1,4 +1,4 @@
-"""WATCH: events of one collection to one client, encoded once for all who ask for the same form.
+"""WATCH: events of one collection to one client, encoded once for all clients that ask for the same form.
 
 A client that reads more slowly than the cluster changes is cut, as it can list again; nothing is buffered without bound.
 Source: k8s.io/apiserver `storage/cacher` and `endpoints/handlers/watch.go`.
@@ -30,7 +30,7 @@ from shunter.cluster.apiserver.storage.store import Collection, Entry, Event, Ev
 log = logging.getLogger(__name__)
 
 PENDING_BYTES = 32 * 2**20
-"""A client that is further behind than this is cut. What a watch begins with does not count: nobody could have read it yet, and a
+"""A client that is further behind than this is cut. The initial events do not count: the client could not read them yet, and a
 collection may be larger."""
 CHUNK_BYTES = 256 * 1024
 DISTANCE_SECONDS = 0.005
@@ -52,7 +52,7 @@ class View(NamedTuple):
 
     def frame(self, type: EventType, event: Event) -> bytes:
         """The event as a line of the stream."""
-        entry = _gone(event) if type == "DELETED" and event.type != "DELETED" else event.entry
+        entry = _last_match(event) if type == "DELETED" and event.type != "DELETED" else event.entry
         key = (type, self.served.prefix, self.form.shape, self.form.version, self.include)
         frame = event.frames.get(key)
         if frame is None:
@@ -106,8 +106,8 @@ def _line(type: str, shown: bytes) -> bytes:
     return b'{"type":"%s","object":%s}\n' % (type.encode(), shown)
 
 
-def _gone(event: Event) -> Entry:
-    """What a client is shown whose selector an object left: its last matching state, at the revision of the change."""
+def _last_match(event: Event) -> Entry:
+    """The DELETED object for a client whose selector no longer matches: its last matching state, at the new revision."""
     assert event.previous is not None, "only an object that was there can leave"
     document = event.previous.document()
     document["metadata"]["resourceVersion"] = str(event.entry.revision)
@@ -166,7 +166,7 @@ class Watcher:
         return self._view.frame(type, event)
 
     def _type(self, event: Event) -> EventType | None:
-        """What the change is to somebody who sees only what his selector matches."""
+        """The type of the event for a client that sees only objects matching its selector; None for no event."""
         if self._wanted.is_empty:
             return event.type
         before = event.previous is not None and self._wanted.matches(event.previous)

@@ -45,7 +45,7 @@ def variables(indexes: list[int]) -> dict[str, str]:
 
 
 def shared_gpu(index: int) -> str:
-    """What is said of a pod that was given a GPU which another pod has."""
+    """The warning for a pod that shares a GPU with another pod."""
     return f"{GPU}: GPU {index} is used by another pod, too, as no other is free"
 
 
@@ -57,7 +57,7 @@ class Gpus:
         self._held: dict[str, Assignment] = {}
 
     def restore(self, directory: PodDirectory) -> None:
-        """What a pod was given by an agent before this one, to be called for all pods before any is given others."""
+        """Restores a pod's GPUs from an earlier agent. Must be called for all pods before `give`."""
         try:
             found = json.loads(directory.gpus_file.read_text())
         except FileNotFoundError:  # it has none
@@ -90,5 +90,5 @@ class Gpus:
         return self._held.get(uid, {}).get(container, [])
 
     def free(self, uid: str) -> None:
-        """Those of a pod that has ended are others' from now on."""
+        """Releases the GPUs of a pod that has ended."""
         self._held.pop(uid, None)

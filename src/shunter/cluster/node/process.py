@@ -1,7 +1,7 @@
 """The node as a process: this machine joined to any API server.
 
-SIGTERM ends the process and leaves the pods running; the next one adopts them, as it does after a kill -9. What a kubelet is told
-by a configuration file is found out here where that is possible, so a kubeconfig is all that is needed.
+SIGTERM ends the process and leaves the pods running; the next one adopts them, as it does after a kill -9. The settings that a
+kubelet reads from a configuration file are detected where possible, so a kubeconfig is all that is needed.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ from shunter.cluster.node.node import Node
 from shunter.cluster.node.pod.lifecycle import MAX_BACK_OFF
 from shunter.cluster.node.resources import claimed, machine_capacity
 from shunter.cluster.node.runtime.protocol import HostPort, Level
-from shunter.cluster.node.server.access import KubeletAccess, ReviewedCallers
+from shunter.cluster.node.server.access import KubeletAccess, ReviewGuard
 from shunter.cluster.node.teardown import teardown
 from shunter.cluster.state_dir import user_state
 from shunter.errors import EnvironmentProblem, InputError
@@ -53,7 +53,7 @@ _LOCK = "lock"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NodeOptions:
-    """The flags of `shunter node`; what is empty is found out."""
+    """The flags of `shunter node`; empty ones are detected."""
 
     kubeconfig: Path | None = None
     name: str = ""
@@ -111,7 +111,7 @@ async def new_node(client: Client, connection: Connection, options: NodeOptions,
     access = KubeletAccess(
         serving=serving_certificate(options.tls_cert_dir, name, address),
         client_ca=await client_authority(client, connection, options.client_ca_file),
-        guard=ReviewedCallers(client, name),
+        guard=ReviewGuard(client, name),
     )
     return Node(
         client,

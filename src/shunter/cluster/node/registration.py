@@ -39,7 +39,7 @@ _RETRY_SECONDS = 1.0
 
 
 class Description(NamedTuple):
-    """What a node says of itself."""
+    """The data of the Node object."""
 
     name: str
     address: str
@@ -49,11 +49,11 @@ class Description(NamedTuple):
     allocatable: Capacity
     """What the scheduler may give to pods; it may be more than there is."""
     tainted: bool = False
-    """Whether only pods that ask for it shall come."""
+    """Whether the node has the taint: only pods that tolerate it run here."""
     policy_obstacle: str = ""
     """Why NetworkPolicies have no effect; empty when they have."""
     disk_shortage: str = ""
-    """What to say of a disk with little room; a node controller then keeps new pods away."""
+    """The message about a nearly full disk; a node controller then keeps new pods away."""
 
 
 def node_body(description: Description) -> Json:

@@ -1,4 +1,4 @@
-"""What pods ask for and what this machine has. Pure but for `machine_capacity`."""
+"""The requests of pods and the capacity of this machine. Pure but for `machine_capacity`."""
 
 from __future__ import annotations
 

@@ -13,8 +13,8 @@ from shunter.cluster.node.server import access as kubelet_access
 from shunter.cluster.node.server.access import (
     UNAUTHORIZED,
     AccessRequest,
-    KnownCallers,
-    ReviewedCallers,
+    CredentialGuard,
+    ReviewGuard,
     node_access,
     subresource,
     user_of_certificate,
@@ -54,12 +54,12 @@ def reviewer() -> Reviewer:
 
 
 @pytest.fixture
-def guard(reviewer: Reviewer) -> ReviewedCallers:
-    return ReviewedCallers(Client(reviewer), "here")  # type: ignore[arg-type]
+def guard(reviewer: Reviewer) -> ReviewGuard:
+    return ReviewGuard(Client(reviewer), "here")  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize(
-    ("approach", "status"),
+    ("access_request", "status"),
     [
         pytest.param(AccessRequest("GET", CERTIFICATE, ""), 0, id="certificate-of-one-who-may"),
         pytest.param(AccessRequest("POST", None, "TOKEN-OF-ann"), 0, id="token-of-one-who-may"),
@@ -70,13 +70,13 @@ def guard(reviewer: Reviewer) -> ReviewedCallers:
         pytest.param(AccessRequest("GET", {"subject": ()}, ""), 401, id="certificate-without-a-name"),
     ],
 )
-async def test_the_api_server_decides(guard: ReviewedCallers, approach: AccessRequest, status: int) -> None:
-    refusal = await guard.refusal(approach)
+async def test_the_api_server_decides(guard: ReviewGuard, access_request: AccessRequest, status: int) -> None:
+    refusal = await guard.refusal(access_request)
     assert (refusal.status if refusal else 0) == status
 
 
 async def test_answers_are_remembered_for_a_while(
-    guard: ReviewedCallers, reviewer: Reviewer, monkeypatch: pytest.MonkeyPatch
+    guard: ReviewGuard, reviewer: Reviewer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     now = 1000.0
     monkeypatch.setattr(time, "monotonic", lambda: now)
@@ -92,7 +92,7 @@ async def test_answers_are_remembered_for_a_while(
 
 
 async def test_a_refusal_is_not_remembered_as_long(
-    guard: ReviewedCallers, reviewer: Reviewer, monkeypatch: pytest.MonkeyPatch
+    guard: ReviewGuard, reviewer: Reviewer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     now = 1000.0
     monkeypatch.setattr(time, "monotonic", lambda: now)
@@ -102,14 +102,14 @@ async def test_a_refusal_is_not_remembered_as_long(
     assert [review["kind"] for review in reviewer.asked].count("SubjectAccessReview") == 2
 
 
-async def test_memory_is_bounded(guard: ReviewedCallers, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_memory_is_bounded(guard: ReviewGuard, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(reviews, "_CACHE_SIZE", 3)
     for number in range(10):
         await guard.refusal(AccessRequest("GET", None, f"garbage {number}"))
     assert len(guard._reviewer._users._answers) == 3
 
 
-async def test_nobody_comes_in_while_the_api_server_cannot_say(guard: ReviewedCallers, reviewer: Reviewer) -> None:
+async def test_nobody_comes_in_while_the_api_server_cannot_say(guard: ReviewGuard, reviewer: Reviewer) -> None:
     reviewer.status = 500
     refusal = await guard.refusal(AccessRequest("GET", CERTIFICATE, ""))
     assert refusal is not None
@@ -117,7 +117,7 @@ async def test_nobody_comes_in_while_the_api_server_cannot_say(guard: ReviewedCa
 
 
 @pytest.mark.parametrize(
-    ("approach", "known"),
+    ("access_request", "known"),
     [
         pytest.param(AccessRequest("GET", CERTIFICATE, ""), True, id="certificate"),
         pytest.param(AccessRequest("GET", None, "secret"), True, id="token"),
@@ -126,8 +126,8 @@ async def test_nobody_comes_in_while_the_api_server_cannot_say(guard: ReviewedCa
         pytest.param(AccessRequest("GET", None, ""), False, id="nothing"),
     ],
 )
-async def test_whoever_is_known_may_do_everything_on_the_embedded_cluster(approach: AccessRequest, known: bool) -> None:
-    assert await KnownCallers(frozenset({"secret"})).refusal(approach) == (None if known else UNAUTHORIZED)
+async def test_whoever_is_known_may_do_everything_on_the_embedded_cluster(access_request: AccessRequest, known: bool) -> None:
+    assert await CredentialGuard(frozenset({"secret"})).refusal(access_request) == (None if known else UNAUTHORIZED)
 
 
 def test_a_certificates_subject_is_a_user() -> None:
@@ -147,7 +147,7 @@ def test_a_token_that_is_not_authenticated_is_nobodys() -> None:
     ("path", "wanted"),
     [("/stats/summary", "stats"), ("/containerLogs/n/p/c", "proxy"), ("/exec/n/p/c", "proxy"), ("/x", "proxy")],
 )
-async def test_stats_are_a_right_of_their_own(guard: ReviewedCallers, reviewer: Reviewer, path: str, wanted: str) -> None:
+async def test_stats_are_a_right_of_their_own(guard: ReviewGuard, reviewer: Reviewer, path: str, wanted: str) -> None:
     await guard.refusal(AccessRequest("GET", CERTIFICATE, "", subresource(path)))
     await guard.refusal(AccessRequest("GET", CERTIFICATE, "", "other"))
     assert [one["spec"]["resourceAttributes"]["subresource"] for one in reviewer.asked] == [wanted, "other"]

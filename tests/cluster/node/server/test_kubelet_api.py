@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from shunter.cluster.node.server import kubelet_api
-from shunter.cluster.node.server.access import KnownCallers, KubeletAccess
+from shunter.cluster.node.server.access import CredentialGuard, KubeletAccess
 from shunter.cluster.node.server.kubelet_api import ContainerLog, KubeletServer
 from shunter.kube.http.limits import Timeouts
 from shunter.kube.tls.certificates import issue, new_authority
@@ -38,7 +38,7 @@ class Nothing:
 async def port(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[int]:
     monkeypatch.setattr(kubelet_api, "TIMEOUTS", TIMEOUTS)
     nothing: Any = Nothing()
-    access = KubeletAccess(issue(AUTHORITY, "node", ["127.0.0.1"]), AUTHORITY.certificate, KnownCallers(frozenset(("good",))))
+    access = KubeletAccess(issue(AUTHORITY, "node", ["127.0.0.1"]), AUTHORITY.certificate, CredentialGuard(frozenset(("good",))))
     server = KubeletServer(access, nothing, nothing, nothing, tmp_path)
     yield await server.start("127.0.0.1")
     await server.stop()

@@ -30,9 +30,9 @@ class Attributes:
     dry_run: bool
     warn: Callable[[str], None]
     kind: Resource | None = None
-    """What the objects are where a subresource has a kind of its own."""
+    """The kind of the objects, where it is not the kind of the resource."""
     view: Callable[[Json], Json] = lambda document: document
-    """The object of that kind which stands for a document."""
+    """Converts a document of the resource to that kind."""
 
 
 class Rule(NamedTuple):

@@ -1,4 +1,4 @@
-"""Admission of a write: built-in and by webhooks, which change the object first and then judge what came of it."""
+"""Admission of a write, built-in and by webhooks: first mutation, then validation."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from shunter.cluster.apiserver.subresources.scales import SCALES, scale_of
 def attributes_of(
     call: Call, served: ServedKind, operation: Operation, name: str, old: Json | None, options: WriteOptions
 ) -> Attributes:
-    """What webhooks are told of the write."""
+    """The attributes of a write, as policies and webhooks see them."""
     target = call.target
     return Attributes(
         operation=operation,
@@ -43,7 +43,7 @@ def _sent_options(call: Call) -> Json:
 
 
 def _scale_view(served: ServedKind, subresource: str) -> Json:
-    """Webhooks are shown a Scale where one is written."""
+    """Webhooks see a Scale when the subresource `scale` is written."""
     paths = served.kind.scale
     if subresource != "scale" or paths is None:
         return {}
@@ -53,7 +53,7 @@ def _scale_view(served: ServedKind, subresource: str) -> Json:
 async def admitted(
     backend: Backend, served: ServedKind, document: Json, old: Json | None, attributes: Attributes, *, status: bool = False
 ) -> Json:
-    """After built-in mutating admission and mutating webhooks."""
+    """The object after built-in mutating admission and mutating webhooks."""
     kind = served.kind
     if old is None and service_account.NAME not in backend.disabled_plugins:
         await service_account.admit(backend, served, document)

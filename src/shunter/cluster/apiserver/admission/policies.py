@@ -1,8 +1,8 @@
-"""ValidatingAdmissionPolicies: expressions that a write has to fulfil, where a binding says so.
+"""ValidatingAdmissionPolicies and their bindings: expressions that must be true for a write.
 
 Policies and bindings are ordinary objects; they are compiled again when their collections change. Source: k8s.io/apiserver 1.36
-`admission/plugin/policy/validating`; texts and codes are its. Expressions may not ask the authorizer here, audit annotations go
-nowhere, and a policy is enforced from the moment in which it is stored.
+`admission/plugin/policy/validating`; messages and codes are the same. Expressions cannot use the authorizer here, audit
+annotations are dropped, and a policy is enforced as soon as it is stored.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ _NO_PARAMETERS = "failed to configure binding: no params found for policy bindin
 
 
 class _Violation(NamedTuple):
-    """What a write does not fulfil."""
+    """A validation that a write fails."""
 
     message: str
     reason: str = "Invalid"
@@ -68,7 +68,7 @@ class _Bound(NamedTuple):
 
 
 class Policies:
-    """All policies of the cluster that something binds."""
+    """All policies of the cluster that have a binding."""
 
     def __init__(self, store: Store, registry: Registry) -> None:
         self._store = store
@@ -80,7 +80,7 @@ class Policies:
         self._compiled: list[_Bound] | None = None
 
     def concern(self, attributes: Attributes, document: Json | None) -> bool:
-        """Whether any policy is about the write."""
+        """Whether any policy applies to the write."""
         return bool(self._concerning(attributes, document))
 
     def validate(self, attributes: Attributes, document: Json | None) -> None:
@@ -134,7 +134,7 @@ class Policies:
         if not parameters and reference.get("parameterNotFoundAction", "Deny") == "Deny" and not fails_open:
             yield _Violation(_NO_PARAMETERS)
         for parameter in parameters:
-            yield from _broken(spec, {**values, "params": parameter}, fails_open=fails_open)
+            yield from _violations_of(spec, {**values, "params": parameter}, fails_open=fails_open)
 
     def _parameters(self, bound: _Bound, attributes: Attributes) -> list[Json | None]:
         """The objects that the binding's paramRef names: by their name, or by their labels."""
@@ -182,14 +182,14 @@ class Policies:
         self._compiled = None
 
 
-def _broken(spec: Json, values: dict[str, Any], *, fails_open: bool) -> Iterator[_Violation]:
-    """What does not hold over the values, with the policy's own variables."""
+def _violations_of(spec: Json, values: dict[str, Any], *, fails_open: bool) -> Iterator[_Violation]:
+    """The validations that fail for these values and the policy's own variables."""
     values = {**values, "variables": {}}
     for variable in spec.get("variables") or ():
         try:
             values["variables"] = {**values["variables"], variable["name"]: cel.evaluated(variable["expression"], values)}
         except cel.EvaluationError:
-            # Only who asks for the variable is concerned.
+            # Only expressions that use the variable fail.
             continue
     for validation in spec.get("validations") or ():
         expression = validation["expression"].strip()
@@ -204,7 +204,7 @@ def _broken(spec: Json, values: dict[str, Any], *, fails_open: bool) -> Iterator
 
 
 def _message(validation: Json, expression: str, values: dict[str, Any]) -> str:
-    """What `messageExpression` makes, else `message`, else the expression itself."""
+    """The result of `messageExpression`, else `message`, else the expression itself."""
     if validation.get("messageExpression"):
         try:
             said = cel.evaluated(validation["messageExpression"], values)

@@ -1,6 +1,6 @@
 """Admission by ResourceQuotas: what would take more of a namespace than it has is refused.
 
-What is used is counted anew from the objects themselves, in the same turn of the event loop in which the new object is stored: of
+Usage is counted from the objects for each write, in the same turn of the event loop in which the new object is stored: of
 requests that come together none is let through that another left no room for.
 
 Source: k8s.io/apiserver 1.36 `admission/plugin/resourcequota`.

@@ -30,7 +30,7 @@ which is too short on a laptop that is busy with training."""
 
 
 async def admit(backend: Backend, served: ServedKind, pod: Json) -> None:
-    """Changes a pod that is to be created. Raises 403 when its service account does not exist."""
+    """Changes a pod before it is created. Raises 403 when its service account does not exist."""
     if served.resource != PODS:
         return
     spec, metadata = pod["spec"], pod["metadata"]

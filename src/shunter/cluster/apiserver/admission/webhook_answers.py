@@ -66,7 +66,7 @@ _decode = msgspec.json.Decoder(_Review).decode
 
 
 class Answer(msgspec.Struct, frozen=True):
-    """A good answer. `patch` is JSON, empty where nothing is to be changed."""
+    """A valid answer. `patch` is a JSON patch, empty where the webhook changes nothing."""
 
     allowed: bool
     patch: bytes
@@ -75,7 +75,7 @@ class Answer(msgspec.Struct, frozen=True):
 
 
 def answer(status: int, body: bytes, uid: str, *, mutating: bool) -> Answer:
-    """The answer to the question with this uid. Raises CallError."""
+    """The answer to the AdmissionRequest with this uid. Raises CallError."""
     if status != 200 and not (200 < status < 207 and body):
         raise CallError(f"failed to call webhook: {_http_fault(status, body)}")
     review = _review(body)

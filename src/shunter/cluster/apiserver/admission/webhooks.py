@@ -165,7 +165,7 @@ class Webhooks:
         return document if copy == document else copy
 
     async def validate(self, attributes: Attributes, document: Json | None) -> None:
-        """Judges by all policies, then asks all validating webhooks at once. Raises the first refusal in the order of names."""
+        """Applies all policies, then calls all validating webhooks in parallel. Raises the first refusal by name."""
         self._policies.validate(attributes, document)
         concerned = self._concerned(self._validating, attributes, document)
         answers = await asyncio.gather(
@@ -176,7 +176,8 @@ class Webhooks:
                 raise answered
 
     async def _ask(self, webhook: Webhook, attributes: Attributes, document: Json | None, *, mutating: bool) -> Answer | None:
-        """An answer that allows; None when a failure is to be ignored. Raises StatusError."""
+        """The answer of a webhook that allows the write; None when its matchConditions do not match, or when it failed and its
+        failurePolicy is Ignore. Raises StatusError."""
         asked = review(attributes, document)
         if not webhook.wants(asked["request"], attributes.resource):
             return None

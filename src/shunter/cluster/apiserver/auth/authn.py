@@ -1,4 +1,4 @@
-"""Who is asking: bearer tokens of STATE/tokens.json, client certificates of the cluster's CA, and service account tokens.
+"""Authentication: bearer tokens of STATE/tokens.json, client certificates of the cluster's CA, and service account tokens.
 
 Anonymous requests are refused, except for health and version.
 """
@@ -23,21 +23,21 @@ from shunter.kube.tls.certificate_user import user_and_groups, with_authenticate
 log = logging.getLogger(__name__)
 
 
-class _KnownUser(msgspec.Struct, gc=False):
+class _StaticUser(msgspec.Struct, gc=False):
     user: str
     groups: tuple[str, ...] = ()
 
 
 class Identity(NamedTuple):
-    """Whom a token stands for, and whom it is meant for."""
+    """The user that a token authenticates, and its audiences."""
 
     user: User
     audiences: frozenset[str]
 
 
 class Authenticator:
-    """Reads tokens.json again whenever it changes. What tokens of service accounts are bound to is looked up in the store, each
-    time: a token that died is refused from then on."""
+    """Reads tokens.json again when it changes. The objects that a service account token is bound to are looked up on each
+    request, so a token is refused once they are deleted."""
 
     def __init__(self, tokens_file: Path, issuer: TokenIssuer, store: Store) -> None:
         self._file = tokens_file
@@ -61,11 +61,11 @@ class Authenticator:
             return None
 
     def identity(self, token: str, audiences: Collection[str] = API_AUDIENCES) -> Identity:
-        """Whose a token is that is meant for one of these audiences; those of tokens.json are for the API server. Raises
+        """The identity of a token issued for one of these audiences; tokens of tokens.json are for the API server. Raises
         TokenError."""
-        known = self._known(token) if not API_AUDIENCES.isdisjoint(audiences) else None
-        if known:
-            return Identity(known, API_AUDIENCES)
+        static = self._static_user(token) if not API_AUDIENCES.isdisjoint(audiences) else None
+        if static:
+            return Identity(static, API_AUDIENCES)
         claims = self._issuer.claims(token)
         meant_for = frozenset(claims["aud"])
         if meant_for.isdisjoint(audiences):
@@ -76,7 +76,7 @@ class Authenticator:
             raise TokenError(why)
         return Identity(user_of(claims), meant_for)
 
-    def _known(self, token: str) -> User | None:
+    def _static_user(self, token: str) -> User | None:
         self._read_if_changed()
         return self._users.get(token)
 
@@ -85,7 +85,7 @@ class Authenticator:
             changed = self._file.stat().st_mtime_ns
             if changed == self._seen:
                 return
-            known = msgspec.json.decode(self._file.read_bytes(), type=dict[str, _KnownUser])
+            known = msgspec.json.decode(self._file.read_bytes(), type=dict[str, _StaticUser])
         except (OSError, msgspec.DecodeError) as error:
             log.error("%s: %s", self._file, error)
             return

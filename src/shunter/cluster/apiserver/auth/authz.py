@@ -1,5 +1,5 @@
-"""Who may do what. The components of an embedded cluster are members of `system:masters` and may do everything; others may do
-what roles allow them (`rbac`), and anyone who is known may discover the API and ask about themselves."""
+"""Authorization. The components of an embedded cluster are members of `system:masters` and may do everything; other users may do
+what roles allow (`rbac`), and every authenticated user may discover the API and review their own access."""
 
 from __future__ import annotations
 
@@ -29,13 +29,13 @@ _OPEN_RULES: tuple[Json, ...] = (
     },
     {"verbs": ["get"], "nonResourceURLs": ["/healthz", "/livez", "/readyz", "/version", "/version/"]},
 )
-"""What everyone who is known may do. Source: the cluster roles `system:basic-user`, `system:discovery` and
+"""What every authenticated user may do. Source: the cluster roles `system:basic-user`, `system:discovery` and
 `system:public-info-viewer`, k8s.io/kubernetes 1.36 `plugin/pkg/auth/authorizer/rbac/bootstrappolicy`."""
 
 
 @dataclass(frozen=True, slots=True)
 class Decision:
-    """Whether somebody may do something, and by which binding."""
+    """Whether an action is allowed, and by which binding."""
 
     allowed: bool
     reason: str = ""
@@ -52,33 +52,33 @@ class Authorizer:
         self.rbac = rbac
 
     def decision(self, user: User, action: Action) -> Decision:
-        """Yes with a binding as its reason where a role allows it; yes without a reason for `system:masters`, and for what
-        everyone who is known may do; else no."""
+        """Allowed, with the binding as the reason, where a role allows it; allowed without a reason for `system:masters` and
+        by `_OPEN_RULES`; else denied."""
         if user.is_admin or _is_open(user, action):
             return _YES
         reason = self.rbac.reason(user, action)
         return Decision(True, reason) if reason else _NO
 
     def rules(self, user: User, namespace: str) -> list[Json]:
-        """Every rule that holds for the user in a namespace."""
+        """Every rule that applies to the user in a namespace."""
         open_rules = _OPEN_RULES if AUTHENTICATED in user.groups else ()
         return [*open_rules, *self.rbac.rules(user, namespace)]
 
     def refusal(self, call: Call) -> StatusError | None:
-        """403 in the original's words, or None."""
+        """403 with kube-apiserver's message; None when the request is allowed."""
         if call.user.is_admin:
             return None
         action = _action(call)
         return None if self.decision(call.user, action).allowed else forbidden(call.user, action)
 
     def refusal_of_path(self, user: User, path: str, method: str) -> StatusError | None:
-        """The same for what is no resource."""
+        """The same for a path that is not a resource."""
         action = Action(method.lower(), path=path)
         return None if self.decision(user, action).allowed else forbidden(user, action)
 
 
 def _action(call: Call) -> Action:
-    """What a request is about: a namespace lies in itself, and who lists or watches one name asks for no other. Source:
+    """The action of a request: a namespace belongs to itself, and a list or watch of one name is an action on that name. Source:
     k8s.io/apiserver `endpoints/request/requestinfo.go`."""
     target = call.target
     namespace, name = target.namespace, target.name
@@ -94,7 +94,7 @@ def _is_open(user: User, action: Action) -> bool:
 
 
 def forbidden(user: User, action: Action) -> StatusError:
-    """The refusal of an action."""
+    """The error for a denied action."""
     if action.path:
         return StatusError(403, "Forbidden", f'forbidden: User "{user.name}" cannot {action.verb} path "{action.path}"', {})
     resource = f"{action.plural}/{action.subresource}" if action.subresource else action.plural

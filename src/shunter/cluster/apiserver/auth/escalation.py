@@ -1,7 +1,7 @@
-"""Nobody grants rights that he does not have, unless he may `escalate` that role, or `bind` it.
+"""Users grant only permissions that they have, unless they may `escalate` or `bind` the role.
 
 The four kinds of RBAC are checked on every way to write them. Source: k8s.io/kubernetes 1.36 `registry/rbac` (its policybased
-storages), k8s.io/component-helpers `auth/rbac/validation`; the words are theirs.
+storages), k8s.io/component-helpers `auth/rbac/validation`; the messages are the same.
 """
 
 from __future__ import annotations
@@ -24,8 +24,8 @@ _COLLECTED = ("ownerReferences", "finalizers", "managedFields", "selfLink")
 
 
 def check(authorizer: Authorizer, call: Call, served: ServedKind, document: Json, old: Json | None) -> None:
-    """Raises 403 when the write grants more than its user has: by the rules of a role, or by binding one. Raises 404 for a
-    binding to a role that is not there, whose rights nobody knows."""
+    """Raises 403 when the write grants permissions that its user lacks, by the rules of a role or by a binding, and 404 for a
+    binding to a role that does not exist."""
     granted = served.kind.grants
     if not granted or call.user.is_admin or (old is not None and _only_collects(document, old)):
         return
@@ -79,7 +79,7 @@ def _only_collects(document: Json, old: Json) -> bool:
 
 
 def uncovered(held: Iterable[Json], granted: Iterable[Json]) -> list[Json]:
-    """What `granted` allows and `held` does not, taken apart into rules of one verb and one resource or path. Pure."""
+    """What `granted` allows and `held` does not, split into rules of one verb and one resource or path. Pure."""
     owned = list(held)
     return [part for rule in granted for part in _parts(rule) if not any(_covers(one, part) for one in owned)]
 
@@ -125,7 +125,7 @@ def _not_held(call: Call, served: ServedKind, document: Json, missing: Iterable[
 
 
 def _compacted(missing: Iterable[Json]) -> list[Json]:
-    """Parts that differ in their verb only become one rule."""
+    """Merges rules that differ only in their verb."""
     compact: dict[str, Json] = {}
     for part in missing:
         if "nonResourceURLs" in part:

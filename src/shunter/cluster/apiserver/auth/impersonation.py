@@ -1,4 +1,4 @@
-"""Acting as somebody else (`kubectl --as`): Impersonate-User, -Group, -Uid and -Extra-* headers.
+"""Impersonation (`kubectl --as`): Impersonate-User, -Group, -Uid and -Extra-* headers.
 
 Source: k8s.io/apiserver `endpoints/filters/impersonation`, its legacy mode. Several groups come in one header, separated by
 commas.
@@ -22,14 +22,13 @@ _EXTRA = "impersonate-extra-"
 _UNAUTHENTICATED, _ANONYMOUS = "system:unauthenticated", "system:anonymous"
 
 
-def is_asked(headers: Mapping[str, str]) -> bool:
-    """Whether a request is to be judged as somebody else's, by any of the headers."""
+def is_requested(headers: Mapping[str, str]) -> bool:
+    """Whether any of the headers asks for impersonation."""
     return any(name.startswith(_PREFIX) for name in headers)
 
 
 def impersonated(user: User, headers: Mapping[str, str], authorizer: Authorizer) -> User:
-    """The user that a request is to be judged as. Raises 400 when it does not say whom, 403 when this user may not speak for
-    that one."""
+    """The impersonated user; `user` without such headers. Raises 400 when they name no user, 403 when `user` may not do this."""
     name = headers.get("impersonate-user", "")
     groups = _values(headers.get("impersonate-group", ""))
     uid = headers.get("impersonate-uid", "")
@@ -59,7 +58,7 @@ def _values(header: str) -> tuple[str, ...]:
 
 
 def _completed(name: str, groups: tuple[str, ...]) -> tuple[str, ...]:
-    """With the group of those who are known, or of those who are not."""
+    """The groups with `system:authenticated`, or with `system:unauthenticated` for the anonymous user."""
     if name == _ANONYMOUS:
         wanted = _UNAUTHENTICATED
     elif _UNAUTHENTICATED in groups:

@@ -1,7 +1,7 @@
-"""Role-based access: what the roles allow that are bound to a user, worked out from the stored objects.
+"""RBAC: the permissions that the stored roles and bindings give to a user.
 
 Roles and bindings are compiled again when one of them changes. Source: k8s.io/kubernetes 1.36 `plugin/pkg/auth/authorizer/rbac`;
-the reasons are its words.
+the reasons have the same text.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ _ACCOUNT = "system:serviceaccount"
 
 
 class Action(NamedTuple):
-    """What somebody wants to do. `path` is for what is no resource."""
+    """A requested action, on a resource or, with `path`, on a path that is not one."""
 
     verb: str
     group: str = ""
@@ -30,7 +30,7 @@ class Action(NamedTuple):
 
 
 class _Grant(NamedTuple):
-    """A rule as it is bound; an empty namespace means everywhere."""
+    """The rules that a binding gives to a subject; an empty namespace means all namespaces."""
 
     subject: Json
     namespace: str
@@ -54,21 +54,21 @@ class Rbac:
         self._grants = None
 
     def reason(self, user: User, action: Action) -> str:
-        """Why the user may do it; nothing when no role allows it."""
+        """Why the user may do it; empty when no role allows it."""
         for grant in self._all():
             where = grant.namespace
             if where and (where != action.namespace or action.path):
                 continue
-            if _is(grant.subject, where, user) and any(allows(rule, action) for rule in grant.rules):
+            if _matches(grant.subject, where, user) and any(allows(rule, action) for rule in grant.rules):
                 return grant.reason
         return ""
 
     def rules(self, user: User, namespace: str) -> list[Json]:
-        """Every rule that holds for the user in a namespace; in the whole cluster when it is empty."""
+        """Every rule that applies to the user in a namespace; in the whole cluster when it is empty."""
         return [
             rule
             for grant in self._all()
-            if grant.namespace in ("", namespace) and _is(grant.subject, grant.namespace, user)
+            if grant.namespace in ("", namespace) and _matches(grant.subject, grant.namespace, user)
             for rule in grant.rules
         ]
 
@@ -101,8 +101,8 @@ class Rbac:
                 yield _Grant(subject, entry.namespace, rules, reason)
 
 
-def _is(subject: Json, namespace: str, user: User) -> bool:
-    """Whether a binding in this namespace means the user."""
+def _matches(subject: Json, namespace: str, user: User) -> bool:
+    """Whether the subject of a binding in this namespace is the user."""
     match subject["kind"]:
         case "User":
             return bool(subject["name"] == user.name)
@@ -114,7 +114,7 @@ def _is(subject: Json, namespace: str, user: User) -> bool:
 
 
 def _namespace(account: Json, binding: str) -> str:
-    """Where an account is from: a binding in a namespace means one of its own unless it says otherwise."""
+    """The namespace of a service account: that of the binding, unless the subject names another."""
     return account.get("namespace") or binding
 
 
@@ -145,5 +145,5 @@ def _names(resources: Iterable[str], action: Action) -> bool:
 
 
 def covers_path(pattern: str, path: str) -> bool:
-    """Whether a rule's path means this one (which may be a pattern itself); `*` at its end stands for any rest."""
+    """Whether a rule's path covers this one (which may be a pattern itself); `*` at its end matches any rest."""
     return pattern in ("*", path) or (pattern.endswith("*") and path.startswith(pattern.rstrip("*")))

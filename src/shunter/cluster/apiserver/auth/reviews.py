@@ -1,4 +1,4 @@
-"""Questions about users: who am I, may I, may they, whose token is this. Nothing here is stored."""
+"""SelfSubjectReview, TokenReview, and the reviews of access and rules. None of them is stored."""
 
 from __future__ import annotations
 
@@ -22,12 +22,12 @@ _KINDS = {(virtual.group, virtual.version, virtual.plural): virtual.kind for vir
 
 
 def serves(target: Target) -> bool:
-    """Whether the target is one of these questions."""
+    """Whether the target is one of these reviews."""
     return (target.group, target.version, target.plural) in _KINDS
 
 
 class Reviews:
-    """Answers reviews with what authentication and authorization would do."""
+    """Answers reviews by the server's own authentication and authorization."""
 
     def __init__(self, authenticator: Authenticator, authorizer: Authorizer) -> None:
         self._authenticator = authenticator
@@ -85,7 +85,7 @@ class Reviews:
         return self._decision(User(spec.get("user", ""), tuple(spec.get("groups") or ())), spec)
 
     def _local_access(self, call: Call, spec: Json) -> Json:
-        """Who may ask in a namespace may ask about that namespace, and about nothing else."""
+        """Reviews access within the namespace of the request only."""
         resource, other = spec.get("resourceAttributes"), spec.get("nonResourceAttributes")
         namespace, fault = call.target.namespace, None
         if other is not None:
@@ -98,7 +98,7 @@ class Reviews:
         return self._access(call, spec)
 
     def _decision(self, user: User, spec: Json) -> Json:
-        decision = self._authorizer.decision(user, _asked(spec))
+        decision = self._authorizer.decision(user, _action(spec))
         return {"allowed": decision.allowed, **({"reason": decision.reason} if decision.reason else {})}
 
     def _self_rules(self, call: Call, spec: Json) -> Json:
@@ -116,7 +116,7 @@ class Reviews:
         }
 
 
-def _asked(spec: Json) -> Action:
+def _action(spec: Json) -> Action:
     """The action that a review is about. Raises 422."""
     resource, other = spec.get("resourceAttributes"), spec.get("nonResourceAttributes")
     if resource is None and other is None:

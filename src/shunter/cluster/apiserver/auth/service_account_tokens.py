@@ -1,6 +1,6 @@
 """Tokens of service accounts: JWTs signed with the server's own key, so they stay valid over restarts and need no storage.
 
-Whether what they are bound to is still there is asked elsewhere (`token_objects`)."""
+`token_objects` checks that the objects they are bound to still exist."""
 
 from __future__ import annotations
 
@@ -25,12 +25,12 @@ if TYPE_CHECKING:
 
 ISSUER = "https://kubernetes.default.svc"
 API_AUDIENCES = frozenset([ISSUER])
-"""Whom tokens for this server are meant for."""
+"""The audiences of tokens for this server."""
 _EXTRA = "authentication.kubernetes.io"
 
 
 class TokenError(Exception):
-    """A token that lets nobody in. Its text says why, and is empty for what is no token of ours."""
+    """An invalid token. The text says why; it is empty for a token that this server did not sign."""
 
 
 class TokenIssuer:
@@ -125,7 +125,7 @@ class TokenIssuer:
 
 
 def user_of(claims: Json) -> User:
-    """The user that a service account token stands for."""
+    """The user that a service account token authenticates."""
     ours = claims["kubernetes.io"]
     namespace, account = ours["namespace"], ours["serviceaccount"]
     groups = ("system:serviceaccounts", f"system:serviceaccounts:{namespace}", "system:authenticated")

@@ -84,7 +84,7 @@ def _core_errors(event: Json, old: Json | None) -> list[FieldError]:
 
 
 def _errors(event: Json, old: Json | None) -> list[FieldError]:
-    """Events of the new group obey more rules; their faults are told in core's names all the same."""
+    """Events of the new group have more rules; the errors still name the fields of the core form."""
     core = to_core(event)
     errors = _legacy_errors(core, "reportingController")
     if old is not None:

@@ -1,7 +1,7 @@
 """The Pod kind: what admission adds to a pod, what its strategy resets, what its rules are.
 
-Source: k8s.io/kubernetes 1.36 `registry/core/pod`, admission plugins Priority and DefaultTolerationSeconds; that of
-service accounts is a module of its own (`service_account_admission`).
+Source: k8s.io/kubernetes 1.36 `registry/core/pod`, admission plugins Priority and DefaultTolerationSeconds. The plugin
+ServiceAccount is in `admission.service_account`.
 """
 
 from __future__ import annotations
@@ -105,7 +105,7 @@ def _tolerate_eviction_taints(spec: Json) -> None:
 
 
 def _forbidden(pod: Json, message: str) -> RejectedError:
-    """Names the pod as it was asked for: a name is generated when admission has had its say."""
+    """Names the pod by its generateName, as a name is generated only after admission."""
     metadata = pod["metadata"]
     return RejectedError(f'pods "{metadata.get("generateName") or metadata.get("name", "")}" is forbidden: {message}')
 

@@ -1,6 +1,6 @@
 """The Service kind: defaults, cluster addresses and node ports, rules.
 
-Addresses are given out for show (nothing routes them here) but are unique and stay with their Service. One address family, IPv4.
+Addresses are allocated, unique and kept by their Service, but nothing routes them. One address family, IPv4.
 Source: k8s.io/kubernetes 1.36 `apis/core/v1` defaults, `registry/core/service`, `apis/core/validation`.
 """
 
@@ -250,7 +250,7 @@ def _address_errors(spec: Json) -> list[FieldError]:
 
 
 def _range_errors(spec: Json) -> list[FieldError]:
-    """Of an address that is chosen by who writes."""
+    """Whether a clusterIP given in the request is in the range of the cluster."""
     address = spec.get("clusterIP", "None")
     if address == "None" or ipaddress.ip_address(address).version != 4 or ipaddress.IPv4Address(address) in _ADDRESSES:
         return []

@@ -1,4 +1,4 @@
-"""CustomResourceDefinitions: what they may say, their defaults, and the kinds they define."""
+"""CustomResourceDefinitions: their validation and defaults, and the kinds they define."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What becomes of a CustomResourceDefinition: accepted and established at once, terminating until its objects are gone.
+"""The life of a CustomResourceDefinition: accepted and established at once, terminating until its objects are deleted.
 
 kube-apiserver's controllers do the same a moment later in writes of their own; here it happens in the first write itself, so a
 kind is served as soon as its definition is acknowledged. Source: k8s.io/apiextensions-apiserver `controller`.
@@ -57,7 +57,7 @@ def _serve(backend: Backend, entry: Entry) -> None:
 
 
 def prepare(definition: Json, old: Json | None, now: datetime) -> None:
-    """Fills in what the server itself says of a definition, in place: names, conditions, stored versions, the finalizer."""
+    """Sets, in place, the fields that the server owns: accepted names, conditions, stored versions, the finalizer."""
     metadata, spec = definition["metadata"], definition["spec"]
     if "deletionTimestamp" in metadata:
         return
@@ -79,7 +79,7 @@ def prepare(definition: Json, old: Json | None, now: datetime) -> None:
 
 
 def mark_terminating(definition: Json, now: datetime) -> None:
-    """Says, in place, that the objects are being deleted."""
+    """Sets the condition Terminating, in place."""
     status = definition["status"] = dict(definition.get("status") or {})
     conditions = status["conditions"] = list(status.get("conditions") or ())
     _set_condition(conditions, "Terminating", "InstanceDeletionInProgress", "CustomResource deletion is in progress", now)
@@ -137,7 +137,7 @@ async def _empty(backend: Backend, objects: Collection) -> None:
 
 
 async def _delete_all(backend: Backend, objects: Collection) -> None:
-    """Removes what nothing holds, and marks the rest for those who hold it."""
+    """Removes objects without finalizers, and sets the deletionTimestamp of the others."""
     for entry in list(objects.entries()):
         current = objects.head(entry.namespace, entry.name)
         while current is not None:

@@ -1,4 +1,4 @@
-"""What a CustomResourceDefinition may say, beside the schemas in it (schema.structure), and what of it may change.
+"""Validation of CustomResourceDefinitions, except of the schemas in them (schema.structure).
 
 Source: apiextensions-apiserver 1.36 `apis/apiextensions/validation`.
 """
@@ -19,7 +19,7 @@ _SHARED_PARTS = {
     "additionalPrinterColumns": "spec.additionalPrinterColumns",
     "selectableFields": "spec.selectableFields",
 }
-"""Where faults of a part are told when all versions agree on it: the real server keeps such parts above the versions."""
+"""The field that errors name for a part that is equal in all versions: the real server keeps such parts above the versions."""
 _SELECTABLE_LIMIT = 8
 _SELECTABLE_TYPES = (
     "must point to a field of type string, boolean or integer. Enum string fields and strings with formats are allowed."

@@ -70,11 +70,11 @@ def _applied(document: Any, operation: Json) -> Any:
             _test(document, operation, value)
             return document
         case "copy":
-            copied = _found(document, _pointer(operation, "from"))
+            copied = _value_at(document, _pointer(operation, "from"))
             return _edited(document, _pointer(operation, "path"), _adder(copied))
         case "move":
             source = _pointer(operation, "from")
-            moved = _found(document, source)
+            moved = _value_at(document, source)
             return _edited(_edited(document, source, _remove), _pointer(operation, "path"), _adder(moved))
     raise inapplicable(f"Unexpected kind: {operation.get('op') or 'unknown'}")
 
@@ -106,7 +106,7 @@ def _edited(document: Any, tokens: list[str], edit: _Edit) -> Any:
     return result
 
 
-def _found(document: Any, tokens: list[str]) -> Any:
+def _value_at(document: Any, tokens: list[str]) -> Any:
     for token in tokens:
         if not isinstance(document, dict | list):
             raise inapplicable(f"doc is missing path: {'/'.join(tokens)}")
@@ -166,7 +166,7 @@ def _new_root(value: Any) -> Any:
 
 def _test(document: Any, operation: Json, value: Any) -> None:
     path = operation.get("path")
-    found = document if path == "" else _found(document, _pointer(operation, "path"))
+    found = document if path == "" else _value_at(document, _pointer(operation, "path"))
     if not _equal(found, value):
         raise inapplicable(f"testing value {path} failed")
 

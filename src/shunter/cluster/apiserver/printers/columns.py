@@ -76,7 +76,7 @@ def status_of(document: Json) -> Json:
 
 
 def named_at_creation(document: Json, now: datetime) -> Cells:
-    """The name and the creation time as it is stored, not an age: the row of a kind that has no printer of its own."""
+    """The name and the creation time as it is stored, not an age: the row of a kind without a printer."""
     metadata = document["metadata"]
     return [metadata["name"], metadata.get("creationTimestamp", "")]
 
@@ -152,6 +152,6 @@ def containers_and_images(pod_spec: Json) -> tuple[str, str]:
 
 
 def access_modes(modes: Sequence[str] | None) -> str:
-    """`RWO,RWX`, in an order of its own; modes that it does not know are left out."""
+    """`RWO,RWX`, always in the same order; unknown modes are left out."""
     short = {"ReadWriteOnce": "RWO", "ReadOnlyMany": "ROX", "ReadWriteMany": "RWX", "ReadWriteOncePod": "RWOP"}
     return ",".join(text for mode, text in short.items() if mode in (modes or ()))

@@ -226,7 +226,7 @@ def _split(shape: str) -> tuple[str, str]:
 
 
 def _text(core: str) -> str:
-    """What reflect calls a type without a name of its own."""
+    """The name that Go's reflect gives to an unnamed type."""
     match core[0]:
         case "@":
             package, name = core[1:].split(".")[-2:]

@@ -72,8 +72,8 @@ class _Run:
         if not due:
             return
         reads = _fields_read(due)
-        seen = _seen(node, _only(reads, value), is_resource=is_resource)
-        seen_old = _seen(node, _only(reads, old), is_resource=is_resource) if has_old else NO_OLD
+        seen = _for_rules(node, _only(reads, value), is_resource=is_resource)
+        seen_old = _for_rules(node, _only(reads, old), is_resource=is_resource) if has_old else NO_OLD
         if has_old and any(rule.uses_old_self for rule in due):
             seen = _in_order_of(node, seen, seen_old)
         kind = node.types[0] if len(node.types) == 1 else ""
@@ -124,13 +124,13 @@ def _fault(rule: Rule, node: Node, value: Any, path: str, message: str) -> Field
     return invalid(field, value, message)
 
 
-def _seen(node: Node, value: Any, *, is_resource: bool) -> Any:
+def _for_rules(node: Node, value: Any, *, is_resource: bool) -> Any:
     """A value as rules see it."""
     if type(value) is dict:
-        return _seen_object(node, value, is_resource=is_resource)
+        return _object_for_rules(node, value, is_resource=is_resource)
     if type(value) is list:
         item = node.item
-        return value if item is None else [_seen(item, each, is_resource=item.embedded) for each in value]
+        return value if item is None else [_for_rules(item, each, is_resource=item.embedded) for each in value]
     if value is None:
         return None
     kind = node.types[0] if len(node.types) == 1 else ""
@@ -158,9 +158,9 @@ def _in_order_of(node: Node, value: Any, old: Any) -> Any:
     return [item if before is NOTHING else _in_order_of(node.item, item, before) for item, before in ordered]
 
 
-def _seen_object(node: Node, value: Json, *, is_resource: bool) -> Json:
+def _object_for_rules(node: Node, value: Json, *, is_resource: bool) -> Json:
     if node.additional is not None:
-        return {name: _seen(node.additional, item, is_resource=node.additional.embedded) for name, item in value.items()}
+        return {name: _for_rules(node.additional, item, is_resource=node.additional.embedded) for name, item in value.items()}
     shown: Json = {}
     for name, item in value.items():
         if is_resource and name in ("apiVersion", "kind"):
@@ -168,10 +168,10 @@ def _seen_object(node: Node, value: Json, *, is_resource: bool) -> Json:
         elif is_resource and name == "metadata":
             shown[name] = {field: item[field] for field in _META_FIELDS if field in item}
         elif (child := node.properties[name]) is not None:
-            seen = _seen(child, item, is_resource=child.embedded)
-            shown[name] = seen
+            converted = _for_rules(child, item, is_resource=child.embedded)
+            shown[name] = converted
             if alias := escaped(name):
-                shown[alias] = seen
+                shown[alias] = converted
         elif node.preserve:
             shown[name] = item
     return shown

@@ -106,7 +106,7 @@ class Journal:
         self._thread.start()
 
     def append(self, entry: Entry) -> None:
-        """Returns at once; whether it is on disk is told by `committed` or `failed`."""
+        """Returns at once; `committed` or `failed` is called once it is known whether the write is on disk."""
         self._queue.put(entry)
 
     def close(self) -> None:

@@ -85,7 +85,7 @@ async def bind(backend: Backend, call: Call, served: ServedKind) -> Outcome:
 
 
 async def _ask_webhooks(backend: Backend, call: Call, served: ServedKind, kind: Resource, document: Json) -> None:
-    """Asks validating webhooks about an action on a pod, which to them is the creation of `kind`."""
+    """Calls validating webhooks for an action on a pod, as the creation of `kind`."""
     metadata = {"namespace": call.target.namespace, **(document.get("metadata") or {})}
     shown = {"kind": kind.kind, "apiVersion": kind.api_version, **document, "metadata": metadata}
     attributes = Attributes(
@@ -180,7 +180,7 @@ async def _take_disruption(backend: Backend, call: Call) -> None:
 
 
 def _with_disruption(pod: Json, now: str) -> Json:
-    """Says in its status why a pod goes, unless it has ended."""
+    """The pod with the condition DisruptionTarget, unless it has ended."""
     status = pod["status"]
     if status.get("phase") not in ("Succeeded", "Failed"):
         condition = {
@@ -283,7 +283,7 @@ def _bound_objects(backend: Backend, account: Entry, reference: Json | None) -> 
 
 
 def _node_of(backend: Backend, name: str) -> Json:
-    """What a pod's token says of the pod's node."""
+    """The claims about the pod's node in a pod's token."""
     if not name:
         return {}
     entry = backend.store.collection("", NODES.plural).get("", name)

@@ -20,7 +20,7 @@ _CAUSE = "DisruptionBudget"
 
 
 def budget_of(pod: Json, objects: Objects) -> Json | None:
-    """The budget that has a say in the eviction of the pod; None where none has. Raises 500 where several select it."""
+    """The budget that must allow the eviction of the pod; None where there is none. Raises 500 where several select it."""
     if _needs_no_budget(pod):
         return None
     metadata = pod["metadata"]
@@ -62,7 +62,7 @@ def with_disruption(budget: Json, pod: str, now: str) -> Json:
 
 
 def _needs_no_budget(pod: Json) -> bool:
-    """Whether nothing is lost with the pod: it has ended, is not started, or is going."""
+    """Whether the pod has ended, has not started, or is being deleted."""
     return pod["status"].get("phase") in ("Succeeded", "Failed", "Pending") or "deletionTimestamp" in pod["metadata"]
 
 

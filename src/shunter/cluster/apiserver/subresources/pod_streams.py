@@ -1,6 +1,6 @@
-"""pods/exec, attach and portforward: where on the pod's node a request leads to, and the bytes there and back.
+"""pods/exec, attach and portforward: the URL on the pod's node, and the bytes in both directions.
 
-What the client speaks after the upgrade is the node's business. Source: k8s.io/kubernetes `registry/core/pod/strategy.go` and
+The protocol after the upgrade is between client and node. Source: k8s.io/kubernetes `registry/core/pod/strategy.go` and
 k8s.io/apimachinery `util/proxy`.
 """
 
@@ -41,7 +41,7 @@ class StreamLocation(NamedTuple):
 
 
 def stream_location(backend: Backend, call: Call, served: ServedKind, query_string: str) -> StreamLocation:
-    """Where a request leads to.
+    """The location on the node for a request.
 
     Raises StatusError: 405 for methods other than GET and POST, 404 when there is no such pod, 400 for a container that is not
     given or unknown, or a pod on no node.
@@ -133,17 +133,17 @@ class _AnswerParser:
 async def _read_answer(reader: asyncio.StreamReader) -> _Answer:
     """The head of the node's answer, and the body when there is no upgrade. Raises EOFError when it ends early."""
     head = await reader.readuntil(b"\r\n\r\n")
-    heard = _AnswerParser()
-    parser = httptools.HttpResponseParser(heard)
+    parsed = _AnswerParser()
+    parser = httptools.HttpResponseParser(parsed)
     with suppress(httptools.HttpParserUpgrade):
         parser.feed_data(head)
     status: int = parser.get_status_code()
-    while status != 101 and not heard.is_complete and len(heard.body) < _HEAD_LIMIT:
+    while status != 101 and not parsed.is_complete and len(parsed.body) < _HEAD_LIMIT:
         data = await reader.read(_CHUNK)
         if not data:
             break
         parser.feed_data(data)
-    return _Answer(status, heard.headers, head, heard.body)
+    return _Answer(status, parsed.headers, head, parsed.body)
 
 
 def _head(request: Request, location: StreamLocation) -> bytes:

@@ -105,15 +105,15 @@ def by_utilization(
     counted = _counted(use, groups)
     percent, average = _utilization(counted, requested)
     ratio = percent / target
-    told = Outcome(current, percent, average)
+    outcome = Outcome(current, percent, average)
     settled = _settled(ratio, groups, tolerances, current)
     if settled is not None:
-        return told._replace(replicas=settled)
-    # Who says nothing is taken for what speaks against the change.
+        return outcome._replace(replicas=settled)
+    # Pods without metrics count as using what argues against the change.
     full = {name: requested[name] * max(100, target) // 100 for name in groups.missing}
     filled = _filled(counted, groups, ratio, full)
-    anew = _utilization(filled, requested)[0] / target
-    return told._replace(replicas=_careful(ratio, anew, len(filled), current, tolerances))
+    new_ratio = _utilization(filled, requested)[0] / target
+    return outcome._replace(replicas=_cautious(ratio, new_ratio, len(filled), current, tolerances))
 
 
 def by_average(current: int, target: int, groups: Groups, use: Mapping[str, PodUsage], tolerances: Tolerances) -> Outcome:
@@ -121,17 +121,17 @@ def by_average(current: int, target: int, groups: Groups, use: Mapping[str, PodU
     counted = _counted(use, groups)
     average = sum(counted.values()) // len(counted)
     ratio = average / target
-    told = Outcome(current, None, average)
+    outcome = Outcome(current, None, average)
     settled = _settled(ratio, groups, tolerances, current)
     if settled is not None:
-        return told._replace(replicas=settled)
+        return outcome._replace(replicas=settled)
     filled = _filled(counted, groups, ratio, dict.fromkeys(groups.missing, target))
-    anew = sum(filled.values()) // len(filled) / target
-    return told._replace(replicas=_careful(ratio, anew, len(filled), current, tolerances))
+    new_ratio = sum(filled.values()) // len(filled) / target
+    return outcome._replace(replicas=_cautious(ratio, new_ratio, len(filled), current, tolerances))
 
 
 def duration(text: str) -> timedelta:
-    """A duration as Go writes it: `1m30.5s`; nothing for what is none."""
+    """A duration as Go writes it: `1m30.5s`; zero for any other text."""
     try:
         return timedelta(seconds=seconds(text))
     except InputError:
@@ -155,7 +155,7 @@ def _utilization(amounts: Mapping[str, int], requested: Mapping[str, int]) -> tu
 
 
 def _settled(ratio: float, groups: Groups, tolerances: Tolerances, current: int) -> int | None:
-    """The answer where all pods have spoken; None where some have not."""
+    """The replicas; None where pods that are not ready or have no metrics could change them."""
     if (groups.unready and ratio > 1.0) or groups.missing:
         return None
     return current if tolerances.hold(ratio) else math.ceil(ratio * groups.ready)
@@ -170,12 +170,12 @@ def _filled(counted: Mapping[str, int], groups: Groups, ratio: float, full: Mapp
     return filled
 
 
-def _careful(ratio: float, anew: float, pods: int, current: int, tolerances: Tolerances) -> int:
-    """The new count, unless the pods that said nothing could turn the direction round."""
-    if tolerances.hold(anew) or (ratio < 1.0 < anew) or (anew < 1.0 < ratio):
+def _cautious(ratio: float, new_ratio: float, pods: int, current: int, tolerances: Tolerances) -> int:
+    """The new count, unless the pods without metrics could reverse the direction."""
+    if tolerances.hold(new_ratio) or (ratio < 1.0 < new_ratio) or (new_ratio < 1.0 < ratio):
         return current
-    wanted = math.ceil(anew * pods)
-    return current if (anew < 1.0 and wanted > current) or (anew > 1.0 and wanted < current) else wanted
+    wanted = math.ceil(new_ratio * pods)
+    return current if (new_ratio < 1.0 and wanted > current) or (new_ratio > 1.0 and wanted < current) else wanted
 
 
 def _is_starting(pod: ScaledPod, use: PodUsage, now: datetime) -> bool:

@@ -1,4 +1,4 @@
-"""One look of the autoscaler at a target: the replicas it is to have, and what to say about it.
+"""One reconcile of an autoscaler: the desired replicas of its target, and its conditions and events.
 
 Source: `horizontal.go`, reconcileAutoscaler.
 """
@@ -64,7 +64,7 @@ class _Draft(NamedTuple):
             conditions = tuple(new if one.type == type else one for one in self.status.conditions)
         return self._replace(status=msgspec.structs.replace(self.status, conditions=conditions))
 
-    def told(self, type: Literal["Normal", "Warning"], reason: str, message: str) -> _Draft:
+    def with_event(self, type: Literal["Normal", "Warning"], reason: str, message: str) -> _Draft:
         return self._replace(events=(*self.events, _note(self.autoscaler, type, reason, message)))
 
     def counted(self, current: int, desired: int, metrics: tuple[Json, ...], *, is_rescaled: bool = False) -> _Draft:
@@ -92,7 +92,7 @@ def decide(observed: Observed, now: datetime) -> Decision:
     draft = _Draft(autoscaler, now, autoscaler.status)
     if scale is None:
         message = f"the HPA controller was unable to get the target's current scale: {observed.problem}"
-        failed = draft.told("Warning", "FailedGetScale", observed.problem)
+        failed = draft.with_event("Warning", "FailedGetScale", observed.problem)
         return Decision(failed.condition("AbleToScale", "False", "FailedGetScale", message).plan(), observed.history)
     able = "the HPA controller was able to get the target's current scale"
     draft = draft.condition("AbleToScale", "True", "SucceededGetScale", able)
@@ -112,7 +112,7 @@ def decide(observed: Observed, now: datetime) -> Decision:
 
 
 def failed(observed: Observed, failure: Failure, now: datetime) -> Plan:
-    """What to say when the target could not be scaled."""
+    """The status after a failed write to the target's scale."""
     autoscaler = observed.autoscaler
     message = f"the HPA controller was unable to update the target scale: {failure.message}"
     draft = _Draft(autoscaler, now, autoscaler.status).condition("AbleToScale", "False", "FailedUpdateScale", message)
@@ -125,16 +125,16 @@ def _by_metrics(draft: _Draft, observed: Observed, current: int, history: Histor
     spec = observed.autoscaler.spec
     if refusal := _unselective(observed):
         event, reason, condition, text = refusal
-        draft = draft.told("Warning", event, text).condition("ScalingActive", "False", reason, condition)
+        draft = draft.with_event("Warning", event, text).condition("ScalingActive", "False", reason, condition)
         draft = draft.counted(current, draft.status.desired_replicas, ())
-        return Decision(draft.told("Warning", "FailedComputeMetricsReplicas", text).plan(), history)
+        return Decision(draft.with_event("Warning", "FailedComputeMetricsReplicas", text).plan(), history)
     tolerances = _tolerances(observed.autoscaler)
     proposals = [propose(metric, current, observed.sources, tolerances, draft.now) for metric in spec.metrics]
     problems = [one for one in proposals if isinstance(one, FailedMetric)]
     statuses = tuple(one.status if isinstance(one, Proposal) else {"type": ""} for one in proposals)
     best = highest(proposals)
     for problem in problems:
-        draft = draft.told("Warning", problem.reason, problem.message)
+        draft = draft.with_event("Warning", problem.reason, problem.message)
     if best is None or (problems and best.replicas < current):
         first = problems[0]
         message = f"the HPA was unable to compute the replica count: {first.message}"
@@ -142,7 +142,7 @@ def _by_metrics(draft: _Draft, observed: Observed, current: int, history: Histor
         draft = draft.counted(current, draft.status.desired_replicas, statuses)
         why = f"failed to get {first.value} value: {first.message}"
         text = f"invalid metrics ({len(problems)} invalid out of {len(proposals)}), first error is: {why}"
-        return Decision(draft.told("Warning", "FailedComputeMetricsReplicas", text).plan(), history)
+        return Decision(draft.with_event("Warning", "FailedComputeMetricsReplicas", text).plan(), history)
     message = f"the HPA was able to successfully calculate a replica count from {best.metric}"
     draft = draft.condition("ScalingActive", "True", "ValidMetricFound", message)
     why = "All metrics below target" if best.replicas < current else f"{best.metric} above target"
@@ -177,7 +177,7 @@ def _rescaled(
 
 
 def _unselective(observed: Observed) -> tuple[str, str, str, str] | None:
-    """Why the pods of the target cannot be told: reason of the event, reason and text of the condition, text of the event."""
+    """Why the pods of the target are not known: reason of the event, reason and text of the condition, text of the event."""
     assert observed.scale is not None
     if not observed.scale.status.selector:
         missing = "the HPA target's scale is missing a selector"

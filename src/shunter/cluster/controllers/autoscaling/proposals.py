@@ -27,7 +27,7 @@ _NO_ADAPTER = "no custom metrics API registered"
 
 
 class Sources(NamedTuple):
-    """The pods that are scaled, and what the resource metrics API says of them, or why it says nothing."""
+    """The pods that are scaled and their resource metrics, or why there are none."""
 
     pods: tuple[ScaledPod, ...] = ()
     metrics: tuple[PodMetrics, ...] = ()
@@ -35,7 +35,7 @@ class Sources(NamedTuple):
 
 
 class FailedMetric(NamedTuple):
-    """A metric that says nothing: the reason of the condition, and the text of condition and event."""
+    """A metric without a value: the reason of the condition, and the text of condition and event."""
 
     reason: str
     message: str

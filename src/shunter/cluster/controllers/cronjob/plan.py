@@ -47,7 +47,7 @@ def plan(observed: Observed, now: datetime) -> Plan:
     """What the controller writes now."""
     cron_job = observed.cron_job
     removals = [*_removals(observed)]
-    status, events = _followed(observed)
+    status, events = _with_jobs(observed)
     start = _Start() if cron_job.metadata.deletion_timestamp is not None else _start(observed, status, now)
     if start.scheduled is not None:
         kept = tuple(one for one in status.active if one["uid"] not in start.replaced)
@@ -61,14 +61,14 @@ def plan(observed: Observed, now: datetime) -> Plan:
 
 
 def plan_failure(observed: Observed, failure: Failure, now: datetime) -> Plan:
-    """A refused Job is told; a Job of that name that is another's is not."""
+    """An event for a Job that could not be created; none when its name is taken."""
     if not isinstance(failure.write, Create) or failure.reason == "AlreadyExists":
         return NOTHING
     return Plan(events=(note(observed.owner, "Warning", "FailedCreate", f"Error creating job: {failure.message}"),))
 
 
-def _followed(observed: Observed) -> tuple[CronJobStatus, list[Note]]:
-    """The status with the Jobs that run, and when one succeeded last; and what has changed of them."""
+def _with_jobs(observed: Observed) -> tuple[CronJobStatus, list[Note]]:
+    """The status with the running Jobs and the time of the last success, and the events about changes."""
     status, owner = observed.cron_job.status, observed.owner
     jobs = {job.metadata.uid: job for job in observed.jobs}
     events: list[Note] = []

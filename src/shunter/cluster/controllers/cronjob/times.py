@@ -1,4 +1,4 @@
-"""Which time of its schedule a CronJob has missed last, and when it is to be looked at again.
+"""The last missed time of a CronJob's schedule, and the time of its next reconcile.
 
 Source: k8s.io/kubernetes 1.36 `pkg/controller/cronjob/utils.go`.
 """
@@ -13,7 +13,7 @@ from shunter.api.formats.cron import Schedule
 
 _MANY = 100
 _MARGIN = timedelta(milliseconds=100)
-"""A look comes this long after its time, so that it is not before it."""
+"""Added to the wait, so that the reconcile is never too early."""
 
 
 class Due(NamedTuple):

@@ -15,7 +15,7 @@ from shunter.kube.controllers.plan import Delete, Ref, Write
 
 
 class History(NamedTuple):
-    """`writes` make the current revision what it is said to be."""
+    """`writes` create the current revision, or renumber it."""
 
     hash: str
     old: tuple[ControllerRevision, ...]

@@ -101,7 +101,7 @@ def new_annotations(deployment: Deployment, versions: Versions) -> dict[str, str
 
 
 def size_annotations(deployment: Deployment) -> dict[str, str]:
-    """By which a later change of the Deployment's replicas is told from a rollout."""
+    """Annotations that distinguish a later change of the Deployment's replicas from a rollout."""
     replicas = deployment.spec.replicas
     return {DESIRED_REPLICAS: str(replicas), MAX_REPLICAS: str(replicas + max_surge(deployment))}
 

@@ -61,7 +61,7 @@ def plan(observed: Observed, now: datetime) -> Plan:
     found = versions(deployment, controlled(owner, observed.replica_sets))
     if deployment.metadata.deletion_timestamp is not None:
         return Plan(status=_status_write(observed, counted(deployment, deployment.status, found, now)))
-    status = _found_new(deployment, paused_or_resumed(deployment, now), found, now)
+    status = _with_found_replica_set(deployment, paused_or_resumed(deployment, now), found, now)
     if deployment.spec.paused or sizing.is_scaled(deployment, found):
         sizes = sizing.scaled(deployment, found)
         gone = superfluous(deployment, found.old) if deployment.spec.paused else ()
@@ -91,7 +91,7 @@ def plan_failure(observed: Observed, failure: Failure, now: datetime) -> Plan:
     return Plan(status=_status_write(observed, status), events=(event,))
 
 
-def _found_new(deployment: Deployment, status: DeploymentStatus, found: Versions, now: datetime) -> DeploymentStatus:
+def _with_found_replica_set(deployment: Deployment, status: DeploymentStatus, found: Versions, now: datetime) -> DeploymentStatus:
     if found.new is None or not has_deadline(deployment) or condition_of(status.conditions, PROGRESSING) is not None:
         return status
     return with_condition(

@@ -36,7 +36,7 @@ def plan(observed: Observed, now: datetime) -> Plan:
     if budget.metadata.deletion_timestamp is not None:
         return Plan()
     disrupted = {
-        name: since for name, since in budget.status.disrupted_pods.items() if _is_unseen(observed.pods, name, since, now)
+        name: since for name, since in budget.status.disrupted_pods.items() if _is_unconfirmed(observed.pods, name, since, now)
     }
     unmanaged = _unmanaged(observed)
     if unmanaged:
@@ -68,7 +68,7 @@ def plan(observed: Observed, now: datetime) -> Plan:
     return Plan(status=_write(budget, status), requeue_after=min(waits, default=None))
 
 
-def _is_unseen(pods: Sequence[Pod], name: str, since: datetime, now: datetime) -> bool:
+def _is_unconfirmed(pods: Sequence[Pod], name: str, since: datetime, now: datetime) -> bool:
     pod = next((pod for pod in pods if pod.metadata.name == name), None)
     return pod is not None and not pod.is_leaving and now < since + _UNSEEN
 

@@ -1,4 +1,4 @@
-"""How pods ended that are gone by now: the back-off between failures counts them too.
+"""How deleted pods ended: the back-off between failures counts them too.
 
 Kept in memory only, as in Kubernetes: a restarted controller creates the next pod without delay.
 """

@@ -8,7 +8,7 @@ from shunter.api.jobset import JobSet
 
 
 def remaining(jobset: JobSet, now: datetime) -> float | None:
-    """Seconds until the finished JobSet is to be deleted, 0 or less when it is due; None without a ttl."""
+    """Seconds until the finished JobSet is deleted, 0 or less when it is due; None without a ttl."""
     ttl = jobset.spec.ttl_seconds_after_finished
     ended = next(
         (c.last_transition_time for c in jobset.status.conditions if c.type in ("Completed", "Failed") and c.is_true), None

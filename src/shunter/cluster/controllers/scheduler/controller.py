@@ -1,4 +1,4 @@
-"""The shell of the scheduler: each waiting pod is looked at by itself."""
+"""The scheduler's controller: it reconciles each waiting pod separately."""
 
 from __future__ import annotations
 

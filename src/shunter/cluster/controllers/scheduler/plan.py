@@ -1,4 +1,4 @@
-"""Which node a waiting pod goes to, or what to say when it goes nowhere."""
+"""The node for a waiting pod, or the condition and event when there is none."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def plan(observed: Observed, now: datetime) -> Plan:
     nodes = _ordered(observed)
     if not nodes:
         return NOTHING
-    if kept_back := _kept_back(observed, now):
+    if kept_back := _blocked_by_claims(observed, now):
         return kept_back
     misfits = {node.metadata.name: misfit for node in nodes if (misfit := fit.admission(observed.pod, node))}
     for node in nodes:
@@ -49,7 +49,7 @@ def plan(observed: Observed, now: datetime) -> Plan:
 def plan_strictly(observed: Observed, now: datetime) -> Plan:
     """Gives the pod to the first node that has room for it once those ahead are served; or says why none has."""
     nodes = _ordered(observed)
-    if kept_back := _kept_back(observed, now):
+    if kept_back := _blocked_by_claims(observed, now):
         return kept_back
     rests = {node.metadata.name: left(node, observed.assigned.get(node.metadata.name, ())) for node in nodes}
     for other in sorted(observed.ahead, key=turn):
@@ -60,8 +60,8 @@ def plan_strictly(observed: Observed, now: datetime) -> Plan:
     return _refused(observed.pod, fit.message(misfits), now)
 
 
-def _kept_back(observed: Observed, now: datetime) -> Plan | None:
-    """What to do about a pod whose claims are in the way; None when they are not."""
+def _blocked_by_claims(observed: Observed, now: datetime) -> Plan | None:
+    """The plan for a pod whose claims prevent scheduling; None when they do not."""
     text = claims.obstacle(observed.claimed)
     if not text:
         return None

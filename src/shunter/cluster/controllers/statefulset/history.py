@@ -19,7 +19,7 @@ _LONGEST_PREFIX = 223
 
 
 class Revisions(NamedTuple):
-    """`writes` make the update revision what it is said to be."""
+    """`writes` create the update revision, or renumber it."""
 
     current: ControllerRevision
     update: ControllerRevision

@@ -49,7 +49,7 @@ class Observed(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class _Step(NamedTuple):
-    """What is to be done about one pod, and whether everything after it waits."""
+    """The writes for one pod, and whether all later pods wait for them."""
 
     writes: tuple[Write, ...] = ()
     waits: bool = False
@@ -90,12 +90,12 @@ def _pods(observed: Observed, pods: Sequence[Pod], found: Revisions, now: dateti
     one_by_one = stateful_set.spec.pod_management_policy != "Parallel"
     unhealthy = _first_unavailable(stateful_set, by_number, now)
     steps = (_replica(observed, found, number, by_number.get(number), one_by_one, now) for number in wanted)
-    writes, waits = _taken(steps, one_by_one)
+    writes, waits = _combined(steps, one_by_one)
     if waits:
         return writes, 0
     for pod in condemned:
         writes += tuple(_kept_claims(observed, pod, condemned=True))
-    more, waits = _taken((_removal(observed, pod, unhealthy, one_by_one, now) for pod in condemned), one_by_one)
+    more, waits = _combined((_removal(observed, pod, unhealthy, one_by_one, now) for pod in condemned), one_by_one)
     writes += more
     if waits or stateful_set.spec.update_strategy.type == "OnDelete":
         return writes, 0
@@ -103,7 +103,7 @@ def _pods(observed: Observed, pods: Sequence[Pod], found: Revisions, now: dateti
     return (writes, 0) if outdated is None else ((*writes, _deletion(observed, outdated)), 1)
 
 
-def _taken(steps: Iterable[_Step], one_by_one: bool) -> tuple[tuple[Write, ...], bool]:
+def _combined(steps: Iterable[_Step], one_by_one: bool) -> tuple[tuple[Write, ...], bool]:
     """Claims before pods, as many as are done at once; up to the first step that the others wait for."""
     writes: list[Write] = []
     for step in steps:

@@ -1,4 +1,4 @@
-"""What becomes of a claim: a volume that fits is bound to it, or one is made for it; it is kept while pods use it."""
+"""One reconcile of a claim: it is bound to a matching volume or gets a new one, and is protected while pods use it."""
 
 from __future__ import annotations
 
@@ -55,12 +55,12 @@ def plan(observed: Observed) -> Plan:
     if claim.spec.storage_class_name is None and observed.default_class:
         return Plan(writes=(_patch(claim, {"spec": {"storageClassName": observed.default_class}}),))
     if not claim.spec.storage_class_name:
-        return _told(claim, "Normal", "FailedBinding", NO_CLASS)
+        return _event(claim, "Normal", "FailedBinding", NO_CLASS)
     return _provision(observed)
 
 
 def _released(observed: Observed) -> Plan:
-    """Takes the protection off a claim that is to go and that nobody uses."""
+    """Removes the protection finalizer of a deleted claim that no pod uses."""
     metadata = observed.claim.metadata
     if observed.in_use or CLAIM_PROTECTION not in metadata.finalizers:
         return NOTHING
@@ -75,13 +75,13 @@ def _bound_to(observed: Observed, name: str) -> Plan:
     was_bound = BIND_COMPLETED in claim.metadata.annotations
     if volume is None:
         if not was_bound:
-            return _told(claim, "Warning", "FailedBinding", f'volume "{name}" not found')
+            return _event(claim, "Warning", "FailedBinding", f'volume "{name}" not found')
         if claim.status.phase == "Lost":
             return NOTHING
         lost = _patch(claim, {"status": {"phase": "Lost"}}, subresource="status")
         return Plan(writes=(lost,), events=(_note(claim, "Warning", "ClaimLost", LOST),))
     if reserved(claim, (volume,)) is None and volume.spec.claim_ref is not None:
-        return _told(claim, "Warning", "FailedBinding", f'volume "{name}" already bound to a different claim.')
+        return _event(claim, "Warning", "FailedBinding", f'volume "{name}" already bound to a different claim.')
     return _bind(claim, volume)
 
 
@@ -108,17 +108,17 @@ def _bind(claim: Claim, volume: Volume) -> Plan:
 
 
 def _provision(observed: Observed) -> Plan:
-    """A directory for the claim, once a pod has come where its class waits for one. On one machine a class that does not exist is
-    served as well, unless that is to be `strict`: manifests name the classes of other clusters."""
+    """A directory for the claim, once a pod was scheduled if its class waits for a consumer. Unless `strict`, a class that does
+    not exist is served as well: manifests name the classes of other clusters."""
     claim, known = observed.claim, observed.storage_class
     if known is None and (observed.strict or not observed.directory):
         message = f'storageclass.storage.k8s.io "{claim.spec.storage_class_name}" not found'
-        return _told(claim, "Warning", "ProvisioningFailed", message)
+        return _event(claim, "Warning", "ProvisioningFailed", message)
     if known is not None and known.volume_binding_mode == WAIT_FOR_CONSUMER and SELECTED_NODE not in claim.metadata.annotations:
-        return _told(claim, "Normal", "WaitForFirstConsumer", WAITING)
+        return _event(claim, "Normal", "WaitForFirstConsumer", WAITING)
     if known is not None and (known.provisioner != PROVISIONER or not observed.directory):
         message = f'waiting for a volume to be created by the external provisioner "{known.provisioner}"'
-        return _told(claim, "Normal", "ExternalProvisioning", message)
+        return _event(claim, "Normal", "ExternalProvisioning", message)
     body = volume_for(claim, observed.directory, known.reclaim_policy if known else "Delete")
     name = body["metadata"]["name"]
     message = f"Successfully provisioned volume {name}"
@@ -129,7 +129,7 @@ def _provision(observed: Observed) -> Plan:
 
 
 def volume_for(claim: Claim, directory: str, reclaim_policy: str) -> Json:
-    """The volume that is made for a claim: a directory of its own below `directory`."""
+    """The volume for a claim: a new directory below `directory`."""
     metadata = claim.metadata
     name = f"pvc-{metadata.uid}"
     path = str(PurePosixPath(directory) / f"{name}_{metadata.namespace}_{metadata.name}")
@@ -166,7 +166,7 @@ def claim_reference(claim: Claim) -> Json:
     }
 
 
-def _told(claim: Claim, type: str, reason: str, message: str) -> Plan:
+def _event(claim: Claim, type: str, reason: str, message: str) -> Plan:
     return Plan(events=(_note(claim, type, reason, message),))
 
 

@@ -1,4 +1,4 @@
-"""The shells of claims and volumes."""
+"""The controllers of claims and volumes: they observe, and the plans decide."""
 
 from __future__ import annotations
 
@@ -111,7 +111,7 @@ def by_free(volume: Volume) -> Iterable[str]:
 
 
 def by_claim(volume: Volume) -> Iterable[str]:
-    """The index of volumes by the claim that they are, or shall be, bound to."""
+    """The index of volumes by the claim that they are bound to or reserved for."""
     reference = volume.spec.claim_ref
     return () if reference is None else (f"{reference.namespace}/{reference.name}",)
 

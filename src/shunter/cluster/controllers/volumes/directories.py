@@ -1,4 +1,4 @@
-"""The directories of volumes that the provisioner made: a volume that goes takes its own along, unless it is to be kept."""
+"""The directories of volumes that the provisioner made, which are deleted with their volumes unless these are retained."""
 
 from __future__ import annotations
 

@@ -17,7 +17,7 @@ from shunter.cluster.node.content.references import MissingSourceError, Sources
 def declared_environment(
     pod: Json, container: Json, *, sources: Sources, context: PodContext, given: Mapping[str, str] = {}
 ) -> dict[str, str]:
-    """What the pod says the environment is; it overrides the image's. Values may refer to what is `given` without being declared.
+    """The environment that the pod declares; it overrides the image's. Values may also refer to `given` variables.
 
     Raises MissingSourceError when a ConfigMap, Secret or key that is not optional does not exist, ValueError for a reference that
     Kubernetes does not offer.
@@ -39,7 +39,7 @@ def declared_environment(
 
 
 def unsupported_source(container: Json) -> str:
-    """What is wrong with a variable whose source nobody here reads; empty when there is none."""
+    """The error for a variable whose source this node does not support; empty when there is none."""
     for variable in container.get("env") or ():
         if "fileKeyRef" in (variable.get("valueFrom") or {}):
             return f"variable {variable['name']}: fileKeyRef is not supported by this node"

@@ -34,7 +34,7 @@ def service_variables(services: Iterable[Service]) -> dict[str, str]:
 
 
 def api_server_variables(host: str, port: int) -> dict[str, str]:
-    """Where the API server is: every container is told."""
+    """The variables with the API server's address, which every container gets."""
     return _variables(API_SERVER, host, ({"name": "https", "port": port},))
 
 

@@ -30,16 +30,16 @@ class Accounts(NamedTuple):
     group: str = ""
 
 
-def asks_for_a_user(pod_spec: Json, container: Json) -> bool:
-    """Whether the pod says as whom this container runs, in any way."""
+def sets_user(pod_spec: Json, container: Json) -> bool:
+    """Whether the pod sets a user or group for this container."""
     fields = ("runAsUser", "runAsGroup", "fsGroup", "supplementalGroups")
     pod, own = pod_spec.get("securityContext") or {}, container.get("securityContext") or {}
     return any(pod.get(field) is not None or own.get(field) is not None for field in fields)
 
 
 def user_identity(pod: Json, container: Json, accounts: Accounts) -> UserIdentity:
-    """As whom the container runs. An image that is an environment of this machine has no user of its own: it runs as root unless
-    the pod says otherwise. Raises ValueError as `refuse_root` does."""
+    """The user and groups of the container. Without a setting in the pod, an image that is an environment of this machine runs
+    as root. Raises ValueError as `refuse_root` does."""
     refuse_root(pod, container)
     shared, own = pod["spec"].get("securityContext") or {}, container.get("securityContext") or {}
     uid = _effective("runAsUser", shared, own)
@@ -67,7 +67,7 @@ def refuse_root(pod: Json, container: Json) -> None:
 def ignored(pod_spec: Json) -> str:
     """What a pod requests that a node without the rights of root cannot give, as a sentence; empty when there is nothing."""
     containers = [*(pod_spec.get("initContainers") or ()), *(pod_spec.get("containers") or ())]
-    names = [container["name"] for container in containers if asks_for_a_user(pod_spec, container)]
+    names = [container["name"] for container in containers if sets_user(pod_spec, container)]
     if not names:
         return ""
     return (
@@ -77,7 +77,7 @@ def ignored(pod_spec: Json) -> str:
 
 
 def volume_group(pod_spec: Json) -> int | None:
-    """The group that a pod's volumes belong to; None where nothing is said."""
+    """The group that a pod's volumes belong to; None where it is not set."""
     group: int | None = (pod_spec.get("securityContext") or {}).get("fsGroup")
     return group
 

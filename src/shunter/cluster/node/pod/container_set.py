@@ -53,7 +53,7 @@ class ContainerSet:
         return any(state.is_active for state in self._states.values())
 
     def add_new(self, spec: Json) -> None:
-        """Gets to know the containers that were added to the pod."""
+        """Adds the containers that were added to the pod."""
         for container, role in every(spec):
             if container["name"] not in self._states:
                 self._specs[container["name"]] = container
@@ -135,7 +135,7 @@ class ContainerSet:
         self._watches[name] = container_attempts.AttemptWatch(events, self._callbacks.wake)
 
     def wait(self, name: str, waiting: Waiting | None) -> None:
-        """Why a container that does not run waits, as its status shall show it."""
+        """Sets the reason why a container waits, for its status."""
         self._states[name] = self._states[name]._replace(waiting=waiting)
 
     def stop(self, name: str, grace_seconds: float, message: str) -> None:

@@ -63,10 +63,10 @@ class StartDependencies(NamedTuple):
     capacity: Mapping[str, Fraction]
     gpus: Gpus
     services: Callable[[str], Iterable[Service]]
-    """The Services of a namespace that its pods are told about."""
+    """The Services of a namespace, for the variables of its pods."""
     enforce_policies: Callable[[str], Awaitable[None]]
-    """Returns when the pods that have an address have what NetworkPolicies say. Raises LauncherError or OSError where that with
-    the uid could not have it."""
+    """Returns when the NetworkPolicies of all pods with an address are enforced. Raises LauncherError or OSError where that
+    failed for the pod with this uid."""
     warm_parents: WarmParents
     warm_modules: tuple[str, ...]
     """What containers of pods that say nothing of it need not import again; empty for none."""

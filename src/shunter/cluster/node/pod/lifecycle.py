@@ -33,7 +33,7 @@ class Decision(NamedTuple):
 
 
 def decide(spec: Json, containers: Containers, now: float, *, max_period: float = MAX_BACK_OFF) -> Decision:
-    """The next steps of a pod that shall run."""
+    """The next steps of a pod that should run."""
     mains = [(container, containers[container["name"]]) for container, role in declared(spec) if role is Role.MAIN]
     if all(_is_final(spec, container, state) for container, state in mains):
         return decide_stop(spec, containers)  # sidecars have nobody left to serve
@@ -61,7 +61,7 @@ def decide(spec: Json, containers: Containers, now: float, *, max_period: float 
 
 
 def decide_stop(spec: Json, containers: Containers) -> Decision:
-    """The next steps of a pod that shall end: everything but sidecars at once, then sidecars from the last to the first."""
+    """The next steps of a pod that must stop: everything but sidecars at once, then sidecars from the last to the first."""
     active = [name for name, state in containers.items() if state.is_active]
     if not active:
         return Decision(finished=True)

@@ -1,5 +1,5 @@
-"""What the agent asks of one running container: its postStart hook, then the startup probe, then liveness and readiness side by
-side (kubelet: prober)."""
+"""The hook and probes of one running container: postStart, then the startup probe, then liveness and readiness in parallel
+(kubelet: prober)."""
 
 from __future__ import annotations
 
@@ -17,15 +17,15 @@ _HOOK_SECONDS = 3600.0
 
 
 class Health(NamedTuple):
-    """What probes say of a container. Without a probe of a kind, its answer is yes from the start."""
+    """The results of a container's probes. A probe that is not defined counts as successful."""
 
     started: bool
     ready: bool
 
 
 class Reports(NamedTuple):
-    """Whom a prober tells: of changed health, of a failed probe (kind, output), that the container must be restarted (kind), and
-    what its postStart hook complained about."""
+    """Callbacks of a prober: for changed health, a failed probe (kind, output), a container that must be restarted (kind), and a
+    failed postStart hook (output)."""
 
     changed: Callable[[Health], None]
     failed: Callable[[str, str], None]
@@ -50,7 +50,7 @@ class Prober:
         self._task = asyncio.ensure_future(self._run()) if needed else None
 
     def close(self) -> None:
-        """Asks no more; a probe or hook that is under way is cancelled."""
+        """Stops probing; a probe or hook that is running is cancelled."""
         if self._task is not None:
             self._task.cancel()
 

@@ -15,7 +15,7 @@ from shunter.cluster.node.content import images
 from shunter.cluster.node.content.environment import program
 from shunter.cluster.node.content.mounts import Mount, memory_volumes, uncovered
 from shunter.cluster.node.content.service_links import API_SERVER, API_SERVER_NAMESPACE
-from shunter.cluster.node.content.user_identity import ROOT, Accounts, asks_for_a_user, user_identity
+from shunter.cluster.node.content.user_identity import ROOT, Accounts, sets_user, user_identity
 from shunter.cluster.node.launch import attempt
 from shunter.cluster.node.layout import NodeDirectory, PodDirectory
 from shunter.cluster.node.net.api_server_proxy import ApiServerProxy
@@ -193,7 +193,7 @@ class NamespaceRuntime:
             files["/etc/resolv.conf"] = resolver_file(pod, self._network.gateway)
         context = container.get("securityContext") or {}
         user = None
-        if self.switches_users and asks_for_a_user(pod["spec"], container):
+        if self.switches_users and sets_user(pod["spec"], container):
             user = user_identity(pod, container, _accounts(request.image.root))
         home = {"HOME": user.home} if user and user.uid != ROOT else {}
         return {

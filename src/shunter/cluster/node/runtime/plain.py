@@ -121,7 +121,7 @@ class PlainRuntime:
 
     async def connect(self, pod: Json, directory: PodDirectory, port: int) -> socket.socket:
         """To the port of this machine that stands for the pod's. Raises LauncherError or OSError."""
-        actual = self._ports.known((pod["metadata"]["namespace"], _own_key(pod)), port)
+        actual = self._ports.assigned((pod["metadata"]["namespace"], _own_key(pod)), port)
         return await self._launcher.connect_inside("", actual, CONNECT_SECONDS)
 
     def probe_address(self, pod_ip: str) -> str:
@@ -164,8 +164,8 @@ class PortTable:
         self._store({**self._ports, (pod, port): chosen})
         return chosen
 
-    def known(self, pod: PodKey, port: int) -> int:
-        """The port that stands for a pod's port already, else the same number."""
+    def assigned(self, pod: PodKey, port: int) -> int:
+        """The port already assigned to a pod's port, else the same number."""
         return self._ports.get((pod, port), port)
 
     def keep(self, pods: set[PodKey]) -> None:

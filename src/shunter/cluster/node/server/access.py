@@ -1,6 +1,6 @@
-"""Who may use the node's HTTPS server: a guard decides about each request.
+"""Authorization of the node's HTTPS server: a guard decides about each request.
 
-On the embedded cluster everybody who is known is an administrator. On any other cluster the API server is asked, as kubelet's
+On the embedded cluster every authenticated user is an administrator. On any other cluster the API server is asked, as kubelet's
 webhook mode does: TokenReview says who a token belongs to, SubjectAccessReview whether they may use `nodes/proxy` or
 `nodes/stats` of this node.
 Source: kubelet 1.36 `pkg/kubelet/server/auth.go` and its cache times.
@@ -29,8 +29,8 @@ _PROXY = "proxy"
 
 
 class AccessRequest(NamedTuple):
-    """Who stands behind a request, as far as they showed it: `certificate` is a verified one as `ssl.getpeercert()` shows it,
-    `token` a bearer token that nobody has looked at yet. `subresource` of the node is what they want."""
+    """The credentials and target of a request: `certificate` is verified (from `ssl.getpeercert()`), `token` is an unverified
+    bearer token, `subresource` the requested subresource of the node."""
 
     method: str
     certificate: Mapping[str, Any] | None
@@ -39,7 +39,7 @@ class AccessRequest(NamedTuple):
 
 
 class Refusal(NamedTuple):
-    """An HTTP status and the words that go with it."""
+    """An HTTP status and its message."""
 
     status: int
     message: str
@@ -51,7 +51,7 @@ UNAUTHORIZED = Refusal(401, "Unauthorized")
 class Guard(Protocol):
     """Decides about requests."""
 
-    async def refusal(self, approach: AccessRequest) -> Refusal | None:
+    async def refusal(self, request: AccessRequest) -> Refusal | None:
         """Why a request is not allowed; None when it is."""
 
 
@@ -63,20 +63,20 @@ class KubeletAccess(NamedTuple):
     guard: Guard
 
 
-class KnownCallers:
-    """Allows everything to whoever has a client certificate of the authority or one of these tokens."""
+class CredentialGuard:
+    """Allows every request with a client certificate of the authority or one of these tokens."""
 
     def __init__(self, tokens: frozenset[str] = frozenset()) -> None:
         self._tokens = [token.encode() for token in tokens]
 
-    async def refusal(self, approach: AccessRequest) -> Refusal | None:
-        """Status 401 for everybody who is not known; what is asked for does not matter."""
-        shown = approach.token.encode(errors="surrogateescape")
-        known = approach.certificate or any(hmac.compare_digest(shown, token) for token in self._tokens)
-        return None if known else UNAUTHORIZED
+    async def refusal(self, request: AccessRequest) -> Refusal | None:
+        """Status 401 without valid credentials, whatever the request."""
+        token = request.token.encode(errors="surrogateescape")
+        is_valid = request.certificate or any(hmac.compare_digest(token, one) for one in self._tokens)
+        return None if is_valid else UNAUTHORIZED
 
 
-class ReviewedCallers:
+class ReviewGuard:
     """Allows what the API server's authorizers allow; remembers its answers for a while."""
 
     def __init__(self, client: Client, node: str) -> None:
@@ -85,16 +85,16 @@ class ReviewedCallers:
             client, token_seconds=TOKEN_SECONDS, allowed_seconds=ALLOWED_SECONDS, denied_seconds=DENIED_SECONDS
         )
 
-    async def refusal(self, approach: AccessRequest) -> Refusal | None:
-        """Status 401 for somebody unknown, 403 for what is not allowed, and 500 where the API server cannot be asked. A
-        certificate's name goes before a token."""
+    async def refusal(self, request: AccessRequest) -> Refusal | None:
+        """Status 401 without valid credentials, 403 for a denied request, and 500 where the API server does not answer. A
+        certificate takes precedence over a token."""
         try:
-            user = user_of_certificate(approach.certificate or {})
-            if user is None and approach.token:
-                user = await self._reviewer.user(approach.token)
+            user = user_of_certificate(request.certificate or {})
+            if user is None and request.token:
+                user = await self._reviewer.user(request.token)
             if user is None:
                 return UNAUTHORIZED
-            verb, wanted = _VERBS.get(approach.method, ""), approach.subresource
+            verb, wanted = _VERBS.get(request.method, ""), request.subresource
             if await self._reviewer.allows(user, node_access(verb, self._node, wanted)):
                 return None
         except ApiError as error:
@@ -103,17 +103,17 @@ class ReviewedCallers:
 
 
 def user_of_certificate(certificate: Mapping[str, Any]) -> User | None:
-    """None where no name is in it."""
+    """The user that a certificate names; None without a name."""
     name, groups = user_and_groups(certificate)
     return User(name, groups=groups) if name else None
 
 
 def subresource(path: str) -> str:
-    """The subresource of a node that a path of its server is."""
+    """The subresource of the node for a path of its server."""
     return "stats" if path.startswith("/stats/") else _PROXY
 
 
 def node_access(verb: str, node: str, wanted: str) -> Json:
-    """The attributes of a SubjectAccessReview that asks whether somebody may use a node's server."""
+    """The attributes of a SubjectAccessReview for the use of a node's server."""
     resource = {"verb": verb, "version": NODES.version, "resource": NODES.plural, "subresource": wanted, "name": node}
     return {"resourceAttributes": resource}

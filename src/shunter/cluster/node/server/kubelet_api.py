@@ -5,7 +5,7 @@
     GET /stats/summary                                    see stats
     GET /healthz
 
-Who may do what beyond /healthz is kubelet_access's to say.
+`access` authorizes all requests but those for /healthz.
 """
 
 from __future__ import annotations
@@ -99,7 +99,7 @@ class KubeletServer:
         """Why a request is not answered; None when it is."""
         if request.path == "/healthz":
             return None
-        refusal = await self._access.guard.refusal(approach(request))
+        refusal = await self._access.guard.refusal(access_request(request))
         return Response(refusal.message.encode(), status=refusal.status) if refusal else None
 
     async def _handle(self, request: Request) -> Response | None:
@@ -129,8 +129,8 @@ class KubeletServer:
         return None
 
 
-def approach(request: Request) -> AccessRequest:
-    """What a request shows of who sent it."""
+def access_request(request: Request) -> AccessRequest:
+    """The credentials and the target of a request."""
     scheme, _, token = request.headers.get("authorization", "").partition(" ")
     bearer = token.strip() if scheme.lower() == "bearer" else ""
     return AccessRequest(request.method, request.certificate or None, bearer, subresource(request.path))

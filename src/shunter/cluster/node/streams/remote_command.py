@@ -1,4 +1,4 @@
-"""exec and attach as kubelet serves them, whatever the client speaks: which streams there are, and how a command's end is told.
+"""exec and attach as kubelet serves them, for every protocol: the streams, and the status at the end of a command.
 
 Source: kubelet 1.36 and its k8s.io/cri-streaming (`remotecommand`).
 """
@@ -55,7 +55,7 @@ class CommandClient(Protocol):
         """What the client typed; empty once it types no more, or is gone."""
 
     def ignore_input(self) -> None:
-        """Nobody reads it any more."""
+        """Drops further input."""
 
     async def write_output(self, stream: str, data: bytes) -> None:
         """Sends output of `stdout` or `stderr`. Raises ConnectionError when the client is gone."""
@@ -102,7 +102,7 @@ def exit_status(argv: Sequence[str], code: int) -> Json:
 
 
 def internal_error(message: str) -> Json:
-    """A command that did not come to an end of its own."""
+    """The status of a command that failed to run to its end."""
     return {
         "metadata": {},
         "status": "Failure",

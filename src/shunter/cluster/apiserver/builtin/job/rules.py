@@ -341,7 +341,7 @@ def _update_errors(spec: Json, old: Json) -> list[FieldError]:
 
 
 def _template_update_errors(template: Json, old: Json) -> list[FieldError]:
-    """A suspended Job without pods may be scheduled anew, with other resources; nothing else of a template changes."""
+    """Scheduling directives and resources of a suspended Job without pods may change; nothing else of a template may."""
     spec, status = old["spec"], old["status"]
     suspended = any(item["type"] == "Suspended" and item["status"] == "True" for item in status.get("conditions", ()))
     adjustable = bool(spec.get("suspend")) and ("startTime" not in status or suspended) and not status.get("active")

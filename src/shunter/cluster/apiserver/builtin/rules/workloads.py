@@ -146,7 +146,7 @@ def _selector_change(spec: Json, old: Json | None) -> list[FieldError]:
 
 
 def _replica_set_template_errors(spec: Json) -> list[FieldError]:
-    """Of a selector with faults only that is told."""
+    """An invalid selector is the only error reported."""
     selector = spec.get("selector")
     if selector_errors(selector, "spec.selector"):
         return [invalid("spec.selector", selector, "invalid label selector")]
@@ -165,7 +165,7 @@ def _mismatched(labels: Json) -> FieldError:
 
 
 def _pod_errors(spec: Json, kind: str) -> list[FieldError]:
-    """Pods of workloads run for good."""
+    """Pods of workloads always restart, and have no deadline."""
     errors = []
     policy = spec.get("restartPolicy", "")
     if policy != "Always":
@@ -229,7 +229,7 @@ def share_errors(field: str, value: int | str) -> list[FieldError]:
 
 
 def whole_errors(field: str, value: int | str) -> list[FieldError]:
-    """A percentage above 100% is a fault; a number of any size is none."""
+    """Percentages above 100% are invalid; a number may have any size."""
     is_more = isinstance(value, str) and _amount(value) > 100
     return [invalid(field, value, "must not be greater than 100%")] if is_more else []
 
@@ -240,7 +240,7 @@ def _amount(value: int | str) -> int:
 
 
 def _with_claims(spec: Json) -> Json:
-    """The template with a volume for each claim; host name and subdomain are not the template's to say."""
+    """The template with a volume for each claim, without host name and subdomain, which the controller sets."""
     template = spec["template"]
     claimed = [claim["metadata"].get("name", "") for claim in spec.get("volumeClaimTemplates") or ()]
     pod = {name: value for name, value in template["spec"].items() if name not in ("hostname", "subdomain")}
