@@ -6,7 +6,7 @@ Source: `horizontal.go`, normalizeDesiredReplicas and normalizeDesiredReplicasWi
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from datetime import datetime, timedelta
 from typing import NamedTuple
 
@@ -114,42 +114,27 @@ def _by_policies(
     spec: AutoscalerSpec, behavior: Behavior, current: int, desired: int, history: History, now: datetime
 ) -> tuple[int, tuple[str, str]]:
     if desired > current:
-        rate = max(_most(behavior.scale_up, current, history, now), current)
+        rate = max(_limit(behavior.scale_up, current, history, now, up=True), current)
         most, why = (rate, UP_LIMIT) if spec.max_replicas > rate else (spec.max_replicas, TOO_MANY)
         return (most, why) if desired > most else (desired, WITHIN)
     if desired < current:
-        rate = min(_least(behavior.scale_down, current, history, now), current)
+        rate = min(_limit(behavior.scale_down, current, history, now, up=False), current)
         least, why = (rate, DOWN_LIMIT) if spec.min_replicas < rate else (spec.min_replicas, TOO_FEW)
         return (least, why) if desired < least else (desired, WITHIN)
     return desired, WITHIN
 
 
-def _most(rules: ScalingRules, current: int, history: History, now: datetime) -> int:
-    """The number that the policies allow to go up to."""
-    choose: Callable[[Iterable[int]], int] = min if rules.select_policy == "Min" else max
-    return (
-        current
-        if rules.select_policy == "Disabled" or not rules.policies
-        else choose(
-            before + policy.value if policy.type == "Pods" else math.ceil(before * (1 + policy.value / 100))
-            for policy in rules.policies
-            for before in (_at_start(current, policy.period_seconds, history, now),)
-        )
-    )
-
-
-def _least(rules: ScalingRules, current: int, history: History, now: datetime) -> int:
-    """The number that the policies allow to go down to; `Min` is the smallest change, so the highest number."""
-    choose: Callable[[Iterable[int]], int] = max if rules.select_policy == "Min" else min
-    return (
-        current
-        if rules.select_policy == "Disabled" or not rules.policies
-        else choose(
-            before - policy.value if policy.type == "Pods" else int(before * (1 - policy.value / 100))
-            for policy in rules.policies
-            for before in (_at_start(current, policy.period_seconds, history, now),)
-        )
-    )
+def _limit(rules: ScalingRules, current: int, history: History, now: datetime, *, up: bool) -> int:
+    """The highest, or lowest, number of replicas that the policies allow. `Min` selects the policy with the smallest change."""
+    if rules.select_policy == "Disabled" or not rules.policies:
+        return current
+    sign = 1 if up else -1
+    limits = []
+    for policy in rules.policies:
+        before = _at_start(current, policy.period_seconds, history, now)
+        scaled = before * (1 + sign * policy.value / 100)
+        limits.append(before + sign * policy.value if policy.type == "Pods" else math.ceil(scaled) if up else int(scaled))
+    return min(limits) if up == (rules.select_policy == "Min") else max(limits)
 
 
 def _at_start(current: int, period: int, history: History, now: datetime) -> int:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from typing import NamedTuple
 
 from shunter.api.apps import Deployment, ReplicaSet, ReplicationController, StatefulSet
 from shunter.api.core import Pod
@@ -68,37 +69,30 @@ def register(manager: Manager) -> None:
     )
 
 
-class Scales:
-    """The replicas of what controls pods."""
+class Scales(NamedTuple):
+    """The objects that control pods and have replicas."""
 
-    def __init__(
-        self,
-        deployments: Store[Deployment],
-        replica_sets: Store[ReplicaSet],
-        controllers: Store[ReplicationController],
-        stateful_sets: Store[StatefulSet],
-    ) -> None:
-        self._deployments = deployments
-        self._replica_sets = replica_sets
-        self._controllers = controllers
-        self._stateful_sets = stateful_sets
+    deployments: Store[Deployment]
+    replica_sets: Store[ReplicaSet]
+    controllers: Store[ReplicationController]
+    stateful_sets: Store[StatefulSet]
 
     def scale(self, namespace: str, owner: OwnerReference) -> tuple[str, int] | None:
-        """The uid of what is scaled, and its replicas: a ReplicaSet's Deployment is; None for kinds without replicas."""
+        """The uid and replicas of the owner, or of a ReplicaSet's Deployment; None for kinds without replicas."""
         key = Key(namespace, owner.name)
         match owner.kind:
             case REPLICA_SETS.kind:
-                found = self._replica_sets.get(key)
+                found = self.replica_sets.get(key)
                 root = found.metadata.controller if found is not None else None
                 if root is not None and root.kind == DEPLOYMENTS.kind:
-                    deployment = self._deployments.get(Key(namespace, root.name))
+                    deployment = self.deployments.get(Key(namespace, root.name))
                     return (deployment.metadata.uid, deployment.spec.replicas) if deployment is not None else None
                 return (found.metadata.uid, found.spec.replicas) if found is not None else None
             case REPLICATION_CONTROLLERS.kind:
-                controller = self._controllers.get(key)
+                controller = self.controllers.get(key)
                 return (controller.metadata.uid, controller.spec.replicas) if controller is not None else None
             case STATEFUL_SETS.kind:
-                stateful_set = self._stateful_sets.get(key)
+                stateful_set = self.stateful_sets.get(key)
                 return (stateful_set.metadata.uid, stateful_set.spec.replicas) if stateful_set is not None else None
         return None
 
