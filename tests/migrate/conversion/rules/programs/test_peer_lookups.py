@@ -39,6 +39,9 @@ def told(command: list[str]) -> list[str]:
         "timeout 5 nslookup $SVC",
         "/usr/bin/getent hosts bert-worker",
         "N=`getent ahosts $PEERS | awk 'END{print NR}'`",
+        "for h in $(getent ahosts $PEERS | sort -u); do echo $h >> hosts; done",
+        "for h in $(getent ahosts $PEERS | awk '{print $1}' | sort -u); do N=$((N+1)); done",
+        "for h in `dig +short $PEERS | sort -nu`; do echo $h; done",
     ],
 )
 def test_a_shell_that_counts_peers_is_told_of(text: str) -> None:
@@ -88,6 +91,13 @@ def test_python_that_counts_peers_is_told_of(code: str) -> None:
         "apt-get install -y dig nslookup bert",
         "host = bert",
         "true # getent ahosts bert-worker | wc -l",
+        "for h in $(getent ahosts $PEERS); do nc -z $h 1 && break; done",
+        "for h in $(getent ahosts $REDIS_HOST | sort -u); do nc -z $h 1 && break; done",
+        "for h in $(getent ahosts $MASTER_ADDR | sort -u); do echo $h; done",
+        "for h in $(getent ahosts $PEERS | sort -u | head -1); do echo $h; done",
+        "for h in $(getent ahosts $PEERS); do echo $h; done | sort -u",
+        "for h in $(getent ahosts $OUT | sort -u); do echo $h; done",
+        "IP=$(getent ahosts $STORE | sort -u)",
     ],
 )
 def test_a_shell_that_looks_up_other_names_is_not(text: str) -> None:

@@ -46,6 +46,9 @@ _CONDITION = late_pattern(r"\b(?:if|elif|while|until)[ \t]+(?:![ \t]*)?\Z")
 """What stands before a program that is asked only whether it fails."""
 _PIPE = late_pattern(r"[^\n|;&]*\|")
 _COUNTER = late_pattern(r"\b(?:wc|uniq|NR(?![ \t]*==[ \t]*1\b)|(?P<grep>grep[ \t]+-\w{0,9}c))\b")
+_LOOP = late_pattern(r"\bfor[ \t]+\w+[ \t]+in[ \t]+(?:\$\(|`)[ \t]*\Z")
+"""What stands before a program over whose answers a loop goes."""
+_DISTINCT = late_pattern(r"\bsort[ \t]+-\w{0,9}u")
 _FIRST_LINE = late_pattern(r"\bhead[ \t]+-(?:n[ \t]*)?1\b")
 _IN_PYTHON = late_pattern(
     r"\b(?:getaddrinfo|gethostbyname_ex|resolver\.(?:resolve|query))\("
@@ -128,9 +131,12 @@ def _look_ups(draft: Draft, text: _Text) -> Iterator[tuple[int, str]]:
     for match in _IN_SHELL.finditer(text.code):
         if not _COMMAND.search(text.code[max(match.start() - 120, 0) : match.start()]):
             continue
-        is_counted = "$" in match["words"] and _is_counted_in_shell(text.code, match)
+        is_counted, is_listed = _use_in_shell(text.code, match) if "$" in match["words"] else (False, False)
         for word in (word.strip("\"'") for word in match["words"].split()):
-            if word[:1] not in "-+@" and (name := _peers(draft, text, word, is_counted=is_counted, is_listed=False)) is not None:
+            if (
+                word[:1] not in "-+@"
+                and (name := _peers(draft, text, word, is_counted=is_counted, is_listed=is_listed)) is not None
+            ):
                 yield match.start(), name
     for match in _IN_PYTHON.finditer(text.code):
         is_counted, is_listed = _use_in_python(text, match)
@@ -139,15 +145,20 @@ def _look_ups(draft: Draft, text: _Text) -> Iterator[tuple[int, str]]:
             yield match.start("words"), name
 
 
-def _is_counted_in_shell(code: str, look_up: re.Match[str]) -> bool:
-    """Whether a pipe counts the answers, and not only as what a loop waits for."""
+def _use_in_shell(code: str, look_up: re.Match[str]) -> tuple[bool, bool]:
+    """Whether a pipe counts the answers, and not only as what a loop waits for; and whether a loop goes over the distinct
+    ones."""
     behind = code[look_up.end() : look_up.end() + _LONGEST].partition("\n")[0]
-    if not (pipe := _PIPE.match(behind)) or not (counter := _COUNTER.search(behind, pipe.end())):
-        return False
-    if _FIRST_LINE.search(behind, pipe.end(), counter.start()):
-        return False
+    if not (pipe := _PIPE.match(behind)):
+        return False, False
     before = code[max(look_up.start() - 80, 0) : look_up.start()]
-    return not (counter["grep"] and _CONDITION.search(before))
+    if _LOOP.search(before):
+        inside = re.split(r"[)`]", behind, maxsplit=1)[0]
+        if _DISTINCT.search(inside, pipe.end()) and not _FIRST_LINE.search(inside, pipe.end()):
+            return False, True
+    if not (counter := _COUNTER.search(behind, pipe.end())) or _FIRST_LINE.search(behind, pipe.end(), counter.start()):
+        return False, False
+    return not (counter["grep"] and _CONDITION.search(before)), False
 
 
 def _use_in_python(text: _Text, look_up: re.Match[str]) -> tuple[bool, bool]:
