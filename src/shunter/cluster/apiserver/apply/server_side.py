@@ -8,6 +8,7 @@ fields that its endpoint does not write has no effect on ownership; the caller r
 from __future__ import annotations
 
 from datetime import datetime
+from typing import NamedTuple
 
 from shunter.api.meta import Json, rfc3339
 from shunter.cluster.apiserver.apply import last_applied, managed
@@ -71,29 +72,17 @@ def apply(
     return managed.with_old_times(result, live) if live is not None else result
 
 
-class _Step:
-    """One apply, with all that it looks at; `outcome` may be asked for again with force."""
+class _Step(NamedTuple):
+    """One apply and its input; `outcome` may be called again with force."""
 
-    def __init__(
-        self,
-        *,
-        live: Json,
-        entries: Entries,
-        applied: Json,
-        tree: FieldTree,
-        writer: Manager,
-        api_version: str,
-        now: datetime,
-        reset: FieldSet,
-    ) -> None:
-        self.live = live
-        self.entries = entries
-        self.applied = applied
-        self.tree = tree
-        self.writer = writer
-        self.api_version = api_version
-        self.now = now
-        self.reset = reset
+    live: Json
+    entries: Entries
+    applied: Json
+    tree: FieldTree
+    writer: Manager
+    api_version: str
+    now: datetime
+    reset: FieldSet
 
     def outcome(self, *, force: bool) -> Json:
         """The object after this apply. Raises ApplyConflicts unless forced."""

@@ -11,7 +11,7 @@ from datetime import datetime, timedelta
 from typing import Literal
 
 from shunter.api.core import Pod
-from shunter.api.meta import Json
+from shunter.api.meta import Json, true_condition
 from shunter.api.resources import PODS
 from shunter.cluster.controllers.workloads.claiming import Owner
 from shunter.kube.controllers.plan import Create, Delete, Note, Ref
@@ -65,10 +65,8 @@ def is_available(pod: Pod, min_ready_seconds: int, now: datetime) -> bool:
 
 def ready_since(pod: Pod) -> datetime | None:
     """When the pod became ready; None while it is not."""
-    ready = next((condition for condition in pod.status.conditions if condition.type == "Ready" and condition.is_true), None)
-    if ready is None:
-        return None
-    return ready.last_transition_time or pod.metadata.creation_timestamp
+    ready = true_condition(pod.status.conditions, "Ready")
+    return (ready.last_transition_time or pod.metadata.creation_timestamp) if ready is not None else None
 
 
 def next_availability(pods: Iterable[Pod], min_ready_seconds: int, now: datetime) -> float | None:
