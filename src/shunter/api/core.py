@@ -1,4 +1,4 @@
-"""Views of core objects: only the fields that somebody here decides on. A cached pod stays under 5 KB this way.
+"""Views of core objects, with only the fields that are used here. A cached pod stays under 5 KB this way.
 
 Whoever needs one more field adds it here; nobody decodes a pod a second way.
 """

@@ -1,5 +1,4 @@
-"""Who looks after an object beside its users: by its owner references, and the marks that tools leave on it. Pure; input is plain
-JSON, but for what controllers decide on, which is views."""
+"""What manages an object beside its users, by its owner references and the marks of tools. Pure."""
 
 from __future__ import annotations
 
@@ -16,7 +15,7 @@ MARKS = {
     "labels": (FLUX_HELM_RELEASE, FLUX_KUSTOMIZATION, ARGO_INSTANCE),
     "annotations": (HELM_RELEASE, HELM_NAMESPACE, ARGO_TRACKING, ARGO_INSTANCE),
 }
-"""By what tools know the objects that they look after."""
+"""Labels and annotations with which tools mark the objects that they manage."""
 
 
 def other_manager(obj: Json) -> str:

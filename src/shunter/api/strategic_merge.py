@@ -57,17 +57,12 @@ class Kind(Protocol):
         """How a field is patched. Raises MergeError for one that the kind does not have."""
 
 
-def strategic_merge(document: Json, patch: Json, kind: Kind) -> Json:
-    """`document` with `patch` merged in; neither is changed. Raises MergeError."""
-    return _merged(document, patch, kind)
-
-
-def _merged(original: Json, patch: Json, kind: Kind) -> Json:
-    """One object with its patch."""
+def strategic_merge(original: Json, patch: Json, kind: Kind) -> Json:
+    """`original` with `patch` merged in; neither is changed. Raises MergeError."""
     if _DIRECTIVE in patch:
         return _directed(patch)
     result = _retained(original, patch)
-    ordered = _ordered_lists(patch)
+    ordered = [name.removeprefix(_ELEMENT_ORDER) for name in patch if name.startswith(_ELEMENT_ORDER)]
     for key in ordered:
         _merge_ordered(result, patch, key, kind)
     for name, value in patch.items():
@@ -108,17 +103,13 @@ def _retained(original: Json, patch: Json) -> Json:
     return {name: value for name, value in original.items() if name in keys}
 
 
-def _ordered_lists(patch: Json) -> list[str]:
-    return [name.removeprefix(_ELEMENT_ORDER) for name in patch if name.startswith(_ELEMENT_ORDER)]
-
-
 def _merge_field(result: Json, name: str, value: Any, kind: Kind) -> None:
     before = result.get(name)
     if value is None:
         result.pop(name, None)
     elif isinstance(before, dict) and isinstance(value, dict):
         field = kind.field(name, is_list=False)
-        result[name] = value if field.strategy == "replace" else _merged(before, value, field.kind)
+        result[name] = value if field.strategy == "replace" else strategic_merge(before, value, field.kind)
     elif isinstance(before, list) and isinstance(value, list):
         field = kind.field(name, is_list=True)
         result[name] = _merged_list(before, value, field) if field.strategy == "merge" else value
@@ -189,7 +180,7 @@ def _merged_list(original: list[Any], patch: list[Any], field: Field, *, deletin
         if position is None:
             merged.append(change)
         else:
-            merged[position] = _merged(merged[position], change, field.kind)
+            merged[position] = strategic_merge(merged[position], change, field.kind)
     return _in_order(merged, changes, kept, field.merge_key)
 
 

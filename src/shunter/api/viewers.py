@@ -1,4 +1,4 @@
-"""Whom the page lets a proxy name, and which origins may frame it: an installation checks what the page would refuse."""
+"""Which users and groups a proxy may name to the page, and which origins may frame it; shared with the installation."""
 
 from __future__ import annotations
 

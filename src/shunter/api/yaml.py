@@ -231,18 +231,13 @@ class _Pattern:
         self.match = matches
 
 
-def _is_integer(text: str) -> bool:
-    return isinstance(_number(text), int)
-
-
-def _is_float(text: str) -> bool:
-    return isinstance(_number(text), float)
-
-
 def _resolvers() -> dict[str, list[tuple[str, Any]]]:
     """By the first character of a plain scalar: tags, and whether the text is of that kind."""
     booleans = (f"{_TAG}bool", re.compile(rf"(?:{'|'.join(sorted(_TRUE | _FALSE))})\Z"))
-    numbers = [(f"{_TAG}int", _Pattern(_is_integer)), (f"{_TAG}float", _Pattern(_is_float))]
+    numbers = [
+        (f"{_TAG}int", _Pattern(lambda text: isinstance(_number(text), int))),
+        (f"{_TAG}float", _Pattern(lambda text: isinstance(_number(text), float))),
+    ]
     unending = (f"{_TAG}float", re.compile(r"(?:[-+]?\.(?:inf|Inf|INF)|\.(?:nan|NaN|NAN))\Z"))
     null = (f"{_TAG}null", re.compile(r"(?:~|null|Null|NULL|)\Z"))
     return {

@@ -7,7 +7,7 @@ from shunter.api.scheduling.podgroups import POD_GROUP_MISSING, WAITING_FOR_POD_
 from shunter.operator.overview import is_finished, job_state
 
 SILENT_WHEN_FALSE = ("Restarting", "Complete", "Succeeded", "Failed")
-"""Conditions whose end another condition tells of."""
+"""Conditions whose end is reported by another condition."""
 
 REASONS_TOLD_AS_CAUSES = (WAITING_FOR_POD_GROUP, POD_GROUP_MISSING)
 """Reasons of Created with which the operator says what holds a job up: that is told as its cause."""

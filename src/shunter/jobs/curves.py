@@ -64,8 +64,8 @@ def curves(series: Iterable[Series], name: str) -> list[Curve]:
 
 
 def with_report(seen: Sequence[Series], job: Json) -> tuple[Series, ...]:
-    """The series of what a job's program has reported so far: those that were seen before, and what its status says now. A report
-    that was seen already adds nothing; one of an earlier step (after a restart) takes the place of those from there on."""
+    """The series that were seen before with the report in the job's status. A report that was seen adds nothing; one of an
+    earlier step (after a restart) replaces those from there on."""
     reported = reported_metrics(job)
     time = moment((job.get("status", {}).get("trainerStatus") or {}).get("lastUpdatedTime"))
     at = reported.get("step")
@@ -115,12 +115,12 @@ def _curve(series: Series) -> Curve:
 
 
 def _x(point: Point, widest: int, steps: float) -> float:
-    """Of an epoch and a step in it: the epoch, and how much of the next is done."""
+    """The step, or the epoch with the fraction of it that is done."""
     return point.at[0] if widest == 1 else point.at[0] + point.at[1] / steps
 
 
 def _one_a_rank(series: Iterable[Series]) -> Iterator[Series]:
-    """Of a metric that a process wrote with steps and without, the longer."""
+    """The longest series of each rank: a process may write a metric with steps and without."""
     longest: dict[int | None, Series] = {}
     for one in series:
         if one.rank not in longest or len(one.points) > len(longest[one.rank].points):

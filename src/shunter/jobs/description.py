@@ -95,7 +95,7 @@ def description(
 
 
 def _why_lines(job: Json, evidence: Evidence, now: datetime, stopped_at: str) -> Iterator[str]:
-    """What keeps the job from training and where it was stopped, and what was not looked at for want of rights."""
+    """What keeps the job from training, where it stopped, and which kinds could not be listed."""
     if (found := cause(job, evidence, now)) is not None:
         yield f"  Cause    {'; '.join(part for part in (f'{found.word}: {found.sentence}', stopped_at) if part)}"
         if found.remedy:
@@ -131,8 +131,7 @@ def events_about(job: Json, pods: Sequence[Json], evidence: Evidence) -> list[Js
 
 
 def own_events(job: Json, pods: Sequence[Json], events: Iterable[Json], children: Sequence[Json] = ()) -> list[Json]:
-    """Those about the job, its JobSet or Jobs (`children`), a pod of it, or one that it had before: what became of that is told
-    nowhere else."""
+    """Events about the job, its JobSet or Jobs (`children`), its pods, or earlier pods of it."""
     uids = {obj["metadata"].get("uid") for obj in (job, *pods, *children)} - {None}
 
     def is_about(event: Json) -> bool:

@@ -1,4 +1,4 @@
-"""Which ranks differ from the others, and in what: of a thousand ranks the few that somebody should look at. Pure.
+"""Which of many ranks differ from the others, and how. Pure.
 
 A rank differs in its state, in how often it was restarted, in how fast its steps are, in how long it has reported nothing, and
 in a metric that is no finite number. What all have in common is the job's state, not a difference.

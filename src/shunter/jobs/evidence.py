@@ -1,4 +1,4 @@
-"""Reads what tells why jobs do not train (`operator.causes`): as few lists as will do, and none for jobs that are fine.
+"""Reads the evidence for why jobs do not train (`operator.causes`), with as few lists as possible, and none for healthy jobs.
 
 Of many jobs pods are listed once, if one of them is neither finished nor suspended; those that failed, if a job failed that keeps
 no record of it; events, JobSets and Jobs only if a job does not run in full and its pods do not say why; Workloads only for jobs
@@ -14,6 +14,7 @@ from typing import Any, NamedTuple, TypedDict
 
 import msgspec
 
+from shunter.api.grouping import grouped_by
 from shunter.api.meta import Json
 from shunter.api.resources import CORE_EVENTS, JOBS, JOBSETS, PODS, Resource
 from shunter.api.scheduling import kueue
@@ -147,8 +148,7 @@ async def _why_failed(reader: _Reader, failed: Mapping[str, Json], namespace: st
     pods: dict[str, list[Json]] = {}
     if without:
         scopes, selectors = _scopes(without, namespace), {_all_pods(job) for job in without}
-        for pod in await reader.listed_all(PODS, scopes, selectors, field_selector=HAVE_FAILED, view=PodFields):
-            pods.setdefault(_job_key(pod), []).append(pod)
+        pods = grouped_by(await reader.listed_all(PODS, scopes, selectors, field_selector=HAVE_FAILED, view=PodFields), _job_key)
     own = {job["metadata"]["uid"]: [pod for pod in pods.get(_key(job), ()) if is_pod_of(job, pod)] for job in without}
     return {uid: JobCause(why_failed(job, own.get(uid, ()), [], {})) for uid, job in failed.items()}
 
@@ -168,9 +168,8 @@ async def _all_up(reader: _Reader, well: Sequence[Json], namespace: str) -> set[
 
 async def _pods_by_job(reader: _Reader, jobs: Sequence[Json], namespace: str) -> dict[str, list[Json]]:
     """The pods of the jobs, by `_key`."""
-    pods: dict[str, list[Json]] = {}
     if not jobs:
-        return pods
+        return {}
     if len(jobs) <= FEW:
         lists = await asyncio.gather(
             *(reader.listed(PODS, job["metadata"]["namespace"], pod_selector(job), view=PodFields) for job in jobs)
@@ -178,9 +177,7 @@ async def _pods_by_job(reader: _Reader, jobs: Sequence[Json], namespace: str) ->
         found = [pod for listed in lists for pod in listed]
     else:
         found = await reader.listed_all(PODS, _scopes(jobs, namespace), {_all_pods(job) for job in jobs}, view=PodFields)
-    for pod in found:
-        pods.setdefault(_job_key(pod), []).append(pod)
-    return pods
+    return grouped_by(found, _job_key)
 
 
 async def _with_events(reader: _Reader, jobs: Sequence[Json], namespace: str, pods: dict[str, list[Json]]) -> dict[str, Evidence]:
@@ -188,12 +185,8 @@ async def _with_events(reader: _Reader, jobs: Sequence[Json], namespace: str, po
     scopes = _scopes(jobs, namespace)
     kinds = [CORE_EVENTS, *((JOBSETS, JOBS) if any(map(is_v2, jobs)) else ())]
     lists = await asyncio.gather(*(reader.listed_all(kind, scopes, _CHILD_LABELS.get(kind, ("",))) for kind in kinds))
-    by_uid: dict[str, list[Json]] = {}
-    for event in lists[0]:
-        by_uid.setdefault(event.get("involvedObject", {}).get("uid", ""), []).append(event)
-    by_jobset: dict[str, list[Json]] = {}
-    for child in (child for kind in lists[1:] for child in kind):
-        by_jobset.setdefault(_jobset_key(child), []).append(child)
+    by_uid = grouped_by(lists[0], lambda event: event.get("involvedObject", {}).get("uid", ""))
+    by_jobset = grouped_by((child for kind in lists[1:] for child in kind), _jobset_key)
     found = {}
     for job in jobs:
         children = by_jobset.get(_key(job), []) if is_v2(job) else []

@@ -15,11 +15,11 @@ from shunter.operator.native_jobs import NOT_OF_JOBSETS, has_ranks, stands_alone
 from shunter.operator.overview import SHOWN_RESOURCES, is_pod_of, pod_selector
 
 OnRefusal = Callable[[str], None]
-"""Is called with what is left out of a list, and why."""
+"""Called with a text about what is left out of a list, and why."""
 
 
 def ignore(_: str) -> None:
-    """For callers who need not know that a list is not complete."""
+    """Drops the text: for callers that accept an incomplete list."""
 
 
 async def all_jobs(

@@ -1,7 +1,6 @@
-"""The last log lines of the containers that failed first: what somebody who is called at night wants to read.
+"""The last log lines of the containers that failed first.
 
-Of a pod that is gone they are known to who followed its log, or stand in the event RankFailed of its job, where the operator
-kept them.
+Those of a deleted pod come from a follower of its log, or from the event RankFailed in which the operator kept them.
 """
 
 from __future__ import annotations

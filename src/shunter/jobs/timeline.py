@@ -66,7 +66,7 @@ def without_names(job: Json, text: str) -> str:
 
 
 def _merged(job: Json, entries: Sequence[TimelineEntry]) -> Iterator[TimelineEntry]:
-    """A job of a thousand ranks has a thousand pods created, which is one thing that happened."""
+    """Merges repeated events, such as the creation of a thousand pods."""
     for (kind, _), group in itertools.groupby(entries, key=lambda entry: (entry.kind, without_names(job, entry.text))):
         found = [*group]
         if kind == "event" and len(found) > FEW:

@@ -1,4 +1,4 @@
-"""What we may do, as the API server says: asked with SelfSubjectAccessReviews, nothing is written."""
+"""Checks our own permissions with SelfSubjectAccessReviews."""
 
 from __future__ import annotations
 
@@ -13,8 +13,7 @@ from shunter.kube.client import Client
 
 
 class Request(NamedTuple):
-    """A verb on a resource, in one namespace or (empty) on one that is in none, or in all of them. `pods/log` is a resource's
-    plural as well."""
+    """A verb on a resource; an empty namespace means cluster-wide. The plural may name a subresource: `pods/log`."""
 
     verb: str
     resource: Resource

@@ -19,8 +19,7 @@ OTHERS = {
     "LocalQueue": ("kueue.x-k8s.io", "Kueue"),
     "ResourceFlavor": ("kueue.x-k8s.io", "Kueue"),
 }
-"""Kinds that stand beside training jobs in guides, with their group and who brings it: what looks like a group that the cluster
-does not serve is another one (storage.k8s.io for monitoring.coreos.com)."""
+"""Kinds that guides use beside training jobs, with their group and the product that installs them."""
 
 
 class ApiResource(Struct, frozen=True):

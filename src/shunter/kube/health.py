@@ -51,7 +51,7 @@ class Answer(NamedTuple):
 
 Endpoint = Callable[[], Answer]
 Guard = Callable[[Request], Awaitable[Answer | None]]
-"""Why a request is not answered; None when it is."""
+"""The answer to a request that is refused; None if it is allowed."""
 
 VERBOSE = "?verbose"
 

@@ -21,8 +21,7 @@ class MetricsAccess:
         self._reviewer = Reviewer(client, token_seconds=SECONDS, allowed_seconds=SECONDS, denied_seconds=SECONDS)
 
     async def refusal(self, request: Request) -> Answer | None:
-        """None for whom the API server lets read the path. 401 for no token or one that is not good, 403 for whom it does not
-        let, 500 where it could not be asked. Its answers are good for `SECONDS`."""
+        """None if the API server allows the read; else 401 for a missing or invalid token, 403 if it denies, 500 if it fails."""
         match request.headers.get("authorization", "").split():
             case [scheme, token] if scheme.lower() == "bearer":
                 pass

@@ -19,7 +19,7 @@ V = TypeVar("V")
 
 
 class User(NamedTuple):
-    """Somebody the API server may be asked about."""
+    """A user as the API server identifies one."""
 
     name: str
     uid: str = ""
@@ -73,8 +73,7 @@ def unverified_claims(token: str) -> Json:
 
 
 class ReviewCache(Generic[V]):
-    """Answers that are good for a while, the oldest given up when there are too many. `get` gives a tuple, since an answer may be
-    None."""
+    """A cache of answers with a time to live. `get` returns a tuple, since an answer may be None."""
 
     def __init__(self) -> None:
         self._answers: dict[Hashable, tuple[float, V]] = {}
@@ -85,8 +84,7 @@ class ReviewCache(Generic[V]):
         return (found[1],) if found is not None and found[0] > time.monotonic() else None
 
     def put(self, key: Hashable, answer: V, seconds: float) -> None:
-        """Keeps the answer for so many seconds. Makes room, where that is needed, by dropping what has run out, then the
-        oldest."""
+        """Keeps the answer for so many seconds. If the cache is full, expired answers are dropped, then the oldest."""
         if len(self._answers) >= _CACHE_SIZE:
             now = time.monotonic()
             self._answers = {key: kept for key, kept in self._answers.items() if kept[0] > now}

@@ -16,8 +16,7 @@ from shunter.operator.process import OperatorOptions, serve
 
 
 def main(options: str) -> int:
-    """0 once the operator has stopped; else the exit code of the error, whose message and remedy are on stderr. `options` is the
-    JSON of OperatorOptions."""
+    """Runs the operator until it is stopped. Returns the exit code; an error is printed to stderr with its remedy."""
     try:
         serve(msgspec.json.decode(options, type=OperatorOptions, dec_hook=lambda wanted, value: wanted(value)))
     except ShunterError as error:

@@ -71,8 +71,7 @@ class Health(Section, frozen=True):
 
 
 class Controller(Section, frozen=True):
-    """How many objects of a kind are reconciled at once, at least 1: by `TrainJob.trainer.kubeflow.org` or `TrainJob`, in upper
-    or lower case."""
+    """Concurrent reconciles by kind, at least 1. Keys: `TrainJob.trainer.kubeflow.org` or `TrainJob`, in any case."""
 
     group_kind_concurrency: dict[str, int] = {}
 
@@ -86,16 +85,14 @@ class CertManagement(Section, frozen=True):
 
 
 class ClientConnection(Section, frozen=True):
-    """Requests a second to the API server, and how many of them go at once after a pause. `qps` 0 sets no limit; neither may be
-    negative."""
+    """The rate limit of requests to the API server, in requests per second. `qps` 0 means no limit; neither may be negative."""
 
     qps: float | None = None
     burst: int | None = None
 
 
 class StatusServer(Section, frozen=True):
-    """The port at which pods report, and the limits of its own requests to the API server, which are apart from
-    `clientConnection`."""
+    """The port for progress reports, and the rate limit of the requests that they cause, separate from `clientConnection`."""
 
     port: int | None = None
     qps: float | None = None
@@ -103,7 +100,7 @@ class StatusServer(Section, frozen=True):
 
 
 class Tls(Section, frozen=True):
-    """What all HTTPS servers of the operator agree to, in Go's words. `next_protos` changes nothing: only HTTP/1.1 is served."""
+    """TLS settings of all HTTPS servers, with Go's names. `next_protos` has no effect: only HTTP/1.1 is served."""
 
     min_version: str = ""
     cipher_suites: tuple[str, ...] = ()
@@ -131,7 +128,7 @@ class Configuration(Section, frozen=True):
     feature_gates: dict[str, bool] = {}
     tls: Tls = Tls()
     gang_scheduler_name: str | None = None
-    """Not upstream's: as the flag --gang-scheduler-name."""
+    """The same as the flag --gang-scheduler-name; not a field of upstream's."""
 
     def workers(self, resource: Resource) -> int | None:
         """How many objects of a kind are reconciled at once; None when the file does not say."""
@@ -154,7 +151,7 @@ HTTP_1 = "http/1.1"
 TRAIN_JOB_STATUS = "TrainJobStatus"
 """The feature gate of the status server."""
 FEATURE_GATES: Mapping[str, bool] = {TRAIN_JOB_STATUS: False}
-"""Those that exist, and how they stand unless somebody says otherwise."""
+"""The feature gates that exist, with their defaults."""
 
 
 def read(path: Path) -> Configuration:
@@ -241,7 +238,7 @@ def _readable(error: msgspec.ValidationError) -> str:
 
 
 def _advice(error: msgspec.ValidationError) -> str:
-    """What the field may have been meant to be, and which there are."""
+    """The field name that is closest, and all that exist."""
     match = re.search(r"unknown field `([^`]*)`(?: - at `\$\.?([^`]*)`)?", str(error))
     if match is None:
         return "Kubeflow Trainer's documentation of its configuration shows every field."

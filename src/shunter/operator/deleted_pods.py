@@ -1,7 +1,7 @@
-"""When pods that are being deleted were told to end: remembered, as the API server may forget it.
+"""Remembers when the deletion of pods was requested.
 
-The kubelet's last deletion of a pod, without a grace period, moves deletionTimestamp (BeforeDelete of Kubernetes 1.36). What
-ended in between could then no longer be told from what failed before.
+The kubelet's final deletion of a pod, without a grace period, moves deletionTimestamp (BeforeDelete of Kubernetes 1.36). Without
+the first one, containers that ended because of the deletion could not be told from those that failed before it.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ class Deletions:
             self._first.setdefault(new.metadata.uid, asked)
 
     def restored(self, pod: Pod) -> Pod:
-        """The pod with the deletion that was asked for, where that was seen."""
+        """The pod with its first deletion, if that was seen."""
         first = self._first.get(pod.metadata.uid)
         if first is None or not is_removed(pod):
             return pod
@@ -46,6 +46,5 @@ class Deletions:
 
 
 def is_removed(pod: Pod) -> bool:
-    """Whether the pod is deleted without a grace period, as the kubelet does when the containers have ended. Unless the deletion
-    was seen before, nothing tells when it was asked for."""
+    """Whether the pod is deleted without a grace period, as by the kubelet once its containers have ended."""
     return pod.metadata.deletion_timestamp is not None and not pod.metadata.deletion_grace_period_seconds

@@ -15,12 +15,11 @@ from shunter.api.meta import Json, Struct, stored_condition
 from shunter.operator.overview import moment
 
 RANK_FAILED = "RankFailed"
-"""Reason of the event of a job that tells the fault of a pod which is about to go, and below it the pod's last words."""
+"""Reason of the event with the fault of a pod that may soon be deleted, and the last lines of its log."""
 
 
 def recorded_failure(event: Json) -> tuple[str, list[str]]:
-    """What an event RankFailed says: the fault in one line, and the last lines of the pod's log; none where the log could not be
-    read in time."""
+    """The fault that an event RankFailed reports, and the last lines of the pod's log, if it could be read in time."""
     fault, _, words = str(event.get("message", "")).strip().partition(". Last log lines:\n")
     return fault, words.splitlines()
 
@@ -35,9 +34,9 @@ class Fault(Struct, frozen=True):
     message: str = ""
     restarts: int = 0
     is_waiting: bool = False
-    """True when it has not run this time: `previous` logs hold its last words."""
+    """True when it has not started again: its output is in the `previous` log."""
     runs_again: bool = False
-    """True when it was restarted since, and runs: hardly what a later failure comes from."""
+    """True when it has been restarted and runs: it is hardly the cause of a later failure."""
     ended: str = ""
     """When it went wrong (RFC 3339); empty when its status does not say."""
 
@@ -81,7 +80,7 @@ VICTIM = late_pattern(
     r"|recvValue failed|received signal 15|SignalException.*15",
     re.IGNORECASE,
 )
-"""Last words of a process that ended because another one did."""
+"""Matches the last line of a process that ended because another one did."""
 TOGETHER = timedelta(seconds=10)
 """Ranks that fail within this time of the first may be its causes as well as its victims: times have whole seconds."""
 _EXCEPTION = late_pattern(r"(\[[^\]]*\]:? *)*(?P<name>[A-Za-z_][\w.]*([Ee]rror|Exception|Interrupt|Exit|Failure|Expired))\b(:|$)")
@@ -130,7 +129,7 @@ def stop_words(lines: Sequence[str]) -> str:
 
 
 def together(found: Sequence[Fault]) -> list[Fault]:
-    """The faults that happened about when the first did: one of them is the cause of the others."""
+    """The faults within `TOGETHER` of the first: one of them is the cause of the others."""
     first = moment(found[0].ended) if found else None
     if first is None:
         return list(found[:1])
@@ -138,8 +137,7 @@ def together(found: Sequence[Fault]) -> list[Fault]:
 
 
 def by_cause(found: Sequence[Fault], last_line: Callable[[Fault], str]) -> list[Fault]:
-    """The faults with the one first that the others follow from: the first to fail whose own last words do not say that it lost a
-    peer, or was ended. `last_line` is what a fault's container wrote last."""
+    """The faults, the likely cause first: the first to fail whose last line does not say that it lost a peer or was stopped."""
     near = together(found)
     cause = next((fault for fault in near if not is_victim(fault, last_line(fault))), found[0] if found else None)
     return [] if cause is None else [cause, *(fault for fault in found if fault is not cause)]
@@ -152,8 +150,8 @@ def is_victim(fault: Fault, last_line: str) -> bool:
 
 
 def exception_line(lines: Sequence[str]) -> str:
-    """The line that says best why a process ended: its last exception, not what a launcher says of its child; else the last that
-    begins with `error:`; else the last of the program's own."""
+    """The line that best says why a process ended: its last exception, else its last `error:` line, else its last line. Lines of
+    a launcher do not count."""
     said = [text for line in without_launcher(lines) if (text := line.strip()) and not _RULE.match(text)]
     named = [line for line in said if _EXCEPTION.match(line) and "ChildFailedError" not in line]
     errors = [line for line in said if ERROR_LINE.match(line)]

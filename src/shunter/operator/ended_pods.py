@@ -1,7 +1,7 @@
-"""Since which write pods have ended: remembered, as later writes hide it.
+"""Remembers the resourceVersion at which each pod was first seen to have ended.
 
-The status of a job counts pods that have ended, it does not name them. Which of them are new, only an order can tell. The moments
-in pods are none: each kubelet has its own clock and sends its news when it can. The API server's revisions are one.
+The status of a job counts ended pods without naming them, so which of them are new follows only from their order. Times in pods
+give no order, since each kubelet has its own clock; resourceVersions do.
 """
 
 from __future__ import annotations
@@ -28,5 +28,5 @@ class EndedPods:
 
     @property
     def revisions(self) -> Mapping[str, int]:
-        """By the pods' UIDs. Of a pod that was changed between its end and the first sight of it, that of the change."""
+        """By UID. If a pod was changed before its end was seen, this is the version of that change."""
         return MappingProxyType(self._revisions)

@@ -12,7 +12,7 @@ from shunter.api.meta import Json, annotations_of
 from shunter.operator.overview import is_suspended
 
 RESUMES = "shunter.dev/resumes-after-scaling"
-"""Annotation of a TrainJob that was suspended to change its number of nodes; its value is the generation it has since."""
+"""Annotation of a TrainJob that was suspended to change its number of nodes; the value is its generation after that."""
 
 
 def is_to_be_resumed(job: Json) -> bool:

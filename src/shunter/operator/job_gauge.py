@@ -1,5 +1,4 @@
-"""How many jobs of each kind there are, by namespace and state, and since when the oldest waits: from the caches, when somebody
-reads the metrics."""
+"""Metrics of jobs by kind, namespace and state, computed from the caches at each scrape."""
 
 from __future__ import annotations
 
@@ -38,8 +37,7 @@ class JobGauge(Collector):
         self._counted = tuple(counted)
 
     def collect(self) -> Iterator[GaugeMetricFamily]:
-        """Both metrics by the caches of this moment, the second in Unix seconds. A state or namespace without jobs has no
-        sample."""
+        """Both metrics, the second in Unix seconds. A state or namespace without jobs has no sample."""
         jobs_by_state = GaugeMetricFamily("shunter_jobs", "Jobs by their state", labels=["kind", "namespace", "phase"])
         oldest = GaugeMetricFamily(
             "shunter_oldest_waiting_job_timestamp_seconds",
@@ -62,8 +60,7 @@ class JobGauge(Collector):
 
 
 def waits_since(job: JobView | TrainJob) -> datetime | None:
-    """Since when a job that is in no other state than Created is so: the time of its creation, or the last at which it left
-    another state."""
+    """Since when a job has been in no state but Created: its creation, or the last time that it left another state."""
     left = (one.last_transition_time for one in job.status.conditions if one.type in OTHER_STATES and not one.is_true)
     return max((moment for moment in (job.metadata.creation_timestamp, *left) if moment is not None), default=None)
 

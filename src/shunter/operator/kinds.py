@@ -24,7 +24,7 @@ EVERYTHING = ServedKinds()
 
 
 def served(kinds: Collection[str]) -> ServedKinds:
-    """What is served when only these kinds are wanted; none of them named means all. InputError for a kind nobody knows."""
+    """What an operator for these kinds serves; all kinds if none is named. InputError for an unknown kind."""
     if not kinds:
         return EVERYTHING
     for kind in kinds:

@@ -112,7 +112,7 @@ def overview(job: Json) -> Overview:
 
 
 def job_state(job: Json) -> str:
-    """That of `overview`, for who looks at thousands of jobs and needs no more."""
+    """The state of `overview`, without the rest: faster for thousands of jobs."""
     return _state_and_condition(job)[0]
 
 
@@ -132,7 +132,8 @@ def job_ranks(job: Json, *, without: Collection[str] = ()) -> int:
     if is_native(job):
         return native_jobs.ranks(job)
     if is_v2(job):
-        return v2_ranks(job)
+        # Every shipped runtime has 1 node by default.
+        return 1 if leaves_nodes_to_runtime(job) else int(job["spec"]["trainer"]["numNodes"])
     return sum(_replicas(job, role, spec) for role, spec in replica_specs(job).items() if role.lower() not in without)
 
 
@@ -154,8 +155,8 @@ def is_pod_of(job: Json, pod: Json) -> bool:
 
 
 def was_pod_of(job: Json, name: str, created: datetime | None) -> bool:
-    """Whether a pod of this name, of which something was told at that time, can only have been this v1 job's. The names of the
-    pods of a TrainJob or a Job begin like those of other jobs'."""
+    """Whether a pod of this name, named by an event of that time, was this v1 job's. False for TrainJobs and Jobs, whose pod
+    names may be those of other jobs."""
     begun = moment(job["metadata"].get("creationTimestamp"))
     if is_v2(job) or is_native(job) or begun is None or created is None or created < begun:
         return False
@@ -164,7 +165,7 @@ def was_pod_of(job: Json, name: str, created: datetime | None) -> bool:
 
 
 def limits(job: Json) -> str:
-    """The limits that may end the job, as its fields say them; empty when it has none."""
+    """The limits that may end the job: `backoffLimit 3, activeDeadlineSeconds 60`; empty when it has none."""
     policy = run_policy(job)
     return ", ".join(f"{field} {policy[field]}" for field in ("backoffLimit", "activeDeadlineSeconds") if field in policy)
 
@@ -175,7 +176,7 @@ def member(job: Json, pod: Json) -> Member:
 
 
 class Members:
-    """The roles, indices and ranks of the pods of one job: what the job says of them is worked out once for all."""
+    """The roles, indices and ranks of the pods of one job; what depends on the job alone is computed once."""
 
     def __init__(self, job: Json) -> None:
         self._job = job
@@ -305,11 +306,6 @@ def v2_state(job: Json) -> tuple[str, Json]:
     active = any(entry.get("active", 0) or entry.get("ready", 0) for entry in status.get("jobsStatus", []))
     waiting = (condition for condition in status.get("conditions", []) if condition["type"] == "Created")
     return ("Running", {}) if active else ("Created", next(waiting, {}))
-
-
-def v2_ranks(job: Json) -> int:
-    """The job's own numNodes; 1, the default of every shipped runtime, when it leaves the number to its runtime."""
-    return 1 if leaves_nodes_to_runtime(job) else int(job["spec"]["trainer"]["numNodes"])
 
 
 def leaves_nodes_to_runtime(job: Json) -> bool:

@@ -67,7 +67,7 @@ class Grant(NamedTuple):
     only_with_gangs: bool = False
     """Only needed when v1 jobs are gangs for the scheduler that reads this kind of PodGroup."""
     is_seen: bool = True
-    """Whether a request of ours shows it; else an admission plugin of the API server asks for it."""
+    """Whether one of our requests uses it; if not, an admission plugin of the API server requires it."""
 
     @property
     def rule(self) -> Json:
@@ -130,8 +130,8 @@ def in_served_namespaces() -> list[Grant]:
 
 
 def in_canary_namespace() -> list[Grant]:
-    """For /readyz: a job that the webhooks refuse, in a dry run, shows that they are asked. In the operator's own namespace, or
-    with `--namespace` in those, since the webhooks are then asked about no others."""
+    """For /readyz: the webhooks must refuse a job that is created in a dry run. In the operator's namespace, or in those of
+    `--namespace`, since webhooks are called for no others then."""
     why = "the dry run behind /readyz"
     return [
         *(

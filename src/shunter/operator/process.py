@@ -199,7 +199,7 @@ async def run(options: OperatorOptions, stop: asyncio.Event | None = None) -> No
 
 
 def count_jobs(manager: Manager, kinds: ServedKinds) -> None:
-    """Lets the metrics say how many jobs there are."""
+    """Adds the number of jobs to the metrics."""
     from shunter.operator.job_gauge import CountedKind, JobGauge, v1_state, v2_state
 
     assert manager.metrics, "they are served"
@@ -240,8 +240,7 @@ def status_server_url(options: OperatorOptions, namespace: str) -> str:
 
 
 def measuring(manager: Manager, connection: Connection, qps: float, burst: int) -> Callable[[Transport], Transport]:
-    """Puts around transports what keeps them, all together, to a rate if one is asked for, and counts their requests if anybody
-    reads that."""
+    """Wraps transports: they share one rate limit if `qps` is set, and their requests are counted if metrics are served."""
     host, port = connection.address
     metrics, server = manager.metrics, f"{host}:{port}"
     rate = Rate(qps=qps, burst=burst or round(2 * qps)) if qps > 0 else None
@@ -321,8 +320,8 @@ def leader_options(options: OperatorOptions, file: Configuration, namespace: str
 
 
 def routes(manager: Manager, kinds: ServedKinds = EVERYTHING, gang_scheduler: str | None = None) -> Mapping[str, Handler]:
-    """The functions behind the webhooks of the kinds that are served, by path. `gang_scheduler` is what v1 jobs are gangs for,
-    empty for none, None when that is not known: the webhooks may run apart from the controllers."""
+    """The webhook handlers of the served kinds, by path. `gang_scheduler` is empty for no gang scheduling of v1 jobs, and None if
+    it is not known, as when the webhooks run without the controllers."""
     gangs = None
     if gang_scheduler is not None:
         groups = manager.informer(pod_groups(gang_scheduler), PodGroup) if gang_scheduler and kinds.frameworks else None
@@ -337,7 +336,7 @@ def routes(manager: Manager, kinds: ServedKinds = EVERYTHING, gang_scheduler: st
 
 
 def webhook_configurations(kinds: ServedKinds = EVERYTHING) -> Sequence[WebhookConfiguration]:
-    """What an API server is told about our webhooks."""
+    """The webhook configurations to register with the API server."""
     return [*training_webhooks(kinds.frameworks), *(trainer_webhooks() if kinds.train_jobs else ())]
 
 
@@ -372,6 +371,5 @@ class RuntimeInstallation:
         return True
 
     def why_not_ready(self) -> str:
-        """For /readyz: empty once all shipped runtimes are applied; before, the last error with the name of its runtime, if there
-        was one."""
+        """For /readyz: empty once all shipped runtimes are applied; before that the last error, if any."""
         return self._problem

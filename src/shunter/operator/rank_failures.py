@@ -27,7 +27,7 @@ from shunter.operator.deleted_pods import is_removed
 from shunter.operator.diagnosis import KILLED, RANK_FAILED, TOGETHER, Fault, exception_line
 
 MOST_EVENTS = 20
-"""How many failures of one look are told in events: a thousand ranks that fail together have one reason."""
+"""How many failures of one reconcile get an event: a thousand ranks that fail together have one reason."""
 MOST_LOGS = 8
 """Of how many of them the logs are read."""
 LONGEST_MESSAGE = 256
@@ -96,8 +96,7 @@ def has_failure(pod: Pod) -> bool:
 
 
 def is_hidden(before: Pod, after: Pod | None) -> bool:
-    """Whether a failure that a pod told of is not told by its next version, or there is none: of a run that others followed, or
-    of a pod that is removed."""
+    """Whether a failure that one version of a pod shows is missing in the next, or the pod was removed."""
     return not _told(before) <= (_told(after) if after is not None else set())
 
 
@@ -201,7 +200,7 @@ def _of_pod(pod: Pod, rank: int | None, marks: Marks) -> tuple[list[NewFailure],
 
 
 def _with_log_of(pod: Pod, new: NewFailure) -> NewFailure:
-    """A failure that an earlier version of the pod told of, with the place where the log of that run is now."""
+    """A failure from an earlier version of the pod, with where the log of that run is now."""
     for container, _ in _containers(pod):
         if container.name == new.failure.container:
             is_next_due = container.state.waiting is not None and container.last_state.terminated is not None
@@ -316,7 +315,7 @@ def _marks_of(new: Iterable[NewFailure]) -> dict[str, int]:
 
 
 def _told(pod: Pod) -> set[tuple[str, int]]:
-    """The failures that a pod tells of, by container and run."""
+    """The failures that a pod shows, by container and run."""
     new = recorded(None, (pod,), lambda _: None)[1]
     return {(one.failure.container, one.failure.restart) for one in new}
 

@@ -1,4 +1,4 @@
-"""How often the pods of a TrainJob were all made anew, and how often they may be. Pure; input is plain JSON of its JobSet."""
+"""How often all pods of a TrainJob were recreated, and how often they may be. Pure; input is plain JSON of its JobSet."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ class Restarts(Struct, frozen=True):
     """Restarts of a whole group."""
 
     made: int
-    """How often all pods were made anew."""
+    """How often all pods were recreated."""
     used: int
     """Those of them that count towards `most`: disruptions of a job on shunter-torch do not."""
     most: int

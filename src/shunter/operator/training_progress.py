@@ -60,14 +60,12 @@ class Progress(Struct, frozen=True):
 
     @property
     def ends(self) -> datetime | None:
-        """When it will be done, by the last report; None where that did not tell, its own time is not known, or it would be after
-        the year 9999, as of a program whose number of steps stands for no end."""
+        """When it will be done, by the last report; None where that is not known, or would be after the year 9999."""
         return None if self.left_seconds is None else _later(self.reported, self.left_seconds)
 
     @property
     def stale_after(self) -> datetime | None:
-        """When the program will have been silent for so long that these values may say nothing of the present, unless it reports
-        before; None where the time of its last report is not known."""
+        """When these values become stale unless the program reports again; None if the time of its last report is not known."""
         return _later(self.reported, STALE.total_seconds())
 
     def left(self, now: datetime) -> timedelta | None:
@@ -97,8 +95,7 @@ def progress(job: Json) -> Progress | None:
 
 
 def reported_metrics(job: Json) -> dict[str, float]:
-    """The last values that a job's program reported, by name; what is no number is left out. A loss may be none any more (NaN,
-    infinity): that is news."""
+    """The last values that a job's program reported, by name, including NaN and infinity; what is not a number is left out."""
     found = {}
     for metric in (job.get("status", {}).get("trainerStatus") or {}).get("metrics") or ():
         with contextlib.suppress(ValueError):

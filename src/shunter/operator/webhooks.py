@@ -45,9 +45,9 @@ CLAIM_SECONDS = 20.0
 """For the claim to become a Service's address and the canary to come through; afterwards, as long without a claim."""
 CLAIM_RETRY_SECONDS = 0.5
 LINGER_SECONDS = 4.0
-"""How long a replica that is to end goes on answering: until no proxy leads to it any more."""
+"""How long a replica that is stopping goes on answering: until no proxy routes to it any more."""
 EVERYWHERE = {"": "127.0.0.1", "0.0.0.0": "127.0.0.1", "::": "::1"}
-"""Hosts that mean all addresses, good to listen on and not to be called at; and how this machine calls itself."""
+"""Hosts that mean all addresses, and the loopback address at which this machine calls itself."""
 
 
 class WebhookOptions(NamedTuple):
@@ -187,7 +187,7 @@ class Webhooks:
         return why
 
     async def _may_claim(self, service: ServiceReference) -> bool:
-        """Whether this replica may call itself ready although nobody has been seen to be asked: none is ready, so none can be."""
+        """Whether this replica may report ready although no webhook call was seen: none is ready, so none can be called."""
         if self._is_claiming():
             return True
         is_too_soon = self._claimed_at is not None and time.monotonic() - self._claimed_at < 2 * CLAIM_SECONDS
@@ -235,7 +235,7 @@ class Webhooks:
         return ""
 
     def _new_registrar(self) -> Registrar | None:
-        """None when the API server is not known to have been told of us."""
+        """None when this operator is not registered with the API server as far as is known."""
         options = self._options
         if options.is_registered_by_us:
             return Registrar(self._client, self._configurations, self._source, writes="configurations")
@@ -266,8 +266,8 @@ class Webhooks:
 
 
 def canaries(kinds: ServedKinds) -> list[tuple[Resource, Json]]:
-    """What to ask about, for each kind of job, to see that its webhooks answer. A webhook that only warns is not waited for: the
-    API server goes on without its answer, so a replica that has just come could not tell whether it is asked."""
+    """The canary of each kind whose webhook refuses jobs. A webhook that only warns has none: the API server continues without
+    its answer, so its calls cannot be proven."""
     v1 = [
         (framework.info.resource, framework.info.least_spec)
         for framework in kinds.frameworks

@@ -1,4 +1,4 @@
-"""PodGroups: how gang schedulers are told which pods must be placed together. Both generations of jobs make them.
+"""PodGroups, by which gang schedulers know the pods to place together. Both generations of jobs make them.
 
 Sources: Volcano 1.x `scheduling.volcano.sh/v1beta1`, scheduler-plugins 0.3x `scheduling.x-k8s.io/v1alpha1`. Neither is ours: a
 cluster serves it when the scheduler is installed.

@@ -1,4 +1,4 @@
-"""What a job kind of kubeflow.org/v1 is called and has: said once, in the module of the kind, as `KIND`.
+"""The properties of a job kind of kubeflow.org/v1, defined once, as `KIND` in the module of the kind.
 
 Schemas, defaults, admission, the operator, its rights, the installation and the command line all take it from there.
 """

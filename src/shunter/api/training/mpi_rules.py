@@ -44,7 +44,7 @@ def fault(spec: MPIJobSpec) -> str:
 
 
 def warnings(job: MPIJob) -> list[str]:
-    """What a writer of the job should hear: a queue that nobody looks at."""
+    """Warns of a queue label that has no effect."""
     queue = (job.metadata.labels or {}).get(QUEUE_LABEL)
     if not queue or job.spec.run_policy.managed_by == MPI_OPERATOR or is_of_other_version(job):
         return []

@@ -93,7 +93,7 @@ def template_errors(spec: ReplicaSpec, *, field: str) -> list[FieldError]:
 
 
 def too_many_errors(spec: ReplicaSpec, *, field: str) -> list[FieldError]:
-    """More pods of one role than anybody has: upstream takes any number, and goes through all of them at every look."""
+    """Refuses absurd numbers of pods of one role: upstream accepts any number, and loops over all in every reconcile."""
     if spec.replicas is None or spec.replicas <= MOST_PODS:
         return []
     return [invalid(f"{field}.replicas", spec.replicas, TOO_MANY)]

@@ -43,7 +43,7 @@ class JobEnd(NamedTuple):
 
 
 class JobFollower:
-    """Tails one job. What it shows comes from watches; only what keeps the job from training is looked at again and again."""
+    """Follows one job by watches; only what keeps it from training is read again at intervals."""
 
     def __init__(
         self,
@@ -103,8 +103,8 @@ class JobFollower:
             self._display.close()
 
     def _start(self, part: Coroutine[None, None, None]) -> asyncio.Task[None]:
-        """Runs beside the others. What the server refuses it is told, and the others go on; any other error, as that of an output
-        without reader, ends `run`."""
+        """Starts a task. If the server refuses it something, that is shown and the others continue; any other error ends
+        `run`."""
         task = asyncio.create_task(part)
         task.add_done_callback(self._handle_error)
         return task
@@ -117,14 +117,14 @@ class JobFollower:
             self._broken.set_exception(error)
 
     def _show_refusal(self, error: ApiError) -> None:
-        """Once for a kind of objects: the logs of all pods are refused in the same words but for the name."""
+        """Shown once for each kind of object: refusals for the logs of many pods differ only in the name."""
         kind = (type(error), error.status.details.kind if error.status.details else "")
         if kind not in self._refusals:
             self._refusals.add(kind)
             self._display.trouble(f"not all of it is shown: {error.message}")
 
     def _show_silence(self, problem: ApiError) -> None:
-        """Once of each kind: of several servers some may be down, and others answer with errors."""
+        """Shown once for no answer and once for errors."""
         is_away = isinstance(problem, ConnectionProblem)
         if is_away not in self._silences:
             self._silences.add(is_away)

@@ -1,4 +1,4 @@
-"""Tells, of a followed job, what keeps it from training: once, when it begins, and that it has passed."""
+"""Shows what keeps a followed job from training: once when it begins, and once when it has passed."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ from shunter.operator.overview import is_finished
 DEBOUNCE_SECONDS = 1.0
 """Pods, their events and the job's status change one after another: they are looked at together."""
 RECHECK_SECONDS = 15.0
-"""How often it is looked at without a change: a queue moves on, and that nobody has done anything is known only after a while."""
+"""Seconds between checks without a change: queue positions move, and timeouts pass."""
 ENDED_BY_CONDITIONS = ("Suspended", "ScaleInterrupted", "Deleting")
-"""Causes whose end the job's own conditions tell of."""
+"""Causes whose end is reported by the job's own conditions."""
 
 
 class Obstacle:
@@ -42,7 +42,7 @@ class Obstacle:
         self._changed.set()
 
     def warn_unless_cause(self, text: str) -> None:
-        """Shows a warning, unless what it is about is told as the cause."""
+        """Shows a warning unless the cause covers it."""
         self._warnings.append(text)
         self.look_soon()
 

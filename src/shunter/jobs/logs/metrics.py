@@ -71,8 +71,8 @@ def metric_pattern(text: str) -> MetricPattern:
 
 
 def log_report(lines: Iterable[str], *, pod: str, rank: int | None, extra: Sequence[MetricPattern] = ()) -> LogReport:
-    """What the log lines of a pod tell. `rank` is the pod's own: lines that name another rank (several processes in one pod) are
-    counted for that. Lines may begin with the time that the kubelet puts before them."""
+    """The report on the log lines of a pod. `rank` is the pod's own; lines that name another rank count for that. Lines may begin
+    with the kubelet's timestamp."""
     reader = LogReader(pod, rank, extra)
     for line in lines:
         reader.read(line)
@@ -175,7 +175,7 @@ class LogReader:
         return ()
 
     def _add(self, name: str, rank: int | None, at: tuple[float, ...], value: float, time: datetime | None) -> None:
-        """A value that is told again for the same step (after a restart) takes the place of the former."""
+        """Adds a value; one for the same step (after a restart) replaces the former."""
         key = (name, rank, not at)
         points = self._points.setdefault(key, {})
         where = at or (next(reversed(points))[0] + 1 if points else 1.0,)

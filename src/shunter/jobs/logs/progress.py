@@ -28,7 +28,7 @@ READ_SECONDS = 3.0
 
 
 LOGGED_STATES = ("Running", "Failed")
-"""Of jobs whose logs say how far they are, or came: one that has succeeded has done all of it."""
+"""States of jobs whose logs are read for their progress."""
 
 
 class LogProgress(NamedTuple):

@@ -89,7 +89,7 @@ class Informer(Generic[T]):
         await self._known.wait()
 
     def refresh(self) -> None:
-        """Has everything listed anew: a watch may lag behind by as long as its connection may be silent."""
+        """Lists everything again: a watch may lag behind for as long as its connection may be silent."""
         self._synced.clear()
         self._known.clear()
         self._refreshing.set()

@@ -101,7 +101,7 @@ class Reflector(Generic[T]):
         is_optional: bool = False,
         ended: Callable[[str], None] = lambda reason: None,
     ) -> None:
-        """A kind that `is_optional` may be missing without anybody being warned. `ended` hears of each watch why it is over:
+        """No warning is logged if a kind that `is_optional` is missing. `ended` is called with the reason why a watch ended:
         `closed`, `gone`, `broken`, or a refusal's reason."""
         self._is_optional = is_optional
         self._ended = ended
@@ -143,7 +143,8 @@ class Reflector(Generic[T]):
         previous_version = self._resource_version
         try:
             if self._resource_version:
-                await self._follow()
+                async with aclosing(self._watch(send_initial_events=False)) as events:
+                    await self._receive(events)
             elif self._has_watch_list:
                 await self._watch_list()
             else:
@@ -218,10 +219,6 @@ class Reflector(Generic[T]):
                 case Bookmark():
                     return False
         return False
-
-    async def _follow(self) -> None:
-        async with aclosing(self._watch(send_initial_events=False)) as events:
-            await self._receive(events)
 
     async def _receive(self, events: AsyncGenerator[Change[T] | Bookmark | Malformed, None]) -> None:
         if self._pause is not None:
@@ -301,7 +298,7 @@ class Reflector(Generic[T]):
 
 
 def _reason(problem: ApiError | None) -> str:
-    """In a word, of which there are few."""
+    """The reason in one word, for metrics."""
     match problem:
         case None:
             return "closed"

@@ -91,7 +91,7 @@ class Store(Generic[T]):
     # What follows is for the informer.
 
     def put(self, obj: T) -> Difference[T]:
-        """Adds the object, or has it take the place of the one of its key, whichever of the two is newer."""
+        """Adds the object, or replaces the one with its key."""
         key = key_of(obj)
         old = self._objects.get(key)
         if old is not None:

@@ -26,8 +26,8 @@ INITIAL_EVENTS_END = "k8s.io/initial-events-end"
 
 
 class Pause:
-    """What a reader of a watch rests for between two reads, in seconds; it can be ended. While the initial objects come
-    (`is_due` is False) nobody rests."""
+    """A pause of some seconds between two reads of a watch, which can be ended early; none while `is_due` is False, as during the
+    initial objects."""
 
     def __init__(self, seconds: float) -> None:
         self.is_due = False

@@ -33,7 +33,7 @@ RECHECK = 0.5
 """Seconds after which a key that waits for its own writes is looked at again, should no event of them map to it."""
 
 BUSY_POLL = 0.02
-"""Seconds after which it is seen that a key waits for the worker whose status waits."""
+"""Seconds between checks whether another key needs the worker that delays a status."""
 
 
 class ReconcileMetrics(Protocol):
@@ -153,7 +153,7 @@ class Controller(Generic[Observed]):
             await asyncio.sleep(BUSY_POLL)
 
     async def _record_events(self, key: Key) -> None:
-        """Those whose status is not written any more here."""
+        """Records the events of a key whose status will not be written."""
         await self._executor.execute(Plan(events=self._events.pop(key)))
 
     async def _failed(self, key: Key, observed: Observed, failure: Failure) -> Result:

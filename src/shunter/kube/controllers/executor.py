@@ -118,7 +118,7 @@ class Executor:
         return None
 
     async def _write(self, write: Write) -> CompletedWrite | Failure | None:
-        """None when there was nothing to write to (any more)."""
+        """None if the object no longer exists."""
         try:
             return await self._send(write)
         except ApiError as error:
@@ -129,7 +129,7 @@ class Executor:
             self._record(_filled(write.succeeded, "{name}", written.key.name if written else ""))
 
     def _record_refusal(self, write: Write, failure: Failure) -> bool:
-        """Whether there was something to say."""
+        """Whether an event was recorded."""
         if not write.failed or not concerns_user(failure):
             return False
         self._record(_filled(write.failed, "{error}", failure.message))
@@ -162,10 +162,7 @@ class Executor:
             return present
 
     async def _present(self, resource: Resource, wanted: Json) -> CompletedWrite | None:
-        """The object that has the wanted one's name, if it is the same owner's and has the same labels.
-
-        Found by a list, which whoever creates may do: informers list, and nobody else needs the right to get.
-        """
+        """The object of the wanted name, if it has the same owner and labels. Listed, as controllers may not `get`."""
         selector = f"metadata.name={wanted['name']}"
         try:
             found = await self._client.list(resource, wanted.get("namespace", ""), view=MetadataOnly, field_selector=selector)

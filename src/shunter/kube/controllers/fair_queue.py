@@ -1,6 +1,4 @@
-"""First come first served within a group, and groups take turns: what one group has waiting delays another by one item, not by
-all of it. Groups are namespaces here.
-"""
+"""A queue in which groups (namespaces) take turns, and the items of a group are in order."""
 
 from __future__ import annotations
 
@@ -64,7 +62,7 @@ class FairQueue(Generic[T]):
 
 
 class FairSemaphore:
-    """So many at once; a place that becomes free goes to who waits for one, in the order of a FairQueue."""
+    """A semaphore whose waiters are served in the order of a FairQueue."""
 
     def __init__(self, places: int) -> None:
         self._free = places
@@ -72,7 +70,7 @@ class FairSemaphore:
 
     @asynccontextmanager
     async def place(self, group: str) -> AsyncIterator[None]:
-        """Has a place within the block."""
+        """Holds a place within the block."""
         await self._acquire(group)
         try:
             yield

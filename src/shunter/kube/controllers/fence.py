@@ -1,4 +1,4 @@
-"""Keeps who no longer leads from writing: asked at the last moment, when a request's turn to be sent has come.
+"""Keeps a former leader from writing: leadership is checked just before a request is sent.
 
 A process that was stopped for a while, or whose server is slow, has requests that wait: for their turn, or until the server has
 time again (429). When they go on, another process may lead.
@@ -13,9 +13,8 @@ from shunter.kube.errors import ApiError, Status
 from shunter.kube.transport import MAX_REQUESTS, InnerTransport, Response, Transport
 
 MAX_FENCED = MAX_REQUESTS - 16
-"""Requests in flight: fewer than the transport has places for, so that they wait here and never inside, where nobody asks any
-more, and so that the lease is renewed in time beside a thousand creations. Namespaces take
-turns, so that a thousand pods of one job do not hold up those of another."""
+"""Requests in flight: fewer than the transport allows, so that they wait here, before the check, and the lease is renewed in
+time. Namespaces take turns, so that a thousand pods of one job do not delay those of another."""
 
 NOT_LEADING = "NotLeading"
 """Reason of a request that was not sent because another process leads by now."""

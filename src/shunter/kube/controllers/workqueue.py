@@ -27,7 +27,7 @@ class QueueMetrics(Protocol):
         """Called for a key that was not yet due to be reconciled; to add it once more is not counted."""
 
     def taken(self, waited: float) -> None:
-        """`waited` is from the key's being added, or the first worker's coming if that was later, to a worker's taking it."""
+        """`waited`: seconds since the key was added, or since the first worker started if that was later."""
 
     def finished(self, worked: float) -> None:
         """`worked` is how long a worker had the key, whatever came of it."""

@@ -54,7 +54,7 @@ def _query(params: Fields) -> str:
 
 
 class HttpClient:
-    """Connects when there is something to ask. All troubles with the connection are OSErrors; TimeoutError is one of them."""
+    """Connects on demand. All connection errors are OSErrors, including TimeoutError."""
 
     def __init__(self, origin: Origin, *, connect_seconds: float) -> None:
         self._origin = origin
@@ -156,7 +156,7 @@ class HttpClient:
             self._sweeping = connection.loop.call_later(IDLE_SECONDS, self._sweep)
 
     def _sweep(self) -> None:
-        """Closes what nobody has used for long."""
+        """Closes connections that were idle for IDLE_SECONDS."""
         self._sweeping = None
         loop = asyncio.get_running_loop()
         kept = [connection for connection in self._idle if loop.time() - connection.idle_since < IDLE_SECONDS]
@@ -169,7 +169,7 @@ class HttpClient:
 
 
 def _may_ask_again(connection: Connection, is_kept: bool, method: str) -> bool:
-    """Whether the server hung up on a kept connection just when it was used again, and asking twice is no matter."""
+    """Whether the server closed a kept connection before it answered, and the request may be repeated."""
     return is_kept and not connection.was_answered and method in _REPEATABLE
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import resource
+from operator import attrgetter
 from typing import Generic, NamedTuple, Protocol, TypeVar
 
 
@@ -73,10 +74,10 @@ class ConnectionUsage(Generic[H]):
         self.connections.add(newcomer)
         if len(self.connections) > self._most:
             waiting = (one for one in self.connections if not one.is_answering)
-            min(waiting, key=_waiting_since, default=newcomer).abort()
+            min(waiting, key=attrgetter("waiting_since"), default=newcomer).abort()
 
     def remove(self, one: H) -> None:
-        """It is gone, with all that it held."""
+        """Stops counting a connection and the bytes that it holds."""
         self.connections.discard(one)
         self.release(one, one.held)
 
@@ -85,7 +86,9 @@ class ConnectionUsage(Generic[H]):
         one.held += count
         self.held += count
         if self.held > self._limits.held:
-            for other in sorted((other for other in self.connections if other.held), key=_first_to_go):
+            for other in sorted(
+                (other for other in self.connections if other.held), key=attrgetter("is_answering", "waiting_since")
+            ):
                 other.reject_request()
                 if self.held <= self._limits.held:
                     break
@@ -94,11 +97,3 @@ class ConnectionUsage(Generic[H]):
         """Counts bytes as answered or dropped."""
         one.held -= count
         self.held -= count
-
-
-def _waiting_since(one: LimitedConnection) -> float:
-    return one.waiting_since
-
-
-def _first_to_go(one: LimitedConnection) -> tuple[bool, float]:
-    return one.is_answering, one.waiting_since

@@ -31,7 +31,7 @@ def time_key(text: str) -> tuple[datetime, str] | None:
 
 @lru_cache(maxsize=4096)
 def _moment(second: str) -> datetime | None:
-    """Many lines are of one second."""
+    """Cached, as many lines have the same second."""
     try:
         return datetime.fromisoformat(second).astimezone(UTC)
     except (ValueError, OverflowError):

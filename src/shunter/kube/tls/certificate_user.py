@@ -1,4 +1,4 @@
-"""Whom the API server takes the owner of a client certificate for."""
+"""The user and groups that a client certificate stands for."""
 
 from __future__ import annotations
 

@@ -60,7 +60,7 @@ def successor(current: ServingCertificate | None, hosts: Sequence[str], now: dat
         fresh = _fresh(hosts, now, authorities)
         prepared = ServingCertificate(serving=current.serving, authorities=fresh.authorities, staged=fresh.serving)
         return Successor(prepared, "it expires soon: its successor is made known")
-    if is_trusted and now - _made_at(staged) >= SETTLING:
+    if is_trusted and now - (expires_at(staged.certificate) - LIFETIME) >= SETTLING:
         return Successor(_promoted(staged, authorities), "it expires soon: its successor takes over")
     return _unless_equal(current, ServingCertificate(serving=current.serving, authorities=b"".join(authorities), staged=staged))
 
@@ -82,7 +82,3 @@ def _promoted(staged: KeyPair, authorities: Sequence[bytes]) -> ServingCertifica
 
 def _unless_equal(current: ServingCertificate, wanted: ServingCertificate) -> Successor:
     return Successor(wanted, "" if wanted == current else "what expired is dropped")
-
-
-def _made_at(pair: KeyPair) -> datetime:
-    return expires_at(pair.certificate) - LIFETIME

@@ -35,7 +35,7 @@ _CIPHERS = {
 
 
 class TlsPolicy(NamedTuple):
-    """What is agreed to with clients, in Go's words; what is not known is left as it is by default."""
+    """TLS versions and cipher suites by Go's names; unknown ones have no effect."""
 
     min_version: str = ""
     cipher_suites: tuple[str, ...] = ()
@@ -106,7 +106,7 @@ class ServingTls:
     def _load(self, source: KeyPair | Path) -> None:
         stamp = _stamp(source) if isinstance(source, Path) else ()
         try:
-            pair = source if isinstance(source, KeyPair) else _read_pair(source)
+            pair = source if isinstance(source, KeyPair) else KeyPair(*(file.read_bytes() for file in _files(source)))
             # First where it does no harm: a pair that does not fit would leave the serving context without its key.
             load_pair(ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER), *pair)
             load_pair(self.context, *pair)
@@ -121,9 +121,8 @@ class ServingTls:
 
 
 def _stamp(directory: Path) -> tuple[int, ...]:
-    files = (directory / "tls.crt", directory / "tls.key")
-    return tuple(file.stat().st_mtime_ns for file in files if file.exists())
+    return tuple(file.stat().st_mtime_ns for file in _files(directory) if file.exists())
 
 
-def _read_pair(directory: Path) -> KeyPair:
-    return KeyPair((directory / "tls.crt").read_bytes(), (directory / "tls.key").read_bytes())
+def _files(directory: Path) -> tuple[Path, Path]:
+    return directory / "tls.crt", directory / "tls.key"

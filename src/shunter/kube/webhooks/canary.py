@@ -1,4 +1,4 @@
-"""Whether admission requests reach the webhooks: asked, not concluded from sockets that listen.
+"""Checks that admission requests reach the webhooks, end to end.
 
 A canary is an object that is only ever created in a dry run, with an annotation by which the webhooks know it. The mutating ones
 mark it, the validating ones refuse it with words that say so. Whoever reads those words in the API server's answer has seen the

@@ -1,4 +1,4 @@
-"""When an event was told last, and how often. Pure; of plain JSON, of either API of events."""
+"""When an event last occurred, and how often. Pure; input is plain JSON of either Event API."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ LONG_AGO = datetime.fromtimestamp(0, UTC)
 
 
 def event_time(event: Json) -> datetime:
-    """The last time that the event was told; LONG_AGO when it does not say."""
+    """When the event last occurred; LONG_AGO if it has no time."""
     series = event.get("series") or {}
     for text in (series.get("lastObservedTime"), event.get("lastTimestamp"), event.get("eventTime"), event.get("firstTimestamp")):
         if (told := moment(text)) is not None:
@@ -20,5 +20,5 @@ def event_time(event: Json) -> datetime:
 
 
 def event_count(event: Json) -> int:
-    """How often the event was told."""
+    """How often the event occurred."""
     return max(event.get("count") or 1, (event.get("series") or {}).get("count") or 1)

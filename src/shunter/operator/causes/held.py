@@ -1,4 +1,4 @@
-"""What holds up one pod of a job: the value that every rule about pods returns. Pure."""
+"""What blocks one pod of a job: the value that every rule about pods returns. Pure."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from shunter.api.meta import Json, Struct
 from shunter.operator.overview import moment
 
 RESPONSE_TIMEOUT = timedelta(seconds=30)
-"""How long a scheduler or a node may say nothing about a pod before that is told."""
+"""How long a scheduler or a node may take to react to a pod before that is reported."""
 ORDER = (
     "MissingClaim",
     "MissingConfigMap",
@@ -26,11 +26,11 @@ ORDER = (
     "WaitingForGang",
     "CrashLoop",
 )
-"""Which cause heads the others of a job: what never passes by itself before what may, and what is often a consequence last."""
+"""The causes by priority: those that never resolve themselves first, those that often follow from others last."""
 
 
 class BlockedPod(Struct, frozen=True):
-    """What holds up one pod."""
+    """What blocks one pod."""
 
     label: str
     word: str
@@ -43,8 +43,7 @@ class BlockedPod(Struct, frozen=True):
 
     @property
     def order(self) -> int:
-        """The place of `word` in `ORDER`: of several causes the one with the least heads the job. ValueError for a word not in
-        it."""
+        """The position of `word` in `ORDER`: the cause with the lowest is shown for the job. ValueError if it is not there."""
         return ORDER.index(self.word)
 
 

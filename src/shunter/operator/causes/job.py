@@ -139,7 +139,7 @@ def _suspended_or_managed(job: Json, evidence: Evidence, now: datetime) -> Cause
 
 
 def _creation_failure(job: Json) -> Cause | None:
-    """The operator's own word in the condition Created: what the job's objects wait for."""
+    """By the condition Created, in which the operator says what the job's objects wait for."""
     for condition in job.get("status", {}).get("conditions", []):
         reason, message = condition.get("reason", ""), condition.get("message", "")
         if condition["type"] != "Created":
@@ -157,7 +157,7 @@ def _creation_failure(job: Json) -> Cause | None:
 
 
 def _blocked_by_pods(job: Json, evidence: Evidence, now: datetime) -> Cause | None:
-    """What its pods, and the events about those that could not be made, say."""
+    """By its pods, and by events about pods that could not be created."""
     pods = [pod for pod in evidence.pods if is_pod_of(job, pod)]
     held = held_pods(job, pods, evidence.events, now)
     lasting = [one for one in held if not one.is_loop]
@@ -176,7 +176,7 @@ def _blocked_by_pods(job: Json, evidence: Evidence, now: datetime) -> Cause | No
 
 
 def _of_pods(held: Sequence[BlockedPod]) -> Cause:
-    """What holds up the most important pod, with how many others it holds up too: said once, not once a pod."""
+    """The cause with the highest priority, with the number of pods that it blocks and of pods with another cause."""
     first = min(held, key=lambda one: one.order)
     labels = list(dict.fromkeys(one.label for one in held if (one.word, one.text) == (first.word, first.text)))
     others = len({one.label for one in held}) - len(labels)
@@ -262,7 +262,7 @@ REASONS_COVERED_BY_CAUSES = frozenset(
         WAITING_FOR_POD_GROUP,
     }
 )
-"""Reasons of warnings about a job and its pods that a cause says better, and once."""
+"""Reasons of warnings about a job and its pods that are not shown when a cause covers them."""
 STARTING_REASONS = frozenset({"ContainersNotReady", "ContainersNotInitialized"})
 """Reasons of warnings that v1 jobs get for each pod that is merely starting."""
 _REFUSAL_WORDS = (

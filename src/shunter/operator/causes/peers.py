@@ -11,18 +11,17 @@ from shunter.operator.native_jobs import is_native, ranks
 from shunter.operator.overview import is_v1, is_v2, member, moment
 
 STRAGGLER_TIMEOUT = timedelta(minutes=2)
-"""How long ranks may run on after another has succeeded before that is told: writing a checkpoint takes its time."""
+"""How long ranks may run after another has succeeded before that is reported: writing a checkpoint takes time."""
 V1_TRAINING_ROLES = ("master", "chief", "worker")
 """Parameter servers and evaluators run on by design."""
 REMEDY = "If they wait for it in a collective or rendezvous, they wait forever: start the job again."
 GROUP_REMEDY = "start the job again, on runtime shunter-torch, which restarts all ranks after a failure."
 TORCH_GROUP = "PET_NNODES"
-"""What the operator tells the nodes of a torch group, for torchrun."""
+"""The variable by which torchrun knows the size of its group: the operator sets it on every node."""
 
 
 def peers_succeeded(job: Json, pods: Sequence[Json], now: datetime) -> Cause | None:
-    """Told at once of a rank that started, or was restarted, after another had succeeded, since the two cannot meet; of other
-    ranks that run on after STRAGGLER_TIMEOUT."""
+    """Why ranks that still run wait in vain: they started after another had succeeded, or run longer than STRAGGLER_TIMEOUT."""
     if job["kind"] == "MPIJob" or all(pod.get("status", {}).get("phase") != "Succeeded" for pod in pods):
         return None
     if _runs_in_turns(job):

@@ -52,8 +52,7 @@ def unscheduled_pod(label: str, pod: Json, events: Sequence[Json], now: datetime
 
 
 def with_gangs(held: Sequence[BlockedPod]) -> list[BlockedPod]:
-    """Of a gang one pod may be told that no node has room, and the others that they wait: it is the gang as a whole that finds
-    none, as a pod that is alone would."""
+    """The pods, where a gang that waits because no node fits one of its pods has that pod's reason for all of them."""
     waiting = {one.gang for one in held if one.word == "WaitingForGang"} - {""}
     first = {one.gang: one for one in reversed(held) if one.word == "Unschedulable" and one.gang in waiting}
     return [_of_gang(one, first[one.gang]) if one.gang in first else one for one in held]

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Sequence
 from datetime import datetime, timedelta
 
 from shunter.api.core import container_statuses, pod_has_ended
+from shunter.api.grouping import grouped_by
 from shunter.api.meta import Json
 from shunter.operator import needs
 from shunter.operator.causes.events import event_time
@@ -32,16 +33,14 @@ NODE_REASONS = ("FailedMount", "FailedAttachVolume", "FailedMapVolume", "FailedC
 
 def held_pods(job: Json, pods: Sequence[Json], events: Iterable[Json], now: datetime) -> list[BlockedPod]:
     """The pods of a job that do not run, by rank, each with the reason. A pod that is merely starting is none of them."""
-    about: dict[str, list[Json]] = {}
-    for event in events:
-        about.setdefault(event.get("involvedObject", {}).get("uid", ""), []).append(event)
+    about = grouped_by(events, lambda event: event.get("involvedObject", {}).get("uid", ""))
     doubtful = sorted((pod for pod in pods if not _is_well(pod)), key=lambda pod: _rank(job, pod))
     held = (_blocked_pod(member(job, pod).label, pod, about.get(pod["metadata"].get("uid", ""), []), now) for pod in doubtful)
     return with_gangs([one for one in held if one is not None])
 
 
 def _is_well(pod: Json) -> bool:
-    """Whether nothing can be the matter: the pod has ended, is on its way out, or all of it runs for the first or second time."""
+    """Whether the pod needs no look: it has ended, is being deleted, or all its containers run after at most one restart."""
     status = pod.get("status", {})
     if pod_has_ended(pod) or "deletionTimestamp" in pod["metadata"]:
         return True
@@ -53,10 +52,8 @@ def _is_well(pod: Json) -> bool:
 
 def _repeated_failures(job: Json, pods: Sequence[Json]) -> list[BlockedPod]:
     """Ranks whose pods have failed more than once and are made again."""
-    failed: dict[str, list[Json]] = {}
     ended = [pod for pod in pods if pod.get("status", {}).get("phase") == "Failed"]
-    for pod in sorted(ended, key=lambda pod: _rank(job, pod)):
-        failed.setdefault(member(job, pod).label, []).append(pod)
+    failed = grouped_by(sorted(ended, key=lambda pod: _rank(job, pod)), lambda pod: member(job, pod).label)
     return [
         BlockedPod(label=label, word="CrashLoop", text=f"its pods fail again and again{_exit(of_rank)}", is_loop=True)
         for label, of_rank in failed.items()
@@ -65,14 +62,12 @@ def _repeated_failures(job: Json, pods: Sequence[Json]) -> list[BlockedPod]:
 
 
 def crash_loops(job: Json, pods: Sequence[Json], held: Iterable[BlockedPod], now: datetime) -> list[BlockedPod]:
-    """Ranks that fail again and again: of those held up, those whose failed pods are still there, else those of the job's
-    record."""
+    """Ranks that fail again and again: by the blocked pods and the failed pods that still exist, else by the job's record."""
     return [*(one for one in held if one.is_loop), *_repeated_failures(job, pods)] or _recorded_crash_loops(job, pods, now)
 
 
 def _recorded_crash_loops(job: Json, pods: Sequence[Json], now: datetime) -> list[BlockedPod]:
-    """Ranks that have failed more than once, and not long ago, by the job's own record: that keeps what failed in pods that are
-    gone."""
+    """Ranks that have failed repeatedly and recently, by the job's record, which also has failures of deleted pods."""
     failed: dict[int, list[Json]] = {}
     for failure in ((job.get("status") or {}).get("rankFailures") or {}).get("last") or []:
         if failure.get("rank") is not None:
@@ -166,7 +161,7 @@ def _crash_loop_text(name: str, ended: Json) -> str:
 
 
 def _node_failure(label: str, events: Sequence[Json]) -> BlockedPod | None:
-    """What the node said last of a pod of which nothing has started; nothing once a later event tells that it goes on."""
+    """The node's newest failure event for a pod that has not started; None once a later event shows progress."""
     newest = max(events, key=lambda event: (event_time(event), event.get("reason") in NODE_REASONS), default=None)
     if newest is None or newest.get("reason") not in NODE_REASONS:
         return None

@@ -53,8 +53,7 @@ def queue_cause(
     *,
     is_readable: bool,
 ) -> Cause | None:
-    """Why the queue does not let the job run; None when it just does, or when that cannot be known. `workloads` is None where the
-    cluster serves none."""
+    """Why the queue does not admit the job; None once it does. `workloads` is None where the cluster does not serve them."""
     queue = queue_name(job)
     if not is_readable:
         text = f"it waits in queue {queue}; the state in Kueue is unknown: Workloads could not be listed"
@@ -117,7 +116,7 @@ def _position_text(position: Position | None) -> str:
 
 
 def _requeue_text(workload: Json, now: datetime) -> str:
-    """That it ran before and was put back, and when it may come again."""
+    """That the job was evicted and requeued, and when it is considered again."""
     text = ""
     if _is_true(workload, "Evicted") and (why := _message(workload, "Preempted") or _message(workload, "Evicted")):
         text += f". It was put back: {why}"

@@ -9,8 +9,8 @@ class Cause(NamedTuple):
     """Why a job does not train, or why it failed."""
 
     word: str
-    """A key of WORDS; for a TrainJob whose objects cannot be made, the reason of its condition Created; for a job that failed how
-    its first container ended: a reason of Kubernetes (OOMKilled), an exception (ValueError) or the exit code."""
+    """A key of WORDS, or the reason of a TrainJob's condition Created. For a failed job how its first container ended: a reason
+    of Kubernetes (OOMKilled), an exception (ValueError) or the exit code."""
     text: str
     """What is missing or in the way, with the names of the objects. It has no numbers that change while the cause stays."""
     remedy: str = ""
@@ -18,7 +18,7 @@ class Cause(NamedTuple):
     who: str = ""
     """The pods that are held up, as `worker-0 and 3 more`; empty when it is the job as a whole."""
     rest: str = ""
-    """Of how many pods another cause is not told here."""
+    """How many pods have another cause."""
     rank: int | None = None
     """Of a job that failed: the rank that failed first."""
 

@@ -35,7 +35,7 @@ from shunter.kube.webhooks.server import (
 )
 from shunter.operator.trainer.go_types import go_decode_error
 from shunter.operator.trainer.model import BuildError
-from shunter.operator.trainer.reconciler import RuntimeStores
+from shunter.operator.trainer.reconciler import RuntimeStores, present_runtime
 from shunter.operator.trainer.render import Facts, foreign_fields, priority_classes, trainjob_errors, trainjob_warnings
 from shunter.operator.trainer.runtime_spec import runtime_spec
 from shunter.operator.trainer.snapshot import KINDS, runtime_in, snapshot_name
@@ -47,7 +47,7 @@ VALIDATED = (CLUSTER_TRAINING_RUNTIMES, TRAINING_RUNTIMES, TRAIN_JOBS)
 UNCHECKED_RUNTIMES: Json = {
     "matchExpressions": [{"key": "trainer.kubeflow.org/webhook-validation", "operator": "NotIn", "values": ["disabled"]}]
 }
-"""Runtimes with this label are not asked about: the shipped ones have it."""
+"""The webhook is not called for runtimes with this label, such as the shipped ones."""
 
 
 def validator_path(resource: Resource) -> str:
@@ -155,12 +155,8 @@ class TrainerAdmission:
 
     def _warnings_of_stored(self, request: AdmissionRequest) -> list[str]:
         job = shaped_if_possible(request.object, TrainJob)
-        resource = KINDS.get((job.spec.runtime_ref.kind, job.spec.runtime_ref.api_group)) if job else None
-        if job is None or resource is None:
-            return []
-        namespace = job.metadata.namespace if resource.namespaced else ""
-        runtime = self._runtimes[resource].get(Key(namespace, job.spec.runtime_ref.name))
-        return _warnings(runtime.json(resource)) if runtime else []
+        runtime = present_runtime(job, self._runtimes) if job else None
+        return _warnings(runtime) if runtime else []
 
     async def _runtime(self, job: TrainJob, resource: Resource, *, is_new: bool) -> Json | None:
         """The job's snapshot of the runtime if it may have one, else the present runtime."""
@@ -170,9 +166,8 @@ class TrainerAdmission:
                 return runtime_in(job, snapshot)
         name = job.spec.runtime_ref.name
         namespace = job.metadata.namespace if resource.namespaced else ""
-        cached = self._runtimes[resource].get(Key(namespace, name))
-        if cached is not None:
-            return cached.json(resource)
+        if (cached := present_runtime(job, self._runtimes)) is not None:
+            return cached
         try:
             return (await self._client.get(resource, name, namespace, view=Runtime)).json(resource)
         except NotFound:
@@ -217,14 +212,14 @@ def _verdict(faults: list[FieldError], warnings: list[str]) -> AdmissionResponse
 
 
 def _warnings(runtime: Json) -> list[str]:
-    """What a job is warned of because of its runtime, which may be a snapshot that somebody edited."""
+    """Warnings about the job's runtime, which may be an edited snapshot."""
     metadata = shaped_if_possible(runtime.get("metadata"), ObjectMeta)
     is_shared = runtime.get("kind") == CLUSTER_TRAINING_RUNTIMES.kind
     return runtime_validation.reference_warnings(metadata) if metadata and is_shared else []
 
 
 def _build_error(job: TrainJob, runtime: Json) -> str:
-    """Why nothing could be judged about a job of this runtime; empty when it could."""
+    """Why a job of this runtime cannot be built; empty when it can."""
     try:
         priority_classes(job, runtime)
     except BuildError as error:
@@ -240,8 +235,8 @@ def validate_runtime(request: AdmissionRequest) -> AdmissionResponse:
 
 
 def validate_cluster_runtime(request: AdmissionRequest) -> AdmissionResponse:
-    """A deprecated one is warned of when it is created. Updates are judged too, unlike those of a TrainingRuntime, and refused
-    for what they make worse only."""
+    """Warns of a deprecated runtime on creation. Updates are validated too, unlike those of a TrainingRuntime, and refused only
+    for new faults."""
 
     def check(runtime: TrainingRuntime) -> tuple[list[str], list[FieldError]]:
         is_new = request.operation == "CREATE"
@@ -277,10 +272,7 @@ def _faults(obj: Json, check: Callable[[TrainingRuntime], tuple[list[str], list[
 
 
 def with_patch_times(job: Json, old: Json | None, now: datetime) -> Json:
-    """The job with a time on each of its runtimePatches.
-
-    A new patch keeps the time it brings; one that is as it was keeps its old time; one that changed gets the present.
-    """
+    """The job with a time on each runtimePatch: a new one keeps its own, an unchanged one its old, a changed one gets `now`."""
     patches = _patches(job)
     if not patches:
         return job

@@ -36,24 +36,23 @@ POD_PAUSE_SECONDS = 1.0
 
 
 def runtime_informers(manager: Manager) -> Mapping[Resource, Informer[Runtime]]:
-    """Those of TrainingRuntimes and of ClusterTrainingRuntimes. The manager has one of each: all who ask share it."""
+    """The shared informers of TrainingRuntimes and ClusterTrainingRuntimes."""
     return {resource: manager.informer(resource, Runtime) for resource in RUNTIMES}
 
 
 def config_map_informer(manager: Manager) -> Informer[ConfigMap]:
-    """Of all ConfigMaps, but with the contents of those only that a TrainJob controls. The manager has one: all who ask share
-    it."""
+    """The shared informer of all ConfigMaps, with the contents only of those that a TrainJob controls."""
     return manager.informer(CONFIG_MAPS, ConfigMap)
 
 
 def jobset_informer(manager: Manager) -> Informer[LiveJobSet]:
-    """Of all JobSets, whoever made them. The manager has one: all who ask share it."""
+    """The shared informer of all JobSets, whoever made them."""
     return manager.informer(JOBSETS, LiveJobSet)
 
 
 def failed_pod_informer(manager: Manager) -> tuple[Informer[RankPod], FailedPods]:
-    """Of the pods of JobSets that have a node: what has none has run nothing. What happens in them is read once a second, and at
-    once where one has failed: then its log may soon be gone, with the pod. What failed and runs again keeps its log."""
+    """The informer of pods of JobSets that have a node. Changes are read once a second, but at once when a pod has failed, as the
+    pod and its log may soon be deleted."""
     pods = manager.informer(
         PODS,
         RankPod,
@@ -70,7 +69,7 @@ def failed_pod_informer(manager: Manager) -> tuple[Informer[RankPod], FailedPods
 
 
 def add_controllers(manager: Manager, *, workers: int = DEFAULT_WORKERS, status_server: StatusServerAccess | None = None) -> None:
-    """`status_server` is what pods are told about it; None when it is not served."""
+    """Adds the controllers of TrainJobs and of both kinds of runtimes. `status_server` is None when it is not served."""
     jobs = manager.informer(TRAIN_JOBS, TrainJob, indexes={RUNTIME_INDEX: by_runtime})
     runtimes, config_maps, jobsets = runtime_informers(manager), config_map_informer(manager), jobset_informer(manager)
     jobs_of_sets = manager.informer(JOBS, JobOfSet, label_selector=JOBSET_NAME, indexes={CONTROLLER_UID: by_controller_uid})

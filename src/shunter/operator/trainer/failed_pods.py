@@ -1,6 +1,4 @@
-"""The pods of TrainJobs in which something failed, until their jobs' records have it: also those that JobSet or a Job replaced
-before anybody looked.
-"""
+"""Failed pods of TrainJobs, kept until the job's record has the failure, even if JobSet or a Job has replaced them."""
 
 from __future__ import annotations
 
@@ -31,8 +29,8 @@ def failed_of(pod: RankPod) -> Iterable[str]:
 
 
 class FailedPods:
-    """As they are there, from the cache (`store` has the index FAILED_INDEX), and what the cache had of them before and has no
-    more, from memory: changes come in one after another, and jobs are looked at later."""
+    """Failed pods from the cache (`store` has the index FAILED_INDEX), and from memory those that have left it since: a job is
+    reconciled some time after its pods change."""
 
     def __init__(self, store: Store[RankPod]) -> None:
         self._store = store
@@ -54,8 +52,8 @@ class FailedPods:
                 versions[old.metadata.uid] = (*versions.get(old.metadata.uid, ()), before)[-MOST_KEPT:]
 
     def of(self, job: TrainJob) -> tuple[Pod, ...]:
-        """Those of this job, and not of an earlier one of its name, also several versions of one, in order. What the job's record
-        has of earlier ones is forgotten, and of a job that is complete all of them once they were given."""
+        """The failed pods of this job, in order, possibly several versions of one. Earlier versions are forgotten once the job's
+        record has them, or the job is complete."""
         key, record = key_of(job), job.status.rank_failures
         earlier = {
             uid: kept

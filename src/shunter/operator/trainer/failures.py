@@ -18,9 +18,8 @@ from shunter.operator.trainer.status import COMPLETE, failures_json
 
 
 def with_failures(job: TrainJob, failed_pods: Sequence[Pod], plan: Plan) -> Plan:
-    """The plan with what is new in these pods in the job's status, before anything that may take the pods away. The record was
-    read at this version of the job, and is written to no other. Pods that are left end with a job that is complete: of those only
-    what failed before."""
+    """The plan with the new failures of these pods in the job's status, which is written before the pods can be deleted, and only
+    to this version of the job. Of a complete job only failures before its completion count."""
     if plan.status is None:
         return plan
     if complete := true_condition(job.status.conditions, COMPLETE):

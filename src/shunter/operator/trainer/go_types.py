@@ -16,8 +16,7 @@ INT64 = range(-(2**63), 2**63)
 
 
 class GoType(NamedTuple):
-    """A type, as Go's decoder names it, and what is wrong with a value of it, or nothing: by the value, the struct that it is a
-    field of, and its path."""
+    """A Go type by its name; `fault(value, struct, path)` is the decoder's error for a value, or empty."""
 
     name: str
     fault: Callable[[Any, str, str], str]

@@ -45,8 +45,7 @@ class PodSet(msgspec.Struct):
     volumes: list[Json]
 
     def container(self, name: str) -> Json | None:
-        """The container itself, which plugins change in place; None where there is none of this name. Init containers do not
-        count."""
+        """The container itself, not a copy; None if no container (init containers aside) has this name."""
         return next((container for container in self.containers if container.get("name") == name), None)
 
 

@@ -5,8 +5,6 @@ Ours, not upstream's, which only tells it in events; those are gone after an hou
 
 from __future__ import annotations
 
-from datetime import datetime
-
 from shunter.api.meta import Condition
 from shunter.api.resources import JOBSETS, Resource
 from shunter.api.scheduling.podgroups import VOLCANO_POD_GROUPS
@@ -14,7 +12,6 @@ from shunter.api.trainer.trainjob import TrainJob
 from shunter.kube.controllers.plan import Apply, Create, Failure, Patch
 from shunter.operator.trainer.model import BuildError
 from shunter.operator.trainer.snapshot import snapshot_name
-from shunter.operator.trainer.status import Conditions, with_only
 
 CREATED = "Created"
 GOES_ON = "the TrainJob then continues."
@@ -59,16 +56,6 @@ def refused(failure: Failure) -> Condition | None:
         return None
     what = f"{write.resource.kind} {write.body['metadata']['name']}"
     return not_created("ObjectRefused", f"{what} was refused: {_sentence(failure.message)} {_remedy(failure.message, write)}")
-
-
-def waits_for_pods(message: str) -> Condition:
-    """The JobSet was suspended by someone, though its job is not, and has pods still."""
-    return not_created("WaitingForPods", f"{message}; {GOES_ON}")
-
-
-def with_obstacle(conditions: Conditions, obstacle: Condition | None, now: datetime) -> Conditions:
-    """With the condition while there is a reason for it, without it afterwards."""
-    return with_only(conditions, CREATED, obstacle, now)
 
 
 def _remedy(message: str, write: Apply | Create) -> str:

@@ -1,4 +1,4 @@
-"""One look at a TrainJob: its snapshot, its JobSet and its status, as they should be now."""
+"""The plan for a TrainJob: its snapshot, its JobSet and its status as they should be."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from shunter.kube.controllers.plan import NOTHING, Apply, Create, Delete, Failur
 from shunter.operator.trainer import deadline, resumption, ttl
 from shunter.operator.trainer.failures import with_failures
 from shunter.operator.trainer.model import BuildError
-from shunter.operator.trainer.obstacles import not_installed, refused, unbuildable, waits_for_pods, with_obstacle
+from shunter.operator.trainer.obstacles import CREATED, GOES_ON, not_created, not_installed, refused, unbuildable
 from shunter.operator.trainer.plugin import Companion
 from shunter.operator.trainer.plugins import COMPANIONS
 from shunter.operator.trainer.plugins.pod_group import is_as_wanted
@@ -49,7 +49,7 @@ CERTIFICATE_SECONDS = 1.0
 
 
 Present = ConfigMap | MetadataOnly | PodGroup
-"""What is there of a job's companions: of Secrets only that they are."""
+"""A job's companion as it is cached: of Secrets only the metadata."""
 
 
 class Observed(msgspec.Struct, frozen=True, kw_only=True):
@@ -73,7 +73,7 @@ class Observed(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def own_jobset(self) -> LiveJobSet | None:
-        """The JobSet, unless another object controls it: that says nothing about this job."""
+        """The JobSet, unless another object controls it."""
         owner = self.jobset.metadata.controller if self.jobset else None
         return self.jobset if owner is None or owner.uid == self.job.metadata.uid else None
 
@@ -84,14 +84,14 @@ class Observed(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def resumed_jobset(self) -> LiveJobSet | None:
-        """The JobSet, when the job is to run and it is suspended or on its way out."""
+        """The JobSet, if the job should run and the JobSet is suspended or being deleted."""
         jobset = self.own_jobset
         if jobset is None or self.job.spec.suspend:
             return None
         return jobset if jobset.spec.suspend or jobset.metadata.deletion_timestamp is not None else None
 
     def outgrown_jobset(self, wanted: Rendered) -> LiveJobSet | None:
-        """The JobSet, when the job has been given another number of nodes since it was made."""
+        """The JobSet, if the job's number of nodes has changed since it was created."""
         jobset = self.own_jobset
         if jobset is None or jobset.metadata.deletion_timestamp is not None:
             return None
@@ -148,7 +148,7 @@ def _plan(observed: Observed, now: datetime) -> Plan:
 
 
 def plan_failure(observed: Observed, failure: Failure, now: datetime) -> Plan:
-    """An object was refused: the job's events and a condition say so, and its status goes on telling what is there."""
+    """An object was refused: an event and a condition report it, and the rest of the status is kept up to date."""
     return with_failures(observed.job, observed.failed_pods, _plan_failure(observed, failure, now))
 
 
@@ -162,7 +162,7 @@ def _plan_failure(observed: Observed, failure: Failure, now: datetime) -> Plan:
 
 
 def _held_up(observed: Observed, obstacle: Condition, event_text: str, now: datetime) -> Plan:
-    """Nothing can be made: the status says why, and an event when there is something to tell."""
+    """Nothing can be created: the status says why, and an event if there is a text for one."""
     status, remaining = _status(observed, obstacle, now)
     events = (_creation_failed(observed.job, event_text),) if event_text else ()
     return Plan(writes=_suspension(observed), status=_status_write(observed.job, status), events=events, requeue_after=remaining)
@@ -186,8 +186,7 @@ def _missing_kind(observed: Observed, wanted: Rendered | None) -> Resource | Non
 
 
 def _suspension(observed: Observed) -> tuple[Write, ...]:
-    """The JobSet is suspended by a write of its own, before all others: whatever else is refused, or cannot be made at all, a
-    suspended job must not keep its pods."""
+    """Suspends the JobSet before all other writes: even if those are refused, a suspended job must not keep its pods."""
     jobset = observed.own_jobset
     if jobset is None or not observed.job.spec.suspend or jobset.spec.suspend or jobset.metadata.deletion_timestamp is not None:
         return ()
@@ -195,8 +194,8 @@ def _suspension(observed: Observed) -> tuple[Write, ...]:
 
 
 def _jobset_writes(observed: Observed, wanted: Rendered, kept: Sequence[str]) -> tuple[tuple[Write, ...], str]:
-    """What is done about the JobSet, and what a job waits for that is to be resumed. A running JobSet is never touched; a
-    suspended one is resumed when nothing runs any more, and made anew if it would keep placements and nothing is lost by it."""
+    """The writes of the JobSet, and what a job to be resumed waits for. A running JobSet is never changed. A suspended one is
+    resumed once nothing runs, and recreated if it would keep placements and nothing is lost."""
     job, jobset = observed.job, observed.own_jobset
     if jobset is None:
         return (_apply(JOBSETS, wanted.jobset),), ""
@@ -212,8 +211,8 @@ def _jobset_writes(observed: Observed, wanted: Rendered, kept: Sequence[str]) ->
 
 
 def _replacement(observed: Observed, jobset: LiveJobSet) -> tuple[tuple[Write, ...], str]:
-    """A JobSet of another number of nodes is stopped, if the job was resumed before that was done, and deleted when its pods are
-    gone; the next one has the number. Its restarts are counted from 0: these nodes are another group."""
+    """Suspends a JobSet with another number of nodes, and deletes it once its pods are gone, so that the next reconcile creates
+    one with the new number. Its restarts count from 0 again."""
     job = observed.job
     if not jobset.spec.suspend:
         stop = () if job.spec.suspend else (_stop(jobset),)
@@ -259,8 +258,8 @@ def _other_writes(observed: Observed, wanted: Rendered, *, is_stopped: bool) -> 
 
 
 def _is_due(wanted: Json, present: Present | None, *, is_stopped: bool) -> bool:
-    """Whether an object beside the JobSet is to be written. A scheduler relies on its PodGroup while the job runs; one that an
-    object of another kind controls is no group of ours, and the API server will say so."""
+    """Whether to write an object beside the JobSet. A PodGroup is not changed while the job runs; the write of one that another
+    kind of object controls is refused by the API server, which reports it."""
     match present:
         case ConfigMap(data=data):
             return not wanted["data"].items() <= (data or {}).items()
@@ -282,8 +281,8 @@ def _apply(resource: Resource, body: Json) -> Apply:
 def _status(
     observed: Observed, obstacle: Condition | None, now: datetime, *, waiting: str = "", keeps_suspension: bool = False
 ) -> tuple[TrainJobStatus, float | None]:
-    """The status, and the seconds until the deadline while the job is unfinished. `obstacle` is what holds the job up, `waiting`
-    why it is not resumed yet. Whether it is suspended stays as it was (`keeps_suspension`) when its JobSet could not be."""
+    """The status, and the seconds until the deadline of an unfinished job. `obstacle` is what blocks the job, `waiting` why it is
+    not resumed yet. `keeps_suspension`: the condition Suspended stays, as its JobSet could not be suspended."""
     job, jobset, status = observed.job, observed.own_jobset, observed.job.status
     now = _stamp(job, now)
     conditions = without_retryable_failure(status.conditions)
@@ -291,8 +290,8 @@ def _status(
     if not keeps_suspension:
         conditions = with_suspension(conditions, bool(job.spec.suspend), now, waiting=waiting)
     if waiting and obstacle is None and true_condition(conditions, SUSPENDED) is None:
-        obstacle = waits_for_pods(waiting)
-    conditions = with_obstacle(conditions, obstacle, now)
+        obstacle = not_created("WaitingForPods", f"{waiting}; {GOES_ON}")
+    conditions = with_only(conditions, CREATED, obstacle, now)
     counters = status.jobs_status
     if jobset is not None:
         counters = jobs_status(jobset.status.replicated_jobs_status)
@@ -307,7 +306,7 @@ def _status(
 
 
 def _last_status(observed: Observed, now: datetime) -> TrainJobStatus:
-    """The status as it is kept, with the end of the JobSet while that can still be seen."""
+    """The present status with the outcome of the JobSet, if that still exists."""
     status, jobset = observed.job.status, observed.own_jobset
     if jobset is None:
         return status
@@ -341,7 +340,7 @@ def _stopped(observed: Observed, status: TrainJobStatus) -> tuple[Write, ...]:
 
 
 def _unsupported(job: TrainJob, now: datetime) -> TrainJobStatus:
-    """A job that came past admission with a runtime of a kind we do not know."""
+    """The status of a job that passed admission with an unknown kind of runtime."""
     reference = job.spec.runtime_ref
     condition = Condition(
         type=FAILED,

@@ -1,13 +1,13 @@
-"""What a plugin of the trainer may do: small phases over one model, each of which does nothing unless a plugin says otherwise.
+"""The phases of a plugin of the trainer; each does nothing unless a plugin overrides it.
 
     errors    what admission refuses in a job of a runtime
-    warnings  what it lets through, and tells
+    warnings  what admission accepts with a warning
     apply     counts of pods, environment, ports: what the runtime's policy means for this job
     objects   further objects beside the JobSet (host files, pod groups), in the order in which they are written
     secrets   Secrets that are made once: keys
 
-Phases run over all plugins in the table's order before the next phase starts. Which objects a plugin may make is said beforehand
-(`companions`), so that they are watched and nothing else is.
+Phases run over all plugins in the table's order before the next phase starts. A plugin declares the objects that it may make as
+`companions`, so that only these are watched.
 """
 
 from __future__ import annotations
@@ -68,8 +68,8 @@ class Plugin:
         """Changes the model. Raises BuildError when job and runtime do not go together."""
 
     def objects(self, model: Model) -> list[Json]:
-        """Wanted objects beside the JobSet, without owner references. They are kept as they are wanted; a PodGroup only while the
-        job is suspended."""
+        """Objects beside the JobSet, without owner references. They are kept up to date; a PodGroup only while the job is
+        suspended."""
         return []
 
     def secrets(self, model: Model) -> Mapping[Companion, Callable[[bytes], Json]]:
@@ -85,7 +85,7 @@ class Plugin:
         return []
 
     def warnings(self, context: AdmissionContext) -> list[str]:
-        """What a new job is let through with, and its user told."""
+        """Warnings about a new job that admission accepts."""
         return []
 
     def errors(self, context: AdmissionContext) -> list[FieldError]:

@@ -138,7 +138,7 @@ NO_FACTS = Facts()
 
 
 def trainjob_warnings(job: TrainJob, runtime: Json, facts: Facts = NO_FACTS) -> list[str]:
-    """What a new job of this runtime is let through with, and its user told. Raises BuildError."""
+    """Warnings about a new job of this runtime that admission accepts. Raises BuildError."""
     context = _admission_context(job, runtime, facts)
     return [
         *validation.account_warnings(job, runtime_spec(runtime).template),

@@ -1,4 +1,4 @@
-"""Where the processes of a job meet, and how each learns its rank: what frameworks have in common.
+"""The rendezvous address of a job, and the source of each process's rank, which frameworks share.
 
 The address is always that of the first pod of the replicated job `node` under the job's own name, whatever the runtime calls
 them.

@@ -50,7 +50,7 @@ def _is_finished(job: JobOfSet) -> bool:
 
 
 def waiting(jobset: LiveJobSet, why: str) -> str:
-    """What the job's conditions say meanwhile."""
+    """The message of the job's conditions while it waits."""
     return f"{jobset.metadata.name} starts again when nothing of its last run is left: {why}"
 
 
@@ -117,7 +117,7 @@ def claims_in_the_way(jobset: LiveJobSet) -> Condition:
 
 
 def losses(jobset: LiveJobSet, jobs: Iterable[JobOfSet]) -> str:
-    """What would be lost if the JobSet were made anew; empty when nothing would."""
+    """What would be lost if the JobSet were recreated; empty when nothing would."""
     if jobset.spec.volume_claim_policies:
         return "its volumes would go with it"
     if jobset.status.restarts or any(entry.job_restarts for entry in jobset.status.replicated_jobs_status):
@@ -131,7 +131,7 @@ def losses(jobset: LiveJobSet, jobs: Iterable[JobOfSet]) -> str:
 
 
 def keeps_placement(jobset: LiveJobSet, kept: Sequence[str], reason: str) -> Condition:
-    """The condition that says so."""
+    """The condition KeptPlacement."""
     name, namespace = jobset.metadata.name, jobset.metadata.namespace
     return Condition(
         type=KEPT_PLACEMENT,

@@ -42,8 +42,8 @@ def runtime_spec(runtime: Json) -> RuntimeSpec:
 
 
 def check_template(template: Any, runtime: str, field: str = "spec.template") -> None:
-    """Raises BuildError for the JobSet template of a runtime, with a job's patches merged or without, or of such a patch, that
-    has not the shape of one. `runtime` is the kind and name of the object in which it is `field`."""
+    """Raises BuildError if `template` has not the shape of a JobSet template. `runtime` is the kind and name of the object in
+    which it is `field`."""
     shape = _converted(template, _Template, field, runtime)
     for replicated_job in (shape.spec.replicated_jobs if shape.spec else None) or ():
         pods = replicated_job.template.spec.template if replicated_job.template and replicated_job.template.spec else None

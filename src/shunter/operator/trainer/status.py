@@ -51,7 +51,7 @@ def with_only(conditions: Conditions, type: str, wanted: Condition | None, now: 
 
 
 def with_suspension(conditions: Conditions, is_suspended: bool, now: datetime, *, waiting: str = "") -> Conditions:
-    """Suspended while the job is; Resumed afterwards, only if it ever was, and once there is nothing left to be waited for."""
+    """Suspended is True while the job is suspended, and False with reason Resumed once it no longer waits for anything."""
     current = condition_of(conditions, SUSPENDED)
     if is_suspended:
         wanted = Condition(type=SUSPENDED, status="True", reason="Suspended", message="TrainJob is suspended")
@@ -65,7 +65,7 @@ def with_suspension(conditions: Conditions, is_suspended: bool, now: datetime, *
 
 
 def without_retryable_failure(conditions: Conditions) -> Conditions:
-    """The list without a failure that the job's JobSet does not have to confirm for ever."""
+    """The list without Failed, unless the job missed its deadline: any other failure must be that of the present JobSet."""
     return tuple(condition for condition in conditions if condition.type != FAILED or condition.reason == DEADLINE_EXCEEDED)
 
 

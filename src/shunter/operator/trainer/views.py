@@ -1,5 +1,4 @@
-"""What the trainer caches: all of runtimes and of the ConfigMaps of jobs, as it passes them on; of JobSets and their Jobs what it
-looks at."""
+"""What the trainer caches: whole runtimes and ConfigMaps of jobs, and the fields that it reads of JobSets, Jobs and pods."""
 
 from __future__ import annotations
 
@@ -138,8 +137,8 @@ _MARK = re.compile(rb'"Failed"|"DisruptionTarget"|"exitCode": *[^0 ]')
 
 
 class RankPod(Pod, frozen=True):
-    """A pod of a JobSet: what failed in it. Of one in which nothing did, no more is decoded and kept than which it is: that takes
-    a third of the time and half of the memory, and there are many."""
+    """A pod of a JobSet. Unless something in it failed, only its identity is decoded and kept: this takes a third of the time and
+    half of the memory."""
 
     metadata: _RawMeta
     spec: msgspec.Raw = msgspec.Raw(b"{}")  # type: ignore[assignment]

@@ -32,7 +32,7 @@ def path(framework: AnyFramework) -> str:
 
 
 class GangScheduling(NamedTuple):
-    """What the operator knows of the gangs of v1 jobs."""
+    """The operator's settings for gang scheduling of v1 jobs."""
 
     scheduler: str = ""
     """Its --gang-scheduler-name; empty when it makes none."""
@@ -41,7 +41,7 @@ class GangScheduling(NamedTuple):
 
 
 def routes(frameworks: Iterable[AnyFramework] = FRAMEWORKS, gangs: GangScheduling | None = None) -> Mapping[str, Handler]:
-    """Every validating webhook by its path. Without `gangs` nothing is said of them."""
+    """The validating webhooks by path. Without `gangs` there are no warnings about gang scheduling."""
     return {path(framework): _validator(framework, gangs) for framework in frameworks}
 
 
@@ -52,7 +52,7 @@ def configurations(frameworks: Iterable[AnyFramework] = FRAMEWORKS) -> list[Conf
 
 
 def gang_warnings(policy: RunPolicy, gangs: GangScheduling) -> list[str]:
-    """What becomes of a new job's gang that is not as its user may think."""
+    """Warnings if a new job's gang scheduling will not work as its user may expect."""
     if not policy.is_ours:
         return []
     found = []

@@ -29,8 +29,8 @@ class Autoscaler(Struct, frozen=True):
 
 
 def synced(job: AnyJob, present: Autoscaler | None) -> list[Write]:
-    """Makes the autoscaler that the job asks for or brings it up to date, deletes the one it asks for no longer. Another's of the
-    same name is left alone: it may well scale this very job."""
+    """Creates, updates or deletes the job's autoscaler. One of the same name with another owner is left alone: it may scale this
+    job too."""
     if job.autoscaling is None:
         return list(removed(job, present))
     wanted = wanted_spec(job)

@@ -1,4 +1,4 @@
-"""A job's pods and services by role and index: what `observe` found, in the order the rules need."""
+"""A job's pods and services by role and index."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ class Children(msgspec.Struct, frozen=True, dict=True):
     services: tuple[Service, ...] = ()
 
     def pods_of(self, replica_type: str) -> Sequence[Pod]:
-        """Pods of one role by index; pods without a valid index are nobody's."""
+        """Pods of one role by index; pods without a valid index are left out."""
         return self._pods_by_role.get(replica_type.lower(), ())
 
     def pods_in_role(self, replica_type: str) -> list[Pod]:
@@ -33,8 +33,7 @@ class Children(msgspec.Struct, frozen=True, dict=True):
         return [pod for pod in self.pods if pod.metadata.labels.get(REPLICA_TYPE) == replica_type.lower()]
 
     def services_of(self, replica_type: str) -> Sequence[Service]:
-        """Services of one role by index, those that stand in for the job's own included; without a valid index they are
-        nobody's."""
+        """Services of one role by index, including those without an owner; services without a valid index are left out."""
         return self._services_by_role.get(replica_type.lower(), ())
 
     @cached_property

@@ -17,7 +17,7 @@ from shunter.operator.training.progress import Progress
 
 
 def with_new_failures(job: AnyJob, children: Children, progress: Progress) -> Progress:
-    """With what failed in the job's pods in the status, and told as far as it is news."""
+    """With the failures of the job's pods in the status, and events about new ones."""
     return _with_new(job, children.pods, progress)
 
 

@@ -13,7 +13,7 @@ from shunter.operator.training.progress import Progress
 
 
 def newly_ended(framework: AnyFramework, observed: Observed, replica_type: str) -> list[Pod]:
-    """The pods of one role, as far as they are wanted, whose end the status does not know of."""
+    """The wanted pods of one role whose end the status does not count yet."""
     job, children = observed.job, scale_in.evidence(observed.children)
     count = job.replica_count(replica_type)
     pods = [pod for pod in children.pods_in_role(replica_type) if (index_of(pod.metadata.labels) or 0) < count]
@@ -23,7 +23,7 @@ def newly_ended(framework: AnyFramework, observed: Observed, replica_type: str) 
 
 
 def with_exit_events(framework: AnyFramework, observed: Observed, progress: Progress) -> Progress:
-    """With the exit codes of pods whose end is news."""
+    """With events about the exit codes of pods that have newly ended."""
     job = observed.job
     for replica_type in job.replicas:
         ended = newly_ended(framework, observed, replica_type)

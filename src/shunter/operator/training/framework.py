@@ -1,4 +1,4 @@
-"""What a job kind says of itself: `KindInfo` for who registers and installs it, `Framework` for the engine that runs its jobs.
+"""The interface of a job kind: `KindInfo` for registration and installation, `Framework` for the engine that runs its jobs.
 
 Source of the behaviour: Training Operator v1.9, `pkg/controller.v1`.
 """
@@ -31,13 +31,13 @@ class Verdict(NamedTuple):
     type: Literal["Running", "Restarting", "Succeeded", "Failed"]
     message: str
     is_news: bool = True
-    """Whether an event is to tell it."""
+    """Whether it is reported by an event."""
     cause: str = ""
     """What the condition's reason says after the kind; its type when empty."""
 
 
 class Settings(NamedTuple):
-    """What the operator is told about its kinds; empty is the kind's own default."""
+    """The operator's settings for its kinds; empty means the kind's default."""
 
     mpi_kubectl_delivery_image: str = ""
     """Brings the launchers of MPIJobs their kubectl."""
@@ -103,9 +103,9 @@ class Framework(Protocol[Spec, View]):
     shares_environment: bool
     """Whether every container of a pod gets the environment, or only the one that trains."""
     reports_all_exits: bool
-    """Whether an event tells how each pod exited, or only that of pods which fail and do not stay."""
+    """Whether an event reports the exit of each pod, or only of failed pods that are replaced or deleted."""
     replaced_under: Sequence[str]
-    """The restart policies under which failed pods are made anew; ExitCode decides by their codes."""
+    """The restart policies under which failed pods are recreated; ExitCode decides by their codes."""
 
     def read(self, view: View) -> TrainingJob[Spec]:
         """The job with its defaults applied. Never fails: what cannot be read is for `validate` to name."""
@@ -139,19 +139,19 @@ class Framework(Protocol[Spec, View]):
         """The framework as the operator is set up."""
 
     def left_alone(self, job: TrainingJob[Spec]) -> tuple[Note, ...]:
-        """What is told of a job that another program manages."""
+        """Events about a job that another program manages."""
 
     def kept(self, job: TrainingJob[Spec]) -> Mapping[Resource, str]:
         """The names of the objects that the job keeps, one of each of `info.extra_kinds`."""
 
     def stopped(self, observed: Observed, progress: Progress) -> Progress | None:
-        """What is said of a job whose faults allow nothing to be done for it; None when there are none of this kind."""
+        """The progress of a job whose faults keep it from running; None if it has no such faults."""
 
     def sync_replicas(self, observed: Observed, progress: Progress) -> tuple[list[Write], Progress]:
-        """What a job that is to run wants written now, and its status with its pods counted."""
+        """The writes of a running job, and its status with its pods counted."""
 
     def refused(self, job: TrainingJob[Spec], failure: Failure) -> tuple[Note, ...]:
-        """What is to be told of a write that the API server refused."""
+        """Events about a write that the API server refused."""
 
 
 AnyFramework = Framework[Any, Any]

@@ -78,7 +78,7 @@ def obstacle(job: AnyJob, gang: Gang) -> str:
 
 
 def without_group(progress: Progress, job: AnyJob, obstacle: str) -> Progress:
-    """The job cannot start, and says why in the condition that it has already; told once."""
+    """The condition Created says why the job cannot start, and an event reports it once."""
     message = f"{job.kind} {job.name} is created. Its pods wait: {obstacle}"
     reason = progress.reason(POD_GROUP_MISSING)
     is_news = all(condition.message != message for condition in progress.observed.conditions)
@@ -87,8 +87,8 @@ def without_group(progress: Progress, job: AnyJob, obstacle: str) -> Progress:
 
 
 def waiting_for_group(progress: Progress, job: AnyJob, group: PodGroup, pods: Iterable[Pod]) -> Progress:
-    """Pods are missing until the group's scheduler lets them be made: the job says so, with how many of the group's members there
-    are, in the condition that it has already. Told when it begins to wait."""
+    """The condition Created says that pods are missing until the scheduler admits their group, and how many members exist. An
+    event reports when the wait begins."""
     members = sum(1 for pod in pods if pod.status.phase in ("Running", "Succeeded") and not pod.is_leaving)
     phase = "Terminating" if group.metadata.deletion_timestamp else group.status.phase or "Pending"
     waits = f"waits for PodGroup {job.name}: {phase}, {members} of {group.spec.get('minMember', job.total_replicas)}"
@@ -98,7 +98,7 @@ def waiting_for_group(progress: Progress, job: AnyJob, group: PodGroup, pods: It
 
 
 def gang_ready(progress: Progress, job: AnyJob) -> Progress:
-    """Created says nothing of a PodGroup; unchanged when it did not."""
+    """Without a PodGroup in the condition Created."""
     reasons = (progress.reason(POD_GROUP_MISSING), WAITING_FOR_POD_GROUP)
     if all(condition.reason not in reasons for condition in progress.conditions):
         return progress
@@ -117,8 +117,7 @@ def _created(progress: Progress, reason: str, message: str) -> Progress:
 
 
 def synced(job: AnyJob, gang: Gang) -> list[Write]:
-    """Makes the PodGroup, or brings the fields that the job decides on up to date. One that is on its way out is left alone:
-    its name is free again soon."""
+    """Creates the PodGroup, or updates the fields that the job decides. One that is being deleted is left alone."""
     group = gang.group
     if group is None:
         return [_creation(job, gang)]
@@ -161,8 +160,8 @@ def names_another_scheduler(job: AnyJob, gang: Gang) -> bool:
 
 
 def release(job: AnyJob, gang: Gang, *, is_news: bool) -> tuple[list[Delete], tuple[Note, ...]]:
-    """Deletes the group of a job that has no pods to place any more, unless somebody else made it. Upstream tells of it even
-    where there was no group; so do we when the job's state `is_news`."""
+    """The deletion of the job's own group, and events about it. As upstream, without a group the events are recorded too, if the
+    job's state `is_news`."""
     terminated = job.note("Normal", "JobTerminated", "Job has been terminated. Deleting PodGroup")
     deleted = job.note("Normal", "SuccessfulDeletePodGroup", f"Deleted PodGroup: {job.name}")
     group = gang.group

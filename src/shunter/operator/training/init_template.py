@@ -1,4 +1,4 @@
-"""What the Workers of a PyTorchJob do before they start: a list of init containers in YAML, in which three names are filled in.
+"""The init containers of the Workers of a PyTorchJob: a YAML list with three placeholders.
 
     {{.InitContainerImage}}  {{.MaxTries}}  {{.MasterAddr}}
 

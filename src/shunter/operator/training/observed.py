@@ -1,4 +1,4 @@
-"""What the engine looks at: one job and everything that is its own."""
+"""The input of the engine: one job and everything that it owns."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""One look at a training job of any kind: its pods, its services and its status, as they should be now."""
+"""The plan for a training job of any kind: its pods, its services and its status as they should be."""
 
 from __future__ import annotations
 
@@ -53,8 +53,8 @@ def plan(framework: AnyFramework, observed: Observed, now: datetime) -> Plan:
 
 
 def plan_failure(framework: AnyFramework, observed: Observed, failure: Failure, now: datetime) -> Plan:
-    """What is told of a refused write. While a pod, a service or a prerequisite cannot be made, the status goes on telling what
-    is there, where upstream's stands still. Other refusals leave it as it is."""
+    """Events about a refused write. If it was of a pod, a service or a prerequisite, the status is still updated, unlike
+    upstream's; after other refusals it stays as it is."""
     told, write = framework.refused(observed.job, failure), failure.write
     status = None
     is_prerequisite = prerequisites.is_prerequisite(write)
@@ -91,7 +91,7 @@ def _suspended(framework: AnyFramework, observed: Observed, progress: Progress) 
 
 
 def _running(framework: AnyFramework, observed: Observed, progress: Progress, remaining: float | None) -> Plan:
-    """Missing pods and services are made, failed and superfluous ones go, and what is there decides about the status."""
+    """Creates missing pods and services, deletes failed and superfluous ones, and derives the status from those that exist."""
     job, children = observed.job, observed.children
     before = autoscaler.synced(job, observed.autoscaler)
     if observed.gang:
@@ -123,7 +123,7 @@ def _running(framework: AnyFramework, observed: Observed, progress: Progress, re
 
 
 def _first_creation(children: Children) -> datetime | None:
-    """Of pods that are there though the status does not say yet that the job has started."""
+    """When the first pod was created, if the status does not say yet that the job has started."""
     return min((made for pod in children.pods if (made := pod.metadata.creation_timestamp) is not None), default=None)
 
 

@@ -1,6 +1,4 @@
-"""Events on the job for pods that do not get on: images that cannot be pulled, crashing containers, pods without a node; and
-for those that are taken away, of which soon nothing else tells.
-"""
+"""Events on the job about pods with problems: image pulls, crashing containers, pods without a node, and disrupted pods."""
 
 from __future__ import annotations
 
@@ -13,8 +11,8 @@ REPORTED_PODS = 20
 
 
 def abnormal_pod_events(job: Ref, pods: tuple[Pod, ...]) -> tuple[Note, ...]:
-    """A warning for each container with something to say, else for the pod's newest condition that is not True; and for each pod
-    that went, or goes, by something else than its own end or a person's will."""
+    """A warning for each container with a message, else for the pod's newest condition if it is not True; and for each disrupted
+    pod."""
     told = (_warnings(job, pod) if pod.is_active else _disruption_event(job, pod) for pod in pods)
     notes = (note for of_pod in told for note in of_pod)
     return tuple(note for note, _ in zip(notes, range(REPORTED_PODS), strict=False))
@@ -41,7 +39,7 @@ def _warnings(job: Ref, pod: Pod) -> list[Note]:
 
 
 def _disruption_event(job: Ref, pod: Pod) -> list[Note]:
-    """Why a pod goes that is evicted, preempted, or on a lost node; Kubernetes says so in its condition."""
+    """Why a pod is evicted, preempted, or on a lost node, by its condition DisruptionTarget."""
     disruption = true_condition(pod.status.conditions, "DisruptionTarget")
     if disruption is None:
         return []

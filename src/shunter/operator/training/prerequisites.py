@@ -39,7 +39,7 @@ def is_prerequisite(write: object) -> bool:
 
 
 def waiting(observed: Observed, progress: Progress, failure: Failure) -> Progress:
-    """The condition Created says which prerequisite was refused, and how; unchanged when it says so already."""
+    """The condition Created says which prerequisite was refused, and why."""
     job, reason = observed.job, _reason(failure.write)
     message = f"{job.kind} {job.name} has no pods yet: {failure.message}"
     created = condition_of(progress.observed.conditions, "Created")

@@ -1,4 +1,4 @@
-"""A job's status in the making: what one plan changes about it, and the events it tells."""
+"""The status that one plan builds up for a job, and its events."""
 
 from __future__ import annotations
 
@@ -92,7 +92,7 @@ class Progress(msgspec.Struct, frozen=True, kw_only=True):
         return self._with_status(msgspec.structs.replace(self.status, start_time=at or self.now))
 
     def held_back(self) -> Progress:
-        """With now as the time at which pods were kept back."""
+        """With now as the time at which pod creation was held back."""
         return self._with_status(msgspec.structs.replace(self.status, last_reconcile_time=self.now))
 
     def completed(self) -> Progress:
@@ -115,7 +115,7 @@ class Progress(msgspec.Struct, frozen=True, kw_only=True):
         return self._with_status(msgspec.structs.replace(self.status, replica_statuses=dict(replica_statuses)))
 
     def with_failures(self, record: RankFailures | None, last_lines: tuple[StatusLogLine, ...]) -> Progress:
-        """With the record, and what is to be read for it."""
+        """With the record, and the log lines to read for it."""
         progress = self._with_status(msgspec.structs.replace(self.status, rank_failures=record))
         return msgspec.structs.replace(progress, last_lines=last_lines)
 

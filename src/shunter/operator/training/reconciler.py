@@ -39,8 +39,7 @@ def orphans_by_job(obj: Object) -> Iterable[str]:
 
 
 def stands_in_for(resource: Resource) -> KeyMapping[Service]:
-    """From a service that nobody owns to the job of this kind for which it stands in by its labels: when it goes, its place is
-    empty."""
+    """Maps a service without an owner to the job of this kind that its labels name, which must replace it once it is gone."""
 
     def keys(service: Service) -> Iterable[Key]:
         metadata = service.metadata
@@ -96,8 +95,8 @@ class TrainingReconciler:
         self._kept = kept
 
     def observe(self, key: Key) -> Observed | None:
-        """The job with its defaults, its faults, and what the caches have of its objects; None when it is gone. Pods that are
-        about to vanish carry the deletion as it was first asked for, where that was seen."""
+        """The job with its defaults, its faults and its cached objects; None when it is gone. Pods have their first deletion
+        time."""
         view = self._jobs.get(key)
         if view is None:
             return None

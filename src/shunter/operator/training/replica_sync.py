@@ -56,8 +56,7 @@ class NumberedReplicas:
         return {}
 
     def stopped(self, observed: Observed, progress: Progress) -> Progress | None:
-        """A job that came past admission with faults fails. What a running one became later (the scale subresource asks no
-        webhook) is acted upon as far as possible."""
+        """A job that passed admission with faults fails, unless it has started: the scale subresource calls no webhook."""
         job = observed.job
         if not observed.faults or job.status.start_time is not None:
             return None
@@ -140,7 +139,7 @@ def _number_faults(observed: Observed) -> list[FieldError]:
 
 
 def _name_faults(framework: AnyFramework, job: AnyJob) -> tuple[FieldError, ...]:
-    """What the API server will have against the names of the job's services. Upstream tries for ever to make them."""
+    """Why the API server would refuse the names of the job's services. Upstream retries for ever."""
     last = {role: replica_name(job.name, role, job.replica_count(role) - 1) for role in job.replicas if job.replica_count(role)}
     longest = max(last.values(), key=len, default="")
     if len(longest) > LONGEST_LABEL:
@@ -155,5 +154,5 @@ def _name_faults(framework: AnyFramework, job: AnyJob) -> tuple[FieldError, ...]
 
 
 def _what_is_wrong(job: AnyJob, faults: tuple[FieldError, ...]) -> str:
-    """For a job that came past admission: what stands in the way, and what to do."""
+    """The faults of a job that passed admission, and what to do."""
     return f"{job.kind} {job.name} is invalid: {aggregate([*faults])}. Correct the field(s) and create the job again."

@@ -30,8 +30,7 @@ def selector(job: AnyJob, replica_type: str) -> str:
 
 
 def judged(framework: AnyFramework, job: AnyJob, children: Children, progress: Progress) -> Progress:
-    """The progress with the conditions and events that the counted pods give rise to. Of a job that has failed nothing is told
-    any more but failures."""
+    """The progress with the conditions and events that follow from the counted pods; after a failure, only further failures."""
     job = msgspec.structs.replace(job, status=progress.status)
     for verdict in framework.verdicts(job, progress.status.replica_statuses, children):
         if progress.is_failed and verdict.type != "Failed":

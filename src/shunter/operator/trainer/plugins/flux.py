@@ -97,7 +97,8 @@ class Flux(Plugin):
         """The brokers' certificate, one for all of them."""
         if model.policy is None or model.policy.flux is None:
             return {}
-        return {CURVE: lambda randomness: curve_secret(model.job, randomness)}
+        job = model.job
+        return {CURVE: lambda randomness: CURVE.object(job, data={"curve.cert": certificate(job.metadata.name, randomness)})}
 
     def errors(self, context: AdmissionContext) -> list[FieldError]:
         """Fewer than one process a node, and an init container of the replicated job `node` that has the name of ours."""
@@ -137,7 +138,7 @@ def tasks_per_node(job: TrainJob, policy: FluxPolicy) -> int:
 
 
 def wrapped(trainer: Trainer | None, container: Json) -> Trainer:
-    """The trainer section whose command is our script, which is told the job's command and arguments, or the runtime's command.
+    """The trainer section whose command is our script, with the job's command, else the runtime's, as its argument.
 
     The runtime's own arguments stay where they are, and come last. Words with blanks or quotes in them are quoted: upstream joins
     them as they are, and the shell then tears them apart."""
@@ -162,8 +163,3 @@ def instance_of(model: Model, policy: FluxPolicy) -> Instance:
         device=chosen["FLUX_NETWORK_DEVICE"],
         queue_policy=chosen["FLUX_QUEUE_POLICY"],
     )
-
-
-def curve_secret(job: TrainJob, randomness: bytes) -> Json:
-    """The certificate that all brokers of the job share."""
-    return CURVE.object(job, data={"curve.cert": certificate(job.metadata.name, randomness)})

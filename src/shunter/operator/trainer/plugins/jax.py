@@ -1,4 +1,4 @@
-"""JAX: every process is told the group by JAX_* variables, which `jax.distributed.initialize` takes over.
+"""JAX: every process gets JAX_* variables about its group, which `jax.distributed.initialize` reads.
 
 The job's own environment is applied later, so a job may set them otherwise.
 """

@@ -1,4 +1,4 @@
-"""torchrun: every node is told the group by PET_* variables, which torchrun reads as its own options.
+"""torchrun: every node gets PET_* variables about its group, which torchrun reads as its options.
 
 Only jobs with a `trainer` section get them, be it empty.
 """

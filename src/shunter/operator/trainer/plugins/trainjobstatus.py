@@ -1,4 +1,4 @@
-"""Progress: the training pods are told where the status server is, and get a token that is good for nothing else.
+"""Progress: the training pods get the status server's address and a token that is valid only for it.
 
 The server's authorities lie in a ConfigMap of the job's own, which follows them when they change. Initializers get nothing.
 """
@@ -19,7 +19,7 @@ CA_FILE, TOKEN_FILE = "ca.crt", "token"
 TOKEN_SECONDS = 3600
 
 REPORT_ENVIRONMENT = ("KUBEFLOW_TRAINER_SERVER_URL", "KUBEFLOW_TRAINER_SERVER_CA_CERT", "KUBEFLOW_TRAINER_SERVER_TOKEN")
-"""By which a program is told where to report its progress."""
+"""Variables with the address, authorities and token for progress reports."""
 
 
 class TrainJobStatus(Plugin):
@@ -28,7 +28,7 @@ class TrainJobStatus(Plugin):
     companions = (AUTHORITIES,)
 
     def apply(self, model: Model) -> None:
-        """Tells all containers of the training pods the URL and the files of token and authorities, and mounts both."""
+        """Adds these variables and the mounted files to all containers of the training pods."""
         place, pods = model.status_server, model.trainer_set
         if place is None or pods is None:
             return

@@ -48,7 +48,6 @@ class Volcano(Plugin):
         if topology is not None:
             spec["networkTopology"] = {"mode": topology.mode}
             if topology.highest_tier_name:
-                # Volcano takes one of the two, and the schema of runtimes gives the other a default.
                 spec["networkTopology"]["highestTierName"] = topology.highest_tier_name
             elif topology.highest_tier_allowed is not None:
                 spec["networkTopology"]["highestTierAllowed"] = topology.highest_tier_allowed

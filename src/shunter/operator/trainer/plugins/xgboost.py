@@ -1,4 +1,4 @@
-"""XGBoost: every worker is told by DMLC_* variables where the tracker is, on node 0, and how many they are."""
+"""XGBoost: every worker gets DMLC_* variables with the tracker's address, on node 0, and the number of workers."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What pods are to be told about the status server, as far as this process knows it by now."""
+"""Address and authorities of the status server, which are written into pods."""
 
 from __future__ import annotations
 
@@ -8,14 +8,14 @@ from shunter.operator.trainer.statusserver.place import StatusServerPlace
 
 
 class StatusServerAccess:
-    """Of one replica. Its authorities are not known before its certificate is there, and change when that is renewed."""
+    """The access to one replica. Its authorities are empty until its certificate exists, and change with its renewal."""
 
     def __init__(self, url: str) -> None:
         self.place = StatusServerPlace(url, "")
         self._callbacks: list[Callable[[], object]] = []
 
     def on_change(self, callback: Callable[[], object]) -> None:
-        """Has `callback` called at each change of the authorities from now on."""
+        """Calls `callback` at each change of the authorities from now on."""
         self._callbacks.append(callback)
 
     def trust(self, authorities: bytes) -> None:

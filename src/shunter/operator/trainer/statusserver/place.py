@@ -1,4 +1,4 @@
-"""Where a job's pods find the status server, and for whom the token is that they show there. Plugin and server agree here."""
+"""The URL and the token audience by which a job's pods reach the status server; shared by plugin and server."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _PATH = late_pattern(rf"/apis/{re.escape(GROUP)}/v1alpha1/namespaces/(?P<namespa
 
 
 class StatusServerPlace(NamedTuple):
-    """What pods are told: the server's address, and the authorities (PEM) that its certificate is from."""
+    """The server's address, and the authorities (PEM) that signed its certificate."""
 
     url: str
     """`https://HOST:PORT`."""
@@ -25,7 +25,7 @@ class StatusServerPlace(NamedTuple):
 
 
 def audience(namespace: str, name: str) -> str:
-    """Whom the token of a job's pods is meant for: nothing but this server, and this job there."""
+    """The audience of the token of a job's pods: this server, for this job only."""
     return f"{GROUP}/v1alpha1/namespaces/{namespace}/trainjobs/{name}/status"
 
 

@@ -1,7 +1,4 @@
-"""Whether a pod may report about a job: it is still there, and it is one of the job's, not of an earlier job of the same name.
-
-Which JobSet a job has now is known without asking; whether a pod is there is asked seldom, and remembered for a moment.
-"""
+"""Whether a pod may report about a job: it still exists, and belongs to the job, not to an earlier one of the same name."""
 
 from __future__ import annotations
 

@@ -40,7 +40,7 @@ JOB_RATE = 500.0
 
 
 class Refusal(NamedTuple):
-    """An answer that is not yes."""
+    """The answer to a report that is refused."""
 
     code: int
     reason: str
@@ -129,7 +129,7 @@ class StatusServer:
         return "" if self._server is not None else "the status server does not listen"
 
     async def _accepts(self, request: Request) -> Response | None:
-        """A refusal that the head of a report is enough for, so that its body is not taken."""
+        """A refusal that can be decided from the head, before the body is read."""
         try:
             await self._reported_job(request)
         except RefusedError as error:

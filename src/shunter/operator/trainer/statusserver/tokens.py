@@ -29,7 +29,7 @@ MOST_AT_ONCE = 32
 
 
 class _Bearer(NamedTuple):
-    """Who may report with a token: a pod, or nobody in particular."""
+    """The valid bearer of a token, and the pod that the token is bound to, if any."""
 
     pod: Pod | None
 
@@ -75,7 +75,7 @@ class TokenReviewer:
 
 
 def could_be_good(claims: Json, namespace: str, wanted: str, now: float) -> bool:
-    """What a token says of itself, which nobody has checked: whom it is meant for, until when, and where it is from."""
+    """Whether the unverified claims of a token (audience, expiry, namespace) allow it to be valid."""
     audiences, expiry, ours = claims.get("aud"), claims.get("exp"), claims.get("kubernetes.io")
     return (
         (wanted in audiences if isinstance(audiences, list) else wanted == audiences)
@@ -87,7 +87,7 @@ def could_be_good(claims: Json, namespace: str, wanted: str, now: float) -> bool
 
 
 def is_reporter(status: Json, namespace: str, wanted: str) -> bool:
-    """What the API server says of a token. An answer without audiences is that of a server that did not look at them."""
+    """Whether a TokenReview accepts the token. A status without audiences is from a server that did not check them."""
     user = reviewed_user(status)
     is_account = user is not None and user.name.startswith(f"system:serviceaccount:{namespace}:")
     return is_account and wanted in (status.get("audiences") or ())

@@ -33,7 +33,7 @@ STOP_SECONDS = 5.0
 
 
 class TooManyReportsError(Exception):
-    """So many reports of this job wait already."""
+    """Too many reports of this job are waiting."""
 
 
 @dataclass(slots=True)
@@ -109,7 +109,7 @@ class StatusWriter:
                 task.cancel()
 
     async def _write_all(self, key: Key, job: _Job) -> None:
-        """Until nothing has been reported for a while; then the job is forgotten, at once if it turned out not to be there."""
+        """Writes until nothing has been reported for a while; then forgets the job, at once if it does not exist."""
         while await self._has_news(job):
             interval = asyncio.create_task(self._pause())
             await self._write(key, job)

@@ -22,7 +22,7 @@ def clean_up(job: AnyJob, children: Children) -> list[Delete]:
 
 
 def is_kept(job: AnyJob, pod: Pod) -> bool:
-    """Whether the policy leaves a pod that is as this one."""
+    """Whether the policy keeps this pod."""
     policy = job.run_policy.clean_pod_policy
     return policy == "None" or (policy == "Running" and not _may_run(pod))
 

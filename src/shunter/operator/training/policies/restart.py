@@ -46,9 +46,8 @@ def exit_code(pod: Pod, container: str) -> int | None:
 
 
 def newly_finished(container: str, pods: list[Pod], known: int, ended: Mapping[str, int]) -> list[Pod]:
-    """The pods whose end nobody has reported yet: those that ended last, beyond the `known` number the status counts already, and
-    those whose training container has ended while others of it run on, which no status counts. `ended` has the revisions at
-    which pods were seen to have ended, by their UIDs.
+    """The pods whose end was not reported yet: the last to end, beyond the `known` number that the status counts, and those whose
+    training container has ended while others still run. `ended` has the resourceVersions of their ends by UID.
 
     Upstream reports every exit at every reconcile, which floods the events of large jobs.
     """

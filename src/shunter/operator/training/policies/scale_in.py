@@ -21,8 +21,7 @@ from a template."""
 
 
 def superfluous(pods: Iterable[Pod], wanted: int) -> list[Pod]:
-    """Those of one role's pods, all with an index, that are to be deleted: beyond the wanted number, or about to be deleted when
-    an operator ended."""
+    """The pods of one role to delete: beyond the wanted number, or marked by an operator that ended before it deleted them."""
     return [pod for pod in pods if not pod.is_leaving and (_is_marked(pod) or index(pod) >= wanted)]
 
 

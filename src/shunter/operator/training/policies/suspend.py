@@ -16,8 +16,8 @@ from shunter.operator.training.status import judged
 
 
 def ended_before(framework: AnyFramework, observed: Observed, progress: Progress) -> Progress | None:
-    """The end of a job that came to it by itself before anybody looked, and was suspended since; None where pods of it are left
-    that have neither failed it nor ended it. Pods on their way out are no evidence."""
+    """The progress of a job that had ended by itself before it was suspended; None if it had not. Pods that are being deleted are
+    no evidence."""
     pods = tuple(pod for pod in observed.children.pods if not pod.is_leaving)
     if not any(pod.is_finished for pod in pods):
         return None
@@ -28,7 +28,7 @@ def ended_before(framework: AnyFramework, observed: Observed, progress: Progress
 
 
 def suspended(progress: Progress, name: str) -> Progress:
-    """Running ends, and Suspended is the job's state; told once. Its pods count until they are deleted: quotas look at that."""
+    """With Running False and Suspended True, and an event. Pods count until they are deleted, as quotas read the counts."""
     message = f"{progress.kind} {name} is suspended."
     if progress.status.is_true("Running"):
         progress = progress.condition("Running", message, cause="Suspended", status="False")
