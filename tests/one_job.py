@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncGenerator, Mapping
+from collections.abc import AsyncGenerator, Mapping, Sequence
 
 import msgspec
 
@@ -38,15 +38,16 @@ LOGS = {"fetch": "fetched", "node": "ValueError: no data", "sidecar": "copied"}
 
 
 class OneJob:
-    """A server with one job, which ends by the first change, and its pod."""
+    """A server with one job, which ends by the first change, and its pod. `jobs` are those it lists."""
 
-    def __init__(self, change: Json) -> None:
+    def __init__(self, change: Json, jobs: Sequence[Json] = (JOB,)) -> None:
         self._change = change
+        self._jobs = jobs
 
     async def request(
         self, method: str, path: str, *, params: Mapping[str, str] = {}, headers: Mapping[str, str] = {}, body: bytes = b""
     ) -> Response:
-        items = {"trainjobs": [JOB], "pods": [POD]}.get(path.rpartition("/")[2], [])
+        items = {"trainjobs": [*self._jobs], "pods": [POD]}.get(path.rpartition("/")[2], [])
         return Response(200, {}, msgspec.json.encode({"metadata": {"resourceVersion": "1"}, "items": items}))
 
     async def stream(

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from job_evidence import v1_job, v2_job
-from one_job import JOB, OneJob
+from one_job import FAILED, JOB, OneJob
 from shunter.api.resources import TRAIN_JOBS
 from shunter.cli.following import ended_by, report
 from shunter.jobs.following.display import PipeDisplay
@@ -47,3 +47,26 @@ async def test_a_job_that_does_not_end_in_time_has_not_succeeded_and_goes_on(cap
     said = capsys.readouterr().err
     assert "did not end within --timeout" in said
     assert "follow it: shunter logs -f train -n team; end it: shunter delete train -n team" in said
+
+
+SUCCEEDED = {**JOB, "status": {"conditions": [{"type": "Complete", "status": "True", "message": "all ranks ended"}]}}
+
+
+@pytest.mark.parametrize(
+    ("jobs", "succeeded", "said"),
+    [
+        ([SUCCEEDED], True, "TrainJob team/train succeeded"),
+        ([FAILED], False, "TrainJob team/train failed: node-0: exit code 1: ValueError: no data"),
+        ([], False, "TrainJob team/train was deleted"),
+    ],
+    ids=["succeeded", "failed", "deleted"],
+)
+async def test_a_job_that_ended_while_another_was_followed_is_not_called_running(
+    jobs: list[Any], succeeded: bool, said: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    now = asyncio.get_running_loop().time()
+    client = Client(OneJob({"type": "MODIFIED", "object": JOB}, jobs))
+    assert await ended_by(now, client, TRAIN_JOBS, JOB, PipeDisplay()) is succeeded
+    shown = " ".join(capsys.readouterr().err.split())
+    assert said in shown
+    assert "still running" not in shown

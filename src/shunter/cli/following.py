@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from contextlib import suppress
 
 from rich.markup import escape
 
@@ -13,9 +14,10 @@ from shunter.cli.output.console import errors, say
 from shunter.cli.output.diagnosed import diagnosed
 from shunter.jobs.following.display import Display
 from shunter.jobs.following.follower import JobFollower
-from shunter.jobs.following.outcome import Outcome, outcome
+from shunter.jobs.following.outcome import Outcome, end_of, latest, outcome
 from shunter.kube.client import Client
-from shunter.operator.overview import overview, ttl_seconds
+from shunter.kube.errors import ApiError
+from shunter.operator.overview import is_finished, overview, ttl_seconds
 
 
 async def followed(client: Client, resource: Resource, job: Json, screen: Display) -> Outcome:
@@ -32,12 +34,18 @@ async def ended_by(deadline: float | None, client: Client, resource: Resource, j
         async with asyncio.timeout_at(deadline):
             end = await follower.run()
     except TimeoutError:
-        row = overview(follower.job)
-        say(f"{row.title} is {row.state} and did not end within --timeout")
-        if follower.cause is not None:
-            say(f"  {follower.cause}")
-        say(f"  {goes_on(job)}")
-        return False
+        # It may have ended all the same: while another job was followed, or while its last logs were read.
+        last: Json | None = follower.job
+        with suppress(ApiError):
+            last = await latest(client, resource, job)
+        if last is not None and not is_finished(last):
+            row = overview(last)
+            say(f"{row.title} is {row.state} and did not end within --timeout")
+            if follower.cause is not None:
+                say(f"  {follower.cause}")
+            say(f"  {goes_on(job)}")
+            return False
+        end = await end_of(client, last)
     ended = await outcome(client, end, job, diagnosed)
     report(ended)
     return ended.succeeded
