@@ -17,7 +17,14 @@ ENVIRONMENT: list[Json] = [
 
 def told(command: list[str]) -> list[str]:
     findings = converted(command, env=ENVIRONMENT).findings
-    return [one.message for one in findings if one.topic.id == "HOST028"]
+    return [one.message for one in findings if one.topic.id in ("HOST028", "HOST029")]
+
+
+def decided(command: list[str]) -> bool:
+    """Whether the conversion is refused for a number of ranks or shards that is counted."""
+    findings = converted(command, env=ENVIRONMENT).findings
+    (found,) = (one for one in findings if one.topic.id in ("HOST028", "HOST029"))
+    return found.topic.id == "HOST029" and found.topic.severity == "error"
 
 
 @pytest.mark.parametrize(
@@ -136,3 +143,60 @@ def test_pods_of_an_mpi_job_have_no_service_in_v1() -> None:
     (found,) = (one for one in findings if one.topic.id == "HOST028")
     assert "v1 has no Service for the pods of an MPIJob, v2 one of the name bert" in found.message
     assert found.advice == "Take the number of processes from OMPI_COMM_WORLD_SIZE, or the hosts from the hostfile."
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        'export WORLD_SIZE=$(getent ahosts "$JOB-worker" | wc -l)',
+        'NNODES="$(dig +short bert-worker | wc -l)"',
+        "torchrun --nnodes=$(getent ahosts $PEERS | sort -u | wc -l) train.py",
+        "torchrun --nnodes $(getent ahosts $PEERS | wc -l) train.py",
+        "N=$(getent ahosts $PEERS | wc -l); torchrun --nnodes=$N train.py",
+        'N=$(getent ahosts $PEERS | wc -l)\nexport WORLD_SIZE="${N}"',
+        "N=$(getent ahosts $PEERS | wc -l)\nM=$((N + 1))\npython train.py --num-shards $M",
+        "WORLD_SIZE=$(( $(getent ahosts $PEERS | wc -l) + 1 ))",
+        "NPROC=`timeout 5 nslookup $SVC | grep -c Address`",
+        "getent hosts $SVC; NUM_WORKERS=$(getent ahosts $SVC | wc -l)",
+    ],
+)
+def test_a_shell_that_takes_a_number_of_ranks_from_dns_is_refused(text: str) -> None:
+    assert decided(shell(f"{text}\npython other.py"))
+
+
+@pytest.mark.parametrize(
+    "code",
+    [
+        'world_size = len(socket.getaddrinfo(os.environ["SVC"], 1))',
+        'init(rank=0, world_size=len(socket.getaddrinfo(os.environ["SVC"], 1)))',
+        'os.environ["WORLD_SIZE"] = str(len(socket.getaddrinfo(os.environ["SVC"], 1)))',
+        'peers = socket.getaddrinfo(os.environ["PEERS"], 1)\nn = len(peers)\ninit(world_size=n)',
+        'peers = socket.getaddrinfo(os.environ["PEERS"], 1)\nnum_shards = len(set(peers))',
+        'world_size = int(os.popen("getent ahosts $SVC | wc -l").read())',
+    ],
+)
+def test_python_that_takes_a_number_of_ranks_from_dns_is_refused(code: str) -> None:
+    assert decided(python(f"import os, socket\n{code}\ntrain()"))
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        shell(
+            "until [ $(getent ahosts $PEERS | wc -l) -ge $WORLD_SIZE ]; do sleep 1; done\ntorchrun --nnodes=$WORLD_SIZE train.py"
+        ),
+        shell("N=$(getent ahosts $PEERS | wc -l); echo $N peers\ntorchrun --nnodes=$WORLD_SIZE train.py"),
+        shell("getent ahosts bert-worker | wc -l > /tmp/peers\nexport WORLD_SIZE=4"),
+        shell("export WORLD_SIZE=4; getent ahosts $PEERS | wc -l"),
+        shell("getent hosts $SVC | head -1; export NNODES=$COUNT"),
+        shell("for h in $(getent ahosts $PEERS | sort -u); do echo $h >> hosts; done; mpirun -np $NP --hostfile hosts train"),
+        python(
+            'import os, socket\npeers = socket.getaddrinfo(os.environ["PEERS"], 1)\nworld_size = int(os.environ["WORLD_SIZE"])\n'
+            "assert len(peers) == world_size\ninit(world_size=world_size)"
+        ),
+        python('import os, socket\nprint(len(socket.getaddrinfo(os.environ["PEERS"], 1)))\ninit(world_size=4)'),
+        python('import os, socket\nn = len(socket.getaddrinfo(os.environ["PEERS"], 1))\nlog(n)\nnum_shards = 4'),
+    ],
+)
+def test_a_count_that_is_only_waited_for_or_shown_is_a_warning(command: list[str]) -> None:
+    assert not decided(command)

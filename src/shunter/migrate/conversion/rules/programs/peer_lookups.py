@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping, Set
+from functools import lru_cache
 from typing import NamedTuple
 
 from shunter.api.late_patterns import late_pattern
@@ -31,6 +32,27 @@ PEERS = Topic(
     explains=("none",),
     limits_proof=True,
 )
+COUNTS = Topic(
+    id="HOST029",
+    title="a number of ranks or shards is counted by a name in DNS",
+    severity="error",
+    change="semantic-change",
+    grade="L",
+    explanation=(
+        "The program counts the addresses of a name in DNS, and takes the count for a number of processes or shards: "
+        "`WORLD_SIZE=$(getent ahosts JOB-worker | wc -l)`, `--nnodes=$N`, `world_size=len(peers)`. In v1 each pod, but those of "
+        "an MPIJob, has a Service of its name, and JOB-worker is a name only where somebody made such a Service. In v2 the "
+        "headless service JOB has the addresses of all pods of the job, whatever their role, and the names of v1 have none. With "
+        "another count, ranks wait for peers that never come, or shards of the data are left out or read twice."
+    ),
+    remedy=(
+        "Take the number of processes from WORLD_SIZE; suppress with --accept HOST029 if the name has as many addresses in v2."
+    ),
+    effort=2,
+    acceptable=True,
+    explains=("none",),
+    limits_proof=True,
+)
 _OF_MPI = "Take the number of processes from OMPI_COMM_WORLD_SIZE, or the hosts from the hostfile."
 _LONGEST = 400
 """How many characters of a line are read about a look-up, on each side."""
@@ -54,7 +76,12 @@ _IN_PYTHON = late_pattern(
     r"\b(?:getaddrinfo|gethostbyname_ex|resolver\.(?:resolve|query))\("
     r"\s{0,200}(?P<words>[^\n,()]{1,400}(?:\([^\n()]{0,400}\)[^\n,()]{0,400})?)"
 )
-_HOLDER = late_pattern(r"(\w{1,80})[ \t]{0,80}=[^\n=]{0,80}\Z")
+_SUBSTITUTED = late_pattern(
+    r"(?:\b(\w{1,80})=|(?<!\S)--?([A-Za-z][\w-]{0,60})(?:=|[ \t]+))[\"']?(?:\$\(\([ \t]*)?(?:\$\(|`)[ \t]*"
+    r"(?:(?:sudo|command|timeout[ \t]+[\w.]{1,9})[ \t]+)?(?:/[\w/]{1,40}/)?\Z"
+)
+"""The variable or the option that is given what a shell looks up."""
+_HOLDER = late_pattern(r"(\w{1,80})(?:[\"']\])?[ \t]{0,80}=[^\n=]{0,80}\Z")
 """The name that is given what is looked up."""
 _COUNTS = late_pattern(r"\b(?:len|sum)\(")
 _LISTS = late_pattern(r"\b(?:set|sorted)\(")
@@ -63,6 +90,16 @@ _ASSIGNMENT = late_pattern(r"(?<![\w$.])([A-Za-z_]\w*)[ \t]?=(?!=)(?=[ \t]?[^\n;
 _VARIABLE = late_pattern(r"\$\{?(\w+)\}?|os\.environ\[[\"'](\w+)[\"']\]|os\.(?:environ\.get|getenv)\([\"'](\w+)[\"'][^)]*\)")
 _JOINS = late_pattern(r"^[rbuf]{0,2}[\"']|[\"']$|[\"']\s*\+\s*|\s*\+\s*[rbuf]{0,2}[\"']|[{}]|(?<=[^\s])[\"']$")
 """What stands between the parts of a text that Python puts together."""
+_GIVEN = late_pattern(
+    r"(?:\b([A-Za-z_]\w{0,60})(?:[\"']\])?[ \t]?=(?!=)(?=[ \t]?([^\n;,]{1,80}))"
+    r"|(?<![\w-])--?([A-Za-z][\w-]{0,60})(?:=|[ \t]+(?=[\"']?\$))(?=([^\s;]{1,80})))"
+)
+"""A variable, an argument or an option, and what it is given."""
+_NUMBER = late_pattern(
+    r"(?:^|[_-])(?:world[_-]?size|nnodes|nprocs?|nproc[_-]per[_-]node|np"
+    r"|(?:num|n|number[_-]of|total|nr)[_-]?(?:nodes|processes|procs|workers|machines|replicas|shards|ranks|partitions|peers|hosts))$",
+    re.IGNORECASE,
+)
 _ONE_POD = frozenset({"MASTER_ADDR", "PET_MASTER_ADDR", "COORDINATOR_ADDRESS", "CHIEF_ADDR", "HOSTNAME", "POD_NAME", "POD_IP"})
 """One pod in both generations: the first one, or the pod itself."""
 _OF_THE_POD = frozenset({"metadata.name", "status.podIP", "status.hostIP", "spec.nodeName"})
@@ -84,24 +121,37 @@ class _Text(NamedTuple):
     """Variables that hold the name or address of one pod."""
 
 
+class _LookUp(NamedTuple):
+    start: int
+    name: str
+    """As far as it is known."""
+    is_number: bool
+    """Whether the answers are counted for a number of ranks or shards."""
+
+
 def apply(draft: Draft) -> None:
-    """Tells of each text once."""
+    """Tells of each text once: of a look-up that decides a number, or else of the first."""
     for programs in all_programs(draft):
         for text, spot in programs.texts:
-            for start, name in _look_ups(draft, _read(text, programs.container)):
-                path, offset = place(programs, spot, spot.offset(start))
-                says = _message(draft, programs, quoted(text, start, spot, with_number=True), name)
-                draft.report(PEERS, path, says, remedy=_OF_MPI if _is_mpi(draft) else "", offset=offset)
-                break
+            look_ups = [*_look_ups(draft, _read(text, programs.container))]
+            if not look_ups:
+                continue
+            found = next((one for one in look_ups if one.is_number), look_ups[0])
+            path, offset = place(programs, spot, spot.offset(found.start))
+            says = _message(draft, programs, quoted(text, found.start, spot, with_number=True), found)
+            topic = COUNTS if found.is_number else PEERS
+            draft.report(topic, path, says, remedy=_OF_MPI if _is_mpi(draft) else "", offset=offset)
 
 
-def _message(draft: Draft, programs: Programs, line: str, name: str) -> str:
+def _message(draft: Draft, programs: Programs, line: str, look_up: _LookUp) -> str:
+    name = look_up.name
     pods, first = len(draft.hosts), draft.host(programs.group, 0)
     hosts = [host for host in draft.hosts if name and host.startswith(f"{name}-")] or [*draft.hosts]
     what = f"{name}, which" if name else "a name that"
     in_v1 = "no Service for the pods of an MPIJob" if _is_mpi(draft) else f"a Service for each ({', '.join(hosts[:3])})"
+    does = "takes a number from" if look_up.is_number else "looks up"
     return (
-        f"{line} looks up {what} may stand for several pods: v1 has {in_v1}, v2 "
+        f"{line} {does} {what} may stand for several pods: v1 has {in_v1}, v2 "
         f"one of the name {draft.name} with {pods} address{'es' if pods > 1 else ''}, and {first} for the first pod."
     )
 
@@ -126,23 +176,54 @@ def _field(variable: Json) -> str:
     return str(((variable.get("valueFrom") or {}).get("fieldRef") or {}).get("fieldPath"))
 
 
-def _look_ups(draft: Draft, text: _Text) -> Iterator[tuple[int, str]]:
-    """Where the text looks up such a name, and the name as far as it is known."""
+def _look_ups(draft: Draft, text: _Text) -> Iterator[_LookUp]:
+    """The look-ups of such names."""
     for match in _IN_SHELL.finditer(text.code):
-        if not _COMMAND.search(text.code[max(match.start() - 120, 0) : match.start()]):
+        before = text.code[max(match.start() - 120, 0) : match.start()]
+        if not _COMMAND.search(before):
             continue
-        is_counted, is_listed = _use_in_shell(text.code, match) if "$" in match["words"] else (False, False)
+        is_counted, is_listed = _use_in_shell(text.code, match)
         for word in (word.strip("\"'") for word in match["words"].split()):
             if (
                 word[:1] not in "-+@"
                 and (name := _peers(draft, text, word, is_counted=is_counted, is_listed=is_listed)) is not None
             ):
-                yield match.start(), name
+                yield _LookUp(match.start(), name, is_counted and _is_number(text, _substituted_for(before)))
     for match in _IN_PYTHON.finditer(text.code):
         is_counted, is_listed = _use_in_python(text, match)
         name = _peers(draft, text, match["words"], is_counted=is_counted, is_listed=is_listed)
         if name is not None:
-            yield match.start("words"), name
+            holder = _HOLDER.search(_line_before(text, match)[-240:])
+            yield _LookUp(match.start("words"), name, is_counted and _is_number(text, holder[1] if holder else ""))
+
+
+def _substituted_for(before: str) -> str:
+    """The variable or the option that gets what a shell looks up, from the text before the look-up; empty where none does. In
+    Python the shell's program is a text: `size = int(os.popen("getent`."""
+    if found := _SUBSTITUTED.search(before):
+        return found[1] or found[2]
+    found = _HOLDER.search(before.rpartition("\n")[2]) if before.endswith(("'", '"')) else None
+    return found[1] if found else ""
+
+
+def _is_number(text: _Text, holder: str) -> bool:
+    """Whether a variable or an option is a number of ranks or shards, or such a number is made of it."""
+    return bool(holder) and (_NUMBER.search(holder) is not None or holder in _makes_numbers(text.code))
+
+
+@lru_cache(maxsize=16)
+def _makes_numbers(code: str) -> frozenset[str]:
+    """The names that stand in what numbers of ranks or shards are given, or in what such a name is given."""
+    given: dict[str, set[str]] = {}
+    for match in _GIVEN.finditer(code):
+        name, value = (match[1], match[2]) if match[1] else (match[3], match[4])
+        given.setdefault(name, set()).update(re.findall(r"\w+", value))
+    first = {word for name, words in given.items() if _NUMBER.search(name) for word in words}
+    return frozenset(first.union(*(given.get(name, ()) for name in first)))
+
+
+def _line_before(text: _Text, look_up: re.Match[str]) -> str:
+    return text.code[max(look_up.start() - _LONGEST, 0) : look_up.start()].rpartition("\n")[2]
 
 
 def _use_in_shell(code: str, look_up: re.Match[str]) -> tuple[bool, bool]:
@@ -164,7 +245,7 @@ def _use_in_shell(code: str, look_up: re.Match[str]) -> tuple[bool, bool]:
 def _use_in_python(text: _Text, look_up: re.Match[str]) -> tuple[bool, bool]:
     """Whether Python counts the answers, and whether it lists them, or does so with the name that holds them. A loop over them
     tries one address after the other."""
-    before = text.code[max(look_up.start() - _LONGEST, 0) : look_up.start()].rpartition("\n")[2]
+    before = _line_before(text, look_up)
     loop = before.rfind("for ", 0, max(before.rfind(" in "), 0))
     is_within = loop > 0 and any(bracket in before[:loop] for bracket in "[({")
     holder = _HOLDER.search(before[-240:])
