@@ -1,9 +1,9 @@
-"""Those who watch a container's output and type its input while it runs: what `kubectl attach` does.
+"""Clients that read a container's output and write its input while it runs, as `kubectl attach` does.
 
 The supervisor listens on the socket `attach` in the attempt's directory. A client sends one byte, the set of streams it wants,
-with a pipe for each output among them, and gets one byte with the container's input, if it is to have that. From then on the
-connection says only whether the client is there; a byte means that no more input comes. Whoever is slow holds the container back,
-as a pipe does, but not for ever: a training job shall not stop because of a terminal that nobody looks at.
+with a pipe for each output among them, and receives one byte, with the container's input attached if it asked for that. From then
+on the connection only shows that the client is still there; a further byte means the end of the input. A slow client blocks the
+container, as a pipe does, but only for a limited time: a training job must not stop because of an abandoned terminal.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from contextlib import suppress
 from shunter.cluster.node.launch.standard_streams import StandardStreams
 
 STALL_SECONDS = 10.0
-"""A client that takes nothing for so long is cut off."""
+"""A client that reads nothing for this long is disconnected."""
 _SOCKET = "attach"
 _STREAMS = ("stdin", "stdout", "stderr")
 
@@ -28,12 +28,12 @@ class _Client:
         self.pipes: dict[str, int] = {}
         self.pending: dict[str, bytes] = {}
         self.took_at = 0.0
-        """When the client last took something, or had nothing to take."""
+        """When the client last read something, or had nothing to read."""
         self.is_attached = False
         self.types = False
 
     def write(self, stream: str, chunk: bytes) -> None:
-        """Sends what fits into the pipe and keeps the rest. Raises OSError when the client is gone."""
+        """Sends what fits into the pipe and buffers the rest. Raises OSError when the client is gone."""
         waiting = self.pending.pop(stream, b"")
         pending, written = waiting + chunk, 0
         with suppress(BlockingIOError):
@@ -52,7 +52,7 @@ class _Client:
 
 
 class Attachments:
-    """The clients of one container. Owned by its supervisor's loop, which never waits for one of them."""
+    """The attached clients of one container. Owned by its supervisor's loop, which never blocks on a client."""
 
     def __init__(self, directory: str, streams: StandardStreams, *, stdin_once: bool) -> None:
         self._streams = streams
@@ -68,11 +68,11 @@ class Attachments:
 
     @property
     def is_congested(self) -> bool:
-        """Whether somebody has to take output before there may be more."""
+        """Whether a client has to read output before more may be added."""
         return any(client.pending for client in self._clients.values())
 
     def register(self, poll: select.poll) -> None:
-        """Adds what this waits for."""
+        """Registers the descriptors to wait for."""
         poll.register(self._listener, select.POLLIN)
         for descriptor, client in self._clients.items():
             poll.register(descriptor, select.POLLIN)
@@ -80,13 +80,13 @@ class Attachments:
                 poll.register(client.pipes[stream], select.POLLOUT)
 
     def serve(self, ready: set[int]) -> None:
-        """Does what can be done without waiting."""
+        """Handles the descriptors that are ready, without blocking."""
         if self._listener.fileno() in ready:
             with suppress(BlockingIOError):
                 connection, _ = self._listener.accept()
                 self._clients[connection.fileno()] = _Client(connection)
         for descriptor in ready & self._clients.keys():
-            self._hear(descriptor)
+            self._read_client(descriptor)
         for client in list(self._clients.values()):
             for stream in [stream for stream in client.pending if client.pipes[stream] in ready]:
                 self._write(client, stream, b"")
@@ -94,13 +94,13 @@ class Attachments:
                 self._drop(client)
 
     def write(self, stream: str, chunk: bytes) -> None:
-        """Output of the container, for everybody who wants it."""
+        """Sends output of the container to all clients that asked for the stream."""
         for client in list(self._clients.values()):
             if stream in client.pipes:
                 self._write(client, stream, chunk)
 
     def flush(self) -> None:
-        """Waits until everybody has taken what is there, or was cut off."""
+        """Waits until each client has read all output, or was disconnected."""
         while self.is_congested:
             poll = select.poll()
             self.register(poll)
@@ -112,7 +112,7 @@ class Attachments:
         except OSError:
             self._drop(client)
 
-    def _hear(self, descriptor: int) -> None:
+    def _read_client(self, descriptor: int) -> None:
         client = self._clients[descriptor]
         try:
             data, descriptors, _, _ = socket.recv_fds(client.connection, 1, len(_STREAMS))
@@ -138,7 +138,7 @@ class Attachments:
         if len(outputs) != len(descriptors):
             self._drop(client)
             return
-        # Nobody else: as long as somebody holds it, the container does not see its end.
+        # Only this client holds it: the container sees the end of its input once no process has it open.
         if self._streams.input >= 0 and (client.types or self._streams.has_terminal):
             socket.send_fds(client.connection, [b" "], [self._streams.input])
         else:

@@ -13,7 +13,7 @@ class CgroupFiles:
         self._files = [(path, os.open(path, os.O_WRONLY | os.O_CLOEXEC)) for path in paths]
 
     def join(self) -> None:
-        """Moves the calling process into all of them. Raises OSError with the path of the one that the kernel refuses."""
+        """Moves the calling process into all of the cgroups. Raises OSError with the path of the one that the kernel refuses."""
         for path, file in self._files:
             try:
                 os.write(file, b"0")

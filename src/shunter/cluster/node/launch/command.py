@@ -1,4 +1,4 @@
-"""A command in a running container, with its input and output in the agent's hands: what `kubectl exec` runs."""
+"""A command in a running container, whose input and output the agent handles: what `kubectl exec` runs."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def run_command(request: dict[str, Any], hand_over: HandOver) -> dict[str, Any]:
     order: stdin, stdout, stderr. Raises RuntimeError in runc's words when it cannot be started.
     """
     container = RunningContainer(request["directory"])
-    # Opened out here: the container's first process is a process of this machine.
+    # Opened before entering: the ID of the container's first process is one of the machine's PID namespace.
     container_end = _pid_descriptor(container.pid)
     container.enter()
     if request["terminal"]:
@@ -52,7 +52,7 @@ def run_command(request: dict[str, Any], hand_over: HandOver) -> dict[str, Any]:
 
 
 def _pipes(streams: list[str]) -> tuple[list[int], list[int]]:
-    """Our ends of the streams that are wanted, and the command's three; what is not wanted is /dev/null."""
+    """Our ends of the requested streams, and the command's three; a stream that is not requested is /dev/null."""
     ours, theirs = [], []
     for name in ("stdin", "stdout", "stderr"):
         if name not in streams:
@@ -84,7 +84,7 @@ def _become(
 
 
 def _wait(child: int, container: int, container_end: int) -> int:
-    """The command's wait status. It does not outlive its container, which only a pid namespace sees to by itself."""
+    """The command's wait status. Kills the command when its container ends, which only a PID namespace does by itself."""
     child_end = _pid_descriptor(child)
     if child_end < 0 or container_end < 0:
         return _wait_by_looking(child, container)
@@ -110,5 +110,5 @@ def _wait_by_looking(child: int, container: int) -> int:
 
 
 def _pid_descriptor(pid: int) -> int:
-    """Readable once the process has ended; -1 where the system has no such thing."""
+    """A descriptor that is readable once the process has ended; -1 where the system does not support pidfds."""
     return os.pidfd_open(pid) if sys.platform == "linux" else -1

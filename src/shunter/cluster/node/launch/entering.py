@@ -1,4 +1,4 @@
-"""Into a running container: what every command that is run in one has in common."""
+"""Enters a running container: the common part of all commands that run in one."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ _NAMESPACES = ("ipc", "uts", "net", "pid", "mnt")
 class RunningContainer:
     """A container that runs now. Raises RuntimeError where none does.
 
-    `enter` takes the calling process in; only its children, though, are processes of the container. They call `join` before they
-    execute anything.
+    `enter` moves the calling process into its namespaces, but only children of that process are in its PID namespace. They call
+    `join` before they execute a program.
     """
 
     def __init__(self, directory: str) -> None:
@@ -32,14 +32,14 @@ class RunningContainer:
         return bool(self.spec["level"] == "namespaces")
 
     def enter(self) -> None:
-        """The calling process sees what the container sees. Raises OSError."""
+        """Gives the calling process the container's view of the machine. Raises OSError."""
         if self._has_namespaces:
             for kind in _NAMESPACES:
                 linux.set_namespace(f"/proc/{self.pid}/ns/{kind}")
         os.chdir(self.spec["cwd"])
 
     def join(self) -> None:
-        """The calling process, with its standard streams in place, gets the container's limits, user and rights, no more."""
+        """Gives the calling process, whose standard streams are in place, exactly the container's limits, user and rights."""
         self._groups.join()
         if self._has_namespaces:
             sandbox.keep_capabilities(self.spec["capabilities"])

@@ -1,4 +1,4 @@
-"""The program that a command line names: where it is looked for, and how a process becomes it."""
+"""Finds the program that a command line names, and executes it."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import Mapping
 
 
 def execute(argv: list[str], env: dict[str, str]) -> str:
-    """Replaces this process by the program; returns only on failure, with the reason in runc's words."""
+    """Replaces this process with the program; returns only on failure, with the reason in runc's words."""
     name = argv[0]
     denied = False
     for path in candidates(name, env):
@@ -17,7 +17,7 @@ def execute(argv: list[str], env: dict[str, str]) -> str:
             denied = True
         except (FileNotFoundError, NotADirectoryError):
             if os.path.isfile(path):
-                return f"exec {path}: no such file or directory"  # its interpreter is not there
+                return f"exec {path}: no such file or directory"  # its interpreter does not exist
             continue
         except OSError as error:
             return f"exec {path}: {(error.strerror or str(error)).lower()}"
@@ -29,5 +29,5 @@ def execute(argv: list[str], env: dict[str, str]) -> str:
 
 
 def candidates(name: str, env: Mapping[str, str]) -> list[str]:
-    """The paths under which a program is looked for, the first one first."""
+    """The paths at which a program is looked for, in search order."""
     return [name] if "/" in name else [f"{place}/{name}" for place in env.get("PATH", "").split(":") if place]

@@ -1,4 +1,4 @@
-"""A command inside a running container that nobody talks to: exec probes and lifecycle hooks."""
+"""A non-interactive command inside a running container: exec probes and lifecycle hooks."""
 
 from __future__ import annotations
 

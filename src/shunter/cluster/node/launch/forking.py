@@ -16,16 +16,16 @@ from shunter.cluster.node.launch.requests import packed, requests
 
 Begin = Callable[[dict[str, Any], int], None]
 Prepare = Callable[[socket.socket], Begin]
-"""Makes a fork ready, on whose socket its request will come: none of its own forks may keep that. Raises OSError."""
+"""Prepares a fork, given the socket on which its request will arrive; its own forks must not keep that socket. Raises OSError."""
 _DESCRIPTORS = 65536
 _SPARES = 2
 _QUIET_MILLISECONDS = 150
-"""Without a request, until a spare fork is made: not while what was just forked starts, but before the next job of somebody who
-runs one after the other."""
+"""How long no request has come before a spare fork is made: long enough for the last fork to start, short enough to be ready for
+the next of several consecutive jobs."""
 
 
 def detach(descriptor: int) -> None:
-    """The calling process keeps nothing of the agent's but its standard streams and the socket: no session, no open file."""
+    """Detaches the calling process from the agent's session and closes all its files but the standard streams and the socket."""
     os.setsid()
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     close_descriptors(keep=descriptor)
@@ -46,9 +46,9 @@ def serve(
     """Forks for each request, until the agent is gone. `begin` runs in the fork, with the request and its descriptor, and does
     not return. This process never waits for a fork and holds no state.
 
-    With `prepare` two spare forks are there before they are needed, made while nothing is asked for: `prepare` runs in them, and
-    what it returns begins the request that comes first. Requests that find none are forked for. With `is_for_spare` they take
-    only such requests, and none is made before the first of these came."""
+    With `prepare`, two spare forks are made in advance, while there are no requests: `prepare` runs in each, and what it returns
+    begins the fork's request. A request that finds no spare gets a new fork. With `is_for_spare`, spares take only requests for
+    which it is true, and none is made before the first of these."""
     # Children are reaped by the kernel: nobody here needs to know how they ended.
     signal.signal(signal.SIGCHLD, signal.SIG_IGN)
     spares: list[socket.socket] = []
@@ -70,7 +70,7 @@ def serve(
 
 
 def fork_with_socket() -> tuple[int, socket.socket]:
-    """Forks; the fork's number, which is 0 in the fork, and the caller's end of a socket between both. Raises OSError."""
+    """Forks. Returns the fork's process ID (0 in the fork) and the caller's end of a socket between both. Raises OSError."""
     ours, theirs = socket.socketpair()
     try:
         number = os.fork()
@@ -83,20 +83,21 @@ def fork_with_socket() -> tuple[int, socket.socket]:
 
 
 def close(*sockets: socket.socket) -> None:
-    """Closes their descriptors, whoever else holds the objects."""
+    """Closes the descriptors of the sockets, even while other code refers to the objects."""
     for one in sockets:
         os.close(one.detach())
 
 
 def _add_spares(spares: list[socket.socket], prepare: Prepare, begin: Begin, connection: socket.socket) -> None:
-    """Returns with a request, or when all are there. Without room for one it says so; the next request has it tried again."""
+    """Makes the missing spare forks; returns early when a request comes. Logs when a fork fails; the next request has it tried
+    again."""
     poll = select.poll()
     poll.register(connection, select.POLLIN)
     while len(spares) < _SPARES and not poll.poll(_QUIET_MILLISECONDS):
         try:
             number, channel = fork_with_socket()
         except OSError as error:
-            _say_missing(error)
+            _log_missing_fork(error)
             return
         if number == 0:
             close(connection, *spares)
@@ -105,14 +106,14 @@ def _add_spares(spares: list[socket.socket], prepare: Prepare, begin: Begin, con
 
 
 def _await_request(channel: socket.socket, prepare: Prepare, begin: Begin) -> NoReturn:
-    """Begins what is asked for on `channel`, as any fork does where it cannot be made ready: a request may be on its way to it.
-    Ends with the last process that has its other end."""
+    """Waits for a request on `channel` and begins it; when `prepare` fails, as an ordinary fork does, as a request may be on its
+    way. Ends when the last process that has the other end closes it."""
     signal.signal(signal.SIGCHLD, signal.SIG_DFL)
     linux.die_with_parent(signal.SIGKILL)  # one that is stopped does not see that its channel ends
     try:
         begin = prepare(channel)
     except OSError as error:
-        _say_missing(error)
+        _log_missing_fork(error)
     if found := next(requests(channel), None):
         linux.die_with_parent(0)
         close(channel)
@@ -129,7 +130,7 @@ def _is_taken(spares: list[socket.socket], request: dict[str, Any], descriptor: 
     return False
 
 
-def _say_missing(error: OSError) -> None:
+def _log_missing_fork(error: OSError) -> None:
     print(f"Containers start later: no process could be made ready for the next one: {error}", file=sys.stderr, flush=True)
 
 

@@ -79,8 +79,8 @@ def mount_point(line: str) -> str:
 
 
 def unshare(flags: int) -> None:
-    """As unshare(2) with CLONE_ flags: the calling process leaves its namespaces for new ones; of a new PID namespace only its
-    children are. Raises OSError."""
+    """Calls unshare(2) with CLONE_ flags: moves the calling process into new namespaces, except a new PID namespace, which only
+    its children enter. Raises OSError."""
     _check(_libc.unshare(flags), "unshare")
 
 
@@ -101,20 +101,20 @@ def pivot_root(new_root: str, put_old: str) -> None:
 
 
 def die_with_parent(signal_number: int) -> None:
-    """The kernel sends this signal to the calling process when its parent dies, however it dies; 0 stands for none. Does nothing
-    on other systems than Linux."""
+    """Has the kernel send this signal to the calling process when its parent dies for any reason; 0 means no signal. Does nothing
+    on systems other than Linux."""
     if sys.platform != "linux":
         return
     _check(_libc.prctl(_PR_SET_PDEATHSIG, signal_number, 0, 0, 0), "prctl")
 
 
 def adopt_orphans() -> None:
-    """Orphaned descendants become children of the calling process instead of init's."""
+    """Makes orphaned descendants children of the calling process instead of init."""
     _check(_libc.prctl(_PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0), "prctl")
 
 
 def set_process_name(name: str) -> None:
-    """What `ps` shows as the command (15 characters)."""
+    """Sets the command that `ps` shows (15 characters)."""
     _check(_libc.prctl(_PR_SET_NAME, name.encode()[:15], 0, 0, 0), "prctl")
 
 
@@ -124,13 +124,13 @@ def drop_capability(number: int) -> None:
 
 
 def keep_from_gaining_rights() -> None:
-    """No program executed from here on gets rights from its set-user-ID bit or its file capabilities."""
+    """Keeps programs executed from here on from gaining rights by a set-user-ID bit or file capabilities (no_new_privs)."""
     _check(_libc.prctl(_PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0), "prctl")
 
 
 def take_capabilities_of_root() -> None:
-    """The calling process, which is root, keeps of its capabilities what it would have after executing a program: those of its
-    bounding set. Raises OSError."""
+    """Reduces the capabilities of the calling process, which is root, to its bounding set, as executing a program would. Raises
+    OSError."""
     with open("/proc/self/status") as file:
         sets = {name: int(value, 16) for name, _, value in (line.partition(":") for line in file) if name.startswith("Cap")}
     kept = sets["CapPrm"] & sets["CapBnd"]
@@ -140,7 +140,7 @@ def take_capabilities_of_root() -> None:
 
 
 def set_command_line(argv: list[str], environment: dict[str, str]) -> None:
-    """What /proc/PID/cmdline and /proc/PID/environ show of the calling process. Raises OSError where the kernel has no
+    """Sets what /proc/PID/cmdline and /proc/PID/environ show of the calling process. Raises OSError where the kernel has no
     PR_SET_MM_MAP (CONFIG_CHECKPOINT_RESTORE)."""
     words = b"".join(os.fsencode(word) + b"\0" for word in argv)
     variables = b"".join(os.fsencode(f"{name}={value}") + b"\0" for name, value in environment.items())
@@ -160,8 +160,8 @@ def set_command_line(argv: list[str], environment: dict[str, str]) -> None:
 
 
 def spread_subdirectories(path: str) -> None:
-    """Has ext4 put each directory that is made in this one, with what is in it, at another place of the disk (`chattr +T`). So
-    does an overlay on ext4. Other file systems refuse, which is fine. Raises OSError where there is no such directory."""
+    """Has ext4, also below an overlay, place each new subdirectory and its contents in another area of the disk (`chattr +T`).
+    Does nothing on file systems that do not support it. Raises OSError where there is no such directory."""
     descriptor = os.open(path, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
     try:
         with suppress(OSError):

@@ -1,4 +1,4 @@
-"""Whether anything listens in a pod's network, asked of the kernel (sock_diag(7)): no program notices.
+"""Tells whether a program listens in a pod's network. It asks the kernel (sock_diag(7)), so no program notices.
 
 `/proc/PID/net/tcp` would say the same, but takes 20 ms where the kernel has room for many connections.
 """
@@ -16,23 +16,24 @@ _HEADER = struct.Struct("=IHHII")
 _REQUEST = struct.Struct("=BBBBI48x")
 """inet_diag_req_v2: family, protocol, extensions, padding, states; any addresses."""
 _SOURCE = _HEADER.size + 8
-"""Where an answer (inet_diag_msg) has the address that is listened on."""
+"""The position of the listening address in an answer (inet_diag_msg)."""
 _LOOPBACK_IPV6 = bytes(15) + b"\1"
 
 
 def diagnosis_socket() -> socket.socket:
-    """What `has_listener` asks about the network that the calling process is in, wherever the socket goes. Raises OSError where
-    the kernel has none."""
+    """A socket for `has_listener`, tied to the network that the calling process is in now, even when passed to another process.
+    Raises OSError where the kernel does not support it."""
     return socket.socket(socket.AF_NETLINK, socket.SOCK_RAW | socket.SOCK_CLOEXEC, _NETLINK_SOCK_DIAG)
 
 
 def has_listener(diagnosis: socket.socket) -> bool:
-    """Whether a program accepts TCP connections there that come from outside. Raises OSError where the kernel does not say."""
+    """Whether a program in the socket's network accepts TCP connections from outside. Raises OSError when the kernel refuses the
+    question."""
     return any(_is_listened_on(diagnosis, family) for family in (socket.AF_INET, socket.AF_INET6))
 
 
 def _is_listened_on(diagnosis: socket.socket, family: socket.AddressFamily) -> bool:
-    """Whether an address of that family is, other than the loopback's."""
+    """Whether a program listens on an address of that family other than the loopback's."""
     body = _REQUEST.pack(family, socket.IPPROTO_TCP, 0, 0, 1 << _TCP_LISTEN)
     header = _HEADER.pack(_HEADER.size + len(body), _SOCK_DIAG_BY_FAMILY, _NLM_F_REQUEST | _NLM_F_DUMP, 1, 0)
     diagnosis.send(header + body)

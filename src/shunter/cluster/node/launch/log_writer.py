@@ -2,7 +2,8 @@
 
 A line longer than 16 KiB is split: its parts carry P (partial), the last one F (full). The file is rotated by size, so that a
 chatty job cannot fill the disk; the newest `FILES` files are kept (kubelet: containerLogMaxSize, containerLogMaxFiles).
-What a full disk does not take waits in memory, up to `WAITING_BYTES`, while the container goes on; a line says how many are lost.
+While the disk is full, output waits in memory, up to `WAITING_BYTES`, and the container goes on; a line in the log says how many
+lines are lost.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ FILES = 5
 MAX_LINE = 16 * 1024
 WAITING_BYTES = 1024 * 1024
 RETRY_SECONDS = 0.5
-"""A container that writes without pause shall not spend its time on a disk that is full."""
+"""Keeps a container that writes without pause from spending its time on attempts to write to a full disk."""
 
 
 class LogWriter:
@@ -35,7 +36,7 @@ class LogWriter:
 
     @property
     def is_behind(self) -> bool:
-        """Whether the disk has not taken everything yet: `flush` again, after a while."""
+        """Whether output still waits for the disk: call `flush` again after a while."""
         return bool(self._waiting)
 
     def write(self, stream: str, chunk: bytes) -> None:
@@ -52,7 +53,7 @@ class LogWriter:
         self._append(bytes(out))
 
     def end(self) -> None:
-        """The output is over: records what no newline ended, as a partial line."""
+        """Ends the output: records text after the last newline as a partial line."""
         self._retry_at = 0.0
         for stream, rest in self._pending.items():
             if rest:
@@ -66,9 +67,9 @@ class LogWriter:
         os.close(self._descriptor)
 
     def flush(self) -> None:
-        """Writes what waits, all of it or nothing: readers know whole lines only."""
+        """Writes all waiting lines or none: readers expect whole lines only."""
         if not self._waiting or time.monotonic() < self._retry_at:
-            self._forget_oldest()
+            self._drop_oldest()
             return
         block = self._lost_lines() + self._waiting
         try:
@@ -81,7 +82,7 @@ class LogWriter:
             with suppress(OSError):
                 os.ftruncate(self._descriptor, self._size)
             self._retry_at = time.monotonic() + RETRY_SECONDS
-            self._forget_oldest()
+            self._drop_oldest()
         else:
             self._size += len(block)
             self._waiting.clear()
@@ -91,7 +92,7 @@ class LogWriter:
         self._waiting += block
         self.flush()
 
-    def _forget_oldest(self) -> None:
+    def _drop_oldest(self) -> None:
         excess = len(self._waiting) - WAITING_BYTES
         if excess > 0:
             end = self._waiting.index(b"\n", excess - 1) + 1
@@ -99,14 +100,14 @@ class LogWriter:
             del self._waiting[:end]
 
     def _lost_lines(self) -> bytes:
-        """With the time of the line after them: readers count on times that never go back."""
+        """A line that says how many are lost, with the time of the next line: readers rely on times that never decrease."""
         if not self._lost:
             return b""
         stamp = bytes(self._waiting.partition(b" ")[0])
         return stamp + f" stderr F shunter: {self._lost} lines of this log are lost: the disk was full.\n".encode()
 
     def _rotate(self) -> None:
-        # First of all: where there is no room for a new file the old ones stay as they are.
+        # First of all: when there is no space for a new file, the old ones stay as they are.
         fresh = self._opened(f"{self._path}.new")
         for number in range(FILES - 1, 0, -1):
             older = f"{self._path}.{number}"

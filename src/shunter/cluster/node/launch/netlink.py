@@ -44,8 +44,8 @@ class RouteSocket:
         self._request(_RTM_NEWLINK, _NLM_F_CREATE | _NLM_F_EXCL, link)
 
     def add_veth(self, name: str, *, bridge: int, peer: str, peer_address: str, peer_namespace: int) -> None:
-        """Creates a cable: `name` here, plugged into the bridge of that index and up; `peer`, still down, in that namespace, for
-        that address."""
+        """Creates a veth pair: `name` here, attached to the bridge of that index and up; `peer`, still down, in that namespace,
+        for that address."""
         own = _hardware_address(peer_address) + attribute(_IFLA_NET_NS_FD, struct.pack("=I", peer_namespace))
         peer_info = _link_header() + _name(peer) + own
         data = attribute(_IFLA_INFO_DATA, attribute(_VETH_INFO_PEER, peer_info))
@@ -59,13 +59,13 @@ class RouteSocket:
         return index
 
     def set_up(self, name: str) -> None:
-        """Switches a link on. Its name is looked up in the network that the calling process is in now. Raises OSError."""
+        """Sets a link up. Its name is looked up in the network that the calling process is in now. Raises OSError."""
         self._request(_RTM_NEWLINK, 0, _link_header(index=socket.if_nametoindex(name), up=True))
 
     def wait_until_up(self, name: str, seconds: float = 1.0) -> None:
-        """Returns when the link carries packets, or time is up. Until a task of the kernel has noticed that its other end is up,
-        packets for it are lost without a word: the answer to the first one, and with it a second. The same holds for a bridge
-        that had no cable before: another task, which waits for that of the cable, switches it on."""
+        """Returns when the link carries packets, or time is up. Until a kernel task has noticed that the other end is up, packets
+        to the link are lost silently: the answer to the first packet, which costs a second. The same holds for a bridge that had
+        no port before: another kernel task sets it up after that of its port."""
         deadline = time.monotonic() + seconds
         while self._operating_state(name) != _OPERSTATE_UP and time.monotonic() < deadline:
             time.sleep(0.001)
@@ -144,9 +144,9 @@ def attribute(kind: int, value: bytes) -> bytes:
 
 
 def _hardware_address(address: str) -> bytes:
-    """Always the same for an IP address. Those who know the one of a pod that has just gone would not believe another for a
-    second (`locktime` of arp(7)): the first answers to a pod that gets its address were lost. Without one of its own a bridge
-    changes its with the pods that come and go."""
+    """The hardware address for an IP address, always the same. Peers that have a deleted pod's hardware address in their ARP
+    cache would ignore another one for a second (`locktime` of arp(7)), so the first answers to a new pod with its IP address
+    would be lost. A bridge without a fixed hardware address changes it as pods come and go."""
     return attribute(_IFLA_ADDRESS, b"\x02\x42" + socket.inet_aton(address))
 
 

@@ -1,8 +1,8 @@
-"""What of a pod's network traffic the kernel lets through, as rules of nf_tables in the pod's own network namespace.
+"""Filters a pod's network traffic with nf_tables rules in the pod's own network namespace.
 
 The nft program is not needed: the messages are plain structs (linux/netfilter/nf_tables.h). All rules of a pod are replaced in
-one transaction, so there is no moment without them. New TCP connections are judged by their first packet, and those that are
-there go on; other traffic that answers what was let through is known by the kernel's connection tracking.
+one transaction, so there is no moment without them. The rules apply to the first packet of a TCP connection, so existing
+connections continue; for other protocols, connection tracking recognises replies to allowed traffic.
 """
 
 from __future__ import annotations
@@ -85,7 +85,7 @@ def _has_received(receiver: socket.socket) -> bool:
 
 
 def _replace_rules(request: dict[str, Any], *, loopback: int) -> None:
-    """Made and deleted first, so that it need not be known whether the table is there."""
+    """Creates and deletes the table first, which works whether or not it exists."""
     table = [attribute(1, _TABLE)]
     messages = [
         _message(_NEW_TABLE, table, flags=_CREATE),
@@ -138,7 +138,7 @@ def _chain(direction: str, allowances: Sequence[dict[str, Any]], trusted: str, l
 
 
 def _set(label: bytes, number: int, addresses: Iterable[str]) -> list[_Message]:
-    """A set of addresses that rules look into by its name."""
+    """A named set of addresses that rules refer to."""
     key = [attribute(4, _number(7)), attribute(5, _number(4))]  # the key type is nft's word for ipv4_addr, unread by the kernel
     made = [attribute(1, _TABLE), attribute(2, label), attribute(3, _number(0)), *key, attribute(10, _number(number + 1))]
     elements = [_nested(1, _nested(1, attribute(1, socket.inet_aton(address)))) for address in addresses]
@@ -150,7 +150,7 @@ def _set(label: bytes, number: int, addresses: Iterable[str]) -> list[_Message]:
 
 
 def _rule(chain: bytes, expressions: Iterable[bytes]) -> _Message:
-    """A packet that all expressions fit is accepted."""
+    """A rule that accepts the packets that match all expressions."""
     verdict = _nested(2, _nested(2, attribute(1, _number(_ACCEPT))))
     accept = _expression(b"immediate\0", attribute(1, _number(_VERDICT)), verdict)
     listed = _nested(4, *expressions, accept)
@@ -204,7 +204,7 @@ def _commit(messages: Sequence[_Message]) -> None:
     batch = [_framed(_BATCH_BEGIN, struct.pack("!BBH", 0, 0, 10))]
     batch += [_framed(_SUBSYSTEM | kind, body, flags) for kind, flags, body in messages[:-1]]
     kind, flags, body = messages[-1]
-    # One answer for all, if nothing fails: hundreds would not fit into the socket.
+    # One acknowledgement for the whole batch if nothing fails: hundreds would not fit into the socket's buffer.
     batch += [_framed(_SUBSYSTEM | kind, body, flags | _ACK), _framed(_BATCH_END, struct.pack("!BBH", 0, 0, 10))]
     sent = b"".join(batch)
     with socket.socket(socket.AF_NETLINK, socket.SOCK_RAW | socket.SOCK_CLOEXEC, _NETLINK_NETFILTER) as channel:
@@ -217,7 +217,7 @@ def _commit(messages: Sequence[_Message]) -> None:
 
 
 def _make_room(channel: socket.socket, size: int) -> None:
-    """A transaction is one message; without root only as much as the machine allows."""
+    """Enlarges the send buffer, as a transaction is one message; without root only up to the machine's limit."""
     try:
         channel.setsockopt(socket.SOL_SOCKET, _SO_SNDBUFFORCE, size)
     except PermissionError:

@@ -1,4 +1,4 @@
-"""Taking away what a pod left on the machine: mounts, then files. Works from the file system alone, so `down` needs no agent."""
+"""Removes what a pod left on the machine: mounts, then files. Works from the file system alone, so `down` needs no agent."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ from shunter.cluster.node.launch import linux
 
 
 def remove_trees(request: dict[str, Any]) -> None:
-    """Unmounts everything below each of the `directories` (innermost first) and deletes them. Gone already is fine. Raises the
-    first OSError once it has been through all."""
+    """Unmounts everything below each of the `directories` (innermost first) and deletes them. Ignores missing ones. Raises the
+    first OSError after trying all."""
     problems: list[OSError] = []
     for directory in request["directories"]:
         try:
@@ -26,7 +26,7 @@ def remove_trees(request: dict[str, Any]) -> None:
 
 
 def unmount_below(directory: str) -> None:
-    """Unmounts everything at or below a directory; what somebody else unmounts meanwhile is fine."""
+    """Unmounts everything at or below a directory; ignores mounts that another process unmounts meanwhile."""
     for path in mounts_below(directory):
         try:
             linux.unmount(path)
@@ -36,8 +36,8 @@ def unmount_below(directory: str) -> None:
 
 
 def delete_tree(directory: str) -> None:
-    """Deletes files; directories that their owner may not enter, as an overlay's work directory, are opened first. Raises the
-    first OSError of one that cannot be opened once all else is deleted."""
+    """Deletes a directory tree. Directories that their owner may not enter, such as an overlay's work directory, get the
+    permissions first. Raises the first OSError for a directory where that fails, after deleting all else."""
     shutil.rmtree(directory, ignore_errors=True)
     if not os.path.isdir(directory):
         return
@@ -52,7 +52,7 @@ def delete_tree(directory: str) -> None:
 
 
 def _opened(directory: str) -> list[OSError]:
-    """Lets the owner enter and change it, or says why not."""
+    """Gives the owner access to the directory; returns the error when that fails."""
     try:
         os.chmod(directory, 0o700)
     except OSError as error:
@@ -61,7 +61,7 @@ def _opened(directory: str) -> list[OSError]:
 
 
 def delete(path: Path) -> None:
-    """Deletes a file or a whole directory; gone already is fine."""
+    """Deletes a file or a whole directory, if it exists."""
     if path.is_dir() and not path.is_symlink():
         delete_tree(str(path))
     else:

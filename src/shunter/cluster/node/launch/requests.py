@@ -1,4 +1,4 @@
-"""What the agent sends to a process that forks for it: a length, a JSON object and one file descriptor a request."""
+"""Requests of the agent to a process that forks for it: each is a length, a JSON object and one file descriptor."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ def packed(request: dict[str, Any]) -> bytes:
 
 
 def requests(connection: socket.socket) -> Iterator[tuple[dict[str, Any], int]]:
-    """Requests and their descriptors, which the caller closes, until the other end is gone. Raises EOFError when it goes in the
-    middle of one."""
+    """Yields requests and their descriptors, which the caller closes, until the other end closes. Raises EOFError when it closes
+    in the middle of a request."""
     while True:
         header, descriptors, _, _ = socket.recv_fds(connection, HEADER.size, 1)
         if not header:

@@ -1,8 +1,8 @@
 """The root directory of a container: everything of the image can be read, what the container writes goes to its own directory.
 
-Two ways lead there. With real root the image's root is one overlay, and every file system mounted inside it another. In a user
-namespace the kernel refuses an overlay over a tree with mounts in it, so every top-level directory becomes one; a directory
-that is refused even then is shown read-only.
+With real root, the image's root is one overlay, and each file system mounted inside it another. In a user namespace the kernel
+refuses an overlay over a tree that contains mounts, so each top-level directory gets its own overlay; a directory for which that
+fails too is mounted read-only.
 """
 
 from __future__ import annotations
@@ -20,9 +20,9 @@ _VIRTUAL = {
     "hugetlbfs", "mqueue", "nsfs", "proc", "pstore", "ramfs", "securityfs", "sysfs", "tracefs",
 }  # fmt: skip
 _IMAGES = ("/snap", "/var/lib/containerd", "/var/lib/containers", "/var/lib/docker", "/var/lib/kubelet", "/var/snap")
-"""Where other programs mount images and volumes: often a hundred, and nothing that a training uses."""
+"""Where other programs mount images and volumes: often a hundred mounts, none of which a training job uses."""
 _PODS = re.compile(r"/node/pods/[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}/")
-"""What the pods of other clusters of ours have mounted: each costs a container a millisecond to show."""
+"""Mounts of the pods of Shunter's other clusters: each would add a millisecond to the start of a container."""
 _DEVICES = ("null", "zero", "full", "random", "urandom", "tty")
 _ACCELERATORS = ("nvidia", "dri", "kfd", "infiniband", "accel")
 _DEVICE_LINKS = {"fd": "/proc/self/fd", "stdin": "/proc/self/fd/0", "stdout": "/proc/self/fd/1", "stderr": "/proc/self/fd/2"}
@@ -58,7 +58,7 @@ def bind_read_only(target: str) -> None:
 
 
 def touch(path: str) -> None:
-    """Makes sure that there is something a file can be bound to."""
+    """Creates the file, if it is missing, as a target for a bind mount."""
     if not os.path.exists(path):
         os.close(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_CLOEXEC, 0o644))
 
@@ -86,8 +86,8 @@ def _overlay_or_read_only(lower: str, upper: str, work: str, target: str, option
 
 
 def _add_host_mounts(scratch: str, root: str, hidden: list[str]) -> None:
-    """An overlay does not show what is mounted inside its lower directory: each such file system gets its own. What somebody
-    unmounts and removes meanwhile is left out, whatever the kernel makes of half a removal."""
+    """Adds an overlay for each file system mounted inside the lower directory, as an overlay does not show those. Leaves out file
+    systems that are unmounted or removed meanwhile, whichever error the kernel reports."""
     for number, (path, fstype) in enumerate(_host_mounts(hidden)):
         try:
             if os.path.isdir(path) and not fstype.startswith(("nfs", "fuse")):
@@ -100,7 +100,7 @@ def _add_host_mounts(scratch: str, root: str, hidden: list[str]) -> None:
 
 
 def _host_mounts(hidden: list[str]) -> list[tuple[str, str]]:
-    """Mounted file systems that hold files of people (not the kernel's), outermost first."""
+    """Mounted file systems with users' files (not the kernel's), outermost first."""
     found: dict[str, str] = {}
     skipped = (*OWN_TREES, *_IMAGES, *hidden)
     with open("/proc/self/mountinfo", errors="surrogateescape") as file:
@@ -127,8 +127,8 @@ def _assemble_by_directories(lower: str, scratch: str, root: str) -> None:
 
 
 def _add_devices(scratch: str, root: str) -> None:
-    """All devices of the machine, but what is created in /dev stays in the container. GPUs and the like, found by name, are
-    the machine's own files, as container engines show them."""
+    """Shows all devices of the machine; what is created in /dev stays in the container. GPUs and similar devices, found by name,
+    are bind mounts of the machine's own files, as in container engines."""
     try:
         _overlay("/dev", f"{scratch}/upper-dev", f"{scratch}/work-dev", f"{root}/dev")
         shown: tuple[str, ...] = ()

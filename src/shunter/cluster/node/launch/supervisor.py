@@ -1,7 +1,7 @@
-"""The supervisor of one container attempt: starts it, copies its output to the log, writes down how it ended.
+"""The supervisor of one container attempt: starts it, copies its output to the log, records how it ended.
 
-It is forked by the launcher and outlives both launcher and agent. It dies with its container and never restarts it: whether
-to run again is the agent's decision.
+It is forked by the launcher and outlives both launcher and agent. It ends with its container and never restarts it: that is the
+agent's decision.
 """
 
 from __future__ import annotations
@@ -32,28 +32,28 @@ _ENDS = 3
 """Standard streams."""
 _START_ERROR = 128
 _NO_ROOM = 75
-"""Exit code of what could not become a container because the disk was full; EX_TEMPFAIL of sysexits(3)."""
+"""Exit code when a container could not start because the disk was full; EX_TEMPFAIL of sysexits(3)."""
 _FULL_DISK = (errno.ENOSPC, errno.EDQUOT)
 _DRAIN_SECONDS = 0.5
 _TERMINAL = {"TERM": "xterm"}
 _COLD = b"\0"
-"""Before what is said of a container that starts all the same: why it starts cold."""
+"""Encloses the reason why a container starts cold, which is no failure."""
 _CONGESTED_MILLISECONDS = 1000.0
 _FULL_DISK_SECONDS = 1.0
 _LINUX = sys.platform == "linux"
 
 
 Start = Callable[[dict[str, Any], dict[str, str], Callable[[str], None]], str]
-"""Turns the calling process, which is in its container, into the program of a spec with an environment. Returns only on failure,
-with the reason. The last argument is called with why a program that should start warm starts cold."""
+"""Turns the calling process, which is in its container already, into the program of a spec with an environment. Returns only on
+failure, with the reason. The last argument is called with the reason when a program that should start warm starts cold."""
 
 
 class SpareContainer:
-    """A fork that waits in a process namespace of its own until the caller supervises a container, and becomes that. It ends when
-    the caller does. Raises OSError."""
+    """A fork that waits in its own process namespace until it becomes the container that the caller supervises. It ends when the
+    caller does. Raises OSError."""
 
     def __init__(self, start: Start, foreign: socket.socket) -> None:
-        """The fork has nothing of the `foreign` socket."""
+        """Makes the fork, and closes the `foreign` socket in it."""
         linux.unshare(linux.CLONE_NEWPID)
         self._process, self._channel = forking.fork_with_socket()
         if self._process == 0:
@@ -61,8 +61,8 @@ class SpareContainer:
             _wait_to_become_container(self._channel, start)
 
     def become(self, directory: str, streams: StandardStreams, failure: int) -> int:
-        """Has it become the container of the attempt in `directory`, whose streams are pipes; returns its process, or 0 where it
-        was gone."""
+        """Turns the fork into the container of the attempt in `directory`, whose streams are pipes. Returns its process ID, or 0
+        when it had ended already."""
         ends = streams.container_ends
         with self._channel, suppress(BrokenPipeError, ConnectionResetError):
             socket.send_fds(self._channel, [os.fsencode(directory)], [*(end for end in ends if end >= 0), failure])
@@ -112,8 +112,8 @@ class _Supervisor:
         os.set_blocking(events, False)
 
     def record(self, **state: Any) -> None:
-        """Writes state.json and wakes the agent. Where the disk is full the agent is told what it would read, and `catch_up`
-        writes it."""
+        """Writes state.json and wakes the agent. On a full disk it sends the content to the agent instead, and `catch_up` writes
+        it later."""
         self._state.update(state)
         self._is_recorded = False
         self._tell_at = 0.0
@@ -121,11 +121,11 @@ class _Supervisor:
 
     @property
     def is_behind(self) -> bool:
-        """Whether a full disk has not taken all of the state and the log yet."""
+        """Whether part of the state or the log is not written yet because the disk is full."""
         return not self._is_recorded or self._log.is_behind
 
     def catch_up(self) -> None:
-        """Writes what a full disk did not take before."""
+        """Writes what could not be written before because the disk was full."""
         self._log.flush()
         if self._is_recorded:
             return
@@ -136,18 +136,18 @@ class _Supervisor:
                 raise
             if time.monotonic() >= self._tell_at:  # again and again: the agent may be another one by now
                 self._tell_at = time.monotonic() + _FULL_DISK_SECONDS
-                self._tell(json.dumps(self._state).encode() + b"\n")
+                self._notify_agent(json.dumps(self._state).encode() + b"\n")
             return
         self._is_recorded = True
-        self._tell(b".")
+        self._notify_agent(b".")
 
-    def _tell(self, message: bytes) -> None:
+    def _notify_agent(self, message: bytes) -> None:
         with suppress(OSError):  # the agent is gone, or has not read for long; the next one reads the file
             os.write(self._events, message)
 
     def record_end(self, **state: Any) -> None:
-        """As `record`; returns once the disk had room: what has ended well shall not count as lost. Gives up when told to stop
-        (the pod is being deleted, maybe to make room), and when the pod is gone."""
+        """Like `record`, but returns once the state is on disk, so that a container that succeeded does not count as lost. Gives
+        up when a signal to stop arrives (the pod is being deleted, maybe to free space), and when the pod is gone."""
         self.record(**state)
         while self.is_behind and os.path.isdir(self._directory):
             poll = select.poll()
@@ -187,7 +187,7 @@ class _Supervisor:
         attachments.flush()
 
     def _container(self, streams: StandardStreams, failure: int) -> int:
-        """The process that becomes the container; 0 where the spare one was gone."""
+        """The ID of the process that becomes the container; 0 when the spare one had ended already."""
         if self._spare is not None:
             return self._spare.become(self._directory, streams, failure)
         if self._spec["level"] == "namespaces":
@@ -212,7 +212,7 @@ class _Supervisor:
                 poll.register(descriptor, select.POLLIN)
             timeout = _CONGESTED_MILLISECONDS if held_back else _FULL_DISK_SECONDS * 1000 if self.is_behind else None
             if status is not None:
-                # Something the container left behind may hold its output open: it gets a moment, not for ever.
+                # A process that the container left behind may hold its output open: wait for it for a limited time only.
                 timeout = max(0.0, deadline - time.monotonic()) * 1000
             ready = {descriptor for descriptor, _ in poll.poll(timeout)}
             if not ready and status is not None:
@@ -227,7 +227,7 @@ class _Supervisor:
                 else:
                     del outputs[descriptor]
             if self._control in ready:
-                self._obey(child if status is None else 0)
+                self._pass_on_signals(child if status is None else 0)
             if self._wakeup in ready:
                 os.read(self._wakeup, 512)
                 ended = _reap(child)
@@ -239,15 +239,17 @@ class _Supervisor:
         self._log.end()
         return status
 
-    def _obey(self, child: int) -> None:
-        """Signals the container's first process; what that leaves behind is killed once it has ended."""
+    def _pass_on_signals(self, child: int) -> None:
+        """Sends the requested signals to the container's first process; processes it leaves behind are killed once it has
+        ended."""
         for letter in os.read(self._control, 512):
             if child:
                 os.kill(child, signal.SIGKILL if letter == attempt.KILL[0] else signal.SIGTERM)
 
 
 def _enter_process_namespace(attempt_directory: str) -> None:
-    """Children of the calling process are in the process namespace of a running container, or in a new one. Raises OSError."""
+    """Puts future children of the calling process into the process namespace of a running container, or into a new one. Raises
+    OSError."""
     if not attempt_directory:
         linux.unshare(linux.CLONE_NEWPID)
         return
@@ -270,7 +272,7 @@ def _wait_to_become_container(channel: socket.socket, start: Start) -> NoReturn:
 
 
 def _become_container(directory: str, take_streams: Callable[[], None], failure: int, start: Start) -> NoReturn:
-    """Turns the forked child into the container's process. What goes wrong is written to `failure` in runc's words."""
+    """Turns the forked child into the container's process. Writes errors to `failure` in runc's words."""
     code = _START_ERROR
     try:
         with open(f"{directory}/spec.json") as file:
@@ -293,7 +295,7 @@ def _become_container(directory: str, take_streams: Callable[[], None], failure:
             sandbox.become_user(spec)
             _die_with_supervisor(failure)
         environment = {**_TERMINAL, **spec["env"]} if spec["terminal"] else spec["env"]
-        message = start(spec, environment, lambda reason: _say_cold(failure, reason))
+        message = start(spec, environment, lambda reason: _report_cold(failure, reason))
         if spec["unknown_program"]:
             message += f". {spec['unknown_program']}"
     except OSError as error:
@@ -305,16 +307,17 @@ def _become_container(directory: str, take_streams: Callable[[], None], failure:
     os._exit(code)
 
 
-def _execute_program(spec: dict[str, Any], environment: dict[str, str], say_cold: Callable[[str], None]) -> str:
+def _execute_program(spec: dict[str, Any], environment: dict[str, str], report_cold: Callable[[str], None]) -> str:
     return execute(spec["argv"], environment)
 
 
-def _say_cold(failure: int, reason: str) -> None:
+def _report_cold(failure: int, reason: str) -> None:
     os.write(failure, _COLD + reason.encode() + _COLD)
 
 
 def _die_with_supervisor(failure: int) -> None:
-    """Again, after the user changed. One that was killed meanwhile has closed its end of `failure`."""
+    """Sets the signal on the parent's death again, as a change of user clears it. A supervisor that was killed meanwhile has
+    closed its end of `failure`."""
     linux.die_with_parent(signal.SIGKILL)
     poll = select.poll()
     poll.register(failure, 0)
@@ -323,8 +326,9 @@ def _die_with_supervisor(failure: int) -> None:
 
 
 def process_defaults() -> None:
-    """As containers start, whatever we were started with. What we or our parents ignore (SIGHUP after `nohup shunter up`) their
-    programs would ignore as well, and a shell could not even trap it; what our umask forbids, their other users would miss."""
+    """Resets signal handling and umask to the defaults that containers start with. Programs would inherit ignored signals (SIGHUP
+    after `nohup shunter up`), which a shell could not even trap, and a strict umask would hide files from a container's other
+    users."""
     os.umask(0o022)
     for number in signal.valid_signals() - {signal.SIGKILL, signal.SIGSTOP}:
         with suppress(OSError):  # two are the C library's own
@@ -332,7 +336,7 @@ def process_defaults() -> None:
 
 
 def _reap(child: int) -> int | None:
-    """Collects everything that ended; returns the child's wait status if it is among them."""
+    """Reaps all ended processes; returns the child's wait status if it is among them."""
     found: int | None = None
     while True:
         try:
@@ -346,7 +350,8 @@ def _reap(child: int) -> int | None:
 
 
 def _kill_descendants() -> None:
-    """Ends what the container left running. In a pid namespace the kernel did it; elsewhere orphans became our children."""
+    """Kills the processes that the container left running. In a PID namespace the kernel has done so; elsewhere the orphans have
+    become our children."""
     if not _LINUX:
         return
     while True:
@@ -364,7 +369,7 @@ def _kill_descendants() -> None:
 
 
 def _was_oom_killed(files: list[str]) -> bool:
-    """Whether the kernel killed anything of this container's memory cgroup for want of memory."""
+    """Whether the kernel's OOM killer killed a process of this container's memory cgroup."""
     for path in files:
         with open(path) as file:
             for line in file:

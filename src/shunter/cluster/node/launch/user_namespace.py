@@ -1,7 +1,7 @@
 """Level `namespaces` without root: the launcher lives in a user namespace in which it is root, with its own mounts and network.
 
-A process that does nothing, the holder, keeps these namespaces while launchers come and go: pods of an earlier agent are in
-them. When the holder ends, and the last container with it, so does everything that was mounted or plugged in there.
+An idle process, the holder, keeps these namespaces alive across launchers, because pods of an earlier agent still run in them.
+When the holder and the last container have ended, the kernel removes all mounts and links in these namespaces.
 """
 
 from __future__ import annotations
@@ -17,7 +17,8 @@ _KINDS = ("user", "mnt", "net")
 
 
 def enter(holder_file: str) -> str:
-    """Joins the node's user namespace, or makes it. Returns why the machine does not allow that; empty when it does."""
+    """Joins the node's user namespace, or creates it. Returns the reason when the machine does not allow it, else an empty
+    string."""
     try:
         _enter(holder_file)
     except OSError as error:
@@ -58,7 +59,8 @@ def end(holder_file: str) -> None:
 
 
 def start_time(pid: int) -> str:
-    """When a process started, in clock ticks since boot: with the pid it names a process for good. Empty when there is none."""
+    """When a process started, in clock ticks since boot; empty when there is no such process. Together with the pid it identifies
+    a process uniquely."""
     try:
         with open(f"/proc/{pid}/stat") as file:
             return file.read().rpartition(")")[2].split()[19]

@@ -4,8 +4,7 @@
 
 With a holder file it works in a user namespace (see user_namespace). A request is a length, a JSON object and one file
 descriptor. For `run` that is the write end of the attempt's `events` FIFO; for every other request a socket on which the child
-answers with one JSON object, `{"error": ..., "errno": ...}` when it failed. Descriptors that were asked for come before it, with
-a blank.
+answers with one JSON object, `{"error": ..., "errno": ...}` when it failed. Requested descriptors come before it, with a blank.
 """
 
 from __future__ import annotations
@@ -38,7 +37,7 @@ from shunter.cluster.node.launch import (
 from shunter.cluster.node.launch.netlink import RouteSocket
 
 HandingOver = Callable[[dict[str, Any], command.HandOver], Any]
-"""Answers a request and hands descriptors over before."""
+"""Answers a request, after handing over its descriptors."""
 
 
 def main(descriptor: int, holder_file: str = "") -> None:
@@ -62,7 +61,7 @@ def _is_pod_with_network(request: dict[str, Any]) -> bool:
 
 
 def _prepare_pod(channel: socket.socket) -> forking.Begin:
-    """The namespaces of a pod are there before it comes."""
+    """Creates the namespaces of a pod in advance."""
     linux.set_process_name("shunter-spare")
     create = partial(_create_pod, host=sandbox.enter_new_namespaces(own_network=True))
 
@@ -96,7 +95,7 @@ def _answer(
             answer = {"error": str(error)}
         except Exception:
             answer = {"error": traceback.format_exc(limit=-3)}
-        # Whoever asked may have gone away meanwhile.
+        # The caller may have gone away meanwhile.
         with suppress(BrokenPipeError, ConnectionResetError):
             channel.sendall(json.dumps(answer).encode())
     os._exit(0)
@@ -115,7 +114,7 @@ def _connect_inside(request: dict[str, Any], hand_over: command.HandOver) -> Non
 def _create_pod(request: dict[str, Any], hand_over: command.HandOver, host: RouteSocket | None = None) -> None:
     sandbox.create_pod(request, host)
     if request.get("network"):
-        # A kernel without it has nothing to ask.
+        # A kernel without sock_diag has no socket to hand over.
         with suppress(OSError), listening.diagnosis_socket() as diagnosis:
             hand_over([diagnosis.fileno()])
 

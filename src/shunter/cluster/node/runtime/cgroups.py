@@ -1,4 +1,4 @@
-"""Limits by cgroup, versions 1 and 2, behind one small driver. Only files below our own groups are ever written.
+"""Resource limits by cgroups, versions 1 and 2, behind one interface. Writes only files below our own groups.
 
 Version 1 has one tree per controller (memory, cpu), version 2 a single one. A hybrid machine mounts both; the version that has
 the memory controller counts.
@@ -47,7 +47,7 @@ class Cgroups(Protocol):
 
 
 class NoCgroups:
-    """Where we may not create groups: limits are not enforced."""
+    """The driver where we may not create groups: limits are not enforced."""
 
     description = "none"
 
@@ -63,7 +63,7 @@ class NoCgroups:
 
 
 class CgroupsV1:
-    """`ROOT/memory/OWNER/NAME` and `ROOT/cpu/OWNER/NAME`; a controller that a container has no limit for is left alone."""
+    """`ROOT/memory/OWNER/NAME` and `ROOT/cpu/OWNER/NAME`; no group for a controller without a limit."""
 
     description = "v1"
 
@@ -71,7 +71,7 @@ class CgroupsV1:
         self._trees = {controller: root / controller / owner for controller in ("memory", "cpu")}
 
     def create(self, name: str, limits: Limits) -> Group:
-        """A group per limit, none in the tree of a controller without one. With a limit of memory swap is no way out, where the
+        """Creates a group per limit, and none in the tree of a controller without one. A memory limit covers swap too, where the
         kernel accounts for it. Raises OSError."""
         joined: list[str] = []
         oom_files: list[str] = []
@@ -93,12 +93,12 @@ class CgroupsV1:
         return Group(tuple(joined), tuple(oom_files))
 
     def remove(self, name: str) -> None:
-        """In both trees; a group that is not there is no error, and one with a process in it stays."""
+        """Removes the group in both trees, if it exists; a group with a process in it stays."""
         for tree in self._trees.values():
             _remove_tree(tree / name)
 
     def remove_all(self) -> None:
-        """In both trees."""
+        """Removes everything of ours in both trees."""
         for tree in self._trees.values():
             _remove_tree(tree)
 
@@ -112,8 +112,8 @@ class CgroupsV2:
         self._tree = parent / owner
 
     def create(self, name: str, limits: Limits) -> Group:
-        """No group at all without limits. The memory and cpu controllers are switched on in every group above; with a limit of
-        memory there is no swap. Raises OSError."""
+        """Creates a group, or none without limits. Enables the memory and cpu controllers in every group above; a memory limit
+        disables swap. Raises OSError."""
         if limits == Limits():
             return Group()
         group = self._tree
@@ -133,16 +133,16 @@ class CgroupsV2:
         return Group((str(group / "cgroup.procs"),), oom_files)
 
     def remove(self, name: str) -> None:
-        """A group that is not there is no error, and one with a process in it stays."""
+        """Removes the group, if it exists; a group with a process in it stays."""
         _remove_tree(self._tree / name)
 
     def remove_all(self) -> None:
-        """Everything below `PARENT/OWNER`, and that directory."""
+        """Removes `PARENT/OWNER` and everything below it."""
         _remove_tree(self._tree)
 
 
 def find_cgroups(owner: str, root: Path = ROOT) -> Cgroups:
-    """The driver this machine allows: tried by creating and removing a group, as permissions alone do not tell."""
+    """The driver that this machine allows, found by creating and removing a group, as permissions alone do not tell."""
     candidates: list[Cgroups] = []
     if (root / "memory" / "cgroup.procs").exists():
         candidates.append(CgroupsV1(root, owner))

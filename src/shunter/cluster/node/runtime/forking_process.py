@@ -1,4 +1,4 @@
-"""Starting a process that forks for each request (`launch.forking`), at the other end of a socket."""
+"""Starts a process that forks for each request (`launch.forking`), connected by a socket."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ async def start_forking(
     environment: Mapping[str, str] | None = None,
     cwd: str | None = None,
 ) -> tuple[asyncio.subprocess.Process, socket.socket]:
-    """The process, and the socket on which it takes requests. It need not be ready: requests wait there. To the words of the
-    `command` are added the number of its end of the socket, the arguments, and the holder file, if there is one; environment and
-    working directory are this process's unless given. Raises OSError."""
+    """Starts the process; returns it and the socket for its requests, which wait there until it is ready. The number of its end
+    of the socket, the arguments, and the holder file, if any, are appended to the `command`; environment and working directory
+    are this process's unless given. Raises OSError."""
     ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_STREAM)
     words = [str(theirs.fileno()), *arguments, *([str(holder_file)] if holder_file else [])]
     try:

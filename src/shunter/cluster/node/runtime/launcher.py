@@ -1,6 +1,6 @@
-"""The agent's end of the launcher: starts it, sends requests, starts it again when it was killed.
+"""The agent's side of the launcher: starts it, sends requests, starts it again when it was killed.
 
-Containers do not depend on the launcher: their supervisors outlive it. So a dead launcher is no event, only a new process.
+Containers do not depend on the launcher: their supervisors outlive it. So a launcher that died is simply replaced.
 """
 
 from __future__ import annotations
@@ -37,7 +37,8 @@ class Launcher:
 
     @property
     def generation(self) -> str:
-        """Names the kernel objects that sandboxes are made of: they are gone after a reboot, or when their holder is."""
+        """Identifies the lifetime of the kernel objects behind sandboxes: they are gone after a reboot, or when their holder has
+        ended."""
         with open("/proc/sys/kernel/random/boot_id") as file:
             boot = file.read().strip()
         if self._holder_file is None:
@@ -46,7 +47,7 @@ class Launcher:
 
     @property
     def holder_file(self) -> Path | None:
-        """The file that names the holder of the user namespace that it works in, if it does in one."""
+        """The file that names the holder of the launcher's user namespace, if it works in one."""
         return self._holder_file
 
     @property
@@ -70,7 +71,7 @@ class Launcher:
             self._process = None
 
     async def run_attempt(self, directory: Path, warm: WarmParent | None = None) -> int:
-        """Has the attempt in `directory` run, by a warm parent if there is one; returns the read end of its events FIFO (see
+        """Starts the attempt in `directory`, from a warm parent if there is one; returns the read end of its events FIFO (see
         launch.attempt)."""
         path = f"{directory}/events"
         os.mkfifo(f"{directory}/control", 0o600)
@@ -94,8 +95,9 @@ class Launcher:
         return answer
 
     async def create_pod(self, **arguments: Any) -> socket.socket | None:
-        """Makes a pod's namespaces and network (launch.sandbox). Returns a socket that tells what listens in its network
-        (launch.listening); None for a pod without its own, and where the kernel has no such. Raises OSError or LauncherError."""
+        """Creates a pod's namespaces and network (launch.sandbox). Returns a socket to find listeners in its network
+        (launch.listening); None for a pod without a network of its own, and where the kernel does not support it. Raises OSError
+        or LauncherError."""
         _, received = await self._ask("pod", arguments, descriptors=1)
         return received[0] if received else None
 
@@ -133,8 +135,8 @@ class Launcher:
         return connection
 
     async def connect_inside(self, namespace: str, port: int, timeout: float) -> socket.socket:
-        """A TCP connection to the loopback of the network that a file stands for, or, without one, of the one pods share with the
-        node. Raises LauncherError."""
+        """A TCP connection to the loopback of the network namespace bound to a file, or, without one, of the network that pods
+        share with the node. Raises LauncherError."""
         call = await self.begin("connect inside", namespace=namespace, port=port, timeout=timeout)
         connection = socket.socket(fileno=call.descriptors.pop())
         connection.setblocking(False)
@@ -142,7 +144,7 @@ class Launcher:
         return connection
 
     async def begin(self, do: str, **arguments: Any) -> LauncherCall:
-        """What the request began, once it has. Raises LauncherError when it could not."""
+        """Starts a request; returns the call once its descriptors are there. Raises LauncherError when it failed."""
         ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_STREAM)
         ours.setblocking(False)
         try:
@@ -183,7 +185,7 @@ class Launcher:
 
 
 async def _receive_all(channel: socket.socket, descriptors: int) -> tuple[list[socket.socket], bytes]:
-    """Everything a child writes until it closes its end, and the sockets it sends along."""
+    """All bytes that a child writes until it closes its end, and the sockets it sends with them."""
     loop = asyncio.get_running_loop()
     received: list[socket.socket] = []
     data = b""

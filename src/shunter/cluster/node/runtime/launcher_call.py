@@ -1,4 +1,4 @@
-"""A call to the launcher that is under way: descriptors to talk through at once, and an answer when it is over."""
+"""A pending call to the launcher: it returns descriptors at once, and an answer at the end."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _MAX_DESCRIPTORS = 4
 
 
 class LauncherError(EnvironmentProblem):
-    """The launcher could not do what it was asked; the message is the kernel's."""
+    """The launcher could not fulfil a request; the message is the kernel's."""
 
     errno = 0
     """The kernel's number of the error, where it has one."""
@@ -27,7 +27,7 @@ class LauncherCall:
         self._channel = channel
         self._data = data
         self.descriptors = descriptors
-        """Whoever takes them out of here closes them."""
+        """The code that takes them from this list closes them."""
 
     @classmethod
     async def receive(cls, channel: socket.socket) -> LauncherCall:
@@ -47,7 +47,7 @@ class LauncherCall:
         return _reply(self._data + await _rest(self._channel))
 
     def close(self) -> None:
-        """Nobody waits for the answer any more."""
+        """Gives up waiting for the answer."""
         self._channel.close()
         for descriptor in self.descriptors:
             os.close(descriptor)

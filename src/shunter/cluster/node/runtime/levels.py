@@ -1,4 +1,4 @@
-"""Which level this machine allows: found by doing, since permissions alone do not tell."""
+"""Finds the level that this machine allows, by trying each, as permissions alone do not tell."""
 
 from __future__ import annotations
 
@@ -23,23 +23,23 @@ _TRUE = ["/bin/sh", "-c", "exit 0"]
 
 
 class Finding(NamedTuple):
-    """The best level, and why not a better one (empty when it is the best there is)."""
+    """The level found, and why no better one is possible (empty when it is the best of all)."""
 
     level: Level
     reason: str = ""
 
 
 class Trial(NamedTuple):
-    """A level that was found, and the launcher that runs pods at it."""
+    """The level found, and the launcher that runs pods at it."""
 
     finding: Finding
     launcher: Launcher
 
 
 async def find_level(node: NodeDirectory) -> Trial:
-    """Runs a container of level `namespaces` on this machine, as we are, else as root of a user namespace; if neither works, what
-    went wrong is the reason for `plain`. On a full disk it is as the last agent found it. Raises EnvironmentProblem when none has
-    found anything since the machine started."""
+    """Tries a container of level `namespaces` on this machine, with the rights of this process, else as root of a user namespace;
+    if neither works, the error is the reason for `plain`. On a full disk the result is that of the last agent. Raises
+    EnvironmentProblem when none has found anything since the machine started."""
     if sys.platform != "linux":
         return Trial(Finding(Level.PLAIN, f"level namespaces needs Linux, this is {sys.platform}"), Launcher(node.launcher_log))
     if set(":,\\") & set(str(node.path)):
@@ -71,7 +71,8 @@ async def _tried(node: NodeDirectory) -> Trial:
 
 
 def _as_before(node: NodeDirectory) -> Trial:
-    """What the last agent found: on a full disk a trial would fail for want of room, and pods of the better level run on."""
+    """The result of the last agent: on a full disk a trial would fail for lack of space, while pods of the better level still
+    run."""
     stored = files.read_json(str(node.level_file)) or {}
     for holder in (None, node.holder_file) if user_namespace.holder(str(node.holder_file)) else (None,):
         launcher = Launcher(node.launcher_log, holder_file=holder)
@@ -81,7 +82,7 @@ def _as_before(node: NodeDirectory) -> Trial:
 
 
 async def _problem(directory: Path, launcher: Launcher) -> str:
-    """What goes wrong when a container is started; empty when nothing does."""
+    """The error when a container is started; empty when there is none."""
     try:
         await launcher.request("remove", directories=[str(directory)])
         directory.mkdir(parents=True)
@@ -94,7 +95,7 @@ async def _problem(directory: Path, launcher: Launcher) -> str:
 
 
 async def _try(directory: Path, launcher: Launcher) -> str:
-    """Starts a container and returns what went wrong, if anything."""
+    """Starts a container and returns the error, if any."""
     await launcher.create_pod(directory=str(directory), hostname="probe", shm_bytes=4096, memory_volumes=[])
     run = directory / "attempt"
     container_attempts.create(

@@ -74,11 +74,11 @@ class NamespaceRuntime:
 
     @property
     def gateway(self) -> str:
-        """The address of the machine in the pods' network, where their name server is as well."""
+        """The address of the machine, and of the name server, in the pods' network."""
         return self._network.gateway
 
     async def start(self) -> None:
-        """Makes the bridge; serves names, the API server and the services outside of the cluster at its address."""
+        """Creates the bridge; serves names, the API server and the services outside the cluster at its address."""
         write_shims(self._node.shims, self._network.gateway)
         await self._launcher.request("bridge", bridge=self._network.bridge, gateway=self._network.gateway, prefix=PREFIX)
         await self._names.start(*await self._launcher.name_server_sockets(self._network.gateway, DNS_PORT))
@@ -100,7 +100,7 @@ class NamespaceRuntime:
         self._starting.close()
 
     async def _api_server_listener(self) -> socket.socket:
-        """Where pods find the API server. Running pods know the port, so it stays what it was."""
+        """The socket at which pods reach the API server. Running pods know the port, so it stays the same."""
         before = attempt.read_json(str(self._node.api_server_file)) or API_SERVER_PORT
         try:
             return await self._launcher.listener(self._network.gateway, before)
@@ -140,16 +140,16 @@ class NamespaceRuntime:
                 str(directory.sandbox_file), {"address": address, "on_host": on_host, "generation": self._launcher.generation}
             )
         except OSError:
-            # Not written down it would be made a second time.
+            # Without the file it would be created a second time.
             await self.release_sandbox(directory)
             raise
         return address
 
     def adopt_sandbox(self, directory: PodDirectory) -> str:
-        """Empty also for a sandbox from before the machine, or the user namespace of the pods, was started: its namespaces are
-        gone."""
+        """The sandbox's address; empty also when the machine or the user namespace of the pods was started after the sandbox, as
+        its namespaces are gone then."""
         stored = attempt.read_json(str(directory.sandbox_file))
-        # After a reboot the files are there, but not what was mounted on them; pods of level plain have no sandbox.
+        # After a reboot the files exist, but not the mounts on them; pods of level plain have no sandbox.
         if not stored or stored.get("generation") != self._launcher.generation:
             return ""
         if not stored["on_host"]:
@@ -158,7 +158,7 @@ class NamespaceRuntime:
 
     async def release_sandbox(self, directory: PodDirectory) -> None:
         """Removes namespaces, /dev/shm, volumes and the containers' roots, after which the address is free."""
-        # By the launcher: on some disks removing a directory takes milliseconds, in which nobody would answer names here.
+        # By the launcher: on some disks removing a directory takes milliseconds, during which the name server could not answer.
         parts = (directory.namespaces, directory.shm, directory.path / "volumes", *directory.roots())
         await self._launcher.request("remove", directories=[str(part) for part in parts])
         self._free_address(directory)
@@ -172,8 +172,8 @@ class NamespaceRuntime:
         self._starting.remove(self._addresses.pop(directory.uid, ""))
 
     def attempt_spec(self, request: ContainerRequest) -> Json:
-        """With namespaces, mounts, files such as /etc/hosts, user and capabilities. Raises ValueError when the container names no
-        program."""
+        """The spec, with namespaces, mounts, files such as /etc/hosts, user and capabilities. Raises ValueError when the
+        container names no program."""
         pod, container = request.pod, request.container
         hostname = host_name(pod)
         on_host = uses_host_network(pod)
@@ -220,24 +220,25 @@ class NamespaceRuntime:
         }
 
     def publish(self, services: Iterable[Service], endpoints: Iterable[Endpoint]) -> None:
-        """What the name server answers from now on; the API server and the services outside have names as well."""
+        """Sets what the name server answers from now on, including names for the API server and the services outside the
+        cluster."""
         gateway = self._network.gateway
         fixed = {f"{API_SERVER_NAME}.{CLUSTER_DOMAIN}": gateway, **names(self._ways, gateway)}
         self._names.publish(zone(services, endpoints, fixed))
 
     def api_server(self, pod: Json) -> HostPort:
-        """By its name in the pods' network, and our port there; a pod with hostNetwork reaches it directly."""
-        # By name: that is what a server's certificate is sure to have.
+        """Its name and our port in the pods' network; its own address for a pod with hostNetwork."""
+        # By name, which a server certificate is sure to contain.
         return self._api_server if uses_host_network(pod) else HostPort(API_SERVER_NAME, self._proxy_port)
 
     async def connect(self, pod: Json, directory: PodDirectory, port: int) -> socket.socket:
-        """Made inside the pod's network namespace, or in that of the machine for a pod with hostNetwork. Raises LauncherError or
-        OSError."""
+        """A connection made inside the pod's network namespace, or in the machine's for a pod with hostNetwork. Raises
+        LauncherError or OSError."""
         namespace = "" if uses_host_network(pod) else str(directory.namespaces / "net")
         return await self._launcher.connect_inside(namespace, port, CONNECT_SECONDS)
 
     def probe_address(self, pod_ip: str) -> str:
-        """The pod's own address: the machine reaches it by the bridge."""
+        """The pod's own address, which the machine reaches through the bridge."""
         return pod_ip
 
 
@@ -276,7 +277,7 @@ def _plain_name(capability: str) -> str:
 
 
 def _stored_network(node: NodeDirectory) -> Network:
-    """The cluster's network: chosen once, as running pods have its addresses."""
+    """The cluster's network, chosen once, because running pods have addresses in it."""
     stored = attempt.read_json(str(node.network_file))
     if stored:
         return Network(**stored)

@@ -1,4 +1,5 @@
-"""NetworkPolicies on this node: enforced by a packet filter in each pod's network, or, where that cannot be, said not to be."""
+"""NetworkPolicies on this node: enforced by a packet filter in each pod's network, or, where that is impossible, reported as not
+enforced."""
 
 from __future__ import annotations
 
@@ -31,17 +32,17 @@ class _Namespace(Struct, frozen=True):
 
 
 Failures = Mapping[str, Exception]
-"""Why something could not be done for a pod, by its uid: LauncherError or OSError."""
+"""The error for each pod, by its uid, for which an update failed: LauncherError or OSError."""
 
 
 class Enforcement(Protocol):
-    """Makes what policies say come true for the pods of a node."""
+    """Puts policies into effect for the pods of a node."""
 
     def adopt(self, uids: Iterable[str]) -> None:
-        """Pods that an earlier agent left: what was done for them is not known."""
+        """Takes over pods of an earlier agent, whose current state is unknown."""
 
     async def bring_up_to_date(self, world: World) -> Failures:
-        """Returns when it is true for every pod of the world but those that it returns."""
+        """Puts the policies of the world into effect; returns the pods for which that failed."""
 
 
 class NetworkPolicies:
@@ -63,7 +64,7 @@ class NetworkPolicies:
         self._changed = False
 
     async def begin(self, group: asyncio.TaskGroup, enforcement: Enforcement, obstacle: str, adopted: Iterable[str]) -> None:
-        """Follows policies from here on; those that are there are known when it returns."""
+        """Starts watching policies; existing ones are loaded when it returns."""
         if refused := await self._refused():
             self.obstacle = f"its credentials may not {listed(refused)}"
             log.warning("NetworkPolicies have no effect on pods of this node: %s", self.obstacle)
@@ -79,7 +80,7 @@ class NetworkPolicies:
         self._namespaces.add_handler(lambda old, new: self.changed())
 
     async def _refused(self) -> list[Request]:
-        """What we may not do and would have to. Tries as long as the server is away."""
+        """The missing permissions, if any. Retries while the server is unreachable."""
         while True:
             try:
                 return [request for request, is_allowed in (await allowed(self._client, _NEEDED)).items() if not is_allowed]
@@ -88,8 +89,8 @@ class NetworkPolicies:
                 await asyncio.sleep(_RETRY_SECONDS)
 
     async def bring_up_to_date(self, uid: str) -> None:
-        """Returns when all pods have what follows from the world as it was when this was called, or later. Raises LauncherError
-        or OSError where the pod with the uid could not have it; others are tried again without it."""
+        """Returns when all pods are up to date with the world as it was at the call, or later. Raises LauncherError or OSError
+        when that failed for the pod with the uid; for other pods it is tried again in the background."""
         failures = await self._bring_up_to_date()
         if failures.keys() - {uid}:
             self.changed()
@@ -103,13 +104,13 @@ class NetworkPolicies:
             return await self._enforcement.bring_up_to_date(self._world())
 
     def changed(self) -> None:
-        """Policies, namespaces or pods are not as they were: their consequences follow, and are tried until they are there."""
+        """Handles a change of policies, namespaces or pods: updates all pods, and retries until that succeeds."""
         self._changed = True
         if self._following is None or self._following.done():
             self._following = asyncio.ensure_future(self._follow())
 
     def stop(self) -> None:
-        """Filters stay as they are."""
+        """Stops following policies; filters stay as they are."""
         if self._following is not None:
             self._following.cancel()
 
@@ -129,14 +130,15 @@ class NetworkPolicies:
 
 
 class PacketFilters:
-    """The filters of pods with networks of their own; `network_of` says where that of the pod with a uid is bound."""
+    """The filters of pods with their own networks; `network_of` returns the file to which a pod's network is bound, by the pod's
+    uid."""
 
     def __init__(self, launcher: Launcher, *, network_of: Callable[[str], Path], trusted: str) -> None:
         self._launcher = launcher
         self._network_of = network_of
         self._trusted = trusted
         self._set: dict[str, Limits | None] = {}
-        """What each filter is; None where that is not known. A new pod has no limits."""
+        """The limits that each filter sets, by uid; None when unknown. A new pod has no limits."""
 
     async def obstacle(self) -> str:
         """Why filters have no effect on this machine; empty when they have."""
@@ -147,17 +149,17 @@ class PacketFilters:
         return ""
 
     def adopt(self, uids: Iterable[str]) -> None:
-        """The next `bring_up_to_date` sets their filters, whatever they are now."""
+        """Marks their filters as unknown, so that the next `bring_up_to_date` sets them."""
         self._set |= dict.fromkeys(uids)
 
     async def clear(self, uids: Iterable[str]) -> None:
-        """Removes the filters that an earlier agent left, where policies have no effect any more."""
+        """Removes the filters of an earlier agent when policies have no effect any more."""
         for uid in uids:
             if self._network_of(uid).exists() and (error := await self._apply(uid, _UNLIMITED)):
                 log.error("The packet filter of pod %s could not be removed; restart the pod: %s", uid, error)
 
     async def bring_up_to_date(self, world: World) -> Failures:
-        """All have ended when it returns: of two that are under way for one pod, the older could come last."""
+        """Sets all changed filters. Waits for all requests: of two concurrent ones for one pod, the older could finish last."""
         wanted = limits(world)
         self._set = {uid: before for uid, before in self._set.items() if uid in wanted}
         due = [(uid, one) for uid, one in wanted.items() if self._set.get(uid, _UNLIMITED) != one]
@@ -165,7 +167,7 @@ class PacketFilters:
         return {uid: error for (uid, _), error in zip(due, errors, strict=True) if error is not None}
 
     async def _apply(self, uid: str, wanted: Limits) -> LauncherError | OSError | None:
-        """What went wrong."""
+        """Sets the filter of a pod; returns the error, if any."""
         self._set[uid] = None
         sides = {
             side: None if allowances is None else [one._asdict() for one in allowances]
@@ -180,7 +182,7 @@ class PacketFilters:
 
 
 class Warnings:
-    """Where nothing enforces policies: a pod that one selects gets an event that says so, once."""
+    """On a node that does not enforce policies: records an event for each pod that a policy selects, once."""
 
     def __init__(self, recorder: EventRecorder, reason: str) -> None:
         self._recorder = recorder
@@ -188,10 +190,10 @@ class Warnings:
         self._warned: set[tuple[str, str]] = set()
 
     def adopt(self, uids: Iterable[str]) -> None:
-        """An event more does no harm."""
+        """Does nothing: one more event does no harm."""
 
     async def bring_up_to_date(self, world: World) -> Failures:
-        """Records a warning for each pod and policy that selects it, once for as long as that is so. Fails for no pod."""
+        """Records a warning for each pod and policy that selects it, once while the policy selects the pod. Never fails."""
         selected = [(pod, policy) for pod in world.pods if pod.address for policy in selecting(world.policies, pod)]
         for pod, policy in selected:
             if (pod.uid, policy.metadata.uid) not in self._warned:

@@ -55,12 +55,12 @@ class PlainRuntime:
         self._ports = PortTable(node.ports_file)
 
     async def start(self) -> None:
-        """Writes the shims, and what Python interpreters of pods import first."""
+        """Writes the shims, and the sitecustomize module that Python interpreters of pods import first."""
         write_shims(self._node.shims)
         write_sitecustomize(self._node.python)
 
     async def stop(self) -> None:
-        """Nothing here belongs to the agent alone."""
+        """Does nothing: there are no resources of the agent alone."""
 
     @property
     def switches_users(self) -> bool:
@@ -77,15 +77,15 @@ class PlainRuntime:
         return LOOPBACK if directory.sandbox_file.exists() else ""
 
     async def release_sandbox(self, directory: PodDirectory) -> None:
-        """Removes the volumes: there are neither addresses nor namespaces. Warns of what cannot be removed."""
+        """Removes the volumes: there are neither addresses nor namespaces. Logs a warning for files that cannot be removed."""
         remove_directory(directory.path / "volumes")
 
     async def remove_sandbox(self, directory: PodDirectory) -> None:
-        """Removes the pod's directory. Warns of what cannot be removed."""
+        """Removes the pod's directory. Logs a warning for files that cannot be removed."""
         remove_directory(directory.path)
 
     def attempt_spec(self, request: ContainerRequest) -> Json:
-        """Addresses, ports and paths of the pod are replaced by those of this machine in its environment and its arguments. A
+        """Replaces addresses, ports and paths of the pod in its environment and arguments with those of this machine. A
         workingDir that no volume provides becomes a directory of the attempt. Raises ValueError when the container names no
         program."""
         container = request.container
@@ -109,18 +109,18 @@ class PlainRuntime:
         }
 
     def publish(self, services: Iterable[Service], endpoints: Iterable[Endpoint]) -> None:
-        """What is replaced in containers that start from now on; those that run keep what they were told. Ports of pods that are
-        gone become free."""
+        """Sets the addresses to replace in containers that start from now on; running containers keep theirs. Frees the ports of
+        pods that are gone."""
         self._services = tuple(services)
         self._endpoints = tuple(endpoints)
         self._ports.keep({(one.namespace, endpoint_key(one)) for one in self._endpoints})
 
     def api_server(self, pod: Json) -> HostPort:
-        """The same for all pods: where it listens on this machine."""
+        """The address at which it listens on this machine, the same for all pods."""
         return self._api_server
 
     async def connect(self, pod: Json, directory: PodDirectory, port: int) -> socket.socket:
-        """To the port of this machine that stands for the pod's. Raises LauncherError or OSError."""
+        """A connection to the port of this machine that stands for the pod's. Raises LauncherError or OSError."""
         actual = self._ports.assigned((pod["metadata"]["namespace"], _own_key(pod)), port)
         return await self._launcher.connect_inside("", actual, CONNECT_SECONDS)
 
@@ -143,7 +143,7 @@ class PlainRuntime:
 class PortTable:
     """The port of this machine that stands for a pod's port: the same number where it is free, else another.
 
-    Kept in a file, as running pods were told of their ports.
+    Kept in a file, because running pods know their ports.
     """
 
     def __init__(self, path: Path) -> None:
@@ -151,7 +151,7 @@ class PortTable:
         self._ports: dict[tuple[PodKey, int], int] = {
             ((namespace, pod), port): chosen for namespace, pod, port, chosen in attempt.read_json(str(path)) or ()
         }
-        self._seen: set[PodKey] = set()
+        self._last_pods: set[PodKey] = set()
 
     def port(self, pod: PodKey, port: int) -> int:
         """The same answer for the same pod and port until `keep` drops the pod."""
@@ -160,7 +160,7 @@ class PortTable:
             return known
         taken = set(self._ports.values())
         chosen = port if port not in taken and is_free(port, "") else free_port("", taken)
-        # First on disk: nobody may be told of a port that the next agent would not know of.
+        # Stored first: a port must not be given out that the next agent would not know.
         self._store({**self._ports, (pod, port): chosen})
         return chosen
 
@@ -169,15 +169,16 @@ class PortTable:
         return self._ports.get((pod, port), port)
 
     def keep(self, pods: set[PodKey]) -> None:
-        """Forgets the ports of pods that are gone. One that was never seen stays: peers may ask before the pod is there."""
-        gone = self._seen - pods
+        """Frees the ports of pods that are gone. The ports of a pod that did not exist yet stay: peers may need them before the
+        pod exists."""
+        gone = self._last_pods - pods
         if any(pod in gone for pod, _ in self._ports):
             try:
                 self._store({(pod, port): chosen for (pod, port), chosen in self._ports.items() if pod not in gone})
             except OSError as error:
                 log.warning("Ports of deleted pods are still in use: %s", error)
                 return
-        self._seen = pods
+        self._last_pods = pods
 
     def _store(self, ports: dict[tuple[PodKey, int], int]) -> None:
         entries = [(namespace, pod, port, chosen) for ((namespace, pod), port), chosen in ports.items()]
@@ -186,7 +187,8 @@ class PortTable:
 
 
 def remove_directory(directory: Path) -> None:
-    """Deletes a directory of a pod, if it is there. Of what this process may not delete it warns: nothing else would find it."""
+    """Deletes a directory of a pod, if it exists. Logs a warning for files that this process may not delete, as nothing else
+    would report them."""
     try:
         if directory.exists():
             delete_tree(str(directory))
@@ -205,5 +207,6 @@ def _own_key(pod: Json) -> str:
 
 
 def _loopback_defaults() -> dict[str, str]:
-    """Peers are on this machine: gloo shall not look for another interface, nor a resolver wait for lost answers."""
+    """Environment that fits peers on this machine: gloo must not pick another interface, and resolvers must not wait for lost
+    answers."""
     return {"GLOO_SOCKET_IFNAME": "lo" if sys.platform == "linux" else "lo0", "RES_OPTIONS": "timeout:1 attempts:1"}

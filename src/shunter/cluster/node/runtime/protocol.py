@@ -1,4 +1,4 @@
-"""The seam between what a pod wants and how this machine can give it: one protocol, a module per level.
+"""The interface to the ways in which a machine can run pods: one protocol, a module per level.
 
 namespaces   Linux: own network address, names, host name, mounts, processes        namespaces.py
 plain        anywhere: own session and directory; addresses, ports, paths replaced    plain.py
@@ -21,11 +21,11 @@ from shunter.cluster.node.net.names import Endpoint
 from shunter.cluster.node.runtime.cgroups import Group
 
 CONNECT_SECONDS = 10.0
-"""How long a forwarded connection may take to be made."""
+"""The timeout for establishing a forwarded connection."""
 
 
 class Level(Enum):
-    """How much of a pod this machine can make real."""
+    """How much of a pod's isolation this machine can provide."""
 
     NAMESPACES = "namespaces"
     PLAIN = "plain"
@@ -40,7 +40,7 @@ class HostPort(NamedTuple):
 
 
 class ContainerRequest(NamedTuple):
-    """Everything that an attempt is made of, before the level has its say."""
+    """The input for an attempt's spec, before the level adapts it."""
 
     pod: Json
     container: Json
@@ -50,13 +50,13 @@ class ContainerRequest(NamedTuple):
     declared: dict[str, str]
     """The environment that the pod declares, Services included; it overrides the image's."""
     platform: dict[str, str]
-    """What every container is told, as it is; the pod's own overrides it."""
+    """The environment that every container gets, unchanged; the pod's own overrides it."""
     mounts: list[Mount]
     group: Group
 
 
 class Runtime(Protocol):
-    """Makes pods' sandboxes and says how an attempt is launched."""
+    """Creates pods' sandboxes and the specs with which attempts are launched."""
 
     level: Level
 
@@ -68,7 +68,7 @@ class Runtime(Protocol):
         """Prepares what all pods share."""
 
     async def stop(self) -> None:
-        """Lets go of what belongs to this process; pods keep running."""
+        """Releases what belongs to this process; pods keep running."""
 
     async def create_sandbox(self, pod: Json, directory: PodDirectory) -> str:
         """Makes the pod's sandbox and returns its address. Called once a pod; a restarted agent calls `adopt_sandbox`."""
@@ -87,16 +87,16 @@ class Runtime(Protocol):
         """What the launcher gets. Raises ValueError when the container names no program."""
 
     def publish(self, services: Iterable[Service], endpoints: Iterable[Endpoint]) -> None:
-        """The Services and pods that names resolve to from now on."""
+        """Sets the Services and pods that names resolve to from now on."""
 
     def api_server(self, pod: Json) -> HostPort:
-        """Where the pod reaches the API server."""
+        """The address at which the pod reaches the API server."""
 
     async def connect(self, pod: Json, directory: PodDirectory, port: int) -> socket.socket:
         """A connection to a port of the pod's own loopback. Raises LauncherError or OSError."""
 
     def probe_address(self, pod_ip: str) -> str:
-        """Where the agent reaches the ports of a pod."""
+        """The address at which the agent reaches the ports of a pod."""
 
 
 def host_name(pod: Json) -> str:
@@ -105,5 +105,5 @@ def host_name(pod: Json) -> str:
 
 
 def uses_host_network(pod: Json) -> bool:
-    """Whether the pod's spec asks for the machine's network in place of one of its own."""
+    """Whether the pod uses the machine's network instead of its own (spec.hostNetwork)."""
     return bool(pod["spec"].get("hostNetwork"))

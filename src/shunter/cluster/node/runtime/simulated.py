@@ -41,7 +41,7 @@ class SimulatedPods:
         self._started = 0
 
     def update(self, pod: AssignedPod) -> None:
-        """A pod is there, or changed."""
+        """Handles a new or changed pod."""
         if pod.metadata.deletion_timestamp is not None:
             if pod.uid not in self._deletions:
                 self._forget_end(pod)
@@ -58,13 +58,13 @@ class SimulatedPods:
         self._timers[pod.uid] = asyncio.get_running_loop().call_later(remaining, self._end, pod, moment)
 
     def vanish(self, pod: AssignedPod) -> None:
-        """A pod is gone."""
+        """Handles a pod that is gone."""
         self._forget_end(pod)
         self._deletions.pop(pod.uid, None)
         self._statuses.forget(pod.uid)
 
     def close(self) -> None:
-        """Ends no more pods; those that run go on in what the API server says of them."""
+        """Stops ending pods; running pods keep the status that the API server has."""
         for timer in self._timers.values():
             timer.cancel()
 
@@ -83,7 +83,7 @@ class SimulatedPods:
 
     async def _delete(self, pod: AssignedPod) -> None:
         if pod.metadata.finalizers and not pod.is_finished:
-            # Whoever keeps it, as a Job does, wants to know that it has ended.
+            # A finalizer may keep the pod, as a Job's does, whose controller needs to know that the pod has ended.
             moment = time.time()
             self._report(pod, simulated_containers(pod, moment, None), moment, ended=True)
             await self._statuses.flush(pod.uid)

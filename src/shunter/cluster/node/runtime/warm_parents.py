@@ -1,7 +1,7 @@
-"""The warm parents of a node: which there are, and which of them a container is forked from (`launch.warm_parent`).
+"""The warm parents of a node, and the choice of the one from which a container is forked (`launch.warm_parent`).
 
-A parent is no truth of anything: one that was killed is only missing, and its containers run on. The agent starts one for each
-environment that containers ask for, and keeps the last few.
+A parent holds no state: when it is killed, its containers continue, and a new one is started. The agent starts one for each
+environment that containers use, and keeps the most recent few.
 """
 
 from __future__ import annotations
@@ -27,21 +27,22 @@ from shunter.cluster.node.runtime.forking_process import start_forking
 log = getLogger(__name__)
 
 KEPT = 3
-"""Parents at a time: each holds what it has imported, hundreds of MB with torch, most of which its containers share."""
+"""The number of parents at a time: each holds its imported modules in memory, hundreds of MB with torch, most of which its
+containers share."""
 RETRY_SECONDS = 60.0
-"""After a parent failed, until containers that ask for one have another started."""
+"""How long no new parent is started after one failed."""
 _HELLO_BYTES = 1 << 20
 
 
 class _Kind(NamedTuple):
-    """What makes one parent another."""
+    """What identifies a parent."""
 
     interpreter: Interpreter
     modules: tuple[str, ...]
 
 
 class WarmParent:
-    """One parent. `imported` is there once it can fork; `problem` says why it will not."""
+    """One parent. `imported` is set once it can fork, `problem` when it cannot."""
 
     def __init__(self) -> None:
         self.connection: socket.socket | None = None
@@ -53,7 +54,7 @@ class WarmParent:
         self._process: asyncio.subprocess.Process | None = None
 
     async def start(self, kind: _Kind, log_path: Path, holder_file: Path | None) -> None:
-        """Returns when it can fork, or has a problem."""
+        """Starts it; returns when it can fork, or has a problem."""
         try:
             self._process, self.connection = await start_forking(
                 [kind.interpreter.path, "-m", "shunter"], ",".join(kind.modules),
@@ -74,7 +75,7 @@ class WarmParent:
             self._close()
 
     async def _line(self) -> bytes:
-        """What it says; empty when it ended before."""
+        """The next line that it prints; empty when it ended before."""
         assert self.connection is not None
         self.connection.setblocking(False)
         loop = asyncio.get_running_loop()
@@ -103,17 +104,18 @@ class WarmParent:
 
     @property
     def rests(self) -> bool:
-        """Whether it failed, and not long enough ago that another try is due: what was missing may be installed by then."""
+        """Whether it failed so recently that it is too early to retry. A missing package may be installed before the retry."""
         return bool(self.problem) and time.monotonic() - self._failed < RETRY_SECONDS
 
     @property
     def is_usable(self) -> bool:
-        """Whether it can fork: its process is there, and no package was installed, upgraded or removed where it imported from."""
+        """Whether it can fork: its process runs, and no package was installed, upgraded or removed in the directories it imported
+        from."""
         is_alive = self._process is not None and self._process.returncode is None and not self.problem
         return is_alive and self._changed == _change_times(self._changed)
 
     def end(self) -> None:
-        """Ends it. Containers that were forked from it go on."""
+        """Ends it. Containers that were forked from it continue."""
         if self.starting is not None:
             self.starting.cancel()
         self._close()
@@ -133,8 +135,8 @@ class WarmParents:
         self._parents: dict[_Kind, WarmParent] = {}
 
     def find(self, spec: Json, modules: tuple[str, ...]) -> tuple[WarmParent | None, Json]:
-        """The parent for a container, or None; and what its spec says of that: `warm`, its program, or `cold`, why it starts
-        cold. A parent that is missing is started for those that come later."""
+        """The parent for a container, or None; and the fields to add to its spec: `warm`, its program, or `cold`, the reason for
+        a cold start. A missing parent is started for later containers."""
         asked = warm_start(spec)
         if isinstance(asked, str):
             return None, {"cold": asked}
@@ -151,12 +153,12 @@ class WarmParents:
         return parent, {"warm": asked.program}
 
     async def prepare(self, interpreter: Interpreter, modules: tuple[str, ...]) -> None:
-        """Has a parent for containers of this interpreter; returns when it can fork, or has a problem."""
+        """Starts the parent for containers of this interpreter, if it is missing; returns when it can fork, or has a problem."""
         self._parent(_Kind(interpreter, modules))
         await asyncio.gather(*(parent.starting for parent in self._parents.values() if parent.starting))
 
     def stop(self) -> None:
-        """Ends all parents; what they forked goes on."""
+        """Ends all parents; containers forked from them continue."""
         for parent in self._parents.values():
             parent.end()
         self._parents.clear()
@@ -176,14 +178,15 @@ class WarmParents:
 
 
 def _environment(interpreter: Interpreter) -> dict[str, str]:
-    """Its own, in which Python finds what a warm parent runs. The module of the command line is never run."""
+    """The parent's own environment, in which Python finds the code of a warm parent. The module of the command line is never
+    run."""
     environment = dict(interpreter.environment)
     places = [os.path.dirname(sitecustomize.__file__), *filter(None, [environment.get("PYTHONPATH")])]
     return {**environment, "PYTHONPATH": ":".join(places)}
 
 
 def _change_times(directories: Iterable[str]) -> dict[str, int]:
-    """When something was last added to or removed from each; those that are not there are left out."""
+    """The time at which an entry was last added to or removed from each directory, without those that do not exist."""
     found = {}
     for directory in directories:
         with suppress(OSError):
